@@ -1,0 +1,190 @@
+"""Compare one value with another and say, in plain words, the first thing that is different.
+
+The order is the order in which one would look: type, structure, shape, dtype, NaN or infinity, value.
+No sentence holds an expected value, so all of them may be shown for hidden cases.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from autograder.values import Foreign
+
+# Allowed error as a share of the largest expected entry. A legitimate rewrite stays a thousand times below.
+TOLERANCES = {"float16": 1e-2, "float32": 2e-5}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """kind: type, structure, shape, dtype, nan or value. message: a sentence about it."""
+
+    kind: str
+    message: str
+
+
+def difference(expected, value, name, axes="", tolerance=1e-9):
+    """The first difference between a value and what was expected.
+
+    Args:
+        expected: None, bool, int, float, str, array, or tuples, lists and dicts of these.
+        value: anything that `values.unpack` gives back.
+        name: what to call the value in the sentence.
+        axes: names of the expected array's axes, "... T_query d_value".
+        tolerance: allowed error in float64, as a share of the largest expected entry.
+
+    Returns:
+        Difference, or None if there is none.
+    """
+    if isinstance(expected, dict):
+        return _dict_difference(expected, value, name, tolerance)
+    if isinstance(expected, tuple | list):
+        return _sequence_difference(expected, value, name, tolerance)
+    if isinstance(expected, np.ndarray) and expected.ndim:
+        return _array_difference(expected, value, name, axes, tolerance)
+    return _scalar_difference(expected, value, name, tolerance)
+
+
+def relative_error(expected, value):
+    """Largest absolute difference, as a share of the largest finite expected entry (of 1 where that is zero)."""
+    expected, value = np.asarray(expected, np.float64), np.asarray(value, np.float64)
+    with np.errstate(invalid="ignore"):
+        gap = np.where((expected == value) | (np.isnan(expected) & np.isnan(value)), 0.0, np.abs(expected - value))
+    finite = np.abs(expected[np.isfinite(expected)])
+    return gap / (finite.max(initial=0.0) or 1.0)
+
+
+def plain_type(value):
+    """How a student would name the type of a value."""
+    if isinstance(value, Foreign):
+        return value.type_name
+    if value is None:
+        return "None"
+    return "NumPy array" if isinstance(value, np.ndarray) else type(value).__name__
+
+
+def _dict_difference(expected, value, name, tolerance):
+    if not isinstance(value, dict):
+        return Difference("type", f"`{name}` is {_a(value)} where a dict is expected.")
+    missing = [key for key in expected if key not in value]
+    extra = [key for key in value if key not in expected]
+    if missing or extra:
+        words = [f"lacks {_list(missing)}"] * bool(missing) + [f"has {_list(extra)} too many"] * bool(extra)
+        return Difference("structure", f"`{name}` {' and '.join(words)}.")
+    inner = (difference(item, value[key], f"{name}[{key!r}]", "", tolerance) for key, item in expected.items())
+    return next(filter(None, inner), None)
+
+
+def _sequence_difference(expected, value, name, tolerance):
+    if not isinstance(value, tuple | list):
+        return Difference("type", f"`{name}` is {_a(value)} where a tuple is expected.")
+    if len(value) != len(expected):
+        return Difference("structure", f"`{name}` has {len(value)} items where {len(expected)} are expected.")
+    pairs = enumerate(zip(expected, value, strict=True))
+    inner = (difference(e, v, f"{name}[{i}]", "", tolerance) for i, (e, v) in pairs)
+    return next(filter(None, inner), None)
+
+
+def _array_difference(expected, value, name, axes, tolerance):
+    if value is None:
+        return Difference("type", f"`{name}` is None: is a `return` missing?")
+    if not isinstance(value, np.ndarray):
+        return Difference("type", f"`{name}` is {_a(value)} where a NumPy array is expected.")
+    if value.shape != expected.shape:
+        return Difference("shape", _shape_message(expected.shape, value.shape, name, axes))
+    if not _dtype_fits(expected.dtype, value.dtype):
+        return Difference("dtype", _dtype_message(expected.dtype, value.dtype, name))
+    if expected.dtype.kind != "f":
+        wrong = expected != value
+        return _value_difference(wrong, wrong, name, "") if wrong.any() else None
+    strange = ~np.isfinite(value) & np.isfinite(expected)
+    if strange.any():
+        what = "NaN" if np.isnan(value[strange]).any() else "infinite"
+        first = [int(i) for i in np.argwhere(strange)[0]]
+        count = f"{strange.sum()} of {value.size}"
+        return Difference("nan", f"`{name}`: {count} entries are {what}, the first at index {first}.")
+    allowed = TOLERANCES.get(expected.dtype.name, tolerance)
+    errors = relative_error(expected, value)
+    # `not <=` rather than `>`: an error that is NaN is an error.
+    wrong = ~(errors <= allowed)
+    if not wrong.any():
+        return None
+    return _value_difference(errors, wrong, name, f" (allowed: {allowed:.0e} of the largest entry)")
+
+
+def _scalar_difference(expected, value, name, tolerance):
+    if isinstance(expected, np.ndarray):
+        expected = expected.item()
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if expected is None or isinstance(expected, str | bool) or isinstance(value, bool):
+        same = type(value) is type(expected) and value == expected
+    elif not isinstance(value, int | float):
+        return Difference("type", f"`{name}` is {_a(value)} where a number is expected.")
+    elif isinstance(expected, int):
+        same = value == expected
+    elif not math.isfinite(value) and math.isfinite(expected):
+        return Difference("nan", f"`{name}` is {value}.")
+    else:
+        same = bool(relative_error(expected, value) <= tolerance)
+    if same:
+        return None
+    if type(value) is not type(expected) and not isinstance(value, int | float):
+        return Difference("type", f"`{name}` is {_a(value)} where {_a(expected)} is expected.")
+    return Difference("value", f"`{name}` is not the number it should be.")
+
+
+def _value_difference(errors, wrong, name, allowed):
+    worst = [int(i) for i in np.unravel_index(np.argmax(np.nan_to_num(errors, nan=np.inf)), wrong.shape)]
+    size = "" if errors is wrong else f", off by {_rounded(errors.max())} of the largest entry{allowed}"
+    share = 100 * (1 - wrong.mean())
+    right = "none" if share == 0 else f"{min(share, 99.0):.0f}%" if share >= 1 else "under 1%"
+    message = f"`{name}` has the right shape and wrong values: {right} of its entries are right"
+    return Difference("value", f"{message}; the worst is at index {worst}{size}.")
+
+
+def _shape_message(expected, got, name, axes):
+    names = axes.split()
+    leading = len(expected) - len([axis for axis in names if axis != "..."])
+    if names and names[0] == "..." and leading >= 0:
+        names = ["batch"] * leading + names[1:]
+    meant = ", ".join(f"{axis} = {n}" for axis, n in zip(names, expected, strict=False))
+    named = f" ({meant})" if meant and len(names) == len(expected) else ""
+    message = f"`{name}` has shape {got} where {expected} is expected{named}."
+    if len(got) >= 2 and got[:-2] + (got[-1], got[-2]) == expected:
+        message += " Yours is its transpose: the last two axes are exchanged."
+    elif sorted(got) == sorted(expected):
+        message += " The axes are there, in another order."
+    elif math.prod(got) == math.prod(expected):
+        message += " The number of entries is right; they are folded differently."
+    elif len(got) != len(expected):
+        message += f" Yours has {len(got)} axes, {len(expected)} are expected."
+    return message
+
+
+def _dtype_fits(expected, got):
+    if expected.kind in "iu":
+        return got.kind in "iu"
+    return expected == got
+
+
+def _dtype_message(expected, got, name):
+    message = f"`{name}` has dtype {got} where {expected} is expected."
+    if expected == np.float32 and got == np.float64:
+        message += " Something promoted it: np.sqrt(64) is a float64 NumPy scalar, math.sqrt(64) promotes nothing."
+    if expected == np.bool_:
+        message += " A mask is boolean: True where attention is allowed."
+    return message
+
+
+def _rounded(error):
+    return f"{error:.0e}" if error < 0.01 else f"{100 * error:.0f}%" if error < 10 else "more than ten times"
+
+
+def _list(keys):
+    return ", ".join(repr(key) for key in keys)
+
+
+def _a(value):
+    kind = plain_type(value)
+    return kind if kind == "None" else f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"

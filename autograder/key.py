@@ -1,0 +1,132 @@
+"""An answer key: one exercise's inputs, expected values and the outputs of its known mistakes.
+
+All of it is numbers and words, never code, so the public key of a chapter can ship to students.
+The secret key that grades has the same form and other numbers.
+"""
+
+import hashlib
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from autograder.running import Outcome, Raised
+from autograder.values import pack, unpack
+
+UNJUDGED = "unjudged"
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A known misconception: its short name, and the message that teaches."""
+
+    name: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question put to the exercise.
+
+    inputs: argument name -> value. expected: what the reference came to.
+    mistakes: mistake slug -> what that mistake came to on the same inputs.
+    """
+
+    name: str
+    aspect: str
+    inputs: dict
+    expected: Outcome
+    mistakes: dict[str, Outcome]
+
+    @property
+    def size(self):
+        """Entries in all input arrays together: the smaller of two failing cases is the easier to look at."""
+        return sum(array.size for array in pack(self.inputs)[1])
+
+
+@dataclass(frozen=True)
+class Key:
+    """What the judge knows of one exercise.
+
+    function: its name. section: title of the section to read again.
+    outputs: name -> axes ("... T_query d_value"), or UNJUDGED for a cache; the order is the function's own.
+    order: the names in the order of the derivation, in which the first wrong one is reported.
+    aspects: name -> points. uses: exercises of the same chapter that this one calls.
+    tolerance: allowed error in float64, as a share of the largest expected entry.
+    """
+
+    function: str
+    chapter: str
+    section: str
+    outputs: dict[str, str]
+    order: tuple[str, ...]
+    aspects: dict[str, float]
+    uses: tuple[str, ...]
+    tolerance: float
+    mistakes: dict[str, Mistake]
+    cases: tuple[Case, ...]
+
+    @property
+    def points(self):
+        return sum(self.aspects.values())
+
+    @property
+    def digest(self):
+        """SHA-256 of everything the key says, in hex: two keys with one digest grade alike."""
+        return hashlib.sha256(_to_bytes(self)).hexdigest()
+
+
+def save(key, path):
+    """Write a key to a .npz file; the same key gives the same bytes."""
+    Path(path).write_bytes(_to_bytes(key))
+
+
+def load(path):
+    """Read a key that `save` wrote."""
+    with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as stored:
+        index = json.loads(stored["index"].tobytes())
+        arrays = [stored[f"a{i}"] for i in range(len(stored.files) - 1)]
+    fields = unpack(index, arrays)
+    return Key(
+        **fields
+        | {
+            "order": tuple(fields["order"]),
+            "uses": tuple(fields["uses"]),
+            "mistakes": {slug: Mistake(*mistake) for slug, mistake in fields["mistakes"].items()},
+            "cases": tuple(_case(case) for case in fields["cases"]),
+        }
+    )
+
+
+def _to_bytes(key):
+    fields = vars(key) | {
+        "mistakes": {slug: (mistake.name, mistake.message) for slug, mistake in key.mistakes.items()},
+        "cases": [_case_fields(case) for case in key.cases],
+    }
+    tree, arrays = pack(fields)
+    buffer = io.BytesIO()
+    index = np.frombuffer(json.dumps(tree).encode(), np.uint8)
+    np.savez_compressed(buffer, allow_pickle=False, index=index, **{f"a{i}": array for i, array in enumerate(arrays)})
+    return buffer.getvalue()
+
+
+def _case_fields(case):
+    outcomes = {slug: _outcome_fields(outcome) for slug, outcome in case.mistakes.items()}
+    return (case.name, case.aspect, case.inputs, _outcome_fields(case.expected), outcomes)
+
+
+def _case(fields):
+    name, aspect, inputs, expected, mistakes = fields
+    return Case(name, aspect, inputs, _outcome(expected), {slug: _outcome(f) for slug, f in mistakes.items()})
+
+
+def _outcome_fields(outcome):
+    # Only the type of an exception is kept: a reference's or a mistake's message is nobody's business.
+    return (outcome.value, outcome.raised.type if outcome.raised else None, outcome.modified)
+
+
+def _outcome(fields):
+    value, raised, modified = fields
+    return Outcome(value, Raised(raised, "") if raised else None, modified)

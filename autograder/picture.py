@@ -1,0 +1,66 @@
+"""A small picture of a difference: yours, what was expected, and where they part, as one inline SVG.
+
+For public cases only: it shows expected values.
+"""
+
+from html import escape
+
+import numpy as np
+
+from autograder.comparing import relative_error
+
+CELL, GAP, LARGEST = 16, 28, 12
+
+
+def picture(expected, value, name) -> str:
+    """Draw the two-dimensional slice that holds the worst entry; "" if shapes differ or there is nothing to draw."""
+    if not (isinstance(expected, np.ndarray) and isinstance(value, np.ndarray)):
+        return ""
+    if expected.shape != value.shape or not expected.size or expected.dtype.kind not in "fbiu":
+        return ""
+    with np.errstate(all="ignore"):
+        error = np.nan_to_num(relative_error(expected, value), nan=1.0, posinf=1.0)
+    worst = np.unravel_index(np.argmax(error), error.shape) if error.ndim else ()
+    slices = [_around(np.atleast_2d(array[worst[:-2]]), worst[-2:]) for array in (value, expected, error)]
+    return _draw(slices, worst[:-2], name)
+
+
+def _around(matrix, worst):
+    """At most LARGEST rows and columns, with the worst entry among them."""
+    centre = (0,) * (2 - len(worst)) + tuple(worst)
+    starts = [max(0, min(at - LARGEST // 2, n - LARGEST)) for at, n in zip(centre, matrix.shape, strict=True)]
+    return matrix[tuple(slice(start, start + LARGEST) for start in starts)].astype(np.float64)
+
+
+def _draw(slices, leading, name):
+    rows, columns = slices[0].shape
+    width = max(columns * CELL, 5 * CELL)
+    titles = ("yours", "expected", "difference")
+    finite = np.abs(np.concatenate([s[np.isfinite(s)] for s in slices[:2]]))
+    scale = finite.max(initial=0.0) or 1.0
+    panels = "".join(
+        f"<g transform='translate({i * (width + GAP)},0)'>"
+        f"<text y='11' font-size='11' fill='currentColor'>{title}</text>"
+        f"<g transform='translate(0,18)'>{_cells(matrix / (scale if i < 2 else matrix.max() or 1.0))}</g></g>"
+        for i, (title, matrix) in enumerate(zip(titles, slices, strict=True))
+    )
+    where = f" at index {[int(i) for i in leading]}" if leading else ""
+    label = escape(f"{name}{where}: yours, expected, and the difference, entry by entry")
+    size = f"width='{3 * width + 2 * GAP}' height='{rows * CELL + 20}'"
+    return f"<svg role='img' aria-label='{label}' {size} style='max-width:100%'><title>{label}</title>{panels}</svg>"
+
+
+def _cells(matrix):
+    return "".join(
+        f"<rect x='{j * CELL}' y='{i * CELL}' width='{CELL - 1}' height='{CELL - 1}' fill='{_colour(entry)}'/>"
+        for i, row in enumerate(matrix)
+        for j, entry in enumerate(row)
+    )
+
+
+def _colour(share):
+    """Orange above zero, blue below, paler towards zero; black where the entry is no number."""
+    if not np.isfinite(share):
+        return "#000"
+    red, green, blue = (210, 95, 0) if share > 0 else (0, 100, 190)
+    return f"rgba({red},{green},{blue},{max(0.08, min(1.0, abs(share))):.2f})"

@@ -1,0 +1,76 @@
+"""A result as words: plain text for a terminal, HTML for a notebook and for feedback pages.
+
+Nothing here knows an expected value, so all of it may be shown for hidden cases. What the student
+raised or named is escaped.
+"""
+
+from html import escape
+
+from autograder.judge import Result
+
+GOOD, BAD = "#2e8b57", "#c2503a"
+
+
+def headline(result: Result) -> str:
+    """One line: `softmax`: 3 of 4 points."""
+    if result.passed:
+        return f"{result.function}: all {sum(a.total for a in result.aspects)} cases hold."
+    return f"{result.function}: {result.earned:g} of {result.points:g} points."
+
+
+def as_text(result: Result) -> str:
+    """The result for a terminal or a log."""
+    if result.passed:
+        return "✓ " + headline(result)
+    lines = ["✗ " + headline(result), _first_wrong(result), *_advice(result)]
+    lines += [f"  {'✓' if a.holds else '✗'} {a.name} ({a.passed} of {a.total} cases)" for a in result.aspects]
+    return "\n".join(lines)
+
+
+def as_html(result: Result, *more: str) -> str:
+    """The result as a box of HTML that carries its own style.
+
+    more: further HTML to show inside the box, such as a picture of the difference.
+    """
+    kind, colour = ("pass", GOOD) if result.passed else ("fail", BAD)
+    style = f"border-left:4px solid {colour};padding:.4em .9em;margin:.5em 0"
+    box = f'<div class="verdict verdict-{kind}" style="{style}">'
+    if result.passed:
+        return f"{box}<strong style='color:{colour}'>✓</strong> {_code(headline(result))}</div>"
+    parts = [f"<strong style='color:{colour}'>✗</strong> <strong>{_code(headline(result))}</strong>"]
+    parts += [
+        f"<p style='margin:.4em 0'>{_code(sentence)}</p>" for sentence in (_first_wrong(result), *_advice(result))
+    ]
+    return "".join([box, *parts, *more, _aspects(result), "</div>"])
+
+
+def _first_wrong(result):
+    seen = f" Seen on the case “{result.case}”." if result.verdict.kind != "blank" else ""
+    return result.verdict.message + seen
+
+
+def _advice(result):
+    if result.mend_first:
+        names = " and ".join(f"`{name}`" for name in result.mend_first)
+        yield f"It calls {names}, which is wrong itself: mend that first."
+    if result.mistake:
+        yield f"Known mistake: {result.mistake.name}. {' '.join(result.mistake.message.split())}"
+    if result.verdict.kind != "blank":
+        yield f"Read again: “{result.section}”."
+
+
+def _aspects(result):
+    rows = "".join(
+        f"<li><span style='color:{GOOD if a.holds else BAD}'>{'✓' if a.holds else '✗'}</span> "
+        f"{escape(a.name)}: {a.passed} of {a.total} cases, {a.earned:g} of {a.points:g} points</li>"
+        for a in result.aspects
+    )
+    return f"<ul style='list-style:none;padding-left:0;margin:.4em 0'>{rows}</ul>"
+
+
+def _code(sentence):
+    """Escape a sentence and set what stands between backticks as code."""
+    pieces = escape(sentence).split("`")
+    if len(pieces) % 2 == 0:
+        return escape(sentence)
+    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))

@@ -1,0 +1,81 @@
+"""Call a function on a case's inputs and keep what happened, whatever happens.
+
+The same call serves `check` in the student's notebook, the sandbox, and the making of keys.
+"""
+
+import linecache
+import traceback
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autograder import values
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An exception, as far as it may be told: its type's name, its message, and the function's own line."""
+
+    type: str
+    message: str
+    line: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a call came to: a value, or an exception, or (in the sandbox only) the reason it was stopped.
+
+    modified: names of the inputs that the call changed, though it should have left them alone.
+    stopped: plain words, "took longer than 5 seconds"; empty if the call came to its own end.
+    """
+
+    value: Any = None
+    raised: Raised | None = None
+    modified: tuple[str, ...] = field(default=())
+    stopped: str = ""
+
+
+def run(function, inputs):
+    """Call `function(**inputs)` on fresh copies of the inputs.
+
+    Args:
+        function: the callable to try.
+        inputs: dict of argument name -> value, as a case holds them; never changed.
+
+    Returns:
+        Outcome. Only KeyboardInterrupt and the like pass through.
+    """
+    given = _copy(inputs)
+    try:
+        with np.errstate(all="ignore"):
+            value = function(**given)
+    except Exception as error:
+        return Outcome(raised=describe(error))
+    # A random generator is meant to move on; everything else is the caller's, and stays as it was.
+    lent = [name for name, value in inputs.items() if not isinstance(value, np.random.Generator)]
+    modified = tuple(name for name in lent if not _same(values.pack(inputs[name]), values.pack(given[name])))
+    return Outcome(value=values.unpack(*values.pack(value)), modified=modified)
+
+
+def describe(error):
+    """An exception as Raised; its line is the innermost one that the student wrote (a notebook cell's)."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename.startswith("<cell ") or "ipykernel" in frame.filename]
+    line = ""
+    if own:
+        source = linecache.getline(own[-1].filename, own[-1].lineno or 0).strip() or (own[-1].line or "").strip()
+        line = f"line {own[-1].lineno}: {source}" if source else f"line {own[-1].lineno}"
+    return Raised(type(error).__name__, str(error)[:500], line)
+
+
+def _copy(inputs):
+    return {name: values.unpack(*values.pack(value)) for name, value in inputs.items()}
+
+
+def _same(packed, other):
+    (tree, arrays), (other_tree, other_arrays) = packed, other
+    pairs = zip(arrays, other_arrays, strict=False)
+    return tree == other_tree and all(
+        a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes() for a, b in pairs
+    )

@@ -1,0 +1,134 @@
+"""Values as a JSON tree beside a list of arrays: how answer keys are stored and how the sandbox talks.
+
+No pickle anywhere. `pack` never fails: what it cannot carry becomes a `Foreign` that names its type.
+`unpack` trusts nothing: whatever is malformed raises `Malformed`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from autograder import functions
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+DTYPES = ("bool", *INTEGERS, "float16", "float32", "float64")
+MAX_DEPTH = 24
+MAX_NODES = 200_000
+
+
+class Malformed(ValueError):
+    """A tree, or an array beside it, that `pack` cannot have made."""
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """Stands for a value no exercise asks for (a tensor, a generator, an array of objects), by type name."""
+
+    type_name: str
+
+
+def pack(value):
+    """Take a value apart.
+
+    Args:
+        value: None, bool, int, float, str, NumPy array, scalar or random generator, a function of
+            `autograder.functions`, or tuples, lists and string-keyed dicts of these.
+
+    Returns:
+        tree: JSON-serialisable; arrays are named in it by their index.
+        arrays: list of C-contiguous arrays whose dtypes are in DTYPES.
+    """
+    arrays: list[np.ndarray] = []
+    return _pack(value, arrays, depth=0), arrays
+
+
+def unpack(tree, arrays):
+    """Put a value together again; the inverse of `pack`. Raises Malformed."""
+    budget = [MAX_NODES]
+    return _unpack(tree, arrays, budget, depth=0)
+
+
+def _pack(value, arrays, depth):
+    kind = type(value)
+    if depth > MAX_DEPTH:
+        return _foreign("something nested very deeply")
+    if value is None:
+        return {"kind": "none"}
+    if kind is bool:
+        return {"kind": "bool", "value": value}
+    if kind is int:
+        return {"kind": "int", "value": value} if abs(value) < 2**63 else _foreign("an int of more than 64 bits")
+    if kind is float:
+        return {"kind": "float", "value": value.hex()}
+    if kind is str:
+        return {"kind": "str", "value": value[:10_000]}
+    if kind is np.ndarray or isinstance(value, np.generic):
+        return _pack_array(value, arrays)
+    if kind in (tuple, list):
+        if len(value) > MAX_NODES:
+            return _foreign(f"a {kind.__name__} of {len(value)} items")
+        return {"kind": kind.__name__, "items": [_pack(item, arrays, depth + 1) for item in value]}
+    if kind is dict and all(type(key) is str for key in value) and len(value) <= MAX_NODES:
+        return {"kind": "dict", "items": {key: _pack(item, arrays, depth + 1) for key, item in value.items()}}
+    if kind is np.random.Generator and type(value.bit_generator) is np.random.PCG64:
+        return {"kind": "generator", "state": value.bit_generator.state}
+    if functions.is_named(value):
+        return {"kind": "function", "name": value.__name__}
+    return _foreign(f"{kind.__module__}.{kind.__qualname__}" if kind.__module__ != "builtins" else kind.__qualname__)
+
+
+def _pack_array(value, arrays):
+    array = np.array(value, order="C")
+    if array.dtype.name not in DTYPES or not array.dtype.isnative:
+        return _foreign(f"numpy array of dtype {array.dtype}")
+    arrays.append(array)
+    return {"kind": "array", "index": len(arrays) - 1}
+
+
+def _foreign(type_name):
+    return {"kind": "foreign", "type": str(type_name)[:200]}
+
+
+def _unpack(tree, arrays, budget, depth):
+    budget[0] -= 1
+    if budget[0] < 0 or depth > MAX_DEPTH + 1 or type(tree) is not dict:
+        raise Malformed("a value that is too large, too deep or no tree")
+    try:
+        match tree["kind"]:
+            case "none":
+                return None
+            case "bool" | "str" | "int" as kind:
+                return _exactly(tree["value"], {"bool": bool, "str": str, "int": int}[kind])
+            case "float":
+                return float.fromhex(_exactly(tree["value"], str))
+            case "array":
+                return np.array(arrays[_index(tree["index"], len(arrays))])
+            case "tuple" | "list" as kind:
+                items = [_unpack(item, arrays, budget, depth + 1) for item in _exactly(tree["items"], list)]
+                return tuple(items) if kind == "tuple" else items
+            case "dict":
+                items = _exactly(tree["items"], dict)
+                return {key: _unpack(item, arrays, budget, depth + 1) for key, item in items.items()}
+            case "generator":
+                bits = np.random.PCG64()
+                bits.state = _exactly(tree["state"], dict)
+                return np.random.Generator(bits)
+            case "function":
+                return functions.by_name(_exactly(tree["name"], str))
+            case "foreign":
+                return Foreign(_exactly(tree["type"], str)[:200])
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise Malformed(f"a malformed value: {error}") from error
+    raise Malformed("a value of an unknown kind")
+
+
+def _exactly(value, kind):
+    if type(value) is not kind:
+        raise Malformed(f"{kind.__name__} expected")
+    return value
+
+
+def _index(index, length):
+    if type(index) is not int or not 0 <= index < length:
+        raise Malformed("an array that was not sent")
+    return index

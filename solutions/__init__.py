@@ -1,0 +1,1 @@
+"""The reference solutions: one module of small pure functions per chapter."""

@@ -1,0 +1,134 @@
+"""Chapter 1, attention: every query asks all keys, and gets a weighted average of their values.
+
+Shapes are written in the names of the book's notation page; `...` stands for any leading batch axes.
+"""
+
+import math
+
+import numpy as np
+
+
+def softmax(scores):
+    """Turn each row of scores into weights: positive, adding up to one.
+
+    Args:
+        scores: (..., n), any real numbers, however large.
+
+    Returns:
+        weights: (..., n), softmax over the last axis, in the dtype of `scores`.
+
+    Source: Vaswani et al. 2017, equation 1. A row's largest score is subtracted first: it changes
+    nothing in the quotient, and keeps exp from overflowing.
+    """
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def attention_weights(queries, keys):
+    """How much each query attends to each key: softmax(queries keys^T / sqrt(d_key)).
+
+    Args:
+        queries: (..., T_query, d_key)
+        keys: (..., T_key, d_key)
+
+    Returns:
+        weights: (..., T_query, T_key), each row adding up to one.
+
+    Raises:
+        ValueError: queries and keys differ in their last axis.
+
+    Source: Vaswani et al. 2017, section 3.2.1.
+    """
+    d_key = keys.shape[-1]
+    if queries.shape[-1] != d_key:
+        raise ValueError(f"queries have d_key = {queries.shape[-1]}, keys have d_key = {d_key}: they must agree")
+    # Scaling the queries costs T_query * d_key products; scaling the scores would cost T_query * T_key.
+    scores = (queries / math.sqrt(d_key)) @ keys.swapaxes(-1, -2)
+    return softmax(scores)
+
+
+def attention(queries, keys, values):
+    """Scaled dot-product attention: average the values, weighted by how well query and key agree.
+
+    Args:
+        queries: (..., T_query, d_key)
+        keys: (..., T_key, d_key)
+        values: (..., T_key, d_value)
+
+    Returns:
+        output: (..., T_query, d_value)
+        cache: (queries, keys, values, weights), what the backward pass of chapter 2 asks for.
+
+    Raises:
+        ValueError: queries and keys differ in their last axis.
+
+    Source: Vaswani et al. 2017, equation 1.
+    """
+    weights = attention_weights(queries, keys)
+    return weights @ values, (queries, keys, values, weights)
+
+
+def self_attention(x, w_query, w_key, w_value):
+    """Attention of a sequence to itself: queries, keys and values are three projections of x.
+
+    Args:
+        x: (..., T, d_model)
+        w_query: (d_model, d_key)
+        w_key: (d_model, d_key)
+        w_value: (d_model, d_value)
+
+    Returns:
+        output: (..., T, d_value)
+        cache: (x, w_query, w_key, w_value, attention_cache), what the backward pass of chapter 2 asks for.
+
+    Source: Vaswani et al. 2017, section 3.2.3.
+    """
+    output, attention_cache = attention(x @ w_query, x @ w_key, x @ w_value)
+    return output, (x, w_query, w_key, w_value, attention_cache)
+
+
+def predicted_shapes(n_batch, T_query, T_key, d_key, d_value):
+    """The shapes on the way through attention, told from the sizes alone.
+
+    The inputs are queries (n_batch, T_query, d_key), keys (n_batch, T_key, d_key) and
+    values (n_batch, T_key, d_value).
+
+    Args:
+        n_batch, T_query, T_key, d_key, d_value: ints, at least 1.
+
+    Returns:
+        dict of tuples of ints, with these keys:
+            "keys_transposed": what the queries are multiplied by.
+            "scores": one number for each pair of a query and a key.
+            "row_maxima": each row's largest score, kept so that it can be subtracted from the scores.
+            "weights": the softmax of the scores.
+            "output": the weighted averages.
+            "output_of_one_query": the output for queries of shape (1, d_key), no batch axis, same keys and values.
+    """
+    return {
+        "keys_transposed": (n_batch, d_key, T_key),
+        "scores": (n_batch, T_query, T_key),
+        "row_maxima": (n_batch, T_query, 1),
+        "weights": (n_batch, T_query, T_key),
+        "output": (n_batch, T_query, d_value),
+        "output_of_one_query": (n_batch, 1, d_value),
+    }
+
+
+def repaired_attention(queries, keys, values):
+    """Scaled dot-product attention without a cache, once its three mistakes are mended.
+
+    Args:
+        queries: (..., T_query, d_key)
+        keys: (..., T_key, d_key)
+        values: (..., T_key, d_value)
+
+    Returns:
+        output: (..., T_query, d_value), finite however large the scores, in the dtype of the inputs.
+
+    Source: Vaswani et al. 2017, equation 1.
+    """
+    scores = np.einsum("...qd,...kd->...qk", queries / math.sqrt(queries.shape[-1]), keys)
+    strengths = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    shares = strengths / strengths.sum(axis=-1, keepdims=True)
+    return np.einsum("...qk,...kv->...qv", shares, values)

@@ -1,0 +1,64 @@
+"""What a student sees when they press `check`."""
+
+import numpy as np
+import pytest
+
+from autograder import checking, render
+from autograder.checking import CheckFailed, check
+from autograder.judge import grade
+from autograder.picture import picture
+from autograder.running import run
+
+pytestmark = pytest.mark.autograder
+
+
+@pytest.fixture(autouse=True)
+def public(monkeypatch, key):
+    monkeypatch.setattr(checking, "public_key", lambda name: key)
+
+
+def normalised(x):
+    if x.shape[-1] == 0:
+        raise ValueError
+    return x / x.sum(axis=-1, keepdims=True), None
+
+
+def test_passing_is_one_calm_line(capsys):
+    check(normalised)
+    assert capsys.readouterr().out == "✓ normalised: all 4 cases hold.\n"
+
+
+def test_failing_raises_and_shows_what_is_wrong(capsys):
+    with pytest.raises(CheckFailed, match="normalised: 0 of 4 points") as failure:
+        check(lambda x: (x / x.sum(), x))
+    shown = capsys.readouterr().out
+    assert "Known mistake: divides by the whole sum. Each row has a sum of its own." in shown
+    assert "Read again: “Shares”" in shown and "x = array([[1., 3.]])" not in shown.split("smallest failing")[0]
+    assert failure.value._render_traceback_() == ["CheckFailed: normalised: 0 of 4 points."]
+
+
+@pytest.mark.parametrize("value", [None, 3, np.ones(2), "softmax"])
+def test_a_value_in_place_of_a_function_is_explained(value):
+    with pytest.raises(TypeError, match="the function itself"):
+        check(value)
+
+
+def test_html_escapes_what_the_student_wrote(key):
+    def rude(x):
+        raise RuntimeError("<script>alert(1)</script>")
+
+    html = render.as_html(grade(key, [run(rude, case.inputs) for case in key.cases]))
+    assert "<script>" not in html and "&lt;script&gt;" in html
+
+
+def test_the_picture_shows_the_slice_with_the_worst_entry():
+    expected = np.zeros((2, 3, 40))
+    value = expected.copy()
+    value[1, 2, 37] = 1.0
+    drawn = picture(expected, value, "weights")
+    assert "at index [1]" in drawn and "rgba(210,95,0,1.00)" in drawn and "role='img'" in drawn
+
+
+@pytest.mark.parametrize("value", [None, np.ones(3), np.full((2, 2), np.nan), np.array([[True]])])
+def test_the_picture_survives_anything(value):
+    assert isinstance(picture(np.ones((2, 2)), value, "weights"), str)

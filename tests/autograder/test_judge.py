@@ -1,0 +1,108 @@
+"""The judge says what is wrong first, names known mistakes, and gives the points that were earned."""
+
+import numpy as np
+import pytest
+
+from autograder.judge import Result, blame_what_is_used, grade
+from autograder.running import Outcome, run
+
+pytestmark = pytest.mark.autograder
+
+
+def graded(key, function):
+    return grade(key, [run(function, case.inputs) for case in key.cases])
+
+
+def right(x):
+    if x.shape[-1] == 0:
+        raise ValueError("nothing to share")
+    return x / x.sum(axis=-1, keepdims=True), "a cache of the student's own"
+
+
+def test_a_right_function_earns_everything(key):
+    result = graded(key, right)
+    assert result.passed and result.earned == result.points == 4 and result.mistake is None
+
+
+def spoiled(change):
+    def function(x):
+        shares, cache = right(x)
+        return change(shares, x), cache
+
+    return function
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "words"),
+    [
+        (lambda x: None, "type", "the result` is None where a tuple"),
+        (lambda x: right(x)[0], "type", "a NumPy array where a tuple"),
+        (lambda x: (*right(x), 1), "structure", "3 items where 2"),
+        (spoiled(lambda s, x: None), "type", "is a `return` missing"),
+        (spoiled(lambda s, x: s.tolist()), "type", "a list where a NumPy array"),
+        (spoiled(lambda s, x: s.T), "shape", "transpose"),
+        (spoiled(lambda s, x: s.ravel()), "shape", "folded differently"),
+        (spoiled(lambda s, x: s[:1, :1]), "shape", "n = 2"),
+        (spoiled(lambda s, x: s.astype(np.float64)), "dtype", "float64 where float32"),
+        (spoiled(lambda s, x: np.where(s > 0.7, np.nan, s).astype(s.dtype)), "nan", "NaN"),
+        (spoiled(lambda s, x: s * np.inf), "nan", "infinite"),
+        (spoiled(lambda s, x: s * (1 + 1e-4)), "value", "none of its entries"),
+        (spoiled(lambda s, x: np.subtract(x, 1, out=x) * 0 + s), "modified", "changed its input `x`"),
+        (lambda x: x.no_such_thing, "raised", "AttributeError"),
+        (lambda x: (_ for _ in ()).throw(NotImplementedError()), "blank", "not written yet"),
+        (lambda x: (x / x.sum(axis=-1, keepdims=True), x), "no error", "should raise ValueError"),
+    ],
+)
+def test_the_first_thing_wrong_is_named(key, function, kind, words):
+    result = graded(key, function)
+    assert (result.verdict.kind, result.passed) == (kind, False)
+    assert words in result.verdict.message
+
+
+def test_points_are_earned_aspect_by_aspect(key):
+    promoted = graded(key, spoiled(lambda s, x: s.astype(np.float64)))
+    assert [(a.name, a.earned) for a in promoted.aspects] == [("the idea", 2), ("float32", 0), ("errors", 1)]
+
+
+def test_raising_alone_earns_nothing(key):
+    def always_raises(x):
+        raise ValueError
+
+    assert graded(key, always_raises).earned == 0
+
+
+def test_a_known_mistake_is_named_and_another_is_not(key, exercise):
+    for slug, (mistake, wrong) in exercise.mistakes.items():
+        assert graded(key, wrong).mistake == mistake, slug
+    assert graded(key, spoiled(lambda s, x: s + 1)).mistake is None
+
+
+def test_a_shuffled_half_of_a_mistake_is_not_that_mistake(key, exercise):
+    whole_sum = exercise.mistakes["whole_sum"][1]
+    assert graded(key, lambda x: right(x) if x.dtype == np.float32 else whole_sum(x)).mistake is None
+
+
+def test_the_smallest_failing_case_is_shown(key):
+    assert graded(key, spoiled(lambda s, x: s + 1)).case == "a small matrix"
+
+
+def test_a_stopped_function_is_reported_before_anything_else(key):
+    outcomes = [run(right, case.inputs) for case in key.cases]
+    outcomes[0] = Outcome(stopped="took longer than 5 seconds")
+    assert grade(key, outcomes).verdict.message == "`normalised` took longer than 5 seconds."
+
+
+def test_an_exercise_it_calls_is_blamed(key):
+    result = blame_what_is_used(graded(key, spoiled(lambda s, x: s + 1)), key, {"total", "other"})
+    assert result.mend_first == ("total",)
+
+
+def test_result_survives_json(key, exercise):
+    result = graded(key, exercise.mistakes["whole_sum"][1])
+    assert Result.from_json(result.to_json()) == result
+
+
+def test_no_sentence_holds_an_expected_value(key):
+    secret = key.cases[0].expected.value[0]
+    message = graded(key, spoiled(lambda s, x: s + 1)).verdict.message
+    assert not any(f"{entry:.3f}" in message for entry in secret.ravel())

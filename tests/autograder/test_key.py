@@ -1,0 +1,126 @@
+"""Keys are the same for the same seed, other for another, and survive the disk."""
+
+import numpy as np
+import pytest
+
+from autograder import functions
+from autograder.key import load, save
+from autograder.keys import PUBLIC_SEED, make_key, public_key_of
+from autograder.mistakes import kill_table, problems
+from autograder.values import Foreign, Malformed, pack, unpack
+
+pytestmark = pytest.mark.autograder
+
+
+def test_a_key_survives_the_disk(key, tmp_path):
+    save(key, tmp_path / "key.npz")
+    assert load(tmp_path / "key.npz").digest == key.digest
+
+
+def test_the_seed_decides(exercise, key):
+    assert make_key(exercise, seed=1).digest == key.digest
+    assert make_key(exercise, seed=2).digest != key.digest
+
+
+def test_a_case_added_to_one_aspect_leaves_the_others_alone(exercise, key):
+    @exercise.cases("more", points=1)
+    def _(draw):
+        yield "one row", {"x": draw.normal(1, 3)}
+
+    longer = make_key(exercise, seed=1)
+    assert all(np.array_equal(a.inputs["x"], b.inputs["x"]) for a, b in zip(key.cases, longer.cases, strict=False))
+
+
+def test_case_names_are_unique(exercise):
+    @exercise.cases("twice", points=1)
+    def _(draw):
+        yield "same", {"x": np.ones((1, 1))}
+        yield "same", {"x": np.ones((1, 1))}
+
+    with pytest.raises(ValueError, match="share a name"):
+        make_key(exercise, seed=1)
+
+
+def test_an_unknown_exercise_is_a_lookup_error():
+    with pytest.raises(LookupError, match="no_such_exercise"):
+        public_key_of("no_such_exercise")
+
+
+def test_a_sound_exercise_has_no_problems(exercise, key):
+    assert problems(exercise, key) == []
+    assert [row.slug for row in kill_table(key)] == ["whole_sum", "column_sum"]
+
+
+def test_problems_are_found(exercise):
+    @exercise.mistake("is not a mistake at all")
+    def harmless(x):
+        """Nothing is wrong here."""
+        return exercise.reference(x)
+
+    @exercise.mistake("is the first mistake again")
+    def again(x):
+        """Said twice."""
+        return x / np.sum(x), x
+
+    @exercise.equivalent
+    def wrong_rewrite(x):
+        return x, x
+
+    found = "\n".join(problems(exercise, make_key(exercise, PUBLIC_SEED)))
+    assert "harmless passes every case" in found
+    assert "no case tells whole_sum from again" in found
+    assert "the equivalent wrong_rewrite is rejected" in found
+
+
+def test_a_reference_that_changes_its_input_is_found(exercise):
+    def in_place(x):
+        x += 1
+        return x, x
+
+    exercise.reference = in_place
+    assert any("fails its own case" in problem for problem in problems(exercise, make_key(exercise, 1)))
+
+
+VALUES = [
+    None, True, 3, 2.5, float("nan"), "words", (1, [2, {"a": np.arange(3)}]), np.float32(1.5), np.zeros((0, 2), bool),
+    functions.weighted_sines,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_values_survive_packing(value):
+    assert repr(unpack(*pack(value))) == repr(np.array(value) if isinstance(value, np.generic) else value)
+
+
+def test_a_random_generator_survives_packing():
+    assert unpack(*pack(np.random.default_rng(3))).normal() == np.random.default_rng(3).normal()
+
+
+@pytest.mark.parametrize("value", [object(), 1j, 2**70, np.array([None]), (x for x in ()), {1: 2}, print], ids=repr)
+def test_what_cannot_be_carried_is_named(value):
+    assert isinstance(unpack(*pack(value)), Foreign)
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        None, [], {}, {"kind": "other"}, {"kind": "array", "index": 0}, {"kind": "array", "index": True},
+        {"kind": "int", "value": "3"}, {"kind": "float", "value": "x"}, {"kind": "tuple", "items": {}},
+        {"kind": "function", "name": "eval"}, {"kind": "generator", "state": {"a": 1}}, {"kind": "float", "value": 1},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_malformed_values_are_refused(tree):
+    with pytest.raises(Malformed):
+        unpack(tree, [])
+
+
+def test_depth_is_bounded():
+    deep = {"kind": "none"}
+    for _ in range(100):
+        deep = {"kind": "list", "items": [deep]}
+    with pytest.raises(Malformed):
+        unpack(deep, [])
+    nested = []
+    nested.append(nested)
+    unpack(*pack(nested))
