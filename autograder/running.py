@@ -6,11 +6,13 @@ The same call serves `check` in the student's notebook, the sandbox, and the mak
 import linecache
 import traceback
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from autograder import values
+from autograder.modules import build_and_call
 
 
 @dataclass(frozen=True)
@@ -40,13 +42,15 @@ def run(function, inputs):
     """Call `function(**inputs)` on fresh copies of the inputs.
 
     Args:
-        function: the callable to try.
+        function: the callable to try; a class is a PyTorch module, asked by `modules.build_and_call`.
         inputs: dict of argument name -> value, as a case holds them; never changed.
 
     Returns:
         Outcome. Only KeyboardInterrupt and the like pass through.
     """
     given = _copy(inputs)
+    if isinstance(function, type):
+        function = partial(build_and_call, function)
     try:
         with np.errstate(all="ignore"):
             value = function(**given)

@@ -1,0 +1,64 @@
+"""Every exercise of every chapter: its mistakes are rejected and told apart, its equivalents pass."""
+
+import pkgutil
+
+import pytest
+
+from autograder import exercises
+from autograder.exercise import chapter
+from autograder.judge import grade
+from autograder.keys import PUBLIC_SEED, make_key
+from autograder.mistakes import kill_table, problems
+from autograder.running import Outcome, Raised, run
+
+pytestmark = pytest.mark.autograder
+
+WORDS = [module.name for module in pkgutil.iter_modules(exercises.__path__)]
+EXERCISES = [pytest.param(exercise, id=exercise.name) for word in WORDS for exercise in chapter(word)]
+SECRET_SEEDS = (20_260_101, 7)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+@pytest.mark.parametrize("seed", [PUBLIC_SEED, *SECRET_SEEDS])
+def test_the_grader_is_graded(exercise, seed):
+    assert problems(exercise, make_key(exercise, seed)) == []
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_every_mistake_is_named_as_itself(exercise):
+    key = make_key(exercise, PUBLIC_SEED)
+    for slug, (mistake, wrong) in exercise.mistakes.items():
+        result = grade(key, [run(wrong, case.inputs) for case in key.cases])
+        assert (result.mistake, result.passed) == (mistake, False), slug
+        assert result.earned < result.points
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_a_stub_earns_nothing(exercise):
+    key = make_key(exercise, PUBLIC_SEED)
+    blank = Outcome(raised=Raised("NotImplementedError", ""))
+    result = grade(key, [blank for _ in key.cases])
+    assert (result.earned, result.verdict.kind) == (0, "blank")
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_an_exercise_is_complete(exercise):
+    assert exercise.points > 0
+    if not exercise.name.startswith("predicted_"):  # a prediction is a table: there is one way to write it
+        assert len(exercise.equivalents) >= 3, "at least three rewrites that must pass"
+    assert exercise.mistakes, "at least one mistake that people really make"
+    for mistake, _ in exercise.mistakes.values():
+        assert len(mistake.message.split()) >= 8, f"{mistake.name}: a message that teaches is more than a remark"
+
+
+def test_names_are_unique_over_all_chapters():
+    names = [parameter.values[0].name for parameter in EXERCISES]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_a_secret_key_asks_other_questions(exercise):
+    public, secret = (make_key(exercise, seed) for seed in (PUBLIC_SEED, SECRET_SEEDS[0]))
+    assert public.digest != secret.digest
+    assert [case.name for case in public.cases] == [case.name for case in secret.cases]
+    assert all(row.caught_by for row in kill_table(secret))

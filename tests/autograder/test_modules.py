@@ -1,0 +1,40 @@
+"""A PyTorch module is asked with given weights, so that two right ones agree on every number."""
+
+import numpy as np
+import pytest
+import torch
+
+from autograder.running import run
+
+pytestmark = pytest.mark.autograder
+
+INPUTS = {
+    "arguments": {"n": 3},
+    "weights": {"linear.weight": np.arange(6.0).reshape(2, 3), "linear.bias": np.ones(2)},
+    "inputs": [np.array([[1.0, 2.0, 3.0]]), None],
+}
+
+
+class Affine(torch.nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.linear = torch.nn.Linear(n, 2)
+
+    def forward(self, x, mask):
+        return self.linear(x), x
+
+
+def test_given_weights_decide_the_output():
+    output, x = run(Affine, INPUTS).value
+    np.testing.assert_array_equal(output, [[9.0, 27.0]])
+    np.testing.assert_array_equal(x, INPUTS["inputs"][0])
+
+
+def test_other_parts_are_an_error_in_the_students_words():
+    class Other(Affine):
+        def __init__(self, n):
+            super().__init__(n)
+            self.extra = torch.nn.Linear(1, 1)
+
+    raised = run(Other, INPUTS).raised
+    assert raised.type == "RuntimeError" and "extra.weight" in raised.message
