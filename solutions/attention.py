@@ -15,17 +15,17 @@ def softmax(scores):
         scores: (..., n), any real numbers, however large.
 
     Returns:
-        weights: (..., n), softmax over the last axis, in the dtype of `scores`.
+        weights: (..., n), the softmax of each row, in the same dtype.
 
-    Source: Vaswani et al. 2017, equation 1. A row's largest score is subtracted first: it changes
-    nothing in the quotient, and keeps exp from overflowing.
+    Source: Vaswani et al. 2017, equation 1. Each row's largest score is
+    taken off first: that changes no weight, and exp cannot overflow.
     """
     exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
 def attention_weights(queries, keys):
-    """How much each query attends to each key: softmax(queries keys^T / sqrt(d_key)).
+    """How much each query attends to each key.
 
     Args:
         queries: (..., T_query, d_key)
@@ -48,7 +48,7 @@ def attention_weights(queries, keys):
 
 
 def attention(queries, keys, values):
-    """Scaled dot-product attention: average the values, weighted by how well query and key agree.
+    """Scaled dot-product attention: each query averages the values.
 
     Args:
         queries: (..., T_query, d_key)
@@ -57,7 +57,7 @@ def attention(queries, keys, values):
 
     Returns:
         output: (..., T_query, d_value)
-        cache: (queries, keys, values, weights), what the backward pass of chapter 2 asks for.
+        cache: (queries, keys, values, weights), for the backward pass.
 
     Raises:
         ValueError: queries and keys differ in their last axis.
@@ -69,7 +69,7 @@ def attention(queries, keys, values):
 
 
 def self_attention(x, w_query, w_key, w_value):
-    """Attention of a sequence to itself: queries, keys and values are three projections of x.
+    """Attention of a sequence to itself, in three projections.
 
     Args:
         x: (..., T, d_model)
@@ -79,7 +79,7 @@ def self_attention(x, w_query, w_key, w_value):
 
     Returns:
         output: (..., T, d_value)
-        cache: (x, w_query, w_key, w_value, attention_cache), what the backward pass of chapter 2 asks for.
+        cache: (x, w_query, w_key, w_value, attention_cache).
 
     Source: Vaswani et al. 2017, section 3.2.3.
     """
@@ -88,10 +88,10 @@ def self_attention(x, w_query, w_key, w_value):
 
 
 def predicted_shapes(n_batch, T_query, T_key, d_key, d_value):
-    """The shapes on the way through attention, told from the sizes alone.
+    """The shapes on the way through attention, told from the sizes.
 
-    The inputs are queries (n_batch, T_query, d_key), keys (n_batch, T_key, d_key) and
-    values (n_batch, T_key, d_value).
+    The inputs are queries (n_batch, T_query, d_key),
+    keys (n_batch, T_key, d_key) and values (n_batch, T_key, d_value).
 
     Args:
         n_batch, T_query, T_key, d_key, d_value: ints, at least 1.
@@ -100,10 +100,10 @@ def predicted_shapes(n_batch, T_query, T_key, d_key, d_value):
         dict of tuples of ints, with these keys:
             "keys_transposed": what the queries are multiplied by.
             "scores": one number for each pair of a query and a key.
-            "row_maxima": each row's largest score, kept so that it can be subtracted from the scores.
+            "row_maxima": each row's largest, ready to be subtracted.
             "weights": the softmax of the scores.
             "output": the weighted averages.
-            "output_of_one_query": the output for queries of shape (1, d_key), no batch axis, same keys and values.
+            "output_of_one_query": the output for queries (1, d_key).
     """
     return {
         "keys_transposed": (n_batch, d_key, T_key),
@@ -116,7 +116,7 @@ def predicted_shapes(n_batch, T_query, T_key, d_key, d_value):
 
 
 def repaired_attention(queries, keys, values):
-    """Scaled dot-product attention without a cache, once its three mistakes are mended.
+    """Scaled dot-product attention, its three mistakes mended.
 
     Args:
         queries: (..., T_query, d_key)
@@ -124,7 +124,8 @@ def repaired_attention(queries, keys, values):
         values: (..., T_key, d_value)
 
     Returns:
-        output: (..., T_query, d_value), finite however large the scores, in the dtype of the inputs.
+        output: (..., T_query, d_value), finite however large the scores,
+            in the dtype of the inputs.
 
     Source: Vaswani et al. 2017, equation 1.
     """

@@ -1,0 +1,194 @@
+"""Chapter 2, the backward pass: every gradient of attention, derived by hand and checked by numbers.
+
+`grad_<name>` is the derivative of one scalar, the loss, by the array `<name>`: it has that array's shape.
+Where an array is used several times its gradients add up; where a batch shares a weight they add up too.
+"""
+
+import math
+
+import numpy as np
+
+
+def numerical_gradient(f, x, h=1e-5):
+    """Measure the slope of f along every entry of x, by central differences.
+
+    Args:
+        f: function of one array, returning a scalar.
+        x: any shape, float64; left as it was.
+        h: the step. The truncation error grows as h^2 and the rounding error as 1/h: for float64 and
+            values near 1 they meet near 1e-5.
+
+    Returns:
+        gradient: the shape of x, (f(x + h e) - f(x - h e)) / 2h for each unit vector e.
+
+    Source: Taylor's theorem; derived in this chapter.
+    """
+    gradient = np.empty_like(x)
+    nudged = x.copy()
+    for index in np.ndindex(x.shape):
+        nudged[index] = x[index] + h
+        above = f(nudged)
+        nudged[index] = x[index] - h
+        below = f(nudged)
+        nudged[index] = x[index]
+        gradient[index] = (above - below) / (2 * h)
+    return gradient
+
+
+def linear(x, weight, bias):
+    """The same affine map at every position: x weight + bias.
+
+    Args:
+        x: (..., d_in)
+        weight: (d_in, d_out)
+        bias: (d_out,)
+
+    Returns:
+        output: (..., d_out)
+        cache: (x, weight)
+
+    Raises:
+        ValueError: x's last axis is not weight's first.
+
+    Source: Vaswani et al. 2017, section 3.2.2 (the projections) and equation 2.
+    """
+    # All leading axes become rows of one matrix: a single large product is several times faster than many small ones.
+    rows = x.reshape(-1, x.shape[-1])
+    output = rows @ weight + bias
+    return output.reshape(*x.shape[:-1], weight.shape[1]), (x, weight)
+
+
+def linear_backward(grad_output, cache):
+    """From C = A B follow dA = dC B^T and dB = A^T dC; every row used the weight and the bias, so rows add up.
+
+    Args:
+        grad_output: (..., d_out)
+        cache: (x, weight) of `linear`; x: (..., d_in), weight: (d_in, d_out)
+
+    Returns:
+        grad_x: (..., d_in)
+        grad_weight: (d_in, d_out)
+        grad_bias: (d_out,)
+
+    Source: derived in this chapter.
+    """
+    x, weight = cache
+    rows = x.reshape(-1, weight.shape[0])
+    grad_rows = grad_output.reshape(-1, weight.shape[1])
+    return (grad_rows @ weight.T).reshape(x.shape), rows.T @ grad_rows, grad_rows.sum(axis=0)
+
+
+def softmax_backward(grad_weights, weights):
+    """Multiply each row by the Jacobian of softmax, diag(s) - s s^T, without ever building it.
+
+    Args:
+        grad_weights: (..., n)
+        weights: (..., n), what softmax returned.
+
+    Returns:
+        grad_scores: (..., n); each row adds up to zero, as softmax does not see a shift of its row.
+
+    Source: derived in this chapter: (diag(s) - s s^T) g = s * (g - s . g).
+    """
+    return weights * (grad_weights - np.vecdot(weights, grad_weights)[..., np.newaxis])
+
+
+def attention_backward(grad_output, cache):
+    """Walk attention backwards: values, weights, scores, then queries and keys.
+
+    Args:
+        grad_output: (..., T_query, d_value)
+        cache: (queries, keys, values, weights) of `attention`, or of chapter 3's `masked_attention`.
+
+    Returns:
+        grad_queries: (..., T_query, d_key)
+        grad_keys: (..., T_key, d_key)
+        grad_values: (..., T_key, d_value)
+
+    Source: derived in this chapter from Vaswani et al. 2017, equation 1.
+    """
+    queries, keys, values, weights = cache
+    scale = 1 / math.sqrt(keys.shape[-1])
+    grad_values = weights.swapaxes(-1, -2) @ grad_output
+    grad_weights = grad_output @ values.swapaxes(-1, -2)
+    grad_scores = softmax_backward(grad_weights, weights)
+    grad_queries = grad_scores @ keys * scale
+    grad_keys = grad_scores.swapaxes(-1, -2) @ queries * scale
+    return grad_queries, grad_keys, grad_values
+
+
+def self_attention_backward(grad_output, cache):
+    """Back through attention, then through the three projections of x.
+
+    Args:
+        grad_output: (..., T, d_value)
+        cache: (x, w_query, w_key, w_value, attention_cache) of `self_attention`.
+
+    Returns:
+        grad_x: (..., T, d_model)
+        grad_w_query: (d_model, d_key)
+        grad_w_key: (d_model, d_key)
+        grad_w_value: (d_model, d_value)
+
+    Source: derived in this chapter from Vaswani et al. 2017, section 3.2.3.
+    """
+    x, w_query, w_key, w_value, attention_cache = cache
+    grad_queries, grad_keys, grad_values = attention_backward(grad_output, attention_cache)
+    x_from_queries, grad_w_query, _ = linear_backward(grad_queries, (x, w_query))
+    x_from_keys, grad_w_key, _ = linear_backward(grad_keys, (x, w_key))
+    x_from_values, grad_w_value, _ = linear_backward(grad_values, (x, w_value))
+    # x went three ways, so three gradients come back to it.
+    return x_from_queries + x_from_keys + x_from_values, grad_w_query, grad_w_key, grad_w_value
+
+
+def repaired_bilinear_backward(grad_scores, x, a):
+    """The gradients of scores = x a x^T, in which x stands twice: once for the rows, once for the columns.
+
+    Args:
+        grad_scores: (..., T, T)
+        x: (..., T, d_model)
+        a: (d_model, d_model), one matrix for the whole batch; not symmetric.
+
+    Returns:
+        grad_x: (..., T, d_model)
+        grad_a: (d_model, d_model)
+
+    Source: derived in this chapter, entry by entry.
+    """
+    as_rows = grad_scores @ x @ a.T
+    as_columns = grad_scores.swapaxes(-1, -2) @ x @ a
+    grad_a = x.swapaxes(-1, -2) @ grad_scores @ x
+    return as_rows + as_columns, grad_a.reshape(-1, *a.shape).sum(axis=0)
+
+
+def predicted_backward_shapes(n_batch, T, d_model, d_key, d_value):
+    """The shapes on the way back through self-attention, told from the sizes alone.
+
+    The forward pass took x (n_batch, T, d_model), w_query and w_key (d_model, d_key) and w_value (d_model, d_value).
+
+    Args:
+        n_batch, T, d_model, d_key, d_value: ints, at least 1.
+
+    Returns:
+        dict of tuples of ints, with these keys:
+            "grad_output": what comes in, the derivative of the loss by the layer's output.
+            "grad_values": the derivative by the values.
+            "grad_weights": the derivative by the softmax's weights.
+            "grad_scores": the derivative by the scores.
+            "grad_keys": the derivative by the keys.
+            "grad_w_key": the derivative by the matrix that made the keys.
+            "grad_w_key_of_each_sentence": what each sentence contributes to it, stacked.
+            "grad_x": the derivative by the sequence.
+            "softmax_jacobians": the derivative of each weight by each score of its own row, if one built them all.
+    """
+    return {
+        "grad_output": (n_batch, T, d_value),
+        "grad_values": (n_batch, T, d_value),
+        "grad_weights": (n_batch, T, T),
+        "grad_scores": (n_batch, T, T),
+        "grad_keys": (n_batch, T, d_key),
+        "grad_w_key": (d_model, d_key),
+        "grad_w_key_of_each_sentence": (n_batch, d_model, d_key),
+        "grad_x": (n_batch, T, d_model),
+        "softmax_jacobians": (n_batch, T, T, T),
+    }

@@ -1,0 +1,190 @@
+"""Chapter 4, multi-head attention: several small attentions side by side, each with its own eyes.
+
+The heads are an axis: (..., T, n_heads * d_head) <-> (..., n_heads, T, d_head), so that chapter 1's attention
+runs for all of them at once.
+"""
+
+import numpy as np
+
+from solutions.attention import attention
+from solutions.backward import attention_backward, linear, linear_backward
+from solutions.masking import masked_attention
+
+
+def split_heads(x, n_heads):
+    """Give each head its own slice of the features, and move the heads among the batch axes.
+
+    Args:
+        x: (..., T, n_heads * d_head)
+        n_heads: int
+
+    Returns:
+        heads: (..., n_heads, T, d_head), a view of x.
+
+    Raises:
+        ValueError: the last axis cannot be divided by n_heads.
+
+    Source: Vaswani et al. 2017, section 3.2.2.
+    """
+    *batch, length, d_model = x.shape
+    if d_model % n_heads:
+        raise ValueError(f"{d_model} features cannot be divided among {n_heads} heads")
+    # Features are split first and moved second: reshaping straight to (n_heads, T, d_head) would mix positions.
+    return x.reshape(*batch, length, n_heads, d_model // n_heads).swapaxes(-2, -3)
+
+
+def merge_heads(heads):
+    """Write the heads' outputs beside each other again: the concatenation; the inverse of `split_heads`.
+
+    Args:
+        heads: (..., n_heads, T, d_head)
+
+    Returns:
+        x: (..., T, n_heads * d_head)
+
+    Source: Vaswani et al. 2017, section 3.2.2.
+    """
+    *batch, n_heads, length, d_head = heads.shape
+    return heads.swapaxes(-2, -3).reshape(*batch, length, n_heads * d_head)
+
+
+def multi_head_attention(query, key, value, params, n_heads, mask=None):
+    """Project, split into heads, attend, merge, project.
+
+    Args:
+        query: (..., T_query, d_query), what asks.
+        key: (..., T_key, d_key_in), what is asked.
+        value: (..., T_key, d_value_in), what is answered. In self-attention all three are the same array.
+        params: dict of w_query (d_query, n_heads * d_key), w_key (d_key_in, n_heads * d_key),
+            w_value (d_value_in, n_heads * d_value), w_output (n_heads * d_value, d_model), and their biases
+            b_query, b_key, b_value, b_output.
+        n_heads: int
+        mask: None, or boolean, broadcastable to (..., T_query, T_key), True = may attend; the same for all heads.
+
+    Returns:
+        output: (..., T_query, d_model)
+        cache: (query_cache, key_cache, value_cache, attention_cache, output_cache), those of the four linear
+            layers and of the attention; attention_cache[3] holds the weights, (..., n_heads, T_query, T_key).
+
+    Source: Vaswani et al. 2017, section 3.2.2 (with biases, as in `nn.MultiheadAttention`).
+    """
+    queries, query_cache = linear(query, params["w_query"], params["b_query"])
+    keys, key_cache = linear(key, params["w_key"], params["b_key"])
+    values, value_cache = linear(value, params["w_value"], params["b_value"])
+    heads = [split_heads(projected, n_heads) for projected in (queries, keys, values)]
+    if mask is None:
+        attended, attention_cache = attention(*heads)
+    else:
+        attended, attention_cache = masked_attention(*heads, np.expand_dims(mask, -3))
+    output, output_cache = linear(merge_heads(attended), params["w_output"], params["b_output"])
+    return output, (query_cache, key_cache, value_cache, attention_cache, output_cache)
+
+
+def multi_head_attention_backward(grad_output, cache):
+    """The gradients of `multi_head_attention`: merging and splitting undo each other, backwards as forwards.
+
+    Args:
+        grad_output: (..., T_query, d_model)
+        cache: (query_cache, key_cache, value_cache, attention_cache, output_cache) of `multi_head_attention`.
+
+    Returns:
+        grad_query: the shape of query
+        grad_key: the shape of key
+        grad_value: the shape of value. In self-attention the gradient of x is the sum of these three.
+        grad_params: dict with the keys and shapes of params.
+
+    Source: derived in this chapter.
+    """
+    query_cache, key_cache, value_cache, attention_cache, output_cache = cache
+    n_heads = attention_cache[0].shape[-3]
+    grad_merged, grad_w_output, grad_b_output = linear_backward(grad_output, output_cache)
+    grad_heads = attention_backward(split_heads(grad_merged, n_heads), attention_cache)
+    grad_queries, grad_keys, grad_values = (merge_heads(grad) for grad in grad_heads)
+    grad_query, grad_w_query, grad_b_query = linear_backward(grad_queries, query_cache)
+    grad_key, grad_w_key, grad_b_key = linear_backward(grad_keys, key_cache)
+    grad_value, grad_w_value, grad_b_value = linear_backward(grad_values, value_cache)
+    grad_params = {
+        "w_query": grad_w_query,
+        "w_key": grad_w_key,
+        "w_value": grad_w_value,
+        "w_output": grad_w_output,
+        "b_query": grad_b_query,
+        "b_key": grad_b_key,
+        "b_value": grad_b_value,
+        "b_output": grad_b_output,
+    }
+    return grad_query, grad_key, grad_value, grad_params
+
+
+def fused_projection(x, w_fused, b_fused):
+    """Queries, keys and values of self-attention from one matrix product instead of three.
+
+    Args:
+        x: (..., T, d_model)
+        w_fused: (d_model, 3 * d_model), the weights of query, key and value beside each other, in this order.
+        b_fused: (3 * d_model,)
+
+    Returns:
+        queries, keys, values: (..., T, d_model) each.
+
+    Source: x [A B C] = [xA xB xC]; the packing is that of `nn.MultiheadAttention` (whose weight is transposed).
+    """
+    projected, _ = linear(x, w_fused, b_fused)
+    queries, keys, values = np.split(projected, 3, axis=-1)
+    return queries, keys, values
+
+
+def predicted_multi_head_shapes(n_batch, T_query, T_key, d_model, n_heads):
+    """The shapes on the way through multi-head attention, told from the sizes alone.
+
+    The inputs are query (n_batch, T_query, d_model), key and value (n_batch, T_key, d_model); every projection
+    has d_model outputs, shared out evenly among the heads.
+
+    Args:
+        n_batch, T_query, T_key, d_model, n_heads: ints, at least 1; n_heads divides d_model.
+
+    Returns:
+        dict of tuples of ints, with these keys:
+            "projected_keys": the keys before they are split.
+            "queries": one query per head and position.
+            "keys": one key per head and position.
+            "weights": who attends to whom, for each head.
+            "averaged_weights": the mean of the weights over the heads.
+            "attended": each head's weighted averages.
+            "merged": the heads beside each other.
+            "output": what leaves the last projection.
+    """
+    d_head = d_model // n_heads
+    return {
+        "projected_keys": (n_batch, T_key, d_model),
+        "queries": (n_batch, n_heads, T_query, d_head),
+        "keys": (n_batch, n_heads, T_key, d_head),
+        "weights": (n_batch, n_heads, T_query, T_key),
+        "averaged_weights": (n_batch, T_query, T_key),
+        "attended": (n_batch, n_heads, T_query, d_head),
+        "merged": (n_batch, T_query, d_model),
+        "output": (n_batch, T_query, d_model),
+    }
+
+
+def repaired_fused_attention(x, w_fused, b_fused, w_output, b_output, n_heads):
+    """Multi-head self-attention with its three input projections fused into one.
+
+    Args:
+        x: (..., T, d_model)
+        w_fused: (d_model, 3 * d_model), query, key, value, in this order.
+        b_fused: (3 * d_model,)
+        w_output: (d_model, d_model)
+        b_output: (d_model,)
+        n_heads: int
+
+    Returns:
+        output: (..., T, d_model)
+        weights: (..., n_heads, T, T), one matrix per head.
+
+    Source: Vaswani et al. 2017, section 3.2.2.
+    """
+    heads = [split_heads(projected, n_heads) for projected in fused_projection(x, w_fused, b_fused)]
+    attended, (*_, weights) = attention(*heads)
+    output, _ = linear(merge_heads(attended), w_output, b_output)
+    return output, weights

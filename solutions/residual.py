@@ -1,0 +1,293 @@
+"""Chapter 5, residual connections and layer normalisation: what stands around attention in an encoder layer.
+
+Parameters are plain nested dicts; their gradients come back as dicts of the same structure.
+"""
+
+import numpy as np
+
+from solutions.backward import linear, linear_backward
+from solutions.multihead import multi_head_attention, multi_head_attention_backward
+
+
+def layer_norm(x, gain, bias, eps=1e-5):
+    """Bring each position's features to mean zero and variance one, then stretch and shift them.
+
+    Args:
+        x: (..., d_model)
+        gain: (d_model,)
+        bias: (d_model,)
+        eps: float, added to the variance, inside the root.
+
+    Returns:
+        output: (..., d_model)
+        cache: (normalised, inverse_std, gain); normalised: (..., d_model), inverse_std: (..., 1).
+
+    Source: Ba, Kiros & Hinton 2016 (arXiv 1607.06450), with the biased variance and the eps of `nn.LayerNorm`.
+    """
+    centred = x - x.mean(axis=-1, keepdims=True)
+    variance = np.mean(centred * centred, axis=-1, keepdims=True)
+    inverse_std = 1 / np.sqrt(variance + eps)
+    normalised = centred * inverse_std
+    return normalised * gain + bias, (normalised, inverse_std, gain)
+
+
+def layer_norm_backward(grad_output, cache):
+    """Three terms reach x: straight through, through the mean, and through the variance.
+
+    Args:
+        grad_output: (..., d_model)
+        cache: (normalised, inverse_std, gain) of `layer_norm`.
+
+    Returns:
+        grad_x: (..., d_model); each row adds up to zero, as the norm does not see a shift of its row.
+        grad_gain: (d_model,), summed over all leading axes.
+        grad_bias: (d_model,), summed over all leading axes.
+
+    Source: derived in this chapter.
+    """
+    normalised, inverse_std, gain = cache
+    grad_normalised = grad_output * gain
+    through_mean = grad_normalised.mean(axis=-1, keepdims=True)
+    through_variance = normalised * np.mean(grad_normalised * normalised, axis=-1, keepdims=True)
+    grad_x = inverse_std * (grad_normalised - through_mean - through_variance)
+    leading_axes = tuple(range(grad_output.ndim - 1))
+    return grad_x, np.sum(grad_output * normalised, axis=leading_axes), np.sum(grad_output, axis=leading_axes)
+
+
+def feed_forward(x, params):
+    """Think about each position on its own: widen, keep what is positive, narrow again.
+
+    Args:
+        x: (..., d_model)
+        params: dict of w_in (d_model, d_ff), b_in (d_ff,), w_out (d_ff, d_model), b_out (d_model,).
+
+    Returns:
+        output: (..., d_model)
+        cache: (in_cache, out_cache), those of the two linear layers; out_cache[0] is relu's output, (..., d_ff).
+
+    Source: Vaswani et al. 2017, equation 2.
+    """
+    hidden, in_cache = linear(x, params["w_in"], params["b_in"])
+    output, out_cache = linear(np.maximum(hidden, 0), params["w_out"], params["b_out"])
+    return output, (in_cache, out_cache)
+
+
+def feed_forward_backward(grad_output, cache):
+    """The gradients of `feed_forward`: relu lets a gradient pass exactly where it let its input pass.
+
+    Args:
+        grad_output: (..., d_model)
+        cache: (in_cache, out_cache) of `feed_forward`.
+
+    Returns:
+        grad_x: (..., d_model)
+        grad_params: dict with the keys and shapes of params.
+
+    Source: derived in this chapter.
+    """
+    in_cache, out_cache = cache
+    grad_active, grad_w_out, grad_b_out = linear_backward(grad_output, out_cache)
+    active, _ = out_cache
+    grad_x, grad_w_in, grad_b_in = linear_backward(grad_active * (active > 0), in_cache)
+    return grad_x, {"w_in": grad_w_in, "b_in": grad_b_in, "w_out": grad_w_out, "b_out": grad_b_out}
+
+
+def dropout(x, rate, rng=None):
+    """In training, forget each entry with probability `rate`, and enlarge the others so that the mean stays.
+
+    Args:
+        x: any shape.
+        rate: float in [0, 1).
+        rng: a NumPy random generator; an entry is kept where `rng.random(x.shape) >= rate`.
+            None: not training, nothing is forgotten.
+
+    Returns:
+        output: the shape and dtype of x.
+        cache: scale, what each entry was multiplied by: 0 or 1 / (1 - rate), in the shape of x; 1.0 without rng.
+
+    Source: Srivastava et al. 2014 (JMLR 15), in the inverted form; Vaswani et al. 2017, section 5.4.
+    """
+    if rng is None:
+        return x, 1.0
+    kept = rng.random(x.shape) >= rate
+    scale = kept.astype(x.dtype) / (1 - rate)
+    return x * scale, scale
+
+
+def dropout_backward(grad_output, cache):
+    """What was forgotten forwards gets no gradient; what was enlarged gets an enlarged one.
+
+    Args:
+        grad_output: any shape.
+        cache: scale, of `dropout`.
+
+    Returns:
+        grad_x: the shape of grad_output.
+
+    Source: derived in this chapter.
+    """
+    return grad_output * cache
+
+
+def residual(x, update, params, rate=0.0, rng=None):
+    """Add a sub-layer's output to its input, then normalise: layer_norm(x + dropout(update)), "Add & Norm".
+
+    Args:
+        x: (..., d_model), what went into the sub-layer.
+        update: (..., d_model), what came out of it.
+        params: dict of gain (d_model,), bias (d_model,).
+        rate, rng: see `dropout`.
+
+    Returns:
+        output: (..., d_model)
+        cache: (dropout_cache, norm_cache)
+
+    Source: Vaswani et al. 2017, sections 3.1 and 5.4 (post-norm).
+    """
+    update, dropout_cache = dropout(update, rate, rng)
+    output, norm_cache = layer_norm(x + update, **params)
+    return output, (dropout_cache, norm_cache)
+
+
+def residual_backward(grad_output, cache):
+    """A sum hands its gradient to both terms: x gets it unchanged, whatever the sub-layer does.
+
+    Args:
+        grad_output: (..., d_model)
+        cache: (dropout_cache, norm_cache) of `residual`.
+
+    Returns:
+        grad_x: (..., d_model), along the residual connection alone.
+        grad_update: (..., d_model)
+        grad_params: dict of gain (d_model,), bias (d_model,).
+
+    Source: derived in this chapter.
+    """
+    dropout_cache, norm_cache = cache
+    grad_sum, grad_gain, grad_bias = layer_norm_backward(grad_output, norm_cache)
+    return grad_sum, dropout_backward(grad_sum, dropout_cache), {"gain": grad_gain, "bias": grad_bias}
+
+
+def encoder_layer(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """Look around, then think: self-attention and a feed-forward, each inside "Add & Norm".
+
+    Args:
+        x: (..., T, d_model)
+        params: dict of attention (see `multi_head_attention`), norm_attention (gain, bias),
+            feed_forward (see `feed_forward`), norm_feed_forward (gain, bias).
+        n_heads: int
+        mask: None, or boolean, broadcastable to (..., T, T), True = may attend.
+        rate, rng: see `dropout`.
+
+    Returns:
+        output: (..., T, d_model)
+        cache: (attention_cache, norm_attention_cache, feed_forward_cache, norm_feed_forward_cache)
+
+    Source: Vaswani et al. 2017, section 3.1 and figure 1, left.
+    """
+    attended, attention_cache = multi_head_attention(x, x, x, params["attention"], n_heads, mask)
+    x, norm_attention_cache = residual(x, attended, params["norm_attention"], rate, rng)
+    thought, feed_forward_cache = feed_forward(x, params["feed_forward"])
+    output, norm_feed_forward_cache = residual(x, thought, params["norm_feed_forward"], rate, rng)
+    return output, (attention_cache, norm_attention_cache, feed_forward_cache, norm_feed_forward_cache)
+
+
+def encoder_layer_backward(grad_output, cache):
+    """The gradients of `encoder_layer`: its four steps in reverse.
+
+    Args:
+        grad_output: (..., T, d_model)
+        cache: (attention_cache, norm_attention_cache, feed_forward_cache, norm_feed_forward_cache) of `encoder_layer`.
+
+    Returns:
+        grad_x: (..., T, d_model)
+        grad_params: nested dict with the keys and shapes of params.
+
+    Source: derived in this chapter.
+    """
+    attention_cache, norm_attention_cache, feed_forward_cache, norm_feed_forward_cache = cache
+    grad_past, grad_thought, grad_norm_feed_forward = residual_backward(grad_output, norm_feed_forward_cache)
+    grad_through, grad_feed_forward = feed_forward_backward(grad_thought, feed_forward_cache)
+    grad_past, grad_attended, grad_norm_attention = residual_backward(grad_past + grad_through, norm_attention_cache)
+    grad_query, grad_key, grad_value, grad_attention = multi_head_attention_backward(grad_attended, attention_cache)
+    grad_params = {
+        "attention": grad_attention,
+        "norm_attention": grad_norm_attention,
+        "feed_forward": grad_feed_forward,
+        "norm_feed_forward": grad_norm_feed_forward,
+    }
+    return grad_past + grad_query + grad_key + grad_value, grad_params
+
+
+def pre_norm_encoder_layer(x, params, n_heads, mask=None):
+    """The same two sub-layers, each with its norm before it: nothing stands on the way from x to the output.
+
+    Args:
+        x: (..., T, d_model)
+        params: as for `encoder_layer`.
+        n_heads: int
+        mask: None, or boolean, broadcastable to (..., T, T), True = may attend.
+
+    Returns:
+        output: (..., T, d_model)
+        cache: (norm_attention_cache, attention_cache, norm_feed_forward_cache, feed_forward_cache)
+
+    Source: Xiong et al. 2020 (arXiv 2002.04745).
+    """
+    normed, norm_attention_cache = layer_norm(x, **params["norm_attention"])
+    attended, attention_cache = multi_head_attention(normed, normed, normed, params["attention"], n_heads, mask)
+    x = x + attended
+    normed, norm_feed_forward_cache = layer_norm(x, **params["norm_feed_forward"])
+    thought, feed_forward_cache = feed_forward(normed, params["feed_forward"])
+    return x + thought, (norm_attention_cache, attention_cache, norm_feed_forward_cache, feed_forward_cache)
+
+
+def pre_norm_encoder_layer_backward(grad_output, cache):
+    """The gradients of `pre_norm_encoder_layer`: grad_output reaches x as it came, and each sub-layer adds its own.
+
+    Args:
+        grad_output: (..., T, d_model)
+        cache: (norm_attention_cache, attention_cache, norm_feed_forward_cache, feed_forward_cache)
+            of `pre_norm_encoder_layer`.
+
+    Returns:
+        grad_x: (..., T, d_model)
+        grad_params: nested dict with the keys and shapes of params.
+
+    Source: derived in this chapter.
+    """
+    norm_attention_cache, attention_cache, norm_feed_forward_cache, feed_forward_cache = cache
+    grad_normed, grad_feed_forward = feed_forward_backward(grad_output, feed_forward_cache)
+    grad_through, grad_gain, grad_bias = layer_norm_backward(grad_normed, norm_feed_forward_cache)
+    grad_norm_feed_forward = {"gain": grad_gain, "bias": grad_bias}
+    grad_x = grad_output + grad_through
+    grad_query, grad_key, grad_value, grad_attention = multi_head_attention_backward(grad_x, attention_cache)
+    grad_through, grad_gain, grad_bias = layer_norm_backward(grad_query + grad_key + grad_value, norm_attention_cache)
+    grad_params = {
+        "attention": grad_attention,
+        "norm_attention": {"gain": grad_gain, "bias": grad_bias},
+        "feed_forward": grad_feed_forward,
+        "norm_feed_forward": grad_norm_feed_forward,
+    }
+    return grad_x + grad_through, grad_params
+
+
+def repaired_pre_norm_encoder(x, layers, norm, n_heads, mask=None):
+    """Several pre-norm encoder layers, and the last norm that such a stack needs: nothing has normalised its sum.
+
+    Args:
+        x: (..., T, d_model)
+        layers: list of params, one dict per layer, as for `encoder_layer`.
+        norm: dict of gain (d_model,), bias (d_model,).
+        n_heads: int
+        mask: None, or boolean, broadcastable to (..., T, T), True = may attend.
+
+    Returns:
+        output: (..., T, d_model)
+
+    Source: Xiong et al. 2020 (arXiv 2002.04745), figure 1 and table 1.
+    """
+    for params in layers:
+        x, _ = pre_norm_encoder_layer(x, params, n_heads, mask)
+    output, _ = layer_norm(x, **norm)
+    return output

@@ -1,0 +1,255 @@
+"""Chapter 3: masks against the pictures' values, masked attention against PyTorch, leaks found and not imagined."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from solutions.attention import attention, softmax
+from solutions.masking import (
+    causal_mask,
+    leaks,
+    masked_attention,
+    masked_attention_backward,
+    masked_softmax,
+    memory_mask,
+    padding_mask,
+    repaired_masked_self_attention,
+    target_mask,
+)
+from tests.solutions.comparing import (
+    assert_close,
+    assert_gradients_measured,
+    assert_same_as_torch,
+    leading_axes,
+    random_arrays,
+)
+
+pytestmark = pytest.mark.solutions
+PAD = 0
+YES, NO = True, False
+
+
+def test_the_causal_mask_is_a_lower_triangle_with_its_diagonal():
+    expected = [[YES, NO, NO], [YES, YES, NO], [YES, YES, YES]]
+    assert causal_mask(3).dtype == bool
+    assert np.array_equal(causal_mask(3), expected)
+    assert np.array_equal(causal_mask(1), [[YES]])
+    assert causal_mask(0).shape == (0, 0)
+
+
+def test_the_padding_mask_speaks_of_keys():
+    tokens = np.array([[5, 6, PAD], [7, PAD, PAD]])
+    assert np.array_equal(padding_mask(tokens, PAD), [[[YES, YES, NO]], [[YES, NO, NO]]])
+    assert np.array_equal(padding_mask(tokens[0], PAD), [[YES, YES, NO]])
+    assert np.array_equal(padding_mask(tokens, 7), [[[YES, YES, YES]], [[NO, YES, YES]]])
+
+
+def test_the_target_mask_is_both():
+    tokens = np.array([[5, 6, 7], [8, PAD, PAD]])
+    expected = [causal_mask(3), [[YES, NO, NO], [YES, NO, NO], [YES, NO, NO]]]
+    assert np.array_equal(target_mask(tokens, PAD), expected)
+    assert target_mask(tokens[np.newaxis], PAD).shape == (1, 2, 3, 3)
+
+
+def test_the_memory_mask_has_target_rows_and_source_columns():
+    source = np.array([[5, 6, 7, PAD], [8, PAD, PAD, PAD]])
+    mask = memory_mask(source, 2, PAD)
+    assert np.array_equal(mask, [[[YES, YES, YES, NO]] * 2, [[YES, NO, NO, NO]] * 2])
+    assert memory_mask(source[0], 3, PAD).shape == (3, 4)
+
+
+@pytest.fixture
+def masks(rng, sizes):
+    """Masks of every kind of shape, each with rows in which nothing is allowed."""
+
+    def make(leading):
+        full = rng.random((*leading, sizes.T_query, sizes.T_key)) < 0.6
+        full[..., 1, :] = False
+        shared = rng.random((sizes.T_query, sizes.T_key)) < 0.6
+        shared[0] = False
+        keys = rng.random((*leading, 1, sizes.T_key)) < 0.6
+        keys.reshape(-1, sizes.T_key)[0] = False
+        everything = np.ones((1, 1), bool)
+        return {"full": full, "shared": shared, "keys": keys, "all": everything, "none": ~everything}
+
+    return make
+
+
+KINDS = pytest.mark.parametrize("kind", ["full", "shared", "keys", "all", "none"])
+
+
+def attention_inputs(rng, sizes, leading, dtype=np.float64):
+    return random_arrays(
+        rng,
+        dtype,
+        (*leading, sizes.T_query, sizes.d_key),
+        (*leading, sizes.T_key, sizes.d_key),
+        (*leading, sizes.T_key, sizes.d_value),
+    )
+
+
+def torch_masked_attention(mask):
+    """PyTorch's own, with its output for rows that see nothing set to zero, whichever way it treats them."""
+
+    def attend(queries, keys, values):
+        scores = queries @ keys.mT / keys.shape[-1] ** 0.5
+        hidden = ~torch.tensor(mask)
+        weights = scores.masked_fill(hidden, -torch.finfo(scores.dtype).max).softmax(-1).masked_fill(hidden, 0)
+        output = weights @ values
+        built_in = functional.scaled_dot_product_attention(queries, keys, values, attn_mask=~hidden)
+        seeing = (~hidden).any(-1, keepdim=True).broadcast_to(output.shape)
+        torch.testing.assert_close(output[seeing], built_in[seeing])
+        return output
+
+    return attend
+
+
+@KINDS
+@leading_axes
+def test_gradients_are_those_measured(rng, sizes, masks, leading, kind):
+    mask = masks(leading)[kind]
+    assert_gradients_measured(
+        lambda *inputs: masked_attention(*inputs, mask),
+        masked_attention_backward,
+        attention_inputs(rng, sizes, leading),
+        rng,
+    )
+
+
+@KINDS
+@leading_axes
+def test_outputs_and_gradients_are_pytorch_s(rng, sizes, masks, leading, kind, dtype):
+    mask = masks(leading)[kind]
+    inputs = attention_inputs(rng, sizes, leading, dtype)
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        assert_same_as_torch(
+            lambda *inputs: masked_attention(*inputs, mask),
+            masked_attention_backward,
+            torch_masked_attention(mask),
+            inputs,
+            rng,
+        )
+
+
+@leading_axes
+def test_who_sees_nothing_gets_zeros(rng, sizes, masks, leading, dtype):
+    mask = masks(leading)["full"]
+    output, cache = masked_attention(*attention_inputs(rng, sizes, leading, dtype), mask)
+    grad_queries, grad_keys, grad_values = masked_attention_backward(np.ones_like(output), cache)
+    assert not output[..., 1, :].any() and not cache[3][..., 1, :].any() and not grad_queries[..., 1, :].any()
+    assert all(np.isfinite(gradient).all() for gradient in (grad_queries, grad_keys, grad_values))
+
+
+def test_a_hidden_key_might_as_well_not_be_there(rng, sizes, dtype):
+    """The same output and gradients as attention over the visible keys alone; exactly zero for the hidden one."""
+    queries, keys, values = attention_inputs(rng, sizes, (2,), dtype)
+    visible = np.arange(sizes.T_key) != 3
+    output, cache = masked_attention(queries, keys, values, visible[np.newaxis])
+    expected, expected_cache = attention(queries, keys[:, visible], values[:, visible])
+    tolerance = 1e-14 if dtype == np.float64 else 1e-6
+    assert_close(output, expected, tolerance)
+    cotangent = rng.normal(size=output.shape).astype(dtype)
+    grad_queries, grad_keys, grad_values = masked_attention_backward(cotangent, cache)
+    assert not grad_keys[:, 3].any() and not grad_values[:, 3].any()
+    assert_close(
+        (grad_queries, grad_keys[:, visible], grad_values[:, visible]),
+        masked_attention_backward(cotangent, expected_cache),
+        tolerance,
+    )
+
+
+@pytest.mark.parametrize("size", [1, 1e4, 1e30])
+def test_masked_softmax_holds_out_however_large_the_scores(rng, masks, sizes, size, dtype):
+    scores = (size * rng.normal(size=(2, sizes.T_query, sizes.T_key))).astype(dtype)
+    for mask in masks((2,)).values():
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            weights = masked_softmax(scores, mask)
+        allowed = np.broadcast_to(mask, weights.shape)
+        assert weights.dtype == dtype and not weights[~allowed].any()
+        assert_close(weights.sum(axis=-1), allowed.any(axis=-1).astype(float), 1e-6)
+
+
+def test_masked_softmax_is_not_fooled_by_a_hidden_score_that_is_large():
+    weights = masked_softmax(np.array([1e308, 1.0, 2.0]), np.array([NO, YES, YES]))
+    assert_close(weights[1:], softmax(np.array([1.0, 2.0])), 1e-15)
+
+
+def test_masked_softmax_hides_what_is_not_a_number():
+    """A hidden score may be inf or NaN: hiding it is the mask's business, also where a row sees nothing."""
+    scores = np.array([[np.nan, 1.0, 2.0], [np.inf, 1.0, 2.0], [-np.inf, 1.0, 2.0]])
+    weights = masked_softmax(scores, np.array([NO, YES, YES]))
+    assert_close(weights[:, 1:], softmax(scores[:, 1:]), 1e-15)
+    with np.errstate(invalid="ignore"):
+        assert not masked_softmax(scores, np.array([NO, NO, NO])).any()
+
+
+def causal_decoder(x):
+    return masked_attention(x, x, x, causal_mask(len(x)))[0]
+
+
+def token_decoder(tokens):
+    table = np.random.default_rng(0).normal(size=(20, 4))
+    return causal_decoder(table[tokens]) @ table.T
+
+
+TIGHT = {
+    "causal attention": causal_decoder,
+    "two layers of it": lambda x: causal_decoder(causal_decoder(x)),
+    "each position alone": np.tanh,
+    "running sum": lambda x: np.cumsum(x, axis=0),
+    "the past only": lambda x: np.cumsum(x, axis=0) - x,
+    "a constant": np.zeros_like,
+}
+
+LEAKY = {
+    "no mask": lambda x: attention(x, x, x)[0],
+    "one step ahead": lambda x: masked_attention(x, x, x, np.tri(len(x), k=1, dtype=bool))[0],
+    "wrong triangle": lambda x: masked_attention(x, x, x, causal_mask(len(x)).T)[0],
+    "masked after the softmax": lambda x: (softmax(x @ x.T) * causal_mask(len(x))) @ x,
+    "a small finite penalty": lambda x: softmax(np.where(causal_mask(len(x)), x @ x.T, x @ x.T - 5)) @ x,
+    "normalised over time": lambda x: causal_decoder(x - x.mean(axis=0)),
+    "the last token, at the first position only": lambda x: x + np.eye(len(x))[0, :, np.newaxis] * x[-1],
+    "the second token, at the first position only": lambda x: x + np.eye(len(x))[0, :, np.newaxis] * x[1],
+    "the last token, at the last but one only": lambda x: x + np.eye(len(x))[-2, :, np.newaxis] * x[-1],
+    "reads backwards": lambda x: np.cumsum(x[::-1], axis=0)[::-1],
+    "a leak in the second layer": lambda x: attention(*[causal_decoder(x)] * 3)[0],
+}
+
+
+@pytest.mark.parametrize("name", TIGHT)
+def test_a_tight_decoder_is_not_accused(rng, name):
+    x, other = random_arrays(rng, np.float64, (6, 4), (6, 4))
+    assert leaks(TIGHT[name], x, other) is False
+
+
+@pytest.mark.parametrize("name", LEAKY)
+def test_a_leak_is_found_from_outside(rng, name):
+    x, other = random_arrays(rng, np.float64, (6, 4), (6, 4))
+    kept = x.copy(), other.copy()
+    assert leaks(LEAKY[name], x, other) is True
+    assert_close((x, other), kept, 0)
+
+
+def test_leaks_are_found_in_tokens_too():
+    tokens, other = np.array([3, 1, 4, 1, 5]), np.array([2, 7, 18, 2, 8])
+    assert leaks(token_decoder, tokens, other) is False
+    assert leaks(lambda tokens: token_decoder(tokens[::-1])[::-1], tokens, other) is True
+    assert leaks(token_decoder, tokens[:1], other[:1]) is False
+
+
+@leading_axes
+def test_the_repaired_self_attention(rng, sizes, leading, dtype):
+    x, w_query, w_key, w_value = random_arrays(
+        rng,
+        dtype,
+        (*leading, sizes.T, sizes.d_model),
+        (sizes.d_model, sizes.d_key),
+        (sizes.d_model, sizes.d_key),
+        (sizes.d_model, sizes.d_value),
+    )
+    output, weights = repaired_masked_self_attention(x, w_query, w_key, w_value, causal_mask(sizes.T))
+    torch_x, *torch_weights = (torch.tensor(array) for array in (x, w_query, w_key, w_value))
+    expected = functional.scaled_dot_product_attention(*(torch_x @ w for w in torch_weights), is_causal=True)
+    assert_close(output, expected.numpy(), 1e-12 if dtype == np.float64 else 5e-6)
+    assert_close(weights @ (x @ w_value), output, 1e-12 if dtype == np.float64 else 1e-6)

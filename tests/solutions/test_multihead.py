@@ -1,0 +1,310 @@
+"""Chapter 4: heads split and merged, and multi-head attention against `nn.MultiheadAttention`, weights both ways."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from solutions.attention import attention
+from solutions.masking import causal_mask, padding_mask
+from solutions.multihead import (
+    fused_projection,
+    merge_heads,
+    multi_head_attention,
+    multi_head_attention_backward,
+    predicted_multi_head_shapes,
+    repaired_fused_attention,
+    split_heads,
+)
+from tests.solutions.comparing import (
+    assert_close,
+    assert_gradients_measured,
+    assert_same_as_torch,
+    leading_axes,
+    random_arrays,
+    without_key_bias,
+)
+from tests.solutions.conftest import TOLERANCE, relative_error
+
+pytestmark = pytest.mark.solutions
+
+
+@leading_axes
+def test_split_gives_each_head_its_own_features(rng, leading, dtype):
+    x = rng.normal(size=(*leading, 4, 3 * 5)).astype(dtype)
+    heads = split_heads(x, 3)
+    assert heads.shape == (*leading, 3, 4, 5) and heads.dtype == dtype
+    for h in range(3):
+        assert np.array_equal(heads[..., h, :, :], x[..., 5 * h : 5 * (h + 1)])
+    assert np.shares_memory(heads, x)
+
+
+@leading_axes
+def test_merge_is_concatenation_and_undoes_split(rng, leading):
+    heads = rng.normal(size=(*leading, 3, 4, 5))
+    merged = merge_heads(heads)
+    assert np.array_equal(merged, np.concatenate([heads[..., h, :, :] for h in range(3)], axis=-1))
+    assert np.array_equal(split_heads(merged, 3), heads)
+
+
+def test_features_that_cannot_be_divided_are_refused():
+    with pytest.raises(ValueError, match="10 features cannot be divided among 3 heads"):
+        split_heads(np.zeros((4, 10)), 3)
+
+
+def make_params(rng, sizes, dtype=np.float64, widths=(11, 13, 14)):
+    """d_key, d_value, the inputs' widths and d_model all differ; all biases are well away from zero."""
+    keys, values = sizes.n_heads * sizes.d_key, sizes.n_heads * sizes.d_value
+    d_query_in, d_key_in, d_value_in = widths
+    shapes = {
+        "w_query": (d_query_in, keys),
+        "w_key": (d_key_in, keys),
+        "w_value": (d_value_in, values),
+        "w_output": (values, sizes.d_model),
+        "b_query": (keys,),
+        "b_key": (keys,),
+        "b_value": (values,),
+        "b_output": (sizes.d_model,),
+    }
+    return {name: (rng.normal(size=shape) / 3).astype(dtype) for name, shape in shapes.items()}
+
+
+def make_inputs(rng, sizes, leading, dtype=np.float64, widths=(11, 13, 14)):
+    lengths = (sizes.T_query, sizes.T_key, sizes.T_key)
+    shapes = [(*leading, length, width) for length, width in zip(lengths, widths, strict=True)]
+    return *random_arrays(rng, dtype, *shapes), make_params(rng, sizes, dtype, widths)
+
+
+def make_mask(rng, sizes, kind, leading):
+    if kind == "no mask":
+        return None
+    mask = rng.random((*(leading if kind == "one per item" else ()), sizes.T_query, sizes.T_key)) < 0.6
+    mask[..., 2, :] = False
+    return mask
+
+
+MASKS = pytest.mark.parametrize("kind", ["no mask", "shared", "one per item"])
+
+
+def torch_multi_head(n_heads, mask):
+    """One head after another, as the paper writes it."""
+
+    def attend(query, key, value, p):
+        queries, keys, values = (
+            functional.linear(x, p[f"w_{role}"].T, p[f"b_{role}"]).chunk(n_heads, dim=-1)
+            for role, x in (("query", query), ("key", key), ("value", value))
+        )
+        hidden = ~torch.tensor(True if mask is None else mask)
+        heads = []
+        for q, k, v in zip(queries, keys, values, strict=True):
+            scores = q @ k.mT / q.shape[-1] ** 0.5
+            heads.append(scores.masked_fill(hidden, -1e30).softmax(-1).masked_fill(hidden, 0) @ v)
+        return functional.linear(torch.cat(heads, dim=-1), p["w_output"].T, p["b_output"])
+
+    return attend
+
+
+@MASKS
+@pytest.mark.parametrize("leading", [(), (2,)], ids=["no batch", "one batch axis"])
+def test_gradients_are_those_measured(rng, sizes, leading, kind):
+    mask = make_mask(rng, sizes, kind, leading)
+    assert_gradients_measured(
+        lambda *inputs: multi_head_attention(*inputs, sizes.n_heads, mask),
+        multi_head_attention_backward,
+        make_inputs(rng, sizes, leading),
+        rng,
+    )
+
+
+@MASKS
+@leading_axes
+def test_outputs_and_gradients_are_pytorch_s(rng, sizes, leading, kind, dtype):
+    mask = make_mask(rng, sizes, kind, leading)
+    assert_same_as_torch(
+        lambda *inputs: multi_head_attention(*inputs, sizes.n_heads, mask),
+        multi_head_attention_backward,
+        torch_multi_head(sizes.n_heads, mask),
+        make_inputs(rng, sizes, leading, dtype),
+        rng,
+    )
+
+
+def test_a_mask_of_the_batch_s_size_is_not_taken_for_the_heads(rng, sizes):
+    """With as many sentences as heads, a mask that is not given an axis for the heads would broadcast, wrongly."""
+    query, key, value, params = make_inputs(rng, sizes, (sizes.n_heads,))
+    mask = make_mask(rng, sizes, "one per item", (sizes.n_heads,))
+    output, _ = multi_head_attention(query, key, value, params, sizes.n_heads, mask)
+    for i in range(sizes.n_heads):
+        alone, _ = multi_head_attention(query[i], key[i], value[i], params, sizes.n_heads, mask[i])
+        assert_close(output[i], alone, 1e-13)
+
+
+@leading_axes
+def test_the_key_bias_has_no_gradient(rng, sizes, leading):
+    """It adds the same number to a whole row of scores, and softmax does not see it."""
+    output, cache = multi_head_attention(*make_inputs(rng, sizes, leading), sizes.n_heads)
+    *_, gradients = multi_head_attention_backward(rng.normal(size=output.shape), cache)
+    assert np.abs(gradients["b_key"]).max() < 1e-13 * np.abs(gradients["b_query"]).max()
+
+
+def test_a_single_head_without_its_last_projection_is_attention(rng, sizes):
+    params = make_params(rng, sizes) | {"w_output": np.eye(sizes.n_heads * sizes.d_value), "b_output": np.zeros(27)}
+    query, key, value, _ = make_inputs(rng, sizes, (2,))
+    output, _ = multi_head_attention(query, key, value, params, 1)
+    projected = [x @ params[f"w_{r}"] + params[f"b_{r}"] for r, x in (("query", query), ("key", key), ("value", value))]
+    assert_close(output, attention(*projected)[0], 1e-14)
+
+
+# ---- nn.MultiheadAttention ---------------------------------------------------------------------------------------
+
+
+def torch_module(params, n_heads):
+    """An nn.MultiheadAttention that holds our weights: transposed, and packed in the order query, key, value."""
+    d_model, d_key_in, d_value_in = (params[f"w_{role}"].shape[0] for role in ("query", "key", "value"))
+    dtype = torch.tensor(params["w_query"]).dtype
+    module = nn.MultiheadAttention(d_model, n_heads, kdim=d_key_in, vdim=d_value_in, batch_first=True, dtype=dtype)
+    roles = ("query", "key", "value")
+    state = {"in_proj_bias": np.concatenate([params[f"b_{role}"] for role in roles])}
+    if d_model == d_key_in == d_value_in:
+        state |= {"in_proj_weight": np.concatenate([params[f"w_{role}"].T for role in roles])}
+    else:
+        state |= {f"{role[0]}_proj_weight": params[f"w_{role}"].T for role in roles}
+    state |= {"out_proj.weight": params["w_output"].T, "out_proj.bias": params["b_output"]}
+    module.load_state_dict({name: torch.tensor(array) for name, array in state.items()})
+    return module
+
+
+def from_torch(module, of=lambda parameter: parameter.detach()):
+    """The other way round: a module's weights (or of them, the gradients) as our params."""
+    if module.in_proj_weight is None:
+        weights = [of(module.q_proj_weight), of(module.k_proj_weight), of(module.v_proj_weight)]
+    else:
+        weights = of(module.in_proj_weight).chunk(3)
+    names = ("query", "key", "value", "output")
+    weights = [*weights, of(module.out_proj.weight)]
+    biases = [*of(module.in_proj_bias).chunk(3), of(module.out_proj.bias)]
+    return {f"w_{name}": w.numpy().T.copy() for name, w in zip(names, weights, strict=True)} | {
+        f"b_{name}": b.numpy().copy() for name, b in zip(names, biases, strict=True)
+    }
+
+
+D_MODEL, HEADS = 12, 3
+SELF, CROSS = (D_MODEL,) * 3, (D_MODEL, 10, 14)
+
+
+def square_params(rng, dtype, widths):
+    """Our params in the shapes PyTorch's module can hold, biases away from their fresh zeros."""
+    shapes = [(width, D_MODEL) for width in (*widths, D_MODEL)]
+    names = ("query", "key", "value", "output")
+    return {f"w_{n}": (rng.normal(size=s) / 3).astype(dtype) for n, s in zip(names, shapes, strict=True)} | {
+        f"b_{n}": rng.normal(size=D_MODEL).astype(dtype) for n in names
+    }
+
+
+@pytest.mark.parametrize("widths", [SELF, CROSS], ids=["self", "cross"])
+def test_weights_travel_both_ways(rng, widths):
+    params = square_params(rng, np.float32, widths)
+    assert_close(from_torch(torch_module(params, HEADS)), params, 0)
+
+
+@pytest.mark.parametrize("kind", ["no mask", "causal", "padding", "both"])
+@pytest.mark.parametrize("leading", [(), (2,)], ids=["no batch", "one batch axis"])
+@pytest.mark.parametrize("attends_to", ["self", "cross"])
+def test_parity_with_the_module(rng, dtype, attends_to, leading, kind):
+    """Outputs, averaged and per-head weights, all gradients, and the weights after one SGD step."""
+    widths = SELF if attends_to == "self" else CROSS
+    T_query, T_key = 5, 5 if attends_to == "self" else 7
+    params = square_params(rng, dtype, widths)
+    query, key, value = random_arrays(
+        rng, dtype, *((*leading, length, width) for length, width in zip((T_query, T_key, T_key), widths, strict=True))
+    )
+    if attends_to == "self":
+        key = value = query
+    mask, torch_masks = None if kind == "no mask" else np.ones((T_query, T_key), bool), {}
+    if kind in ("causal", "both"):
+        mask = np.tri(T_query, T_key, dtype=bool)
+        torch_masks["attn_mask"] = torch.tensor(~mask)  # there, True = may NOT attend
+    if kind in ("padding", "both"):
+        lengths = np.array([3, 4])[:, np.newaxis] if leading else 3
+        tokens = (np.arange(T_key) < lengths).astype(int)
+        mask = mask & padding_mask(tokens, pad=0)
+        torch_masks["key_padding_mask"] = torch.tensor(tokens == 0)
+
+    module = torch_module(params, HEADS)
+    output, cache = multi_head_attention(query, key, value, params, HEADS, mask)
+    cotangent = rng.normal(size=output.shape).astype(dtype)
+    *grad_inputs, grad_params = multi_head_attention_backward(cotangent, cache)
+
+    tensors = [torch.tensor(x, requires_grad=True) for x in (query, key, value)]
+    torch_output, averaged = module(*tensors, **torch_masks)
+    _, per_head = module(*tensors, **torch_masks, average_attn_weights=False)
+    torch_output.backward(torch.tensor(cotangent))
+
+    tolerance, weights = TOLERANCE[dtype], cache[3][3]
+    assert relative_error(output, torch_output.detach()) < tolerance
+    assert relative_error(weights, per_head.detach()) < tolerance
+    assert relative_error(weights.mean(axis=-3), averaged.detach()) < tolerance
+    for grad_input, tensor in zip(grad_inputs, tensors, strict=True):
+        assert relative_error(grad_input, tensor.grad) < tolerance
+    torch_gradients = from_torch(module, of=lambda parameter: parameter.grad)
+    assert_close(without_key_bias(grad_params), without_key_bias(torch_gradients), tolerance)
+    noise = 1e-13 if dtype == np.float64 else 1e-5
+    assert np.abs(grad_params["b_key"]).max() < noise and np.abs(torch_gradients["b_key"]).max() < noise
+
+    torch.optim.SGD(module.parameters(), lr=0.1).step()
+    assert_close({name: params[name] - 0.1 * grad_params[name] for name in params}, from_torch(module), tolerance)
+
+
+# ---- fused ------------------------------------------------------------------------------------------------------
+
+
+def fuse(params):
+    roles = ("query", "key", "value")
+    return np.concatenate([params[f"w_{r}"] for r in roles], axis=1), np.concatenate([params[f"b_{r}"] for r in roles])
+
+
+@leading_axes
+def test_fused_projections_are_the_three_separate_ones(rng, leading, dtype):
+    params = square_params(rng, dtype, SELF)
+    x = rng.normal(size=(*leading, 5, D_MODEL)).astype(dtype)
+    projected = fused_projection(x, *fuse(params))
+    assert isinstance(projected, tuple) and {p.dtype for p in projected} == {np.dtype(dtype)}
+    expected = tuple(x @ params[f"w_{role}"] + params[f"b_{role}"] for role in ("query", "key", "value"))
+    assert_close(projected, expected, TOLERANCE[dtype])
+
+
+@leading_axes
+def test_the_repaired_fused_attention(rng, leading, dtype):
+    params = square_params(rng, dtype, SELF)
+    x = rng.normal(size=(*leading, 5, D_MODEL)).astype(dtype)
+    output, weights = repaired_fused_attention(x, *fuse(params), params["w_output"], params["b_output"], HEADS)
+    expected, cache = multi_head_attention(x, x, x, params, HEADS)
+    assert_close((output, weights), (expected, cache[3][3]), TOLERANCE[dtype])
+
+
+def test_predicted_shapes_are_those_the_code_makes(rng):
+    n_batch, T_query, T_key, d_model, n_heads = 2, 5, 7, 12, 3
+    shapes = predicted_multi_head_shapes(n_batch, T_query, T_key, d_model, n_heads)
+    query, memory = random_arrays(rng, np.float64, (n_batch, T_query, d_model), (n_batch, T_key, d_model))
+    output, cache = multi_head_attention(query, memory, memory, square_params(rng, np.float64, SELF), n_heads)
+    _, _, _, (queries, keys, values, weights), (merged, _) = cache
+    made = {
+        "projected_keys": merge_heads(keys),
+        "queries": queries,
+        "keys": keys,
+        "weights": weights,
+        "averaged_weights": weights.mean(axis=-3),
+        "attended": weights @ values,
+        "merged": merged,
+        "output": output,
+    }
+    assert shapes == {name: array.shape for name, array in made.items()}
+
+
+def test_a_causal_mask_keeps_the_first_output_to_the_first_position(rng):
+    params = square_params(rng, np.float64, SELF)
+    x = rng.normal(size=(2, 5, D_MODEL))
+    output, _ = multi_head_attention(x, x, x, params, HEADS, causal_mask(5))
+    first, _ = multi_head_attention(x[:, :1], x[:, :1], x[:, :1], params, HEADS)
+    assert_close(output[:, :1], first, 1e-13)

@@ -1,0 +1,390 @@
+"""Chapter 5: layer norm, feed-forward, dropout and whole encoder layers, against PyTorch's own modules."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from solutions.backward import numerical_gradient
+from solutions.masking import causal_mask, padding_mask
+from solutions.multihead import multi_head_attention
+from solutions.residual import (
+    dropout,
+    dropout_backward,
+    encoder_layer,
+    encoder_layer_backward,
+    feed_forward,
+    feed_forward_backward,
+    layer_norm,
+    layer_norm_backward,
+    pre_norm_encoder_layer,
+    pre_norm_encoder_layer_backward,
+    repaired_pre_norm_encoder,
+    residual,
+    residual_backward,
+)
+from tests.solutions.comparing import (
+    assert_close,
+    assert_gradients_measured,
+    assert_same_as_torch,
+    leading_axes,
+    random_arrays,
+    tree_map,
+    without_key_bias,
+)
+from tests.solutions.conftest import TOLERANCE, relative_error
+
+pytestmark = pytest.mark.solutions
+
+
+def norm_inputs(rng, sizes, leading, dtype=np.float64):
+    return random_arrays(rng, dtype, (*leading, sizes.T, sizes.d_model), (sizes.d_model,), (sizes.d_model,))
+
+
+def feed_forward_params(rng, sizes, dtype=np.float64):
+    shapes = {"w_in": (sizes.d_model, sizes.d_ff), "b_in": (sizes.d_ff,)}
+    shapes |= {"w_out": (sizes.d_ff, sizes.d_model), "b_out": (sizes.d_model,)}
+    return {name: (rng.normal(size=shape) / 2).astype(dtype) for name, shape in shapes.items()}
+
+
+def feed_forward_inputs(rng, sizes, leading, dtype=np.float64):
+    return *random_arrays(rng, dtype, (*leading, sizes.T, sizes.d_model)), feed_forward_params(rng, sizes, dtype)
+
+
+def norm_params(rng, sizes, dtype=np.float64):
+    """Gains and biases away from their fresh ones and zeros."""
+    gain, bias = rng.uniform(0.5, 2, sizes.d_model), rng.normal(size=sizes.d_model)
+    return {"gain": gain.astype(dtype), "bias": bias.astype(dtype)}
+
+
+def residual_inputs(rng, sizes, leading, dtype=np.float64):
+    x, update = random_arrays(rng, dtype, *[(*leading, sizes.T, sizes.d_model)] * 2)
+    return x, update, norm_params(rng, sizes, dtype)
+
+
+def layer_params(rng, sizes, dtype=np.float64):
+    names = ("query", "key", "value", "output")
+    attention = {f"w_{name}": rng.normal(size=(sizes.d_model, sizes.d_model)) / 3 for name in names}
+    attention |= {f"b_{name}": rng.normal(size=sizes.d_model) for name in names}
+    return {
+        "attention": tree_map(lambda array: array.astype(dtype), attention),
+        "norm_attention": norm_params(rng, sizes, dtype),
+        "feed_forward": feed_forward_params(rng, sizes, dtype),
+        "norm_feed_forward": norm_params(rng, sizes, dtype),
+    }
+
+
+def layer_inputs(rng, sizes, leading, dtype=np.float64):
+    return *random_arrays(rng, dtype, (*leading, sizes.T, sizes.d_model)), layer_params(rng, sizes, dtype)
+
+
+def torch_feed_forward(x, p):
+    return functional.linear(functional.linear(x, p["w_in"].T, p["b_in"]).relu(), p["w_out"].T, p["b_out"])
+
+
+def torch_residual(x, update, p):
+    return functional.layer_norm(x + update, x.shape[-1:], p["gain"], p["bias"])
+
+
+PIECES = {
+    "layer_norm": (
+        layer_norm,
+        layer_norm_backward,
+        lambda x, gain, bias: functional.layer_norm(x, x.shape[-1:], gain, bias),
+        norm_inputs,
+    ),
+    "feed_forward": (feed_forward, feed_forward_backward, torch_feed_forward, feed_forward_inputs),
+    "residual": (residual, residual_backward, torch_residual, residual_inputs),
+}
+
+
+@leading_axes
+@pytest.mark.parametrize("name", PIECES)
+def test_gradients_are_those_measured(rng, sizes, name, leading):
+    layer, layer_backward, _, inputs = PIECES[name]
+    assert_gradients_measured(layer, layer_backward, inputs(rng, sizes, leading), rng)
+
+
+@leading_axes
+@pytest.mark.parametrize("name", PIECES)
+def test_outputs_and_gradients_are_pytorch_s(rng, sizes, name, leading, dtype):
+    layer, layer_backward, torch_layer, inputs = PIECES[name]
+    assert_same_as_torch(layer, layer_backward, torch_layer, inputs(rng, sizes, leading, dtype), rng)
+
+
+def test_a_single_position_has_no_other_axis(rng, sizes):
+    for layer, layer_backward, _, inputs in PIECES.values():
+        first, *rest = inputs(rng, sizes, ())
+        rest = [value[0] if isinstance(value, np.ndarray) and value.ndim == 2 else value for value in rest]
+        assert_gradients_measured(layer, layer_backward, (first[0], *rest), rng)
+
+
+# ---- layer norm -------------------------------------------------------------------------------------------------
+
+
+def test_a_fresh_norm_gives_mean_zero_and_variance_one(rng, sizes):
+    output, _ = layer_norm(10 + 3 * rng.normal(size=(2, sizes.T, sizes.d_model)), np.ones(12), np.zeros(12))
+    assert np.abs(output.mean(axis=-1)).max() < 1e-13
+    assert_close(output.var(axis=-1), np.ones((2, sizes.T)), 1e-4)
+
+
+@pytest.mark.parametrize("eps", [1e-5, 0.1, 2.0])
+def test_eps_stands_inside_the_root(rng, sizes, dtype, eps):
+    x, gain, bias = norm_inputs(rng, sizes, (2,), dtype)
+    output, cache = layer_norm(x, gain, bias, eps)
+    tensors = [torch.tensor(array, requires_grad=True) for array in (x, gain, bias)]
+    expected = functional.layer_norm(tensors[0], x.shape[-1:], *tensors[1:], eps=eps)
+    cotangent = rng.normal(size=x.shape).astype(dtype)
+    expected.backward(torch.tensor(cotangent))
+    assert relative_error(output, expected.detach()) < TOLERANCE[dtype]
+    for gradient, tensor in zip(layer_norm_backward(cotangent, cache), tensors, strict=True):
+        assert relative_error(gradient, tensor.grad) < TOLERANCE[dtype]
+
+
+def test_a_constant_row_is_normalised_to_zero(sizes, dtype):
+    x = np.full((2, sizes.d_model), 7, dtype)
+    gain, bias = np.full(sizes.d_model, 2, dtype), np.ones(sizes.d_model, dtype)
+    with np.errstate(all="raise"):
+        output, cache = layer_norm(x, gain, bias)
+        gradients = layer_norm_backward(np.arange(24, dtype=dtype).reshape(x.shape), cache)
+    assert np.array_equal(output, np.ones_like(x))
+    assert all(np.isfinite(gradient).all() for gradient in gradients)
+
+
+def test_the_norm_sees_neither_shift_nor_size(rng, sizes):
+    x, gain, bias = norm_inputs(rng, sizes, (2,))
+    output, cache = layer_norm(x, gain, bias, eps=0)
+    assert_close(layer_norm(5 * x + 3, gain, bias, eps=0)[0], output, 1e-13)
+    grad_x, *_ = layer_norm_backward(rng.normal(size=x.shape), cache)
+    assert np.abs(grad_x.sum(axis=-1)).max() < 1e-13
+    assert np.abs(np.sum(grad_x * x, axis=-1)).max() < 1e-13
+
+
+# ---- dropout ----------------------------------------------------------------------------------------------------
+
+
+def test_dropout_keeps_or_forgets_and_keeps_the_mean(dtype):
+    x = np.full((200, 300), 3, dtype)
+    output, scale = dropout(x, 0.25, np.random.default_rng(1))
+    assert output.dtype == scale.dtype == dtype
+    assert_close(np.unique(output), np.array([0, 4]), 1e-6)
+    assert abs(output.mean() - 3) < 0.02 and abs((output == 0).mean() - 0.25) < 0.005
+
+
+def test_dropout_is_seeded_by_its_generator(rng):
+    x = rng.normal(size=(3, 4))
+    output, _ = dropout(x, 0.5, np.random.default_rng(8))
+    kept = np.random.default_rng(8).random(x.shape) >= 0.5
+    assert_close(output, np.where(kept, 2 * x, 0), 1e-15)
+    shared = np.random.default_rng(8)
+    assert not np.array_equal(dropout(x, 0.5, shared)[0], dropout(x, 0.5, shared)[0])
+
+
+@pytest.mark.parametrize("rate, seeded", [(0.5, False), (0.0, True), (0.0, False)])
+def test_without_training_or_rate_nothing_is_forgotten(rng, dtype, rate, seeded):
+    x, cotangent = random_arrays(rng, dtype, (3, 4), (3, 4))
+    output, cache = dropout(x, rate, rng if seeded else None)
+    gradient = dropout_backward(cotangent, cache)
+    assert np.array_equal(output, x) and np.array_equal(gradient, cotangent)
+    assert output.dtype == gradient.dtype == dtype
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (2, 3, 4)])
+def test_dropout_gradients_are_those_measured(rng, shape):
+    inputs = random_arrays(rng, np.float64, shape)
+    assert_gradients_measured(lambda x: dropout(x, 0.4, np.random.default_rng(3)), dropout_backward, inputs, rng)
+
+
+def test_residual_with_dropout(rng, sizes):
+    """What is forgotten is the update, never the stream."""
+    inputs = residual_inputs(rng, sizes, (2,))
+
+    def seeded(*inputs):
+        return residual(*inputs, 0.4, np.random.default_rng(3))
+
+    assert_gradients_measured(seeded, residual_backward, inputs, rng)
+    x, update, params = inputs
+    expected, _ = layer_norm(x + dropout(update, 0.4, np.random.default_rng(3))[0], **params)
+    assert_close(seeded(*inputs)[0], expected, 0)
+
+
+# ---- encoder layers ---------------------------------------------------------------------------------------------
+
+
+def make_mask(rng, sizes, kind, leading):
+    if kind == "no mask":
+        return None
+    mask = rng.random((*leading, sizes.T, sizes.T)) < 0.6
+    mask[..., 2, :] = False
+    return mask
+
+
+ENCODERS = {
+    "post-norm": (encoder_layer, encoder_layer_backward),
+    "pre-norm": (pre_norm_encoder_layer, pre_norm_encoder_layer_backward),
+}
+
+
+@pytest.mark.parametrize("kind", ["no mask", "mask with an empty row"])
+@pytest.mark.parametrize("leading", [(), (2,)], ids=["no batch", "one batch axis"])
+@pytest.mark.parametrize("order", ENCODERS)
+def test_encoder_gradients_are_those_measured(rng, sizes, order, leading, kind):
+    encoder, encoder_backward = ENCODERS[order]
+    mask, inputs = make_mask(rng, sizes, kind, leading), layer_inputs(rng, sizes, leading)
+    assert_gradients_measured(lambda x, params: encoder(x, params, sizes.n_heads, mask), encoder_backward, inputs, rng)
+
+
+def test_encoder_gradients_with_dropout_are_those_measured(rng, sizes):
+    def seeded(x, params):
+        return encoder_layer(x, params, sizes.n_heads, causal_mask(sizes.T), 0.3, np.random.default_rng(3))
+
+    assert_gradients_measured(seeded, encoder_layer_backward, layer_inputs(rng, sizes, ()), rng)
+
+
+def test_encoder_dropout_follows_the_paper(rng, sizes):
+    """Each sub-layer's output is dropped before it is added, first attention's, then the feed-forward's."""
+    x, params = layer_inputs(rng, sizes, (2,))
+    output, _ = encoder_layer(x, params, sizes.n_heads, None, 0.3, np.random.default_rng(5))
+    generator = np.random.default_rng(5)
+    attended, _ = multi_head_attention(x, x, x, params["attention"], sizes.n_heads)
+    x, _ = layer_norm(x + dropout(attended, 0.3, generator)[0], **params["norm_attention"])
+    thought, _ = feed_forward(x, params["feed_forward"])
+    expected, _ = layer_norm(x + dropout(thought, 0.3, generator)[0], **params["norm_feed_forward"])
+    assert_close(output, expected, 0)
+
+
+def torch_module(params, n_heads, norm_first):
+    """An nn.TransformerEncoderLayer that holds our weights."""
+    d_model, d_ff = params["feed_forward"]["w_in"].shape
+    dtype = torch.tensor(params["feed_forward"]["w_in"]).dtype
+    module = nn.TransformerEncoderLayer(
+        d_model, n_heads, d_ff, dropout=0, batch_first=True, norm_first=norm_first, dtype=dtype
+    )
+    attention, feed = params["attention"], params["feed_forward"]
+    state = {
+        "self_attn.in_proj_weight": np.concatenate([attention[f"w_{r}"].T for r in ("query", "key", "value")]),
+        "self_attn.in_proj_bias": np.concatenate([attention[f"b_{r}"] for r in ("query", "key", "value")]),
+        "self_attn.out_proj.weight": attention["w_output"].T,
+        "self_attn.out_proj.bias": attention["b_output"],
+        "linear1.weight": feed["w_in"].T,
+        "linear1.bias": feed["b_in"],
+        "linear2.weight": feed["w_out"].T,
+        "linear2.bias": feed["b_out"],
+        "norm1.weight": params["norm_attention"]["gain"],
+        "norm1.bias": params["norm_attention"]["bias"],
+        "norm2.weight": params["norm_feed_forward"]["gain"],
+        "norm2.bias": params["norm_feed_forward"]["bias"],
+    }
+    module.load_state_dict({name: torch.tensor(array) for name, array in state.items()})
+    return module
+
+
+def from_torch(module, of=lambda parameter: parameter.detach()):
+    """The other way round: a module's weights (or of them, the gradients) as our params."""
+    values = {name: of(parameter).numpy() for name, parameter in module.named_parameters()}
+    weights, biases = np.split(values["self_attn.in_proj_weight"], 3), np.split(values["self_attn.in_proj_bias"], 3)
+    weights.append(values["self_attn.out_proj.weight"])
+    biases.append(values["self_attn.out_proj.bias"])
+    names = ("query", "key", "value", "output")
+    params = {
+        "attention": {f"w_{name}": weight.T for name, weight in zip(names, weights, strict=True)}
+        | {f"b_{name}": bias for name, bias in zip(names, biases, strict=True)},
+        "norm_attention": {"gain": values["norm1.weight"], "bias": values["norm1.bias"]},
+        "feed_forward": {
+            "w_in": values["linear1.weight"].T,
+            "b_in": values["linear1.bias"],
+            "w_out": values["linear2.weight"].T,
+            "b_out": values["linear2.bias"],
+        },
+        "norm_feed_forward": {"gain": values["norm2.weight"], "bias": values["norm2.bias"]},
+    }
+    return tree_map(np.copy, params)
+
+
+def test_weights_travel_both_ways(rng, sizes):
+    params = layer_params(rng, sizes, np.float32)
+    assert_close(from_torch(torch_module(params, sizes.n_heads, False)), params, 0)
+
+
+@pytest.mark.parametrize("kind", ["no mask", "causal", "padding", "both"])
+@pytest.mark.parametrize("leading", [(), (2,)], ids=["no batch", "one batch axis"])
+@pytest.mark.parametrize("order", ENCODERS)
+def test_parity_with_the_module(rng, sizes, dtype, order, leading, kind):
+    """Outputs, all gradients, and the weights after one SGD step."""
+    encoder, encoder_backward = ENCODERS[order]
+    x, params = layer_inputs(rng, sizes, leading, dtype)
+    mask, torch_masks = None if kind == "no mask" else np.ones((1, 1), bool), {}
+    if kind in ("causal", "both"):
+        mask = causal_mask(sizes.T)
+        torch_masks["src_mask"] = torch.tensor(~mask)
+    if kind in ("padding", "both"):
+        lengths = np.array([3, 4])[:, np.newaxis] if leading else 3
+        tokens = (np.arange(sizes.T) < lengths).astype(int)
+        mask = mask & padding_mask(tokens, pad=0)
+        torch_masks["src_key_padding_mask"] = torch.tensor(tokens == 0)
+
+    module = torch_module(params, sizes.n_heads, order == "pre-norm")
+    output, cache = encoder(x, params, sizes.n_heads, mask)
+    cotangent = rng.normal(size=output.shape).astype(dtype)
+    grad_x, grad_params = encoder_backward(cotangent, cache)
+    torch_x = torch.tensor(x, requires_grad=True)
+    torch_output = module(torch_x, **torch_masks)
+    torch_output.backward(torch.tensor(cotangent))
+
+    tolerance = TOLERANCE[dtype]
+    assert output.dtype == grad_x.dtype == dtype
+    assert relative_error(output, torch_output.detach()) < tolerance
+    assert relative_error(grad_x, torch_x.grad) < tolerance
+    torch_gradients = from_torch(module, of=lambda parameter: parameter.grad)
+    assert_close(without_key_bias(grad_params), without_key_bias(torch_gradients), tolerance)
+    torch.optim.SGD(module.parameters(), lr=0.1).step()
+    stepped = {
+        part: {name: params[part][name] - 0.1 * grad_params[part][name] for name in params[part]} for part in params
+    }
+    assert_close(stepped, from_torch(module), tolerance)
+
+
+def test_pre_norm_hands_the_gradient_on_unchanged(rng, sizes):
+    """Where a sub-layer does nothing, what comes in goes out, forwards and backwards; post-norm rescales it."""
+    x, params = layer_inputs(rng, sizes, ())
+    for part, names in {"attention": ("w_output", "b_output"), "feed_forward": ("w_out", "b_out")}.items():
+        params[part] |= {name: np.zeros_like(params[part][name]) for name in names}
+    output, cache = pre_norm_encoder_layer(x, params, sizes.n_heads)
+    grad_x, _ = pre_norm_encoder_layer_backward(x, cache)
+    assert np.array_equal(output, x) and np.array_equal(grad_x, x)
+    assert relative_error(encoder_layer(x, params, sizes.n_heads)[0], x) > 0.1
+
+
+def test_the_repaired_pre_norm_encoder(rng, sizes, dtype):
+    layers, norm = [layer_params(rng, sizes, dtype) for _ in range(3)], norm_params(rng, sizes, dtype)
+    x = rng.normal(size=(2, sizes.T, sizes.d_model)).astype(dtype)
+    module = nn.TransformerEncoder(
+        torch_module(layers[0], sizes.n_heads, True),
+        3,
+        norm=nn.LayerNorm(sizes.d_model, dtype=torch.tensor(x).dtype),
+        enable_nested_tensor=False,
+    )
+    module.layers = nn.ModuleList(torch_module(params, sizes.n_heads, True) for params in layers)
+    module.norm.load_state_dict({"weight": torch.tensor(norm["gain"]), "bias": torch.tensor(norm["bias"])})
+    for mask in (None, causal_mask(sizes.T)):
+        expected = module(torch.tensor(x), mask=None if mask is None else torch.tensor(~mask))
+        output = repaired_pre_norm_encoder(x, layers, norm, sizes.n_heads, mask)
+        assert output.dtype == dtype and relative_error(output, expected.detach()) < TOLERANCE[dtype]
+    assert_close(repaired_pre_norm_encoder(x, [], norm, sizes.n_heads), layer_norm(x, **norm)[0], 0)
+
+
+def test_relu_has_a_kink_that_a_large_step_crosses(rng, sizes):
+    """Why a check of a relu layer may fail for a correct gradient: here every hidden value is 1e-6 from zero."""
+    x, params = feed_forward_inputs(rng, sizes, ())
+    x = x[0]
+    params["b_in"] = 1e-6 - x @ params["w_in"]
+    output, cache = feed_forward(x, params)
+    cotangent = rng.normal(size=output.shape)
+    grad_x, _ = feed_forward_backward(cotangent, cache)
+
+    def loss(new):
+        return np.sum(cotangent * feed_forward(new, params)[0])
+
+    assert relative_error(numerical_gradient(loss, x, h=1e-5), grad_x) > 0.1
+    assert relative_error(numerical_gradient(loss, x, h=1e-7), grad_x) < 1e-7
