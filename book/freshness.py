@@ -1,0 +1,83 @@
+"""Sphinx extension: a page is executed again when the code it imports has changed, not only when its own text has.
+
+jupyter-cache knows a notebook by its cells alone; after a change in `solutions/` it would go on showing the old
+output. So each page's sources are remembered by their digest, beside the cache. It also puts the repository on the
+kernels' import path, so that the book builds from a plain checkout.
+"""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+from jupyter_cache import get_cache
+
+RECORD = "sources.json"
+
+
+def sources(root, docname, chapters):
+    """The Python files that a page's output depends on.
+
+    Args:
+        root: Path of the repository.
+        docname: "chapters/03_masking", say.
+        chapters: the words of all chapters, in order.
+
+    Returns:
+        list of Path: all but the solutions of later chapters, and the exercises of other ones.
+    """
+    word = docname.rpartition("/")[2].partition("_")[2]
+    later = chapters[chapters.index(word) + 1 :] if word in chapters else []
+    files = [*root.glob("chapters/*.py"), *root.glob("autograder/*.py"), *root.glob("solutions/*.py")]
+    files += root.glob(f"autograder/exercises/{word}.py")
+    return sorted(path for path in files if path.parent.name != "solutions" or path.stem not in later)
+
+
+def digest(root, docname, chapters):
+    """A page's sources, as one SHA-256 hex digest."""
+    total = hashlib.sha256()
+    for path in sources(root, docname, chapters):
+        total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return total.hexdigest()
+
+
+def outdated(app, env, added, changed, removed):
+    """Sphinx asks what else to read again: the pages whose digest changed; their cached runs are dropped."""
+    root = Path(app.srcdir)
+    chapters = [path.stem.partition("_")[2] for path in sorted(root.glob("chapters/[0-9][0-9]_*.md"))]
+    app.page_digests = {docname: digest(root, docname, chapters) for docname in env.found_docs}
+    known = json.loads(_record(app).read_text(encoding="utf-8")) if _record(app).exists() else {}
+    stale = {docname for docname, now in app.page_digests.items() if known.get(docname) != now}
+    cache = get_cache(_cache_path(app))
+    paths = {os.path.realpath(env.doc2path(docname)) for docname in stale}
+    for record in cache.list_cache_records():
+        if os.path.realpath(record.uri) in paths:
+            cache.remove_cache(record.pk)
+    return stale & set(env.all_docs)
+
+
+def remember(app, exception):
+    """Only a build that ended well makes its digests the known ones."""
+    if exception is None and hasattr(app, "page_digests"):
+        _record(app).write_text(json.dumps(app.page_digests, indent=1, sort_keys=True), encoding="utf-8")
+
+
+def import_path(app, config):
+    """Let the kernels import `solutions` and `autograder` from the checkout."""
+    known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(app.srcdir), *filter(None, known)])
+
+
+def _cache_path(app):
+    return app.env.mystnb_config.execution_cache_path
+
+
+def _record(app):
+    return Path(_cache_path(app)) / RECORD
+
+
+def setup(app):
+    app.connect("config-inited", import_path)
+    app.connect("env-get-outdated", outdated)
+    app.connect("build-finished", remember, priority=2000)  # after everything that may yet fail the build
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

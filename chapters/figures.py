@@ -1,0 +1,206 @@
+"""The house style of the book's figures: one size, one font, one palette; inline SVG that reads in light and dark.
+
+    fig, ax = figures.subplots()
+    ax.plot(steps, losses, label="training")
+    figures.show(fig, alt="The loss falls from 5.2 to 1.1 within 600 steps.")
+
+Needs matplotlib and NumPy. Ink is the page's own text colour; every other colour has a contrast of at least 3 on
+white and on #121212 (a test computes it), and lines also differ in their dashes.
+"""
+
+import hashlib
+import html
+import io
+import re
+
+import matplotlib
+import numpy as np
+from cycler import cycler
+from matplotlib.collections import PatchCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from model_map import draw_model
+
+WIDTH, HEIGHT = 5.6, 3.3  # inches; on the page a figure is as wide as this or as wide as the phone
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+BLUE, ORANGE, GREEN, PURPLE, RED, GREY = "#2f7cc4", "#c8690c", "#1f8a5f", "#9467c4", "#d04a5e", "#7d7d7d"
+PALETTE = (BLUE, ORANGE, GREEN, PURPLE, RED, GREY)
+DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)), (0, (10, 2)), (0, (1, 1)))
+STRONGEST = 0.72  # opacity of a heatmap's fullest cell: the number written on it keeps a contrast of 4.5
+INK = "#010203"  # stands for the page's text colour until `show` puts `currentColor` in its place
+
+matplotlib.rcParams.update({
+    "svg.fonttype": "none", "svg.hashsalt": "the transformer by hand", "savefig.transparent": True,
+    "figure.figsize": (WIDTH, HEIGHT), "font.family": "DejaVu Sans", "font.size": 11, "mathtext.fontset": "dejavusans",
+    "axes.titlesize": 12, "axes.titlelocation": "left", "axes.titlepad": 10, "axes.labelsize": 11,
+    "xtick.labelsize": 10, "ytick.labelsize": 10, "legend.fontsize": 10, "legend.frameon": False,
+    "text.color": INK, "axes.edgecolor": INK, "axes.labelcolor": INK, "xtick.color": INK, "ytick.color": INK,
+    "axes.facecolor": "none", "figure.facecolor": "none", "axes.spines.top": False, "axes.spines.right": False,
+    "axes.linewidth": 0.8, "axes.grid": True, "grid.color": INK, "grid.alpha": 0.12, "grid.linewidth": 0.8,
+    "axes.axisbelow": True, "lines.linewidth": 2, "axes.prop_cycle": cycler(color=PALETTE) + cycler(linestyle=DASHES),
+})  # fmt: skip
+
+
+class Picture:
+    """An SVG with its alternative text: drawn by notebooks and by the book, its text where there is no HTML."""
+
+    def __init__(self, svg, alt):
+        self.svg, self.alt = svg, alt
+
+    def _repr_html_(self):
+        return self.svg
+
+    def __repr__(self):
+        return self.alt
+
+
+def subplots(rows=1, columns=1, width=WIDTH, height=HEIGHT, **options):
+    """A figure in the house style and its axes; like `plt.subplots`, but nothing is drawn until `show`.
+
+    Args:
+        rows, columns: the grid of axes.
+        width, height: inches. Keep the width: it decides how large the letters are on a phone.
+        options: for `Figure.subplots`: sharex, width_ratios, ...
+
+    Returns:
+        (figure, axes), axes being one Axes, or an array of them.
+    """
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(rows, columns, **options)
+
+
+def show(figure, *, alt):
+    """The figure as a Picture: put it last in a cell.
+
+    Args:
+        figure: a matplotlib Figure.
+        alt: str, what someone who cannot see the figure must know: what is drawn, and what it shows.
+
+    Returns:
+        Picture, the same to the last byte whenever it is drawn again.
+
+    Raises:
+        ValueError: `alt` is empty.
+    """
+    _require(alt)
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    if figure.canvas.manager:  # made by pyplot, which would draw it a second time
+        import matplotlib.pyplot
+
+        matplotlib.pyplot.close(figure)
+    drawing = buffer.getvalue()
+    width, height = re.search(r'viewBox="0 0 (\S+) (\S+)"', drawing).groups()
+    body = drawing[drawing.index(">", drawing.index("<svg")) + 1 : drawing.rindex("</svg>")]
+    return Picture(_inline(body, float(width), float(height), alt), alt)
+
+
+def heatmap(matrix, rows=None, columns=None, *, row_title="", column_title="", title="", ax=None):
+    """A matrix as a grid of cells: attention weights, masks, gradients.
+
+    Numbers are written into the cells as long as they can be read (up to 10 columns). Positive cells are blue,
+    negative ones orange, the opacity is the size relative to the largest entry. In a boolean matrix True is a
+    filled cell and False a small cross.
+
+    Args:
+        matrix: (n_rows, n_columns), float, int or bool.
+        rows, columns: labels (tokens, say), or None for none.
+        row_title, column_title, title: str.
+        ax: the Axes to draw on, for several maps in one figure; by default a new figure.
+
+    Returns:
+        the Figure.
+
+    Raises:
+        ValueError: `matrix` is not 2-D, or there are more or fewer labels than rows or columns.
+    """
+    matrix = np.asarray(matrix)
+    if matrix.ndim != 2:
+        raise ValueError(f"heatmap draws a matrix; this array has shape {matrix.shape}")
+    for labels, length, name in ((rows, matrix.shape[0], "rows"), (columns, matrix.shape[1], "columns")):
+        if labels is not None and len(labels) != length:
+            raise ValueError(f"{len(labels)} labels for {length} {name}")
+    if ax is None:
+        width = min(WIDTH, 0.58 * matrix.shape[1] + 1.4)
+        _, ax = subplots(width=width, height=min(1.6 * WIDTH, (width - 1.1) * matrix.shape[0] / matrix.shape[1] + 0.9))
+    _draw_cells(ax, _colours(matrix))
+    ax.set(title=title, xlabel=column_title, ylabel=row_title)
+    ax.xaxis.set(label_position="top", ticks_position="top")
+    ax.tick_params(length=0, bottom=False)
+    ax.set_xticks(range(matrix.shape[1]) if columns is not None else [], columns)
+    ax.set_yticks(range(matrix.shape[0]) if rows is not None else [], rows)
+    if columns is not None and max(map(len, map(str, columns)), default=0) > 4:
+        ax.tick_params(axis="x", rotation=45)
+        for label in ax.get_xticklabels():
+            label.set(ha="left", rotation_mode="anchor")
+    ax.grid(False)
+    ax.spines[:].set_visible(False)
+    if matrix.shape[1] <= 10:
+        for i, j in np.ndindex(matrix.shape):
+            ax.text(j, i, _written(matrix[i, j]), ha="center", va="center", fontsize=10)
+    return ax.figure
+
+
+def model_map(lit):
+    """The recurring picture of the whole model, with one chapter's part lit.
+
+    Args:
+        lit: the chapter's word: attention, backward, masking, multihead, residual, position, cross, model, training.
+
+    Returns:
+        Picture, with its alternative text.
+
+    Raises:
+        ValueError: any other word.
+    """
+    body, width, height, alt = draw_model(lit, accent=BLUE)
+    return Picture(_inline(body, width, height, alt), alt)
+
+
+def _require(alt):
+    if not isinstance(alt, str) or not alt.strip():
+        raise ValueError("a figure needs alternative text: show(fig, alt='what it shows')")
+
+
+def _colours(matrix):
+    values = np.nan_to_num(matrix.astype(float))
+    largest = np.abs(values).max(initial=0) or 1
+    colours = np.empty((*matrix.shape, 4))
+    colours[..., :3] = np.where(values[..., None] < 0, *(matplotlib.colors.to_rgb(hue) for hue in (ORANGE, BLUE)))
+    colours[..., 3] = STRONGEST * np.abs(values) / largest
+    return colours
+
+
+def _draw_cells(ax, colours):
+    """Tiles with a gap between them, or, when they would be too small to tell apart, one embedded image."""
+    n_rows, n_columns = colours.shape[:2]
+    if n_rows * n_columns > 400:
+        ax.imshow(colours, interpolation="none", aspect="auto")
+        return
+    tiles = [Rectangle((j - 0.48, i - 0.48), 0.96, 0.96) for i, j in np.ndindex(n_rows, n_columns)]
+    ax.add_collection(PatchCollection(tiles, facecolors=colours.reshape(-1, 4), edgecolors="none"))
+    ax.set(xlim=(-0.5, n_columns - 0.5), ylim=(n_rows - 0.5, -0.5), aspect="equal")
+
+
+def _written(value):
+    if isinstance(value, np.bool_):
+        return "" if value else "×"
+    if isinstance(value, np.integer) or not np.isfinite(value):
+        return str(value)
+    return f"{value:.2f}".replace("-", "−")
+
+
+def _inline(body, width, height, alt):
+    """An SVG element that sits in a page: its own ids, the page's ink, a name, no wider than the page."""
+    body = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", body, flags=re.DOTALL)
+    body = body.replace(INK, "currentColor").replace("'DejaVu Sans'", FONT)
+    own = "f" + hashlib.sha256((body + alt).encode()).hexdigest()[:10]
+    body = re.sub(r'\bid="', f'id="{own}-', body)
+    body = re.sub(r'(url\(#|href="#)', rf"\g<1>{own}-", body)
+    body = re.sub(r"\s*\n\s*", "\n", body).strip()
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" class="figure-drawing" '
+        f'role="img" aria-label="{html.escape(alt)}" viewBox="0 0 {width:g} {height:g}" '
+        f'style="width: {width * 4 / 3:.0f}px; max-width: 100%; height: auto; stroke-linejoin: round">'
+        f"<title>{html.escape(alt)}</title>\n{body}\n</svg>"
+    )

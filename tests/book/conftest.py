@@ -1,0 +1,38 @@
+"""One build of the book, and one browser, shared by all tests of the book."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "book"), str(ROOT / "chapters"), str(Path(__file__).parent)]
+
+
+def jupyter_book(folder):
+    """Run `jupyter-book build .` in a folder."""
+    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", "."]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=900)
+
+
+@pytest.fixture(scope="session")
+def html():
+    """The folder of the built book. The build is the author's own: a page that is up to date is not built again."""
+    built = jupyter_book(ROOT)
+    assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-8000:]
+    return ROOT / "_build" / "html"
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A headless Chromium that reaches no other machine; skipped, loudly, where there is none."""
+    from devtools import Browser
+
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+    program = next(filter(None, map(shutil.which, names)), None)
+    if program is None:
+        pytest.skip("NO CHROMIUM: the book was not tried in a browser. Install one, `apt-get install chromium`, say.")
+    with Browser(program) as started:
+        yield started

@@ -1,0 +1,62 @@
+"""The example on the authors' page works, so that the page cannot grow old."""
+
+import inspect
+import re
+import types
+
+import numpy as np
+import pytest
+from conftest import ROOT
+
+from autograder.exercise import Exercise
+from autograder.keys import PUBLIC_SEED, make_key
+from autograder.mistakes import kill_table, problems
+from solutions import attention
+
+pytestmark = pytest.mark.book
+
+PAGE = (ROOT / "chapters" / "authors.md").read_text(encoding="utf-8")
+
+
+def blocks(caption):
+    """The code blocks of the page that stand under this caption."""
+    pattern = rf"^(`{{3,}}){{code-block}} \w+\n:caption: {re.escape(caption)}\n\n(.*?)^\1$"
+    return [code for _, code in re.findall(pattern, PAGE, flags=re.DOTALL | re.MULTILINE)]
+
+
+@pytest.fixture(scope="module")
+def solution():
+    (code,) = blocks("solutions/attention.py")
+    namespace = {"np": np, "__name__": "solutions.attention"}
+    exec(compile(code, "authors.md", "exec"), namespace)
+    return namespace["attention_entropy"]
+
+
+@pytest.fixture(scope="module")
+def exercise(solution):
+    reference = types.SimpleNamespace(**vars(attention), attention_entropy=solution)
+    namespace = {"np": np, "Exercise": Exercise, "reference": reference}
+    for code in blocks("autograder/exercises/attention.py"):
+        exec(compile(code, "authors.md", "exec"), namespace)
+    return namespace["attention_entropy"]
+
+
+@pytest.mark.parametrize("seed", [PUBLIC_SEED, 1, 2, 3])
+def test_the_example_grades_soundly(exercise, seed):
+    key = make_key(exercise, seed)
+    assert problems(exercise, key) == []
+    assert len(kill_table(key)) == 2 and all(row.caught_by for row in kill_table(key))
+
+
+def test_its_card_says_its_points(exercise):
+    (chapter,) = blocks("chapters/01_attention.md")
+    assert f"**{exercise.points:g} points" in chapter
+
+
+def test_its_stub_is_its_solution_without_a_body(solution):
+    (chapter,) = blocks("chapters/01_attention.md")
+    stub = re.search(r"^def attention_entropy.*?raise NotImplementedError$", chapter, flags=re.DOTALL | re.MULTILINE)
+    namespace = {}
+    exec(compile(stub.group(), "authors.md", "exec"), namespace)
+    assert inspect.signature(namespace["attention_entropy"]) == inspect.signature(solution)
+    assert namespace["attention_entropy"].__doc__ == solution.__doc__

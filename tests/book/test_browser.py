@@ -1,0 +1,57 @@
+"""Every page in a real browser, from the disk, with every other machine out of reach."""
+
+import pytest
+import yaml
+from conftest import ROOT
+
+pytestmark = pytest.mark.book
+
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]), "search"]
+LOCAL = ("file:", "data:", "blob:", "about:")
+
+CONTRAST = """(() => {
+  const channels = text => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
+  const light = text => channels(text).map(c => c / 255)
+    .map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const ink = light(getComputedStyle(document.querySelector('main')).color);
+  const paper = light(getComputedStyle(document.body).backgroundColor);
+  return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+})()"""
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_stands_on_a_phone_without_a_network(html, browser, page, dark):
+    asked = browser.open((html / f"{page}.html").as_uri(), width=390, dark=dark)
+    assert [url for url in asked if not url.startswith(LOCAL)] == []
+    assert browser.evaluate("document.documentElement.scrollWidth") <= 390, f"{page} scrolls sideways on a phone"
+    assert browser.evaluate("document.documentElement.dataset.theme") == ("dark" if dark else "light")
+    assert browser.evaluate(CONTRAST) > 7
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_stands_on_a_desk(html, browser, page):
+    browser.open((html / f"{page}.html").as_uri())
+    assert browser.evaluate("document.documentElement.scrollWidth") <= 1280
+    formulas = browser.evaluate("document.querySelectorAll('span.math, div.math').length")
+    assert browser.evaluate("document.querySelectorAll('.math mjx-container').length") >= formulas
+    assert browser.evaluate("document.querySelectorAll('mjx-merror, [data-mjx-error]').length") == 0
+    broken = "[...document.images].filter(image => !image.complete || !image.naturalWidth).map(image => image.src)"
+    assert browser.evaluate(broken) == []
+
+
+def test_formulas_are_set_in_the_book_s_own_fonts(html, browser):
+    asked = browser.open((html / "chapters" / "notation.html").as_uri())
+    assert any("mathjax/output/chtml/fonts/woff-v2" in url for url in asked)
+    loaded = "[...document.fonts].filter(font => font.status === 'loaded').map(font => font.family).join()"
+    assert "MJX" in browser.evaluate(loaded)
+
+
+def test_search_works_from_the_disk(html, browser):
+    browser.open((html / "search.html").as_uri() + "?q=softmax")
+    browser.wait("document.querySelectorAll('#search-results li a').length > 0")
+    assert "notation.html" in browser.evaluate(
+        "[...document.querySelectorAll('#search-results li a')].map(link => link.href).join()"
+    )

@@ -1,0 +1,125 @@
+"""The three small Sphinx extensions: nothing from elsewhere, warnings are errors, no stale output."""
+
+import shutil
+
+import freshness
+import offline
+import pytest
+from conftest import ROOT, jupyter_book
+
+pytestmark = pytest.mark.book
+
+NOTEBOOK = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+# A page
+
+```{{code-cell}} python
+{code}
+```
+
+{text}
+"""
+
+
+@pytest.fixture
+def little_book(tmp_path):
+    """A book of one page with the house's configuration; write it with `page`, build it with `jupyter_book`."""
+    for name in ("book", "_config.yml"):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, tmp_path / name)
+    for folder in ("chapters", "solutions", "autograder"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "chapters" / "references.bib").write_text("")
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: chapters/01_attention\n")
+    return tmp_path
+
+
+def page(folder, code="print('here')", text=""):
+    source = NOTEBOOK.format(code=code, text=text)
+    (folder / "chapters" / "01_attention.md").write_text(source, encoding="utf-8")
+
+
+def built_page(folder):
+    return (folder / "_build" / "html" / "chapters" / "01_attention.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('<script src="https://cdn.example/x.js"></script>', ["https://cdn.example/x.js"]),
+        ("<script async src=//cdn.example/x.js>", ["//cdn.example/x.js"]),
+        ('<link href="http://a.example/s.css" rel="stylesheet">', ["http://a.example/s.css"]),
+        ("@import 'https://fonts.example/f';", ["https://fonts.example/f"]),
+        ("src: url(https://fonts.example/f.woff)", ["https://fonts.example/f.woff"]),
+        ('<img alt="" src="https://a.example/i.png">', ["https://a.example/i.png"]),
+        ('<a href="https://arxiv.org/abs/1706.03762">the paper</a>', []),
+        ('<link rel="next" href="guide.html"><img src="data:image/png;base64,AA==">', []),
+    ],
+)
+def test_what_a_browser_would_fetch_is_found(text, found):
+    assert offline.external_assets(text) == found
+
+
+def test_a_good_page_builds_and_is_not_executed_again(little_book):
+    page(little_book)
+    assert jupyter_book(little_book).returncode == 0
+    again = jupyter_book(little_book)
+    assert again.returncode == 0 and "0 added, 0 changed" in again.stdout
+
+
+def test_a_warning_fails_the_build_and_the_next_one_too(little_book):
+    page(little_book, text="See {ref}`nowhere <there-is-no-such-place>`.")
+    for _ in range(2):
+        built = jupyter_book(little_book)
+        assert built.returncode != 0 and "there-is-no-such-place" in built.stderr
+
+
+def test_a_cell_that_fails_stops_the_build(little_book):
+    page(little_book, code="raise RuntimeError('a cell that fails')")
+    built = jupyter_book(little_book)
+    assert built.returncode != 0 and "a cell that fails" in built.stderr
+
+
+def test_an_external_picture_fails_the_build(little_book):
+    page(little_book, text='<img alt="a" src="https://a.example/i.png">')
+    built = jupyter_book(little_book)
+    assert built.returncode != 0 and "https://a.example/i.png from another machine" in built.stderr
+
+
+def test_a_changed_solution_is_executed_again(little_book):
+    (little_book / "solutions" / "__init__.py").touch()
+    page(little_book, code="from solutions.attention import answer\nprint(answer())")
+    for value in ("first", "second"):
+        solution = f"def answer():\n    return 'the {value} answer'\n"
+        (little_book / "solutions" / "attention.py").write_text(solution, encoding="utf-8")
+        built = jupyter_book(little_book)
+        assert built.returncode == 0, built.stderr
+        assert f"the {value} answer" in built_page(little_book)
+
+
+def test_a_chapter_depends_on_the_solutions_up_to_its_own(tmp_path):
+    for name in (
+        "solutions/attention.py",
+        "solutions/backward.py",
+        "autograder/exercises/backward.py",
+        "chapters/figures.py",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+
+    def names(docname):
+        paths = freshness.sources(tmp_path, docname, ["attention", "backward"])
+        return {path.relative_to(tmp_path).as_posix() for path in paths}
+
+    assert names("chapters/01_attention") == {"solutions/attention.py", "chapters/figures.py"}
+    assert "autograder/exercises/backward.py" in names("chapters/02_backward")
+    assert {"solutions/attention.py", "solutions/backward.py"} <= names("chapters/notation")

@@ -1,0 +1,160 @@
+"""The house style of figures: words for every picture, ids of their own, colours that can be seen."""
+
+import re
+import subprocess
+import sys
+
+import figures
+import model_map
+import numpy as np
+import pytest
+from conftest import ROOT
+
+pytestmark = pytest.mark.book
+
+WHITE, DARK = "#ffffff", "#121212"
+INKS = {WHITE: "#1f2328", DARK: "#e6e6e6"}  # the text on each, as book/static/house.css says
+
+
+def luminance(colour):
+    """Relative luminance of #rrggbb, as WCAG 2.2 defines it."""
+    channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return float(np.dot((0.2126, 0.7152, 0.0722), linear))
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def blend(colour, paper, opacity):
+    mixed = (opacity * int(colour[i : i + 2], 16) + (1 - opacity) * int(paper[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(channel):02x}" for channel in mixed)
+
+
+def small_figure():
+    figure, ax = figures.subplots()
+    ax.plot([0, 1, 2], [2, 0, 1], label="a line")
+    ax.set(title="A title", xlabel="x", ylabel="y")
+    ax.legend()
+    return figure
+
+
+@pytest.mark.parametrize("paper", [WHITE, DARK])
+def test_the_palette_is_legible(paper):
+    assert all(contrast(colour, paper) >= 3 for colour in figures.PALETTE)
+    assert contrast(INKS[paper], paper) >= 7
+    faint_ink = blend(INKS[paper], paper, 0.75)  # the names of what is not lit in the map
+    assert contrast(faint_ink, paper) >= 4.5
+
+
+@pytest.mark.parametrize("paper", [WHITE, DARK])
+@pytest.mark.parametrize("hue", [figures.BLUE, figures.ORANGE])
+def test_numbers_on_a_heatmap_are_legible(paper, hue):
+    for opacity in np.linspace(0, figures.STRONGEST, 20):
+        assert contrast(blend(hue, paper, opacity), INKS[paper]) >= 4.5
+
+
+def test_the_inks_are_those_of_the_style_sheet():
+    css = (ROOT / "book" / "static" / "house.css").read_text(encoding="utf-8")
+    for paper, ink in INKS.items():
+        assert f"--pst-color-background: {paper};\n" in css
+        assert f"--pst-color-text-base: {ink};\n" in css
+
+
+def test_a_figure_is_inline_svg_with_its_words():
+    picture = figures.show(small_figure(), alt="A line that falls, <then> rises.")
+    svg = picture._repr_html_()
+    assert svg.startswith("<svg") and svg.endswith("</svg>")
+    assert 'role="img"' in svg and 'aria-label="A line that falls, &lt;then&gt; rises."' in svg
+    assert "<title>A line that falls, &lt;then&gt; rises.</title>" in svg
+    assert repr(picture) == "A line that falls, <then> rises."
+    assert "currentColor" in svg and figures.INK not in svg and "#000000" not in svg
+    assert ">A title</text>" in svg  # text stays text
+    assert "<style" not in svg  # it would style the whole page
+
+
+@pytest.mark.parametrize("alt", ["", "  ", None])
+def test_a_figure_without_words_is_refused(alt):
+    with pytest.raises(ValueError, match="alternative text"):
+        figures.show(small_figure(), alt=alt)
+
+
+def test_ids_are_a_figure_s_own_and_all_references_are_met():
+    one = figures.show(small_figure(), alt="one").svg
+    other = figures.show(figures.heatmap(np.eye(3)), alt="other").svg
+    ids = [set(re.findall(r'\bid="([^"]+)"', svg)) for svg in (one, other)]
+    assert ids[0].isdisjoint(ids[1])
+    for svg, own in zip((one, other), ids, strict=True):
+        assert set(re.findall(r'(?:url\(#|href="#)([^")]+)', svg)) <= own
+
+
+def test_a_figure_is_the_same_to_the_byte_in_another_process():
+    code = (
+        "import figures, numpy as np\n"
+        "fig, ax = figures.subplots(); ax.plot([1, 3, 2])\n"
+        "print(figures.show(fig, alt='a').svg, figures.show(figures.heatmap(np.eye(3)), alt='b').svg)"
+    )
+    runs = {
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT / "chapters", capture_output=True, check=True).stdout
+        for _ in range(2)
+    }
+    assert len(runs) == 1
+
+
+def test_a_pyplot_figure_is_closed_so_that_it_is_not_drawn_twice():
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, _ = pyplot.subplots()
+    figures.show(figure, alt="axes")
+    assert not pyplot.fignum_exists(figure.number)
+
+
+def test_a_heatmap_shows_labels_and_numbers():
+    svg = figures.show(figures.heatmap([[0.25, -1.5]], ["the"], ["cat", "sat"], title="T"), alt="two").svg
+    assert all(f">{text}</text>" in svg for text in ("the", "cat", "sat", "0.25", "−1.50", "T"))
+
+
+def test_a_mask_shows_crosses_where_nothing_may_pass():
+    svg = figures.show(figures.heatmap(np.tril(np.ones((3, 3), bool))), alt="mask").svg
+    assert svg.count(">×</text>") == 3
+
+
+@pytest.mark.parametrize(
+    "matrix", [np.zeros((3, 4)), np.full((2, 2), np.nan), np.ones((50, 64)), np.zeros((1, 1), int)]
+)
+def test_a_heatmap_of_zeros_of_nan_of_many_cells(matrix):
+    assert "<svg" in figures.show(figures.heatmap(matrix), alt="cells").svg
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((np.zeros(3),), "draws a matrix"),
+        ((np.eye(2), ["a"]), "1 labels for 2 rows"),
+        ((np.eye(2), None, "abc"), "3 labels for 2"),
+    ],
+)
+def test_a_heatmap_refuses_what_it_cannot_draw(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        figures.heatmap(*arguments)
+
+
+@pytest.mark.parametrize("word", model_map.PARTS)
+def test_each_chapter_lights_its_own_part(word):
+    picture = figures.model_map(lit=word)
+    assert picture.svg.count(figures.BLUE) > 2
+    assert model_map.PARTS[word] in repr(picture)
+    others = {figures.model_map(lit=other).svg for other in model_map.PARTS if other != word}
+    assert picture.svg not in others
+
+
+def test_the_map_knows_the_nine_words_only():
+    words = "attention backward masking multihead residual position cross model training"
+    assert " ".join(model_map.PARTS) == words
+    with pytest.raises(ValueError, match="no part of the model is called 'encoder'; choose from attention, backward"):
+        figures.model_map(lit="encoder")
