@@ -95,7 +95,7 @@ def _words(key, outcomes, result):
 
 def _inputs(inputs):
     with np.printoptions(precision=4, threshold=60, edgeitems=2, suppress=True):
-        return "\n".join(f"{name} = {value!r}" for name, value in inputs.items())
+        return "\n".join(f"{name} = {getattr(value, '__name__', repr(value))}" for name, value in inputs.items())
 
 
 def _pictures(key, case, outcome, verdict):

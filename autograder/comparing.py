@@ -23,7 +23,7 @@ class Difference:
     message: str
 
 
-def difference(expected, value, name, axes="", tolerance=1e-9):
+def difference(expected, value, name, axes="", tolerance=1e-9, scale=0.0):
     """The first difference between a value and what was expected.
 
     Args:
@@ -32,26 +32,29 @@ def difference(expected, value, name, axes="", tolerance=1e-9):
         name: what to call the value in the sentence.
         axes: names of the expected array's axes, "... T_query d_value".
         tolerance: allowed error in float64, as a share of the largest expected entry.
+        scale: measure errors by this size, if it is larger than the largest expected entry.
 
     Returns:
         Difference, or None if there is none.
     """
     if isinstance(expected, dict):
-        return _dict_difference(expected, value, name, tolerance)
+        return _dict_difference(expected, value, name, tolerance, scale)
     if isinstance(expected, tuple | list):
-        return _sequence_difference(expected, value, name, tolerance)
+        return _sequence_difference(expected, value, name, tolerance, scale)
     if isinstance(expected, np.ndarray) and expected.ndim:
-        return _array_difference(expected, value, name, axes, tolerance)
+        return _array_difference(expected, value, name, axes, tolerance, scale)
     return _scalar_difference(expected, value, name, tolerance)
 
 
-def relative_error(expected, value):
-    """Largest absolute difference, as a share of the largest finite expected entry (of 1 where that is zero)."""
+def relative_error(expected, value, scale=0.0):
+    """Absolute differences, as shares of the largest finite expected entry, or of `scale` if that is larger.
+
+    Where both are zero they are taken as they are.
+    """
     expected, value = np.asarray(expected, np.float64), np.asarray(value, np.float64)
     with np.errstate(invalid="ignore"):
         gap = np.where((expected == value) | (np.isnan(expected) & np.isnan(value)), 0.0, np.abs(expected - value))
-    finite = np.abs(expected[np.isfinite(expected)])
-    return gap / (finite.max(initial=0.0) or 1.0)
+    return gap / (max(_largest(expected), scale) or 1.0)
 
 
 def plain_type(value):
@@ -63,7 +66,16 @@ def plain_type(value):
     return "NumPy array" if isinstance(value, np.ndarray) else type(value).__name__
 
 
-def _dict_difference(expected, value, name, tolerance):
+def _largest(expected):
+    """The largest finite entry, by absolute value, of an array or of all float arrays in a dict."""
+    if isinstance(expected, dict):
+        return max(map(_largest, expected.values()), default=0.0)
+    if not isinstance(expected, np.ndarray) or expected.dtype.kind != "f":
+        return 0.0
+    return float(np.abs(expected[np.isfinite(expected)]).max(initial=0.0))
+
+
+def _dict_difference(expected, value, name, tolerance, scale):
     if not isinstance(value, dict):
         return Difference("type", f"`{name}` is {_a(value)} where a dict is expected.")
     missing = [key for key in expected if key not in value]
@@ -71,21 +83,24 @@ def _dict_difference(expected, value, name, tolerance):
     if missing or extra:
         words = [f"lacks {_list(missing)}"] * bool(missing) + [f"has {_list(extra)} too many"] * bool(extra)
         return Difference("structure", f"`{name}` {' and '.join(words)}.")
-    inner = (difference(item, value[key], f"{name}[{key!r}]", "", tolerance) for key, item in expected.items())
+    # The arrays of a dict are measured on one scale, the largest's. Gradients of parameters need that: the key bias's
+    # is zero on paper and rounding noise in practice, and noise has no size of its own to be measured by.
+    scale = max(scale, _largest(expected))
+    inner = (difference(item, value[key], f"{name}[{key!r}]", "", tolerance, scale) for key, item in expected.items())
     return next(filter(None, inner), None)
 
 
-def _sequence_difference(expected, value, name, tolerance):
+def _sequence_difference(expected, value, name, tolerance, scale):
     if not isinstance(value, tuple | list):
         return Difference("type", f"`{name}` is {_a(value)} where a tuple is expected.")
     if len(value) != len(expected):
         return Difference("structure", f"`{name}` has {len(value)} items where {len(expected)} are expected.")
     pairs = enumerate(zip(expected, value, strict=True))
-    inner = (difference(e, v, f"{name}[{i}]", "", tolerance) for i, (e, v) in pairs)
+    inner = (difference(e, v, f"{name}[{i}]", "", tolerance, scale) for i, (e, v) in pairs)
     return next(filter(None, inner), None)
 
 
-def _array_difference(expected, value, name, axes, tolerance):
+def _array_difference(expected, value, name, axes, tolerance, scale):
     if value is None:
         return Difference("type", f"`{name}` is None: is a `return` missing?")
     if not isinstance(value, np.ndarray):
@@ -104,7 +119,7 @@ def _array_difference(expected, value, name, axes, tolerance):
         count = f"{strange.sum()} of {value.size}"
         return Difference("nan", f"`{name}`: {count} entries are {what}, the first at index {first}.")
     allowed = TOLERANCES.get(expected.dtype.name, tolerance)
-    errors = relative_error(expected, value)
+    errors = relative_error(expected, value, scale)
     # `not <=` rather than `>`: an error that is NaN is an error.
     wrong = ~(errors <= allowed)
     if not wrong.any():

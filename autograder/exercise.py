@@ -50,7 +50,7 @@ class Exercise:
     """One function to write, with everything that grades it.
 
     Args:
-        reference: the solution; its name is the exercise's name, its module the chapter.
+        reference: the solution; its name is the exercise's name.
         outputs: name of each returned value -> its axes ("... T_query d_value"), or UNJUDGED for a cache.
         section: title of the section of the chapter to read again.
         order: output names in the order of the derivation; by default the order of `outputs`.
@@ -61,7 +61,6 @@ class Exercise:
     def __init__(self, reference, *, outputs, section, order=None, uses=(), tolerance=1e-9):
         self.reference = reference
         self.name = reference.__name__
-        self.chapter = reference.__module__.rpartition(".")[2]
         self.outputs = dict(outputs)
         self.section = section
         self.order = tuple(order or outputs)

@@ -1,7 +1,9 @@
 """Functions that a case may hand to an exercise.
 
-A key holds numbers, never code, so a case names one of these instead (`numerical_gradient` is asked for
-the slopes of `weighted_sines`, say). Each is smooth, scalar-valued, and takes one array of any shape.
+A key holds numbers, never code, so a case names one of these instead.
+
+Scalar functions of one array of any shape, all smooth, have their slopes measured. Decoders, from (T, ...) to
+(T, ...), are searched for leaks: in a tight one, output t depends on the inputs up to t alone.
 """
 
 import numpy as np
@@ -17,6 +19,99 @@ def weighted_sines(x):
     return np.sum(np.arange(1, x.size + 1).reshape(x.shape) * np.sin(x))
 
 
+def sum_of_cubes(x):
+    """x: any shape -> a scalar, the sum of x**3; its central difference is 3x**2 + h**2."""
+    return np.sum(x * x * x)
+
+
+def log_sum_exp(x):
+    """x: any shape -> a scalar, the logarithm of the sum of exp(x); its slopes depend on every entry."""
+    return np.log(np.sum(np.exp(x)))
+
+
+# ---------------------------------------------------------------------------------------- tight decoders
+
+
+def each_position_alone(x):
+    """Output t is made from input t alone."""
+    return np.tanh(x)
+
+
+def running_sum(x):
+    """Output t is the sum of the inputs up to t."""
+    return np.cumsum(x, axis=0)
+
+
+def sum_of_the_past(x):
+    """Output t is the sum of the inputs before t; its own input is not in it."""
+    return np.cumsum(x, axis=0) - x
+
+
+def all_minus_the_future(x):
+    """The running sum again, as the sum of everything minus what is to come: the future cancels, up to rounding."""
+    return x.sum(axis=0) - (np.cumsum(x[::-1], axis=0)[::-1] - x)
+
+
+def looks_back(x):
+    """x: (T, d). Position by position, a soft look-up among the vectors so far."""
+    return np.stack([_found(x, t, x[: t + 1]) for t in range(len(x))])
+
+
+# ---------------------------------------------------------------------------------------- leaky decoders
+
+
+def looks_around(x):
+    """x: (T, d). The soft look-up among all vectors, later ones too."""
+    return np.stack([_found(x, t, x) for t in range(len(x))])
+
+
+def looks_one_ahead(x):
+    """x: (T, d). The soft look-up, with the boundary one place too far."""
+    return np.stack([_found(x, t, x[: t + 2]) for t in range(len(x))])
+
+
+def divides_by_all(x):
+    """x: (T, d). Only what has been is added up, but divided by the strength of everything."""
+    strengths = np.exp(np.einsum("td,sd->ts", x, x) / x.shape[-1])
+    return np.stack([(strengths[t, : t + 1] / strengths[t].sum()) @ x[: t + 1] for t in range(len(x))])
+
+
+def centred_over_time(x):
+    """The mean over all positions is subtracted: each output knows a little of every input."""
+    return x - x.mean(axis=0)
+
+
+def whispers(x):
+    """A running sum in which a thousandth of everything is heard."""
+    return np.cumsum(x, axis=0) + 1e-3 * x.sum(axis=0)
+
+
+def first_hears_second(x):
+    """Each position alone, but for a single look ahead at the very beginning."""
+    return _with_one_leak(x, 0, x[1:2])
+
+
+def first_hears_third(x):
+    """Each position alone, but position 0 hears position 2."""
+    return _with_one_leak(x, 0, x[2:3])
+
+
+def last_but_one_hears_last(x):
+    """Each position alone, but for a single look ahead at the very end."""
+    return _with_one_leak(x, -2, x[-1:]) if len(x) > 1 else np.tanh(x)
+
+
+def _found(x, t, seen):
+    strengths = np.exp([vector @ x[t] / x.shape[-1] for vector in seen])
+    return strengths @ seen / strengths.sum()
+
+
+def _with_one_leak(x, position, heard):
+    output = np.tanh(x)
+    output[position] += heard.sum(axis=0)
+    return output
+
+
 def by_name(name):
     """The function of that name; KeyError if there is none."""
     return _FUNCTIONS[name]
@@ -27,4 +122,10 @@ def is_named(value):
     return any(value is function for function in _FUNCTIONS.values())
 
 
-_FUNCTIONS = {f.__name__: f for f in (sum_of_squares, weighted_sines)}
+_SCALARS = (sum_of_squares, weighted_sines, sum_of_cubes, log_sum_exp)
+_TIGHT = (each_position_alone, running_sum, sum_of_the_past, all_minus_the_future, looks_back)
+_LEAKY = (
+    *(looks_around, looks_one_ahead, divides_by_all, centred_over_time, whispers),
+    *(first_hears_second, first_hears_third, last_but_one_hears_last),
+)
+_FUNCTIONS = {f.__name__: f for f in (*_SCALARS, *_TIGHT, *_LEAKY)}

@@ -6,9 +6,10 @@ It sees outcomes, never the function.
 
 from dataclasses import asdict, dataclass, replace
 
-from autograder.comparing import difference
+from autograder.comparing import TOLERANCES, difference
 from autograder.key import UNJUDGED, Case, Key, Mistake
 from autograder.running import Outcome
+from autograder.values import pack
 
 # What is reported first when several cases fail in several ways.
 KINDS = ("stopped", "blank", "raised", "type", "structure", "shape", "dtype", "nan", "modified", "value", "no error")
@@ -129,14 +130,20 @@ def first_failing(key, verdicts):
 def known_mistake(key, outcomes):
     """The misconception whose outcomes equal these on every case, or None."""
     for slug, mistake in key.mistakes.items():
-        if all(same(key, case.mistakes[slug], outcome) for case, outcome in zip(key.cases, outcomes, strict=True)):
+        pairs = zip(key.cases, outcomes, strict=True)
+        if all(same(key, case, case.mistakes[slug], outcome) for case, outcome in pairs):
             return mistake
     return None
 
 
-def same(key, expected, outcome):
-    """Whether two outcomes are alike, up to rounding."""
-    return _compare(key, expected, outcome).passed
+def same(key, case, expected, outcome):
+    """Whether two outcomes of a case are alike, up to the rounding of the case's own dtype.
+
+    A mistake may promote float32 to float64; its digits are no better for that.
+    """
+    dtypes = {array.dtype.name for array in pack(case.expected.value)[1]}
+    coarsest = max([key.tolerance, *(TOLERANCES[name] for name in dtypes & set(TOLERANCES))])
+    return _compare(replace(key, tolerance=coarsest), expected, outcome).passed
 
 
 def _aspect(key, name, verdicts, earns):
@@ -174,10 +181,16 @@ def _compare_raised(key, expected, raised):
 
 
 def _first_wrong_output(key, expected, value):
+    if len(key.outputs) > 1 and not _is_frame(key, expected):  # only a mistake's value can be that
+        return difference(expected, value, "the result", "", key.tolerance)
     frame = None if len(key.outputs) == 1 else _frame_difference(expected, value)
     pairs = judged_outputs(key, expected, value) if frame is None else ()
     found = (difference(e, v, name, key.outputs[name], key.tolerance) for name, e, v in pairs)
     return frame or next(filter(None, found), None)
+
+
+def _is_frame(key, value):
+    return isinstance(value, tuple | list) and len(value) == len(key.outputs)
 
 
 def judged_outputs(key, expected, value):

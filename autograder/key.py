@@ -58,7 +58,6 @@ class Key:
     """
 
     function: str
-    chapter: str
     section: str
     outputs: dict[str, str]
     order: tuple[str, ...]

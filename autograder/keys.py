@@ -31,7 +31,6 @@ def make_key(exercise: Exercise, seed: int) -> Key:
     )
     return Key(
         function=exercise.name,
-        chapter=exercise.chapter,
         section=exercise.section,
         outputs=exercise.outputs,
         order=exercise.order,

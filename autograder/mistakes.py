@@ -57,7 +57,7 @@ def _look_alikes(key):
 
 
 def _alike(key, a, b):
-    return all(judge.same(key, case.mistakes[a], case.mistakes[b]) for case in key.cases)
+    return all(judge.same(key, case, case.mistakes[a], case.mistakes[b]) for case in key.cases)
 
 
 def _rejected_equivalents(exercise, key):

@@ -44,8 +44,7 @@ def pack(value):
 
 def unpack(tree, arrays):
     """Put a value together again; the inverse of `pack`. Raises Malformed."""
-    budget = [MAX_NODES]
-    return _unpack(tree, arrays, budget, depth=0)
+    return _unpack(tree, arrays, [MAX_NODES], set(), depth=0)
 
 
 def _pack(value, arrays, depth):
@@ -74,6 +73,8 @@ def _pack(value, arrays, depth):
         return {"kind": "generator", "state": value.bit_generator.state}
     if functions.is_named(value):
         return {"kind": "function", "name": value.__name__}
+    if kind is Foreign:  # carried a second time, out of the sandbox
+        return _foreign(value.type_name)
     return _foreign(f"{kind.__module__}.{kind.__qualname__}" if kind.__module__ != "builtins" else kind.__qualname__)
 
 
@@ -89,7 +90,7 @@ def _foreign(type_name):
     return {"kind": "foreign", "type": str(type_name)[:200]}
 
 
-def _unpack(tree, arrays, budget, depth):
+def _unpack(tree, arrays, budget, seen, depth):
     budget[0] -= 1
     if budget[0] < 0 or depth > MAX_DEPTH + 1 or type(tree) is not dict:
         raise Malformed("a value that is too large, too deep or no tree")
@@ -97,18 +98,20 @@ def _unpack(tree, arrays, budget, depth):
         match tree["kind"]:
             case "none":
                 return None
-            case "bool" | "str" | "int" as kind:
-                return _exactly(tree["value"], {"bool": bool, "str": str, "int": int}[kind])
+            case "bool" | "str" as kind:
+                return _exactly(tree["value"], {"bool": bool, "str": str}[kind])
+            case "int":
+                return _small(_exactly(tree["value"], int))
             case "float":
                 return float.fromhex(_exactly(tree["value"], str))
             case "array":
-                return np.array(arrays[_index(tree["index"], len(arrays))])
+                return np.array(arrays[_index(tree["index"], len(arrays), seen)])
             case "tuple" | "list" as kind:
-                items = [_unpack(item, arrays, budget, depth + 1) for item in _exactly(tree["items"], list)]
+                items = [_unpack(item, arrays, budget, seen, depth + 1) for item in _exactly(tree["items"], list)]
                 return tuple(items) if kind == "tuple" else items
             case "dict":
                 items = _exactly(tree["items"], dict)
-                return {key: _unpack(item, arrays, budget, depth + 1) for key, item in items.items()}
+                return {key: _unpack(item, arrays, budget, seen, depth + 1) for key, item in items.items()}
             case "generator":
                 bits = np.random.PCG64()
                 bits.state = _exactly(tree["state"], dict)
@@ -128,7 +131,15 @@ def _exactly(value, kind):
     return value
 
 
-def _index(index, length):
-    if type(index) is not int or not 0 <= index < length:
+def _small(number):
+    if abs(number) >= 2**63:
+        raise Malformed("an int of more than 64 bits")
+    return number
+
+
+def _index(index, length, seen):
+    # Each array is named once, or a few bytes of tree could ask for any number of copies.
+    if type(index) is not int or not 0 <= index < length or index in seen:
         raise Malformed("an array that was not sent")
+    seen.add(index)
     return index

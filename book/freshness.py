@@ -12,7 +12,11 @@ from pathlib import Path
 
 from jupyter_cache import get_cache
 
+from autograder.bundle import GROUND_FLOOR
+
 RECORD = "sources.json"
+# What `check` runs in a page: the ground floor of `autograder`, and what makes its keys.
+JUDGE = (*GROUND_FLOOR, "exercise", "keys")
 
 
 def sources(root, docname, chapters):

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from autograder.comparing import difference
 from autograder.judge import Result, blame_what_is_used, grade
+from autograder.keys import make_key
 from autograder.running import Outcome, run
 
 pytestmark = pytest.mark.autograder
@@ -77,6 +79,27 @@ def test_a_known_mistake_is_named_and_another_is_not(key, exercise):
     assert graded(key, spoiled(lambda s, x: s + 1)).mistake is None
 
 
+def test_a_mistake_that_promotes_float32_is_known_up_to_float32s_rounding(exercise):
+    @exercise.mistake("promotes what it gets")
+    def promoted(x):
+        """The wider type has no better digits."""
+        return right(x)[0].astype(np.float64), x
+
+    key = make_key(exercise, seed=1)
+    result = graded(key, lambda x: ((right(x)[0] * (1 + 1e-7 * (x.dtype == np.float32))).astype(np.float64), x))
+    assert result.mistake.name == "promotes what it gets"
+
+
+@pytest.mark.parametrize("value", [lambda x: x, lambda x: (x,), lambda x: None])
+def test_a_mistake_may_return_another_structure(exercise, value):
+    @exercise.mistake("returns something else")
+    def other(x):
+        """Two things are asked for."""
+        return value(x)
+
+    assert graded(make_key(exercise, seed=1), other).mistake.name == "returns something else"
+
+
 def test_a_shuffled_half_of_a_mistake_is_not_that_mistake(key, exercise):
     whole_sum = exercise.mistakes["whole_sum"][1]
     assert graded(key, lambda x: right(x) if x.dtype == np.float32 else whole_sum(x)).mistake is None
@@ -106,3 +129,13 @@ def test_no_sentence_holds_an_expected_value(key):
     secret = key.cases[0].expected.value[0]
     message = graded(key, spoiled(lambda s, x: s + 1)).verdict.message
     assert not any(f"{entry:.3f}" in message for entry in secret.ravel())
+
+
+@pytest.mark.parametrize(("dtype", "noise"), [(np.float64, 1e-16), (np.float32, 1e-7)])
+def test_the_arrays_of_a_dict_are_measured_on_one_scale(dtype, noise):
+    """A gradient that is zero on paper is noise in practice: other noise is right, and a number is wrong."""
+    expected = {"w": np.ones((2, 3), dtype), "b": np.full(3, noise, dtype)}
+    assert difference(expected, expected | {"b": np.zeros(3, dtype)}, "gradients") is None
+    assert difference(expected, expected | {"b": -expected["b"]}, "gradients") is None
+    wrong = difference(expected, expected | {"b": np.full(3, 0.01, dtype)}, "gradients")
+    assert wrong.kind == "value" and "gradients['b']" in wrong.message

@@ -7,6 +7,7 @@ from autograder import functions
 from autograder.key import load, save
 from autograder.keys import PUBLIC_SEED, make_key, public_key_of
 from autograder.mistakes import kill_table, problems
+from autograder.running import run
 from autograder.values import Foreign, Malformed, pack, unpack
 
 pytestmark = pytest.mark.autograder
@@ -113,6 +114,27 @@ def test_what_cannot_be_carried_is_named(value):
 def test_malformed_values_are_refused(tree):
     with pytest.raises(Malformed):
         unpack(tree, [])
+
+
+def test_a_foreign_value_keeps_its_name_when_carried_on():
+    once = unpack(*pack(object()))
+    assert unpack(*pack(once)) == once == Foreign("object")
+
+
+def test_an_array_is_named_once():
+    twice = {"kind": "tuple", "items": [{"kind": "array", "index": 0}] * 2}
+    with pytest.raises(Malformed):
+        unpack(twice, [np.ones(2)])
+
+
+def test_ints_are_bounded():
+    with pytest.raises(Malformed):
+        unpack({"kind": "int", "value": 2**63}, [])
+
+
+def test_a_value_too_large_to_carry_is_named():
+    value = run(lambda: [[0] * 20_000 for _ in range(11)], {}).value
+    assert value == Foreign("something too large to look at")
 
 
 def test_depth_is_bounded():

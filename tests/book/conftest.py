@@ -28,7 +28,7 @@ def html():
 @pytest.fixture(scope="session")
 def browser():
     """A headless Chromium that reaches no other machine; skipped, loudly, where there is none."""
-    from devtools import Browser
+    from tests.book.devtools import Browser
 
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
     program = next(filter(None, map(shutil.which, names)), None)

@@ -6,12 +6,12 @@ import types
 
 import numpy as np
 import pytest
-from conftest import ROOT
 
 from autograder.exercise import Exercise
 from autograder.keys import PUBLIC_SEED, make_key
 from autograder.mistakes import kill_table, problems
 from solutions import attention
+from tests.book.conftest import ROOT
 
 pytestmark = pytest.mark.book
 

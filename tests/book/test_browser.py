@@ -2,7 +2,8 @@
 
 import pytest
 import yaml
-from conftest import ROOT
+
+from tests.book.conftest import ROOT
 
 pytestmark = pytest.mark.book
 

@@ -5,7 +5,8 @@ import shutil
 import freshness
 import offline
 import pytest
-from conftest import ROOT, jupyter_book
+
+from tests.book.conftest import ROOT, jupyter_book
 
 pytestmark = pytest.mark.book
 

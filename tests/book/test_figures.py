@@ -8,7 +8,8 @@ import figures
 import model_map
 import numpy as np
 import pytest
-from conftest import ROOT
+
+from tests.book.conftest import ROOT
 
 pytestmark = pytest.mark.book
 

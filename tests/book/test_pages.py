@@ -7,7 +7,8 @@ import offline
 import pytest
 import yaml
 from bs4 import BeautifulSoup
-from conftest import ROOT
+
+from tests.book.conftest import ROOT
 
 pytestmark = pytest.mark.book
 

@@ -1,0 +1,106 @@
+"""What a student gets besides the notebook: answer keys, `check`, figures, earlier solutions, what to install."""
+
+import ast
+import re
+import tempfile
+import zipfile
+from pathlib import Path
+
+from autograder import chapters, key
+from autograder.chapters import HOUSE, Chapter
+from autograder.keys import PUBLIC_SEED, make_key
+
+# The ground floor of `autograder`: all of it that students get. It needs NumPy and nothing else.
+GROUND_FLOOR = (
+    *("__init__", "checking", "comparing", "functions", "judge", "key", "modules", "picture", "render", "running"),
+    "values",
+)
+NEEDED = ("numpy", "matplotlib", "jupyterlab")
+
+README = """\
+{title}
+{underline}
+1. Install what the notebook needs, in this folder (Python 3.11 or newer):
+     Linux, macOS:  python3 -m venv .venv ; .venv/bin/pip install -r requirements.txt
+     Windows:       py -m venv .venv & .venv\\Scripts\\pip install -r requirements.txt
+2. Open it:         .venv/bin/jupyter lab {name}.ipynb     (Windows: .venv\\Scripts\\jupyter)
+3. Replace each `raise NotImplementedError`, run the cell, and press check(...) below it.
+4. Where a check stays red, read again the section of the notebook that it names.
+5. Hand in the one file {name}.ipynb, under that name. Leave the locked cells as they are.
+PyTorch is optional: a few cells compare with it, and say so where it is missing.
+"""
+
+
+def files(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:
+    """Path in the bundle -> content, for everything but the notebook; the same chapter gives the same bytes."""
+    return {
+        **{f"autograder/{name}.py": Path(__file__).with_name(f"{name}.py").read_bytes() for name in GROUND_FLOOR},
+        **{f"autograder/keys/{exercise.name}.npz": _public_key(exercise) for exercise in chapter.exercises},
+        **modules(chapter, house),
+        **_pictures(chapter, house),
+        "requirements.txt": _requirements((house / "requirements.txt").read_text(encoding="utf-8")).encode(),
+        "README.txt": _readme(chapter).encode(),
+    }
+
+
+def modules(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:
+    """The Python modules that a chapter's cells import, and the solutions of earlier chapters, with what they need."""
+    solutions = chapters.solutions(house).items()
+    waiting = [f"solutions.{name}" for name, number in solutions if number and number < chapter.number]
+    for cell in chapter.cells:
+        if cell.part in ("setup", "demo"):
+            waiting += _imports(cell.source)
+    found: dict[str, bytes] = {}
+    while waiting:
+        name = waiting.pop()
+        path = f"{name.replace('.', '/')}.py"
+        file = house / path if name.startswith("solutions.") else house / "chapters" / path
+        if path not in found and file.exists():
+            found[path] = file.read_bytes()
+            waiting += _imports(found[path].decode())
+    if any(path.startswith("solutions/") for path in found):
+        found["solutions/__init__.py"] = (house / "solutions" / "__init__.py").read_bytes()
+    return found
+
+
+def write_zip(folder: Path, path: Path) -> None:
+    """Zip a folder's files, sorted and without times, so that the same files give the same bytes."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(folder.rglob("*")):
+            if file.is_file():
+                entry = zipfile.ZipInfo(file.relative_to(folder).as_posix())
+                entry.compress_type, entry.external_attr, entry.create_system = zipfile.ZIP_DEFLATED, 0o644 << 16, 3
+                archive.writestr(entry, file.read_bytes())
+
+
+def _imports(source):
+    """Dotted names that a source imports, at its top or anywhere in it."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _public_key(exercise):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "key.npz"
+        key.save(make_key(exercise, PUBLIC_SEED), path)
+        return path.read_bytes()
+
+
+def _pictures(chapter, house):
+    named = re.findall(r"^\s*[:`]{3,}\{figure\}\s+(\S+)", chapter.text, re.MULTILINE)
+    return {path: (house / "chapters" / path).read_bytes() for path in named}
+
+
+def _requirements(house):
+    pinned = dict(re.findall(r"^([\w.-]+)==([\w.]+)", house, re.MULTILINE))
+    lines = [f"{name}=={pinned[name]}" for name in NEEDED]
+    return "\n".join([*lines, f"# optional, for the cells that compare with PyTorch:\n# torch=={pinned['torch']}", ""])
+
+
+def _readme(chapter):
+    title = f"The Transformer by Hand: chapter {chapter.number}, {chapter.name.partition('_')[2]}"
+    return README.format(title=title, underline="=" * len(title), name=chapter.name)

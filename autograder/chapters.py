@@ -1,0 +1,140 @@
+"""A chapter as an author wrote it: a list of cells, each with the part it plays."""
+
+import ast
+import copy
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from jupytext.myst import myst_to_notebook
+
+from autograder import exercise
+from autograder.exercise import Exercise
+
+HOUSE = Path(__file__).resolve().parent.parent
+PARTS = ("setup", "exercise", "reference", "check")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: its part (one of PARTS, or "prose", or "demo"), its source and metadata, its line in the file."""
+
+    part: str
+    source: str
+    metadata: dict
+    line: int
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A chapter's file name without its ending ("01_attention"), its text, and its exercises."""
+
+    name: str
+    text: str
+    exercises: tuple[Exercise, ...]
+
+    @property
+    def number(self) -> int:
+        return int(self.name.partition("_")[0])
+
+    @property
+    def file(self) -> str:
+        return f"chapters/{self.name}.md"
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        return cells(self.text)
+
+    @cached_property
+    def stubs(self) -> dict[str, str]:
+        """Name of each exercise -> the source of its cell."""
+        return stubs(self.text)
+
+
+DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
+
+
+def names(house: Path = HOUSE) -> list[str]:
+    """The chapters there are, in the order of the book."""
+    return sorted(file.stem for file in (house / "chapters").glob("[0-9][0-9]_*.md"))
+
+
+def text_of(name: str, house: Path = HOUSE) -> str:
+    """The text of a chapter. Raises LookupError, naming the chapters there are."""
+    if name not in names(house):
+        raise LookupError(f"there is no chapter {name!r}; there are: {', '.join(names(house))}")
+    return (house / "chapters" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def read(name: str, house: Path = HOUSE) -> Chapter:
+    """One chapter, with its exercises. Raises LookupError, naming the chapters there are."""
+    return Chapter(name, text_of(name, house), tuple(exercise.chapter(name.partition("_")[2])))
+
+
+def solutions(house: Path = HOUSE) -> dict[str, int | None]:
+    """Name of each module of solutions/ -> number of its chapter, which its docstring begins with; None for help."""
+    belongs = {}
+    for file in sorted((house / "solutions").glob("[!_]*.py")):
+        chapter = re.match(r'"""Chapter (\d+)\b', file.read_text(encoding="utf-8"))
+        belongs[file.stem] = int(chapter[1]) if chapter else None
+    return belongs
+
+
+def cells(text: str) -> list[Cell]:
+    """The cells of a MyST notebook, in order."""
+    notebook = myst_to_notebook(text, code_directive="{code-cell}", raw_directive="{raw-cell}", add_source_map=True)
+    lines = notebook.metadata["source_map"]
+    return [
+        Cell(_part(cell), cell.source, dict(cell.metadata), line + 1)
+        for cell, line in zip(notebook.cells, lines, strict=True)
+    ]
+
+
+def stubs(text: str) -> dict[str, str]:
+    """Name of each exercise of a chapter's text -> the source of its cell."""
+    return {definition_in(cell.source).name: cell.source for cell in cells(text) if cell.part == "exercise"}
+
+
+def _part(cell):
+    if cell.cell_type != "code":
+        return "prose"
+    tagged = [part for part in PARTS if part in cell.metadata.get("tags", ())]
+    return tagged[0] if tagged else "demo"
+
+
+def interface(source: str) -> str:
+    """Signatures and docstrings of a function, or of a class and its public methods, and nothing else.
+
+    Two sources with the same interface ask the same of whoever writes the body.
+    """
+    definition = copy.deepcopy(definition_in(source))
+    _hollow(definition)
+    return ast.unparse(definition)
+
+
+def definition_in(source: str) -> ast.FunctionDef | ast.ClassDef:
+    """The first function or class that a source defines."""
+    return next(node for node in ast.parse(source).body if isinstance(node, DEFINITIONS))
+
+
+def docstring_of(node: ast.FunctionDef | ast.ClassDef) -> list[ast.stmt]:
+    """The statement that is a definition's docstring, or nothing."""
+    return node.body[:1] if ast.get_docstring(node) is not None else []
+
+
+def _hollow(node):
+    methods = [part for part in node.body if isinstance(part, ast.FunctionDef) and _public(part.name)]
+    doc = docstring_of(node)
+    if doc:
+        doc = [ast.Expr(ast.Constant(ast.get_docstring(node)))]
+    if isinstance(node, ast.FunctionDef):
+        node.body = doc or [ast.Expr(ast.Constant(...))]
+        return
+    for method in methods:
+        _hollow(method)
+    node.body = [*doc, *methods] or [ast.Expr(ast.Constant(...))]
+
+
+def _public(name):
+    return not name.startswith("_") or re.fullmatch(r"__\w+__", name) is not None

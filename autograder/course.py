@@ -1,0 +1,67 @@
+"""A course folder: nbgrader's configuration for it, and its secret seed."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Config
+from traitlets.config.loader import PyFileConfigLoader
+
+from autograder.chapters import HOUSE
+from autograder.seed import secret_seed
+
+__all__ = ["config", "directory", "keep_the_rules", "quiet_log", "secret_seed"]
+
+
+def config(course: Path, house: Path = HOUSE) -> Config:
+    """The house's nbgrader_config.py, and after it the course's own if there is one, for that course folder."""
+    merged = Config()
+    for folder in (house, course):
+        if (folder / "nbgrader_config.py").exists():
+            merged.merge(PyFileConfigLoader("nbgrader_config.py", path=str(folder)).load_config())
+    merged.CourseDirectory.root = str(course.absolute())
+    return merged
+
+
+def directory(course: Path, chapter: str, house: Path = HOUSE) -> CourseDirectory:
+    """nbgrader's view of a course folder, for one assignment."""
+    return CourseDirectory(config=config(course, house), assignment_id=chapter)
+
+
+def keep_the_rules(course: Path, house: Path = HOUSE) -> None:
+    """Give a course folder a nbgrader_config.py, if it has none, that reads the house's.
+
+    Without one, nbgrader's commands started inside the folder would fall back on nbgrader's own rules, and run
+    student code without a sandbox.
+    """
+    path = course / "nbgrader_config.py"
+    if not path.exists():
+        path.write_text(_RULES.format(house=str(house.absolute()), root=str(course.absolute())), encoding="utf-8")
+
+
+_RULES = """\
+# nbgrader's commands, started in this folder, follow the rules of the house. Add your own below.
+c = get_config()
+load_subconfig("nbgrader_config.py", path={house!r})
+c.CourseDirectory.root = {root!r}
+"""
+
+
+@contextmanager
+def quiet_log() -> Iterator[tuple[logging.Logger, list[str]]]:
+    """A log for nbgrader that prints nothing, and the list that its errors are collected in."""
+    errors: list[str] = []
+    log = logging.getLogger("autograder.nbgrader")
+    log.propagate, log.handlers = False, [_Collect(errors)]
+    yield log, errors
+
+
+class _Collect(logging.Handler):
+    def __init__(self, messages):
+        super().__init__(logging.ERROR)
+        self.messages = messages
+
+    def emit(self, record):
+        self.messages.append(record.getMessage())

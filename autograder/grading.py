@@ -1,0 +1,163 @@
+"""From a submitted file to its report: read, run in the sandbox, judge. No nbgrader here.
+
+The keys are made here, from the course's secret seed, and stay in this process.
+"""
+
+import hashlib
+import platform
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from autograder import exercise, judge, keys, reading, released
+from autograder.files import File
+from autograder.key import Key
+from autograder.magics import without_magics
+from autograder.reading import Submission
+from autograder.released import Released
+from autograder.report import Report
+from autograder.running import Outcome
+from autograder.sandbox import Call, Cell, run
+from autograder.seed import secret_seed
+from autograder.words import listed, quoted
+
+# The files that decide what a submission earns; a change to one of them asks for new reports.
+DECIDING = (
+    "comparing.py",
+    "files.py",
+    "functions.py",
+    "grading.py",
+    "judge.py",
+    "magics.py",
+    "reading.py",
+    "released.py",
+    "running.py",
+    "values.py",
+    "sandbox/*.py",
+)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Everything that grading a chapter's submissions has in common.
+
+    released: the released notebook. keys: exercise name -> its secret key, in the notebook's order.
+    bundle: the folder students got. sandbox: "bwrap" or "none".
+    """
+
+    released: Released
+    keys: dict[str, Key]
+    bundle: Path
+    sandbox: str = "bwrap"
+
+    @cached_property
+    def versions(self) -> dict[str, str]:
+        here = Path(__file__).parent
+        files = sorted(file for pattern in DECIDING for file in here.glob(pattern))
+        return {
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "autograder": _sha256(file.read_bytes() for file in files)[:16],
+            "sandbox": self.sandbox,
+        }
+
+    @cached_property
+    def digest(self) -> str:
+        """Of everything but the submission."""
+        parts = [repr(self.released.notebook), *(key.digest for key in self.keys.values()), repr(self.versions)]
+        return _sha256(part.encode() for part in parts)
+
+    def digest_of(self, file: File) -> str:
+        """The name of a submitted file's report."""
+        return _sha256([self.digest.encode(), file.trouble.encode("utf-8", "replace"), file.raw])
+
+
+def open_assignment(course: Path, chapter: str, sandbox: str = "bwrap") -> Assignment:
+    """Load a released chapter and make its secret keys. Raises FileNotFoundError if it is not released."""
+    notebook = released.load(course, chapter)
+    exercises = {each.name: each for each in exercise.chapter(chapter.partition("_")[2])}
+    seed = secret_seed(course)
+    secret = {name: keys.make_key(exercises[name], seed) for name in notebook.functions}
+    return Assignment(notebook, secret, course / "release" / chapter, sandbox)
+
+
+def grade_submission(file: File, assignment: Assignment) -> tuple[Submission, Report]:
+    """Grade one submitted file. Raises SandboxUnavailable, and nothing about the file itself."""
+    started = time.perf_counter()
+    submission = reading.read(file, assignment.released)
+    cells, notes = _cells_to_run(submission, assignment.released)
+    outcomes, more, log = _run(cells, submission, assignment)
+    report = Report(
+        digest=assignment.digest_of(file),
+        chapter=assignment.released.chapter,
+        trouble=submission.trouble,
+        notes=(*submission.notes, *notes, *more),
+        log=log,
+        results=_results(assignment.keys, outcomes),
+        seconds=round(time.perf_counter() - started, 3),
+        versions=assignment.versions,
+    )
+    return submission, report
+
+
+# ------------------------------------------------------------------------------------------------
+
+
+def _cells_to_run(submission, released):
+    """The setup as released, then what students may edit and their own cells, in the notebook's order."""
+    setup = [(i, released.grade_id(i), released.source(i)) for i in released.setup]
+    answers = [
+        (i, released.grade_id(i), submission.answers[released.grade_id(i)])
+        for i in released.editable
+        if released.kind(i) == "code" and released.grade_id(i) in submission.answers
+    ]
+    own = [
+        (cell.after + 0.5, f"{n} of your own", cell.source)
+        for n, cell in enumerate(submission.own, start=1)
+        if cell.kind == "code"
+    ]
+    cells: list[Cell] = []
+    skipped: list[str] = []
+    for _, name, source in sorted([*setup, *answers, *own], key=lambda item: item[0]):
+        source, commands = without_magics(source)
+        cells.append(Cell(name, source))
+        skipped += commands
+    notes = [f"Notebook commands are no Python and were skipped: {listed(map(quoted, skipped))}."] if skipped else []
+    return cells, notes
+
+
+def _run(cells, submission, assignment):
+    """The outcome of each call, notes on cells that did not run to their end, and the sandbox's own notes."""
+    calls = [Call(key.function, case.inputs) for key in assignment.keys.values() for case in key.cases]
+    if submission.trouble:
+        return [Outcome(stopped="could not be run: nothing was read")] * len(calls), [], ()
+    ran = run(cells, calls, bundle=assignment.bundle, kind=assignment.sandbox)
+    failed = [_cell_note(name, trouble) for name, trouble in ran.cells.items() if trouble]
+    return ran.outcomes, failed, tuple(ran.notes)
+
+
+def _cell_note(name, trouble):
+    if isinstance(trouble, str):
+        return f"The cell {name} {trouble}."
+    where = f" ({trouble.line})" if trouble.line else ""
+    return f"The cell {name} raised {trouble.type}: {quoted(trouble.message)}{where}."
+
+
+def _results(secret, outcomes):
+    """The outcomes of all calls, judged exercise by exercise."""
+    rest, results = iter(outcomes), {}
+    for name, key in secret.items():
+        results[name] = judge.grade(key, [next(rest) for _ in key.cases])
+    failing = {name for name, result in results.items() if not result.passed}
+    return tuple(judge.blame_what_is_used(results[name], key, failing) for name, key in secret.items())
+
+
+def _sha256(parts):
+    digest = hashlib.sha256()
+    for part in parts:
+        # Each part's length comes first: "ab", "c" and "a", "bc" are told apart.
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()

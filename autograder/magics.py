@@ -1,0 +1,45 @@
+"""Notebook commands in a student's cell: `%timeit softmax(x)`, `!pip list`, `softmax?`. They are no Python.
+
+Each is turned into a comment, so that the lines after it keep their numbers. Nothing here runs or compiles
+the source.
+"""
+
+import io
+import re
+import tokenize
+
+COMMAND = re.compile(r"\s*(?:[%!?]|[\w.\[\]]+\?{1,2}\s*$|[\w.,\s]+=\s*(?:!|%\w))")
+# Of the commands that rule a whole cell, these run its body as Python.
+RUNS_PYTHON = ("%%time", "%%timeit", "%%capture", "%%prun")
+
+
+def without_magics(source: str) -> tuple[str, tuple[str, ...]]:
+    """A cell's source with its notebook commands commented out, and those commands."""
+    lines = source.split("\n")
+    first = source.lstrip().split("\n", 1)[0]
+    if first.startswith("%%") and not first.startswith(RUNS_PYTHON):
+        return "\n".join(f"# {line}" for line in lines), (first.strip(),)
+    continued = _continuation_lines(source)
+    commands = [i for i, line in enumerate(lines) if COMMAND.match(line) and i + 1 not in continued]
+    for i in commands:
+        indent = len(lines[i]) - len(lines[i].lstrip())
+        # An indented command may be all there is in its block.
+        lines[i] = lines[i][:indent] + ("pass  # " if indent else "# ") + lines[i].lstrip()
+    return "\n".join(lines), tuple(lines[i].partition("# ")[2].strip() for i in commands)
+
+
+def _continuation_lines(source):
+    """Numbers of the lines that continue a bracket or a string: there, a leading % is Python's own."""
+    depth, previous = 0, 0
+    continued = {number + 1 for number, line in enumerate(source.split("\n"), start=1) if line.endswith("\\")}
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if depth and token.start[0] > previous:
+                continued.update(range(previous + 1, token.start[0] + 1))
+            continued.update(range(token.start[0] + 1, token.end[0] + 1) if token.type == tokenize.STRING else ())
+            previous = token.end[0]
+            if token.type == tokenize.OP:
+                depth = max(0, depth + (token.string in "([{") - (token.string in ")]}"))
+    except (tokenize.TokenError, SyntaxError):
+        pass  # what was seen before the trouble stands
+    return continued

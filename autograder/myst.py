@@ -1,0 +1,98 @@
+"""Read MyST Markdown: its blocks, its directives and its inline roles, each with the line it stands on."""
+
+import re
+from dataclasses import dataclass
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.amsmath import amsmath_plugin
+from mdit_py_plugins.colon_fence import colon_fence_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.front_matter import front_matter_plugin
+from mdit_py_plugins.myst_blocks import myst_block_plugin
+from mdit_py_plugins.myst_role import myst_role_plugin
+
+CELLS = ("code-cell", "raw-cell")
+_OPTION = re.compile(r":([\w-]+):[ \t]*(.*)")
+# A code span, and the role in front of it if there is one; a span may break over a line.
+_SPAN = re.compile(
+    r"(?:\{(?P<role>[\w:+.-]+)\})? (?<!`)(?P<ticks>`+)(?!`) (?P<content>.+?) (?<!`)(?P=ticks)(?!`)",
+    re.DOTALL | re.VERBOSE,
+)
+_TEXT_AND_TARGET = re.compile(r"(?P<text>.*\S)\s*<(?P<target>[^<>]+)>", re.DOTALL)
+
+
+class MystError(ValueError):
+    """Something in a chapter that has no plain form, or is not well formed; names file and line."""
+
+
+@dataclass(frozen=True)
+class Directive:
+    """`:::{name} argument`, its `:option: value` lines, and its body; `body_line` counts from 0, as `line` does."""
+
+    name: str
+    argument: str
+    options: dict[str, str]
+    body: str
+    line: int
+    body_line: int
+
+
+def blocks(text: str) -> list[Token]:
+    """The block tokens of a MyST text, with the plug-ins that MyST itself is made of."""
+    return _PARSER.parse(text)
+
+
+def directive(token: Token, line: int = 0) -> Directive | None:
+    """The directive that a fence or colon fence stands for; None for any other token.
+
+    Args:
+        token: from `blocks`.
+        line: number of the line that the parsed text began on.
+    """
+    if token.type not in ("fence", "colon_fence"):
+        return None
+    named = re.match(r"\{([\w:+.-]+)\}\s*(.*)", token.info.strip())
+    if not named or token.map is None:
+        return None
+    lines = token.content.split("\n")
+    options, count = {}, 0
+    while option := _OPTION.fullmatch(lines[count]):
+        options[option[1]] = option[2]
+        count += 1
+    while count < len(lines) - 1 and not lines[count].strip():
+        count += 1
+    start = line + token.map[0]
+    return Directive(named[1], named[2], options, "\n".join(lines[count:]).rstrip("\n"), start, start + 1 + count)
+
+
+def replace_spans(text: str, replace_role, replace_text) -> str:
+    """Rewrite inline text around its code spans.
+
+    Args:
+        text: a paragraph, a heading, a row of a table.
+        replace_role: called with (role, content, offset in text) of each role; its result takes the role's place.
+        replace_text: called with every stretch between spans and roles. Plain code spans stay as they are.
+    """
+    done, at = [], 0
+    for span in _SPAN.finditer(text):
+        done.append(replace_text(text[at : span.start()]))
+        done.append(replace_role(span["role"], span["content"], span.start()) if span["role"] else span[0])
+        at = span.end()
+    return "".join([*done, replace_text(text[at:])])
+
+
+def text_and_target(content: str) -> tuple[str, str]:
+    """The two halves of a role's `text <target>`; the text is empty where only the target is given."""
+    both = _TEXT_AND_TARGET.fullmatch(content.strip())
+    return (both["text"], both["target"].strip()) if both else ("", content.strip())
+
+
+def _parser():
+    parser = MarkdownIt("commonmark").enable("table")
+    for plugin in (front_matter_plugin, myst_block_plugin, myst_role_plugin, colon_fence_plugin, amsmath_plugin):
+        parser.use(plugin)
+    return parser.use(dollarmath_plugin, allow_labels=True, double_inline=True)
+
+
+_PARSER = _parser()

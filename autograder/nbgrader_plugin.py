@@ -1,0 +1,145 @@
+"""What nbgrader_config.py plugs into nbgrader, so that it grades through our sandbox and our judge.
+
+`nbgrader autograde`, formgrader's button and `autograder grade` all come through here.
+"""
+
+import html
+from functools import lru_cache
+from pathlib import Path
+
+import bleach
+from nbconvert.exporters import NotebookExporter
+from nbconvert.filters import markdown2html
+from nbgrader.api import Gradebook
+from nbgrader.converters import Autograde, NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, parse_utc
+from traitlets import Enum
+
+from autograder.files import fetch
+from autograder.grader import open_grader
+from autograder.rebuilding import rebuild
+from autograder.sandbox import SandboxUnavailable
+
+# fmt: off
+TAGS = {
+    *bleach.ALLOWED_TAGS, "br", "caption", "dd", "del", "details", "div", "dl", "dt", "h1", "h2", "h3", "h4", "h5",
+    "h6", "hr", "p", "pre", "s", "span", "sub", "summary", "sup", "table", "tbody", "td", "th", "thead", "tr",
+}
+# fmt: on
+ATTRIBUTES = {**bleach.ALLOWED_ATTRIBUTES, "*": ["class", "id"], "a": ["href", "title"]}
+
+
+class SubmissionExporter(NotebookExporter):
+    """Reads a submission, whatever is in the file, and gives nbgrader a clean and graded notebook.
+
+    nbgrader makes one for each run, before it touches the first submission, and then asks it for every
+    notebook twice: as submitted, and as written to `autograded`.
+    """
+
+    sandbox = Enum(["bwrap", "none"], "bwrap", help="none gives student code your own rights").tag(config=True)
+
+    parent: Autograde
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.grader = getattr(self.parent, "grader", None) or self._open_grader(self.parent)
+        self.parent.coursedir = _guarded(self.parent.coursedir)
+
+    def from_filename(self, filename, resources=None, **options):
+        """The notebook to go on with, as text; a submission is replaced by what was rebuilt from it."""
+        path = Path(filename)
+        if not self._is_submitted(path, resources["nbgrader"]):
+            return super().from_filename(filename, resources, **options)
+        graded = self.grader.graded(path)
+        notebook = rebuild(graded.submission, graded.report, self.grader.assignment.released)
+        self._keep_timestamp(path.parent, resources["nbgrader"])
+        return self.from_notebook_node(notebook, resources, **options)
+
+    def _open_grader(self, autograde):
+        course = autograde.coursedir
+        try:
+            grader = open_grader(Path(course.root), course.assignment_id, sandbox=self.sandbox)
+            grader.expect(Path(file) for files in autograde.assignments.values() for file in files)
+            return grader
+        except (SandboxUnavailable, LookupError, OSError) as error:
+            self.log.error("%s", error)
+            raise NbGraderException(str(error)) from error
+
+    def _is_submitted(self, path, names):
+        course = self.parent.coursedir
+        folder = course.format_path(course.submitted_directory, names["student"], names["assignment"])
+        return path.parent == Path(folder)
+
+    def _keep_timestamp(self, submitted, names):
+        """nbgrader compares the time of a submission with that of what it graded; nothing else is copied."""
+        course = self.parent.coursedir
+        if timestamp := course.get_existing_timestamp(str(submitted)):
+            graded = Path(course.format_path(course.autograded_directory, names["student"], names["assignment"]))
+            graded.mkdir(parents=True, exist_ok=True)
+            (graded / "timestamp.txt").write_text(f"{timestamp} UTC\n", encoding="utf-8")
+
+
+class SaveScores(NbGraderPreprocessor):
+    """nbgrader's SaveAutoGrades, with one transaction for a submission where that has two for each exercise."""
+
+    def preprocess(self, nb, resources):
+        names = resources["nbgrader"]
+        with Gradebook(names["db_url"]) as gradebook:
+            recorded = gradebook.find_submission_notebook(names["notebook"], names["assignment"], names["student"])
+            grades = {grade.name: grade for grade in recorded.grades}
+            comments = {comment.name: comment for comment in recorded.comments}
+            for cell in nb.cells:
+                name = cell.metadata.get("nbgrader", {}).get("grade_id")
+                if is_grade(cell):
+                    grade = grades[name]
+                    grade.auto_score, _ = determine_grade(cell)
+                    # A score given by hand stays, and asks to be looked at again.
+                    grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
+                if is_solution(cell):
+                    comments[name].auto_comment = "No response." if _is_stub(cell) else None
+            gradebook.db.commit()
+        return nb, resources
+
+
+class MarkRecorded(NbGraderPreprocessor):
+    """Runs last, and marks a notebook whose scores are in the gradebook: what a killed run left has no mark."""
+
+    def preprocess(self, nb, resources):
+        nb.metadata["autograder"]["recorded"] = True
+        return nb, resources
+
+
+class _GuardedCourse(CourseDirectory):
+    """A course folder from which Autograde copies none of a student's other files, and follows no link.
+
+    nbgrader copies all of them, links resolved, into `autograded` and on into the feedback.
+    """
+
+    def get_existing_timestamp(self, dest_path):
+        file = fetch(Path(dest_path, "timestamp.txt"))
+        try:
+            return parse_utc(file.raw[:100].decode().strip()) if file.raw else None
+        except (ValueError, OverflowError):
+            self.log.warning("%s: its timestamp.txt holds no time, and is ignored", dest_path)
+            return None
+
+
+def _is_stub(cell):
+    return cell.metadata.nbgrader.get("checksum") == compute_checksum(cell)
+
+
+def _guarded(coursedir):
+    values = {name: getattr(coursedir, name) for name in coursedir.trait_names(config=True)}
+    return _GuardedCourse(parent=coursedir.parent, **values | {"ignore": ["*"]})
+
+
+@lru_cache(maxsize=512)
+def safe_markdown(source: str) -> str:
+    """Markdown to HTML that runs nothing, whoever wrote it; as plain text where it cannot be rendered."""
+    try:
+        page = markdown2html(source)
+    except Exception:  # a picture that is not there, nesting without end: a page of feedback survives it
+        page = f"<pre>{html.escape(source)}</pre>"
+    return bleach.clean(page, tags=TAGS, attributes=ATTRIBUTES, protocols={"http", "https", "mailto"})

@@ -1,0 +1,192 @@
+"""From a chapter to nbgrader's source notebook, which is the released one with solutions in it.
+
+Everything in it is derived from the chapter and the reference solutions, cell ids included, so that the
+same chapter gives the same bytes.
+"""
+
+import ast
+import inspect
+import sys
+import textwrap
+
+import nbformat
+from nbformat.notebooknode import NotebookNode
+from nbgrader.preprocessors import NbGraderPreprocessor
+
+from autograder import chapters, plain_markdown
+from autograder.chapters import Chapter
+from autograder.references import References
+
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+KEPT_TAGS = ("raises-exception",)
+HIDING_TAGS = ("hide-input", "remove-input", "hide-cell", "remove-cell")
+
+
+class RestoreStub(NbGraderPreprocessor):
+    """Runs after ClearSolutions, and puts the chapter's own stub where a solution was, byte for byte."""
+
+    def preprocess_cell(self, cell, resources, cell_index):
+        if "autograder" in cell.metadata:
+            cell.source = cell.metadata.pop("autograder")["stub"]
+        return cell, resources
+
+
+def source_notebook(chapter: Chapter, references: References) -> NotebookNode:
+    """The chapter as nbgrader wants it, in course/source.
+
+    Exercise cells hold the reference between BEGIN and END SOLUTION; check cells are graded and locked;
+    reference cells are left out; every other cell is locked, so that grading undoes any change to it.
+
+    Raises:
+        MystError: the chapter's Markdown has no plain form.
+        LookupError: a cell is about an exercise that there is not.
+    """
+    plain = chapters.cells(plain_markdown.convert(chapter.text, references, chapter.file))
+    build = _Build(chapter, references)
+    notebook = nbformat.v4.new_notebook(metadata=_METADATA)
+    notebook.cells = [new for cell in plain if cell.part != "reference" for new in build.cells(cell)]
+    return notebook
+
+
+def to_bytes(notebook: NotebookNode) -> bytes:
+    """A notebook as nbformat writes it, in UTF-8 with a newline at the end."""
+    return (nbformat.writes(notebook) + "\n").encode()
+
+
+class _Build:
+    """Makes the cells one after the other, and counts them for their names."""
+
+    def __init__(self, chapter, references):
+        self.chapter, self.references = chapter, references
+        self.exercises = {exercise.name: exercise for exercise in chapter.exercises}
+        self.counts = {"prose": 0, "demo": 0}
+        setup = [cell.source for cell in chapter.cells if cell.part == "setup"]
+        self.given = set(self.exercises).union(*map(bound_names, setup))
+
+    def cells(self, cell):
+        match cell.part:
+            case "prose":
+                return [self.prose(cell.source)]
+            case "exercise":
+                return [self.exercise(cell)]
+            case "check":
+                return [self.check(cell)]
+            case "setup":
+                return [_code("setup", cell.source, locked=True)]
+        return [self.demo(cell), *self.caption(cell)]
+
+    def exercise(self, cell):
+        name = chapters.definition_in(cell.source).name
+        made = _code(name, solved(cell.source, self.lookup(name, cell).reference, self.given), solution=True)
+        made.metadata["autograder"] = {"stub": cell.source}
+        del made.metadata["editable"]
+        return made
+
+    def check(self, cell):
+        call = ast.parse(cell.source).body[-1]
+        name = ast.unparse(call.value.args[0])
+        exercise = self.lookup(name, cell)
+        return _code(f"check-{name}", cell.source, locked=True, grade=True, points=exercise.points)
+
+    def lookup(self, name, cell):
+        if name not in self.exercises:
+            raise LookupError(f"{self.chapter.file}: there is no exercise {name!r} for the cell\n{cell.source}")
+        return self.exercises[name]
+
+    def prose(self, source):
+        cell = nbformat.v4.new_markdown_cell(source)
+        return _named(cell, self.next("prose"), locked=True)
+
+    def demo(self, cell):
+        made = _code(self.next("demo"), cell.source, locked=True)
+        tags = cell.metadata.get("tags", ())
+        if kept := [tag for tag in tags if tag in KEPT_TAGS]:
+            made.metadata["tags"] = kept
+        if any(tag in HIDING_TAGS for tag in tags):
+            made.metadata["jupyter"] = {"source_hidden": True}
+        return made
+
+    def caption(self, cell):
+        caption = cell.metadata.get("mystnb", {}).get("figure", {}).get("caption")
+        if not caption:
+            return []
+        text = plain_markdown.convert_line(caption.strip(), self.references, self.chapter.file)
+        return [self.prose(plain_markdown.caption_text(text, self.references.captions.get(caption)))]
+
+    def next(self, part):
+        self.counts[part] += 1
+        return f"{part}-{self.counts[part]:03d}"
+
+
+def _code(name, source, **flags):
+    return _named(nbformat.v4.new_code_cell(source), name, **flags)
+
+
+def _named(cell, name, *, locked=False, grade=False, solution=False, **points):
+    cell.id = name[:64]
+    about = dict(grade_id=name, grade=grade, locked=locked, solution=solution, task=False, schema_version=3, **points)
+    cell.metadata = nbformat.from_dict(dict(deletable=False, editable=False, nbgrader=about))
+    return cell
+
+
+_METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
+}
+
+
+def solved(stub: str, reference, given: set[str]) -> str:
+    """A stub with the reference's body in it, between BEGIN and END SOLUTION.
+
+    Args:
+        stub: the source of the exercise's cell.
+        reference: the function or class that solves it.
+        given: names the notebook has anyway; what else the reference leans on comes along.
+    """
+    source = textwrap.dedent(inspect.getsource(reference))
+    support = supporting_code(reference, given)
+    if not _is_blank(stub):
+        # A bug hunt or a class: nothing of the stub needs to stay, so all of the reference is the solution.
+        return "\n".join(part for part in (BEGIN, support, source.rstrip(), END) if part)
+    head = stub.split("\n")[: chapters.docstring_of(chapters.definition_in(stub))[0].end_lineno]
+    body = source.rstrip().split("\n")[chapters.docstring_of(chapters.definition_in(source))[0].end_lineno :]
+    return "\n".join([*head, f"    {BEGIN}", *body, *(["", "", support] if support else []), f"    {END}"])
+
+
+def _is_blank(stub):
+    """Whether a stub is one function with a docstring and `raise NotImplementedError`, and nothing else."""
+    tree = ast.parse(stub).body
+    if len(tree) != 1 or not isinstance(tree[0], ast.FunctionDef) or ast.get_docstring(tree[0]) is None:
+        return False
+    return [type(statement) for statement in tree[0].body[1:]] == [ast.Raise]
+
+
+def supporting_code(reference, given: set[str]) -> str:
+    """What a reference uses from its module and the notebook lacks: imports, constants, helpers, in their order."""
+    source = inspect.getsource(sys.modules[reference.__module__])
+    statements = ast.parse(source).body
+    binding = {name: i for i, statement in enumerate(statements) for name in _bound(statement)}
+    brought, waiting = set(), [binding[reference.__name__]]
+    while waiting:
+        for name in _used(statements[waiting.pop()]) - given - {reference.__name__}:
+            if name in binding and binding[name] not in brought:
+                brought.add(binding[name])
+                waiting.append(binding[name])
+    return "\n".join(ast.get_source_segment(source, statements[i]) or "" for i in sorted(brought))
+
+
+def bound_names(source: str) -> set[str]:
+    """The names that a cell's top-level statements import, define or assign."""
+    return {name for statement in ast.parse(source).body for name in _bound(statement)}
+
+
+def _bound(statement):
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
+    if isinstance(statement, chapters.DEFINITIONS):
+        return {statement.name}
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+
+def _used(statement):
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}

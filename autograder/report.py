@@ -1,0 +1,80 @@
+"""What grading one submission came to, as one JSON file named after everything it depends on.
+
+Reports are only ever added. Nothing in one tells whose work it is, and none holds an expected value.
+"""
+
+import json
+import os
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from autograder.judge import Result
+
+
+@dataclass(frozen=True)
+class Report:
+    """How a submission was graded.
+
+    digest: SHA-256 of submission, release, keys and environment, in hex; the report's name.
+    notes: what was odd about the file and its cells, in plain words.
+    log: what the sandbox has to say about the run, for the instructor.
+    trouble: why nothing could be graded; empty if something was.
+    results: one for each exercise, in the notebook's order. seconds: what reading, running and judging took.
+    versions: of what decides a score.
+    """
+
+    digest: str
+    chapter: str
+    trouble: str
+    notes: tuple[str, ...]
+    log: tuple[str, ...]
+    results: tuple[Result, ...]
+    seconds: float
+    versions: dict[str, str]
+
+    @property
+    def earned(self) -> float:
+        return sum(result.earned for result in self.results)
+
+    @property
+    def points(self) -> float:
+        return sum(result.points for result in self.results)
+
+    def result(self, function: str) -> Result:
+        """The result of one exercise. Raises StopIteration if it has none."""
+        return next(result for result in self.results if result.function == function)
+
+
+class Reports:
+    """The reports of one chapter, in a folder that only its owner can read."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    def find(self, digest: str) -> Report | None:
+        """The report of that name, if there is a whole one."""
+        try:
+            fields = json.loads(self._file(digest).read_text(encoding="utf-8"))
+            results = tuple(Result.from_json(result) for result in fields["results"])
+            return Report(**fields | {"notes": tuple(fields["notes"]), "log": tuple(fields["log"]), "results": results})
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            return None
+
+    def add(self, report: Report) -> Report:
+        """Store a report, whole or not at all; one of the same name is set aside, not lost."""
+        file = self._file(report.digest)
+        if file.exists():
+            os.replace(file, self.folder / f"{report.digest}.before-{time.time_ns()}.json")
+        descriptor, temporary = tempfile.mkstemp(dir=self.folder, suffix=".part")
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            json.dump(asdict(report), stream, indent=1)
+            stream.flush()
+            os.fsync(descriptor)
+        os.replace(temporary, file)
+        return report
+
+    def _file(self, digest):
+        return self.folder / f"{digest}.json"

@@ -1,0 +1,85 @@
+"""What the sandboxed process sends back, read by the side that trusts none of it."""
+
+from typing import Any
+
+import numpy as np
+
+from autograder import values
+from autograder.running import Outcome, Raised
+from autograder.sandbox.limits import Limits
+
+NOT_AN_ANSWER = "sent something that is not an answer"
+
+
+def outcome(
+    message: dict[str, Any], arrays: list[np.ndarray], *, names: tuple[str, ...], seconds: float, limits: Limits
+) -> Outcome:
+    """A reply to a call, or to a cell (which has no value), as an Outcome.
+
+    Args:
+        message, arrays: as `frames.decode` gave them.
+        names: the call's inputs, which alone can have been modified.
+        seconds: the time limit, to be told when it was overrun.
+
+    Raises:
+        values.Malformed: the reply is not one that `child.py` can have sent.
+    """
+    if message.keys() != {"tree", "raised", "modified", "stopped"}:
+        raise values.Malformed("a reply without its parts")
+    tree, raised, modified, stopped = (message[part] for part in ("tree", "raised", "modified", "stopped"))
+    if type(modified) is not list or not all(name in names for name in modified):
+        raise values.Malformed("a modified input that there never was")
+    if stopped != "":
+        return Outcome(stopped=_stopped(stopped, seconds, limits))
+    if raised is not None:
+        return Outcome(raised=_raised(raised))
+    if tree is None:
+        return Outcome()
+    if _arrays_named(tree) != list(range(len(arrays))):
+        raise values.Malformed("arrays that are not each used once")
+    return Outcome(value=values.unpack(tree, arrays), modified=tuple(modified))
+
+
+def _stopped(reason, seconds, limits):
+    match reason:
+        case "time":
+            return took_longer(seconds)
+        case "memory":
+            return used_too_much(limits)
+        case "size":
+            return "returned more than can be looked at"
+    raise values.Malformed("stopped for no known reason")
+
+
+def took_longer(seconds: float) -> str:
+    """The words for a call or a cell that overran its time."""
+    return f"took longer than {seconds:g} second{'' if seconds == 1 else 's'}"
+
+
+def used_too_much(limits: Limits) -> str:
+    """The words for a call or a cell that asked for more memory than there is for it."""
+    return f"used more than {limits.memory_mb} MB of memory"
+
+
+def _raised(parts):
+    if type(parts) is not list or len(parts) != 3 or not all(type(part) is str for part in parts):
+        raise values.Malformed("an exception without its parts")
+    name, text, line = parts
+    return Raised(name[:100], text[:500], line[:500])
+
+
+def _arrays_named(tree):
+    """The array indices of a tree, in order. One array named a thousand times would be copied as often."""
+    named, waiting = [], [tree]
+    while waiting:
+        node = waiting.pop()
+        if type(node) is not dict:
+            continue
+        if node.get("kind") == "array":
+            named.append(node.get("index"))
+        items = node.get("items")
+        if type(items) is dict:
+            items = list(items.values())
+        if type(items) is list:
+            waiting += reversed(items)
+    return named

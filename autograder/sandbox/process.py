@@ -1,0 +1,142 @@
+"""One sandboxed Python process: asked one thing at a time, believed in nothing, ended without a trace."""
+
+import fcntl
+import os
+import secrets
+import select
+import signal
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autograder import values
+from autograder.sandbox import frames
+from autograder.sandbox.answers import NOT_AN_ANSWER
+from autograder.sandbox.confine import MB
+from autograder.sandbox.launch import launch
+from autograder.sandbox.limits import Limits, SandboxUnavailable
+
+
+class Ended(Exception):
+    """The process is of no more use, for a reason given in plain words.
+
+    by_previous: the fault lies with what was asked before the outstanding question.
+    """
+
+    def __init__(self, words: str, *, by_previous: bool = False):
+        super().__init__(words)
+        self.words = words
+        self.by_previous = by_previous
+
+
+class Process:
+    """A fresh process, started and ready, with nothing of the student's in it yet. Use it in a `with`."""
+
+    def __init__(self, bundle: Path, limits: Limits, kind: str):
+        """Raises SandboxUnavailable if there is no sandbox or it does not start."""
+        self._limits = limits
+        self._launched = launch(bundle, limits, kind)
+        self._bytes_left = limits.answers_mb * MB
+        self._previous_id = ""
+        try:
+            self._await_ready()
+        except BaseException:
+            self._launched.end()
+            raise
+
+    def __enter__(self) -> "Process":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._launched.end()
+
+    def ask(self, message: dict[str, Any], arrays: list[np.ndarray], deadline: float) -> tuple[dict, list[np.ndarray]]:
+        """Send a question under a fresh id, and wait for the one reply to it.
+
+        Raises Ended if the process dies or sends anything else; TimeoutError at the deadline (of time.monotonic).
+        """
+        if self._has_sent():
+            raise Ended(NOT_AN_ANSWER, by_previous=True)
+        asked = secrets.token_hex(16)
+        try:
+            self._write(frames.encode({**message, "id": asked}, arrays), deadline)
+            reply, answer = frames.decode(lambda n: self._read(n, deadline), max_bytes=self._bytes_left)
+        except values.Malformed:
+            raise Ended(NOT_AN_ANSWER) from None
+        except BrokenPipeError:
+            raise Ended(self._how_it_ended(), by_previous=True) from None
+        except EOFError:
+            raise Ended(self._how_it_ended(), by_previous=self._was_not_heard()) from None
+        answered = reply.pop("id", None)
+        if answered != asked:
+            raise Ended(NOT_AN_ANSWER, by_previous=answered is not None and answered == self._previous_id)
+        self._previous_id = asked
+        self._bytes_left -= sum(array.nbytes for array in answer)
+        return reply, answer
+
+    def _await_ready(self):
+        deadline = time.monotonic() + self._limits.start_seconds
+        try:
+            message, _ = frames.decode(lambda n: self._read(n, deadline), max_bytes=0)
+        except (EOFError, TimeoutError, values.Malformed):
+            message = {}
+        if message != {"ready": True}:
+            raise SandboxUnavailable(f"The sandbox did not start. {self._launched.last_words()}".strip())
+
+    def _write(self, data, deadline):
+        data = memoryview(data)
+        while data:
+            self._wait(self._launched.requests, select.POLLOUT, deadline)
+            try:
+                data = data[os.write(self._launched.requests, data[: 2**20]) :]
+            except BlockingIOError:
+                continue  # the student's code can reach the pipe, and fill it
+
+    def _read(self, n_bytes, deadline):
+        data = bytearray()
+        while len(data) < n_bytes:
+            self._wait(self._launched.replies, select.POLLIN, deadline)
+            try:
+                piece = os.read(self._launched.replies, min(n_bytes - len(data), 2**20))
+            except BlockingIOError:
+                continue  # or empty it
+            if not piece:
+                raise EOFError
+            data += piece
+        return bytes(data)
+
+    def _wait(self, descriptor, event, deadline):
+        seconds = deadline - time.monotonic()
+        poll = select.poll()
+        poll.register(descriptor, event)
+        if seconds <= 0 or not poll.poll(seconds * 1000):
+            raise TimeoutError
+
+    def _has_sent(self):
+        poll = select.poll()
+        poll.register(self._launched.replies, select.POLLIN)
+        return any(event & select.POLLIN for _, event in poll.poll(0))
+
+    def _was_not_heard(self):
+        """Whether the process ended before it had read the whole question."""
+        unread = fcntl.ioctl(self._launched.requests, termios.FIONREAD, bytes(4))
+        return int.from_bytes(unread, sys.byteorder) > 0
+
+    def _how_it_ended(self):
+        try:
+            status = self._launched.popen.wait(self._limits.patience)
+        except subprocess.TimeoutExpired:
+            return NOT_AN_ANSWER  # it hung up and lives on
+        number = -status if status < 0 else status - 128
+        if number == signal.SIGXCPU:
+            return f"used more than {self._limits.wall_seconds:g} seconds of processor time"
+        if number == signal.SIGKILL:
+            return f"was killed, as happens to what needs more than {self._limits.memory_mb} MB of memory"
+        if number > 0:
+            return f"crashed the Python process ({signal.strsignal(number) or f'signal {number}'})"
+        return f"ended the Python process (exit status {status})"

@@ -1,0 +1,48 @@
+"""Plain text tables: how a class came out, and which case of the answer keys catches which mistake."""
+
+from collections.abc import Mapping, Sequence
+
+from tabulate import tabulate
+
+from autograder import exercise, mistakes
+from autograder.grader import Row
+from autograder.keys import make_key
+
+
+def of_class(rows: Sequence[Row]) -> str:
+    """One line for each student, one column for each exercise, and below it whom to look at."""
+    first = rows[0].report
+    exercises = [f"{result.function}\n({result.points:g})" for result in first.results]
+    heads = ["student", *exercises, f"total\n({first.points:g})"]
+    lines = [[row.student, *(result.earned for result in row.report.results), row.report.earned] for row in rows]
+    parts = [tabulate(lines, headers=heads, floatfmt="g", disable_numparse=[0])]
+    parts += _named("Could not be graded, and score 0:", {row.student: row.report.trouble for row in rows})
+    parts += _named("Worth a look:", {row.student: " ".join(row.report.notes) for row in rows})
+    return "\n\n".join(parts)
+
+
+def of_mistakes(word: str, seeds: Mapping[str, int]) -> str:
+    """The kill tables of a chapter's exercises, by the name of each seed, and what they leave undecided."""
+    parts = []
+    for each in exercise.chapter(word):
+        keys = {name: make_key(each, seed) for name, seed in seeds.items()}
+        tables = {name: mistakes.kill_table(key) for name, key in keys.items()}
+        lines = [
+            [row.name, *(_caught(keys[name], table[i]) for name, table in tables.items())]
+            for i, row in enumerate(next(iter(tables.values())))
+        ]
+        heads = [each.name, *(f"caught by, {name} key" for name in seeds)]
+        parts.append(tabulate(lines, headers=heads, maxcolwidths=[40, *[60 for _ in seeds]], tablefmt="simple_grid"))
+        parts += [f"  {name} key: {problem}" for name, key in keys.items() for problem in mistakes.problems(each, key)]
+        parts.append(f"  right rewrites: {', '.join(each.equivalents) or 'none is written'}")
+    return "\n".join(parts)
+
+
+def _caught(key, row):
+    share = f"{len(row.caught_by)} of {len(key.cases)}, keeps {row.earned:g} of {key.points:g} points"
+    return f"{share}: {', '.join(row.caught_by)}"
+
+
+def _named(heading, words):
+    lines = [f"  {student}: {said}" for student, said in words.items() if said]
+    return ["\n".join([heading, *lines])] if lines else []

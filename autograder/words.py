@@ -1,0 +1,27 @@
+"""Small pieces of the sentences that reports are made of."""
+
+from collections.abc import Iterable
+
+
+def listed(things: Iterable[str], limit: int = 6) -> str:
+    """ "a, b and c", with the rest of a long list counted."""
+    words = list(things)
+    if len(words) > limit:
+        words = [*words[:limit], f"{len(words) - limit} more"]
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def quoted(text: object) -> str:
+    """Somebody else's words, short and on one line."""
+    line = "".join(character if character.isprintable() else " " for character in str(text)[:60])
+    return f"“{line}{'…' if len(str(text)) > 60 else ''}”"
+
+
+def count(number: int, thing: str) -> str:
+    """ "1 cell", "2 cells"."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def size(n_bytes: int) -> str:
+    """ "105 MB"."""
+    return f"{n_bytes / 1e6:.0f} MB"

@@ -1,0 +1,49 @@
+"""How nbgrader's own commands and formgrader work in this repository; `autograder` reads it too.
+
+A course folder elsewhere: nbgrader ... --CourseDirectory.root=DIR
+"""
+
+import os
+import sys
+from pathlib import Path
+
+# nbgrader calls `alembic` by its bare name when it makes a gradebook; let it be found without activating .venv.
+scripts = str(Path(sys.executable).parent)
+if scripts not in os.environ["PATH"].split(os.pathsep):
+    os.environ["PATH"] = scripts + os.pathsep + os.environ["PATH"]
+
+c = get_config()  # noqa: F821 (traitlets defines it)
+
+c.CourseDirectory.root = str(Path(__file__).resolve().parent / "course")
+
+# ------------------------------------------------------------------ nbgrader generate_assignment
+# nbgrader's own list, without the two that have nothing to do here (headers, generated tests),
+# and with the chapter's stubs put back where solutions were.
+c.GenerateAssignment.preprocessors = [
+    "nbgrader.preprocessors.LockCells",
+    "nbgrader.preprocessors.ClearSolutions",
+    "autograder.notebooks.RestoreStub",
+    "nbgrader.preprocessors.ClearOutput",
+    "nbgrader.preprocessors.CheckCellMetadata",
+    "nbgrader.preprocessors.ComputeChecksums",
+    "nbgrader.preprocessors.SaveCells",
+    "nbgrader.preprocessors.ClearHiddenTests",
+    "nbgrader.preprocessors.ClearMarkScheme",
+    "nbgrader.preprocessors.ComputeChecksums",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+
+# ------------------------------------------------------------------------------ nbgrader autograde
+# Submissions are read, run in the sandbox and judged by the exporter; what it hands on is a notebook made
+# from the released one, with verdicts and scores in it. There is nothing left to sanitise or to execute.
+c.Autograde.exporter_class = "autograder.nbgrader_plugin.SubmissionExporter"
+c.Autograde.sanitize_preprocessors = []
+c.Autograde.autograde_preprocessors = [
+    "autograder.nbgrader_plugin.SaveScores",
+    "nbgrader.preprocessors.AssignLatePenalties",
+    "autograder.nbgrader_plugin.MarkRecorded",
+]
+
+# --------------------------------------------------------- nbgrader generate_feedback and formgrader
+# A student's Markdown becomes HTML that runs nothing.
+c.HTMLExporter.filters = {"markdown2html": "autograder.nbgrader_plugin.safe_markdown"}

@@ -1,0 +1,170 @@
+"""Parameters as a plain nested dict: how they start, and how they travel as one vector or one file.
+
+Given, not asked for: chapters 8 and 9 use it as it stands. A tree is an array, a list of trees or a dict of
+trees. Dicts are walked in alphabetical order, so two trees with the same names always line up.
+"""
+
+import math
+
+import numpy as np
+
+
+def initialise(rng, vocabularies, d_model, d_ff, n_encoder, n_decoder, dtype=np.float64):
+    """Draw the parameters of a whole model.
+
+    Args:
+        rng: np.random.Generator
+        vocabularies: dict of table name -> number of tokens: {"shared": vocab} ties source, target and output
+            three ways; {"source": ..., "target": ..., "output": ...} ties nothing. A role without a table
+            of its own uses the shared one.
+        d_model, d_ff: width of the model, and of the feed-forward layer.
+        n_encoder, n_decoder: number of layers.
+        dtype: np.float64 or np.float32.
+
+    Returns:
+        params: {"embeddings": {...}, "encoder": [layer, ...], "decoder": [layer, ...]}. Matrices are Xavier
+            uniform, biases 0, gains 1, embeddings N(0, 1 / d_model), so that a scaled embedding has entries of
+            size 1, and the first loss is near log(vocab).
+    """
+
+    def matrix(n_in, n_out):
+        bound = math.sqrt(6 / (n_in + n_out))
+        return rng.uniform(-bound, bound, (n_in, n_out)).astype(dtype)
+
+    def multi_head():
+        names = ("query", "key", "value", "output")
+        weights = {f"w_{name}": matrix(d_model, d_model) for name in names}
+        return weights | {f"b_{name}": np.zeros(d_model, dtype) for name in names}
+
+    def feed_forward():
+        return {
+            "w_in": matrix(d_model, d_ff),
+            "b_in": np.zeros(d_ff, dtype),
+            "w_out": matrix(d_ff, d_model),
+            "b_out": np.zeros(d_model, dtype),
+        }
+
+    def norm():
+        return {"gain": np.ones(d_model, dtype), "bias": np.zeros(d_model, dtype)}
+
+    def encoder_layer():
+        return {
+            "attention": multi_head(),
+            "norm_attention": norm(),
+            "feed_forward": feed_forward(),
+            "norm_feed_forward": norm(),
+        }
+
+    def decoder_layer():
+        return {
+            "attention": multi_head(),
+            "norm_attention": norm(),
+            "cross_attention": multi_head(),
+            "norm_cross_attention": norm(),
+            "feed_forward": feed_forward(),
+            "norm_feed_forward": norm(),
+        }
+
+    tables = {
+        name: (rng.normal(size=(vocab, d_model)) / math.sqrt(d_model)).astype(dtype)
+        for name, vocab in vocabularies.items()
+    }
+    return {
+        "embeddings": tables,
+        "encoder": [encoder_layer() for _ in range(n_encoder)],
+        "decoder": [decoder_layer() for _ in range(n_decoder)],
+    }
+
+
+def map_tree(f, tree):
+    """The same tree with f(array) in place of each array."""
+    if isinstance(tree, dict):
+        return {name: map_tree(f, tree[name]) for name in sorted(tree)}
+    if isinstance(tree, list):
+        return [map_tree(f, branch) for branch in tree]
+    return f(tree)
+
+
+def named(tree):
+    """All arrays of a tree by their path: {"decoder.0.norm_attention.gain": array, ...}."""
+    if isinstance(tree, np.ndarray):
+        return {"": tree}
+    branches = sorted(tree.items()) if isinstance(tree, dict) else enumerate(tree)
+    return {f"{name}.{path}".rstrip("."): array for name, branch in branches for path, array in named(branch).items()}
+
+
+def leaves(tree):
+    """All arrays of a tree, as a list."""
+    if isinstance(tree, np.ndarray):
+        return [tree]
+    branches = tree if isinstance(tree, list) else [tree[name] for name in sorted(tree)]
+    return [leaf for branch in branches for leaf in leaves(branch)]
+
+
+def flatten(tree):
+    """All parameters as one vector, (n_parameters,)."""
+    return np.concatenate(leaves(tree), axis=None)
+
+
+def unflatten(vector, like):
+    """The inverse of `flatten`: a tree like `like`, whose arrays are views of the vector."""
+    end = 0
+
+    def take(array):
+        nonlocal end
+        end += array.size
+        return vector[end - array.size : end].reshape(array.shape)
+
+    return map_tree(take, like)
+
+
+def to_vectors(params):
+    """A model's parameters as one vector per part: the embeddings, each encoder layer, each decoder layer.
+
+    Few and long, which suits arithmetic on all of them; yet short enough for memory to be used again, which a single
+    vector of a large model is not: it then costs more to get than to compute with.
+    """
+    return [flatten(part) for part in _parts(params)]
+
+
+def from_vectors(vectors, like):
+    """The inverse of `to_vectors`: a model like `like`, whose arrays are views of the vectors."""
+    parts = [unflatten(vector, part) for vector, part in zip(vectors, _parts(like), strict=True)]
+    first_decoder = 1 + len(like["encoder"])
+    return {"embeddings": parts[0], "encoder": parts[1:first_decoder], "decoder": parts[first_decoder:]}
+
+
+def count(tree):
+    """Number of parameters in a tree."""
+    return sum(leaf.size for leaf in leaves(tree))
+
+
+def save(path, params):
+    """Write a tree to a plain .npz file, one array per path, without pickle."""
+    np.savez_compressed(path, **named(params))
+
+
+def load(path):
+    """Read a tree that `save` wrote."""
+    with np.load(path, allow_pickle=False) as file:
+        tree = {}
+        for name in file.files:
+            *branches, leaf = name.split(".")
+            branch = tree
+            for step in branches:
+                branch = branch.setdefault(step, {})
+            branch[leaf] = file[name]
+    return _with_lists(tree)
+
+
+def _parts(params):
+    return [params["embeddings"], *params["encoder"], *params["decoder"]]
+
+
+def _with_lists(tree):
+    """Dicts whose names are 0, 1, 2, ... were lists."""
+    if isinstance(tree, np.ndarray):
+        return tree
+    if tree and all(name.isdigit() for name in tree):
+        return [_with_lists(tree[str(i)]) for i in range(len(tree))]
+    return {name: _with_lists(branch) for name, branch in tree.items()}

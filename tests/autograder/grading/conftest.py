@@ -1,0 +1,59 @@
+"""A course with chapter 1 released; its example class graded once for all tests that only look."""
+
+import json
+import shutil
+
+import pytest
+
+from autograder import class_run, example_class
+from autograder.release import release
+
+CHAPTER = "01_attention"
+
+
+@pytest.fixture(scope="session")
+def released_course(tmp_path_factory):
+    course = tmp_path_factory.mktemp("released") / "course"
+    release(course, [CHAPTER])
+    return course
+
+
+@pytest.fixture(scope="session")
+def graded_class(released_course, tmp_path_factory):
+    """The course with its graded example class: examples and rows by student, and the course folder."""
+    course = tmp_path_factory.mktemp("class") / "course"
+    shutil.copytree(released_course, course)
+    made = {each.student: each for each in example_class.hand_in(course, CHAPTER)}
+    rows = {row.student: row for row in class_run.grade(course, CHAPTER)}
+    return made, rows, course
+
+
+@pytest.fixture
+def course(released_course, tmp_path):
+    """A released course to change."""
+    return shutil.copytree(released_course, tmp_path / "course")
+
+
+@pytest.fixture(scope="session")
+def contents(released_course):
+    """Student of the example class -> the bytes of the notebook."""
+    return {each.student: each.content for each in example_class.examples(released_course, CHAPTER)}
+
+
+@pytest.fixture(scope="session")
+def perfect(contents):
+    """A perfect notebook, as JSON; copy before you change it."""
+    return json.loads(contents["perfect"])
+
+
+@pytest.fixture
+def hand_in(course):
+    """hand_in(student, bytes) -> the file."""
+
+    def put(student, content):
+        path = course / "submitted" / student / CHAPTER / f"{CHAPTER}.ipynb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return path
+
+    return put

@@ -1,0 +1,61 @@
+"""The example class gets the scores it must get, by the way a real class goes."""
+
+import pytest
+
+pytestmark = pytest.mark.grading
+
+SCORES = {
+    "perfect": 25, "blank": 0, "half-done": 13, "by-loops": 25, "noisy": 25, "mistake-1": 7, "mistake-2": 11,
+    "unknown-mistake": 21, "raises": 21, "endless": 21, "greedy": 21, "cheat": 0, "deleted-check": 25, "doubled": 25,
+    "truncated": 0, "no-notebook": 0,
+}  # fmt: skip
+
+
+def result(rows, student, function):
+    return rows[student].report.result(function)
+
+
+def test_the_class_is_the_one_described(graded_class):
+    made, rows, _ = graded_class
+    assert set(made) == set(rows) == set(SCORES)
+
+
+@pytest.mark.parametrize("student", SCORES)
+def test_every_example_gets_the_score_it_must_get(graded_class, student):
+    made, rows, _ = graded_class
+    assert rows[student].report.earned == made[student].score == SCORES[student]
+
+
+def test_known_mistakes_are_named_and_the_unknown_one_is_not(graded_class):
+    _, rows, _ = graded_class
+    assert result(rows, "mistake-1", "softmax").mistake.name == "normalises over the rows' axis"
+    assert result(rows, "mistake-2", "attention_weights").mistake is not None
+    assert result(rows, "unknown-mistake", "repaired_attention").mistake is None
+
+
+def test_what_leans_on_a_mistake_is_told_to_mend_that_first(graded_class):
+    _, rows, _ = graded_class
+    assert result(rows, "mistake-1", "attention_weights").mend_first == ("softmax",)
+
+
+@pytest.mark.parametrize(("student", "function", "words"), [
+    ("endless", "repaired_attention", "took longer than 5 seconds"),
+    ("greedy", "repaired_attention", "memory"),
+    ("raises", "repaired_attention", "ValueError: the shapes do not fit"),
+    ("blank", "softmax", "is not written yet"),
+])  # fmt: skip
+def test_the_first_thing_wrong_is_said_in_words(graded_class, student, function, words):
+    _, rows, _ = graded_class
+    assert words in result(rows, student, function).verdict.message
+
+
+def test_the_cheat_found_no_solution(graded_class):
+    _, rows, _ = graded_class
+    assert all("StopIteration" in each.verdict.message for each in rows["cheat"].report.results)
+
+
+def test_feedback_shows_the_message_that_teaches(graded_class):
+    _, _, course = graded_class
+    page = (course / "feedback/mistake-1/01_attention/01_attention.html").read_text(encoding="utf-8")
+    assert "Known mistake: normalises over the rows" in page
+    assert "Student's answer" in page

@@ -1,0 +1,245 @@
+"""Grading a class: what is reused, what is graded again, what a killed run leaves, and nbgrader's own way in."""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from nbgrader.api import Gradebook
+from nbgrader.apps.api import NbGraderAPI
+
+import autograder
+from autograder import class_run, grader, grading
+from autograder import course as courses
+from autograder.files import fetch
+from autograder.grader import Incomplete, NoSubmissions
+from autograder.nbgrader_plugin import safe_markdown
+from autograder.report import Report, Reports
+from autograder.sandbox import SandboxUnavailable
+
+pytestmark = pytest.mark.grading
+CHAPTER = "01_attention"
+HOUSE = Path(autograder.__file__).parent.parent
+
+
+def graded(course, **options):
+    return {row.student: row for row in class_run.grade(course, CHAPTER, **options)}
+
+
+def score(course, student):
+    directory = courses.directory(course, CHAPTER)
+    with Gradebook(directory.db_url) as gradebook:
+        return gradebook.find_submission(CHAPTER, student).score
+
+
+def nbgrader(*arguments, cwd):
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = os.environ | {"PATH": path, "PYTHONPATH": str(HOUSE)}
+    command = [sys.executable, "-m", "nbgrader", *arguments]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+
+
+# ------------------------------------------------------------------------------------- a second run
+
+
+def test_a_second_run_reuses_everything(course, hand_in, contents):
+    hand_in("ada", contents["perfect"])
+    hand_in("bob", contents["mistake-1"])
+    first, second = graded(course), graded(course)
+    assert all(row.written and not row.reused for row in first.values())
+    assert all(row.reused and not row.written for row in second.values())
+    assert [row.report for row in first.values()] == [row.report for row in second.values()]
+
+
+def test_force_grades_again_and_keeps_the_old_report(course, hand_in, contents):
+    hand_in("ada", contents["perfect"])
+    graded(course)
+    (row,) = graded(course, force=True).values()
+    assert row.written and not row.reused
+    assert len(list((course / "reports" / CHAPTER).glob("*.json"))) == 2
+
+
+def test_a_resubmission_that_breaks_scores_zero_and_says_why(course, hand_in, contents):
+    hand_in("ada", contents["perfect"])
+    graded(course)
+    assert score(course, "ada") == 25
+    hand_in("ada", contents["truncated"])
+    (row,) = graded(course).values()
+    assert "ends in the middle" in row.report.trouble
+    assert score(course, "ada") == 0
+    assert "ends in the middle" in (course / "feedback/ada" / CHAPTER / f"{CHAPTER}.html").read_text(encoding="utf-8")
+
+
+def test_what_a_killed_run_left_is_done_again(course, hand_in, contents):
+    hand_in("ada", contents["perfect"])
+    graded(course)
+    notebook = course / "autograded/ada" / CHAPTER / f"{CHAPTER}.ipynb"
+    notebook.chmod(0o644)
+    left = json.loads(notebook.read_text())
+    left["metadata"]["autograder"]["recorded"] = False
+    notebook.write_text(json.dumps(left))
+    (row,) = graded(course).values()
+    assert row.reused and row.written
+
+
+def test_a_gradebook_that_says_something_else_is_put_right(course, hand_in, contents):
+    hand_in("ada", contents["perfect"])
+    graded(course)
+    with Gradebook(courses.directory(course, CHAPTER).db_url) as gradebook:
+        gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").auto_score = 1
+        gradebook.db.commit()
+    graded(course)
+    assert score(course, "ada") == 25
+
+
+def test_a_half_written_report_is_no_report(course, hand_in, contents):
+    hand_in("ada", contents["perfect"])
+    graded(course)
+    (report,) = (course / "reports" / CHAPTER).glob("*.json")
+    report.write_text(report.read_text()[:100])
+    assert not graded(course)["ada"].reused
+
+
+def test_a_manual_score_survives(course, hand_in, contents):
+    hand_in("ada", contents["mistake-1"])
+    graded(course)
+    with Gradebook(courses.directory(course, CHAPTER).db_url) as gradebook:
+        gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").manual_score = 3
+        gradebook.db.commit()
+    graded(course, force=True)
+    assert score(course, "ada") == 7 + 3
+
+
+def test_only_the_students_asked_for_are_graded(course, hand_in, contents):
+    for student in ("ada", "bob"):
+        hand_in(student, contents["perfect"])
+    assert list(graded(course, students=["bob"])) == ["bob"]
+    with pytest.raises(NoSubmissions, match="eve"):
+        graded(course, students=["eve"])
+
+
+# ------------------------------------------------------------------------------------------ reports
+
+
+def test_reports_are_their_owners_alone_and_hold_no_names(course, hand_in, contents):
+    hand_in("ada", contents["mistake-1"])
+    graded(course)
+    (report,) = (course / "reports" / CHAPTER).glob("*.json")
+    assert stat.S_IMODE(report.stat().st_mode) == 0o600
+    assert stat.S_IMODE(report.parent.stat().st_mode) == 0o700
+    assert "ada" not in report.read_text()
+
+
+def test_the_digest_depends_on_submission_release_key_and_environment(course, hand_in, contents):
+    file = fetch(hand_in("ada", contents["perfect"]))
+    other = fetch(hand_in("bob", contents["blank"]))
+    plain, bare = (grading.open_assignment(course, CHAPTER, sandbox=kind) for kind in ("bwrap", "none"))
+    assert plain.digest_of(file) == grading.open_assignment(course, CHAPTER).digest_of(file)
+    (course / "secret_seed").unlink()
+    other_key = grading.open_assignment(course, CHAPTER)
+    notebook = course / "release" / CHAPTER / f"{CHAPTER}.ipynb"
+    notebook.write_text(notebook.read_text(encoding="utf-8").replace("softmax", "Softmax", 1), encoding="utf-8")
+    other_release = grading.open_assignment(course, CHAPTER)
+    digests = [plain.digest_of(file), plain.digest_of(other)]
+    digests += [each.digest_of(file) for each in (bare, other_key, other_release)]
+    assert len(set(digests)) == 5
+
+
+def test_an_error_of_ours_costs_one_submission_and_is_said(course, hand_in, contents, monkeypatch):
+    hand_in("ada", contents["perfect"])
+    hand_in("bob", contents["blank"])
+    read = grading.reading.read
+
+    def failing(file, released):
+        if file.raw == contents["blank"]:
+            raise RuntimeError("a bug of ours")
+        return read(file, released)
+
+    monkeypatch.setattr(grading.reading, "read", failing)
+    with pytest.raises(Incomplete, match="a bug of ours") as incomplete:
+        graded(course)
+    assert [row.student for row in incomplete.value.rows] == ["ada"]
+    assert score(course, "ada") == 25
+    monkeypatch.undo()
+    assert not graded(course)["bob"].reused
+
+
+# ----------------------------------------------------------------------------- nbgrader's own way in
+
+
+def test_nbgraders_command_gives_the_same_scores(graded_class, tmp_path):
+    made, _, graded_course = graded_class
+    course = shutil.copytree(graded_course, tmp_path / "course")
+    for step in ("autograded", "feedback", "reports"):
+        shutil.rmtree(course / step)
+    for student in set(made) - {"perfect", "mistake-1", "truncated", "deleted-check"}:
+        shutil.rmtree(course / "submitted" / student)
+    with Gradebook(courses.directory(course, CHAPTER).db_url) as gradebook:
+        for student in made:
+            gradebook.remove_student(student)
+    done = nbgrader("autograde", CHAPTER, f"--course-dir={course}", cwd=HOUSE)
+    assert done.returncode == 0, done.stderr
+    for student in ("perfect", "mistake-1", "truncated", "deleted-check"):
+        assert score(course, student) == made[student].score
+    rows = graded(course)
+    assert all(row.reused and not row.written for row in rows.values())
+
+
+def test_formgraders_button_gives_the_same_score(course, hand_in, contents):
+    hand_in("ada", contents["mistake-1"])
+    directory = courses.directory(course, CHAPTER)
+    done = NbGraderAPI(directory, config=directory.config).autograde(CHAPTER, "ada")
+    assert done["success"], done
+    assert score(course, "ada") == 7
+
+
+def test_nbgraders_command_refuses_without_a_sandbox(course, hand_in, contents, monkeypatch):
+    hand_in("ada", contents["perfect"])
+
+    def unavailable(bundle):
+        raise SandboxUnavailable("no bubblewrap here")
+
+    monkeypatch.setattr(grader, "probe", unavailable)
+    directory = courses.directory(course, CHAPTER)
+    done = NbGraderAPI(directory, config=directory.config).autograde(CHAPTER, "ada")
+    assert not done["success"] and "no bubblewrap here" in done["error"]
+    assert not (course / "autograded").exists()
+
+
+def test_a_newer_timestamp_is_kept_for_nbgrader_and_late_penalties(course, hand_in, contents):
+    path = hand_in("ada", contents["perfect"])
+    (path.parent / "timestamp.txt").write_text("2026-02-03 10:00:00 UTC")
+    graded(course)
+    directory = courses.directory(course, CHAPTER)
+    assert NbGraderAPI(directory, config=directory.config).get_autograded_students(CHAPTER) == {"ada"}
+    assert (course / "autograded/ada" / CHAPTER / "timestamp.txt").read_text().startswith("2026-02-03 10:00:00")
+
+
+# ------------------------------------------------------------------------------------------ feedback
+
+
+@pytest.mark.parametrize("source", [
+    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))", "<svg onload=alert(1)>",
+    "<iframe srcdoc='<script>1</script>'>", "<a href='data:text/html,1'>x</a>", "<b onclick=alert(1)>x</b>",
+])  # fmt: skip
+def test_markdown_of_students_runs_nothing(source):
+    page = safe_markdown(source).lower()
+    for harm in ("<script", "<img", "<svg", "<iframe", 'href="javascript', 'href="data', "<b onclick"):
+        assert harm not in page
+
+
+def test_ordinary_markdown_stays_as_it_is():
+    page = safe_markdown("# Title\n\n| a | b |\n|--|--|\n| 1 | 2 |\n\n```python\nx < 1\n```\n$a < b$ and **bold**")
+    for piece in ("<h1", "<table>", "<strong>bold</strong>", "x"):
+        assert piece in page
+
+
+def test_a_report_comes_back_as_it_was(graded_class):
+    _, rows, course = graded_class
+    report = rows["mistake-1"].report
+    assert isinstance(report, Report)
+    assert Reports(course / "reports" / CHAPTER).find(report.digest) == report

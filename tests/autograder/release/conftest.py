@@ -1,0 +1,24 @@
+"""A small house and a course with its one chapter released."""
+
+import shutil
+
+import pytest
+
+from autograder.release import release
+from tests.autograder.release.small_house import build
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    """A house and a course with its one chapter released; for tests that only look."""
+    house = build(tmp_path_factory.mktemp("house"))
+    course = tmp_path_factory.mktemp("course")
+    release(course, house=house)
+    return house, course
+
+
+@pytest.fixture
+def copy(built, tmp_path):
+    """The same, to change."""
+    house, course = shutil.copytree(built[0], tmp_path / "house"), shutil.copytree(built[1], tmp_path / "course")
+    return house, course

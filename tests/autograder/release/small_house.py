@@ -1,0 +1,137 @@
+"""A house of one short chapter, for tests that build, break and release chapters."""
+
+import inspect
+import shutil
+
+from autograder import chapters, exercise
+
+CHAPTER = "01_attention"
+
+HEAD = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+(top)=
+# Attention
+
+As {cite}`vaswani2017` say, see {ref}`top`.
+
+```{code-cell} ipython3
+:tags: [setup]
+
+import math
+
+import numpy as np
+
+from autograder import check
+```
+
+## Ideas
+
+:::{note}
+Keys are found, values are handed over.
+:::
+
+```{code-cell} ipython3
+---
+tags: [hide-input]
+mystnb:
+  figure:
+    name: fig-row
+    caption: |
+      One row, with *emphasis*.
+---
+import figures
+
+figures.show(np.exp(np.array([1.0, 2.0])))
+```
+"""
+
+TRIPLE = """
+:::{{exercise}} Write {name}
+**4 points**
+:::
+
+```{{code-cell}} ipython3
+:tags: [exercise]
+
+{stub}
+```
+
+```{{code-cell}} ipython3
+:tags: [remove-cell, reference]
+
+from solutions.attention import {name}
+```
+
+```{{code-cell}} ipython3
+:tags: [check]
+
+check({name})
+```
+"""
+
+BUG_HUNT = '''def {name}(queries, keys, values):
+    """{doc}"""
+    scores = np.einsum("...qd,...kd->...qk", queries, keys)
+    output = scores.sum(-1, keepdims=True) * values.mean()
+    return output / np.sqrt(queries.shape[-1])'''
+
+TAIL = """
+```{code-cell} ipython3
+print(softmax(np.array([1.0, 2.0])))
+```
+"""
+
+BIBLIOGRAPHY = """
+@article{vaswani2017, author = {Vaswani, Ashish and Shazeer, Noam and Parmar, Niki}, title = {Attention},
+  journal = {arXiv}, year = {2017}}
+"""
+
+
+def build(folder):
+    """Write the house into a folder: a chapter 1 with every exercise of the real one."""
+    for room in ("chapters", "solutions"):
+        (folder / room).mkdir(parents=True)
+    for name in ("attention.py", "__init__.py"):
+        shutil.copy(chapters.HOUSE / "solutions" / name, folder / "solutions" / name)
+    for name in ("nbgrader_config.py", "requirements.txt"):
+        shutil.copy(chapters.HOUSE / name, folder / name)
+    (folder / "chapters" / "references.bib").write_text(BIBLIOGRAPHY)
+    (folder / "chapters" / "figures.py").write_text("import colours\n\n\ndef show(x):\n    return colours.INK, x\n")
+    (folder / "chapters" / "colours.py").write_text('INK = "currentColor"\n')
+    (folder / "chapters" / "unused.py").write_text("")
+    (folder / "chapters" / "01_attention.md").write_text(chapter_text(), encoding="utf-8")
+    return folder
+
+
+def chapter_text():
+    triples = [TRIPLE.format(name=e.name, stub=stub(e.reference)) for e in exercise.chapter("attention")]
+    return "".join([HEAD, *triples, TAIL])
+
+
+def stub(reference):
+    """The stub of a reference: its signature, its docstring, and nothing; of the bug hunt, something wrong."""
+    source = inspect.getsource(reference)
+    if reference.__name__ == "repaired_attention":
+        return BUG_HUNT.format(name=reference.__name__, doc=reference.__doc__)
+    end = chapters.docstring_of(chapters.definition_in(source))[0].end_lineno
+    return "\n".join([*source.split("\n")[:end], "    raise NotImplementedError"])
+
+
+def change(house, old, new):
+    file = house / "chapters" / f"{CHAPTER}.md"
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def by_grade_id(notebook):
+    return {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells}

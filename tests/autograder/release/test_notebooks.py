@@ -1,0 +1,87 @@
+"""A chapter becomes nbgrader's source notebook."""
+
+import importlib
+import math
+
+import nbformat
+import pytest
+from nbgrader.nbgraderformat import reads
+
+from autograder import chapters, notebooks, references
+from tests.autograder.release.small_house import CHAPTER, by_grade_id
+
+pytestmark = pytest.mark.autograder
+
+
+def source(house):
+    chapter = chapters.read(CHAPTER, house)
+    return chapter, notebooks.source_notebook(chapter, references.read(house / "chapters"))
+
+
+def test_every_cell_is_nbgraders(built):
+    chapter, notebook = source(built[0])
+    reads(nbformat.writes(notebook), as_version=4)
+    cells = by_grade_id(notebook)
+    assert len(cells) == len(notebook.cells) == len({cell.id for cell in notebook.cells})
+    assert list(cells)[:5] == ["prose-001", "setup", "prose-002", "demo-001", "prose-003"]
+    for exercise in chapter.exercises:
+        about = cells[exercise.name].metadata.nbgrader
+        assert (about.solution, about.grade, about.locked) == (True, False, False)
+        about = cells[f"check-{exercise.name}"].metadata.nbgrader
+        assert (about.solution, about.grade, about.locked, about.points) == (False, True, True, exercise.points)
+    for name, cell in cells.items():
+        about = cell.metadata.nbgrader
+        assert about.locked != about.solution
+        assert cell.metadata.deletable is False
+        assert cell.metadata.get("editable", True) is about.solution
+        assert "tags" not in cell.metadata and "mystnb" not in cell.metadata, name
+
+
+def test_prose_is_plain_and_a_figures_caption_follows_it(built):
+    cells = by_grade_id(source(built[0])[1])
+    assert cells["prose-001"].source == "# Attention\n\nAs (Vaswani et al. 2017) say, see Attention."
+    assert cells["prose-002"].source.endswith("> **Note**\n>\n> Keys are found, values are handed over.")
+    assert cells["demo-001"].metadata.jupyter.source_hidden is True
+    assert cells["prose-003"].source == "**Fig. 1.1** One row, with *emphasis*."
+
+
+def test_the_reference_cells_are_left_out(built):
+    assert "from solutions.attention" not in nbformat.writes(source(built[0])[1])
+
+
+def test_a_solution_keeps_the_stubs_head_and_runs(built):
+    chapter, notebook = source(built[0])
+    cell = by_grade_id(notebook)["attention"].source
+    stub = chapter.stubs["attention"]
+    head = stub.removesuffix("    raise NotImplementedError")
+    assert cell.startswith(f"{head}    {notebooks.BEGIN}\n    weights = attention_weights(queries, keys)\n")
+    assert cell.endswith(f"\n    {notebooks.END}")
+
+
+def test_a_bug_hunts_solution_is_the_whole_function(built):
+    cell = by_grade_id(source(built[0])[1])["repaired_attention"].source
+    assert cell.startswith(f"{notebooks.BEGIN}\ndef repaired_attention(")
+    assert cell.endswith(f"\n{notebooks.END}")
+
+
+def test_a_solution_brings_what_it_leans_on(tmp_path, monkeypatch):
+    (tmp_path / "leaning.py").write_text(
+        "import math\nimport cmath\nfrom operator import add, mul\n\nBASE = 2\nTOP = BASE + 1\nUNUSED = 3\n\n\n"
+        "def _help(x):\n    return add(TOP, math.floor(x))\n\n\n"
+        "def given(x):\n    return mul(x, x)\n\n\n"
+        'def f(x):\n    """F."""\n    return _help(given(x)) if x else f(1)\n'
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    stub = 'def f(x):\n    """F."""\n    raise NotImplementedError'
+    solution = notebooks.solved(stub, importlib.import_module("leaning").f, {"given", "math"})
+    for absent in ("import math", "cmath", "UNUSED", "def given"):
+        assert absent not in solution
+    assert solution.count("def f(") == 1
+    namespace = {"math": math, "given": lambda x: x}
+    exec(solution, namespace)
+    assert namespace["f"](1.5) == 4
+
+
+def test_twice_gives_the_same_bytes(built):
+    first, second = (notebooks.to_bytes(source(built[0])[1]) for _ in range(2))
+    assert first == second

@@ -1,0 +1,129 @@
+"""Chapters rewritten as plain Markdown."""
+
+import pytest
+from pybtex.database import parse_string
+
+from autograder import chapters, references
+from autograder.myst import MystError
+from autograder.plain_markdown import convert
+
+pytestmark = pytest.mark.autograder
+
+BIBLIOGRAPHY = """
+@inproceedings{vaswani2017, author = {Vaswani, Ashish and Shazeer, Noam and Parmar, Niki}, title = {Attention},
+  booktitle = {NIPS}, year = {2017}}
+@article{ba2016, author = {Ba, Jimmy and Kiros, Jamie}, title = {Layers}, journal = {arXiv}, year = {2016}}
+"""
+
+
+@pytest.fixture
+def plain(tmp_path):
+    def plain(text):
+        (tmp_path / "01_attention.md").write_text(text, encoding="utf-8")
+        known = references.read(tmp_path)
+        known.works = parse_string(BIBLIOGRAPHY, "bibtex")
+        known.documents["02_backward"] = "Deriving the backward pass"
+        return convert(text, known, "chapters/01_attention.md")
+
+    return plain
+
+
+def test_plain_text_and_code_stay_as_they_are(plain):
+    text = "# Title\n\nA `code`, $x$ and\n\n```python\n:::{not} {role}`x`\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |\n"
+    assert plain(text) == text
+
+
+def test_code_cells_stay_as_they_are(plain):
+    text = '```{code-cell}\n:tags: [check]\n\n# {cite}`nobody`\n\n\n\nprint("(x)=")\n```\n'
+    assert plain(text) == text
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        (":::{note}\nA *b*.\n\nC.\n:::", "> **Note**\n>\n> A *b*.\n>\n> C."),
+        (":::{seealso}\nA.\n:::", "> **See also**\n>\n> A."),
+        (":::{admonition} Why?\nA.\n:::", "> **Why?**\n>\n> A."),
+        (":::{admonition} Why?\n:class: tip\n\n\nA.\n:::", "> **Why?**\n>\n> A."),
+        ("(a)=\n:::{exercise} E\n:label: b\nA.\n:::\n{ref}`a` {ref}`b`", "\n### Exercise: E\n\nA.\nE E"),
+        (
+            ":::{admonition} Why?\n:class: dropdown\nA.\n:::",
+            "<details>\n<summary>Why?</summary>\n\nA.\n\n</details>",
+        ),
+        (
+            ":::{dropdown} Hint 1: `a < b`\nA.\n:::",
+            "<details>\n<summary>Hint 1: <code>a &lt; b</code></summary>\n\nA.\n\n</details>",
+        ),
+        (":::{exercise} Softmax\n:label: card\n**4 points**\n:::", "### Exercise: Softmax\n\n**4 points**"),
+        (":::{prf:theorem} Shift\nA.\n:::", "> **Theorem (Shift).**\n>\n> A."),
+        (":::{prf:proof}\nA.\n:::", "**Proof.** A. ∎"),
+        ("```{math}\nx = 1\n```", "$$\nx = 1\n$$"),
+        ("```{math}\n:label: one\nx = 1\n```\n\n{eq}`one`", "$$\nx = 1 \\tag{1.1}\n$$\n\n(1.1)"),
+        ("$$\nx\n$$ (a)\n\n$$y$$ (b)\n\n{eq}`b`", "$$\nx \\tag{1.1}\n$$\n\n$$\ny \\tag{1.2}\n$$\n\n(1.2)"),
+        ("$$\nx\n$$", "$$\nx\n$$"),
+        (
+            ":::{list-table} Costs\n:header-rows: 1\n\n* - a\n  - b\n* - `x`\n  - one | two\n    three\n:::",
+            "*Costs*\n\n| a | b |\n| --- | --- |\n| `x` | one \\| two three |",
+        ),
+        (
+            ":::{figure} images/a.png\n:name: fig-a\n:alt: An arrow\nA caption.\n:::\n\n{numref}`fig-a`",
+            "![An arrow](images/a.png)\n\n**Fig. 1.1** A caption.\n\nFig. 1.1",
+        ),
+        ("{cite}`vaswani2017`", "(Vaswani et al. 2017)"),
+        ("{cite:p}`vaswani2017, ba2016`", "(Vaswani et al. 2017; Ba and Kiros 2016)"),
+        ("As {cite:t}`ba2016`\nsay", "As Ba and Kiros (2016)\nsay"),
+        ("(here)=\n## Softmax\n\n{ref}`here`, {ref}`see\nthere <here>`", "\n## Softmax\n\nSoftmax, see\nthere"),
+        ("{doc}`02_backward`, {doc}`next <02_backward>`", "Deriving the backward pass, next"),
+        ("{term}`key`", "key"),
+        ("``{cite}`nobody` `` and `{ref}`", "``{cite}`nobody` `` and `{ref}`"),
+        ("% a comment\n\nA", "\n\nA"),
+        ("- a\n\n  :::{note}\n  B\n  :::\n- c", "- a\n\n  > **Note**\n  >\n  > B\n- c"),
+        ("| a | b |\n| - | - |\n| {term}`x` | {term}`y` |", "| a | b |\n| - | - |\n| x | y |"),
+    ],
+)
+def test_directives_and_roles(plain, text, expected):
+    assert plain(text) == expected
+
+
+def test_links_within_the_book_become_text(plain):
+    text = "[next](02_backward.md), [](02_backward.md#x), [there](#here), [web](https://a.org/x.md)"
+    assert plain(text) == "next, Deriving the backward pass, there, [web](https://a.org/x.md)"
+
+
+def test_blocks_within_blocks(plain):
+    text = ":::::{note}\n::::{dropdown} A\n$$x$$ (q)\n::::\n:::::\n\n{eq}`q`"
+    details = "> <details>\n> <summary>A</summary>\n>\n> $$\n> x \\tag{1.1}\n> $$\n>\n> </details>"
+    assert plain(text) == f"> **Note**\n>\n{details}\n\n(1.1)"
+
+
+def test_the_bibliography_lists_what_the_page_cites(plain):
+    text = plain("{cite}`ba2016`\n\n```{bibliography}\n:filter: docname in docnames\n```")
+    assert "Jimmy Ba and Jamie Kiros" in text
+    assert "Vaswani" not in text
+
+
+@pytest.mark.parametrize(
+    "text, line, words",
+    [
+        ("A\n\n:::{tab-set}\nx\n:::", 3, "tab-set"),
+        ("A\n\nB\n{sub}`x`", 4, "sub"),
+        ("A\n\n:::{note}\n:class: x\n\nB {abbr}`x`\n:::", 6, "abbr"),
+        ("A {ref}`nowhere`", 1, "nowhere"),
+        ("A\nB {cite}`nobody2020`", 2, "nobody2020"),
+        (":::\nA\n:::", 1, "directive"),
+        (":::{note}\n```{code-cell}\n1\n```\n:::", 2, "code cell"),
+        (":::{list-table}\n:header-rows: 1\n\n* - a\n  - b\n* - c\n:::", 1, "lengths"),
+    ],
+)
+def test_what_has_no_plain_form_is_refused_with_file_and_line(plain, text, line, words):
+    with pytest.raises(MystError, match=rf"chapters/01_attention.md, line {line}: .*{words}"):
+        plain(text)
+
+
+@pytest.mark.parametrize("name", chapters.names())
+def test_every_chapter_has_a_plain_form(name):
+    known = references.read(chapters.HOUSE / "chapters")
+    text = convert(chapters.text_of(name), known, name)
+    for cell in chapters.cells(text):
+        if cell.part == "prose":
+            assert ":::" not in cell.source and "{ref}" not in cell.source and "{cite" not in cell.source

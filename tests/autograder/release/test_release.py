@@ -1,0 +1,204 @@
+"""Chapters become source notebooks, releases and bundles."""
+
+import ast
+import json
+import os
+import stat
+import subprocess
+import sys
+import zipfile
+
+import nbformat
+import pytest
+from nbgrader.api import Gradebook
+from traitlets.config.loader import PyFileConfigLoader
+
+from autograder import bundle, chapters
+from autograder.course import secret_seed
+from autograder.release import ReleaseError, release
+from tests.autograder.release.small_house import CHAPTER, by_grade_id, change
+
+pytestmark = [pytest.mark.autograder, pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")]
+
+
+def released_notebook(course):
+    return nbformat.read(course / "release" / CHAPTER / f"{CHAPTER}.ipynb", 4)
+
+
+# --------------------------------------------------------------------------------------------- the release
+
+
+LEFT = {"nbgrader_config.py", "source", "release", "gradebook.db", "secret_seed"}
+
+
+def test_the_released_cells_are_the_chapters_stubs_byte_for_byte(built):
+    house, course = built
+    cells = by_grade_id(released_notebook(course))
+    for name, stub in chapters.read(CHAPTER, house).stubs.items():
+        assert cells[name].source == stub
+        assert "autograder" not in cells[name].metadata
+
+
+def test_what_is_in_the_bundle(built):
+    house, course = built
+    folder = course / "release" / CHAPTER
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")}
+    keys = {f"autograder/keys/{e.name}.npz" for e in chapters.read(CHAPTER, house).exercises}
+    floor = {f"autograder/{name}.py" for name in bundle.GROUND_FLOOR}
+    assert files == keys | floor | {f"{CHAPTER}.ipynb", "figures.py", "colours.py", "requirements.txt", "README.txt"}
+    with zipfile.ZipFile(course / "release" / f"{CHAPTER}.zip") as archive:
+        assert archive.namelist() == sorted(files)
+    assert "numpy==" in (folder / "requirements.txt").read_text()
+    assert len((folder / "README.txt").read_text().splitlines()) == 10
+
+
+def test_the_ground_floor_is_what_check_needs():
+    needed, waiting = set(), ["__init__"]
+    while waiting:
+        name = waiting.pop()
+        if name in needed:
+            continue
+        needed.add(name)
+        for node in ast.parse((chapters.HOUSE / "autograder" / f"{name}.py").read_text()).body:
+            if isinstance(node, ast.ImportFrom) and node.module == "autograder":
+                waiting += [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module.startswith("autograder."):
+                waiting.append(node.module.removeprefix("autograder."))
+    assert set(bundle.GROUND_FLOOR) == needed
+
+
+def test_later_chapters_get_the_solutions_of_earlier_ones(built):
+    house, _ = built
+    later = chapters.Chapter("02_backward", chapters.text_of(CHAPTER, house), ())
+    assert set(bundle.modules(later, house)) == {
+        "solutions/__init__.py", "solutions/attention.py", "figures.py", "colours.py",
+    }  # fmt: skip
+
+
+def test_check_works_in_the_bundle_with_numpy_alone(built, tmp_path):
+    with zipfile.ZipFile(built[1] / "release" / f"{CHAPTER}.zip") as archive:
+        archive.extractall(tmp_path)
+    code = """
+import sys
+from autograder import check
+import numpy as np
+assert "autograder/__init__" in sys.modules["autograder"].__file__.replace("\\\\", "/")
+def softmax(scores):
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+check(softmax)
+foreign = {name.partition(".")[0] for name in sys.modules} - {"autograder", "numpy", "__main__", "__mp_main__"}
+foreign = {name for name in foreign if "site-packages" in (getattr(sys.modules[name], "__file__", "") or "")}
+assert not foreign, foreign
+"""
+    done = subprocess.run([sys.executable, "-Sc", _NUMPY_ONLY + code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+# Without site-packages but with NumPy: what a student has who installed nothing else.
+_NUMPY_ONLY = """
+import sys, importlib.util
+class NumPyOnly:
+    def find_spec(self, name, path=None, target=None):
+        if path is None and name == "numpy":
+            return importlib.util.spec_from_file_location(name, NUMPY, submodule_search_locations=[NUMPY[:-12]])
+import os
+NUMPY = {numpy!r}
+sys.path.insert(0, os.getcwd())
+sys.meta_path.append(NumPyOnly())
+""".format(numpy=__import__("numpy").__file__)
+
+
+def test_the_seed_is_secret_and_stays(built):
+    course = built[1]
+    assert stat.S_IMODE(os.stat(course / "secret_seed").st_mode) == 0o600
+    assert secret_seed(course) == secret_seed(course) > 2**32
+
+
+def test_the_assignment_is_in_the_gradebook(built):
+    house, course = built
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
+        points = {cell.name: cell.max_score for cell in gradebook.find_notebook(CHAPTER, CHAPTER).grade_cells}
+    assert points == {f"check-{e.name}": e.points for e in chapters.read(CHAPTER, house).exercises}
+
+
+def test_nothing_is_left_lying_about(built):
+    assert {path.name for path in built[1].iterdir()} == LEFT
+
+
+def test_an_unchanged_chapter_is_not_released_again(copy):
+    house, course = copy
+    path = course / "release" / CHAPTER / f"{CHAPTER}.ipynb"
+    before = path.stat().st_mtime_ns
+    (path.parent / "__pycache__").mkdir()
+    (path.parent / "__pycache__" / "figures.pyc").write_bytes(b"")
+    assert [r.changed for r in release(course, [CHAPTER], house)] == [False]
+    assert path.stat().st_mtime_ns == before
+
+
+def test_a_changed_chapter_or_a_damaged_release_is(copy):
+    house, course = copy
+    change(house, "Keys are found", "Keys are sought")
+    assert [r.changed for r in release(course, house=house)] == [True]
+    assert "Keys are sought" in (course / "source" / CHAPTER / f"{CHAPTER}.ipynb").read_text()
+    (course / "release" / CHAPTER / "README.txt").unlink()
+    assert [r.changed for r in release(course, house=house)] == [True]
+    assert (course / "release" / CHAPTER / "README.txt").exists()
+
+
+def test_nbgraders_own_command_makes_the_same_bundle(copy):
+    house, course = copy
+    ours = {p: p.read_bytes() for p in (course / "release" / CHAPTER).rglob("*") if p.is_file()}
+    command = [sys.executable, "-m", "nbgrader", "generate_assignment", CHAPTER, "--force"]
+    done = subprocess.run([*command, f"--CourseDirectory.root={course}"], cwd=house, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert {p: p.read_bytes() for p in (course / "release" / CHAPTER).rglob("*") if p.is_file()} == ours
+
+
+def hand_in(course):
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
+        gradebook.add_student("ada")
+        gradebook.add_submission(CHAPTER, "ada")
+
+
+def test_cells_cannot_come_and_go_under_submissions(copy):
+    house, course = copy
+    hand_in(course)
+    before = (course / "release" / CHAPTER / f"{CHAPTER}.ipynb").read_bytes()
+    change(house, "## Ideas", "## Ideas\n\n```{code-cell} ipython3\n1 + 1\n```\n\nMore.")
+    with pytest.raises(ReleaseError, match=r"has 1 submission of it,[^\0]*new cells: demo-003, prose-0"):
+        release(course, house=house)
+    assert (course / "release" / CHAPTER / f"{CHAPTER}.ipynb").read_bytes() == before
+    assert {path.name for path in course.iterdir()} == LEFT
+
+
+def test_words_can_change_under_submissions(copy):
+    house, course = copy
+    hand_in(course)
+    change(house, "Keys are found", "Keys are sought")
+    assert [r.changed for r in release(course, house=house)] == [True]
+
+
+def test_an_unknown_chapter(tmp_path, built):
+    with pytest.raises(LookupError, match="no chapter '07_cros'; there are: 01_attention"):
+        release(tmp_path / "course", ["07_cros"], built[0])
+
+
+def test_a_bundle_names_no_machine(built):
+    for path in (built[1] / "release" / CHAPTER).rglob("*.*"):
+        data = path.read_bytes()
+        assert str(chapters.HOUSE).encode() not in data
+        assert path.suffix == ".npz" or b"\r\n" not in data
+        assert path.name.isascii() and not set(path.name) & set('<>:"|?*')
+    assert json.loads((built[1] / "release" / CHAPTER / f"{CHAPTER}.ipynb").read_text())["metadata"] == {
+        "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+        "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
+    }
+
+
+def test_nbgrader_started_inside_the_course_follows_the_rules_of_the_house(built):
+    _, course = built
+    rules = PyFileConfigLoader("nbgrader_config.py", path=str(course)).load_config()
+    assert rules.Autograde.exporter_class == "autograder.nbgrader_plugin.SubmissionExporter"
+    assert rules.CourseDirectory.root == str(course)

@@ -1,0 +1,165 @@
+"""Student code finds the channel and writes to it; nothing but its own answer is ever taken for one."""
+
+import pytest
+
+pytestmark = pytest.mark.sandbox
+NOT_AN_ANSWER = "sent something that is not an answer"
+
+# What an attacker can have: the descriptors, the outstanding id (from the runner's frames), and the frame's form.
+TOOLS = """
+import json, os, signal, struct, sys, threading, time
+
+def runner():
+    frame = sys._getframe()
+    while "ours" not in getattr(frame.f_locals.get("self"), "__dict__", {}):
+        frame = frame.f_back
+    return frame.f_locals["self"]
+
+def outstanding():
+    frame = sys._getframe()
+    while "request" not in frame.f_locals or "id" not in frame.f_locals["request"]:
+        frame = frame.f_back
+    return frame.f_locals["request"]["id"]
+
+def header(**changes):
+    tree = {"kind": "float", "value": "0x1.8p+0"}
+    return {"tree": tree, "raised": None, "modified": [], "stopped": "", "arrays": [], **changes}
+
+def wait():
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    time.sleep(60)
+
+def send(message, after=b""):
+    data = message if isinstance(message, bytes) else json.dumps(message).encode()
+    os.write(runner().replies, struct.pack(">I", len(data)) + data + after)
+"""
+
+FORGERIES = {
+    "no id": "send(header())",
+    "a wrong id": "send(header(id='0' * 32))",
+    "no JSON": "send(b'{')",
+    "no object": "send(b'[]')",
+    "broken text": "send(b'\"\\xff\"')",
+    "half a surrogate pair": "send(header(id=outstanding(), raised=['A', '\\ud800', '']))",
+    "very deep": "send(b'[' * 100000)",
+    "a huge integer": "send(b'{\"id\": ' + b'9' * 100000 + b'}')",
+    "not a number": "send(b'{\"id\": NaN}')",
+    "a repeated key": 'send(b\'{"id": 1, "id": 1}\')',
+    "a header that never comes": "os.write(runner().replies, b'\\xff\\xff\\xff\\xff')",
+    "an array that never comes in full": "send(header(id=outstanding(), arrays=[['float64', [2 ** 40]]]))",
+    "an impossible shape": "send(header(id=outstanding(), arrays=[['float64', [-1]]]))",
+    "an empty array too large to exist": "send(header(id=outstanding(), arrays=[['int8', [0, 2 ** 47, 2 ** 47]]]))",
+    "objects": "send(header(id=outstanding(), arrays=[['object', [1]]]), b'x' * 8)",
+    "a pickle": "send(b'\\x80\\x04]\\x94.')",
+    "a bool that is two": (
+        "send(header(id=outstanding(), tree={'kind': 'array', 'index': 0}, arrays=[['bool', [1]]]), b'\\x02')"
+    ),
+    "an array nobody names": "send(header(id=outstanding(), arrays=[['int8', [1]]]), b'x')",
+    "an array named twice": (
+        "one = {'kind': 'array', 'index': 0}\n"
+        "    send(header(id=outstanding(), tree={'kind': 'list', 'items': [one, one]}, arrays=[['int8', [1]]]), b'x')"
+    ),
+    "an unknown kind of value": "send(header(id=outstanding(), tree={'kind': 'code', 'value': '1'}))",
+    "a value that is no tree": "send(header(id=outstanding(), tree=[1, 2]))",
+    "an input that there was not": "send(header(id=outstanding(), modified=['y']))",
+    "a list for a name": "send(header(id=outstanding(), modified=[['y']]))",
+    "a reason of its own": "send(header(id=outstanding(), stopped='<b>by the grader</b>'))",
+    "a reason that is no text": "send(header(id=outstanding(), stopped=['time']))",
+    "an exception in pieces": "send(header(id=outstanding(), raised=['A']))",
+    "a verdict": "send(header(id=outstanding(), points=100))",
+}
+
+
+def test_a_malformed_reply_costs_the_function_that_sent_it(submit):
+    names = [f"forge_{i}" for i in range(len(FORGERIES))]
+    bodies = [f"def {name}():\n    {body}\n    wait()\n" for name, body in zip(names, FORGERIES.values(), strict=True)]
+    done = submit(TOOLS + "".join(bodies), *names, "good")
+    came_to = dict(zip(FORGERIES, done.outcomes, strict=False))
+    assert {forgery: outcome.stopped for forgery, outcome in came_to.items()} == dict.fromkeys(FORGERIES, NOT_AN_ANSWER)
+    assert done.outcomes[-1].value is not None
+
+
+def test_one_that_dies_after_answering_has_not_answered(submit):
+    done = submit(f"{TOOLS}\ndef f():\n    send(header(id=outstanding()))\n    os._exit(0)", "f", "good")
+    assert done.outcomes[0].stopped == "ended the Python process (exit status 0)"
+    assert done.outcomes[1].value is not None
+
+
+def test_a_second_answer_takes_back_the_first(submit):
+    done = submit(f"{TOOLS}\ndef f():\n    send(header(id=outstanding()))\n    return 1", "f", "good")
+    assert done.outcomes[0].stopped == NOT_AN_ANSWER and done.outcomes[1].value is not None
+
+
+def test_a_late_answer_costs_the_one_it_belongs_to(submit):
+    source = f"""{TOOLS}
+def f():
+    mine = header(id=outstanding())
+    descriptor = runner().replies
+    data = json.dumps(mine).encode()
+    threading.Timer(0.3, os.write, (descriptor, struct.pack(">I", len(data)) + data)).start()
+    return 1
+
+def slow():
+    time.sleep(0.6)
+    return 2
+"""
+    done = submit(source, "f", "slow")
+    assert done.outcomes[0].stopped == NOT_AN_ANSWER and done.outcomes[1].value == 2
+
+
+def test_answers_in_advance_are_no_answers(submit):
+    source = f"{TOOLS}\ndef f():\n    for _ in range(50):\n        send(header(id=outstanding()))\n    return 1"
+    done = submit(source, "f", "good", "f", "good")
+    assert [o.stopped for o in done.outcomes] == [NOT_AN_ANSWER, "", NOT_AN_ANSWER, ""]
+
+
+def test_a_cell_that_writes_to_the_channel(submit):
+    done = submit(f"{TOOLS}\nsend(header())", "good")
+    assert done.cells["mine"] == NOT_AN_ANSWER and done.outcomes[0].value is not None
+
+
+@pytest.mark.parametrize("descriptors", ["runner().replies", "runner().requests", "range(64)"])
+def test_closing_descriptors(ask, descriptors):
+    source = f"""{TOOLS}
+def f():
+    which = {descriptors}
+    for descriptor in [which] if isinstance(which, int) else which:
+        try:
+            os.close(descriptor)
+        except OSError:
+            pass
+    return 1
+"""
+    outcome = ask(source, "f")
+    assert outcome.stopped or outcome.value == 1
+
+
+def test_emptying_and_filling_the_pipes(ask):
+    source = f"""{TOOLS}
+def f():
+    mine = runner()
+    fill = os.open(f"/proc/self/fd/{{mine.requests}}", os.O_WRONLY | os.O_NONBLOCK)
+    try:
+        for _ in range(100):
+            os.write(fill, b"x" * 4096)
+    except BlockingIOError:
+        pass
+    return 1
+"""
+    outcome = ask(source, "f")
+    assert outcome.stopped or outcome.value == 1
+
+
+def test_patching_the_runner_reaches_nothing_but_its_own_answers(submit):
+    source = f"""{TOOLS}
+import numpy
+class Liar(float):
+    def __eq__(self, other): return True
+numpy.array_equal = numpy.allclose = lambda *a, **k: True
+numpy.testing.assert_allclose = lambda *a, **k: None
+def f():
+    runner().ours.running.run = lambda function, inputs: 1 / 0
+    return Liar(3)
+"""
+    done = submit(source, "f")
+    assert type(done.outcomes[0].value).__name__ == "Foreign"

@@ -1,0 +1,131 @@
+"""The parts of the sandbox by themselves: frames, the system call filter, the list of what runs inside."""
+
+import ast
+import errno
+import io
+import os
+import struct
+
+import numpy as np
+import pytest
+
+from autograder import values
+from autograder.sandbox import Limits, SandboxUnavailable, answers, bubblewrap, frames, seccomp
+
+pytestmark = pytest.mark.sandbox
+
+
+def read_from(data):
+    stream = io.BytesIO(data)
+
+    def read(n_bytes):
+        piece = stream.read(n_bytes)
+        if len(piece) < n_bytes:
+            raise EOFError
+        return piece
+
+    return read
+
+
+def test_a_frame_comes_back_as_it_went():
+    arrays = [np.arange(6).astype(dtype).reshape(2, 3) for dtype in values.DTYPES]
+    arrays += [np.zeros((0, 4)), np.float32(2).reshape(()), np.array([True, False])]
+    message, back = frames.decode(read_from(frames.encode({"name": "Müller"}, arrays)), max_bytes=10**4)
+    assert message == {"name": "Müller"}
+    for array, other in zip(arrays, back, strict=True):
+        np.testing.assert_array_equal(array, other)
+        assert array.dtype == other.dtype and array.shape == other.shape
+
+
+def test_half_a_surrogate_pair_is_not_sent_on():
+    message, _ = frames.decode(read_from(frames.encode({"text": "\ud800"})), max_bytes=0)
+    assert message == {"text": "?"}
+
+
+def test_every_shortened_frame_ends_early():
+    frame = frames.encode({"a": 1}, [np.arange(3)])
+    for length in range(len(frame)):
+        with pytest.raises(EOFError):
+            frames.decode(read_from(frame[:length]), max_bytes=100)
+
+
+def test_random_bytes_are_malformed_or_too_short():
+    rng = np.random.default_rng(0)
+    good = frames.encode({"tree": {"kind": "array", "index": 0}, "id": "x"}, [np.arange(3.0)])
+    for _ in range(2000):
+        frame = bytearray(good)
+        for place in rng.integers(0, len(frame), size=3):
+            frame[place] = rng.integers(256)
+        try:
+            message, arrays = frames.decode(read_from(bytes(frame)), max_bytes=1000)
+            answers.outcome(message, arrays, names=(), seconds=1, limits=Limits())
+        except (values.Malformed, EOFError):
+            pass
+
+
+def test_the_budget_counts_all_arrays_together():
+    frame = frames.encode({}, [np.zeros(10), np.zeros(10)])
+    assert len(frames.decode(read_from(frame), max_bytes=160)[1]) == 2
+    with pytest.raises(values.Malformed, match="too large"):
+        frames.decode(read_from(frame), max_bytes=159)
+
+
+def judged(machine, name="", *, number=None, argument=0, called_on=None):
+    """What the filter returns, by an interpreter of the five instructions it uses."""
+    number = seccomp._NUMBERS[machine][name] if number is None else number
+    data = struct.pack("<IIQQ", number, called_on or seccomp._MACHINES[machine], 0, argument)
+    rules = list(struct.iter_unpack("=HBBI", seccomp.program(machine)))
+    at = loaded = 0
+    while True:
+        code, if_true, if_false, value = rules[at]
+        at += 1
+        if code == 0x06:
+            return value
+        if code == 0x20:
+            (loaded,) = struct.unpack_from("<I", data, value)
+        else:
+            holds = {0x15: loaded == value, 0x35: loaded >= value, 0x45: bool(loaded & value)}[code]
+            at += if_true if holds else if_false
+
+
+ALLOW, KILL, EPERM, ENOSYS = 0x7FFF0000, 0x80000000, 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_filter(machine):
+    assert {judged(machine, name) for name in seccomp.forbidden(machine)} == {EPERM}
+    assert judged(machine, "clone3") == ENOSYS
+    assert judged(machine, "clone", argument=0x00010000 | 0x100) == ALLOW
+    assert judged(machine, "clone", argument=0x11) == judged(machine, "clone", argument=0x4000 | 0x100) == EPERM
+    assert judged(machine, number=0) == judged(machine, number=231) == ALLOW
+    assert judged(machine, number=0, called_on=0x40000003) == KILL
+    assert judged("x86_64", number=0x40000000 | 56) == judged("x86_64", number=0xFFFFFFFF) == KILL
+
+
+def test_every_call_it_names_is_known_on_x86_64():
+    named = {name for group in seccomp.FORBIDDEN.values() for name in group.split()}
+    assert named == set(seccomp.forbidden("x86_64"))
+    assert named - set(seccomp.forbidden("aarch64")) == {"fork", "vfork", "modify_ldt"}
+
+
+def test_another_machine_has_no_filter():
+    with pytest.raises(SandboxUnavailable, match="riscv64"):
+        seccomp.program("riscv64")
+
+
+def test_what_runs_inside_needs_nothing_else_of_ours():
+    here = {name.removesuffix(".py").replace("/", ".") for name in bubblewrap.OURS}
+    for name in bubblewrap.OURS:
+        for node in ast.walk(ast.parse((bubblewrap._AUTOGRADER / name).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "autograder":
+                within = node.module.removeprefix("autograder").removeprefix(".")
+                imported = {within} if within in here else {f"{within}.{a.name}".strip(".") for a in node.names}
+                assert imported <= here, f"{name} imports {imported - here}"
+
+
+def test_no_descriptor_is_inherited_by_accident(ask):
+    with open(os.devnull) as secret:
+        os.set_inheritable(secret.fileno(), True)
+        outcome = ask("import os\ndef f():\n    return [os.readlink(f'/proc/self/fd/{n}') for n in range(3, 64) "
+                      "if os.path.exists(f'/proc/self/fd/{n}')]", "f")  # fmt: skip
+    assert all(name.startswith("pipe:") for name in outcome.value) and len(outcome.value) == 2

@@ -1,0 +1,215 @@
+"""Honest code runs as in a notebook; what breaks costs only itself."""
+
+import time
+
+import numpy as np
+import pytest
+
+from autograder.running import Raised
+from autograder.sandbox import Call, Cell, Limits, SandboxUnavailable, run
+from tests.autograder.sandbox.conftest import GOOD, QUICK, X
+
+pytestmark = pytest.mark.sandbox
+KINDS = pytest.mark.parametrize("kind", ["bwrap", "none"])
+
+
+@KINDS
+def test_cells_share_a_namespace_and_functions_answer_in_order(bundle, kind):
+    cells = [
+        Cell("setup", "import numpy as np\nfactor = 3"),
+        Cell("f", "def f(x):\n    return factor * x, {'n': len(x)}"),
+    ]
+    calls = [Call("f", {"x": X}), Call("f", {"x": X.astype(np.float32)}), Call("f", {"x": X[:0]})]
+    done = run(cells, calls, bundle=bundle, limits=QUICK, kind=kind)
+    assert done.cells == {"setup": None, "f": None} and done.notes == []
+    for call, outcome in zip(calls, done.outcomes, strict=True):
+        value, cache = outcome.value
+        np.testing.assert_array_equal(value, 3 * call.inputs["x"])
+        assert value.dtype == call.inputs["x"].dtype and cache == {"n": len(call.inputs["x"])}
+
+
+@KINDS
+def test_the_bundle_is_what_is_imported(ask, bundle, kind):
+    source = """
+from autograder import check
+from solutions.earlier import halve
+import figures
+assert __name__ == "__main__" and "__file__" not in globals()
+display("shown to nobody")
+def look():
+    return check(None), halve(4.0), figures.INK
+"""
+    at = "/bundle" if kind == "bwrap" else str(bundle)
+    assert ask(source, "look", kind=kind).value == (f"the bundle: {at}/autograder/__init__.py", 2.0, "black")
+
+
+def test_files_of_the_bundle_are_found_beside_the_notebook(ask):
+    assert ask("def look():\n    return open('poem.txt').read()", "look").value == "shipped with the chapter"
+
+
+def test_an_exception_names_the_students_own_line(ask):
+    outcome = ask("def f():\n    rows = 3\n    return rows / 0", "f")
+    assert outcome.raised == Raised("ZeroDivisionError", "division by zero", "line 3: return rows / 0")
+
+
+def test_a_cell_that_raises_stops_no_other(submit):
+    done = submit("def early():\n    return 1\nraise ValueError('half way')", "early", "good")
+    assert done.cells["mine"] == Raised("ValueError", "half way", "line 3: raise ValueError('half way')")
+    assert done.outcomes[0].value == 1
+
+
+def test_a_cell_that_is_no_python(submit):
+    for source in ("def f(:", "\0", "(" * 5000):
+        done = submit(source, "good")
+        assert isinstance(done.cells["mine"], Raised) and done.outcomes[0].value is not None
+
+
+def test_a_missing_function(ask):
+    outcome = ask("", "softmax")
+    assert outcome.raised == Raised("NameError", "softmax is not defined: was its cell deleted or did it fail?")
+
+
+def test_leaving_by_sys_exit_is_an_exception(ask):
+    assert ask("import sys\ndef f():\n    sys.exit('bye')", "f").raised.type == "SystemExit"
+
+
+def test_input_says_that_nobody_is_there(ask):
+    assert "nobody is there" in ask("def f():\n    return input('? ')", "f").raised.message
+
+
+def test_an_input_that_was_changed_is_told(bundle):
+    cell = Cell("f", "def f(x):\n    x += 1\n    return x")
+    inputs = {"x": X.copy()}
+    done = run([cell], [Call("f", inputs)], bundle=bundle, limits=QUICK)
+    assert done.outcomes[0].modified == ("x",)
+    np.testing.assert_array_equal(inputs["x"], X)
+
+
+def test_large_arrays_travel_both_ways(bundle):
+    big = np.random.default_rng(0).normal(size=2**20)
+    done = run([Cell("f", "def f(x):\n    return -x")], [Call("f", {"x": big})], bundle=bundle, limits=QUICK)
+    np.testing.assert_array_equal(done.outcomes[0].value, -big)
+
+
+def test_random_generators_travel(bundle):
+    cell = Cell("f", "def f(rng):\n    return rng.normal(size=3)")
+    done = run([cell], [Call("f", {"rng": np.random.default_rng(5)})], bundle=bundle, limits=QUICK)
+    np.testing.assert_array_equal(done.outcomes[0].value, np.random.default_rng(5).normal(size=3))
+
+
+def test_threads_may_be_used(ask):
+    source = (
+        "import threading\ndef f():\n    t = threading.Thread(target=print)\n    t.start()\n    t.join()\n    return 1"
+    )
+    assert ask(source, "f").value == 1
+
+
+def test_a_hung_function_is_not_tried_again(submit):
+    started = time.monotonic()
+    done = submit("def f():\n    while True:\n        pass", "f", "f", "f", "good")
+    assert [outcome.stopped for outcome in done.outcomes[:3]] == ["took longer than 1 second"] * 3
+    assert done.outcomes[3].value is not None and time.monotonic() - started < 2.5
+
+
+@KINDS
+def test_one_that_swallows_the_interruption_costs_one_process(submit, kind):
+    source = """
+def f():
+    while True:
+        try:
+            while True:
+                n = 1
+        except BaseException:
+            n = 2
+"""
+    done = submit(source, "good", "f", "good", "f", kind=kind)
+    assert [o.stopped for o in done.outcomes] == ["", "took longer than 1 second", "", "took longer than 1 second"]
+    assert done.notes == ["function f took longer than 1 second; the rest went on in a fresh process"]
+
+
+def test_a_cell_that_hangs_is_left_out(submit):
+    done = submit("import signal\nsignal.setitimer(signal.ITIMER_REAL, 0)\nwhile True:\n    n = 1", "good")
+    assert done.cells == {"good": None, "mine": "took longer than 2 seconds"}
+    assert done.outcomes[0].value is not None
+
+
+def test_a_long_call_into_c_is_stopped(ask):
+    assert ask("def f():\n    return sum(range(10**12))", "f").stopped == "took longer than 1 second"
+
+
+@KINDS
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("import os\ndef f():\n    os._exit(3)", "ended the Python process (exit status 3)"),
+        ("import ctypes\ndef f():\n    ctypes.string_at(0)", "crashed the Python process (Segmentation fault)"),
+        ("import os\ndef f():\n    os.abort()", "crashed the Python process (Aborted)"),
+        ("import os\ndef f():\n    os.kill(os.getpid(), 9)", "was killed, as happens to what needs more than"),
+    ],
+)
+def test_a_function_that_ends_the_process(ask, source, words, kind):
+    assert ask(source, "f", kind=kind).stopped.startswith(words)
+
+
+def test_a_cell_that_ends_the_process(submit):
+    done = submit("import os\nos._exit(0)", "good")
+    assert done.cells["mine"] == "ended the Python process (exit status 0)" and done.outcomes[0].value is not None
+
+
+@KINDS
+def test_memory(ask, kind):
+    assert ask("def f():\n    return np.ones(50 * 2**27)", "f", kind=kind).stopped == "used more than 2048 MB of memory"
+
+
+def test_memory_by_and_by(ask):
+    limits = Limits(memory_mb=300, call_seconds=5)
+    outcome = ask(
+        "kept = []\ndef f():\n    for _ in range(10**6):\n        kept.append(bytes(2**20))", "f", limits=limits
+    )
+    assert outcome.stopped == "used more than 300 MB of memory"
+
+
+def test_deep_recursion(ask):
+    source = "import sys\nsys.setrecursionlimit(10**9)\ndef f(n=0):\n    return f(n + 1)"
+    assert ask(source, "f", limits=Limits(memory_mb=300, call_seconds=1)).stopped
+
+
+def test_an_answer_that_is_too_large(ask):
+    source = "def f():\n    return np.zeros(2**21, np.int8)"
+    assert ask(source, "f", limits=Limits(answers_mb=1)).stopped == "returned more than can be looked at"
+    source = "def f():\n    return [[0.5] * 1000] * 1000"
+    assert ask(source, "f", limits=Limits()).value.type_name == "something too large to look at"
+
+
+def test_answers_that_are_too_large_together(submit):
+    limits = Limits(answers_mb=5)
+    done = submit("def f():\n    return np.zeros(2**18)", *["f"] * 4, limits=limits)
+    assert [outcome.value is not None for outcome in done.outcomes] == [True, True, False, False]
+
+
+def test_a_flood_of_output_goes_nowhere(ask):
+    flood = "for _ in range(200):\n        print('x' * 10**6)\n        os.write(2, bytes(10**6))"
+    assert ask(f"import os\ndef f():\n    {flood}\n    return 1", "f", limits=Limits()).value == 1
+
+
+def test_the_whole_submission_has_a_limit(submit):
+    source = "import time\ndef f():\n    time.sleep(0.8)\n    return 1"
+    started = time.monotonic()
+    done = submit(source, *["f"] * 5, "good", limits=Limits(wall_seconds=2))
+    words = "was not finished when the whole submission had taken 2 seconds"
+    assert done.outcomes[0].value == 1 and [o.stopped for o in done.outcomes[3:]] == [words] * 3
+    assert time.monotonic() - started < 3
+
+
+def test_without_calls_the_cells_still_run(submit):
+    assert submit("1 / 0").cells["mine"].type == "ZeroDivisionError"
+
+
+def test_an_unknown_kind_is_refused(bundle):
+    with pytest.raises(ValueError, match="bwrap or none"):
+        run([Cell("good", GOOD)], [], bundle=bundle, kind="docker")
+
+
+def test_a_sandbox_that_does_not_start_is_nobodys_fault(bundle):
+    with pytest.raises(SandboxUnavailable, match="did not start"):
+        run([Cell("good", GOOD)], [], bundle=bundle, limits=Limits(start_seconds=0.01))

@@ -1,0 +1,144 @@
+"""What code inside can see, reach and leave behind: nothing."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+import autograder
+
+pytestmark = pytest.mark.sandbox
+REPOSITORY = Path(autograder.__file__).resolve().parent.parent
+
+
+def tried(ask, body):
+    """What the body of a function came to: its value, or the exception's type."""
+    outcome = ask("import os, sys\ndef f():\n" + "\n".join(f"    {line}" for line in body.splitlines()), "f")
+    return outcome.raised.type if outcome.raised else outcome.value
+
+
+def test_the_repository_is_not_there(ask, bundle):
+    for path in (REPOSITORY / "solutions/attention.py", REPOSITORY / "autograder/exercises", bundle.parent):
+        assert tried(ask, f"return os.path.exists({str(path)!r})") is False
+
+
+@pytest.mark.parametrize(
+    "module", ["solutions.attention", "autograder.exercises", "autograder.keys", "autograder.judge"]
+)
+def test_what_would_give_answers_away_cannot_be_imported(ask, module):
+    assert tried(ask, f"import {module}") == "ModuleNotFoundError"
+
+
+def test_home_and_other_folders_are_empty(ask):
+    found = tried(ask, "return [os.listdir(f) if os.path.exists(f) else [] for f in ('/home', '/var', '/mnt', '/srv')]")
+    assert found == [[], [], [], []]
+
+
+def test_the_environment_is_ours(ask, monkeypatch):
+    monkeypatch.setenv("AUTOGRADER_TEST_SECRET", "seed")
+    body = """
+found = " ".join(os.environ)
+for name in os.listdir("/proc"):
+    try:
+        found += open(f"/proc/{name}/environ").read()
+    except OSError:
+        pass
+return found
+"""
+    assert "SECRET" not in tried(ask, body)
+
+
+def test_the_command_lines_show_no_path_of_the_graders(ask, bundle):
+    body = "return ' '.join(open(f'/proc/{n}/cmdline').read() for n in os.listdir('/proc') if n.isdigit())"
+    seen = tried(ask, body)
+    assert "child.py" in seen and str(bundle.parent) not in seen and str(REPOSITORY) not in seen
+
+
+def test_memory_of_other_processes(ask):
+    assert tried(ask, "return sorted(n for n in os.listdir('/proc') if n.isdigit())") == ["1", "2"]
+    assert tried(ask, "import ctypes\nreturn ctypes.CDLL(None).ptrace(16, 1, 0, 0)") == -1
+    assert tried(ask, "return os.getppid()") == 1
+
+
+def test_no_server_can_be_reached(ask):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert tried(ask, f"import socket\nsocket.create_connection(('127.0.0.1', {port}), 1)") == "PermissionError"
+        server.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+@pytest.mark.parametrize("family", ["AF_UNIX", "AF_INET6", "AF_NETLINK", "AF_VSOCK", "AF_PACKET"])
+def test_there_are_no_sockets(ask, family):
+    assert tried(ask, f"import socket\nsocket.socket(socket.{family}, socket.SOCK_DGRAM)") == "PermissionError"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return os.fork()",
+        "return os.forkpty()",
+        "import subprocess\nsubprocess.run(['true'])",
+        "import multiprocessing as m\np = m.get_context('spawn').Process(target=print)\np.start()",
+        "import ctypes\nif ctypes.CDLL(None).vfork() == -1:\n    raise PermissionError",
+        "os.posix_spawn('/bin/true', ['true'], {})",
+        "os.memfd_create('hidden')",
+        "import ctypes\nif ctypes.CDLL(None).unshare(0x10000000) == -1:\n    raise PermissionError",
+    ],
+)
+def test_no_processes_and_no_hidden_memory(ask, body):
+    assert tried(ask, body) in ("PermissionError", "FileNotFoundError")
+
+
+def test_nothing_written_outlives_the_run(ask, bundle):
+    before = sorted(bundle.rglob("*"))
+    body = """
+written = []
+for folder in ("/", "/work", "/tmp", "/bundle", "/bundle/autograder", "/runner", "/packages/0", "/dev", "/proc"):
+    try:
+        with open(folder + "/left", "w") as file:
+            file.write("x")
+        written.append(folder)
+    except OSError:
+        pass
+return written
+"""
+    assert tried(ask, body) == ["/work", "/tmp"]
+    assert tried(ask, "return os.path.exists('/tmp/left') or os.path.exists('/work/left')") is False
+    assert sorted(bundle.rglob("*")) == before
+
+
+def test_the_disk_is_small(ask):
+    body = """
+try:
+    for i in range(40):
+        with open(f"/tmp/{i}", "wb") as file:
+            file.write(bytes(4 * 2**20))
+except OSError as error:
+    return i
+"""
+    assert 10 <= tried(ask, body) < 20
+
+
+def test_links_in_the_bundle_lead_nowhere(ask, bundle, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("seed")
+    link = bundle / "link"
+    link.symlink_to(secret)
+    try:
+        assert tried(ask, "return open('/bundle/link').read()") == "FileNotFoundError"
+    finally:
+        link.unlink()
+
+
+def test_limits_cannot_be_lifted(ask):
+    body = "import resource\nresource.setrlimit(resource.RLIMIT_AS, (2**40, 2**40))"
+    assert tried(ask, body) == "ValueError"
+
+
+def test_a_thread_that_goes_on_ends_with_the_run(submit):
+    source = (
+        "import threading, time\ndef f():\n    threading.Thread(target=time.sleep, args=(60,)).start()\n    return 1"
+    )
+    assert submit(source, "f").outcomes[0].value == 1  # `submit` sees that no process is left
