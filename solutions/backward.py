@@ -15,11 +15,12 @@ def numerical_gradient(f, x, h=1e-5):
     Args:
         f: function of one array, returning a scalar.
         x: any shape, float64; left as it was.
-        h: the step. The truncation error grows as h^2 and the rounding error as 1/h: for float64 and
-            values near 1 they meet near 1e-5.
+        h: the step. The truncation error grows as h^2, the rounding error as
+            1/h: for float64 and values near 1 they meet near 1e-5.
 
     Returns:
-        gradient: the shape of x, (f(x + h e) - f(x - h e)) / 2h for each unit vector e.
+        gradient: the shape of x, (f(x + h e) - f(x - h e)) / 2h for each unit
+            vector e.
 
     Source: Taylor's theorem; derived in this chapter.
     """
@@ -59,7 +60,9 @@ def linear(x, weight, bias):
 
 
 def linear_backward(grad_output, cache):
-    """From C = A B follow dA = dC B^T and dB = A^T dC; every row used the weight and the bias, so rows add up.
+    """Back through x weight + bias: every row used both, so the rows add up.
+
+    From C = A B follow dA = dC B^T and dB = A^T dC.
 
     Args:
         grad_output: (..., d_out)
@@ -79,14 +82,15 @@ def linear_backward(grad_output, cache):
 
 
 def softmax_backward(grad_weights, weights):
-    """Multiply each row by the Jacobian of softmax, diag(s) - s s^T, without ever building it.
+    """Each row times softmax's Jacobian, diag(s) - s s^T, without building it.
 
     Args:
         grad_weights: (..., n)
         weights: (..., n), what softmax returned.
 
     Returns:
-        grad_scores: (..., n); each row adds up to zero, as softmax does not see a shift of its row.
+        grad_scores: (..., n); each row adds up to zero, as softmax does not
+            see a shift of its row.
 
     Source: derived in this chapter: (diag(s) - s s^T) g = s * (g - s . g).
     """
@@ -94,11 +98,12 @@ def softmax_backward(grad_weights, weights):
 
 
 def attention_backward(grad_output, cache):
-    """Walk attention backwards: values, weights, scores, then queries and keys.
+    """Attention backwards: values, weights, scores, then queries and keys.
 
     Args:
         grad_output: (..., T_query, d_value)
-        cache: (queries, keys, values, weights) of `attention`, or of chapter 3's `masked_attention`.
+        cache: (queries, keys, values, weights) of `attention`, or of
+            chapter 3's `masked_attention`.
 
     Returns:
         grad_queries: (..., T_query, d_key)
@@ -122,7 +127,8 @@ def self_attention_backward(grad_output, cache):
 
     Args:
         grad_output: (..., T, d_value)
-        cache: (x, w_query, w_key, w_value, attention_cache) of `self_attention`.
+        cache: (x, w_query, w_key, w_value, attention_cache) of
+            `self_attention`.
 
     Returns:
         grad_x: (..., T, d_model)
@@ -142,7 +148,7 @@ def self_attention_backward(grad_output, cache):
 
 
 def repaired_bilinear_backward(grad_scores, x, a):
-    """The gradients of scores = x a x^T, in which x stands twice: once for the rows, once for the columns.
+    """The gradients of scores = x a x^T, where x stands twice: row and column.
 
     Args:
         grad_scores: (..., T, T)
@@ -162,24 +168,26 @@ def repaired_bilinear_backward(grad_scores, x, a):
 
 
 def predicted_backward_shapes(n_batch, T, d_model, d_key, d_value):
-    """The shapes on the way back through self-attention, told from the sizes alone.
+    """The shapes on the way back through self-attention, told from the sizes.
 
-    The forward pass took x (n_batch, T, d_model), w_query and w_key (d_model, d_key) and w_value (d_model, d_value).
+    The forward pass took x (n_batch, T, d_model), w_query and w_key
+    (d_model, d_key) and w_value (d_model, d_value).
 
     Args:
         n_batch, T, d_model, d_key, d_value: ints, at least 1.
 
     Returns:
         dict of tuples of ints, with these keys:
-            "grad_output": what comes in, the derivative of the loss by the layer's output.
-            "grad_values": the derivative by the values.
-            "grad_weights": the derivative by the softmax's weights.
-            "grad_scores": the derivative by the scores.
-            "grad_keys": the derivative by the keys.
-            "grad_w_key": the derivative by the matrix that made the keys.
-            "grad_w_key_of_each_sentence": what each sentence contributes to it, stacked.
-            "grad_x": the derivative by the sequence.
-            "softmax_jacobians": the derivative of each weight by each score of its own row, if one built them all.
+            "grad_output": what comes in, the gradient of the layer's output.
+            "grad_values": the gradient of the values.
+            "grad_weights": the gradient of the softmax's weights.
+            "grad_scores": the gradient of the scores.
+            "grad_keys": the gradient of the keys.
+            "grad_w_key": the gradient of the matrix that made the keys.
+            "grad_w_key_of_each_sentence": what each sentence adds to it.
+            "grad_x": the gradient of the sequence.
+            "softmax_jacobians": the slope of each weight along each score of
+                its own row, if one built them all.
     """
     return {
         "grad_output": (n_batch, T, d_value),

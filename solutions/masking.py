@@ -13,7 +13,7 @@ from solutions.backward import attention_backward
 
 
 def causal_mask(length):
-    """Each position may attend to itself and to what came before.
+    """Each position may attend to itself and to what came before it.
 
     Args:
         length: int, T.
@@ -27,7 +27,7 @@ def causal_mask(length):
 
 
 def padding_mask(tokens, pad):
-    """Nobody attends to padding: a rule about keys, the same for every query.
+    """Nobody attends to padding: a rule about keys, alike for every query.
 
     Args:
         tokens: (..., T_key) integers.
@@ -36,20 +36,21 @@ def padding_mask(tokens, pad):
     Returns:
         mask: (..., 1, T_key) boolean, True where there is a real token.
 
-    Source: the batching of unequal sentences; not spelled out in Vaswani et al. 2017.
+    Source: what a batch of unequal sentences needs; Vaswani et al. 2017
+    do not spell it out.
     """
     return (tokens != pad)[..., np.newaxis, :]
 
 
 def target_mask(tokens, pad):
-    """What the decoder's self-attention may see: the past, and of it the real tokens only.
+    """What the decoder's self-attention may see: the past, if it is real.
 
     Args:
         tokens: (..., T) integers.
         pad: int, the padding token.
 
     Returns:
-        mask: (..., T, T) boolean.
+        mask: (..., T, T) boolean, causal mask and padding mask in one.
 
     Source: Vaswani et al. 2017, section 3.2.3, with padding.
     """
@@ -57,7 +58,7 @@ def target_mask(tokens, pad):
 
 
 def memory_mask(source_tokens, target_length, pad):
-    """What the decoder may see of the encoder's output: every real source token, from every target position.
+    """What the decoder may see of the source: its real tokens, all of them.
 
     Args:
         source_tokens: (..., T_source) integers.
@@ -65,24 +66,57 @@ def memory_mask(source_tokens, target_length, pad):
         pad: int, the padding token.
 
     Returns:
-        mask: (..., T_target, T_source) boolean, all rows of a sentence alike.
+        mask: (..., T_target, T_source) boolean, a row for each position of
+            the target, all rows of a sentence alike.
 
-    Source: Vaswani et al. 2017, section 3.2.3 (encoder-decoder attention), with padding.
+    Source: Vaswani et al. 2017, section 3.2.3, with padding.
     """
     return np.repeat(padding_mask(source_tokens, pad), target_length, axis=-2)
 
 
-def masked_softmax(scores, mask):
-    """Softmax over the allowed entries of each row; the others get exactly zero.
+def predicted_mask_shapes(n_batch, n_heads, T_source, T_target):
+    """The shapes of the model's masks, told from the sizes.
+
+    The source tokens are (n_batch, T_source), the target tokens
+    (n_batch, T_target). The scores of an attention block with heads are
+    (n_batch, n_heads, T_query, T_key).
 
     Args:
-        scores: (..., n)
+        n_batch, n_heads, T_source, T_target: ints, at least 1.
+
+    Returns:
+        dict of tuples of ints, with these keys:
+            "source": what `padding_mask` makes of the source tokens.
+            "target": what `target_mask` makes of the target tokens.
+            "memory": what `memory_mask` makes.
+            "encoder_scores": the scores that meet the source mask.
+            "cross_scores": the scores that meet the memory mask.
+            "target_for_all_heads": the smallest form of the target mask
+                that lines up with the decoder's scores for every head.
+    """
+    return {
+        "source": (n_batch, 1, T_source),
+        "target": (n_batch, T_target, T_target),
+        "memory": (n_batch, T_target, T_source),
+        "encoder_scores": (n_batch, n_heads, T_source, T_source),
+        "cross_scores": (n_batch, n_heads, T_target, T_source),
+        "target_for_all_heads": (n_batch, 1, T_target, T_target),
+    }
+
+
+def masked_softmax(scores, mask):
+    """Softmax over the allowed entries of each row; the others get zero.
+
+    Args:
+        scores: (..., n), any real numbers, however large.
         mask: boolean, broadcastable to (..., n), True = may attend.
 
     Returns:
-        weights: (..., n) in the dtype of `scores`; a row with nothing allowed is all zeros.
+        weights: (..., n), in the dtype of the scores. A row in which
+            nothing is allowed is all zeros.
 
-    Source: Vaswani et al. 2017, section 3.2.3: disallowed scores are -inf, and exp(-inf) = 0.
+    Source: Vaswani et al. 2017, section 3.2.3: what is not allowed gets
+    the score -inf, and exp(-inf) = 0.
     """
     # A row of -inf alone would come out as NaN. It keeps its scores instead, and loses its weights at the end.
     row_is_empty = ~mask.any(axis=-1, keepdims=True)
@@ -91,19 +125,22 @@ def masked_softmax(scores, mask):
 
 
 def masked_attention(queries, keys, values, mask):
-    """Scaled dot-product attention in which a query sees only the keys its mask allows.
+    """Attention in which a query sees only the keys that its mask allows.
 
     Args:
         queries: (..., T_query, d_key)
         keys: (..., T_key, d_key)
         values: (..., T_key, d_value)
-        mask: boolean, broadcastable to (..., T_query, T_key), True = may attend.
+        mask: boolean, broadcastable to (..., T_query, T_key),
+            True = may attend.
 
     Returns:
-        output: (..., T_query, d_value), zero for a query that may attend to nothing.
-        cache: (queries, keys, values, weights), the same as `attention`'s.
+        output: (..., T_query, d_value), zero for a query that may attend
+            to nothing.
+        cache: (queries, keys, values, weights), as `attention` keeps it.
 
-    Source: Vaswani et al. 2017, section 3.2.1 and figure 2: scale, mask, softmax, in this order.
+    Source: Vaswani et al. 2017, section 3.2.1 and figure 2: scale, mask,
+    softmax, in this order.
     """
     scores = (queries / math.sqrt(keys.shape[-1])) @ keys.swapaxes(-1, -2)
     weights = masked_softmax(scores, mask)
@@ -112,8 +149,6 @@ def masked_attention(queries, keys, values, mask):
 
 def masked_attention_backward(grad_output, cache):
     """The gradients of `masked_attention`.
-
-    Nothing is left to do for the mask: a weight of zero lets no gradient through to its score or its value.
 
     Args:
         grad_output: (..., T_query, d_value)
@@ -126,21 +161,24 @@ def masked_attention_backward(grad_output, cache):
 
     Source: derived in this chapter.
     """
+    # Nothing is left to do for the mask: a weight of zero lets no gradient through to its score or its value.
     return attention_backward(grad_output, cache)
 
 
 def leaks(decoder, x, other):
-    """Find out from outside whether a decoder sees the future: sequences that begin alike must come out alike.
+    """Whether a decoder sees the future, found out from outside.
 
     Args:
-        decoder: function of one sequence, (T, ...) -> (T, ...), that should not look ahead.
-        x: (T, ...), a sequence: tokens or vectors.
+        decoder: function of one sequence, (T, ...) -> (T, ...), that should
+            not look ahead.
+        x: (T, ...), a sequence of tokens or of vectors.
         other: (T, ...), another one, different at every position.
 
     Returns:
         bool: True if some output changes when only later inputs change.
 
-    Source: the definition of autoregressive decoding, Vaswani et al. 2017, section 3.1.
+    Source: the decoder's masking, Vaswani et al. 2017, section 3.1: position
+    i can depend only on positions up to i.
     """
     output = decoder(x)
     for t in range(1, len(x)):
@@ -161,8 +199,9 @@ def repaired_masked_self_attention(x, w_query, w_key, w_value, mask):
         mask: boolean, broadcastable to (..., T, T), True = may attend.
 
     Returns:
-        output: (..., T, d_value)
-        weights: (..., T, T), the allowed weights of each row adding up to one.
+        output: (..., T, d_value), in the dtype of x.
+        weights: (..., T, T), zero where the mask says no; the others of
+            each row add up to one. A row without any is all zeros.
 
     Source: Vaswani et al. 2017, section 3.2.3.
     """
