@@ -55,7 +55,7 @@ def _advice(result):
         yield f"It calls {names}, which is wrong itself: mend that first."
     if result.mistake:
         yield f"Known mistake: {result.mistake.name}. {' '.join(result.mistake.message.split())}"
-    if result.verdict.kind != "blank":
+    elif result.verdict.kind != "blank":
         yield f"Read again: “{result.section}”."
 
 
