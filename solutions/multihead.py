@@ -12,14 +12,15 @@ from solutions.masking import masked_attention
 
 
 def split_heads(x, n_heads):
-    """Give each head its own slice of the features, and move the heads among the batch axes.
+    """Give each head its own slice of the features.
 
     Args:
         x: (..., T, n_heads * d_head)
         n_heads: int
 
     Returns:
-        heads: (..., n_heads, T, d_head), a view of x.
+        heads: (..., n_heads, T, d_head): head h has the h-th slice of the
+            features of every position.
 
     Raises:
         ValueError: the last axis cannot be divided by n_heads.
@@ -34,7 +35,7 @@ def split_heads(x, n_heads):
 
 
 def merge_heads(heads):
-    """Write the heads' outputs beside each other again: the concatenation; the inverse of `split_heads`.
+    """Write the heads beside each other again; undoes `split_heads`.
 
     Args:
         heads: (..., n_heads, T, d_head)
@@ -54,43 +55,53 @@ def multi_head_attention(query, key, value, params, n_heads, mask=None):
     Args:
         query: (..., T_query, d_query), what asks.
         key: (..., T_key, d_key_in), what is asked.
-        value: (..., T_key, d_value_in), what is answered. In self-attention all three are the same array.
-        params: dict of w_query (d_query, n_heads * d_key), w_key (d_key_in, n_heads * d_key),
-            w_value (d_value_in, n_heads * d_value), w_output (n_heads * d_value, d_model), and their biases
-            b_query, b_key, b_value, b_output.
+        value: (..., T_key, d_value_in), what is answered. In self-attention
+            all three are the same array.
+        params: dict of
+            w_query (d_query, n_heads * d_key),
+            w_key (d_key_in, n_heads * d_key),
+            w_value (d_value_in, n_heads * d_value),
+            w_output (n_heads * d_value, d_model),
+            and their biases b_query, b_key, b_value, b_output.
         n_heads: int
-        mask: None, or boolean, broadcastable to (..., T_query, T_key), True = may attend; the same for all heads.
+        mask: None, or boolean, broadcastable to (..., T_query, T_key),
+            True = may attend; the same for all heads.
 
     Returns:
         output: (..., T_query, d_model)
-        cache: (query_cache, key_cache, value_cache, attention_cache, output_cache), those of the four linear
-            layers and of the attention; attention_cache[3] holds the weights, (..., n_heads, T_query, T_key).
+        cache: (query_cache, key_cache, value_cache, attention_cache,
+            output_cache), those of the four linear layers and of the
+            attention; attention_cache[3] holds the weights,
+            (..., n_heads, T_query, T_key).
 
-    Source: Vaswani et al. 2017, section 3.2.2 (with biases, as in `nn.MultiheadAttention`).
+    Source: Vaswani et al. 2017, section 3.2.2 (with biases, as in
+    `nn.MultiheadAttention`).
     """
     queries, query_cache = linear(query, params["w_query"], params["b_query"])
     keys, key_cache = linear(key, params["w_key"], params["b_key"])
     values, value_cache = linear(value, params["w_value"], params["b_value"])
-    heads = [split_heads(projected, n_heads) for projected in (queries, keys, values)]
+    queries, keys, values = (split_heads(projected, n_heads) for projected in (queries, keys, values))
     if mask is None:
-        attended, attention_cache = attention(*heads)
+        attended, attention_cache = attention(queries, keys, values)
     else:
-        attended, attention_cache = masked_attention(*heads, np.expand_dims(mask, -3))
+        attended, attention_cache = masked_attention(queries, keys, values, np.expand_dims(mask, -3))
     output, output_cache = linear(merge_heads(attended), params["w_output"], params["b_output"])
     return output, (query_cache, key_cache, value_cache, attention_cache, output_cache)
 
 
 def multi_head_attention_backward(grad_output, cache):
-    """The gradients of `multi_head_attention`: merging and splitting undo each other, backwards as forwards.
+    """The gradients of `multi_head_attention`, walked backwards.
 
     Args:
         grad_output: (..., T_query, d_model)
-        cache: (query_cache, key_cache, value_cache, attention_cache, output_cache) of `multi_head_attention`.
+        cache: (query_cache, key_cache, value_cache, attention_cache,
+            output_cache) of `multi_head_attention`.
 
     Returns:
         grad_query: the shape of query
         grad_key: the shape of key
-        grad_value: the shape of value. In self-attention the gradient of x is the sum of these three.
+        grad_value: the shape of value. In self-attention the gradient of x
+            is the sum of these three.
         grad_params: dict with the keys and shapes of params.
 
     Source: derived in this chapter.
@@ -103,31 +114,34 @@ def multi_head_attention_backward(grad_output, cache):
     grad_query, grad_w_query, grad_b_query = linear_backward(grad_queries, query_cache)
     grad_key, grad_w_key, grad_b_key = linear_backward(grad_keys, key_cache)
     grad_value, grad_w_value, grad_b_value = linear_backward(grad_values, value_cache)
+    # In the order of the derivation, from the output back.
     grad_params = {
-        "w_query": grad_w_query,
-        "w_key": grad_w_key,
-        "w_value": grad_w_value,
         "w_output": grad_w_output,
-        "b_query": grad_b_query,
-        "b_key": grad_b_key,
-        "b_value": grad_b_value,
         "b_output": grad_b_output,
+        "w_value": grad_w_value,
+        "b_value": grad_b_value,
+        "w_query": grad_w_query,
+        "b_query": grad_b_query,
+        "w_key": grad_w_key,
+        "b_key": grad_b_key,
     }
     return grad_query, grad_key, grad_value, grad_params
 
 
 def fused_projection(x, w_fused, b_fused):
-    """Queries, keys and values of self-attention from one matrix product instead of three.
+    """Queries, keys and values of self-attention from one product.
 
     Args:
         x: (..., T, d_model)
-        w_fused: (d_model, 3 * d_model), the weights of query, key and value beside each other, in this order.
+        w_fused: (d_model, 3 * d_model), the weights of query, key and value
+            beside each other, in this order.
         b_fused: (3 * d_model,)
 
     Returns:
         queries, keys, values: (..., T, d_model) each.
 
-    Source: x [A B C] = [xA xB xC]; the packing is that of `nn.MultiheadAttention` (whose weight is transposed).
+    Source: x [A B C] = [xA xB xC]; the packing is that of
+    `nn.MultiheadAttention` (whose weight is transposed).
     """
     projected, _ = linear(x, w_fused, b_fused)
     queries, keys, values = np.split(projected, 3, axis=-1)
@@ -135,13 +149,15 @@ def fused_projection(x, w_fused, b_fused):
 
 
 def predicted_multi_head_shapes(n_batch, T_query, T_key, d_model, n_heads):
-    """The shapes on the way through multi-head attention, told from the sizes alone.
+    """The shapes on the way through multi-head attention, from the sizes.
 
-    The inputs are query (n_batch, T_query, d_model), key and value (n_batch, T_key, d_model); every projection
-    has d_model outputs, shared out evenly among the heads.
+    The inputs are query (n_batch, T_query, d_model), key and value
+    (n_batch, T_key, d_model); every projection has d_model outputs, shared
+    out evenly among the heads.
 
     Args:
-        n_batch, T_query, T_key, d_model, n_heads: ints, at least 1; n_heads divides d_model.
+        n_batch, T_query, T_key, d_model, n_heads: ints, at least 1;
+            n_heads divides d_model.
 
     Returns:
         dict of tuples of ints, with these keys:
@@ -168,7 +184,7 @@ def predicted_multi_head_shapes(n_batch, T_query, T_key, d_model, n_heads):
 
 
 def repaired_fused_attention(x, w_fused, b_fused, w_output, b_output, n_heads):
-    """Multi-head self-attention with its three input projections fused into one.
+    """Multi-head self-attention, its input projections fused into one.
 
     Args:
         x: (..., T, d_model)

@@ -10,7 +10,7 @@ from solutions.multihead import multi_head_attention, multi_head_attention_backw
 
 
 def layer_norm(x, gain, bias, eps=1e-5):
-    """Bring each position's features to mean zero and variance one, then stretch and shift them.
+    """Bring each row to mean zero and variance one, then stretch and shift.
 
     Args:
         x: (..., d_model)
@@ -20,9 +20,11 @@ def layer_norm(x, gain, bias, eps=1e-5):
 
     Returns:
         output: (..., d_model)
-        cache: (normalised, inverse_std, gain); normalised: (..., d_model), inverse_std: (..., 1).
+        cache: (normalised, inverse_std, gain); normalised: (..., d_model),
+            inverse_std: (..., 1), one over the root of variance plus eps.
 
-    Source: Ba, Kiros & Hinton 2016 (arXiv 1607.06450), with the biased variance and the eps of `nn.LayerNorm`.
+    Source: Ba, Kiros & Hinton 2016 (arXiv 1607.06450), with the biased
+    variance and the eps of `nn.LayerNorm`.
     """
     centred = x - x.mean(axis=-1, keepdims=True)
     variance = np.mean(centred * centred, axis=-1, keepdims=True)
@@ -32,14 +34,15 @@ def layer_norm(x, gain, bias, eps=1e-5):
 
 
 def layer_norm_backward(grad_output, cache):
-    """Three terms reach x: straight through, through the mean, and through the variance.
+    """Three ways back to x: straight, by the mean, and by the variance.
 
     Args:
         grad_output: (..., d_model)
         cache: (normalised, inverse_std, gain) of `layer_norm`.
 
     Returns:
-        grad_x: (..., d_model); each row adds up to zero, as the norm does not see a shift of its row.
+        grad_x: (..., d_model); each row adds up to zero, as the norm does
+            not see a shift of its row.
         grad_gain: (d_model,), summed over all leading axes.
         grad_bias: (d_model,), summed over all leading axes.
 
@@ -55,15 +58,17 @@ def layer_norm_backward(grad_output, cache):
 
 
 def feed_forward(x, params):
-    """Think about each position on its own: widen, keep what is positive, narrow again.
+    """Each position on its own: widen, keep what is positive, narrow.
 
     Args:
         x: (..., d_model)
-        params: dict of w_in (d_model, d_ff), b_in (d_ff,), w_out (d_ff, d_model), b_out (d_model,).
+        params: dict of w_in (d_model, d_ff), b_in (d_ff,),
+            w_out (d_ff, d_model), b_out (d_model,).
 
     Returns:
         output: (..., d_model)
-        cache: (in_cache, out_cache), those of the two linear layers; out_cache[0] is relu's output, (..., d_ff).
+        cache: (in_cache, out_cache), those of the two linear layers;
+            out_cache[0] is relu's output, (..., d_ff).
 
     Source: Vaswani et al. 2017, equation 2.
     """
@@ -73,7 +78,7 @@ def feed_forward(x, params):
 
 
 def feed_forward_backward(grad_output, cache):
-    """The gradients of `feed_forward`: relu lets a gradient pass exactly where it let its input pass.
+    """Back through `feed_forward`: a gradient passes where the input did.
 
     Args:
         grad_output: (..., d_model)
@@ -89,23 +94,26 @@ def feed_forward_backward(grad_output, cache):
     grad_active, grad_w_out, grad_b_out = linear_backward(grad_output, out_cache)
     active, _ = out_cache
     grad_x, grad_w_in, grad_b_in = linear_backward(grad_active * (active > 0), in_cache)
-    return grad_x, {"w_in": grad_w_in, "b_in": grad_b_in, "w_out": grad_w_out, "b_out": grad_b_out}
+    return grad_x, {"w_out": grad_w_out, "b_out": grad_b_out, "w_in": grad_w_in, "b_in": grad_b_in}
 
 
 def dropout(x, rate, rng=None):
-    """In training, forget each entry with probability `rate`, and enlarge the others so that the mean stays.
+    """In training, forget entries at random, and enlarge the others.
 
     Args:
         x: any shape.
-        rate: float in [0, 1).
-        rng: a NumPy random generator; an entry is kept where `rng.random(x.shape) >= rate`.
+        rate: float in [0, 1), the probability that an entry is forgotten.
+        rng: a NumPy random generator; an entry is kept where
+            `rng.random(x.shape) >= rate`.
             None: not training, nothing is forgotten.
 
     Returns:
         output: the shape and dtype of x.
-        cache: scale, what each entry was multiplied by: 0 or 1 / (1 - rate), in the shape of x; 1.0 without rng.
+        cache: scale, what each entry was multiplied by: 0 or 1 / (1 - rate),
+            in the shape of x; 1.0 without rng.
 
-    Source: Srivastava et al. 2014 (JMLR 15), in the inverted form; Vaswani et al. 2017, section 5.4.
+    Source: Srivastava et al. 2014 (JMLR 15), in the inverted form;
+    Vaswani et al. 2017, section 5.4.
     """
     if rng is None:
         return x, 1.0
@@ -115,7 +123,7 @@ def dropout(x, rate, rng=None):
 
 
 def dropout_backward(grad_output, cache):
-    """What was forgotten forwards gets no gradient; what was enlarged gets an enlarged one.
+    """What was forgotten gets no gradient, what was enlarged a larger one.
 
     Args:
         grad_output: any shape.
@@ -130,7 +138,7 @@ def dropout_backward(grad_output, cache):
 
 
 def residual(x, update, params, rate=0.0, rng=None):
-    """Add a sub-layer's output to its input, then normalise: layer_norm(x + dropout(update)), "Add & Norm".
+    """Add and norm: layer_norm(x + dropout(update)).
 
     Args:
         x: (..., d_model), what went into the sub-layer.
@@ -150,7 +158,7 @@ def residual(x, update, params, rate=0.0, rng=None):
 
 
 def residual_backward(grad_output, cache):
-    """A sum hands its gradient to both terms: x gets it unchanged, whatever the sub-layer does.
+    """A sum hands its gradient to both terms, unchanged.
 
     Args:
         grad_output: (..., d_model)
@@ -169,19 +177,22 @@ def residual_backward(grad_output, cache):
 
 
 def encoder_layer(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """Look around, then think: self-attention and a feed-forward, each inside "Add & Norm".
+    """Self-attention, then a feed-forward, each followed by "Add & Norm".
 
     Args:
         x: (..., T, d_model)
-        params: dict of attention (see `multi_head_attention`), norm_attention (gain, bias),
-            feed_forward (see `feed_forward`), norm_feed_forward (gain, bias).
+        params: dict of attention (see `multi_head_attention`),
+            norm_attention (gain, bias), feed_forward (see `feed_forward`),
+            norm_feed_forward (gain, bias).
         n_heads: int
-        mask: None, or boolean, broadcastable to (..., T, T), True = may attend.
+        mask: None, or boolean, broadcastable to (..., T, T),
+            True = may attend.
         rate, rng: see `dropout`.
 
     Returns:
         output: (..., T, d_model)
-        cache: (attention_cache, norm_attention_cache, feed_forward_cache, norm_feed_forward_cache)
+        cache: (attention_cache, norm_attention_cache, feed_forward_cache,
+            norm_feed_forward_cache)
 
     Source: Vaswani et al. 2017, section 3.1 and figure 1, left.
     """
@@ -197,7 +208,8 @@ def encoder_layer_backward(grad_output, cache):
 
     Args:
         grad_output: (..., T, d_model)
-        cache: (attention_cache, norm_attention_cache, feed_forward_cache, norm_feed_forward_cache) of `encoder_layer`.
+        cache: (attention_cache, norm_attention_cache, feed_forward_cache,
+            norm_feed_forward_cache) of `encoder_layer`.
 
     Returns:
         grad_x: (..., T, d_model)
@@ -211,10 +223,10 @@ def encoder_layer_backward(grad_output, cache):
     grad_past, grad_attended, grad_norm_attention = residual_backward(grad_past + grad_through, norm_attention_cache)
     grad_query, grad_key, grad_value, grad_attention = multi_head_attention_backward(grad_attended, attention_cache)
     grad_params = {
-        "attention": grad_attention,
-        "norm_attention": grad_norm_attention,
-        "feed_forward": grad_feed_forward,
         "norm_feed_forward": grad_norm_feed_forward,
+        "feed_forward": grad_feed_forward,
+        "norm_attention": grad_norm_attention,
+        "attention": grad_attention,
     }
     return grad_past + grad_query + grad_key + grad_value, grad_params
 
@@ -226,7 +238,8 @@ def pre_norm_encoder_layer(x, params, n_heads, mask=None):
         x: (..., T, d_model)
         params: as for `encoder_layer`.
         n_heads: int
-        mask: None, or boolean, broadcastable to (..., T, T), True = may attend.
+        mask: None, or boolean, broadcastable to (..., T, T),
+            True = may attend.
 
     Returns:
         output: (..., T, d_model)
@@ -273,14 +286,15 @@ def pre_norm_encoder_layer_backward(grad_output, cache):
 
 
 def repaired_pre_norm_encoder(x, layers, norm, n_heads, mask=None):
-    """Several pre-norm encoder layers, and the last norm that such a stack needs: nothing has normalised its sum.
+    """Several pre-norm encoder layers, and the last norm they need.
 
     Args:
         x: (..., T, d_model)
         layers: list of params, one dict per layer, as for `encoder_layer`.
         norm: dict of gain (d_model,), bias (d_model,).
         n_heads: int
-        mask: None, or boolean, broadcastable to (..., T, T), True = may attend.
+        mask: None, or boolean, broadcastable to (..., T, T),
+            True = may attend.
 
     Returns:
         output: (..., T, d_model)

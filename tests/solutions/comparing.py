@@ -23,7 +23,7 @@ def tree_map(f, tree):
 def named_leaves(tree, path=""):
     """Every leaf of a tree with its path."""
     if isinstance(tree, (dict, tuple, list)):
-        branches = tree.items() if isinstance(tree, dict) else enumerate(tree)
+        branches = sorted(tree.items()) if isinstance(tree, dict) else enumerate(tree)
         return [leaf for name, branch in branches for leaf in named_leaves(branch, f"{path}/{name}")]
     return [(path, tree)]
 

@@ -1,0 +1,164 @@
+"""A full training step of the NumPy model against eager PyTorch, and incremental against full decoding.
+
+    python benchmarks/model.py [--rounds 7]
+
+Forward, loss, backward and Adam for a model of 2 + 2 layers, d_ff = 4 d_model, 512 tokens, float32, one thread, CPU
+time. Both sides start from the same parameters, get the same batches, and take turns. The last column is what share of
+the machine's own matrix-multiply rate the NumPy step keeps up; peak memory is measured in a process of its own.
+"""
+
+import argparse
+import multiprocessing
+import os
+import re
+import sys
+import time
+from pathlib import Path
+
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from solutions.decoding import greedy_decode, incremental_greedy_decode
+from solutions.model_torch import Transformer, load_parameters
+from solutions.parameters import initialise, named
+from solutions.training import train_step, zero_moments
+
+SIZES = [(2, 8, 16, 4), (32, 16, 64, 4), (64, 32, 128, 8), (16, 64, 512, 8)]
+TARGETS = [0.4, 1.0, 1.1, 1.1]
+N_LAYERS, VOCAB, LEARNING_RATE = 2, 512, 1e-3
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--rounds", type=int, default=7, help="how often the two take turns, at each size")
+    rounds = arguments.parse_args().rounds
+    torch.set_num_threads(1)
+    print("  N   T d_model heads | NumPy ms  PyTorch ms | ratio  aim | share of matmul rate | peak MB NumPy  PyTorch")
+    for size, target in zip(SIZES, TARGETS, strict=True):
+        numpy_time, torch_time, rate_share = step_times(size, rounds)
+        numpy_peak, torch_peak = (peak_megabytes(stepper, size) for stepper in (numpy_stepper, torch_stepper))
+        print(
+            "{:3d} {:3d} {:7d} {:5d}".format(*size),
+            f"| {1e3 * numpy_time:8.2f} {1e3 * torch_time:11.2f}",
+            f"| {numpy_time / torch_time:5.2f} {target:4.1f} | {rate_share:20.0%}",
+            f"| {numpy_peak:13.0f} {torch_peak:8.0f}",
+        )
+    full, incremental = decoding_times(rounds)
+    print(f"50 tokens for 16 sentences, d_model 64: full {full:.2f} s, incremental {incremental:.2f} s", end="")
+    print(f", {full / incremental:.1f} times as fast (aim: 5)")
+
+
+def step_times(size, rounds):
+    """Best CPU seconds per step of either side, and the NumPy side's share of the matrix-multiply rate."""
+    steppers = numpy_stepper(size), torch_stepper(size)
+    repeats = [max(1, round(0.3 / cpu_seconds(stepper))) for stepper in steppers]
+    rates, times = [], []
+    for _ in range(rounds):
+        rates.append(matmul_rate())
+        times.append([cpu_seconds(stepper, n) for stepper, n in zip(steppers, repeats, strict=True)])
+    numpy_time, torch_time = map(min, zip(*times, strict=True))
+    return numpy_time, torch_time, step_flops(size) / numpy_time / max(rates)
+
+
+def numpy_stepper(size):
+    """A function that does one training step in NumPy."""
+    params, src, tgt, n_heads = problem(size)
+    state = [params, zero_moments(params), 0]
+
+    def step():
+        state[2] += 1
+        state[0], state[1], _ = train_step(*state, src, tgt, n_heads, LEARNING_RATE, smoothing=0.1)
+
+    return step
+
+
+def torch_stepper(size):
+    """A function that does the same step in eager PyTorch."""
+    params, src, tgt, n_heads = problem(size)
+    d_model = size[2]
+    model = Transformer({"shared": VOCAB}, d_model, n_heads, 4 * d_model, N_LAYERS, N_LAYERS)
+    load_parameters(model, named(params))
+    optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE, betas=(0.9, 0.98), eps=1e-9)
+    src, tgt = torch.tensor(src), torch.tensor(tgt)
+
+    def step():
+        optimizer.zero_grad()
+        logits = model(src, tgt[:, :-1])
+        loss = functional.cross_entropy(logits.flatten(0, 1), tgt[:, 1:].flatten(), ignore_index=0, label_smoothing=0.1)
+        loss.backward()
+        optimizer.step()
+
+    return step
+
+
+def problem(size):
+    """The parameters and a batch without padding, the same for both sides."""
+    n, length, d_model, n_heads = size
+    rng = np.random.default_rng(0)
+    params = initialise(rng, {"shared": VOCAB}, d_model, 4 * d_model, N_LAYERS, N_LAYERS, np.float32)
+    return params, rng.integers(1, VOCAB, (n, length)), rng.integers(1, VOCAB, (n, length + 1)), n_heads
+
+
+def step_flops(size):
+    """Floating-point operations of the matrix products of one step: forward, and twice that backward."""
+    n, length, d_model, _ = size
+    projection = 2 * n * length * d_model * d_model
+    attention = 4 * n * length * length * d_model + 4 * projection
+    feed_forward = 8 * projection
+    encoder, decoder = attention + feed_forward, 2 * attention + feed_forward
+    return 3 * (N_LAYERS * (encoder + decoder) + 2 * n * length * d_model * VOCAB)
+
+
+def matmul_rate(n=1024):
+    """Floating-point operations per CPU second of one square matrix product in NumPy."""
+    a = np.ones((n, n), np.float32)
+    return 2 * n**3 / min(cpu_seconds(lambda: a @ a) for _ in range(3))
+
+
+def cpu_seconds(function, repeats=1):
+    """CPU seconds of this process per call."""
+    start = time.process_time()
+    for _ in range(repeats):
+        function()
+    return (time.process_time() - start) / repeats
+
+
+def peak_megabytes(make_stepper, size):
+    """How much three steps add to the peak memory of a fresh process."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(_peak_growth, (make_stepper, size))
+
+
+def _peak_growth(make_stepper, size):
+    torch.set_num_threads(1)
+    before = _peak_kilobytes()
+    step = make_stepper(size)
+    for _ in range(3):
+        step()
+    return (_peak_kilobytes() - before) / 1024
+
+
+def _peak_kilobytes():
+    """Linux only. Not `getrusage`, which counts the parent's memory before the process was its own."""
+    status = Path("/proc/self/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])
+
+
+def decoding_times(rounds):
+    """CPU seconds for 50 tokens each of 16 sentences, decoded in full and with cached keys and values."""
+    rng = np.random.default_rng(0)
+    params = initialise(rng, {"shared": VOCAB}, 64, 256, N_LAYERS, N_LAYERS, np.float32)
+    src = rng.integers(3, VOCAB, (16, 12))
+    never = -1  # an end mark that is no token: all 50 are written
+    return tuple(
+        min(cpu_seconds(lambda decoder=decoder: decoder(params, src, 4, 50, eos=never)) for _ in range(min(rounds, 3)))
+        for decoder in (greedy_decode, incremental_greedy_decode)
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""Chapter 7, cross-attention: the decoder asks, the encoder's output answers.
+
+The encoder's output is called the memory, (..., T_memory, d_model). It need not be as long as what asks.
+"""
+
+from solutions.backward import linear_backward
+from solutions.masking import masked_attention, masked_attention_backward
+from solutions.multihead import multi_head_attention, multi_head_attention_backward
+from solutions.residual import feed_forward, feed_forward_backward, residual, residual_backward
+
+
+def cross_attention(x, memory, w_query, w_key, w_value, mask):
+    """Attention of one sequence to another: queries from x, keys and values from the memory.
+
+    Args:
+        x: (..., T, d_model)
+        memory: (..., T_memory, d_memory)
+        w_query: (d_model, d_key)
+        w_key: (d_memory, d_key)
+        w_value: (d_memory, d_value)
+        mask: boolean, broadcastable to (..., T, T_memory), True = may attend.
+
+    Returns:
+        output: (..., T, d_value)
+        cache: (x, memory, w_query, w_key, w_value, attention_cache)
+
+    Source: Vaswani et al. 2017, section 3.2.3, "encoder-decoder attention".
+    """
+    output, attention_cache = masked_attention(x @ w_query, memory @ w_key, memory @ w_value, mask)
+    return output, (x, memory, w_query, w_key, w_value, attention_cache)
+
+
+def cross_attention_backward(grad_output, cache):
+    """Back through attention: x was used once, for the queries; the memory twice, for keys and values.
+
+    Args:
+        grad_output: (..., T, d_value)
+        cache: (x, memory, w_query, w_key, w_value, attention_cache) of `cross_attention`.
+
+    Returns:
+        grad_x: (..., T, d_model)
+        grad_memory: (..., T_memory, d_memory)
+        grad_w_query: (d_model, d_key)
+        grad_w_key: (d_memory, d_key)
+        grad_w_value: (d_memory, d_value)
+
+    Source: derived in this chapter.
+    """
+    x, memory, w_query, w_key, w_value, attention_cache = cache
+    grad_queries, grad_keys, grad_values = masked_attention_backward(grad_output, attention_cache)
+    grad_x, grad_w_query, _ = linear_backward(grad_queries, (x, w_query))
+    memory_from_keys, grad_w_key, _ = linear_backward(grad_keys, (memory, w_key))
+    memory_from_values, grad_w_value, _ = linear_backward(grad_values, (memory, w_value))
+    return grad_x, memory_from_keys + memory_from_values, grad_w_query, grad_w_key, grad_w_value
+
+
+def multi_head_cross_attention(x, memory, params, n_heads, mask=None):
+    """Multi-head attention of one sequence to another: chapter 4's function, asked with two different inputs.
+
+    Args:
+        x: (..., T, d_model)
+        memory: (..., T_memory, d_memory)
+        params: see `multi_head_attention`.
+        n_heads: int
+        mask: None, or boolean, broadcastable to (..., T, T_memory), True = may attend.
+
+    Returns:
+        output: (..., T, d_model)
+        cache: that of `multi_head_attention`; cache[3][3] holds the weights, (..., n_heads, T, T_memory).
+
+    Source: Vaswani et al. 2017, section 3.2.3.
+    """
+    return multi_head_attention(x, memory, memory, params, n_heads, mask)
+
+
+def multi_head_cross_attention_backward(grad_output, cache):
+    """The gradients of `multi_head_cross_attention`: two come back to the memory, and add up.
+
+    Args:
+        grad_output: (..., T, d_model)
+        cache: that of `multi_head_cross_attention`.
+
+    Returns:
+        grad_x: (..., T, d_model)
+        grad_memory: (..., T_memory, d_memory)
+        grad_params: dict with the keys and shapes of params.
+
+    Source: derived in this chapter.
+    """
+    grad_x, memory_from_keys, memory_from_values, grad_params = multi_head_attention_backward(grad_output, cache)
+    return grad_x, memory_from_keys + memory_from_values, grad_params
+
+
+def decoder_layer(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+    """Look at what is written so far, look at the source, then think: three sub-layers, each inside "Add & Norm".
+
+    Args:
+        x: (..., T, d_model)
+        memory: (..., T_memory, d_model), the encoder's output.
+        params: dict of attention and cross_attention (see `multi_head_attention`), feed_forward (see
+            `feed_forward`), norm_attention, norm_cross_attention, norm_feed_forward (gain, bias).
+        n_heads: int
+        self_mask: None, or boolean, broadcastable to (..., T, T), True = may attend.
+        memory_mask: None, or boolean, broadcastable to (..., T, T_memory), True = may attend.
+        rate, rng: see `dropout`.
+
+    Returns:
+        output: (..., T, d_model)
+        cache: (attention_cache, norm_attention_cache, cross_cache, norm_cross_cache, feed_forward_cache,
+            norm_feed_forward_cache)
+
+    Source: Vaswani et al. 2017, section 3.1 and figure 1, right.
+    """
+    attended, attention_cache = multi_head_attention(x, x, x, params["attention"], n_heads, self_mask)
+    x, norm_attention_cache = residual(x, attended, params["norm_attention"], rate, rng)
+    recalled, cross_cache = multi_head_cross_attention(x, memory, params["cross_attention"], n_heads, memory_mask)
+    x, norm_cross_cache = residual(x, recalled, params["norm_cross_attention"], rate, rng)
+    thought, feed_forward_cache = feed_forward(x, params["feed_forward"])
+    output, norm_feed_forward_cache = residual(x, thought, params["norm_feed_forward"], rate, rng)
+    return output, (
+        attention_cache,
+        norm_attention_cache,
+        cross_cache,
+        norm_cross_cache,
+        feed_forward_cache,
+        norm_feed_forward_cache,
+    )
+
+
+def decoder_layer_backward(grad_output, cache):
+    """The gradients of `decoder_layer`: its six steps in reverse.
+
+    Args:
+        grad_output: (..., T, d_model)
+        cache: (attention_cache, norm_attention_cache, cross_cache, norm_cross_cache, feed_forward_cache,
+            norm_feed_forward_cache) of `decoder_layer`.
+
+    Returns:
+        grad_x: (..., T, d_model)
+        grad_memory: (..., T_memory, d_model)
+        grad_params: nested dict with the keys and shapes of params.
+
+    Source: derived in this chapter.
+    """
+    (
+        attention_cache,
+        norm_attention_cache,
+        cross_cache,
+        norm_cross_cache,
+        feed_forward_cache,
+        norm_feed_forward_cache,
+    ) = cache
+    grad_past, grad_thought, grad_norm_feed_forward = residual_backward(grad_output, norm_feed_forward_cache)
+    grad_through, grad_feed_forward = feed_forward_backward(grad_thought, feed_forward_cache)
+    grad_past, grad_recalled, grad_norm_cross = residual_backward(grad_past + grad_through, norm_cross_cache)
+    grad_through, grad_memory, grad_cross = multi_head_cross_attention_backward(grad_recalled, cross_cache)
+    grad_past, grad_attended, grad_norm_attention = residual_backward(grad_past + grad_through, norm_attention_cache)
+    grad_query, grad_key, grad_value, grad_attention = multi_head_attention_backward(grad_attended, attention_cache)
+    grad_params = {
+        "attention": grad_attention,
+        "norm_attention": grad_norm_attention,
+        "cross_attention": grad_cross,
+        "norm_cross_attention": grad_norm_cross,
+        "feed_forward": grad_feed_forward,
+        "norm_feed_forward": grad_norm_feed_forward,
+    }
+    return grad_past + grad_query + grad_key + grad_value, grad_memory, grad_params
+
+
+def repaired_decoder_norms(x, memory, params, n_heads, self_mask, memory_mask):
+    """The bug hunt of chapter 7: a decoder layer in which every sub-layer has a norm of its own.
+
+    Args:
+        x: (..., T, d_model)
+        memory: (..., T_memory, d_model)
+        params: see `decoder_layer`.
+        n_heads: int
+        self_mask: boolean, broadcastable to (..., T, T), True = may attend.
+        memory_mask: boolean, broadcastable to (..., T, T_memory), True = may attend.
+
+    Returns:
+        output: (..., T, d_model)
+
+    Source: Vaswani et al. 2017, section 3.1 and figure 1, right.
+    """
+    output, _ = decoder_layer(x, memory, params, n_heads, self_mask, memory_mask)
+    return output

@@ -1,0 +1,171 @@
+"""Chapter 8, decoding: writing a target word by word, by the best next word, or by several hopeful beginnings.
+
+A loop over positions, as no other part of the model has: what is written next depends on what was written.
+"""
+
+import numpy as np
+
+from solutions.backward import linear
+from solutions.masking import masked_attention, padding_mask
+from solutions.model import decode, encode, log_softmax, table_for, unembed
+from solutions.multihead import merge_heads, split_heads
+from solutions.position import positional_embedding
+from solutions.residual import feed_forward, residual
+
+
+def greedy_decode(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """Write the likeliest next token until every sentence has its end.
+
+    Args:
+        params: see `encode`.
+        src: (N, T_src), integers.
+        n_heads: int
+        max_length: how many tokens may be written.
+        bos, eos, pad: the begin mark, the end mark, the padding token.
+
+    Returns:
+        tokens: (N, T), T <= max_length, integers, without begin mark;
+            padding after the end mark.
+    """
+    memory, _ = encode(params, src, n_heads, pad)
+    tokens = np.full((len(src), 1), bos)
+    while not _all_written(tokens, max_length, eos):
+        logits, _ = decode(params, tokens, memory, src, n_heads, pad)
+        tokens = _write(tokens, logits[:, -1], eos, pad)
+    return tokens[:, 1:]
+
+
+def incremental_greedy_decode(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """The tokens of `greedy_decode`, without computing the keys and values of old positions again.
+
+    Args and returns: as `greedy_decode`.
+    """
+    memory, _ = encode(params, src, n_heads, pad)
+    tokens = np.full((len(src), 1), bos)
+    past = start_past(params, memory, n_heads)
+    while not _all_written(tokens, max_length, eos):
+        logits, past = decode_step(params, tokens, past, src, n_heads, pad)
+        tokens = _write(tokens, logits, eos, pad)
+    return tokens[:, 1:]
+
+
+def start_past(params, memory, n_heads):
+    """What a decoder remembers before its first step: keys and values of the memory, and none of the target.
+
+    Args:
+        params: nested dict, see `model`.
+        memory: (N, T_src, d_model)
+        n_heads: int
+
+    Returns:
+        past: one (keys, values, memory_keys, memory_values) per decoder layer; the first two
+            (N, n_heads, 0, d_head), the others (N, n_heads, T_src, d_head).
+    """
+    past = []
+    for layer in params["decoder"]:
+        memory_keys = _heads(memory, layer["cross_attention"], "key", n_heads)
+        memory_values = _heads(memory, layer["cross_attention"], "value", n_heads)
+        past.append((memory_keys[..., :0, :], memory_values[..., :0, :], memory_keys, memory_values))
+    return past
+
+
+def decode_step(params, tokens, past, src, n_heads, pad=0):
+    """The last row of `decode`'s logits, from the newest token and what the decoder remembers of the older ones.
+
+    Args:
+        params: nested dict, see `model`.
+        tokens: (N, t), integers, what is written so far; only the last is new.
+        past: what the step before returned, or `start_past`; it holds t - 1 positions.
+        src: (N, T_src), integers, of which only the padding matters here.
+        n_heads: int
+        pad: the padding token.
+
+    Returns:
+        logits: (N, vocab)
+        past: the one for the next step, which holds t positions.
+    """
+    # No causal mask: what is not yet written is not there to be seen.
+    over_target, over_memory = padding_mask(tokens, pad), padding_mask(src, pad)
+    embeddings = params["embeddings"]
+    x, _ = positional_embedding(tokens[:, -1:], table_for(embeddings, "target"), start=tokens.shape[1] - 1)
+    new_past = []
+    for layer, (keys, values, memory_keys, memory_values) in zip(params["decoder"], past, strict=True):
+        keys = np.concatenate([keys, _heads(x, layer["attention"], "key", n_heads)], axis=-2)
+        values = np.concatenate([values, _heads(x, layer["attention"], "value", n_heads)], axis=-2)
+        attended = _attend(x, keys, values, layer["attention"], n_heads, over_target)
+        x, _ = residual(x, attended, layer["norm_attention"])
+        recalled = _attend(x, memory_keys, memory_values, layer["cross_attention"], n_heads, over_memory)
+        x, _ = residual(x, recalled, layer["norm_cross_attention"])
+        thought, _ = feed_forward(x, layer["feed_forward"])
+        x, _ = residual(x, thought, layer["norm_feed_forward"])
+        new_past.append((keys, values, memory_keys, memory_values))
+    logits, _ = unembed(x[:, 0], table_for(embeddings, "output"))
+    return logits, new_past
+
+
+def beam_search(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """Keep the most hopeful beginnings at every step.
+
+    Args:
+        params: see `encode`.
+        src: (T_src,), integers, one sentence.
+        n_heads: int
+        beam_width: how many hypotheses are kept; 1 is greedy decoding.
+        length_penalty: alpha. A hypothesis of L tokens, its end mark among
+            them, scores log p / ((5 + L) / 6)^alpha.
+        max_length: how many tokens may be written.
+        bos, eos, pad: the begin mark, the end mark, the padding token.
+
+    Returns:
+        tokens: (beam_width, T), integers, best first, without begin mark;
+            padding after the end mark.
+        scores: (beam_width,)
+
+    Source: Wu et al. 2016 (arXiv 1609.08144), equation 14, with
+    alpha = 0.6 and width 4 as in Vaswani et al. 2017, section 6.1.
+    """
+    memory, _ = encode(params, src[np.newaxis], n_heads, pad)
+    tokens = np.array([[bos]])
+    log_probabilities = scores = np.zeros(1)
+    while not _all_written(tokens, max_length, eos):
+        width = len(tokens)
+        logits, _ = decode(params, tokens, memory.repeat(width, 0), np.tile(src, (width, 1)), n_heads, pad)
+        candidates = log_softmax(logits[:, -1])
+        # A finished hypothesis goes on in one way only, by padding, which costs nothing and adds no length.
+        finished = (tokens == eos).any(axis=1)
+        candidates[finished] = -np.inf
+        candidates[finished, pad] = 0
+        candidates = candidates + log_probabilities[:, np.newaxis]
+        lengths = np.where(finished, (tokens == eos).argmax(axis=1), tokens.shape[1])
+        candidate_scores = (candidates / ((5 + lengths[:, np.newaxis]) / 6) ** length_penalty).reshape(-1)
+        best = np.argsort(-candidate_scores, kind="stable")[:beam_width]
+        best = best[candidate_scores[best] > -np.inf]
+        parents, newest = np.divmod(best, candidates.shape[1])
+        tokens = np.concatenate([tokens[parents], newest[:, np.newaxis]], axis=1)
+        log_probabilities, scores = candidates.reshape(-1)[best], candidate_scores[best]
+    return tokens[:, 1:], scores
+
+
+def _all_written(tokens, max_length, eos):
+    """Whether every row has its end mark, or max_length tokens after its begin mark."""
+    return tokens.shape[1] > max_length or bool((tokens == eos).any(axis=1).all())
+
+
+def _write(tokens, logits, eos, pad):
+    """Append the likeliest token to each row, padding to those that have ended."""
+    finished = (tokens == eos).any(axis=1)
+    newest = np.where(finished, pad, logits.argmax(axis=-1))
+    return np.concatenate([tokens, newest[:, np.newaxis]], axis=1)
+
+
+def _heads(x, params, name, n_heads):
+    """One of the projections "query", "key", "value" of multi-head attention, split into heads."""
+    projected, _ = linear(x, params[f"w_{name}"], params[f"b_{name}"])
+    return split_heads(projected, n_heads)
+
+
+def _attend(x, keys, values, params, n_heads, mask):
+    """Multi-head attention of x to keys and values that are projected and split already."""
+    attended, _ = masked_attention(_heads(x, params, "query", n_heads), keys, values, np.expand_dims(mask, -3))
+    output, _ = linear(merge_heads(attended), params["w_output"], params["b_output"])
+    return output

@@ -1,0 +1,290 @@
+"""Chapter 9, training: label smoothing, the learning-rate schedule, Adam, and one training step.
+
+Shapes are written in the names of the book's notation page; `...` stands for any leading batch axes.
+"""
+
+import math
+
+import numpy as np
+
+from solutions.model import backward, cross_entropy, forward, log_softmax, table_for
+from solutions.parameters import flatten, from_vectors, to_vectors, unflatten
+
+
+def smooth_labels(targets, vocab, smoothing):
+    """Soften one-hot labels: most of the weight on the right class, a little
+    spread evenly over all.
+
+    Args:
+        targets: (...), integers in 0 .. vocab - 1.
+        vocab: number of classes, K.
+        smoothing: eps, from 0 (one-hot) to 1 (uniform).
+
+    Returns:
+        labels: (..., vocab), float64, rows adding up to one: the right
+            class has 1 - eps + eps / K, every other eps / K.
+
+    Source: Szegedy et al. 2016, section 7; Vaswani et al. 2017, section
+    5.4. The right class takes its share of the even part, as in PyTorch.
+    """
+    labels = np.full((*targets.shape, vocab), smoothing / vocab)
+    np.put_along_axis(labels, targets[..., None], 1 - smoothing + smoothing / vocab, axis=-1)
+    return labels
+
+
+def smoothed_cross_entropy(logits, targets, smoothing=0.0, pad=0):
+    """Cross-entropy between smoothed labels and softmax(logits), averaged
+    over the targets that are not padding.
+
+    Args:
+        logits: (..., T, vocab)
+        targets: (..., T), integers in 0 .. vocab - 1.
+        smoothing: eps of `smooth_labels`.
+        pad: targets equal to it do not count, whatever their logits are,
+            even inf or NaN.
+
+    Returns:
+        loss: a scalar in the dtype of `logits`; 0 if every target is
+            padding.
+        cache: (log_probabilities, labels, counted, smoothing) with counted
+            = (targets != pad), (..., T), and the first two of the n
+            counted targets only: (n, vocab) and (n,), integers.
+
+    Source: Vaswani et al. 2017, section 5.4. The smoothed labels need not
+    be built: see 'Two cross-entropies'.
+    """
+    counted = targets != pad
+    # Selected, not multiplied by 0: 0 * inf is NaN.
+    log_probabilities, labels = log_softmax(logits[counted]), targets[counted]
+    right = log_probabilities[np.arange(len(labels)), labels]
+    surprise = -(1 - smoothing) * right.sum() - smoothing * log_probabilities.mean(axis=-1).sum()
+    return surprise / max(1, len(labels)), (log_probabilities, labels, counted, smoothing)
+
+
+def smoothed_cross_entropy_backward(grad_loss, cache):
+    """Gradient of `smoothed_cross_entropy` with respect to the logits.
+
+    Args:
+        grad_loss: float, 1 for the gradient of the loss itself.
+        cache: (log_probabilities, labels, counted, smoothing) of
+            `smoothed_cross_entropy`: (n, vocab), (n,), (..., T), float.
+
+    Returns:
+        grad_logits: (..., T, vocab), the probabilities less the smoothed
+            labels, divided by the number of targets that count; zero at
+            padding.
+    """
+    log_probabilities, labels, counted, smoothing = cache
+    n, vocab = log_probabilities.shape
+    difference = np.exp(log_probabilities) - smoothing / vocab
+    difference[np.arange(n), labels] -= 1 - smoothing
+    grad_logits = np.zeros((*counted.shape, vocab), dtype=difference.dtype)
+    grad_logits[counted] = difference * (grad_loss / max(1, n))
+    return grad_logits
+
+
+def noam_learning_rate(step, d_model, warmup=4000):
+    """The paper's schedule: a straight climb up to step `warmup`, then a
+    descent with 1 / sqrt(step).
+
+    Args:
+        step: 1, 2, 3, ...
+        d_model: width of the model; wider models learn at smaller rates.
+        warmup: the step at which the two branches meet, and the rate is
+            largest.
+
+    Returns:
+        rate: float
+
+    Raises:
+        ValueError: step is smaller than 1.
+
+    Source: Vaswani et al. 2017, equation 3.
+    """
+    if step < 1:
+        raise ValueError(f"steps count from 1, and this one is {step}")
+    return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+
+
+def adam_step(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
+    """One step of Adam: follow the running mean of the gradients, divided by
+    their running size.
+
+    Args:
+        parameters: any shape; all those of a layer as one vector, say.
+        gradients: the same shape.
+        moments: (mean, mean_of_squares), two arrays of that shape, zeros
+            before step 1.
+        step: 1, 2, 3, ...
+        learning_rate: length of the step.
+        beta_1, beta_2: how much of the two running means stays.
+        eps: keeps the quotient finite; added to the root, not under it.
+
+    Returns:
+        parameters: the new ones; what was handed in is left as it is.
+        moments: (mean, mean_of_squares), the new ones, without the
+            correction of their bias.
+
+    Raises:
+        ValueError: step is smaller than 1.
+
+    Source: Kingma & Ba 2015, algorithm 1; the constants from Vaswani et
+    al. 2017, section 5.3.
+    """
+    if step < 1:
+        raise ValueError(f"steps count from 1, and this one is {step}")
+    mean, mean_of_squares = moments
+    mean = beta_1 * mean + (1 - beta_1) * gradients
+    mean_of_squares = beta_2 * mean_of_squares + (1 - beta_2) * gradients**2
+    # Running means that start at zero are too small at first, by these factors.
+    unbiased_mean = mean / (1 - beta_1**step)
+    unbiased_root = np.sqrt(mean_of_squares / (1 - beta_2**step))
+    return parameters - learning_rate * unbiased_mean / (unbiased_root + eps), (mean, mean_of_squares)
+
+
+def exact_match(predictions, references, eos=2):
+    """Fraction of the predictions that equal their reference up to and
+    including the first end mark.
+
+    Args:
+        predictions: (N, T_predicted), integers. What follows the first
+            `eos` of a row does not count.
+        references: (N, T_reference), integers, each row with an `eos`.
+        eos: the token that ends a sentence; a prediction that never ends
+            is no match.
+
+    Returns:
+        fraction: float from 0 to 1.
+    """
+    pairs = zip(predictions, references, strict=True)
+    matches = [_sentence(prediction, eos) == _sentence(reference, eos) for prediction, reference in pairs]
+    return sum(matches) / len(matches)
+
+
+def zero_moments(params):
+    """What Adam remembers before step 1: a (mean, mean_of_squares) of zeros for each vector of `to_vectors(params)`."""
+    return [(np.zeros_like(vector), np.zeros_like(vector)) for vector in to_vectors(params)]
+
+
+def train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """One step of training: forward, loss, backward, and Adam on one vector
+    per layer.
+
+    Args:
+        params: nested dict of arrays, as `initialise` makes it.
+        moments: list of (mean, mean_of_squares), one pair per vector of
+            `to_vectors(params)`; zeros before step 1.
+        step: 1, 2, 3, ...
+        src: (N, T_src), integers.
+        tgt: (N, T_tgt), integers, from begin mark to end mark, then
+            padding.
+        n_heads: int
+        learning_rate: that of this step.
+        smoothing: eps of the label smoothing.
+        pad: the padding token.
+
+    Returns:
+        params: the new ones, in the same tree; what was handed in is left
+            as it is.
+        moments: the new ones, a list of pairs.
+        loss: float, the smoothed cross-entropy before the step.
+
+    Source: Vaswani et al. 2017, section 5.
+    """
+    logits, model_cache = forward(params, src, tgt[:, :-1], n_heads, pad)
+    loss, loss_cache = smoothed_cross_entropy(logits, tgt[:, 1:], smoothing, pad)
+    gradients = backward(smoothed_cross_entropy_backward(1.0, loss_cache), model_cache)
+    steps = [
+        adam_step(vector, gradient, moment, step, learning_rate)
+        for vector, gradient, moment in zip(to_vectors(params), to_vectors(gradients), moments, strict=True)
+    ]
+    return from_vectors([vector for vector, _ in steps], params), [moment for _, moment in steps], float(loss)
+
+
+def train(params, batches, n_heads, warmup, peak=1.0, smoothing=0.1, pad=0):
+    """Step after step along the paper's schedule; a generator, so that the caller looks on and stops when it likes.
+
+    Args:
+        params: nested dict of arrays, as `initialise` makes it.
+        batches: iterable of (src, tgt), see `train_step`.
+        n_heads: int
+        warmup: see `noam_learning_rate`.
+        peak: factor on the whole schedule; short runs of small models want less than the paper's 1.
+        smoothing, pad: see `train_step`.
+
+    Yields:
+        params: those after the step.
+        loss: float, that before the step.
+    """
+    moments = zero_moments(params)
+    d_model = table_for(params["embeddings"], "source").shape[1]
+    for step, (src, tgt) in enumerate(batches, start=1):
+        learning_rate = peak * noam_learning_rate(step, d_model, warmup)
+        params, moments, loss = train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
+        yield params, loss
+
+
+def average(checkpoints):
+    """The mean of several sets of parameters, array by array: the paper's checkpoint averaging.
+
+    Args:
+        checkpoints: list of nested dicts of arrays, all with the same tree.
+
+    Returns:
+        params: one such dict.
+
+    Source: Vaswani et al. 2017, section 6.1.
+    """
+    vectors = [flatten(params) for params in checkpoints]
+    return unflatten(sum(vectors) / len(vectors), checkpoints[0])
+
+
+def label_entropy(vocab, smoothing):
+    """Entropy of a smoothed label: the loss of a model that is always right, and not one bit too sure.
+
+    Args:
+        vocab: number of classes, K.
+        smoothing: eps of `smooth_labels`.
+
+    Returns:
+        entropy: float, in nats; 0 for smoothing 0.
+    """
+    label = smooth_labels(np.array(0), vocab, smoothing)
+    return float(-sum(q * math.log(q) for q in label if q > 0))
+
+
+def predicted_losses(vocab, smoothing):
+    """What the loss will be at two moments of training, predicted.
+
+    Args:
+        vocab: number of classes, K.
+        smoothing: eps of `smooth_labels`.
+
+    Returns:
+        losses: dict of floats, in nats:
+            "knows_nothing": every class is given the probability 1 / K;
+            "is_perfect": the lowest loss that there is.
+    """
+    return {"knows_nothing": math.log(vocab), "is_perfect": label_entropy(vocab, smoothing)}
+
+
+def repaired_padded_loss(logits, targets, pad):
+    """Cross-entropy with hard labels, padding left out; its mistakes mended.
+
+    Args:
+        logits: (..., T, vocab), real numbers, however large.
+        targets: (..., T), integers in 0 .. vocab - 1, not all padding.
+        pad: targets equal to it do not count, whatever their logits are,
+            even -inf.
+
+    Returns:
+        loss: a scalar, the mean over the targets that are not padding.
+    """
+    loss, _ = cross_entropy(logits, targets, pad)
+    return loss
+
+
+def _sentence(tokens, eos):
+    """The tokens up to and including the first `eos`, as a list; all of them if there is none."""
+    tokens = tokens.tolist()
+    return tokens[: tokens.index(eos) + 1] if eos in tokens else tokens

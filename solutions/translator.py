@@ -1,0 +1,64 @@
+"""The trained model of chapter 9: number words, English to German.
+
+    python -m solutions.translator FILE.npz
+
+trains a small one (32 features, one layer each side, 5 CPU seconds) and writes its parameters, for chapters that want
+to see a layer at work in a model that translates.
+"""
+
+import sys
+
+import numpy as np
+
+from solutions import numbers
+from solutions.decoding import incremental_greedy_decode
+from solutions.parameters import initialise, save
+from solutions.training import average, exact_match, train
+
+N_HEADS = 4
+
+
+def learn(seed, d_model=64, n_layers=2, n_steps=700):
+    """Train on 20,000 numbers, and average the parameters of every tenth step of the last quarter.
+
+    Args:
+        seed: of the split, the first parameters and the batches.
+        d_model, n_layers: size of the model.
+        n_steps: batches of 64 numbers.
+
+    Returns:
+        params: the averaged parameters.
+        losses: list of n_steps floats.
+        test, test_pairs: unseen numbers, see `numbers.split`.
+    """
+    rng = np.random.default_rng(seed)
+    known, test, test_pairs = numbers.split(rng)
+    start = initialise(
+        rng, {"shared": len(numbers.VOCABULARY)}, d_model, 4 * d_model, n_layers, n_layers, dtype=np.float32
+    )
+    batches = numbers.batches(rng, known[:20_000], size=64, n_batches=n_steps)
+    losses, checkpoints = [], []
+    for params, loss in train(start, batches, N_HEADS, warmup=200, peak=0.25):
+        losses.append(loss)
+        if len(losses) > 0.75 * n_steps and len(losses) % 10 == 0:
+            checkpoints.append(params)
+    return average(checkpoints), losses, test, test_pairs
+
+
+def translate(params, number_list):
+    """Decode numbers: their English words in, German tokens out, and how many of them are right to the last token."""
+    src, tgt = numbers.batch(number_list)
+    tokens = incremental_greedy_decode(params, src, N_HEADS)
+    return tokens, exact_match(tokens, tgt[:, 1:])
+
+
+def main(path):
+    params, _, test, test_pairs = learn(seed=0, d_model=32, n_layers=1, n_steps=1000)
+    save(path, params)
+    print(
+        f"unseen numbers {translate(params, test)[1]:.2%}, unseen pairs {translate(params, test_pairs)[1]:.2%}: {path}"
+    )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,226 @@
+"""Chapter 7: both inputs' gradients, by central differences and against PyTorch; masks; three norms."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from solutions.attention import self_attention
+from solutions.cross import (
+    cross_attention,
+    cross_attention_backward,
+    decoder_layer,
+    decoder_layer_backward,
+    multi_head_cross_attention,
+    multi_head_cross_attention_backward,
+    repaired_decoder_norms,
+)
+from solutions.masking import causal_mask
+from solutions.parameters import initialise
+from tests.solutions.comparing import (
+    assert_close,
+    assert_gradients_measured,
+    assert_same_as_torch,
+    leading_axes,
+    random_arrays,
+    tree_map,
+    without_key_bias,
+)
+from tests.solutions.conftest import TOLERANCE
+
+pytestmark = pytest.mark.solutions
+T, T_MEMORY, D_MODEL, D_MEMORY, D_KEY, D_VALUE, N_HEADS, D_FF = 4, 7, 6, 9, 5, 3, 2, 10
+
+
+def mask_over_memory(leading=()):
+    """Padding of different lengths, and, where there is a batch, one memory that is padding throughout."""
+    mask = np.ones((*leading, 1, T_MEMORY), bool)
+    mask[..., 5:] = False
+    if leading:
+        mask[0] = False
+    return mask
+
+
+def random_layer(rng, dtype=np.float64, width_of_memory=D_MODEL):
+    """A decoder layer's parameters, none of them 0 or 1: fresh norms and biases would hide mistakes."""
+    layer = initialise(rng, {}, D_MODEL, D_FF, 0, 1)["decoder"][0]
+    layer = tree_map(lambda array: (array + 0.3 * rng.normal(size=array.shape)).astype(dtype), layer)
+    for name in ("w_key", "w_value"):
+        layer["cross_attention"][name] = rng.normal(size=(width_of_memory, D_MODEL)).astype(dtype)
+    return layer
+
+
+def cross_inputs(rng, leading, dtype=np.float64):
+    shapes = (
+        (*leading, T, D_MODEL),
+        (*leading, T_MEMORY, D_MEMORY),
+        (D_MODEL, D_KEY),
+        (D_MEMORY, D_KEY),
+        (D_MEMORY, D_VALUE),
+    )
+    return random_arrays(rng, dtype, *shapes)
+
+
+@leading_axes
+def test_cross_attention_against_pytorch(rng, leading, dtype):
+    mask = mask_over_memory(leading)
+
+    def by_torch(x, memory, w_query, w_key, w_value):
+        return functional.scaled_dot_product_attention(
+            x @ w_query, memory @ w_key, memory @ w_value, torch.tensor(mask)
+        )
+
+    assert_same_as_torch(
+        lambda *inputs: cross_attention(*inputs, mask),
+        cross_attention_backward,
+        by_torch,
+        cross_inputs(rng, leading, dtype),
+        rng,
+    )
+
+
+@leading_axes
+def test_cross_attention_s_gradients_measured(rng, leading):
+    mask = mask_over_memory(leading)
+    assert_gradients_measured(
+        lambda *inputs: cross_attention(*inputs, mask), cross_attention_backward, cross_inputs(rng, leading), rng
+    )
+
+
+def test_cross_attention_of_a_sequence_to_itself_is_self_attention(rng):
+    x, w_query, w_key, w_value = random_arrays(rng, np.float64, (2, T, D_MODEL), *[(D_MODEL, D_KEY)] * 3)
+    output, _ = cross_attention(x, x, w_query, w_key, w_value, np.ones((T, T), bool))
+    assert_close(output, self_attention(x, w_query, w_key, w_value)[0], 1e-15)
+
+
+@leading_axes
+def test_multi_head_cross_attention_s_gradients_measured(rng, leading):
+    mask = mask_over_memory(leading)
+    x, memory = random_arrays(rng, np.float64, (*leading, T, D_MODEL), (*leading, T_MEMORY, D_MEMORY))
+    params = random_layer(rng, width_of_memory=D_MEMORY)["cross_attention"]
+    assert_gradients_measured(
+        lambda x, memory, params: multi_head_cross_attention(x, memory, params, N_HEADS, mask),
+        multi_head_cross_attention_backward,
+        (x, memory, params),
+        rng,
+    )
+
+
+@leading_axes
+def test_the_decoder_layer_s_gradients_measured(rng, leading):
+    masks = causal_mask(T), mask_over_memory(leading)
+    x, memory = random_arrays(rng, np.float64, (*leading, T, D_MODEL), (*leading, T_MEMORY, D_MEMORY))
+    assert_gradients_measured(
+        lambda x, memory, params: decoder_layer(x, memory, params, N_HEADS, *masks),
+        decoder_layer_backward,
+        (x, memory, random_layer(rng, width_of_memory=D_MEMORY)),
+        rng,
+    )
+
+
+def to_pytorch(layer):
+    """`nn.TransformerDecoderLayer` with these parameters: its weights are transposed, and q, k, v packed."""
+    twin = nn.TransformerDecoderLayer(D_MODEL, N_HEADS, D_FF, dropout=0.0, batch_first=True)
+    twin = twin.to(torch.tensor(layer["norm_attention"]["gain"]).dtype)
+    state = {}
+    for ours, theirs in (("attention", "self_attn"), ("cross_attention", "multihead_attn")):
+        weights = [layer[ours][f"w_{name}"].T for name in ("query", "key", "value")]
+        state[f"{theirs}.in_proj_weight"] = np.concatenate(weights)
+        state[f"{theirs}.in_proj_bias"] = np.concatenate(
+            [layer[ours][f"b_{name}"] for name in ("query", "key", "value")]
+        )
+        state[f"{theirs}.out_proj.weight"] = layer[ours]["w_output"].T
+        state[f"{theirs}.out_proj.bias"] = layer[ours]["b_output"]
+    for ours, theirs in (("w_in", "linear1.weight"), ("w_out", "linear2.weight")):
+        state[theirs] = layer["feed_forward"][ours].T
+    state["linear1.bias"], state["linear2.bias"] = layer["feed_forward"]["b_in"], layer["feed_forward"]["b_out"]
+    for i, name in enumerate(("norm_attention", "norm_cross_attention", "norm_feed_forward"), 1):
+        state[f"norm{i}.weight"], state[f"norm{i}.bias"] = layer[name]["gain"], layer[name]["bias"]
+    twin.load_state_dict({name: torch.tensor(array) for name, array in state.items()})
+    return twin
+
+
+def test_the_decoder_layer_against_pytorch_s(rng, dtype):
+    x, memory = random_arrays(rng, dtype, (3, T, D_MODEL), (3, T_MEMORY, D_MODEL))
+    layer = random_layer(rng, dtype)
+    tokens_are_real = np.arange(T_MEMORY) < np.array([[7], [4], [1]])
+    output, cache = decoder_layer(x, memory, layer, N_HEADS, causal_mask(T), tokens_are_real[:, np.newaxis])
+    cotangent = rng.normal(size=output.shape).astype(dtype)
+    grad_x, grad_memory, grad_layer = decoder_layer_backward(cotangent, cache)
+
+    twin = to_pytorch(layer)
+    x_torch, memory_torch = (torch.tensor(array, requires_grad=True) for array in (x, memory))
+    # These masks mean the opposite of ours: True = may not.
+    expected = twin(
+        x_torch,
+        memory_torch,
+        tgt_mask=~torch.tensor(causal_mask(T)),
+        memory_key_padding_mask=~torch.tensor(tokens_are_real),
+    )
+    expected.backward(torch.tensor(cotangent))
+    assert output.dtype == grad_x.dtype == grad_memory.dtype == dtype
+    assert_close(output, expected.detach().numpy(), TOLERANCE[dtype])
+    assert_close((grad_x, grad_memory), (x_torch.grad.numpy(), memory_torch.grad.numpy()), TOLERANCE[dtype])
+    packed = twin.multihead_attn.in_proj_weight.grad.numpy()
+    names = ("query", "key", "value")
+    assert_close(
+        {name: grad_layer["cross_attention"][f"w_{name}"] for name in names},
+        {name: block.T for name, block in zip(names, np.split(packed, 3), strict=True)},
+        TOLERANCE[dtype],
+    )
+    for i, name in enumerate(("norm_attention", "norm_cross_attention", "norm_feed_forward"), 1):
+        norm = getattr(twin, f"norm{i}")
+        assert_close(
+            grad_layer[name], {"gain": norm.weight.grad.numpy(), "bias": norm.bias.grad.numpy()}, TOLERANCE[dtype]
+        )
+
+
+def test_a_memory_of_padding_gives_zeros_and_no_nan(rng):
+    x, memory = random_arrays(rng, np.float64, (2, T, D_MODEL), (2, T_MEMORY, D_MODEL))
+    mask = np.ones((2, 1, T_MEMORY), bool)
+    mask[1] = False
+    output, cache = decoder_layer(x, memory, random_layer(rng), N_HEADS, causal_mask(T), mask)
+    _, grad_memory, grad_params = decoder_layer_backward(rng.normal(size=output.shape), cache)
+    assert np.all(np.isfinite(output)) and not np.any(grad_memory[1]) and np.any(grad_memory[0])
+    assert_close(tree_map(np.isfinite, grad_params), tree_map(lambda array: np.ones(array.shape), grad_params), 0)
+
+
+def test_the_decoder_sees_no_future_and_none_of_the_masked_memory(rng):
+    x, memory = random_arrays(rng, np.float64, (T, D_MODEL), (T_MEMORY, D_MODEL))
+    layer, masks = random_layer(rng), (causal_mask(T), mask_over_memory())
+    output, _ = decoder_layer(x, memory, layer, N_HEADS, *masks)
+    x[-1] += 1
+    memory[5:] += 1
+    changed, _ = decoder_layer(x, memory, layer, N_HEADS, *masks)
+    assert np.array_equal(output[:-1], changed[:-1]) and not np.allclose(output[-1], changed[-1])
+
+
+def test_dropout_is_seeded_and_off_without_a_generator(rng):
+    x, memory = random_arrays(rng, np.float64, (T, D_MODEL), (T_MEMORY, D_MODEL))
+    layer = random_layer(rng)
+
+    def output(seed):
+        generator = None if seed is None else np.random.default_rng(seed)
+        return decoder_layer(x, memory, layer, N_HEADS, rate=0.5, rng=generator)[0]
+
+    assert np.array_equal(output(1), output(1)) and not np.allclose(output(1), output(2))
+    assert np.array_equal(output(None), decoder_layer(x, memory, layer, N_HEADS)[0])
+
+
+def test_the_bug_hunt_s_reference_is_the_decoder_layer(rng):
+    x, memory = random_arrays(rng, np.float64, (3, T, D_MODEL), (3, T_MEMORY, D_MODEL))
+    layer, masks = random_layer(rng), (causal_mask(T), mask_over_memory((3,)))
+    output = repaired_decoder_norms(x, memory, layer, N_HEADS, *masks)
+    assert_close(output, decoder_layer(x, memory, layer, N_HEADS, *masks)[0], 0)
+    layer["norm_feed_forward"]["gain"] *= 2
+    assert not np.allclose(output, repaired_decoder_norms(x, memory, layer, N_HEADS, *masks))
+
+
+def test_without_key_bias_only_leaves_out_what_has_no_gradient(rng):
+    """The key bias shifts every score of a row alike, so its gradient is rounding error and nothing else."""
+    x, memory = random_arrays(rng, np.float64, (T, D_MODEL), (T_MEMORY, D_MODEL))
+    output, cache = decoder_layer(x, memory, random_layer(rng), N_HEADS)
+    *_, grad_params = decoder_layer_backward(rng.normal(size=output.shape), cache)
+    assert np.abs(grad_params["cross_attention"]["b_key"]).max() < 1e-14
+    assert "b_key" not in without_key_bias(grad_params)["cross_attention"]

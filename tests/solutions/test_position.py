@@ -1,0 +1,84 @@
+"""Chapter 6: positions against the formula, rotations against shifts, the look-up against PyTorch."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from solutions import position
+from solutions.position import embed, embed_backward, positional_embedding, shift_matrix, sinusoidal_encoding
+from tests.solutions.conftest import relative_error
+
+pytestmark = pytest.mark.solutions
+
+
+@pytest.mark.parametrize("length, d_model", [(1, 1), (5, 4), (7, 5), (3, 2), (0, 6), (50, 512)])
+def test_the_encoding_is_the_paper_s_formula_for_even_and_odd_widths(length, d_model):
+    encoding = sinusoidal_encoding(length, d_model)
+    assert encoding.shape == (length, d_model)
+    for p in range(length):
+        for column in range(d_model):
+            angle = p / 10000 ** (column // 2 * 2 / d_model)
+            assert encoding[p, column] == pytest.approx((math.sin, math.cos)[column % 2](angle), abs=1e-12)
+
+
+@pytest.mark.parametrize("k", [0, 1, 7, -3])
+def test_a_shift_is_a_rotation(k):
+    encoding = sinusoidal_encoding(30, 8)
+    rotation = shift_matrix(k, 8)
+    np.testing.assert_allclose(rotation @ rotation.T, np.eye(8), atol=1e-15)
+    np.testing.assert_allclose(encoding[5:20] @ rotation, encoding[5 + k : 20 + k], atol=1e-12)
+
+
+def test_shifts_add_up_and_odd_widths_have_none():
+    np.testing.assert_allclose(shift_matrix(2, 6) @ shift_matrix(3, 6), shift_matrix(5, 6), atol=1e-14)
+    with pytest.raises(ValueError, match="odd"):
+        shift_matrix(1, 5)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 2, 5), (0,)])
+@pytest.mark.parametrize("dtype, tolerance", [(np.float64, 1e-12), (np.float32, 5e-6)])
+def test_the_look_up_and_its_gradient_against_pytorch(shape, dtype, tolerance):
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(4, 5)).astype(dtype)
+    tokens = rng.integers(0, 4, shape)
+    output, cache = embed(tokens, table)
+    cotangent = rng.normal(size=output.shape).astype(dtype)
+    grad_table = embed_backward(cotangent, cache)
+
+    weight = torch.tensor(table, requires_grad=True)
+    expected = torch.nn.functional.embedding(torch.tensor(tokens), weight) * math.sqrt(5)
+    expected.backward(torch.tensor(cotangent))
+    assert output.dtype == grad_table.dtype == dtype
+    assert relative_error(output, expected.detach().numpy()) <= tolerance
+    assert relative_error(grad_table, weight.grad.numpy()) <= tolerance
+
+
+@pytest.mark.parametrize("token", [-1, 4])
+def test_a_token_outside_the_table_is_an_error(token):
+    with pytest.raises(IndexError, match=r"0 \.\. 3"):
+        embed(np.array([0, token]), np.ones((4, 2)))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_positions_are_added_after_the_scaling_and_nothing_is_written_back(dtype):
+    table = np.random.default_rng(1).normal(size=(6, 5)).astype(dtype)
+    before = table.copy()
+    tokens = np.array([[1, 1, 0], [5, 2, 1]])
+    output, cache = positional_embedding(tokens, table)
+    assert output.dtype == dtype
+    np.testing.assert_allclose(output[1], table[tokens[1]] * math.sqrt(5) + sinusoidal_encoding(3, 5), rtol=1e-6)
+    np.testing.assert_array_equal(table, before)
+    np.testing.assert_array_equal(cache[0], tokens)
+    later, _ = positional_embedding(tokens[:, 2:], table, start=2)
+    np.testing.assert_array_equal(later, output[:, 2:])
+
+
+def test_the_bug_hunt_s_reference_leaves_its_argument_alone():
+    x = np.random.default_rng(2).normal(size=(2, 3, 4, 5)).astype(np.float32)
+    before = x.copy()
+    output = position.repaired_add_positions(x)
+    assert output.dtype == np.float32
+    np.testing.assert_allclose(output - x, np.broadcast_to(sinusoidal_encoding(4, 5), x.shape), atol=1e-6)
+    np.testing.assert_array_equal(x, before)
