@@ -30,8 +30,14 @@ book: setup
 release: setup
 	$(BIN)/autograder release
 
-example: setup
-	$(BIN)/python -m autograder.example_class
+example: example/scores.txt
+	cat $<
+
+# Graded again when a chapter or any code has changed.
+example/scores.txt: .venv/.done $(shell find chapters solutions autograder -name '*.md' -o -name '*.py') nbgrader_config.py
+	mkdir -p example
+	$(BIN)/python -m autograder.example_class > $@.new || { cat $@.new; exit 1; }
+	mv $@.new $@
 
 test: setup
 	$(BIN)/ruff check .
