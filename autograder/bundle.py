@@ -33,12 +33,16 @@ PyTorch is optional: a few cells compare with it, and say so where it is missing
 
 def files(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:
     """Path in the bundle -> content, for everything but the notebook; the same chapter gives the same bytes."""
+    shipped = modules(chapter, house)
+    sources = [cell.source for cell in chapter.cells if cell.part in ("setup", "demo")]
+    imported = {name for source in [*sources, *map(bytes.decode, shipped.values())] for name in _imports(source)}
     return {
         **{f"autograder/{name}.py": Path(__file__).with_name(f"{name}.py").read_bytes() for name in GROUND_FLOOR},
         **{f"autograder/keys/{exercise.name}.npz": _public_key(exercise) for exercise in chapter.exercises},
-        **modules(chapter, house),
+        **shipped,
         **_pictures(chapter, house),
-        "requirements.txt": _requirements((house / "requirements.txt").read_text(encoding="utf-8")).encode(),
+        **_data(sources, house),
+        "requirements.txt": _requirements((house / "requirements.txt").read_text(encoding="utf-8"), imported).encode(),
         "README.txt": _readme(chapter).encode(),
     }
 
@@ -95,9 +99,16 @@ def _pictures(chapter, house):
     return {path: (house / "chapters" / path).read_bytes() for path in named}
 
 
-def _requirements(house):
+def _data(sources, house):
+    """The .npz files that the cells name and that lie beside the chapters, such as a trained model."""
+    named = {name for source in sources for name in re.findall(r"[\w-]+\.npz", source)}
+    return {name: (house / "chapters" / name).read_bytes() for name in named if (house / "chapters" / name).exists()}
+
+
+def _requirements(house, imported):
     pinned = dict(re.findall(r"^([\w.-]+)==([\w.]+)", house, re.MULTILINE))
-    lines = [f"{name}=={pinned[name]}" for name in NEEDED]
+    wanted = [*NEEDED, *sorted(imported & set(pinned) - {*NEEDED, "torch"})]
+    lines = [f"{name}=={pinned[name]}" for name in wanted]
     return "\n".join([*lines, f"# optional, for the cells that compare with PyTorch:\n# torch=={pinned['torch']}", ""])
 
 

@@ -2,6 +2,7 @@
 
 import sys
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,9 @@ def check(function):
     """
     if not callable(function) or not hasattr(function, "__name__"):
         raise TypeError("check wants the function itself, as in check(softmax), and not what it returned")
+    if isinstance(function, type) and find_spec("torch") is None:
+        print(f"{function.__name__} is a PyTorch module, and PyTorch is not here: pip install torch, then check again.")
+        return
     key = public_key(function.__name__)
     outcomes = [run(function, case.inputs) for case in key.cases]
     result = judge.blame_what_is_used(judge.grade(key, outcomes), key, _failing_helpers(function, key))

@@ -46,7 +46,8 @@ class _Chapter:
         self.points = sum(each.points for each in self.exercises.values())
         used = {name for each in self.exercises.values() for name in each.uses}
         # Breaking this one costs its own points and no others.
-        self.last = next(each for name, each in reversed(self.exercises.items()) if name not in used)
+        functions = {n: each for n, each in self.exercises.items() if not isinstance(each.reference, type)}
+        self.last = next(each for name, each in reversed(functions.items()) if name not in used)
 
     def filled(self, **sources):
         """The notebook with all exercises solved, except for those whose sources are given."""

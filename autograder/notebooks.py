@@ -162,17 +162,44 @@ def _is_blank(stub):
 
 
 def supporting_code(reference, given: set[str]) -> str:
-    """What a reference uses from its module and the notebook lacks: imports, constants, helpers, in their order."""
-    source = inspect.getsource(sys.modules[reference.__module__])
+    """What a reference uses and the notebook lacks: imports, constants, helpers, each before what needs it.
+
+    A helper from another solutions module of the same chapter is brought as source: no bundle of it holds that module.
+    """
+    pieces: dict[str, None] = {}
+    _bring(reference, given | {reference.__name__}, pieces)
+    return "\n".join(pieces)
+
+
+def _bring(reference, given, pieces):
+    module = sys.modules[reference.__module__]
+    source = inspect.getsource(module)
     statements = ast.parse(source).body
     binding = {name: i for i, statement in enumerate(statements) for name in _bound(statement)}
-    brought, waiting = set(), [binding[reference.__name__]]
+    used: set[str] = set()
+    waiting = [binding[reference.__name__]]
     while waiting:
-        for name in _used(statements[waiting.pop()]) - given - {reference.__name__}:
-            if name in binding and binding[name] not in brought:
-                brought.add(binding[name])
-                waiting.append(binding[name])
-    return "\n".join(ast.get_source_segment(source, statements[i]) or "" for i in sorted(brought))
+        new = (_used(statements[waiting.pop()]) & set(binding)) - given - used
+        used |= new
+        waiting += [binding[name] for name in new]
+    for i in sorted({binding[name] for name in used}):
+        sibling = _sibling(module, statements[i])
+        if sibling is None:
+            pieces[ast.get_source_segment(source, statements[i]) or ""] = None
+            continue
+        for name in sorted(_bound(statements[i]) & used):
+            _bring(getattr(sibling, name), given | {name}, pieces)
+            pieces[inspect.getsource(getattr(sibling, name)).rstrip()] = None
+
+
+def _sibling(module, statement):
+    """The solutions module of the same chapter that a statement imports from, or None."""
+    name = statement.module if isinstance(statement, ast.ImportFrom) else None
+    if name is None or not name.startswith("solutions."):
+        return None
+    numbers = chapters.solutions()
+    own, other = (numbers.get(each.rpartition(".")[2]) for each in (module.__name__, name))
+    return sys.modules[name] if own and own == other else None
 
 
 def bound_names(source: str) -> set[str]:

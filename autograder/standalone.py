@@ -1,11 +1,16 @@
-"""The source of one function with all that it leans on, ready to stand alone in a notebook cell."""
+"""The source of one function or class with all that it leans on, ready to stand alone in a notebook cell."""
 
 import ast
 import inspect
+import sys
 import textwrap
 from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
+
+import numpy as np
+
+OURS = ("solutions.", "autograder.")
 
 
 def standalone(function: Callable, name: str) -> str:
@@ -33,15 +38,16 @@ class _Rename(ast.NodeTransformer):
     """Gives the global names in a function's body the names their definitions are brought along under."""
 
     def __init__(self, function, pieces):
-        self.globals, self.pieces = function.__globals__, pieces
-        code = [function.__code__]
+        self.globals, self.pieces = vars(sys.modules[function.__module__]), pieces
+        methods = vars(function).values() if isinstance(function, type) else [function]
+        code = [method.__code__ for method in methods if isinstance(method, FunctionType)]
         for each in code:
             code += [constant for constant in each.co_consts if inspect.iscode(constant)]
         self.local = {name for each in code for name in (*each.co_varnames, *each.co_cellvars)}
 
     def visit_Attribute(self, node):
         owner = self.globals.get(node.value.id) if isinstance(node.value, ast.Name) else None
-        if isinstance(owner, ModuleType) and owner.__name__.startswith("solutions."):
+        if isinstance(owner, ModuleType) and owner.__name__.startswith(OURS):
             return self._renamed(getattr(owner, node.attr), node.attr)
         return self.generic_visit(node)
 
@@ -53,9 +59,12 @@ class _Rename(ast.NodeTransformer):
     def _renamed(self, value, name):
         if isinstance(value, ModuleType):
             self.pieces[name] = f"import {value.__name__} as {name}"
-        elif not isinstance(value, FunctionType):
+        elif isinstance(value, np.ndarray):
+            self.pieces["np"] = "import numpy as np"
+            self.pieces[name] = f"{name} = np.array({value.tolist()!r}, {value.dtype.name!r})"
+        elif not isinstance(value, FunctionType | type):
             self.pieces[name] = f"{name} = {value!r}"
-        elif not value.__module__.startswith(("solutions.", "autograder.")):
+        elif not value.__module__.startswith(OURS):
             self.pieces[name] = f"from {value.__module__} import {value.__name__} as {name}"
         else:
             name = f"_{value.__module__.rpartition('.')[2]}_{value.__name__}"

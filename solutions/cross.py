@@ -10,7 +10,7 @@ from solutions.residual import feed_forward, feed_forward_backward, residual, re
 
 
 def cross_attention(x, memory, w_query, w_key, w_value, mask):
-    """Attention of one sequence to another: queries from x, keys and values from the memory.
+    """Attention of one sequence, x, to another, the memory.
 
     Args:
         x: (..., T, d_model)
@@ -18,7 +18,8 @@ def cross_attention(x, memory, w_query, w_key, w_value, mask):
         w_query: (d_model, d_key)
         w_key: (d_memory, d_key)
         w_value: (d_memory, d_value)
-        mask: boolean, broadcastable to (..., T, T_memory), True = may attend.
+        mask: boolean, broadcastable to (..., T, T_memory),
+            True = may attend.
 
     Returns:
         output: (..., T, d_value)
@@ -31,11 +32,12 @@ def cross_attention(x, memory, w_query, w_key, w_value, mask):
 
 
 def cross_attention_backward(grad_output, cache):
-    """Back through attention: x was used once, for the queries; the memory twice, for keys and values.
+    """The gradients of `cross_attention`, for both of its inputs.
 
     Args:
         grad_output: (..., T, d_value)
-        cache: (x, memory, w_query, w_key, w_value, attention_cache) of `cross_attention`.
+        cache: (x, memory, w_query, w_key, w_value, attention_cache) of
+            `cross_attention`.
 
     Returns:
         grad_x: (..., T, d_model)
@@ -55,18 +57,20 @@ def cross_attention_backward(grad_output, cache):
 
 
 def multi_head_cross_attention(x, memory, params, n_heads, mask=None):
-    """Multi-head attention of one sequence to another: chapter 4's function, asked with two different inputs.
+    """Multi-head attention of one sequence, x, to another, the memory.
 
     Args:
         x: (..., T, d_model)
         memory: (..., T_memory, d_memory)
         params: see `multi_head_attention`.
         n_heads: int
-        mask: None, or boolean, broadcastable to (..., T, T_memory), True = may attend.
+        mask: None, or boolean, broadcastable to (..., T, T_memory),
+            True = may attend.
 
     Returns:
         output: (..., T, d_model)
-        cache: that of `multi_head_attention`; cache[3][3] holds the weights, (..., n_heads, T, T_memory).
+        cache: that of `multi_head_attention`; cache[3][3] holds the weights,
+            (..., n_heads, T, T_memory).
 
     Source: Vaswani et al. 2017, section 3.2.3.
     """
@@ -74,7 +78,7 @@ def multi_head_cross_attention(x, memory, params, n_heads, mask=None):
 
 
 def multi_head_cross_attention_backward(grad_output, cache):
-    """The gradients of `multi_head_cross_attention`: two come back to the memory, and add up.
+    """The gradients of `multi_head_cross_attention`, for both inputs.
 
     Args:
         grad_output: (..., T, d_model)
@@ -92,22 +96,26 @@ def multi_head_cross_attention_backward(grad_output, cache):
 
 
 def decoder_layer(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
-    """Look at what is written so far, look at the source, then think: three sub-layers, each inside "Add & Norm".
+    """Self-attention, cross-attention, feed-forward, each with "Add & Norm".
 
     Args:
         x: (..., T, d_model)
         memory: (..., T_memory, d_model), the encoder's output.
-        params: dict of attention and cross_attention (see `multi_head_attention`), feed_forward (see
-            `feed_forward`), norm_attention, norm_cross_attention, norm_feed_forward (gain, bias).
+        params: dict of attention and cross_attention (see
+            `multi_head_attention`), feed_forward (see `feed_forward`),
+            norm_attention, norm_cross_attention and norm_feed_forward
+            (gain, bias), one norm behind each sub-layer.
         n_heads: int
-        self_mask: None, or boolean, broadcastable to (..., T, T), True = may attend.
-        memory_mask: None, or boolean, broadcastable to (..., T, T_memory), True = may attend.
+        self_mask: None, or boolean, broadcastable to (..., T, T),
+            True = may attend.
+        memory_mask: None, or boolean, broadcastable to (..., T, T_memory),
+            True = may attend.
         rate, rng: see `dropout`.
 
     Returns:
         output: (..., T, d_model)
-        cache: (attention_cache, norm_attention_cache, cross_cache, norm_cross_cache, feed_forward_cache,
-            norm_feed_forward_cache)
+        cache: (attention_cache, norm_attention_cache, cross_cache,
+            norm_cross_cache, feed_forward_cache, norm_feed_forward_cache)
 
     Source: Vaswani et al. 2017, section 3.1 and figure 1, right.
     """
@@ -132,8 +140,9 @@ def decoder_layer_backward(grad_output, cache):
 
     Args:
         grad_output: (..., T, d_model)
-        cache: (attention_cache, norm_attention_cache, cross_cache, norm_cross_cache, feed_forward_cache,
-            norm_feed_forward_cache) of `decoder_layer`.
+        cache: (attention_cache, norm_attention_cache, cross_cache,
+            norm_cross_cache, feed_forward_cache, norm_feed_forward_cache)
+            of `decoder_layer`.
 
     Returns:
         grad_x: (..., T, d_model)
@@ -156,27 +165,65 @@ def decoder_layer_backward(grad_output, cache):
     grad_through, grad_memory, grad_cross = multi_head_cross_attention_backward(grad_recalled, cross_cache)
     grad_past, grad_attended, grad_norm_attention = residual_backward(grad_past + grad_through, norm_attention_cache)
     grad_query, grad_key, grad_value, grad_attention = multi_head_attention_backward(grad_attended, attention_cache)
+    # In the order of the derivation, from the output back.
     grad_params = {
-        "attention": grad_attention,
-        "norm_attention": grad_norm_attention,
-        "cross_attention": grad_cross,
-        "norm_cross_attention": grad_norm_cross,
-        "feed_forward": grad_feed_forward,
         "norm_feed_forward": grad_norm_feed_forward,
+        "feed_forward": grad_feed_forward,
+        "norm_cross_attention": grad_norm_cross,
+        "cross_attention": grad_cross,
+        "norm_attention": grad_norm_attention,
+        "attention": grad_attention,
     }
     return grad_past + grad_query + grad_key + grad_value, grad_memory, grad_params
 
 
+def predicted_cross_shapes(n_batch, T, T_memory, d_model, d_memory, n_heads):
+    """The shapes on the way through multi-head cross-attention.
+
+    x is (n_batch, T, d_model), the memory (n_batch, T_memory, d_memory);
+    every projection has d_model outputs, shared out among the heads.
+
+    Args:
+        n_batch, T, T_memory, d_model, d_memory, n_heads: ints, at least 1;
+            n_heads divides d_model.
+
+    Returns:
+        dict of tuples of ints, with these keys:
+            "w_query": the weight that makes the queries.
+            "w_key": the weight that makes the keys.
+            "queries": one query per head and position.
+            "keys": one key per head and position.
+            "weights": who attends to whom, for each head.
+            "output": what leaves the layer.
+            "grad_memory": the gradient of the memory.
+            "padding": the smallest mask that hides each sentence's padding
+                and lines up with (n_batch, T, T_memory).
+    """
+    d_head = d_model // n_heads
+    return {
+        "w_query": (d_model, d_model),
+        "w_key": (d_memory, d_model),
+        "queries": (n_batch, n_heads, T, d_head),
+        "keys": (n_batch, n_heads, T_memory, d_head),
+        "weights": (n_batch, n_heads, T, T_memory),
+        "output": (n_batch, T, d_model),
+        "grad_memory": (n_batch, T_memory, d_memory),
+        "padding": (n_batch, 1, T_memory),
+    }
+
+
 def repaired_decoder_norms(x, memory, params, n_heads, self_mask, memory_mask):
-    """The bug hunt of chapter 7: a decoder layer in which every sub-layer has a norm of its own.
+    """A decoder layer in which every sub-layer has a norm of its own.
 
     Args:
         x: (..., T, d_model)
         memory: (..., T_memory, d_model)
         params: see `decoder_layer`.
         n_heads: int
-        self_mask: boolean, broadcastable to (..., T, T), True = may attend.
-        memory_mask: boolean, broadcastable to (..., T, T_memory), True = may attend.
+        self_mask: boolean, broadcastable to (..., T, T),
+            True = may attend.
+        memory_mask: boolean, broadcastable to (..., T, T_memory),
+            True = may attend.
 
     Returns:
         output: (..., T, d_model)

@@ -49,6 +49,12 @@ def test_a_value_in_place_of_a_function_is_explained(value):
         check(value)
 
 
+def test_a_module_without_pytorch_is_asked_for_kindly(capsys, monkeypatch):
+    monkeypatch.setattr(checking, "find_spec", lambda name: None)
+    check(type("MultiHeadAttention", (), {}))
+    assert "pip install torch" in capsys.readouterr().out
+
+
 def test_html_escapes_what_the_student_wrote(key):
     def rude(x):
         raise RuntimeError("<script>alert(1)</script>")

@@ -14,6 +14,7 @@ from solutions.cross import (
     decoder_layer_backward,
     multi_head_cross_attention,
     multi_head_cross_attention_backward,
+    predicted_cross_shapes,
     repaired_decoder_norms,
 )
 from solutions.masking import causal_mask
@@ -224,3 +225,16 @@ def test_without_key_bias_only_leaves_out_what_has_no_gradient(rng):
     *_, grad_params = decoder_layer_backward(rng.normal(size=output.shape), cache)
     assert np.abs(grad_params["cross_attention"]["b_key"]).max() < 1e-14
     assert "b_key" not in without_key_bias(grad_params)["cross_attention"]
+
+
+def test_the_predicted_shapes_are_those_that_come_out(rng):
+    x, memory = random_arrays(rng, np.float64, (3, T, D_MODEL), (3, T_MEMORY, D_MEMORY))
+    params = random_layer(rng, width_of_memory=D_MEMORY)["cross_attention"]
+    mask = mask_over_memory((3,))
+    output, cache = multi_head_cross_attention(x, memory, params, N_HEADS, mask)
+    _, grad_memory, _ = multi_head_cross_attention_backward(rng.normal(size=output.shape), cache)
+    queries, keys, _, weights = cache[3]
+    arrays = {"queries": queries, "keys": keys, "weights": weights, "output": output, "grad_memory": grad_memory}
+    arrays |= {"w_query": params["w_query"], "w_key": params["w_key"], "padding": mask}
+    shapes = predicted_cross_shapes(3, T, T_MEMORY, D_MODEL, D_MEMORY, N_HEADS)
+    assert shapes == {name: array.shape for name, array in arrays.items()}
