@@ -1,8 +1,8 @@
 """Sphinx extension: a page is executed again when the code it imports has changed, not only when its own text has.
 
 jupyter-cache knows a notebook by its cells alone; after a change in `solutions/` it would go on showing the old
-output. So each page's sources are remembered by their digest, beside the cache. It also puts the repository on the
-kernels' import path, so that the book builds from a plain checkout.
+output. So each page's sources are remembered by their digest, beside the cache. It also prepares the kernels, so
+that the book builds from a plain checkout.
 """
 
 import hashlib
@@ -66,8 +66,12 @@ def remember(app, exception):
         _record(app).write_text(json.dumps(app.page_digests, indent=1, sort_keys=True), encoding="utf-8")
 
 
-def import_path(app, config):
-    """Let the kernels import `solutions` and `autograder` from the checkout."""
+def prepare_kernels(app, config):
+    """Let the kernels import `solutions` and `autograder` from the checkout, and sum in one order.
+
+    With several threads a matrix product rounds differently from run to run, and a training run ends elsewhere.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join([str(app.srcdir), *filter(None, known)])
 
@@ -81,7 +85,7 @@ def _record(app):
 
 
 def setup(app):
-    app.connect("config-inited", import_path)
+    app.connect("config-inited", prepare_kernels)
     app.connect("env-get-outdated", outdated)
     app.connect("build-finished", remember, priority=2000)  # after everything that may yet fail the build
     return {"parallel_read_safe": True, "parallel_write_safe": True}

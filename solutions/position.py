@@ -9,15 +9,16 @@ import numpy as np
 
 
 def sinusoidal_encoding(length, d_model):
-    """Give every position a row of its own: sines and cosines of wavelengths from 2 pi to 10000 * 2 pi.
+    """Give every position a row of sines and cosines, from fast to slow.
 
     Args:
-        length: number of positions; the first one is 0.
-        d_model: width of a row, even or odd.
+        length: int, number of positions; the first one is 0.
+        d_model: int, width of a row, even or odd.
 
     Returns:
-        encoding: (length, d_model), float64, entry [p, 2i] = sin(p / 10000^(2i / d_model)), entry [p, 2i + 1]
-            the cosine of the same angle. An odd d_model ends on a sine without its cosine.
+        encoding: (length, d_model), float64. Entry [p, 2i] is
+            sin(p / 10000^(2i / d_model)), entry [p, 2i + 1] the cosine of
+            the same angle. An odd d_model ends on a sine without its cosine.
 
     Source: Vaswani et al. 2017, section 3.5.
     """
@@ -30,19 +31,24 @@ def sinusoidal_encoding(length, d_model):
 
 
 def shift_matrix(k, d_model):
-    """The matrix that moves an encoding k positions on: row p times it is row p + k, whatever p is.
+    """The matrix that moves an encoding k positions on.
+
+    Row p of the encoding times it is row p + k, whatever p is.
 
     Args:
-        k: an integer; negative moves back.
-        d_model: width of the encoding, even.
+        k: int; negative moves back.
+        d_model: int, width of the encoding, even.
 
     Returns:
-        rotation: (d_model, d_model), float64, with one 2 x 2 rotation per pair of columns on its diagonal.
+        rotation: (d_model, d_model), float64, with one 2 x 2 rotation per
+            pair of columns on its diagonal.
 
     Raises:
-        ValueError: d_model is odd. The last sine has lost the cosine that its rotation needs.
+        ValueError: d_model is odd. The last sine has lost the cosine that
+            its rotation needs.
 
-    Source: Vaswani et al. 2017, section 3.5 ("PE(pos + k) can be represented as a linear function of PE(pos)").
+    Source: Vaswani et al. 2017, section 3.5 ("PE(pos + k) can be
+    represented as a linear function of PE(pos)").
     """
     if d_model % 2:
         raise ValueError(f"d_model = {d_model} is odd: its last sine has no cosine to rotate with")
@@ -81,14 +87,17 @@ def embed(tokens, table):
 
 
 def embed_backward(grad_output, cache):
-    """Gradient of a look-up: every row gathers what came back from all the places where its token stood.
+    """Gradient of a look-up: each row gathers from where its token stood.
 
     Args:
         grad_output: (..., T, d_model)
         cache: (tokens, vocab) from `embed`.
 
     Returns:
-        grad_table: (vocab, d_model); rows of tokens that do not occur are zero.
+        grad_table: (vocab, d_model); rows of tokens that do not occur are
+            zero.
+
+    Source: derived in this chapter.
     """
     tokens, vocab = cache
     d_model = grad_output.shape[-1]
@@ -99,16 +108,18 @@ def embed_backward(grad_output, cache):
 
 
 def positional_embedding(tokens, table, start=0):
-    """What enters the first layer: the scaled embedding of each token plus the encoding of its position.
+    """What enters the first layer: scaled embeddings plus positions.
 
     Args:
         tokens: (..., T), integers in 0 .. vocab - 1.
         table: (vocab, d_model)
-        start: position of the first token; 0 but for decoding step by step (chapter 8).
+        start: int, position of the first token; 0 but for decoding step by
+            step (chapter 8).
 
     Returns:
         output: (..., T, d_model), in the dtype of `table`.
-        cache: (tokens, vocab) from `embed`. The encoding is a constant, so `embed_backward` is the backward pass.
+        cache: (tokens, vocab) from `embed`. The encoding is a constant, so
+            `embed_backward` is the backward pass.
 
     Raises:
         IndexError: a token lies outside 0 .. vocab - 1.
@@ -120,14 +131,37 @@ def positional_embedding(tokens, table, start=0):
     return embedding + encoding.astype(table.dtype), cache
 
 
-def repaired_add_positions(x):
-    """The bug hunt of chapter 6: add the sinusoidal encoding to embeddings that are already scaled.
+def predicted_squared_lengths(d_model, variance):
+    """Mean squared lengths of what is added, from the sizes.
+
+    The entries of the table are independent, with mean 0.
 
     Args:
-        x: (..., T, d_model); left as it is.
+        d_model: int, even.
+        variance: float, of each entry of the table.
 
     Returns:
-        output: (..., T, d_model), x plus the encoding of positions 0 .. T - 1, in the dtype of x.
+        dict of floats, with these keys:
+            "row": a row of the table.
+            "scaled": the same row times sqrt(d_model).
+            "encoding": a row of the sinusoidal encoding.
+            "sum": the scaled row plus the encoding.
+    """
+    row, encoding = d_model * variance, d_model / 2
+    return {"row": row, "scaled": d_model * row, "encoding": encoding, "sum": d_model * row + encoding}
+
+
+def repaired_add_positions(x):
+    """Add the sinusoidal encoding to embeddings that are already scaled.
+
+    Args:
+        x: (..., T, d_model), d_model even or odd; left as it is.
+
+    Returns:
+        output: (..., T, d_model), x plus the encoding of positions
+            0 .. T - 1, in the dtype of x.
+
+    Source: Vaswani et al. 2017, section 3.5.
     """
     length, d_model = x.shape[-2:]
     return x + sinusoidal_encoding(length, d_model).astype(x.dtype)

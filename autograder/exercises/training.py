@@ -509,17 +509,13 @@ def row_after_row(grad_loss, cache):
 @smoothed_cross_entropy_backward.equivalent
 def by_two_gradients(grad_loss, cache):
     log_p, labels, counted, eps = cache
-    hard, even = (
-        reference.smoothed_cross_entropy_backward(grad_loss, (log_p, labels, counted, e)) for e in (0.0, 1.0)
-    )
+    hard, even = (reference.smoothed_cross_entropy_backward(grad_loss, (log_p, labels, counted, e)) for e in (0.0, 1.0))
     return (1 - eps) * hard + eps * even
 
 
 # ------------------------------------------------------------------------------------- noam_learning_rate
 
-noam_learning_rate = Exercise(
-    reference.noam_learning_rate, outputs={"rate": ""}, section="The learning-rate schedule"
-)
+noam_learning_rate = Exercise(reference.noam_learning_rate, outputs={"rate": ""}, section="The learning-rate schedule")
 
 
 def at(draw, low, high, **others):
@@ -631,9 +627,7 @@ def in_numpy(step, d_model, warmup=4000):
 
 # ---------------------------------------------------------------------------------------------- adam_step
 
-adam_step = Exercise(
-    reference.adam_step, outputs={"parameters": "...", "moments": ""}, section="Adam", tolerance=1e-10
-)
+adam_step = Exercise(reference.adam_step, outputs={"parameters": "...", "moments": ""}, section="Adam", tolerance=1e-10)
 
 
 def to_move(draw, *shape, step=None, dtype=np.float64, **constants):
@@ -1055,9 +1049,7 @@ def trains_on_padding(params, moments, step, src, tgt, n_heads, learning_rate, s
 def loss_afterwards(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
     """The step is right, and the loss is that of the *new* parameters. It costs a second forward pass; the loss before
     the step is there already. Reread 'One step of training'."""
-    params, moments, _ = reference.train_step(
-        params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad
-    )
+    params, moments, _ = reference.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
     logits, _ = model.forward(params, src, tgt[:, :-1], n_heads, pad)
     return params, moments, float(reference.smoothed_cross_entropy(logits, tgt[:, 1:], smoothing, pad)[0])
 

@@ -82,3 +82,13 @@ def test_the_bug_hunt_s_reference_leaves_its_argument_alone():
     assert output.dtype == np.float32
     np.testing.assert_allclose(output - x, np.broadcast_to(sinusoidal_encoding(4, 5), x.shape), atol=1e-6)
     np.testing.assert_array_equal(x, before)
+
+
+@pytest.mark.parametrize("d_model, variance", [(6, 0.5), (16, 1 / 16)])
+def test_the_predicted_lengths_are_those_of_all_signs(d_model, variance):
+    # Entries of plus or minus the standard deviation: the mean over the signs is exact over antithetic pairs.
+    rows = np.random.default_rng(3).choice([-1, 1], size=(50, d_model)) * math.sqrt(variance)
+    rows = np.concatenate([rows, -rows])
+    scaled, encoding = rows * math.sqrt(d_model), sinusoidal_encoding(9, d_model)[-1]
+    measured = [np.square(part).sum(axis=-1).mean() for part in (rows, scaled, encoding, scaled + encoding)]
+    np.testing.assert_allclose(list(position.predicted_squared_lengths(d_model, variance).values()), measured)
