@@ -1,4 +1,4 @@
-"""Multi-head self-attention, forward and backward, by four hands: how long it takes, and how much memory.
+"""Multi-head self-attention, forward and backward, by five hands: how long it takes, and how much memory.
 
     python benchmarks/attention.py
 
@@ -10,8 +10,9 @@ The contenders:
     ours       solutions/multihead.py
     module     nn.MultiheadAttention, eager, as it is called by default
     sdpa       PyTorch's linear and scaled_dot_product_attention, written out by hand
-    textbook   NumPy from the formulas as they stand: x W_Q W_K^T x^T from left to right, the softmax's Jacobian
-               built as diag(s) - s s^T (no biases)
+    textbook   NumPy from the formulas as derivations write them: scores as x A x^T with A = W_Q W_K^T for each
+               head, and for each row the softmax's Jacobian diag(s) - s s^T (no biases)
+    stacked    the same, with the products from left to right and all Jacobians built at once
 """
 
 import os
@@ -99,6 +100,37 @@ def textbook(x, grad_output, params, n_heads):
         return a.swapaxes(-1, -2)
 
     def step():
+        a = w_query @ transposed(w_key)  # (n_heads, d_model, d_model)
+        weights = softmax(x @ a @ transposed(x) * np.float32(scale))
+        values = x @ w_value
+        merged = merge_heads(weights @ values)
+        merged @ w_output  # the output
+        grad_w_output = np.sum(transposed(merged) @ grad_output, axis=0)
+        grad_attended = split_heads(grad_output @ w_output.T, n_heads)
+        grad_scores = grad_attended @ transposed(values)
+        for row in np.ndindex(weights.shape[:-1]):
+            jacobian = np.diag(weights[row]) - np.outer(weights[row], weights[row])
+            grad_scores[row] = jacobian @ grad_scores[row]
+        grad_scores *= np.float32(scale)
+        grad_values = transposed(weights) @ grad_attended
+        grad_a = np.sum(transposed(x) @ grad_scores @ x, axis=0)
+        grad_x = grad_scores @ x @ transposed(a) + transposed(grad_scores) @ x @ a
+        grad_x += grad_values @ transposed(w_value)
+        grad_w_value = np.sum(transposed(x) @ grad_values, axis=0)
+        return grad_x.sum(axis=1), grad_a @ w_key, transposed(grad_a) @ w_query, grad_w_value, grad_w_output
+
+    return step
+
+
+def stacked(x, grad_output, params, n_heads):
+    x = x[:, np.newaxis]
+    w_query, w_key, w_value = (split_heads(params[f"w_{role}"], n_heads) for role in ("query", "key", "value"))
+    w_output, scale = params["w_output"], (x.shape[-1] // n_heads) ** -0.5
+
+    def transposed(a):
+        return a.swapaxes(-1, -2)
+
+    def step():
         weights = softmax(x @ w_query @ transposed(w_key) @ transposed(x) * np.float32(scale))
         values = x @ w_value
         merged = merge_heads(weights @ values)
@@ -120,7 +152,7 @@ def textbook(x, grad_output, params, n_heads):
     return step
 
 
-CONTENDERS = {step.__name__: step for step in (ours, module, sdpa, textbook)}
+CONTENDERS = {step.__name__: step for step in (ours, module, sdpa, textbook, stacked)}
 
 
 def make_step(name, size):
