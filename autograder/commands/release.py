@@ -1,0 +1,20 @@
+"""`autograder release`"""
+
+from autograder.commands import Refused
+
+WORDS = "Make what students get, and refuse if it gives a solution away."
+
+
+def arguments(parser):
+    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="01_attention, say; all if none is named")
+
+
+def run(options):
+    from autograder.release import ReleaseError, release
+
+    try:
+        for released in release(options.course, options.chapters):
+            print(f"{released.chapter}: {'released' if released.changed else 'unchanged'}, {released.zip}")
+    except ReleaseError as error:
+        raise Refused(str(error)) from error
+    return 0
