@@ -1,12 +1,20 @@
 """Grade the submissions of a chapter, from the files that were handed in to gradebook and feedback."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from autograder.grader import Incomplete, Row, open_grader, submissions
+from filelock import FileLock, Timeout
 
-__all__ = ["Incomplete", "grade"]
+from autograder.grader import open_grader, submissions
+from autograder.rows import Incomplete, Row
+
+__all__ = ["Busy", "Incomplete", "grade"]
+
+
+class Busy(Exception):
+    """Another run is writing to the same gradebook."""
 
 
 def grade(
@@ -15,7 +23,9 @@ def grade(
     *,
     students: Iterable[str] = (),
     jobs: int | None = None,
+    scheduler: str | None = None,
     force: bool = False,
+    dry_run: bool = False,
     sandbox: str = "bwrap",
 ) -> list[Row]:
     """Grade a class and write scores and feedback.
@@ -25,7 +35,9 @@ def grade(
         chapter: "01_attention".
         students: ids; all who handed in, if none is given.
         jobs: how many submissions at a time; as many as there are processors, unless told.
+        scheduler: address of a Dask scheduler, whose workers grade instead of this machine.
         force: grade anew what has been graded already.
+        dry_run: grade, but leave gradebook and feedback as they are.
         sandbox: "bwrap", or "none" for no isolation at all.
 
     Returns:
@@ -34,16 +46,28 @@ def grade(
     Raises:
         NoSubmissions: nobody handed in, or not the students asked for.
         FileNotFoundError: the chapter is not released.
-        SandboxUnavailable: there is no sandbox to run student code in.
+        SandboxUnavailable: there is no place to run student code in.
+        Busy: another run is at work in this course.
         Incomplete: something that is not a student's doing went wrong; it holds the rows of the others.
     """
     course = course.resolve()
     paths = submissions(course, chapter, students)
-    grader = open_grader(course, chapter, sandbox=sandbox, jobs=jobs, force=force)
-    grader.expect(paths.values())
-    # Importing nbgrader takes seconds, in which the first sandboxes run. Most of a second of it is a check of
-    # international addresses, which jsonschema does without where it is not installed.
-    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
-    from autograder.recording import record
+    with alone(course):
+        grader = open_grader(course, chapter, sandbox=sandbox, jobs=jobs, scheduler=scheduler, force=force)
+        grader.expect(paths.values())
+        # Importing nbgrader takes seconds, in which the first sandboxes run. Most of a second of it is a check of
+        # international addresses, which jsonschema does without where it is not installed.
+        sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+        from autograder.recording import record
 
-    return record(grader, course, chapter, paths, force=force)
+        return record(grader, course, chapter, paths, force=force, dry_run=dry_run)
+
+
+@contextmanager
+def alone(course: Path) -> Iterator[None]:
+    """Nobody else grades in this course meanwhile; the lock goes with its process, however that ends. Raises Busy."""
+    try:
+        with FileLock(course / ".grading.lock", timeout=0):
+            yield
+    except Timeout as error:
+        raise Busy(f"somebody is grading in {course} at this moment: let that end first") from error

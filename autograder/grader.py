@@ -1,21 +1,19 @@
-"""Grade many submissions, several at a time, each once: the work goes on ahead while somebody else writes.
+"""Grade many submissions on a cluster, several at a time, each once: the work goes on ahead while somebody else writes.
 
 Nothing here imports nbgrader, which takes two seconds: the first sandboxes run meanwhile.
 """
 
-import os
-from collections import deque
 from collections.abc import Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import reading
-from autograder.files import fetch
-from autograder.grading import Assignment, grade_submission, open_assignment
+from distributed import Client, Future
+
+from autograder import cluster, reading, worker
+from autograder.files import File, fetch
+from autograder.grading import Assignment, digest, open_assignment
 from autograder.reading import Submission
 from autograder.report import Report, Reports
-from autograder.sandbox import probe
 
 
 @dataclass(frozen=True)
@@ -30,73 +28,72 @@ class Graded:
 class Grader:
     """Grades the submissions of one assignment, several at a time, each once; what is stored is reused.
 
-    jobs: how many at a time; the work is done in the sandbox's processes, so threads are enough.
     force: make every report anew.
     """
 
-    def __init__(self, assignment: Assignment, reports: Reports, *, jobs: int | None = None, force: bool = False):
+    def __init__(self, assignment: Assignment, reports: Reports, client: Client, *, force: bool = False):
         self.assignment, self.reports, self.force = assignment, reports, force
-        self._jobs = jobs or os.cpu_count() or 1
-        self._pool = ThreadPoolExecutor(self._jobs)
-        self._started: dict[Path, Future[Graded]] = {}
-        self._expected: deque[Path] = deque()
+        self._client = client
+        self._sent = client.submit(worker.receive, assignment, pure=False)
+        client.submit(worker.prepare, self._sent, pure=False).result()
+        self._at_once = 2 * sum(client.ncores().values())
+        self._expected: dict[Path, None] = {}
+        self._started: dict[Path, tuple[File, Report | Future]] = {}
+        self._last: tuple[Path, Graded] | None = None
 
     def expect(self, paths: Iterable[Path]) -> None:
         """Say which files will be asked for, in which order, so that work on the next ones starts before."""
-        self._expected.extend(paths)
+        self._expected.update(dict.fromkeys(paths))
         self._work_ahead()
 
     def graded(self, path: Path) -> Graded:
-        """The outcome for one file, waited for. Raises SandboxUnavailable."""
-        future = self._start(path)
-        self._work_ahead()
-        return future.result()
+        """The outcome for one file, waited for. Raises what went wrong on the way, if it is no fault of the file's."""
+        if self._last is None or self._last[0] != path:
+            self._start(path)
+            self._work_ahead()
+            self._last = path, self._finish(*self._started.pop(path))
+        return self._last[1]
 
     def _work_ahead(self):
-        # Never the whole class at once: an interrupted run has little left to wait for.
-        while self._expected and sum(not future.done() for future in self._started.values()) < 2 * self._jobs:
-            self._start(self._expected.popleft())
+        # Never the whole class at once: memory stays flat, and an interrupted run has little left to wait for.
+        while self._expected and len(self._started) < self._at_once:
+            self._start(next(iter(self._expected)))
 
     def _start(self, path):
-        if path not in self._started:
-            self._started[path] = self._pool.submit(self._grade, path)
-        return self._started[path]
-
-    def _grade(self, path):
+        self._expected.pop(path, None)
+        if path in self._started:
+            return
         file = fetch(path)
-        known = None if self.force else self.reports.find(self.assignment.digest_of(file))
-        if known:
-            return Graded(reading.read(file, self.assignment.released), known, reused=True)
-        submission, report = grade_submission(file, self.assignment)
-        return Graded(submission, self.reports.add(report), reused=False)
+        known = None if self.force else self.reports.find(digest(self.assignment.report_parts(file)))
+        self._started[path] = file, known or self._client.submit(worker.grade, file, self._sent, pure=False)
+
+    def _finish(self, file, work):
+        reused = isinstance(work, Report)
+        report = work if reused else self.reports.add(Report.from_json(work.result()))
+        return Graded(reading.read(file, self.assignment.released), report, reused)
 
 
 def open_grader(
-    course: Path, chapter: str, *, sandbox: str = "bwrap", jobs: int | None = None, force: bool = False
+    course: Path,
+    chapter: str,
+    *,
+    sandbox: str = "bwrap",
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    force: bool = False,
 ) -> Grader:
-    """A grader for one chapter of a course, its sandbox probed. Raises SandboxUnavailable, FileNotFoundError."""
-    assignment = open_assignment(course, chapter, sandbox)
-    if sandbox == "bwrap":
-        probe(assignment.bundle)
-    return Grader(assignment, Reports(course / "reports" / chapter), jobs=jobs, force=force)
+    """A grader for one chapter of a course, its sandbox tried.
 
+    Args:
+        jobs: submissions at a time on this machine. scheduler: address of a Dask scheduler, to grade there instead.
 
-@dataclass(frozen=True)
-class Row:
-    """One student of a graded class. written: the gradebook was brought up to date just now."""
-
-    student: str
-    report: Report
-    reused: bool
-    written: bool
-
-
-class Incomplete(Exception):
-    """Some submissions could not be graded or written, through no fault of theirs. rows: the others'."""
-
-    def __init__(self, rows: list[Row], errors: list[str]):
-        super().__init__("\n".join(errors))
-        self.rows = rows
+    Raises:
+        SandboxUnavailable: there is no place to grade.
+        FileNotFoundError: the chapter is not released.
+    """
+    client = cluster.at(scheduler) if scheduler else cluster.local(jobs)
+    reports = Reports(course / "reports" / chapter)
+    return Grader(open_assignment(course, chapter, sandbox), reports, client, force=force)
 
 
 class NoSubmissions(LookupError):

@@ -1,7 +1,4 @@
-"""From a submitted file to its report: read, run in the sandbox, judge. No nbgrader here.
-
-The keys are made here, from the course's secret seed, and stay in this process.
-"""
+"""From a submitted file to its report: read, run in the sandbox, judge. No nbgrader here, and no course folder."""
 
 import hashlib
 import platform
@@ -16,7 +13,6 @@ from autograder import exercise, judge, keys, reading, released
 from autograder.files import File
 from autograder.key import Key
 from autograder.magics import without_magics
-from autograder.reading import Submission
 from autograder.released import Released
 from autograder.report import Report
 from autograder.running import Outcome
@@ -42,37 +38,45 @@ DECIDING = (
 
 @dataclass(frozen=True)
 class Assignment:
-    """Everything that grading a chapter's submissions has in common.
+    """Everything that grading a chapter's submissions has in common; it can be sent to another machine.
 
     released: the released notebook. keys: exercise name -> its secret key, in the notebook's order.
-    bundle: the folder students got. sandbox: "bwrap" or "none".
+    bundle: the zip that students got. environment: what else decides a score, by name.
     """
 
     released: Released
     keys: dict[str, Key]
-    bundle: Path
-    sandbox: str = "bwrap"
+    bundle: bytes
+    environment: dict[str, str]
 
     @cached_property
-    def versions(self) -> dict[str, str]:
-        here = Path(__file__).parent
-        files = sorted(file for pattern in DECIDING for file in here.glob(pattern))
-        return {
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "autograder": _sha256(file.read_bytes() for file in files)[:16],
-            "sandbox": self.sandbox,
-        }
+    def made_from(self) -> dict[str, str]:
+        """What reports are made from besides the submission: the part's name -> its version or fingerprint."""
+        keys = {f"key of {name}": key.digest[:16] for name, key in self.keys.items()}
+        notebook = repr((self.released.chapter, self.released.notebook)).encode()
+        return {"release": _sha256([notebook, self.bundle])[:16], **keys, **self.environment}
 
-    @cached_property
-    def digest(self) -> str:
-        """Of everything but the submission."""
-        parts = [repr(self.released.notebook), *(key.digest for key in self.keys.values()), repr(self.versions)]
-        return _sha256(part.encode() for part in parts)
+    def report_parts(self, file: File) -> dict[str, str]:
+        """All that the report of a submitted file is made from."""
+        submission = _sha256([file.trouble.encode("utf-8", "replace"), file.raw])
+        return {"submission": submission, **self.made_from}
 
-    def digest_of(self, file: File) -> str:
-        """The name of a submitted file's report."""
-        return _sha256([self.digest.encode(), file.trouble.encode("utf-8", "replace"), file.raw])
+
+def digest(parts: dict[str, str]) -> str:
+    """The name of the report that is made from these parts."""
+    return _sha256(text.encode() for part in parts.items() for text in part)
+
+
+def environment(sandbox: str) -> dict[str, str]:
+    """What decides a score on this machine, besides keys and release; sandbox: "bwrap" or "none"."""
+    here = Path(__file__).parent
+    files = sorted(file for pattern in DECIDING for file in here.glob(pattern))
+    return {
+        "Python": platform.python_version(),
+        "NumPy": np.__version__,
+        "grader": _sha256(file.read_bytes() for file in files)[:16],
+        "sandbox": sandbox,
+    }
 
 
 def open_assignment(course: Path, chapter: str, sandbox: str = "bwrap") -> Assignment:
@@ -81,26 +85,30 @@ def open_assignment(course: Path, chapter: str, sandbox: str = "bwrap") -> Assig
     exercises = {each.name: each for each in exercise.chapter(chapter.partition("_")[2])}
     seed = secret_seed(course)
     secret = {name: keys.make_key(exercises[name], seed) for name in notebook.functions}
-    return Assignment(notebook, secret, course / "release" / chapter, sandbox)
+    bundle = (course / "release" / f"{chapter}.zip").read_bytes()
+    return Assignment(notebook, secret, bundle, environment(sandbox))
 
 
-def grade_submission(file: File, assignment: Assignment) -> tuple[Submission, Report]:
-    """Grade one submitted file. Raises SandboxUnavailable, and nothing about the file itself."""
+def grade_submission(file: File, assignment: Assignment, bundle: Path) -> Report:
+    """Grade one submitted file; bundle: where the assignment's is unpacked.
+
+    Raises SandboxUnavailable, and nothing about the file itself.
+    """
     started = time.perf_counter()
     submission = reading.read(file, assignment.released)
     cells, notes = _cells_to_run(submission, assignment.released)
-    outcomes, more, log = _run(cells, submission, assignment)
-    report = Report(
-        digest=assignment.digest_of(file),
+    outcomes, more, log = _run(cells, submission, assignment, bundle)
+    parts = assignment.report_parts(file)
+    return Report(
+        digest=digest(parts),
         chapter=assignment.released.chapter,
         trouble=submission.trouble,
         notes=(*submission.notes, *notes, *more),
         log=log,
         results=_results(assignment.keys, outcomes),
         seconds=round(time.perf_counter() - started, 3),
-        versions=assignment.versions,
+        made_from=parts,
     )
-    return submission, report
 
 
 # ------------------------------------------------------------------------------------------------
@@ -129,12 +137,12 @@ def _cells_to_run(submission, released):
     return cells, notes
 
 
-def _run(cells, submission, assignment):
+def _run(cells, submission, assignment, bundle):
     """The outcome of each call, notes on cells that did not run to their end, and the sandbox's own notes."""
     calls = [Call(key.function, case.inputs) for key in assignment.keys.values() for case in key.cases]
     if submission.trouble:
         return [Outcome(stopped="could not be run: nothing was read")] * len(calls), [], ()
-    ran = run(cells, calls, bundle=assignment.bundle, kind=assignment.sandbox)
+    ran = run(cells, calls, bundle=bundle, kind=assignment.environment["sandbox"])
     failed = [_cell_note(name, trouble) for name, trouble in ran.cells.items() if trouble]
     return ran.outcomes, failed, tuple(ran.notes)
 

@@ -17,12 +17,13 @@ from autograder.judge import Result
 class Report:
     """How a submission was graded.
 
-    digest: SHA-256 of submission, release, keys and environment, in hex; the report's name.
+    digest: SHA-256 of all it is made from, in hex; the report's name.
     notes: what was odd about the file and its cells, in plain words.
     log: what the sandbox has to say about the run, for the instructor.
     trouble: why nothing could be graded; empty if something was.
     results: one for each exercise, in the notebook's order. seconds: what reading, running and judging took.
-    versions: of what decides a score.
+    made_from: the submission, the release, each exercise's key, Python, NumPy, grader and sandbox -> version or
+    fingerprint of each. The same parts give the same scores.
     """
 
     digest: str
@@ -32,7 +33,7 @@ class Report:
     log: tuple[str, ...]
     results: tuple[Result, ...]
     seconds: float
-    versions: dict[str, str]
+    made_from: dict[str, str]
 
     @property
     def earned(self) -> float:
@@ -46,6 +47,16 @@ class Report:
         """The result of one exercise. Raises StopIteration if it has none."""
         return next(result for result in self.results if result.function == function)
 
+    def to_json(self) -> dict:
+        """The report as a JSON-serialisable dict."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(fields: dict) -> "Report":
+        """The report that `to_json` wrote. Raises KeyError or TypeError for anything else."""
+        results = tuple(Result.from_json(result) for result in fields["results"])
+        return Report(**fields | {"notes": tuple(fields["notes"]), "log": tuple(fields["log"]), "results": results})
+
 
 class Reports:
     """The reports of one chapter, in a folder that only its owner can read."""
@@ -57,9 +68,7 @@ class Reports:
     def find(self, digest: str) -> Report | None:
         """The report of that name, if there is a whole one."""
         try:
-            fields = json.loads(self._file(digest).read_text(encoding="utf-8"))
-            results = tuple(Result.from_json(result) for result in fields["results"])
-            return Report(**fields | {"notes": tuple(fields["notes"]), "log": tuple(fields["log"]), "results": results})
+            return Report.from_json(json.loads(self._file(digest).read_text(encoding="utf-8")))
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None
 
@@ -70,7 +79,7 @@ class Reports:
             os.replace(file, self.folder / f"{report.digest}.before-{time.time_ns()}.json")
         descriptor, temporary = tempfile.mkstemp(dir=self.folder, suffix=".part")
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            json.dump(asdict(report), stream, indent=1)
+            json.dump(report.to_json(), stream, indent=1)
             stream.flush()
             os.fsync(descriptor)
         os.replace(temporary, file)

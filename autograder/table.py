@@ -1,12 +1,14 @@
 """Plain text tables: how a class came out, and which case of the answer keys catches which mistake."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tabulate import tabulate
 
 from autograder import exercise, mistakes
-from autograder.grader import Row
 from autograder.keys import make_key
+from autograder.rows import Row
+from autograder.words import count
 
 
 def of_class(rows: Sequence[Row]) -> str:
@@ -19,6 +21,29 @@ def of_class(rows: Sequence[Row]) -> str:
     parts += _named("Could not be graded, and score 0:", {row.student: row.report.trouble for row in rows})
     parts += _named("Worth a look:", {row.student: " ".join(row.report.notes) for row in rows})
     return "\n\n".join(parts)
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """What was graded, what was reused and what was written, and why."""
+    reused, written = sum(row.reused for row in rows), sum(row.written for row in rows)
+    lines = [f"{len(rows) - reused} graded, {count(reused, 'report')} reused, {written} written to the gradebook."]
+    lines += [f"  {number} written: {why}" for why, number in Counter(r.why for r in rows if r.why).most_common()]
+    return "\n".join(lines)
+
+
+def of_changes(rows: Sequence[Row]) -> str:
+    """Whose scores would change if these rows were written, from what to what, and why."""
+    lines = [
+        [row.student, result.function, "none" if before is None else before, result.earned, row.why]
+        for row in rows
+        for result in row.report.results
+        if (before := row.before.get(result.function)) != result.earned
+    ]
+    same = sum(all(row.before.get(r.function) == r.earned for r in row.report.results) for row in rows)
+    heads = ["student", "exercise", "score", "would be", "why"]
+    changed = [tabulate(lines, headers=heads, floatfmt="g", disable_numparse=[0, 1])] if lines else []
+    said = f"{count(len(rows) - same, 'student')} would get another score, {same} the same. Nothing was written."
+    return "\n\n".join([*changed, said])
 
 
 def of_mistakes(word: str, seeds: Mapping[str, int]) -> str:

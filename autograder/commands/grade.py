@@ -8,8 +8,11 @@ WORDS = "Grade the submissions of a chapter and write scores and feedback."
 def arguments(parser):
     parser.add_argument("chapter", metavar="CHAPTER", help="01_attention, say")
     parser.add_argument("--student", action="append", default=[], metavar="ID", help="only this one; may be repeated")
-    parser.add_argument("--jobs", type=positive, metavar="N", help="submissions at a time (default: one a processor)")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--jobs", type=positive, metavar="N", help="submissions at a time (default: one a processor)")
+    where.add_argument("--scheduler", metavar="tcp://...", help="grade on the workers of this Dask scheduler instead")
     parser.add_argument("--force", action="store_true", help="grade again what has been graded already")
+    parser.add_argument("--dry-run", action="store_true", help="show whose score would change, and write none")
     parser.add_argument(
         "--sandbox",
         choices=("bwrap", "none"),
@@ -28,21 +31,27 @@ def run(options):
             chapter,
             students=options.student,
             jobs=options.jobs,
+            scheduler=options.scheduler,
             force=options.force,
+            dry_run=options.dry_run,
             sandbox=options.sandbox,
         )
+    except class_run.Busy as busy:
+        raise Refused(str(busy)) from busy
     except class_run.Incomplete as incomplete:
-        _show(incomplete.rows, options.course, chapter)
+        _show(incomplete.rows, options, chapter)
         raise Refused(f"some submissions are not graded, through no fault of theirs:\n{incomplete}") from incomplete
-    _show(rows, options.course, chapter)
+    _show(rows, options, chapter)
     return 0
 
 
-def _show(rows, course, chapter):
+def _show(rows, options, chapter):
     from autograder import table
 
+    if options.dry_run:
+        print(table.of_changes(rows))
+        return
     if rows:
         print(table.of_class(rows))
-    reused, written = sum(row.reused for row in rows), sum(row.written for row in rows)
-    print(f"\n{len(rows) - reused} graded, {reused} reports reused, {written} written to the gradebook.")
-    print(f"Feedback: {course / 'feedback'}/STUDENT/{chapter}/{chapter}.html")
+    print(f"\n{table.summary(rows)}")
+    print(f"Feedback: {options.course / 'feedback'}/STUDENT/{chapter}/{chapter}.html")

@@ -8,8 +8,9 @@ import shutil
 
 import pytest
 
-from autograder import class_run, recording
+from autograder import class_run
 from autograder import course as courses
+from autograder.recorded import recorded_scores
 
 pytestmark = pytest.mark.grading
 CHAPTER = "01_attention"
@@ -211,7 +212,7 @@ def test_every_row_gets_its_score_and_its_words(graded, student):
 @pytest.mark.parametrize("student", ROWS)
 def test_gradebook_and_feedback_say_the_same(graded, student):
     rows, course = graded
-    scores = recording.recorded_scores(courses.directory(course, CHAPTER))
+    scores = recorded_scores(courses.directory(course, CHAPTER))
     assert sum(scores[student].values()) == ROWS[student][1]
     page = (course / "feedback" / student / CHAPTER / f"{CHAPTER}.html").read_text(encoding="utf-8")
     assert f"(Score: {float(ROWS[student][1])} / 25.0)" in page

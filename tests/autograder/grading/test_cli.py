@@ -15,7 +15,7 @@ def test_grade_ends_with_a_table_and_names_whom_to_look_at(course, hand_in, cont
     out = capsys.readouterr().out
     assert [line.split()[-1] for line in out.splitlines() if line.startswith(("ada", "bob"))] == ["25", "0"]
     assert "bob: The file ends in the middle" in out
-    assert "2 graded, 0 reports reused, 2 written to the gradebook" in out
+    assert "2 graded, 0 reports reused, 2 written to the gradebook.\n  2 written: new" in out
 
 
 def test_mistakes_shows_which_case_catches_which(capsys, tmp_path):

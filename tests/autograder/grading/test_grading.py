@@ -13,12 +13,13 @@ from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 
 import autograder
-from autograder import class_run, grader, grading
+from autograder import class_run, grading, worker
 from autograder import course as courses
 from autograder.files import fetch
-from autograder.grader import Incomplete, NoSubmissions
+from autograder.grader import NoSubmissions
 from autograder.nbgrader_plugin import safe_markdown
 from autograder.report import Report, Reports
+from autograder.rows import Incomplete
 from autograder.sandbox import SandboxUnavailable
 
 pytestmark = pytest.mark.grading
@@ -28,6 +29,10 @@ HOUSE = Path(autograder.__file__).parent.parent
 
 def graded(course, **options):
     return {row.student: row for row in class_run.grade(course, CHAPTER, **options)}
+
+
+def digest_of(file, assignment):
+    return grading.digest(assignment.report_parts(file))
 
 
 def score(course, student):
@@ -138,14 +143,14 @@ def test_the_digest_depends_on_submission_release_key_and_environment(course, ha
     file = fetch(hand_in("ada", contents["perfect"]))
     other = fetch(hand_in("bob", contents["blank"]))
     plain, bare = (grading.open_assignment(course, CHAPTER, sandbox=kind) for kind in ("bwrap", "none"))
-    assert plain.digest_of(file) == grading.open_assignment(course, CHAPTER).digest_of(file)
+    assert digest_of(file, plain) == digest_of(file, grading.open_assignment(course, CHAPTER))
     (course / "secret_seed").unlink()
     other_key = grading.open_assignment(course, CHAPTER)
     notebook = course / "release" / CHAPTER / f"{CHAPTER}.ipynb"
     notebook.write_text(notebook.read_text(encoding="utf-8").replace("softmax", "Softmax", 1), encoding="utf-8")
     other_release = grading.open_assignment(course, CHAPTER)
-    digests = [plain.digest_of(file), plain.digest_of(other)]
-    digests += [each.digest_of(file) for each in (bare, other_key, other_release)]
+    digests = [digest_of(file, plain), digest_of(other, plain)]
+    digests += [digest_of(file, each) for each in (bare, other_key, other_release)]
     assert len(set(digests)) == 5
 
 
@@ -203,7 +208,8 @@ def test_nbgraders_command_refuses_without_a_sandbox(course, hand_in, contents, 
     def unavailable(bundle):
         raise SandboxUnavailable("no bubblewrap here")
 
-    monkeypatch.setattr(grader, "probe", unavailable)
+    monkeypatch.setattr(worker, "probe", unavailable)
+    worker._unpacked.cache_clear()
     directory = courses.directory(course, CHAPTER)
     done = NbGraderAPI(directory, config=directory.config).autograde(CHAPTER, "ada")
     assert not done["success"] and "no bubblewrap here" in done["error"]

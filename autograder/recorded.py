@@ -1,0 +1,79 @@
+"""What a class's gradebook and autograded notebooks hold already, and why a submission is to be written again."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+from nbgrader.api import Assignment, Grade, Gradebook, GradeCell, Student, SubmittedAssignment, SubmittedNotebook
+from nbgrader.coursedir import CourseDirectory
+
+from autograder.report import Report, Reports
+from autograder.words import listed
+
+Scores = dict[str, float | None]
+
+_SAID = {"submission": "handed in again", "release": "the release changed", "grader": "the grader changed"}
+
+
+class Recorded:
+    """A class as it is recorded. scores: student id -> exercise -> the score that was computed for it."""
+
+    def __init__(self, coursedir: CourseDirectory, reports: Reports):
+        self.scores = recorded_scores(coursedir)
+        self._coursedir, self._reports = coursedir, reports
+
+    def why(self, student: str, report: Report) -> str:
+        """Why this report has to be written, in plain words; empty if all of it is recorded."""
+        mark = self._mark(student)
+        if not mark:
+            return "new"
+        if mark["report"] != report.digest:
+            return changes(self._reports.find(mark["report"]), report)
+        if not mark["recorded"]:
+            return "an earlier run was interrupted"
+        scores = self.scores.get(student, {})
+        same = all(scores.get(result.function) == result.earned for result in report.results)
+        return "" if same else "the gradebook said something else"
+
+    def _mark(self, student):
+        """What the exporter and MarkRecorded left in the student's autograded notebook; {} if there is none."""
+        chapter = self._coursedir.assignment_id
+        notebook = Path(self._coursedir.format_path("autograded", student, chapter), f"{chapter}.ipynb")
+        with suppress(OSError, ValueError, KeyError):
+            return json.loads(notebook.read_text(encoding="utf-8"))["metadata"]["autograder"]
+        return {}
+
+
+def changes(earlier: Report | None, report: Report) -> str:
+    """What differs between what two reports were made from, in plain words."""
+    if earlier is None:
+        return "its earlier report is gone"
+    before, now = earlier.made_from, report.made_from
+    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    exercises = [name.removeprefix("key of ") for name in names if name.startswith("key of ")]
+    said = [f"another key for {listed(exercises)}"] if exercises else []
+    said += [
+        _SAID.get(name, f"{name} {before.get(name)} became {now.get(name)}")
+        for name in names
+        if not name.startswith("key of ")
+    ]
+    return ", ".join(said)
+
+
+def recorded_scores(coursedir: CourseDirectory) -> dict[str, Scores]:
+    """Student id -> exercise -> the score that was computed for it, as the gradebook has them for the assignment."""
+    found: dict[str, Scores] = {}
+    with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
+        rows = (
+            gradebook.db.query(Student.id, GradeCell.name, Grade.auto_score)
+            .select_from(Grade)
+            .join(GradeCell, GradeCell.id == Grade.cell_id)
+            .join(SubmittedNotebook, SubmittedNotebook.id == Grade.notebook_id)
+            .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .join(Student, Student.id == SubmittedAssignment.student_id)
+            .filter(Assignment.name == coursedir.assignment_id)
+        )
+        for student, cell, score in rows:
+            found.setdefault(student, {})[cell.removeprefix("check-")] = score
+    return found

@@ -1,0 +1,55 @@
+"""What one task of the cluster does, on this machine or another: a submission's bytes in, its report out.
+
+A worker has no course folder, no gradebook and no seed. Student code runs in the sandbox's process, never here.
+"""
+
+import io
+import tempfile
+import zipfile
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+
+from autograder.files import File
+from autograder.grading import Assignment, environment, grade_submission
+from autograder.sandbox import SandboxUnavailable, probe
+
+_preparing = Lock()
+
+
+class OtherEnvironment(SandboxUnavailable):
+    """A worker has other versions than the command that started the grading; the message names them."""
+
+
+def receive(assignment: Assignment) -> Assignment:
+    """A task of its own, so that an assignment is sent once, and again where a worker that held it is lost."""
+    return assignment
+
+
+def prepare(assignment: Assignment) -> None:
+    """Unpack the bundle and try the sandbox, once in a process. Raises OtherEnvironment, SandboxUnavailable."""
+    _bundle(assignment)
+
+
+def grade(file: File, assignment: Assignment) -> dict:
+    """The report on a submitted file, as JSON."""
+    return grade_submission(file, assignment, _bundle(assignment)).to_json()
+
+
+def _bundle(assignment):
+    with _preparing:
+        return Path(_unpacked(assignment.bundle, tuple(assignment.environment.items())).name)
+
+
+@lru_cache(maxsize=4)
+def _unpacked(bundle, expected):
+    """The folder with the bundle in it, which goes when the cache forgets it."""
+    ours = environment(dict(expected)["sandbox"])
+    if other := [f"{name} {ours[name]}, not {theirs}" for name, theirs in expected if ours[name] != theirs]:
+        raise OtherEnvironment(f"a worker has {', '.join(other)}: install the same version of the course there")
+    folder = tempfile.TemporaryDirectory(prefix="bundle-")
+    with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
+        archive.extractall(folder.name)
+    if ours["sandbox"] == "bwrap":
+        probe(Path(folder.name))
+    return folder
