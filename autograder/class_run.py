@@ -7,6 +7,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from autograder.cluster import connected
 from autograder.grader import open_grader, submissions
 from autograder.rows import Incomplete, Row
 
@@ -52,8 +53,8 @@ def grade(
     """
     course = course.resolve()
     paths = submissions(course, chapter, students)
-    with alone(course):
-        grader = open_grader(course, chapter, sandbox=sandbox, jobs=jobs, scheduler=scheduler, force=force)
+    with alone(course), connected(scheduler, jobs) as client:
+        grader = open_grader(course, chapter, client, sandbox=sandbox, force=force)
         grader.expect(paths.values())
         # Importing nbgrader takes seconds, in which the first sandboxes run. Most of a second of it is a check of
         # international addresses, which jsonschema does without where it is not installed.

@@ -55,7 +55,14 @@ def quiet_log() -> Iterator[tuple[logging.Logger, list[str]]]:
     errors: list[str] = []
     log = logging.getLogger("autograder.nbgrader")
     log.propagate, log.handlers = False, [_Collect(errors)]
-    yield log, errors
+    # What goes wrong with the gradebook is logged here, traceback and all, and raised as well.
+    gradebooks = logging.getLogger("tornado.application")
+    level = gradebooks.level
+    gradebooks.setLevel(logging.CRITICAL)
+    try:
+        yield log, errors
+    finally:
+        gradebooks.setLevel(level)
 
 
 class _Collect(logging.Handler):

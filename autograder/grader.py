@@ -9,7 +9,7 @@ from pathlib import Path
 
 from distributed import Client, Future
 
-from autograder import cluster, reading, worker
+from autograder import reading, worker
 from autograder.files import File, fetch
 from autograder.grading import Assignment, digest, open_assignment
 from autograder.reading import Submission
@@ -73,27 +73,10 @@ class Grader:
         return Graded(reading.read(file, self.assignment.released), report, reused)
 
 
-def open_grader(
-    course: Path,
-    chapter: str,
-    *,
-    sandbox: str = "bwrap",
-    jobs: int | None = None,
-    scheduler: str | None = None,
-    force: bool = False,
-) -> Grader:
-    """A grader for one chapter of a course, its sandbox tried.
-
-    Args:
-        jobs: submissions at a time on this machine. scheduler: address of a Dask scheduler, to grade there instead.
-
-    Raises:
-        SandboxUnavailable: there is no place to grade.
-        FileNotFoundError: the chapter is not released.
-    """
-    client = cluster.at(scheduler) if scheduler else cluster.local(jobs)
-    reports = Reports(course / "reports" / chapter)
-    return Grader(open_assignment(course, chapter, sandbox), reports, client, force=force)
+def open_grader(course: Path, chapter: str, client: Client, *, sandbox: str = "bwrap", force: bool = False) -> Grader:
+    """A grader for one chapter of a course, its sandbox tried. Raises SandboxUnavailable, FileNotFoundError."""
+    assignment = open_assignment(course, chapter, sandbox)
+    return Grader(assignment, Reports(course / "reports" / chapter), client, force=force)
 
 
 class NoSubmissions(LookupError):

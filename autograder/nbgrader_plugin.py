@@ -17,6 +17,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, parse_utc
 from traitlets import Enum
 
+from autograder.cluster import connected
 from autograder.files import fetch
 from autograder.grader import open_grader
 from autograder.rebuilding import rebuild
@@ -60,7 +61,8 @@ class SubmissionExporter(NotebookExporter):
     def _open_grader(self, autograde):
         course = autograde.coursedir
         try:
-            grader = open_grader(Path(course.root), course.assignment_id, sandbox=self.sandbox)
+            with connected() as client:
+                grader = open_grader(Path(course.root), course.assignment_id, client, sandbox=self.sandbox)
             grader.expect(Path(file) for files in autograde.assignments.values() for file in files)
             return grader
         except (SandboxUnavailable, LookupError, OSError) as error:

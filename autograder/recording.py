@@ -17,6 +17,7 @@ from autograder.grader import Grader
 from autograder.recorded import Recorded
 from autograder.rows import Incomplete, Row
 from autograder.sandbox import SandboxUnavailable
+from autograder.words import listed
 
 
 def record(
@@ -39,9 +40,10 @@ def record(
         Incomplete: something that is not a student's doing went wrong; it holds the rows of the others.
         SandboxUnavailable: there is no place to grade any more.
     """
-    rows = []
+    rows: list[Row] = []
+    failed: dict[str, list[str]] = {}
     coursedir = courses.directory(course, chapter)
-    with courses.quiet_log() as (log, errors), warnings.catch_warnings(), chdir(course):
+    with courses.quiet_log() as (log, said), warnings.catch_warnings(), chdir(course):
         warnings.simplefilter("ignore", SAWarning)  # nbgrader's own queries, which work all the same
         recorded = Recorded(coursedir, grader.reports)
         writer = None if dry_run else _Writer(coursedir, log, grader)
@@ -52,14 +54,16 @@ def record(
                 written = writer is not None and writer.write(student, path, bool(why))
                 before = recorded.scores.get(student, {})
                 rows.append(Row(student, graded.report, before, why, graded.reused, written))
-            except NbGraderException:
-                pass  # what it was stands in `errors`
             except SandboxUnavailable:
                 raise
+            except NbGraderException as error:
+                # nbgrader logs a traceback, and raises something general afterwards.
+                failed.setdefault((said or [str(error)])[0].strip().splitlines()[-1], []).append(student)
             except Exception as error:
-                errors.append(f"{student}: {type(error).__name__}: {error}")
-    if errors:
-        raise Incomplete(rows, errors)
+                failed.setdefault(f"{type(error).__name__}: {error}", []).append(student)
+            said.clear()
+    if failed:
+        raise Incomplete(rows, [f"{listed(students)}: {reason}" for reason, students in failed.items()])
     return rows
 
 

@@ -34,7 +34,7 @@ def summary(rows: Sequence[Row]) -> str:
 def of_changes(rows: Sequence[Row]) -> str:
     """Whose scores would change if these rows were written, from what to what, and why."""
     lines = [
-        [row.student, result.function, "none" if before is None else before, result.earned, row.why]
+        [row.student, result.function, "none" if before is None else f"{before:g}", result.earned, row.why]
         for row in rows
         for result in row.report.results
         if (before := row.before.get(result.function)) != result.earned

@@ -3,12 +3,15 @@
 A worker has no course folder, no gradebook and no seed. Student code runs in the sandbox's process, never here.
 """
 
+import hashlib
 import io
 import tempfile
 import zipfile
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
+
+from platformdirs import user_cache_path
 
 from autograder.files import File
 from autograder.grading import Assignment, environment, grade_submission
@@ -38,18 +41,28 @@ def grade(file: File, assignment: Assignment) -> dict:
 
 def _bundle(assignment):
     with _preparing:
-        return Path(_unpacked(assignment.bundle, tuple(assignment.environment.items())).name)
+        return _unpacked(assignment.bundle, tuple(assignment.environment.items()))
 
 
 @lru_cache(maxsize=4)
 def _unpacked(bundle, expected):
-    """The folder with the bundle in it, which goes when the cache forgets it."""
+    """The folder with the bundle in it, after the sandbox was tried."""
     ours = environment(dict(expected)["sandbox"])
     if other := [f"{name} {ours[name]}, not {theirs}" for name, theirs in expected if ours[name] != theirs]:
         raise OtherEnvironment(f"a worker has {', '.join(other)}: install the same version of the course there")
-    folder = tempfile.TemporaryDirectory(prefix="bundle-")
-    with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
-        archive.extractall(folder.name)
+    # In a cache and not in a temporary folder, which a killed run would leave behind each time.
+    folder = user_cache_path("autograder") / hashlib.sha256(bundle).hexdigest()[:16]
+    if not folder.exists():
+        _unzip(bundle, folder)
     if ours["sandbox"] == "bwrap":
-        probe(Path(folder.name))
+        probe(folder)
     return folder
+
+
+def _unzip(bundle, folder):
+    """Whole or not at all."""
+    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as half, zipfile.ZipFile(io.BytesIO(bundle)) as archive:
+        archive.extractall(half)
+        Path(half).rename(folder)
+        Path(half).mkdir()  # for TemporaryDirectory to remove

@@ -1,0 +1,60 @@
+"""A disk that fills up while a class is graded: it is said once, and nothing is lost."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import autograder
+from autograder.sandbox import bubblewrap
+
+pytestmark = pytest.mark.grading
+CHAPTER = "01_attention"
+HOUSE = Path(autograder.__file__).parent.parent
+SIZE = 30_000_000
+
+# Runs where the folder `small` is a disk of its own: grades with little room left, then with enough.
+SCRIPT = """
+import json, os, shutil, sys
+from pathlib import Path
+from autograder import course as courses
+from autograder.cli import main
+from autograder.recorded import recorded_scores
+
+chapter, course, small = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+filler = small / "filler"
+shutil.copytree(course, small / "course")
+room = os.statvfs(small).f_bavail * os.statvfs(small).f_frsize
+filler.write_bytes(bytes(room - 600_000))
+codes = [main(["grade", chapter, "--course", str(small / "course")])]
+filler.unlink()
+codes.append(main(["grade", chapter, "--course", str(small / "course")]))
+scores = recorded_scores(courses.directory(small / "course", chapter))
+pages = sorted(page.parent.parent.name for page in small.glob("course/feedback/*/*/*.html"))
+print(json.dumps([codes, {student: sum(each.values()) for student, each in scores.items()}, pages]))
+"""
+
+
+def test_a_full_disk_loses_nothing(course, hand_in, contents, tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    scores = {}
+    for number in range(12):
+        name, score = [("perfect", 25), ("mistake-1", 7), ("half-done", 13)][number % 3]
+        hand_in(f"{name}-{number}", contents[name] + b"\n" * number)
+        scores[f"{name}-{number}"] = score
+    disk = ["--dev-bind", "/", "/", "--size", str(SIZE), "--tmpfs", str(small)]
+    done = subprocess.run(
+        [str(bubblewrap.find()), *disk, sys.executable, "-c", SCRIPT, CHAPTER, str(course), str(small)],
+        env=os.environ | {"PYTHONPATH": str(HOUSE)},
+        capture_output=True,
+        text=True,
+    )
+    codes, recorded, pages = json.loads(done.stdout.splitlines()[-1])
+    assert codes == [2, 0], done.stderr
+    assert "No space left on device" in done.stderr
+    assert done.stderr.count("\n") < len(scores)
+    assert recorded == scores and pages == sorted(scores)

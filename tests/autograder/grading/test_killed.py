@@ -1,0 +1,104 @@
+"""A run that is killed at any moment loses nothing, and the next one ends as if it had never happened."""
+
+import json
+import multiprocessing
+import random
+import shutil
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder import class_run
+from autograder import course as courses
+from autograder.recorded import recorded_scores
+
+pytestmark = pytest.mark.grading
+CHAPTER = "01_attention"
+STUDENTS = ("perfect", "mistake-1", "half-done", "truncated", "unknown-mistake", "cheat")
+KILLS = 50
+
+
+@pytest.fixture(scope="module")
+def processes():
+    """Processes that start with everything imported, so that a kill hits the work and not the imports."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["autograder.recording", "autograder.exercises.attention", __name__])
+    first = context.Process(target=print)
+    first.start()
+    first.join()
+    return context
+
+
+def run(course):
+    class_run.grade(course, CHAPTER, jobs=2)
+
+
+def state(course):
+    """All that a run leaves: scores, what each autograded notebook came from, pages, reports."""
+    scores = recorded_scores(courses.directory(course, CHAPTER))
+    marks = {path.parent.parent.name: mark(path) for path in (course / "autograded").glob(f"*/*/{CHAPTER}.ipynb")}
+    pages = {path.parent.parent.name: path.read_bytes() for path in (course / "feedback").glob(f"*/*/{CHAPTER}.html")}
+    return scores, marks, pages, sorted(path.name for path in (course / "reports" / CHAPTER).glob("*.json"))
+
+
+def mark(path):
+    return json.loads(path.read_text(encoding="utf-8"))["metadata"]["autograder"]
+
+
+def test_a_class_killed_fifty_times_ends_as_if_undisturbed(course, hand_in, contents, processes, tmp_path):
+    for number in range(5):
+        name = STUDENTS[number % len(STUDENTS)]
+        hand_in(f"{name}-{number}", contents[name] + b"\n" * number)
+    undisturbed = shutil.copytree(course, tmp_path / "undisturbed")
+    started = time.monotonic()
+    process = processes.Process(target=run, args=(undisturbed,))
+    process.start()
+    process.join()
+    duration = time.monotonic() - started
+    assert process.exitcode == 0
+
+    chance = random.Random(2017)
+    kills = 0
+    while kills < KILLS:
+        if kills % 10 == 0:  # some runs begin with nothing graded yet, some with most of it
+            _forget(course)
+        process = processes.Process(target=run, args=(course,))
+        process.start()
+        process.join(chance.uniform(0, duration))
+        if process.exitcode is None:
+            process.kill()
+            process.join()
+            kills += 1
+        else:
+            assert process.exitcode == 0
+            _forget(course)
+    class_run.grade(course, CHAPTER)
+    assert state(course) == state(undisturbed)
+    rows = class_run.grade(course, CHAPTER)
+    assert not any(row.written for row in rows) and all(row.reused for row in rows)
+    _nothing_is_left(course)
+
+
+def _forget(course):
+    """As if nobody had been graded."""
+    for step in ("autograded", "feedback", "reports"):
+        shutil.rmtree(course / step, ignore_errors=True)
+    with Gradebook(courses.directory(course, CHAPTER).db_url) as gradebook:
+        for student in list(gradebook.students):
+            gradebook.remove_student(student.id)
+
+
+def _nothing_is_left(course):
+    """No process that was started below a killed run, and none of its half-written files."""
+    assert not [each for each in psutil.process_iter() if each.status() != "zombie" and _is_sandbox(each)]
+    assert not list(course.rglob("*.part"))
+
+
+def _is_sandbox(process):
+    try:
+        return Path(process.name()).name == "bwrap" and process.ppid() == 1
+    except psutil.Error:
+        return False

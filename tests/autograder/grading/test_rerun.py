@@ -1,0 +1,131 @@
+"""A second run: what it writes again and why, what a dry run shows, and two runs at once."""
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder import class_run, grading, recording
+from autograder import course as courses
+from autograder.cli import main
+from autograder.recorded import recorded_scores
+
+pytestmark = pytest.mark.grading
+CHAPTER = "01_attention"
+
+
+def graded(course, **options):
+    return {row.student: row for row in class_run.grade(course, CHAPTER, **options)}
+
+
+def total(course, student):
+    return sum(recorded_scores(courses.directory(course, CHAPTER))[student].values())
+
+
+@pytest.fixture
+def ada(course, hand_in, contents):
+    """A course in which ada's perfect notebook is graded."""
+    hand_in("ada", contents["perfect"])
+    assert graded(course)["ada"].why == "new"
+    return course
+
+
+def test_what_is_handed_in_again_is_graded_again(ada, hand_in, contents):
+    hand_in("ada", contents["mistake-1"])
+    assert graded(ada)["ada"].why == "handed in again"
+    assert total(ada, "ada") == 7
+
+
+def test_an_older_file_handed_in_once_more_is_written_again_from_its_report(ada, hand_in, contents):
+    hand_in("ada", contents["mistake-1"])
+    graded(ada)
+    hand_in("ada", contents["perfect"])
+    row = graded(ada)["ada"]
+    assert row.reused and row.written
+    assert total(ada, "ada") == 25
+
+
+def test_another_key_regrades_and_is_named(ada):
+    (ada / "secret_seed").unlink()
+    assert graded(ada)["ada"].why.startswith("another key for softmax, attention_weights")
+
+
+def test_another_environment_regrades_and_is_named(ada, monkeypatch):
+    before = grading.platform.python_version()
+    monkeypatch.setattr(grading.platform, "python_version", lambda: "3.99.0")
+    row = graded(ada)["ada"]
+    assert row.why == f"Python {before} became 3.99.0" and not row.reused
+
+
+def test_another_release_regrades_and_is_named(ada):
+    notebook = ada / "release" / CHAPTER / f"{CHAPTER}.ipynb"
+    notebook.write_text(notebook.read_text(encoding="utf-8").replace("softmax", "Softmax", 1), encoding="utf-8")
+    assert graded(ada)["ada"].why == "the release changed"
+
+
+def test_an_emptied_folder_of_reports_is_filled_again(ada):
+    for report in (ada / "reports" / CHAPTER).iterdir():
+        report.unlink()
+    row = graded(ada)["ada"]
+    assert not row.reused and not row.written
+
+
+def test_half_a_page_of_feedback_is_written_again(ada):
+    page = ada / "feedback/ada" / CHAPTER / f"{CHAPTER}.html"
+    whole = page.read_bytes()
+    page.write_bytes(whole[:1000])
+    graded(ada)
+    assert page.read_bytes() == whole
+
+
+# -------------------------------------------------------------------------------------------- dry run
+
+
+def test_a_dry_run_shows_whose_score_would_change_and_writes_none(ada, hand_in, contents, capsys):
+    before = {path: path.read_bytes() for path in ada.rglob("*") if path.is_file() and "reports" not in path.parts}
+    hand_in("ada", contents["mistake-1"])
+    hand_in("bob", contents["perfect"])
+    assert main(["grade", CHAPTER, "--course", str(ada), "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    lines = [line.split() for line in out.splitlines()]
+    assert ["ada", "softmax", "4", "0", "handed", "in", "again"] in lines
+    assert ["bob", "softmax", "none", "4", "new"] in lines
+    assert "2 students would get another score, 0 the same. Nothing was written." in out
+    for path, content in before.items():
+        assert "submitted" in path.parts or path.read_bytes() == content
+    assert not (ada / "autograded/bob").exists() and not (ada / "feedback/bob").exists()
+
+
+def test_every_score_can_be_replayed(ada, capsys):
+    assert main(["grade", CHAPTER, "--course", str(ada), "--dry-run", "--force"]) == 0
+    assert "0 students would get another score, 1 the same" in capsys.readouterr().out
+    with Gradebook(courses.directory(ada, CHAPTER).db_url) as gradebook:
+        gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").auto_score = 1
+        gradebook.db.commit()
+    assert main(["grade", CHAPTER, "--course", str(ada), "--dry-run", "--force"]) == 0
+    assert "1 student would get another score" in capsys.readouterr().out
+
+
+# ------------------------------------------------------------------------------------------- at once
+
+
+def test_a_second_run_at_once_is_refused(ada, capsys):
+    with class_run.alone(ada):
+        assert main(["grade", CHAPTER, "--course", str(ada)]) == 2
+    assert "somebody is grading" in capsys.readouterr().err
+    assert main(["grade", CHAPTER, "--course", str(ada)]) == 0
+
+
+def test_what_is_handed_in_while_its_predecessor_is_graded_waits_for_the_next_run(
+    course, hand_in, contents, monkeypatch
+):
+    hand_in("ada", contents["perfect"])
+    write = recording._Writer.write
+
+    def late(writer, *arguments):
+        hand_in("ada", contents["mistake-1"])
+        return write(writer, *arguments)
+
+    monkeypatch.setattr(recording._Writer, "write", late)
+    assert graded(course)["ada"].report.earned == total(course, "ada") == 25
+    monkeypatch.undo()
+    assert graded(course)["ada"].why == "handed in again"
+    assert total(course, "ada") == 7

@@ -1,0 +1,151 @@
+"""Grading on the workers of a Dask scheduler, each a process of its own that can see no course folder."""
+
+import gc
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from distributed import Client
+
+import autograder
+from autograder import class_run, cluster
+from autograder.cli import main
+from autograder.sandbox import bubblewrap
+
+pytestmark = pytest.mark.grading
+CHAPTER = "01_attention"
+HOUSE = Path(autograder.__file__).parent.parent
+STUDENTS = ("perfect", "mistake-1", "half-done", "truncated")
+
+
+@pytest.fixture
+def start(tmp_path):
+    """start(module, *arguments) -> a process, in an empty folder; all are ended afterwards."""
+    started = []
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+
+    def starting(module, *arguments, hide=None, **environment):
+        command = [sys.executable, "-m", f"distributed.cli.{module}", "--dashboard-address=127.0.0.1:0", *arguments]
+        if hide:
+            command = [str(bubblewrap.find()), "--dev-bind", "/", "/", "--tmpfs", str(hide), *command]
+        variables = os.environ | {"PYTHONPATH": str(HOUSE), **environment}
+        process = subprocess.Popen(command, cwd=place, env=variables, stderr=subprocess.DEVNULL, start_new_session=True)
+        started.append(process)
+        return process
+
+    yield starting
+    for process in started:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@pytest.fixture
+def scheduler(start):
+    """The address of a scheduler that has no workers yet."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    start("dask_scheduler", "--host=127.0.0.1", f"--port={port}", "--no-show")
+    return f"tcp://127.0.0.1:{port}"
+
+
+def a_worker(start, scheduler, **options):
+    return start("dask_worker", scheduler, "--no-nanny", "--nthreads=1", "--host=127.0.0.1", **options)
+
+
+def a_class(course, hand_in, contents, count):
+    """`count` submissions, no two alike; what each must get."""
+    scores = {}
+    for number in range(count):
+        name = STUDENTS[number % len(STUDENTS)]
+        scores[f"{name}-{number}"] = {"perfect": 25, "mistake-1": 7, "half-done": 13, "truncated": 0}[name]
+        hand_in(f"{name}-{number}", contents[name] + b"\n" * number)
+    return scores
+
+
+def test_two_workers_without_a_course_folder_one_killed_midway(course, hand_in, contents, start, scheduler):
+    scores = a_class(course, hand_in, contents, 24)
+    victim, survivor = (a_worker(start, scheduler, hide=course) for _ in range(2))
+    reports = course / "reports" / CHAPTER
+    with Client(scheduler) as client:
+        client.wait_for_workers(2, timeout=30)
+
+    def kill_midway():
+        while len(list(reports.glob("*.json")) if reports.exists() else ()) < 4:
+            time.sleep(0.02)
+        os.killpg(victim.pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_midway)
+    killer.start()
+    rows = class_run.grade(course, CHAPTER, scheduler=scheduler)
+    killer.join()
+    assert {row.student: row.report.earned for row in rows} == scores
+    assert victim.wait() == -signal.SIGKILL and survivor.poll() is None
+    assert len(list(reports.glob("*.json"))) == len(scores)
+
+
+def test_a_worker_with_other_versions_is_refused(course, hand_in, contents, start, scheduler, tmp_path, capsys):
+    hand_in("ada", contents["perfect"])
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "sitecustomize.py").write_text("import numpy\nnumpy.__version__ = '9.9.9'\n")
+    a_worker(start, scheduler, PYTHONPATH=os.pathsep.join([str(other), str(HOUSE)]))
+    assert main(["grade", CHAPTER, "--course", str(course), "--scheduler", scheduler]) == 2
+    assert f"a worker has NumPy 9.9.9, not {np.__version__}" in capsys.readouterr().err
+    assert not (course / "autograded").exists()
+
+
+def test_a_scheduler_without_workers_says_how_to_start_one(course, hand_in, contents, scheduler, monkeypatch, capsys):
+    hand_in("ada", contents["perfect"])
+    monkeypatch.setattr(cluster, "WAIT", 3)
+    assert main(["grade", CHAPTER, "--course", str(course), "--scheduler", scheduler]) == 2
+    assert f"dask worker {scheduler}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense"])
+def test_no_scheduler_there(course, hand_in, contents, address, monkeypatch, capsys):
+    hand_in("ada", contents["perfect"])
+    monkeypatch.setattr(cluster, "WAIT", 1)
+    assert main(["grade", CHAPTER, "--course", str(course), "--scheduler", address]) == 2
+    assert f"no scheduler answers at {address}" in capsys.readouterr().err
+
+
+def test_the_local_cluster_listens_to_this_machine_only():
+    with cluster.connected() as client:
+        services = client.scheduler_info()["services"]
+    for port in services.values():
+        with socket.create_connection(("127.0.0.1", port), timeout=2):
+            pass
+        with pytest.raises(OSError), socket.create_connection((_own_address(), port), timeout=2):
+            pass
+
+
+def _own_address():
+    """An address of this machine that is not the loopback's; another loopback address where it has none."""
+    found = socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)
+    return next((each[4][0] for each in found if not each[4][0].startswith("127.0.0.1")), "127.0.0.2")
+
+
+def test_the_cluster_forgets_what_it_has_graded(course, hand_in, contents):
+    notebook = json.loads(contents["perfect"])
+    for number in range(8):
+        notebook["metadata"]["padding"] = str(number) * 4_000_000
+        hand_in(f"large-{number}", json.dumps(notebook).encode())
+    class_run.grade(course, CHAPTER)
+    tracemalloc.start()
+    try:
+        class_run.grade(course, CHAPTER, force=True)
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] < 36_000_000
+    finally:
+        tracemalloc.stop()
