@@ -4,10 +4,17 @@ import argparse
 import sys
 from pathlib import Path
 
-from autograder.commands import Refused, grade, mistakes, release
+from autograder.commands import Refused, collect, export, grade, mistakes, release, submit_check
 from autograder.sandbox import SandboxUnavailable
 
-COMMANDS = {"release": release, "grade": grade, "mistakes": mistakes}
+COMMANDS = {
+    "release": release,
+    "collect": collect,
+    "submit-check": submit_check,
+    "grade": grade,
+    "export": export,
+    "mistakes": mistakes,
+}
 WRONG = 2
 
 

@@ -77,6 +77,14 @@ def read(file: File, released: Released) -> Submission:
     return Submission(answers, tuple(_own_cells(found, released)), notes)
 
 
+def grade_ids(file: File) -> set[str]:
+    """The grade ids in a submitted file; none if it cannot be read."""
+    try:
+        return _grade_ids(_cell_list(json.loads(file.raw)) or [])
+    except (ValueError, RecursionError):
+        return set()
+
+
 # ------------------------------------------------------------------------------------------- the file
 
 

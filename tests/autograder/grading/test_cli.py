@@ -47,7 +47,7 @@ def test_an_id_nbgrader_cannot_handle(course, hand_in, contents, capsys):
     assert "rename a[b]" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["release", "grade", "mistakes"])
+@pytest.mark.parametrize("command", ["release", "collect", "submit-check", "grade", "export", "mistakes"])
 def test_every_command_has_help(command, capsys):
     with pytest.raises(SystemExit) as done:
         main([command, "--help"])

@@ -1,0 +1,55 @@
+"""What grading would make of one notebook, with the public keys: nothing is graded and nothing is stored."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder import exercise, reading, released, worker
+from autograder.files import File, fetch
+from autograder.grading import Assignment, environment
+from autograder.keys import PUBLIC_SEED, make_key
+from autograder.report import Report
+
+
+class NotOurs(LookupError):
+    """A file that belongs to no released chapter; the message says so."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """chapter: whose notebook it is. report: what `check` says of each exercise, and what was odd about the file."""
+
+    chapter: str
+    report: Report
+
+
+def submit_check(path: Path, course: Path, sandbox: str = "bwrap") -> Checked:
+    """Read and run one notebook as grading does, and hold it against the public keys.
+
+    Raises:
+        NotOurs: it can be read, and is of no chapter that the course has released.
+        FileNotFoundError: there is no such file. SandboxUnavailable: there is no place to run it.
+    """
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    file = fetch(path)
+    chapter = _chapter(file, path, course)
+    notebook = released.load(course, chapter)
+    exercises = {each.name: each for each in exercise.chapter(chapter.partition("_")[2])}
+    keys = {name: make_key(exercises[name], PUBLIC_SEED) for name in notebook.functions}
+    bundle = (course / "release" / f"{chapter}.zip").read_bytes()
+    assignment = Assignment(notebook, keys, bundle, environment(sandbox))
+    return Checked(chapter, Report.from_json(worker.grade(file, assignment)))
+
+
+def _chapter(file: File, path: Path, course: Path) -> str:
+    """The released chapter that a file is of: by its cells; by its name where it cannot be read."""
+    there = {notebook.stem: notebook for notebook in released.releases(course)}
+    ids = reading.grade_ids(file)
+    for chapter, notebook in there.items():
+        if ids & released.distinctive(json.loads(notebook.read_text(encoding="utf-8"))):
+            return chapter
+    if path.stem in there:
+        return path.stem
+    chapters = ", ".join(there) or "none"
+    raise NotOurs(f"{path.name} is the notebook of no chapter that is released in {course} (there: {chapters})")

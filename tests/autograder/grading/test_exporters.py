@@ -1,0 +1,113 @@
+"""Grades as CSV, for Canvas and for Moodle: what a spreadsheet reads is what the gradebook says, and no formula."""
+
+import csv
+import os
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from nbgrader.api import Gradebook
+from nbgrader.plugins.export import CsvExportPlugin
+
+import autograder
+from autograder import course as courses
+from autograder.cli import main
+from autograder.exporters import CanvasExporter, CsvExporter, MoodleExporter
+
+pytestmark = pytest.mark.grading
+CHAPTER = "01_attention"
+HOUSE = Path(autograder.__file__).parent.parent
+NAMES = {
+    "ada": ("Lovelace, Countess", 'Ada "Byron"'), "4711": ("Noether", "Emmy\nAmalie"), "zoë": ("O'Hara", "王"),
+    "eve": ("=HYPERLINK(1)", "@SUM(A1)"), "=cmd|'/c calc'!A1": ("+1", "-1"), "absent": ("Who", "Never"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def gradebook(released_course):
+    """All but one have handed in; ada was late, zoë has a score by hand, the half-graded one lacks a score."""
+    directory = courses.directory(released_course, CHAPTER)
+    with Gradebook(directory.db_url) as book:
+        for student, (last, first) in NAMES.items():
+            book.add_student(student, last_name=last, first_name=first, email=f"{student[:3]}@example.org")
+        book.add_student("half-graded")
+        for student in [*NAMES, "half-graded"]:
+            if student != "absent":
+                submission = book.add_submission(CHAPTER, student, timestamp=datetime(2026, 2, 3))
+                for grade in submission.notebooks[0].grades:
+                    grade.auto_score = grade.max_score
+        for student, penalty in (("ada", 30), ("4711", 2.5)):
+            book.find_submission(CHAPTER, student).notebooks[0].late_submission_penalty = penalty
+        book.find_grade("check-softmax", CHAPTER, CHAPTER, "zoë").manual_score = 1
+        book.find_grade("check-softmax", CHAPTER, CHAPTER, "half-graded").auto_score = None
+        book.db.commit()
+        yield book
+        for student in [*NAMES, "half-graded"]:
+            book.remove_student(student)
+
+
+def table(exporter, gradebook, path):
+    exporter(to=str(path)).export(gradebook)
+    return list(csv.reader(path.open(newline="", encoding="utf-8")))
+
+
+def test_nbgraders_own_export_moves_columns(gradebook, tmp_path):
+    rows = table(CsvExportPlugin, gradebook, tmp_path / "stock.csv")
+    assert {len(row) for row in rows} != {11}
+
+
+def test_csv_keeps_every_name_in_its_column(gradebook, tmp_path):
+    head, *rows = table(CsvExporter, gradebook, tmp_path / "grades.csv")
+    of = {row[head.index("student_id")]: dict(zip(head, row, strict=True)) for row in rows}
+    assert (of["ada"]["last_name"], of["ada"]["first_name"]) == NAMES["ada"]
+    assert (of["4711"]["first_name"], of["zoë"]["first_name"]) == ("Emmy\nAmalie", "王")
+    assert {student: row["score"] for student, row in of.items()} == {
+        "ada": "0.0", "4711": "22.5", "zoë": "22.0", "eve": "25.0", "'=cmd|'/c calc'!A1": "25.0", "absent": "",
+        "half-graded": "",
+    }  # fmt: skip
+    assert of["4711"]["raw_score"] == "25.0" and of["4711"]["max_score"] == "25.0"
+
+
+@pytest.mark.parametrize("exporter", [CsvExporter, CanvasExporter, MoodleExporter])
+def test_no_cell_begins_a_formula(gradebook, tmp_path, exporter):
+    rows = table(exporter, gradebook, tmp_path / "grades.csv")
+    cells = [cell for row in rows for cell in row]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    assert any("cmd" in cell for cell in cells) and any("SUM" in cell for cell in cells)
+
+
+def test_canvas(gradebook, tmp_path):
+    head, points, *rows = table(CanvasExporter, gradebook, tmp_path / "grades.csv")
+    assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", CHAPTER]
+    assert points == ["Points Possible", "", "", "", "", "25.0"]
+    assert ["Noether, Emmy\nAmalie", "4711", "", "", "", "22.5"] in rows
+    assert ["O'Hara, 王", "", "", "zoë", "", "22.0"] in rows
+    assert ["Who, Never", "", "", "absent", "", ""] in rows
+
+
+def test_moodle(gradebook, tmp_path):
+    head, *rows = table(MoodleExporter, gradebook, tmp_path / "grades.csv")
+    assert head == ["First name", "Last name", "Username", "Email address", CHAPTER]
+    assert ["王", "O'Hara", "zoë", "zoë@example.org", "22.0"] in rows
+
+
+def test_the_command_and_nbgraders_own_write_the_same(gradebook, released_course, tmp_path, capsys):
+    ours, theirs = tmp_path / "ours.csv", tmp_path / "theirs.csv"
+    assert main(["export", CHAPTER, "--to=moodle", f"--output={ours}", "--course", str(released_course)]) == 0
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    subprocess.run(
+        [sys.executable, "-m", "nbgrader", "export", "--exporter=autograder.exporters.MoodleExporter",
+         f"--to={theirs}", f"--CourseDirectory.root={released_course}"],
+        cwd=HOUSE, env=os.environ | {"PYTHONPATH": str(HOUSE), "PATH": path}, check=True, capture_output=True,
+    )  # fmt: skip
+    assert ours.read_bytes() == theirs.read_bytes() and CHAPTER.encode() in ours.read_bytes()
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["10_nothing"], "there is no chapter '10_nothing'"), (["--course", "/nowhere"], "there is no course in /nowhere"),
+])  # fmt: skip
+def test_what_is_wrong_is_said(arguments, words, released_course, capsys):
+    assert main(["export", "--course", str(released_course), *arguments]) == 2
+    assert words in capsys.readouterr().err
