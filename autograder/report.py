@@ -5,7 +5,6 @@ Reports are only ever added. Nothing in one tells whose work it is, and none hol
 
 import json
 import os
-import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -77,7 +76,8 @@ class Reports:
         file = self._file(report.digest)
         if file.exists():
             os.replace(file, self.folder / f"{report.digest}.before-{time.time_ns()}.json")
-        descriptor, temporary = tempfile.mkstemp(dir=self.folder, suffix=".part")
+        temporary = file.with_suffix(".part")  # what a killed run left of it is written over
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
             json.dump(report.to_json(), stream, indent=1)
             stream.flush()

@@ -1,0 +1,99 @@
+"""A large class, graded by a command that is killed again and again, until it is done; then every score is checked.
+
+    .venv/bin/python benchmarks/soak.py [--submissions 1000] [--kills 100]
+
+Takes as long as grading the class, and some seconds for each kill. Ends with exit code 1 if a score is not the one it
+must be, if a report is missing or was made twice, or if a process is left.
+"""
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+
+from autograder import course as courses
+from autograder import example_class
+from autograder.recorded import recorded_scores
+from autograder.release import release
+
+CHAPTER = "01_attention"
+# One in a hundred takes its whole time limit.
+RARE = ("endless", "greedy")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--submissions", type=int, default=1000)
+    parser.add_argument("--kills", type=int, default=100)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        course = Path(folder, "course")
+        release(course, [CHAPTER])
+        expected = hand_in(course, options.submissions)
+        command = [sys.executable, "-m", "autograder.cli", "grade", CHAPTER, "--course", str(course)]
+        started = time.perf_counter()
+        kills = grade_under_fire(command, options.kills, random.Random(2017))
+        minutes = (time.perf_counter() - started) / 60
+        wrong = problems(course, expected)
+    print(f"{options.submissions} submissions, {kills} kills, {minutes:.1f} minutes on {os.cpu_count()} processors")
+    print("\n".join(wrong) or "Every score is the one it must be; no report is missing, none was made twice.")
+    return bool(wrong)
+
+
+def hand_in(course, count):
+    """`count` submissions, no two the same bytes; student -> the score it must get."""
+    made = list(example_class.examples(course, CHAPTER))
+    often = [each for each in made if each.student not in RARE]
+    rare = [each for each in made if each.student in RARE]
+    expected = {}
+    for number in range(count):
+        example = rare[number // 50 % len(rare)] if number % 50 == 49 else often[number % len(often)]
+        student = f"{example.student}-{number:04d}"
+        path = course / "submitted" / student / CHAPTER / f"{CHAPTER}.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(example.content + b"\n" * number)
+        expected[student] = example.score
+    return expected
+
+
+def grade_under_fire(command, kills, chance):
+    """Run the command until it ends by itself, killing it at random moments at first; how often it was killed."""
+    for number in range(kills):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(chance.uniform(0, 12))
+            return number
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return kills
+
+
+def problems(course, expected):
+    """What is not as it must be, in words."""
+    scores = recorded_scores(courses.directory(course, CHAPTER))
+    totals = {student: sum(each.values()) for student, each in scores.items()}
+    wrong = [
+        f"{student} has {totals.get(student)}, must have {score}"
+        for student, score in expected.items()
+        if totals.get(student) != score
+    ]
+    reports = list((course / "reports" / CHAPTER).iterdir())
+    if len(reports) != len(expected):
+        wrong.append(f"{len(reports)} files among the reports, not {len(expected)}")
+    pages = list((course / "feedback").glob(f"*/{CHAPTER}/{CHAPTER}.html"))
+    if len(pages) != len(expected):
+        wrong.append(f"{len(pages)} pages of feedback, not {len(expected)}")
+    left = [each for each in psutil.process_iter(["name", "ppid"]) if each.info["name"] == "bwrap"]
+    return wrong + [f"process {each.pid} is left" for each in left if each.info["ppid"] == 1]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

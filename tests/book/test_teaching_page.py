@@ -1,0 +1,46 @@
+"""The commands of the instructors' page work, one after the other, so that the page cannot grow old."""
+
+import re
+import zipfile
+
+import pytest
+
+from autograder import example_class
+from autograder.cli import main
+from autograder.release import release
+from tests.book.conftest import ROOT
+
+pytestmark = pytest.mark.book
+
+CHAPTER = "01_attention"
+PAGE = (ROOT / "chapters" / "teaching.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^\.venv/bin/autograder (.*)$", "\n".join(re.findall(r"```shell\n(.*?)```", PAGE, re.S)), re.M)
+
+
+@pytest.fixture
+def week(tmp_path, monkeypatch):
+    """An empty course in the current folder, and what the page takes for granted: a download, and one notebook."""
+    release(tmp_path / "elsewhere", [CHAPTER])
+    made = {each.student: each.content for each in example_class.examples(tmp_path / "elsewhere", CHAPTER)}
+    with zipfile.ZipFile(tmp_path / "download.zip", "w") as archive:
+        for number, student in enumerate(("perfect", "mistake-1", "truncated")):
+            archive.writestr(f"{student}_{number}_assignsubmission_file_{CHAPTER}.ipynb", made[student])
+    (tmp_path / "their_notebook.ipynb").write_bytes(made["perfect"])
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_week_goes_as_told(week, capsys):
+    assert len(COMMANDS) > 10
+    for command in COMMANDS:
+        assert main(command.split()) == 0, (command, capsys.readouterr().err)
+        out = capsys.readouterr().out
+        if "--force" in command:
+            assert "0 students would get another score" in out
+    assert sorted(path.name for path in (week / "course" / "feedback").iterdir()) == [
+        "mistake-1",
+        "perfect",
+        "truncated",
+    ]
+    assert (week / "course" / "report" / CHAPTER / "index.html").exists()
+    assert "mistake-1" in (week / "canvas.csv").read_text(encoding="utf-8")
