@@ -28,12 +28,15 @@ def sources(root, docname, chapters):
         chapters: the words of all chapters, in order.
 
     Returns:
-        list of Path: all but the solutions of later chapters, and the exercises of other ones.
+        list of Path: all but the solutions of later chapters, and the exercises of other ones. An index is made from
+        all chapters and all exercises.
     """
     word = docname.rpartition("/")[2].partition("_")[2]
     later = chapters[chapters.index(word) + 1 :] if word in chapters else []
     files = [*root.glob("chapters/*.py"), *root.glob("autograder/*.py"), *root.glob("solutions/*.py")]
     files += root.glob(f"autograder/exercises/{word}.py")
+    if "import indexes" in (root / f"{docname}.md").read_text(encoding="utf-8"):
+        files += [*root.glob("autograder/exercises/*.py"), *root.glob("chapters/[0-9]*.md")]
     return sorted(path for path in files if path.parent.name != "solutions" or path.stem not in later)
 
 

@@ -113,9 +113,13 @@ def test_a_chapter_depends_on_the_solutions_up_to_its_own(tmp_path):
         "solutions/backward.py",
         "autograder/exercises/backward.py",
         "chapters/figures.py",
+        "chapters/01_attention.md",
+        "chapters/02_backward.md",
+        "chapters/notation.md",
+        "chapters/mistakes.md",
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(name)
+        (tmp_path / name).write_text("import indexes" if name == "chapters/mistakes.md" else name)
 
     def names(docname):
         paths = freshness.sources(tmp_path, docname, ["attention", "backward"])
@@ -124,3 +128,5 @@ def test_a_chapter_depends_on_the_solutions_up_to_its_own(tmp_path):
     assert names("chapters/01_attention") == {"solutions/attention.py", "chapters/figures.py"}
     assert "autograder/exercises/backward.py" in names("chapters/02_backward")
     assert {"solutions/attention.py", "solutions/backward.py"} <= names("chapters/notation")
+    assert "chapters/01_attention.md" not in names("chapters/notation")
+    assert {"autograder/exercises/backward.py", "chapters/01_attention.md"} <= names("chapters/mistakes")

@@ -1,0 +1,156 @@
+"""What the index pages show, made from the exercises and the chapters themselves, so that it cannot grow old."""
+
+import ast
+import html
+import inspect
+import re
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+import figures
+import numpy as np
+from docutils.nodes import make_id
+
+from autograder import exercise
+
+HERE = Path(__file__).parent
+CHAPTERS = [path.stem for path in sorted(HERE.glob("[0-9][0-9]_*.md"))]
+# An exercise's label and card, up to the name that its check asks for.
+CARD = re.compile(r"^\((exercise-[\w-]+)\)=\n.*?difficulty (\S+) · (\d+) minutes.*?^check\((\w+)\)", re.M | re.S)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """An exercise with its place in the book. needs: exercises that come before it, and that it builds on."""
+
+    exercise: exercise.Exercise
+    chapter: str
+    label: str
+    difficulty: str
+    minutes: int
+    needs: tuple[str, ...]
+
+
+class Html:
+    """A piece of a page; as plain text it is what `words` says."""
+
+    def __init__(self, source, words):
+        self.source, self.words = source, words
+
+    def _repr_html_(self):
+        return self.source
+
+    def __repr__(self):
+        return self.words
+
+
+class Markdown:
+    """A piece of a page that the search finds, too."""
+
+    def __init__(self, source):
+        self.source = source
+
+    def _repr_markdown_(self):
+        return self.source
+
+    def __repr__(self):
+        return self.source
+
+
+def word(chapter):
+    """The chapter's word: "attention"."""
+    return chapter.partition("_")[2]
+
+
+def link(chapter, title):
+    """A link to a section of a chapter, by the section's title."""
+    return f'<a href="{chapter}.html#{make_id(title)}">{html.escape(title)}</a>'
+
+
+def listed():
+    """All exercises of the book, by name, in its order."""
+    found = {}
+    for chapter in CHAPTERS:
+        text = (HERE / f"{chapter}.md").read_text(encoding="utf-8")
+        cards = {name: (label, hard, int(minutes)) for label, hard, minutes, name in CARD.findall(text)}
+        for each in exercise.chapter(word(chapter)):
+            needs = tuple(name for name in found if name in _names(each.reference))
+            needs += tuple(name for name in each.uses if name not in needs)
+            found[each.name] = Listed(each, chapter, *cards[each.name], needs)
+    return found
+
+
+def mistakes(chapter):
+    """The mistakes of a chapter's exercises, by name and message, without their code; sections they name are links."""
+    titles = set(re.findall(r"^##+ (.+)$", (HERE / f"{chapter}.md").read_text(encoding="utf-8"), re.M))
+
+    def linked(quoted):
+        return f"‘{link(chapter, quoted[1])}’" if quoted[1] in titles else quoted[0]
+
+    parts = []
+    for each in exercise.chapter(word(chapter)):
+        parts.append(f"**`{each.name}`** ({link(chapter, each.section)})\n")
+        for mistake, _ in each.mistakes.values():
+            message = re.sub(r"'([^']+)'", linked, " ".join(mistake.message.split()))
+            parts.append(f"- *{mistake.name}.* {message}")
+        parts.append("")
+    return Markdown("\n".join(parts))
+
+
+def table():
+    """Every exercise: its place, its card, what it builds on, and what builds on it."""
+    every = listed()
+    head = "".join(f"<th>{name}</th>" for name in ("exercise", "points", "effort", "builds on", "leads to"))
+    rows = []
+    for chapter in CHAPTERS:
+        rows.append(f'<tr><th colspan="5" scope="rowgroup">Chapter {int(chapter[:2])}</th></tr>')
+        for name, each in every.items():
+            if each.chapter == chapter:
+                leads = [other for other, its in every.items() if name in its.needs]
+                cells = [_to(each), f"{each.exercise.points:g}", f"{each.difficulty}<br>{each.minutes} min"]
+                cells += ["<br>".join(_to(every[n]) for n in names) for names in (each.needs, leads)]
+                rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+    source = f'<table class="table exercises"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    return Html(source, f"a table of {len(every)} exercises")
+
+
+def draw():
+    """One line an exercise, from top to bottom; an arc leads from each to those that build on it."""
+    every = {name: each for name, each in listed().items() if not name.startswith(("predicted_", "repaired_"))}
+    at = {name: -row for row, name in enumerate(every)}
+    colours = dict(zip(CHAPTERS, (*figures.PALETTE[:5], *figures.PALETTE[:5]), strict=False))
+    fig, ax = figures.subplots(height=0.2 * len(every) + 0.4)
+    for name, each in every.items():
+        for needed in each.needs:
+            if needed in at:
+                _arc(ax, at[needed], at[name], colours[every[needed].chapter])
+        number = int(each.chapter[:2])
+        ax.text(-0.3, at[name], f"{number}  {name}", ha="right", va="center", fontsize=9, color=colours[each.chapter])
+    n_arcs = len(ax.lines)
+    ax.set(xlim=(-15, 15), ylim=(-len(every), 1))
+    ax.axis("off")
+    alt = (
+        f"{len(every)} functions of {len({each.chapter for each in every.values()})} chapters in a column, and {n_arcs} "
+        "arcs, one from each to each that builds on it; the table below has all of them as text."
+    )
+    return figures.show(fig, alt=alt)
+
+
+def _arc(ax, start, end, colour):
+    angles = np.linspace(-np.pi / 2, np.pi / 2, 40)
+    middle, radius = (start + end) / 2, (start - end) / 2
+    width = min(14.0, 1.2 + 1.9 * radius**0.5)
+    ax.plot(
+        width * np.cos(angles), middle - radius * np.sin(angles), color=colour, linestyle="-", linewidth=1, alpha=0.7
+    )
+
+
+def _to(each):
+    return f'<a href="{each.chapter}.html#{each.label}"><code>{each.exercise.name}</code></a>'
+
+
+def _names(reference):
+    """All names that a function's or a class's code mentions."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(reference)))
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}

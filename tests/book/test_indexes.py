@@ -1,0 +1,61 @@
+"""The index pages hold every exercise, every mistake and every symbol, and their links lead somewhere."""
+
+import re
+from functools import cache
+
+import indexes
+import pytest
+
+from autograder import exercise
+from tests.book.conftest import ROOT
+
+pytestmark = pytest.mark.book
+
+PAGES = ("exercises", "mistakes", "symbols")
+
+
+@cache
+def page(html, name):
+    return (html / "chapters" / f"{name}.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_link_into_the_book_leads_somewhere(html, name):
+    links = set(re.findall(r'href="(\w+)\.html#([\w-]+)"', page(html, name)))
+    assert len(links) >= 20
+    assert not {(file, anchor) for file, anchor in links if f'id="{anchor}"' not in page(html, file)}
+
+
+def test_every_mistake_is_in_the_index_by_name(html):
+    text = re.sub(r"<[^>]+>", "", page(html, "mistakes"))
+    every = [each for chapter in indexes.CHAPTERS for each in exercise.chapter(indexes.word(chapter))]
+    names = [mistake.name for each in every for mistake, _ in each.mistakes.values()]
+    assert len(names) > 600
+    assert not [name for name in names if name.split("'")[0].split("`")[0].strip() not in text]
+
+
+def test_a_message_links_to_the_section_it_names():
+    assert '‘<a href="01_attention.html#all-queries-at-once">All queries at once</a>’' in repr(
+        indexes.mistakes("01_attention")
+    )
+
+
+def test_the_map_knows_what_builds_on_what():
+    every = indexes.listed()
+    order = list(every)
+    assert len(order) == sum(len(exercise.chapter(indexes.word(chapter))) for chapter in indexes.CHAPTERS)
+    assert {"softmax"} <= set(every["attention_weights"].needs)
+    assert {"split_heads", "merge_heads", "attention", "masked_attention"} <= set(every["multi_head_attention"].needs)
+    assert all(order.index(needed) < order.index(name) for name, each in every.items() for needed in each.needs)
+    assert every["softmax"].label == "exercise-softmax" and every["softmax"].minutes == 10
+
+
+def test_names_in_the_symbols_table_are_names_in_the_solutions():
+    text = (ROOT / "chapters" / "symbols.md").read_text(encoding="utf-8")
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "solutions").glob("*.py"))
+    known = set(re.findall(r"\w+", code))
+    names = {name for line in text.splitlines() if line.startswith("| $") for name in re.findall(r"`(\w+)`", line)}
+    assert len(names) >= 40 and names <= known, names - known
+    notation = (ROOT / "chapters" / "notation.md").read_text(encoding="utf-8")
+    axes = set(re.findall(r"`(T\w*|d_\w+|n_heads|vocab)`", notation))
+    assert axes <= names, axes - names
