@@ -15,6 +15,10 @@ if scripts not in os.environ["PATH"].split(os.pathsep):
 c = get_config()  # noqa: F821 (traitlets defines it)
 
 c.CourseDirectory.root = str(Path(__file__).resolve().parent / "course")
+# An assignment belongs to a course, by a foreign key: SQLite lets it dangle, PostgreSQL does not. The name is the one
+# that nbgrader's preprocessors use.
+c.CourseDirectory.course_id = "default_course"
+# c.CourseDirectory.db_url = "postgresql://USER@HOST/NAME"  for a gradebook there, in the course's own nbgrader_config.py
 
 # ------------------------------------------------------------------ nbgrader generate_assignment
 # nbgrader's own list, without the two that have nothing to do here (headers, generated tests),
@@ -45,5 +49,9 @@ c.Autograde.autograde_preprocessors = [
 ]
 
 # --------------------------------------------------------- nbgrader generate_feedback and formgrader
-# A student's Markdown becomes HTML that runs nothing.
-c.HTMLExporter.filters = {"markdown2html": "autograder.nbgrader_plugin.safe_markdown"}
+c.GenerateFeedback.exporter_class = "autograder.feedback.FeedbackExporter"
+c.GenerateFeedback.preprocessors = ["autograder.feedback.ReadGradebook"]
+# c.FeedbackExporter.book = "https://..."  makes links of the sections to read again
+
+# In formgrader too, a student's Markdown becomes HTML that runs nothing.
+c.HTMLExporter.filters = {"markdown2html": "autograder.safe_markdown.safe_markdown"}

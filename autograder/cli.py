@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from autograder.commands import Refused, collect, export, grade, mistakes, release, submit_check
+from autograder.commands import Refused, collect, export, grade, mistakes, release, report, submit_check
 from autograder.sandbox import SandboxUnavailable
 
 COMMANDS = {
@@ -12,6 +12,7 @@ COMMANDS = {
     "collect": collect,
     "submit-check": submit_check,
     "grade": grade,
+    "report": report,
     "export": export,
     "mistakes": mistakes,
 }

@@ -38,14 +38,16 @@ def keep_the_rules(course: Path, house: Path = HOUSE) -> None:
     """
     path = course / "nbgrader_config.py"
     if not path.exists():
-        path.write_text(_RULES.format(house=str(house.absolute()), root=str(course.absolute())), encoding="utf-8")
+        path.write_text(_RULES.format(house=str(house.absolute())), encoding="utf-8")
 
 
 _RULES = """\
 # nbgrader's commands, started in this folder, follow the rules of the house. Add your own below.
+from pathlib import Path
+
 c = get_config()
 load_subconfig("nbgrader_config.py", path={house!r})
-c.CourseDirectory.root = {root!r}
+c.CourseDirectory.root = str(Path(__file__).resolve().parent)
 """
 
 

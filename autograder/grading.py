@@ -58,8 +58,12 @@ class Assignment:
 
     def report_parts(self, file: File) -> dict[str, str]:
         """All that the report of a submitted file is made from."""
-        submission = _sha256([file.trouble.encode("utf-8", "replace"), file.raw])
-        return {"submission": submission, **self.made_from}
+        return {"submission": fingerprint(file), **self.made_from}
+
+
+def fingerprint(file: File) -> str:
+    """SHA-256 of a submitted file, or of why there is none, in hex."""
+    return _sha256([file.trouble.encode("utf-8", "replace"), file.raw])
 
 
 def digest(parts: dict[str, str]) -> str:

@@ -4,11 +4,13 @@ It grades the grader. Every mistake must be rejected and told apart from the oth
 equivalent rewrite must earn full marks, with the public key and with secret ones.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from autograder import judge
 from autograder.exercise import Exercise
-from autograder.key import Key
+from autograder.judge import Result
+from autograder.key import Case, Key
 from autograder.running import run
 
 
@@ -27,6 +29,21 @@ def kill_table(key: Key) -> list[Row]:
     return [_row(key, slug) for slug in key.mistakes]
 
 
+def caught_by(key: Key, slug: str) -> Iterator[Case]:
+    """The cases of the key that a mistake fails."""
+    return (case for case in key.cases if not judge.judge(key, case, case.mistakes[slug]).passed)
+
+
+def told_apart_by(key: Key, one: str, other: str) -> Iterator[Case]:
+    """The cases of the key on which two mistakes come to different outcomes."""
+    return (case for case in key.cases if not judge.same(key, case, case.mistakes[one], case.mistakes[other]))
+
+
+def graded(key: Key, function: Callable) -> Result:
+    """How a function of our own comes out with a key; it runs here, without a sandbox."""
+    return judge.grade(key, [run(function, case.inputs) for case in key.cases])
+
+
 def problems(exercise: Exercise, key: Key) -> list[str]:
     """What is wrong with an exercise's grading, in plain words; an empty list if nothing is."""
     return [
@@ -42,7 +59,7 @@ def _outcomes(key, slug):
 
 
 def _row(key, slug):
-    caught = tuple(case.name for case in key.cases if not judge.judge(key, case, case.mistakes[slug]).passed)
+    caught = tuple(case.name for case in caught_by(key, slug))
     return Row(slug, key.mistakes[slug].name, caught, judge.grade(key, _outcomes(key, slug)).earned)
 
 
@@ -53,16 +70,12 @@ def _survivors(key):
 def _look_alikes(key):
     slugs = list(key.mistakes)
     pairs = ((a, b) for i, a in enumerate(slugs) for b in slugs[i + 1 :])
-    return [f"{key.function}: no case tells {a} from {b}" for a, b in pairs if _alike(key, a, b)]
-
-
-def _alike(key, a, b):
-    return all(judge.same(key, case, case.mistakes[a], case.mistakes[b]) for case in key.cases)
+    return [f"{key.function}: no case tells {a} from {b}" for a, b in pairs if not any(told_apart_by(key, a, b))]
 
 
 def _rejected_equivalents(exercise, key):
     for slug, rewrite in exercise.equivalents.items():
-        result = judge.grade(key, [run(rewrite, case.inputs) for case in key.cases])
+        result = graded(key, rewrite)
         if result.verdict:
             yield f"{key.function}: the equivalent {slug} is rejected on {result.case!r}: {result.verdict.message}"
 

@@ -3,13 +3,9 @@
 `nbgrader autograde`, formgrader's button and `autograder grade` all come through here.
 """
 
-import html
-from functools import lru_cache
 from pathlib import Path
 
-import bleach
 from nbconvert.exporters import NotebookExporter
-from nbconvert.filters import markdown2html
 from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde, NbGraderException
 from nbgrader.coursedir import CourseDirectory
@@ -22,14 +18,6 @@ from autograder.files import fetch
 from autograder.grader import open_grader
 from autograder.rebuilding import rebuild
 from autograder.sandbox import SandboxUnavailable
-
-# fmt: off
-TAGS = {
-    *bleach.ALLOWED_TAGS, "br", "caption", "dd", "del", "details", "div", "dl", "dt", "h1", "h2", "h3", "h4", "h5",
-    "h6", "hr", "p", "pre", "s", "span", "sub", "summary", "sup", "table", "tbody", "td", "th", "thead", "tr",
-}
-# fmt: on
-ATTRIBUTES = {**bleach.ALLOWED_ATTRIBUTES, "*": ["class", "id"], "a": ["href", "title"]}
 
 
 class SubmissionExporter(NotebookExporter):
@@ -46,7 +34,7 @@ class SubmissionExporter(NotebookExporter):
     def __init__(self, **options):
         super().__init__(**options)
         self.grader = getattr(self.parent, "grader", None) or self._open_grader(self.parent)
-        self.parent.coursedir = _guarded(self.parent.coursedir)
+        self.parent.coursedir = guarded(self.parent.coursedir)
 
     def from_filename(self, filename, resources=None, **options):
         """The notebook to go on with, as text; a submission is replaced by what was rebuilt from it."""
@@ -102,6 +90,7 @@ class SaveScores(NbGraderPreprocessor):
                 if is_solution(cell):
                     comments[name].auto_comment = "No response." if _is_stub(cell) else None
             gradebook.db.commit()
+            nb.metadata["autograder"]["late"] = recorded.assignment.total_seconds_late
         return nb, resources
 
 
@@ -113,7 +102,7 @@ class MarkRecorded(NbGraderPreprocessor):
         return nb, resources
 
 
-class _GuardedCourse(CourseDirectory):
+class GuardedCourse(CourseDirectory):
     """A course folder from which Autograde copies none of a student's other files, and follows no link.
 
     nbgrader copies all of them, links resolved, into `autograded` and on into the feedback.
@@ -132,16 +121,7 @@ def _is_stub(cell):
     return cell.metadata.nbgrader.get("checksum") == compute_checksum(cell)
 
 
-def _guarded(coursedir):
+def guarded(coursedir: CourseDirectory) -> CourseDirectory:
+    """The same course folder, guarded."""
     values = {name: getattr(coursedir, name) for name in coursedir.trait_names(config=True)}
-    return _GuardedCourse(parent=coursedir.parent, **values | {"ignore": ["*"]})
-
-
-@lru_cache(maxsize=512)
-def safe_markdown(source: str) -> str:
-    """Markdown to HTML that runs nothing, whoever wrote it; as plain text where it cannot be rendered."""
-    try:
-        page = markdown2html(source)
-    except Exception:  # a picture that is not there, nesting without end: a page of feedback survives it
-        page = f"<pre>{html.escape(source)}</pre>"
-    return bleach.clean(page, tags=TAGS, attributes=ATTRIBUTES, protocols={"http", "https", "mailto"})
+    return GuardedCourse(parent=coursedir.parent, **values | {"ignore": ["*"]})

@@ -19,7 +19,10 @@ def rebuild(submission: Submission, report: Report, released: Released) -> Noteb
     notebook = new_notebook(
         metadata={
             "kernelspec": released.notebook["metadata"]["kernelspec"],
-            "autograder": {"report": report.digest, "recorded": False},
+            # The one for IPython, which is what nbconvert takes otherwise, needs a minute for "a.a.a." without end.
+            "language_info": {"name": "python", "pygments_lexer": "python"},
+            "title": released.heading,
+            "autograder": {"report": report.digest, "recorded": False, **_for_feedback(report)},
         }
     )
     notebook.cells = [*_noticed(report), *_own(submission, -1)]
@@ -31,6 +34,11 @@ def rebuild(submission: Submission, report: Report, released: Released) -> Noteb
             notebook.cells.append(_cell(position, submission, report, released))
         notebook.cells += _own(submission, position)
     return notebook
+
+
+def _for_feedback(report):
+    """What the feedback page says besides the cells."""
+    return {"trouble": report.trouble, "notes": report.notes, "results": report.to_json()["results"]}
 
 
 def _noticed(report):

@@ -7,6 +7,8 @@ from pathlib import Path
 from nbgrader.api import Assignment, Grade, Gradebook, GradeCell, Student, SubmittedAssignment, SubmittedNotebook
 from nbgrader.coursedir import CourseDirectory
 
+from autograder.gradebook import by_hand, times
+from autograder.nbgrader_plugin import guarded
 from autograder.report import Report, Reports
 from autograder.words import listed
 
@@ -16,32 +18,49 @@ _SAID = {"submission": "handed in again", "release": "the release changed", "gra
 
 
 class Recorded:
-    """A class as it is recorded. scores: student id -> exercise -> the score that was computed for it."""
+    """A class as it is recorded.
+
+    scores: student id -> exercise -> the score that was computed for it.
+    by_hand: student id -> fingerprint of what people gave, if they did.
+    """
 
     def __init__(self, coursedir: CourseDirectory, reports: Reports):
         self.scores = recorded_scores(coursedir)
-        self._coursedir, self._reports = coursedir, reports
+        with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
+            self.by_hand = by_hand(gradebook, coursedir.assignment_id)
+            self._times = times(gradebook, coursedir.assignment_id)
+        self._coursedir, self._reports = guarded(coursedir), reports
 
     def why(self, student: str, report: Report) -> str:
         """Why this report has to be written, in plain words; empty if all of it is recorded."""
-        mark = self._mark(student)
+        mark = mark_of(self._coursedir, student)
         if not mark:
             return "new"
         if mark["report"] != report.digest:
             return changes(self._reports.find(mark["report"]), report)
         if not mark["recorded"]:
             return "an earlier run was interrupted"
+        if mark["late"] != self._late(student):
+            return "the due date or the time of handing in changed"
         scores = self.scores.get(student, {})
         same = all(scores.get(result.function) == result.earned for result in report.results)
         return "" if same else "the gradebook said something else"
 
-    def _mark(self, student):
-        """What the exporter and MarkRecorded left in the student's autograded notebook; {} if there is none."""
-        chapter = self._coursedir.assignment_id
-        notebook = Path(self._coursedir.format_path("autograded", student, chapter), f"{chapter}.ipynb")
-        with suppress(OSError, ValueError, KeyError):
-            return json.loads(notebook.read_text(encoding="utf-8"))["metadata"]["autograder"]
-        return {}
+    def _late(self, student):
+        """Seconds, as nbgrader counts them: a file that says when it was handed in has the last word."""
+        handed_in = self._coursedir.format_path("submitted", student, self._coursedir.assignment_id)
+        at, due = self._times.get(student, (None, None))
+        at = self._coursedir.get_existing_timestamp(handed_in) or at
+        return max(0, (at - due).total_seconds()) if at and due else 0
+
+
+def mark_of(coursedir: CourseDirectory, student: str) -> dict:
+    """What the exporter and MarkRecorded left in a student's autograded notebook; {} if there is none."""
+    chapter = coursedir.assignment_id
+    notebook = Path(coursedir.format_path("autograded", student, chapter), f"{chapter}.ipynb")
+    with suppress(OSError, ValueError, KeyError):
+        return json.loads(notebook.read_text(encoding="utf-8"))["metadata"]["autograder"]
+    return {}
 
 
 def changes(earlier: Report | None, report: Report) -> str:

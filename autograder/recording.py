@@ -9,10 +9,11 @@ from pathlib import Path
 from nbconvert.writers import FilesWriter
 from nbgrader.converters import Autograde, GenerateFeedback, NbGraderException
 from nbgrader.coursedir import CourseDirectory
-from sqlalchemy.exc import SAWarning
+from sqlalchemy.exc import OperationalError, SAWarning
 from tqdm import tqdm
 
 from autograder import course as courses
+from autograder.gradebook import one_engine, why_not
 from autograder.grader import Grader
 from autograder.recorded import Recorded
 from autograder.rows import Incomplete, Row
@@ -43,28 +44,41 @@ def record(
     rows: list[Row] = []
     failed: dict[str, list[str]] = {}
     coursedir = courses.directory(course, chapter)
-    with courses.quiet_log() as (log, said), warnings.catch_warnings(), chdir(course):
+    with courses.quiet_log() as (log, said), warnings.catch_warnings(), chdir(course), one_engine() as broken:
         warnings.simplefilter("ignore", SAWarning)  # nbgrader's own queries, which work all the same
-        recorded = Recorded(coursedir, grader.reports)
+        try:
+            recorded = Recorded(coursedir, grader.reports)
+        except OperationalError as error:
+            raise Incomplete(rows, [why_not(error)]) from error
         writer = None if dry_run else _Writer(coursedir, log, grader)
         for student, path in tqdm(paths.items(), desc="grading", unit=" submissions", disable=None, leave=False):
             try:
                 graded = grader.graded(path)
                 why = "--force" if force else recorded.why(student, graded.report)
-                written = writer is not None and writer.write(student, path, bool(why))
+                written = writer is not None and writer.write(
+                    student, path, bool(why), recorded.by_hand.get(student, "")
+                )
                 before = recorded.scores.get(student, {})
                 rows.append(Row(student, graded.report, before, why, graded.reused, written))
             except SandboxUnavailable:
                 raise
-            except NbGraderException as error:
-                # nbgrader logs a traceback, and raises something general afterwards.
-                failed.setdefault((said or [str(error)])[0].strip().splitlines()[-1], []).append(student)
             except Exception as error:
-                failed.setdefault(f"{type(error).__name__}: {error}", []).append(student)
+                if broken:  # for the others too
+                    break
+                failed.setdefault(_reason(error, said), []).append(student)
             said.clear()
-    if failed:
-        raise Incomplete(rows, [f"{listed(students)}: {reason}" for reason, students in failed.items()])
+    reasons = [f"{listed(students)}: {reason}" for reason, students in failed.items()]
+    reasons += [why_not(error) for error in broken[:1]]
+    if reasons:
+        raise Incomplete(rows, reasons)
     return rows
+
+
+def _reason(error, said):
+    """Why a submission failed, in one line; nbgrader logs a traceback, and raises something general afterwards."""
+    if isinstance(error, NbGraderException):
+        return (said or [str(error)])[0].strip().splitlines()[-1]
+    return f"{type(error).__name__}: {error}"
 
 
 class _Writer:
@@ -78,14 +92,17 @@ class _Writer:
         for converter in (self.autograde, self.feedback):
             _open(converter)
 
-    def write(self, student: str, path: Path, changed: bool) -> bool:
-        """Bring a student's scores and feedback up to date. Raises NbGraderException, and what grading raises."""
+    def write(self, student: str, path: Path, changed: bool, by_hand: str) -> bool:
+        """Bring a student's scores and feedback up to date; by_hand: fingerprint of what people gave.
+
+        Raises NbGraderException, and what grading raises.
+        """
         chapter = self.coursedir.assignment_id
         notebook = Path(self.coursedir.format_path("autograded", student, chapter), f"{chapter}.ipynb")
         page = Path(self.coursedir.format_path("feedback", student, chapter), f"{chapter}.html")
         if changed:
             _convert(self.autograde, path)
-        if changed or not _same_time(page, notebook):
+        if changed or not _shows(page, notebook, by_hand):
             _convert(self.feedback, notebook)
             # A page with its notebook's time is a whole one; one that a killed run left half written has its own.
             os.utime(page, ns=(notebook.stat().st_mtime_ns,) * 2)
@@ -112,5 +129,8 @@ def _convert(converter, notebook):
     converter.convert_notebooks()
 
 
-def _same_time(page, notebook):
-    return page.exists() and page.stat().st_mtime_ns == notebook.stat().st_mtime_ns
+def _shows(page, notebook, by_hand):
+    """Whether a page is of this notebook and shows what people gave."""
+    if not page.exists() or page.stat().st_mtime_ns != notebook.stat().st_mtime_ns:
+        return False
+    return f'<meta name="by-hand" content="{by_hand}">' in page.read_text(encoding="utf-8")

@@ -28,6 +28,12 @@ class Released:
         return self.notebook["metadata"]["kernelspec"]["name"]
 
     @cached_property
+    def heading(self) -> str:
+        """The chapter's heading; the file's name if it has none."""
+        lines = "\n".join(map(self.source, range(len(self.cells)))).split("\n")
+        return next((line[2:] for line in lines if line.startswith("# ")), self.chapter)
+
+    @cached_property
     def known(self) -> tuple[int, ...]:
         """Positions of all cells that nbgrader knows."""
         return tuple(i for i, cell in enumerate(self.cells) if "nbgrader" in cell["metadata"])

@@ -22,7 +22,7 @@ def as_text(result: Result) -> str:
     """The result for a terminal or a log."""
     if result.passed:
         return "✓ " + headline(result)
-    lines = ["✗ " + headline(result), _first_wrong(result), *_advice(result)]
+    lines = ["✗ " + headline(result), first_wrong(result), *_advice(result)]
     lines += [f"  {'✓' if a.holds else '✗'} {a.name} ({a.passed} of {a.total} cases)" for a in result.aspects]
     return "\n".join(lines)
 
@@ -36,15 +36,17 @@ def as_html(result: Result, *more: str) -> str:
     style = f"border-left:4px solid {colour};padding:.4em .9em;margin:.5em 0"
     box = f'<div class="verdict verdict-{kind}" style="{style}">'
     if result.passed:
-        return f"{box}<strong style='color:{colour}'>✓</strong> {_code(headline(result))}</div>"
-    parts = [f"<strong style='color:{colour}'>✗</strong> <strong>{_code(headline(result))}</strong>"]
+        return f"{box}<strong style='color:{colour}'>✓</strong> {as_code(headline(result))}</div>"
+    parts = [f"<strong style='color:{colour}'>✗</strong> <strong>{as_code(headline(result))}</strong>"]
     parts += [
-        f"<p style='margin:.4em 0'>{_code(sentence)}</p>" for sentence in (_first_wrong(result), *_advice(result))
+        f"<p style='margin:.4em 0'>{as_code(sentence)}</p>" for sentence in (first_wrong(result), *_advice(result))
     ]
     return "".join([box, *parts, *more, _aspects(result), "</div>"])
 
 
-def _first_wrong(result):
+def first_wrong(result: Result) -> str:
+    """The first thing wrong with an exercise that does not hold, and the case it was seen on."""
+    assert result.verdict
     seen = f" Seen on the case “{result.case}”." if result.verdict.kind != "blank" else ""
     return result.verdict.message + seen
 
@@ -68,7 +70,7 @@ def _aspects(result):
     return f"<ul style='list-style:none;padding-left:0;margin:.4em 0'>{rows}</ul>"
 
 
-def _code(sentence):
+def as_code(sentence: str) -> str:
     """Escape a sentence and set what stands between backticks as code."""
     pieces = escape(sentence).split("`")
     if len(pieces) % 2 == 0:

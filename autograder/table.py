@@ -1,12 +1,10 @@
-"""Plain text tables: how a class came out, and which case of the answer keys catches which mistake."""
+"""Plain text tables of how a class came out."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from tabulate import tabulate
 
-from autograder import exercise, mistakes
-from autograder.keys import make_key
 from autograder.rows import Row
 from autograder.words import count
 
@@ -44,28 +42,6 @@ def of_changes(rows: Sequence[Row]) -> str:
     changed = [tabulate(lines, headers=heads, floatfmt="g", disable_numparse=[0, 1])] if lines else []
     said = f"{count(len(rows) - same, 'student')} would get another score, {same} the same. Nothing was written."
     return "\n\n".join([*changed, said])
-
-
-def of_mistakes(word: str, seeds: Mapping[str, int]) -> str:
-    """The kill tables of a chapter's exercises, by the name of each seed, and what they leave undecided."""
-    parts = []
-    for each in exercise.chapter(word):
-        keys = {name: make_key(each, seed) for name, seed in seeds.items()}
-        tables = {name: mistakes.kill_table(key) for name, key in keys.items()}
-        lines = [
-            [row.name, *(_caught(keys[name], table[i]) for name, table in tables.items())]
-            for i, row in enumerate(next(iter(tables.values())))
-        ]
-        heads = [each.name, *(f"caught by, {name} key" for name in seeds)]
-        parts.append(tabulate(lines, headers=heads, maxcolwidths=[40, *[60 for _ in seeds]], tablefmt="simple_grid"))
-        parts += [f"  {name} key: {problem}" for name, key in keys.items() for problem in mistakes.problems(each, key)]
-        parts.append(f"  right rewrites: {', '.join(each.equivalents) or 'none is written'}")
-    return "\n".join(parts)
-
-
-def _caught(key, row):
-    share = f"{len(row.caught_by)} of {len(key.cases)}, keeps {row.earned:g} of {key.points:g} points"
-    return f"{share}: {', '.join(row.caught_by)}"
 
 
 def _named(heading, words):

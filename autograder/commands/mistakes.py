@@ -1,23 +1,32 @@
 """`autograder mistakes`"""
 
+from pathlib import Path
+
 from autograder.commands import known
 
-WORDS = "Show which case of the answer keys catches which mistake."
+WORDS = "Show which case of the answer keys catches which mistake, and tells which from which."
 
 
 def arguments(parser):
     parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="all chapters if none is named")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="write it as an HTML page for instructors instead")
 
 
 def run(options):
-    from autograder import chapters, table
+    from autograder import chapters, kill_tables
     from autograder.keys import PUBLIC_SEED
     from autograder.seed import secret_seed
 
-    named = [known(chapter) for chapter in options.chapters]
     seeds = {"public": PUBLIC_SEED}
     if (options.course / "secret_seed").exists():
         seeds["secret"] = secret_seed(options.course)
-    for chapter in named or chapters.names():
-        print(f"{chapter}\n{table.of_mistakes(chapter.partition('_')[2], seeds)}\n")
+    named = [known(chapter) for chapter in options.chapters] or chapters.names()
+    if options.page:
+        print(
+            kill_tables.write_page({chapter: kill_tables.of_chapter(chapter, seeds) for chapter in named}, options.page)
+        )
+        return 0
+    print(f"● caught with the {' and the '.join(seeds)} key, p or s with only one of them, · with none\n")
+    for chapter in named:
+        print(chapter, *map(kill_tables.as_text, kill_tables.of_chapter(chapter, seeds)), sep="\n\n", end="\n\n")
     return 0

@@ -1,6 +1,5 @@
-"""One build of the book, and one browser, shared by all tests of the book."""
+"""One build of the book, shared by all tests of the book."""
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -23,16 +22,3 @@ def html():
     built = jupyter_book(ROOT)
     assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-8000:]
     return ROOT / "_build" / "html"
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """A headless Chromium that reaches no other machine; skipped, loudly, where there is none."""
-    from tests.book.devtools import Browser
-
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-    program = next(filter(None, map(shutil.which, names)), None)
-    if program is None:
-        pytest.skip("NO CHROMIUM: the book was not tried in a browser. Install one, `apt-get install chromium`, say.")
-    with Browser(program) as started:
-        yield started

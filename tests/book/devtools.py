@@ -31,7 +31,7 @@ class Browser:
         self._socket = websocket.create_connection(tab["webSocketDebuggerUrl"], timeout=60)
         self._sent = 0
         self._events = []
-        for domain in ("Page", "Network", "Runtime"):
+        for domain in ("Page", "Network", "Runtime", "Log"):
             self.send(f"{domain}.enable")
         return self
 
@@ -66,6 +66,10 @@ class Browser:
         self.evaluate("window.MathJax ? MathJax.startup.promise.then(() => document.fonts.ready).then(() => 1) : 1")
         events = [event["params"] for event in self._events if event["method"] == "Network.requestWillBeSent"]
         return [event["request"]["url"] for event in events]
+
+    def complaints(self):
+        """What the browser has written into its console since the page was opened."""
+        return [event["params"]["entry"]["text"] for event in self._events if event["method"] == "Log.entryAdded"]
 
     def evaluate(self, expression):
         """The value of a JavaScript expression; a promise is waited for."""

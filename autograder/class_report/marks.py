@@ -1,0 +1,96 @@
+"""What the gradebook says of a class, and why that may differ from what grading came to."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from nbgrader.api import Assignment, BaseCell, Grade, Gradebook, Student, SubmittedAssignment, SubmittedNotebook
+from nbgrader.coursedir import CourseDirectory
+
+from autograder.report import Report
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One graded cell in the gradebook: what grading wrote, what somebody set by hand, what they added."""
+
+    auto: float | None
+    manual: float | None
+    extra: float | None
+
+    @property
+    def score(self) -> float:
+        score = self.auto if self.manual is None else self.manual
+        return (score or 0.0) + (self.extra or 0.0)
+
+
+@dataclass
+class Marks:
+    """One student's marks in one chapter: the cell's name -> its mark, and what is taken off for being late."""
+
+    cells: dict[str, Mark] = field(default_factory=dict)
+    penalty: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """The score as nbgrader exports it."""
+        return max(0.0, sum(mark.score for mark in self.cells.values()) - self.penalty)
+
+    def differs(self, report: Report) -> list[str]:
+        """Why the total is not what grading came to, in plain words; empty if it is."""
+        earned = {f"check-{result.function}": result.earned for result in report.results}
+        said = [
+            sentence
+            for cell, mark in self.cells.items()
+            for sentence in _about(cell.removeprefix("check-"), mark, earned.get(cell))
+        ]
+        return said + ([f"{self.penalty:g} taken off for being late"] if self.penalty else [])
+
+
+@dataclass(frozen=True)
+class Book:
+    """A course's gradebook.
+
+    students: everyone in it. points: chapter -> all there are to earn. marks: chapter -> student -> Marks.
+    """
+
+    students: frozenset[str]
+    points: dict[str, float]
+    marks: dict[str, dict[str, Marks]]
+
+
+def read(coursedir: CourseDirectory) -> Book:
+    """All scores of a course, in three queries however large the class is."""
+    marks: dict[str, dict[str, Marks]] = defaultdict(lambda: defaultdict(Marks))
+    with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
+        rows = (
+            gradebook.db.query(
+                *(Assignment.name, Student.id, BaseCell.name, Grade.auto_score, Grade.manual_score),
+                *(Grade.extra_credit, SubmittedNotebook.late_submission_penalty),
+            )
+            .select_from(Grade)
+            .join(BaseCell, BaseCell.id == Grade.cell_id)
+            .join(SubmittedNotebook, SubmittedNotebook.id == Grade.notebook_id)
+            .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .join(Student, Student.id == SubmittedAssignment.student_id)
+        )
+        for chapter, student, cell, auto, manual, extra, penalty in rows:
+            of_student = marks[chapter][student]
+            of_student.cells[cell] = Mark(auto, manual, extra)
+            of_student.penalty = penalty or 0.0
+        students = frozenset(name for (name,) in gradebook.db.query(Student.id))
+        points = {name: score for name, score in gradebook.db.query(Assignment.name, Assignment.max_score)}
+    return Book(students, points, marks)
+
+
+def _about(exercise, mark, earned):
+    if mark.manual is not None and mark.manual != earned:
+        yield f"`{exercise}` set by hand: {mark.manual:g}, where grading came to {_or_none(earned)}"
+    elif mark.manual is None and mark.auto != earned:
+        yield f"the gradebook says {_or_none(mark.auto)} for `{exercise}`, the report {_or_none(earned)}: grade again"
+    if mark.extra:
+        yield f"`{exercise}`: {mark.extra:+g} added by hand"
+
+
+def _or_none(score):
+    return "no score" if score is None else f"{score:g}"

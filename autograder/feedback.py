@@ -1,0 +1,136 @@
+"""Feedback pages for nbgrader's GenerateFeedback: what was right, the first thing wrong, what to read, what to do.
+
+The template is templates/feedback/index.html.j2. A page is one file that names no other, runs no script, and is
+written in a few milliseconds; it shows scores and comments as the gradebook has them.
+"""
+
+import re
+from functools import lru_cache
+from html import escape
+from pathlib import Path
+
+from docutils.nodes import make_id
+from markupsafe import Markup
+from nbconvert.exporters import TemplateExporter
+from nbgrader.api import BaseCell, Comment, Grade, Gradebook
+from nbgrader.preprocessors import NbGraderPreprocessor
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+from traitlets import Unicode
+
+from autograder.gradebook import by_hand
+from autograder.judge import Result
+from autograder.key import Mistake
+from autograder.render import as_code, first_wrong
+from autograder.safe_markdown import safe_markdown
+
+MAX_COLOURED = 20_000  # characters of one cell's code
+
+REREAD = re.compile(r" Reread '(?P<title>.+)'\.$")
+
+# The next step, by the kind of the first thing wrong.
+NEXT = {
+    "stopped": "Restart the kernel and run all cells from the top: see where it stays, and mend that.",
+    "blank": "Write it; the hints below its text are there to be opened.",
+    "raised": "Go to the line that raised, and ask what it was given there.",
+    "type": "Hold what it returns against “Returns” in its docstring.",
+    "structure": "Hold what it returns against “Returns” in its docstring, entry by entry.",
+    "shape": "Note the shape of every array in it, line by line, beside those of the docstring.",
+    "dtype": "Find the first line whose result has another dtype than the inputs.",
+    "nan": "Print what each line comes to on such an input, and find the first that is not finite.",
+    "modified": "Let it work on copies, and leave its inputs as they came.",
+    "value": "Take the smallest input you can compute by hand, and compare line by line.",
+    "no error": "Read “Raises” in its docstring: test for that first.",
+}
+
+
+class FeedbackExporter(TemplateExporter):
+    """The page of one graded notebook."""
+
+    book = Unicode("", help="address of the built book; if set, sections to read again link there").tag(config=True)
+
+    file_extension = Unicode(".html")
+    output_mimetype = "text/html"
+    template_name = Unicode("feedback").tag(config=True, affects_template=True)
+
+    def __init__(self, **options):
+        folder = str(Path(__file__).parent / "templates")
+        super().__init__(**{"extra_template_basedirs": [folder]} | options)
+
+    def default_filters(self):
+        """Jinja's filters for the template; each gives HTML that is safe to show, or text that gets escaped."""
+        yield from super().default_filters()
+        yield "markdown", lambda source: Markup(safe_markdown(source))
+        yield "sentence", lambda sentence: Markup(as_code(sentence))
+        yield "python", _python
+        yield "first_wrong", first_wrong
+        yield "lesson", lesson
+        yield "section", section
+        yield "next_step", next_step
+        yield "address", self._address
+
+    def _address(self, title, chapter):
+        """Where a section is, as Sphinx names it; empty if the book has no address."""
+        return f"{self.book.rstrip('/')}/chapters/{chapter}.html#{make_id(title)}" if self.book else ""
+
+
+class ReadGradebook(NbGraderPreprocessor):
+    """nbgrader's GetGrades, with a few queries for a page where that has two or more for each cell."""
+
+    def preprocess(self, nb, resources):
+        names = resources["nbgrader"]
+        with Gradebook(names["db_url"]) as gradebook:
+            recorded = gradebook.find_submission_notebook(names["notebook"], names["assignment"], names["student"])
+            penalty = recorded.late_submission_penalty or 0.0
+            results = map(Result.from_json, nb.metadata.autograder.results)
+            resources["feedback"] = {
+                "score": recorded.score - penalty,
+                "points": recorded.max_score,
+                "penalty": penalty,
+                "grades": _by_cell(gradebook, recorded, Grade),
+                "comments": _by_cell(gradebook, recorded, Comment),
+                "by_hand": by_hand(gradebook, names["assignment"], names["student"]).get(names["student"], ""),
+                "results": {f"check-{result.function}": result for result in results},
+            }
+        return nb, resources
+
+
+def _by_cell(gradebook, notebook, table):
+    """Name of each cell -> its row of a table, for one submitted notebook."""
+    rows = gradebook.db.query(BaseCell.name, table).select_from(table).join(BaseCell, BaseCell.id == table.cell_id)
+    return dict(map(tuple, rows.filter(table.notebook_id == notebook.id)))
+
+
+def section(result: Result) -> str:
+    """Title of the section to read again: the one a known mistake's message ends with, else the exercise's."""
+    named = REREAD.search(_line(result.mistake)) if result.mistake else None
+    return named["title"] if named else result.section
+
+
+def lesson(mistake: Mistake) -> str:
+    """A known mistake's message, without the section that it ends with."""
+    return REREAD.sub("", _line(mistake))
+
+
+def _line(mistake):
+    return " ".join(mistake.message.split())
+
+
+def next_step(result: Result) -> str:
+    """What to do about an exercise that does not hold."""
+    assert result.verdict
+    if result.mend_first:
+        used = " and ".join(f"`{name}`" for name in result.mend_first)
+        return f"It calls {used}: once that holds, run `check({result.function})` again."
+    if result.mistake:
+        return f"Mend it, then run `check({result.function})`."
+    return f"{NEXT[result.verdict.kind]} Then run `check({result.function})`."
+
+
+@lru_cache(maxsize=512)
+def _python(source):
+    """Code as HTML; its colours are the page's."""
+    if len(source) > MAX_COLOURED:
+        return Markup(escape(source))
+    return Markup(highlight(source, PythonLexer(), HtmlFormatter(nowrap=True)))

@@ -1,0 +1,29 @@
+"""The templates of pages for instructors: one look, nothing that runs, and all that is put in is escaped."""
+
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from autograder.render import as_code
+from autograder.words import count
+
+
+@cache
+def templates() -> Environment:
+    """The templates of templates/instructor/, with the filters that all of them use."""
+    made = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates" / "instructor"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "number": lambda value: f"{round(value, 2):g}",
+        "count": count,
+        "sentence": lambda text: Markup(as_code(" ".join(text.split()))),
+        "slug": lambda words: words.replace(" ", "-"),
+    }
+    return made

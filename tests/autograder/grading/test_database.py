@@ -1,0 +1,160 @@
+"""Other gradebooks than an idle SQLite file: PostgreSQL, and a SQLite file that somebody else is writing."""
+
+import csv
+import json
+import sqlite3
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+from nbgrader.api import Gradebook
+from nbgrader.apps.api import NbGraderAPI
+from nbgrader.plugins import CsvExportPlugin
+
+from autograder import class_run, gradebook, recording
+from autograder import course as courses
+from autograder.cli import main
+from autograder.recorded import Recorded, recorded_scores
+from autograder.release import release
+from tests.autograder.grading import postgres
+
+pytestmark = pytest.mark.grading
+CHAPTER = "01_attention"
+
+
+# ------------------------------------------------------------------------------------------- PostgreSQL
+
+
+@pytest.fixture(scope="module")
+def db_url():
+    """The address of a PostgreSQL database, empty at first; skipped, loudly, where there is no server."""
+    if postgres.programs() is None:
+        pytest.skip(f"NO POSTGRESQL: grading was not tried with it. {postgres.INSTALL}")
+    with tempfile.TemporaryDirectory(prefix="pg-") as folder, postgres.server(Path(folder)) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def on_postgres(db_url, contents, tmp_path_factory):
+    """A course whose configuration names PostgreSQL: released, handed in, graded."""
+    course = tmp_path_factory.mktemp("postgres") / "course"
+    course.mkdir()
+    courses.keep_the_rules(course)
+    with (course / "nbgrader_config.py").open("a", encoding="utf-8") as config:
+        config.write(f"c.CourseDirectory.db_url = {db_url!r}\n")
+    release(course, [CHAPTER])
+    for student in ("perfect", "mistake-1", "truncated"):
+        hand_in(course, student, contents[student])
+    rows = class_run.grade(course, CHAPTER)
+    assert [row.why for row in rows] == ["new"] * 3
+    return course
+
+
+def hand_in(course, student, content):
+    path = course / "submitted" / student / CHAPTER / f"{CHAPTER}.ipynb"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def totals(course):
+    scores = recorded_scores(courses.directory(course, CHAPTER))
+    return {student: sum(of_student.values()) for student, of_student in scores.items()}
+
+
+def test_a_class_is_graded_into_postgresql(on_postgres):
+    assert not (on_postgres / "gradebook.db").exists()
+    assert totals(on_postgres) == {"perfect": 25, "mistake-1": 7, "truncated": 0}
+    assert not any(row.written for row in class_run.grade(on_postgres, CHAPTER))
+
+
+def test_a_regrade_keeps_what_was_given_by_hand_in_postgresql(on_postgres):
+    db_url = courses.directory(on_postgres, CHAPTER).db_url
+    with Gradebook(db_url) as gradebook:
+        gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "mistake-1").manual_score = 3
+        gradebook.find_comment("softmax", CHAPTER, CHAPTER, "mistake-1").manual_comment = "Zoë: schön, 王."
+        gradebook.db.commit()
+    class_run.grade(on_postgres, CHAPTER, students=["mistake-1"], force=True)
+    page = (on_postgres / "feedback/mistake-1" / CHAPTER / f"{CHAPTER}.html").read_text(encoding="utf-8")
+    assert "10 of 25 points" in page and "Zoë: schön, 王." in page
+
+
+def test_nbgraders_export_and_formgraders_lists_work_on_postgresql(on_postgres, tmp_path):
+    directory = courses.directory(on_postgres, CHAPTER)
+    with Gradebook(directory.db_url) as gradebook:
+        CsvExportPlugin(to=str(tmp_path / "grades.csv")).export(gradebook)
+        assert gradebook.average_assignment_score(CHAPTER) > 0
+    with (tmp_path / "grades.csv").open(encoding="utf-8") as lines:
+        assert {row["student_id"]: float(row["max_score"]) for row in csv.DictReader(lines)}["perfect"] == 25
+    formgrader = NbGraderAPI(directory, config=directory.config)
+    lists = [
+        formgrader.get_assignments(),
+        formgrader.get_students(),
+        formgrader.get_notebooks(CHAPTER),
+        formgrader.get_submissions(CHAPTER),
+        formgrader.get_notebook_submissions(CHAPTER, CHAPTER),
+        formgrader.get_student_submissions("perfect"),
+        formgrader.get_student_notebook_submissions("perfect", CHAPTER),
+    ]
+    assert all(lists) and json.dumps(lists)
+
+
+# ------------------------------------------------------------------------- a SQLite file held by another
+
+
+@pytest.fixture
+def held(course):
+    """held("BEGIN EXCLUSIVE"): hold the gradebook as another program does; gives the connection to let go with."""
+    connections = []
+
+    def hold(how):
+        connection = sqlite3.connect(course / "gradebook.db", isolation_level=None, check_same_thread=False)
+        connections.append(connection)
+        connection.execute(how)
+        return connection
+
+    yield hold
+    for connection in connections:
+        connection.close()
+
+
+@pytest.mark.parametrize("how", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"], ids=["written", "held alone"])
+def test_a_gradebook_that_stays_locked_stops_the_run_with_plain_words_and_loses_nothing(
+    course, contents, held, how, monkeypatch, capsys
+):
+    for student in ("ada", "bob", "eve"):
+        hand_in(course, student, contents["perfect"])
+    class_run.grade(course, CHAPTER, students=["ada"])
+    hand_in(course, "ada", contents["mistake-1"])
+    monkeypatch.setattr(gradebook, "PATIENCE", 0.2)
+    lock = held(how)
+    assert main(["grade", CHAPTER, "--course", str(course)]) == 2
+    said = capsys.readouterr().err
+    assert "another program has held the gradebook" in said and "the same command goes on from there" in said
+    assert said.count("\n") == 2  # what happened, and why; not once more for each student
+    lock.execute("ROLLBACK")
+    rows = {row.student: row for row in class_run.grade(course, CHAPTER)}
+    assert totals(course) == {"ada": 7, "bob": 25, "eve": 25}
+    assert all(row.written for row in rows.values())
+
+
+def test_a_gradebook_that_is_locked_for_a_moment_is_waited_for(course, contents, held, monkeypatch):
+    hand_in(course, "ada", contents["perfect"])
+    lock = held("BEGIN EXCLUSIVE")
+
+    def let_go_soon(*arguments):
+        threading.Timer(0.5, lock.execute, ["ROLLBACK"]).start()
+        return Recorded(*arguments)
+
+    monkeypatch.setattr(recording, "Recorded", let_go_soon)
+    (row,) = class_run.grade(course, CHAPTER)
+    assert row.written and totals(course) == {"ada": 25}
+
+
+def test_a_server_that_does_not_answer_is_named_in_one_line(course, contents, capsys):
+    hand_in(course, "ada", contents["perfect"])
+    with (course / "nbgrader_config.py").open("a", encoding="utf-8") as config:
+        config.write('c.CourseDirectory.db_url = "postgresql://teacher@/grades?host=/nowhere"\n')
+    assert main(["grade", CHAPTER, "--course", str(course)]) == 2
+    said = capsys.readouterr().err
+    assert "the gradebook cannot be used: connection is bad" in said and "Traceback" not in said

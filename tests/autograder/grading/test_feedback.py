@@ -1,0 +1,234 @@
+"""Feedback pages: what they say, that they ask for nothing and run nothing, and that all ways in make the same one."""
+
+import copy
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from html import unescape
+from pathlib import Path
+
+import pytest
+from nbgrader.apps.api import NbGraderAPI
+from traitlets.config import Config
+
+import autograder
+from autograder import chapters, class_run, exercise, feedback
+from autograder import course as courses
+from autograder.judge import KINDS, Result, Verdict
+from autograder.safe_markdown import MAX_SOURCE, safe_markdown
+
+pytestmark = pytest.mark.grading
+CHAPTER = "01_attention"
+HOUSE = Path(autograder.__file__).parent.parent
+HARM = "</code></pre></style><script>window.harm = 1</script><img src=https://other.example/x onerror=window.harm=1>"
+
+
+def page_of(course, student):
+    return course / "feedback" / student / CHAPTER / f"{CHAPTER}.html"
+
+
+def text_of(page):
+    """What one reads on a page, without its marks."""
+    body = page.read_text(encoding="utf-8").partition("</style>")[2]
+    inline = re.sub(r"</?(a|code|em|span|strong)\b[^>]*>", "", body)
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", inline)).split())
+
+
+def with_cells(perfect, **sources):
+    """The perfect notebook with other sources in some of its cells."""
+    notebook = copy.deepcopy(perfect)
+    for cell in notebook["cells"]:
+        cell["source"] = sources.get(cell["id"], cell["source"])
+    return notebook
+
+
+def hostile(perfect):
+    """A notebook that puts script wherever its author can write."""
+    raises = f"def softmax(scores):\n    raise ValueError({HARM!r})\n# {HARM}"
+    notebook = with_cells(perfect, softmax=raises, attention=f"# {HARM}" * 300)
+    output = {"output_type": "display_data", "metadata": {}, "data": {"text/html": HARM}}
+    own = [{"cell_type": "markdown", "id": "own", "metadata": {}, "source": HARM}]
+    own += [{"cell_type": "code", "id": "own-2", "metadata": {"tags": [HARM]}, "source": "1", "outputs": [output]}]
+    notebook["metadata"]["kernelspec"]["name"] = HARM
+    return {**notebook, "cells": own + notebook["cells"]}
+
+
+@pytest.fixture(scope="module")
+def pages(graded_class, released_course, perfect, tmp_path_factory):
+    """Pages by student: the example class, one who is half right, and one who means harm."""
+    course = shutil.copytree(released_course, tmp_path_factory.mktemp("two") / "course")
+    overflows = (
+        "def softmax(scores):\n    weights = np.exp(scores)\n    return weights / weights.sum(-1, keepdims=True)"
+    )
+    for student, notebook in {"half": with_cells(perfect, softmax=overflows), "hostile": hostile(perfect)}.items():
+        path = course / "submitted" / student / CHAPTER / f"{CHAPTER}.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(notebook), encoding="utf-8")
+    class_run.grade(course, CHAPTER)
+    _, rows, graded = graded_class
+    return {row: page_of(graded, row) for row in rows} | {row: page_of(course, row) for row in ("half", "hostile")}
+
+
+# ----------------------------------------------------------------------------------------- what they say
+
+
+def test_a_known_mistake_is_named_with_its_lesson_where_to_read_and_what_to_do_in_order(pages):
+    text = text_of(pages["mistake-1"])
+    assert "7 of 25 points" in text
+    assert "✗ softmax 0 of 4 points" in text and "✓ predicted_shapes 3 of 3 points" in text
+    assert "First thing wrong weights has the right shape and wrong values" in text
+    assert "A known mistake normalises over the rows' axis. The weights add up" in text
+    assert "that is the last axis, -1. Read again “From scores to weights: the softmax”" in text
+    assert "Mend it, then run check(softmax)." in text
+    todo = text.partition("What to do next")[2]
+    assert todo.index("softmax") < todo.index("It calls softmax: once that holds, run check(attention_weights) again.")
+
+
+def test_what_is_right_in_a_wrong_exercise_is_said(pages):
+    text = text_of(pages["half"])
+    assert "✗ softmax: 3 of 4 points" in text
+    assert "✓ the idea: 2 of 2 cases, 1 of 1 points" in text and "✗ stability:" in text
+
+
+def test_a_perfect_page_says_that_nothing_is_left(pages):
+    text = text_of(pages["perfect"])
+    assert "25 of 25 points" in text and "✗" not in text
+    assert "Nothing is left to do: every exercise holds." in text
+
+
+def test_a_line_that_raised_is_shown(pages):
+    text = text_of(pages["raises"])
+    assert "repaired_attention raised" in text and "Go to the line that raised" in text
+
+
+def test_a_file_that_could_not_be_read_gets_the_reason_and_the_way_out(pages):
+    text = text_of(pages["truncated"])
+    assert "could not be graded The file ends in the middle" in text
+    assert "Open the notebook in Jupyter, save it, and hand in the file 01_attention.ipynb itself." in text
+    assert "Your exercises" not in text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_trouble_has_a_next_step(kind):
+    result = Result("f", 0, 1, (), Verdict(False, kind, "…"), "a case", None, "Section")
+    assert feedback.next_step(result).endswith("Then run `check(f)`.")
+
+
+@pytest.mark.parametrize("chapter", chapters.names())
+def test_every_section_to_read_again_is_a_heading_of_its_chapter(chapter):
+    source = (HOUSE / "chapters" / f"{chapter}.md").read_text(encoding="utf-8")
+    headings = {line.lstrip("#").strip() for line in source.splitlines() if line.startswith("#")}
+    for each in exercise.chapter(chapter.partition("_")[2]):
+        mistakes = [None, *(mistake for mistake, _ in each.mistakes.values())]
+        results = [Result(each.name, 0, 1, (), None, "", mistake, each.section) for mistake in mistakes]
+        assert {feedback.section(result) for result in results} <= headings
+
+
+def test_sections_are_links_if_the_book_has_an_address(graded_class, tmp_path):
+    course = shutil.copytree(graded_class[2], tmp_path / "course")
+    with (course / "nbgrader_config.py").open("a", encoding="utf-8") as config:
+        config.write('c.FeedbackExporter.book = "https://book.example/html/"\n')
+    directory = courses.directory(course, CHAPTER)
+    done = NbGraderAPI(directory, config=directory.config).generate_feedback(CHAPTER, "mistake-1")
+    assert done["success"], done
+    page = page_of(course, "mistake-1").read_text(encoding="utf-8")
+    assert 'href="https://book.example/html/chapters/01_attention.html#from-scores-to-weights-the-softmax"' in page
+
+
+# ------------------------------------------------------------------------------- small, offline, harmless
+
+
+def test_a_page_is_small_and_names_nothing_outside_itself(pages):
+    for page in pages.values():
+        html = page.read_text(encoding="utf-8")
+        assert len(html) < 100_000
+        assert "url(" not in html.partition("</style>")[0] and "@import" not in html
+        for tag in re.findall(r"<[^>]*>", html):
+            assert not re.match(r"<(script|link|img|iframe|object|embed|base|form|svg)\b", tag, re.I)
+            assert not re.search(r'\s(src|on\w+)=|\shref="(?!#)', tag, re.I), tag
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("student", ["perfect", "blank", "mistake-1", "raises", "truncated", "hostile"])
+def test_a_page_stands_on_a_phone_and_runs_nothing(pages, browser, student, dark):
+    asked = browser.open(pages[student].as_uri(), width=390, dark=dark)
+    assert asked == [pages[student].as_uri()]
+    assert browser.complaints() == []
+    assert browser.evaluate("document.documentElement.scrollWidth") <= 390
+    assert browser.evaluate("window.harm === undefined && document.scripts.length === 0")
+    ink, paper = (browser.evaluate(f"getComputedStyle(document.body).{what}") for what in ("color", "backgroundColor"))
+    assert (sum(map(int, re.findall(r"\d+", ink))) > sum(map(int, re.findall(r"\d+", paper)))) == dark
+
+
+@pytest.mark.parametrize("source", [
+    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))", "<svg onload=alert(1)>",
+    "<iframe srcdoc='<script>1</script>'>", "<a href='data:text/html,1'>x</a>", "<b onclick=alert(1)>x</b>",
+    r"$\text{<script>alert(1)</script>}$", r"$\href{javascript:alert(1)}{x}$", r"$\style{background:url(//x)}{x}$",
+    "<math><mtext><script>alert(1)</script></mtext></math>", "\ue0000\ue001<script>1</script>", "![x](https://x/y.png)",
+])  # fmt: skip
+def test_markdown_of_students_runs_nothing(source):
+    page = safe_markdown(source).lower()
+    for harm in ("<script", "<img", "<svg", "<iframe", 'href="javascript', 'href="data', "<b onclick", "style="):
+        assert harm not in page
+
+
+def test_ordinary_markdown_stays_as_it_is():
+    page = safe_markdown("# Title\n\n| a | b |\n|--|--|\n| 1 | 2 |\n\n```python\nx < 1\n```\n$a < b$ and **bold**")
+    for piece in ("<h1", "<table>", "<strong>bold</strong>", "x", "<mi>a</mi><mo>&lt;</mo><mi>b</mi>"):
+        assert piece in page
+
+
+@pytest.mark.parametrize(("tex", "mathml"), [
+    ("$R_k$", "<msub><mi>R</mi><mi>k</mi></msub>"),
+    (r"$$\sum_j a_j$$", '<math display="block">'),
+    (r"\begin{align}a&=b\end{align}", "<mtable"),
+    (r"$\epsilon / K$", "<mi>ϵ</mi>"),
+])  # fmt: skip
+def test_formulas_become_mathml(tex, mathml):
+    assert mathml in safe_markdown(tex)
+
+
+@pytest.mark.parametrize("tex", [r"$\frac{$", "$" + "{" * 900 + "$", r"$\def\a{\b\b}\def\b{x}\a$", f"${'x' * 2000}$"])
+def test_a_formula_that_has_no_mathml_or_grows_without_bound_stays_as_it_was_written(tex):
+    assert f"<code>{tex}</code>" in safe_markdown(tex)
+
+
+@pytest.mark.parametrize("piece", ["\\begin{a}", "[", "$x ", "- ", "<a ", "`", ">", "*a ", "${$"])
+def test_no_markdown_takes_long(piece):
+    started = time.perf_counter()
+    safe_markdown(piece * (MAX_SOURCE // len(piece)))
+    safe_markdown(piece * MAX_SOURCE)
+    assert time.perf_counter() - started < 5
+
+
+# ----------------------------------------------------------------------------------- all ways, one page
+
+
+def test_nbgraders_command_inside_the_course_folder_makes_the_same_page(course, hand_in, contents):
+    hand_in("ada", contents["mistake-1"])
+    class_run.grade(course, CHAPTER)
+    ours = page_of(course, "ada").read_bytes()
+    page_of(course, "ada").unlink()
+    command = [sys.executable, "-m", "nbgrader", "generate_feedback", CHAPTER, "--force"]
+    environment = os.environ | {"PYTHONPATH": str(HOUSE)}
+    done = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert page_of(course, "ada").read_bytes() == ours
+
+
+def test_formgraders_button_makes_the_same_page(course, hand_in, contents):
+    hand_in("ada", contents["mistake-1"])
+    class_run.grade(course, CHAPTER)
+    ours = page_of(course, "ada").read_bytes()
+    page_of(course, "ada").unlink()
+    directory = courses.directory(course, CHAPTER)
+    # What formgrader sets for its own pages (nbgrader.server_extensions.formgrader) reaches the converter as well.
+    formgrader = Config(HTMLExporter={"template_name": "formgrade", "extra_template_basedirs": ["elsewhere"]})
+    directory.config.merge(formgrader)
+    done = NbGraderAPI(directory, config=directory.config).generate_feedback(CHAPTER, "ada")
+    assert done["success"], done
+    assert page_of(course, "ada").read_bytes() == ours

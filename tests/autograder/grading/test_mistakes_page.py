@@ -1,0 +1,85 @@
+"""The kill tables: counted by hand on a small exercise, in the terminal and on the instructor's page."""
+
+import re
+
+import pytest
+
+from autograder import kill_tables
+from autograder.cli import main
+from tests.autograder.conftest import make_exercise
+
+pytestmark = pytest.mark.grading
+SEEDS = {"public": 1, "secret": 2}
+MATRIX, SMALL, SINGLE, EMPTY = cases = (
+    ("the idea", "a matrix"),
+    ("the idea", "a small matrix"),
+    ("float32", "single precision"),
+    ("errors", "empty rows"),
+)
+
+
+@pytest.fixture
+def table(exercise):
+    return kill_tables.of_exercise(exercise, SEEDS)
+
+
+def test_which_case_catches_which_mistake(table):
+    both = ("public", "secret")
+    whole, column = table.lines
+    assert table.cases == cases
+    assert whole.caught == {MATRIX: both, SINGLE: both, EMPTY: both}  # a matrix of one row hides it
+    assert column.caught == dict.fromkeys(cases, both)
+    assert whole.earned == column.earned == {"public": 0.0, "secret": 0.0}
+
+
+def test_which_case_tells_which_from_which(table):
+    (pair,) = table.pairs
+    told = ("a matrix", "a small matrix", "single precision")
+    assert (pair.one, pair.other, pair.told_by) == ("whole_sum", "column_sum", {"public": told, "secret": told})
+    assert pair.fewest == 3 and table.equivalents == {"loop": True} and table.problems == ()
+
+
+def test_the_terminal(table):
+    lines = kill_tables.as_text(table).splitlines()
+    assert lines[2].split() == ["divides", "by", "the", "whole", "sum", "●", "·", "●", "●", "0", "of", "4"]
+    assert "  the idea: 1 a matrix, 2 a small matrix" in lines
+    assert "  told apart: 1 of 1 pair" in lines and "  right rewrites: loop, which pass" in lines
+
+
+def test_what_a_key_leaves_open_is_said():
+    exercise = make_exercise()
+
+    @exercise.mistake("does nothing wrong")
+    def survivor(x):
+        """Passes."""
+        return exercise.reference(x)
+
+    @exercise.mistake("does nothing wrong either")
+    def twin(x):
+        """Passes too."""
+        return exercise.reference(x)
+
+    @exercise.equivalent
+    def wrong(x):
+        return x, None
+
+    table = kill_tables.of_exercise(exercise, {"public": 1})
+    text = kill_tables.as_text(table)
+    assert "survivor passes every case (public key)" in text and "no case tells survivor from twin" in text
+    assert "told apart: 5 of 6 pairs" in text
+    assert "right rewrites: loop, which pass" in text and "the equivalent wrong is rejected" in text
+
+
+def test_the_page(table, tmp_path):
+    page = kill_tables.write_page({"01_attention": [table]}, tmp_path / "new" / "page.html").read_text()
+    assert page.count('class="kill caught"') == 7
+    assert re.findall(r'class="kill" title="([^"]*)">·', page) == ["a small matrix"]
+    assert "return x / x.sum(), x" in page and "public key: a matrix, a small matrix, single precision" in page
+    assert set(re.findall(r"""(?:src|href|url)\s*[=(]\s*["']?([^"')\s>]+)""", page)) == {"#normalised"}
+
+
+def test_the_command_writes_the_page(tmp_path, capsys):
+    file = tmp_path / "mistakes.html"
+    assert main(["mistakes", "01_attention", "--course", str(tmp_path), "--page", str(file)]) == 0
+    assert capsys.readouterr().out == f"{file}\n"
+    assert 'id="repaired_attention"' in file.read_text() and "does not subtract the maximum" in file.read_text()
