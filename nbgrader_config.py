@@ -18,7 +18,8 @@ c.CourseDirectory.root = str(Path(__file__).resolve().parent / "course")
 # An assignment belongs to a course, by a foreign key: SQLite lets it dangle, PostgreSQL does not. The name is the one
 # that nbgrader's preprocessors use.
 c.CourseDirectory.course_id = "default_course"
-# c.CourseDirectory.db_url = "postgresql://USER@HOST/NAME"  for a gradebook there, in the course's own nbgrader_config.py
+# For a gradebook in PostgreSQL, in the course's own nbgrader_config.py:
+# c.CourseDirectory.db_url = "postgresql://USER@HOST/NAME"
 
 # ------------------------------------------------------------------ nbgrader generate_assignment
 # nbgrader's own list, without the two that have nothing to do here (headers, generated tests),
