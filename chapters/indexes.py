@@ -131,8 +131,8 @@ def draw():
     ax.set(xlim=(-15, 15), ylim=(-len(every), 1))
     ax.axis("off")
     alt = (
-        f"{len(every)} functions in a column, coloured by chapter, and {n_arcs} arcs, one from each to each that builds "
-        "on it; the table below has all of them as text."
+        f"{len(every)} functions in a column, coloured by chapter, and {n_arcs} arcs, from each to those that build "
+        "on it; the table below has them all as text."
     )
     return figures.show(fig, alt=alt)
 
