@@ -67,7 +67,8 @@ def commands(folder, number):
 def timed(course, graded, command):
     """Seconds of one command on a fresh copy of the course (or on the copy that is there)."""
     if not graded.exists():
-        shutil.copytree(course, graded)
+        # Without the course's nbgrader_config.py, which would make stock nbgrader follow our rules.
+        shutil.copytree(course, graded, ignore=shutil.ignore_patterns("nbgrader_config.py"))
     house = str(Path(__file__).resolve().parent.parent)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = os.environ | {"PATH": path, "PYTHONPATH": house, "PYTHONWARNINGS": "ignore"}
