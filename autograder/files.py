@@ -8,6 +8,7 @@ from pathlib import Path
 from autograder.words import listed, quoted, size
 
 MAX_BYTES = 200_000_000
+CLEAR = "Clear the outputs of all cells, save, and hand it in again."
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,4 @@ def _missing(path):
 
 
 def _too_large(name, n_bytes):
-    return (
-        f"{name} is {size(n_bytes)} large; no more than {size(MAX_BYTES)} is read. Clear the outputs of all cells, "
-        "save, and hand it in again."
-    )
+    return f"{name} is {size(n_bytes)} large; no more than {size(MAX_BYTES)} is read. {CLEAR}"

@@ -8,7 +8,7 @@ import io
 import re
 import tokenize
 
-COMMAND = re.compile(r"\s*(?:[%!?]|[\w.\[\]]+\?{1,2}\s*$|[\w.,\s]+=\s*(?:!|%\w))")
+COMMAND = re.compile(r"\s*+(?:[%!?]|[\w.\[\]]+\?{1,2}\s*$|[\w.,\s]+=\s*(?:!|%\w))")
 # Of the commands that rule a whole cell, these run its body as Python.
 RUNS_PYTHON = ("%%time", "%%timeit", "%%capture", "%%prun")
 

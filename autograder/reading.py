@@ -9,13 +9,15 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from autograder.files import File
+from autograder.files import CLEAR, File
 from autograder.released import Released
 from autograder.words import count, listed, quoted, size
 
 LARGE_BYTES = 20_000_000
+MAX_VALUES = 3_000_000  # a few bytes of JSON become a hundred in memory
 MAX_CELLS = 2_000
 MAX_SOURCE = 100_000
+MAX_TEXT = 1_000_000  # of all cells; a whole chapter has a tenth of it
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ def read(file: File, released: Released) -> Submission:
     """What counts of a submitted file. Never raises, whatever the file holds."""
     if file.trouble:
         return Submission(trouble=file.trouble)
+    if sum(map(file.raw.count, (b",", b"[", b"{"))) > MAX_VALUES:
+        return Submission(trouble=f"The file holds {MAX_VALUES} values and more, nearly all of it output. {CLEAR}")
     try:
         notebook = json.loads(file.raw)
     except (ValueError, RecursionError) as error:
@@ -64,6 +68,8 @@ def read(file: File, released: Released) -> Submission:
     if cells is None:
         return Submission(trouble="The file is readable, but it is not a notebook: it holds no list of cells.")
     found = [cell for cell in (_cell(item, released) for item in cells[:MAX_CELLS]) if cell]
+    if sum(len(cell.source) for cell in found) > MAX_TEXT:
+        return Submission(trouble=f"The cells hold more than {size(MAX_TEXT)} of text and code: hand in what counts.")
     if other := released.whose(_grade_ids(cells)):
         return Submission(trouble=f"This is the notebook of {other}; the one of {released.chapter} is asked for.")
     answers, answer_notes = _answers(found, released)

@@ -119,7 +119,7 @@ def _unpack(tree, arrays, budget, seen, depth):
             case "function":
                 return functions.by_name(_exactly(tree["name"], str))
             case "foreign":
-                return Foreign(_exactly(tree["type"], str)[:200])
+                return Foreign("".join(filter(str.isprintable, _exactly(tree["type"], str)))[:200])
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise Malformed(f"a malformed value: {error}") from error
     raise Malformed("a value of an unknown kind")

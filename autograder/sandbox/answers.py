@@ -64,8 +64,13 @@ def used_too_much(limits: Limits) -> str:
 def _raised(parts):
     if type(parts) is not list or len(parts) != 3 or not all(type(part) is str for part in parts):
         raise values.Malformed("an exception without its parts")
-    name, text, line = parts
+    name, text, line = map(_printable, parts)
     return Raised(name[:100], text[:500], line[:500])
+
+
+def _printable(text):
+    """Without the codes that a terminal obeys: reports are printed there, too."""
+    return "".join(character if character.isprintable() or character == "\n" else " " for character in text)
 
 
 def _arrays_named(tree):

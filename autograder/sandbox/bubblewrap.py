@@ -78,8 +78,16 @@ def _files(bundle, limits):
     options += ["--size", size, "--tmpfs", str(WORK), "--size", size, "--tmpfs", str(TEMPORARY)]
     for entry in sorted(bundle.iterdir()):
         options += ["--symlink", str(BUNDLE / entry.name), str(WORK / entry.name)]
-    options += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev", "--remount-ro", "/"]
+    options += [*_processes(), "--dev", "/dev", "--remount-ro", "/dev", "--remount-ro", "/"]
     return [*options, "--chdir", str(WORK)]
+
+
+def _processes():
+    """/proc, read-only: the settings in /proc/sys are root's, and where root launches, so is the student's code.
+
+    bwrap's own process, the first one, is covered: it has no limits, and its memory could be written to.
+    """
+    return ["--proc", "/proc", "--tmpfs", "/proc/1", "--remount-ro", "/proc/1", "--remount-ro", "/proc"]
 
 
 def _read_only(here, inside):

@@ -1,13 +1,14 @@
 """Start Python with the two pipes it is asked through, inside bubblewrap or (kind "none") bare."""
 
 import contextlib
+import functools
 import json
 import os
 import re
-import select
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,12 +31,14 @@ ENVIRONMENT = {
 class Launched:
     """popen is bwrap, or Python itself; requests and replies are our ends of the pipes.
 
-    kill() kills everything that was started; what has to be closed or removed afterwards is in `leftovers`.
+    first() is the first process inside, 0 where there is no inside. kill() kills everything that was started; what
+    has to be closed or removed afterwards is in `leftovers`.
     """
 
     popen: subprocess.Popen
     requests: int
     replies: int
+    first: Callable[[], int]
     kill: Callable[[], None]
     leftovers: contextlib.ExitStack
 
@@ -70,33 +73,37 @@ def launch(bundle: Path, limits: Limits, kind: str) -> Launched:
         for descriptor in (requests, replies):
             os.set_blocking(descriptor, False)
         start = _bubblewrapped if kind == "bwrap" else _bare
-        popen, kill = start(bundle, limits, (from_us, to_us), theirs, ours)
+        popen, first, kill = start(bundle, limits, (from_us, to_us), theirs, ours)
         ours.enter_context(popen.stderr)
-        return Launched(popen, requests, replies, kill, ours.pop_all())
+        return Launched(popen, requests, replies, first, kill, ours.pop_all())
 
 
 def _bubblewrapped(bundle, limits, pipes, theirs, ours):
-    information, to_information = os.pipe()
-    _close_with(ours, information)
-    _close_with(theirs, to_information)
+    # No pipe: bwrap would die of one whose reader was killed, and leave behind what it had just started.
+    information = _holding(b"", ours)
     # Through a pipe, since /proc would show the arguments, and with them our paths, to the student's code.
     options = "\0".join(bubblewrap.arguments(bundle, limits, {**ENVIRONMENT, "HOME": str(bubblewrap.WORK)}))
     arguments, rules = _holding(options.encode(), theirs), _holding(seccomp.program(), theirs)
     command = [
-        *("bwrap", "--args", str(arguments), "--seccomp", str(rules), "--info-fd", str(to_information), "--"),
+        *("bwrap", "--args", str(arguments), "--seccomp", str(rules), "--info-fd", str(information), "--"),
         *_python(bubblewrap.RUNNER, bubblewrap.BUNDLE, bubblewrap.packages_inside(), limits, pipes),
     ]
-    popen = _popen(bubblewrap.find(), command, {}, "/", (*pipes, arguments, rules, to_information))
+    popen = _popen(bubblewrap.find(), command, {}, "/", (*pipes, arguments, rules, information))
+
+    @functools.cache
+    def first():
+        found = re.search(rb'"child-pid": (\d+)', _read_soon(information, popen))
+        return int(found[1]) if found else 0
 
     def kill():
         # The first process of the namespace: with it the kernel kills all others, and bwrap follows. To kill
         # bwrap alone, before the two are bound to each other's life, would leave them behind.
-        if found := re.search(rb'"child-pid": (\d+)', _read_soon(information)):
-            os.kill(int(found[1]), signal.SIGKILL)
+        if first():
+            os.kill(first(), signal.SIGKILL)
         else:
             popen.kill()
 
-    return popen, kill
+    return popen, first, kill
 
 
 def _bare(bundle, limits, pipes, theirs, ours):
@@ -105,7 +112,7 @@ def _bare(bundle, limits, pipes, theirs, ours):
     packages = [str(path) for path in interpreter.packages()]
     command = _python(package, bundle.resolve(), packages, limits, pipes)
     popen = _popen(command[0], command, {**ENVIRONMENT, "HOME": folder}, folder, pipes)
-    return popen, lambda: os.killpg(popen.pid, signal.SIGKILL)
+    return popen, lambda: 0, lambda: os.killpg(popen.pid, signal.SIGKILL)
 
 
 def _python(runner, bundle, packages, limits, pipes):
@@ -152,10 +159,12 @@ def _holding(data, stack):
     return descriptor
 
 
-def _read_soon(descriptor):
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return os.read(descriptor, 4096) if poll.poll(5000) else b""
+def _read_soon(information, popen):
+    """What bwrap says of what it started, waited for as long as it lives."""
+    until = time.monotonic() + 5
+    while b"}" not in (said := os.pread(information, 4096, 0)) and popen.poll() is None and time.monotonic() < until:
+        time.sleep(0.001)
+    return said
 
 
 def _close_with(stack, *descriptors):

@@ -14,7 +14,7 @@ class Limits:
     memory_mb: address space of the process; NumPy with PyTorch for the CPU fits well into the 2048.
     answers_mb: all arrays that a submission may send back, together.
     disk_mb: each of the two writable folders, the working directory and /tmp; both are in memory.
-    open_files, threads: at once. Where root launches the sandbox the kernel does not count threads.
+    open_files, threads: at once. files: in each of the two writable folders.
     """
 
     call_seconds: float = 5.0
@@ -27,6 +27,7 @@ class Limits:
     disk_mb: int = 64
     open_files: int = 64
     threads: int = 32
+    files: int = 10_000
 
 
 class SandboxUnavailable(RuntimeError):

@@ -23,6 +23,13 @@ If bubblewrap may not make user namespaces, allow them as root:
 and in a container start that with `--security-opt seccomp=unconfined`."""
 
 _AUTOGRADER = Path(__file__).resolve().parent.parent
+# What has to be stopped, and the first words of the reason.
+_STOPPED = {
+    "endless": "took longer",
+    "stubborn": "took longer",
+    "many_threads": "started more",
+    "many_files": "made more",
+}
 _PROBING = Path(__file__).with_name("probing.py")
 
 
@@ -63,12 +70,15 @@ def _promises(port: int, hidden: list[str], limits: Limits) -> dict[str, dict[st
         "nothing_else_readable": {"hidden": hidden, "known": [*known, "/proc", "/dev"]},
         "no_solutions_importable": {"packages": packages},
         "read_only": {"folders": ["/", *libraries, *packages, *ours, "/dev", "/dev/shm", "/proc"]},
+        "settings_locked": {},
         "little_disk": {"folders": writable, "disk_mb": limits.disk_mb},
         "clean_environment": {"expected": [*ENVIRONMENT, "HOME", "PWD"]},
         "own_processes_only": {},
         "no_new_process": {},
         "no_rights": {},
         "memory_limit": {"memory_mb": limits.memory_mb},
+        "many_threads": {"threads": limits.threads},
+        "many_files": {"files": limits.files},
     }
 
 
@@ -84,9 +94,7 @@ def _try(questions: dict[str, dict[str, Any]], bundle: Path, limits: Limits) -> 
 
 def _trouble(name: str, outcome: Outcome) -> str:
     """Plain words if the promise was broken, or not even tried; else nothing."""
-    if name in ("endless", "stubborn"):
-        return "" if outcome.stopped.startswith("took longer") else "code that does not end is not stopped"
-    if outcome.value == "":
+    if outcome.value == "" or (name in _STOPPED and outcome.stopped.startswith(_STOPPED[name])):
         return ""
     raised = outcome.raised
     return str(outcome.value or outcome.stopped or (raised and f"{raised.type}: {raised.message}"))

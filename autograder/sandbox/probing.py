@@ -7,6 +7,8 @@ imported outside. Nothing here can do harm where the promise does not hold.
 import mmap
 import os
 import socket
+import threading
+import time
 
 INTERFACES = "/proc/net/dev"
 
@@ -59,6 +61,18 @@ def read_only(folders):
     return ""
 
 
+def settings_locked():
+    """No setting of the kernel's can be changed; none is, its file is only opened."""
+    for folder, _, files in os.walk("/proc/sys"):
+        for name in files:
+            try:
+                os.close(os.open(os.path.join(folder, name), os.O_WRONLY))
+            except OSError:
+                continue
+            return f"it can change {os.path.join(folder, name)}"
+    return ""
+
+
 def little_disk(folders, disk_mb):
     """The writable folders are as small as the limits say."""
     for folder in folders:
@@ -81,7 +95,9 @@ def clean_environment(expected):
 
 
 def own_processes_only():
-    """/proc shows bwrap's first process and this one."""
+    """/proc shows bwrap's first process and this one, and of the first nothing but that it is there."""
+    if os.listdir("/proc/1"):
+        return "it can reach the first process, which has no limits"
     seen = [name for name in os.listdir("/proc") if name.isdigit()]
     return "" if len(seen) <= 2 and os.getpid() == 2 else f"it can see {len(seen)} processes"
 
@@ -129,6 +145,28 @@ def stubborn():
             endless()
         except BaseException:
             os.getpid()
+
+
+def many_threads(threads):
+    """Stopped by the grader, who counts the threads, where the kernel does not refuse them."""
+    done = threading.Event()
+    try:
+        for _ in range(threads):
+            threading.Thread(target=done.wait, daemon=True).start()
+    except RuntimeError:
+        return ""
+    finally:
+        time.sleep(1)
+        done.set()
+    return f"it can have more than {threads} threads"
+
+
+def many_files(files):
+    """Stopped by the grader, who counts the files."""
+    for number in range(files):
+        os.symlink("nothing", f"/tmp/probe-{number}")
+    time.sleep(1)
+    return f"it can make more than {files} files"
 
 
 def _readable(path):

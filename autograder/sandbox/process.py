@@ -20,6 +20,9 @@ from autograder.sandbox.answers import NOT_AN_ANSWER
 from autograder.sandbox.confine import MB
 from autograder.sandbox.launch import launch
 from autograder.sandbox.limits import Limits, SandboxUnavailable
+from autograder.sandbox.watching import overrun
+
+WATCH_SECONDS = 0.1
 
 
 class Ended(Exception):
@@ -75,6 +78,7 @@ class Process:
         answered = reply.pop("id", None)
         if answered != asked:
             raise Ended(NOT_AN_ANSWER, by_previous=answered is not None and answered == self._previous_id)
+        self._watch()
         self._previous_id = asked
         self._bytes_left -= sum(array.nbytes for array in answer)
         return reply, answer
@@ -111,11 +115,19 @@ class Process:
         return bytes(data)
 
     def _wait(self, descriptor, event, deadline):
-        seconds = deadline - time.monotonic()
         poll = select.poll()
         poll.register(descriptor, event)
-        if seconds <= 0 or not poll.poll(seconds * 1000):
-            raise TimeoutError
+        while (seconds := deadline - time.monotonic()) > 0:
+            if poll.poll(min(seconds, WATCH_SECONDS) * 1000):
+                return
+            self._watch()
+        raise TimeoutError
+
+    def _watch(self):
+        """End a process that has overrun a limit which the kernel does not know."""
+        first = self._launched.first()
+        if first and (words := overrun(first, self._limits)):
+            raise Ended(words)
 
     def _has_sent(self):
         poll = select.poll()

@@ -22,12 +22,18 @@ CONTRAST = """(() => {
 })()"""
 
 
+TOO_WIDE = """[...document.querySelectorAll("mjx-container[display=true]")]
+  .filter(formula => formula.scrollWidth > formula.clientWidth + 1)
+  .map(formula => formula.textContent.slice(0, 40))"""
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_stands_on_a_phone_without_a_network(html, browser, page, dark):
     asked = browser.open((html / f"{page}.html").as_uri(), width=390, dark=dark)
     assert [url for url in asked if not url.startswith(LOCAL)] == []
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390, f"{page} scrolls sideways on a phone"
+    assert browser.evaluate(TOO_WIDE) == [], "a formula to be broken into two lines"
     assert browser.evaluate("document.documentElement.dataset.theme") == ("dark" if dark else "light")
     assert browser.evaluate(CONTRAST) > 7
 

@@ -1,59 +1,18 @@
 """The probe passes a sound sandbox, and finds each wall that was taken away."""
 
+import os
+from dataclasses import replace
+
 import pytest
 
-from autograder.sandbox import SandboxUnavailable, bubblewrap, launch, probe, seccomp
+from autograder.sandbox import Limits, SandboxUnavailable, bubblewrap, interpreter, launch, probe, process, seccomp
+from tests.autograder.sandbox.weaker import ALLOW_EVERYTHING, REPOSITORY, WEAKER, before_the_root_is_closed, without
 
 pytestmark = pytest.mark.sandbox
-REPOSITORY = bubblewrap._AUTOGRADER.parent
-ALLOW_EVERYTHING = b"\x06\x00\x00\x00\x00\x00\xff\x7f"
-
-
-def without(options, *names, words=1):
-    """The options less those named, each of which is so many words long."""
-    kept, skip = [], 0
-    for word in options:
-        if word in names and not skip:
-            skip = words
-        if skip:
-            skip -= 1
-        else:
-            kept.append(word)
-    return kept
-
-
-def before_the_root_is_closed(options, *more):
-    at = len(options) - 1 - options[::-1].index("--remount-ro")
-    return [*options[:at], *more, *options[at:]]
-
-
-WEAKER = {
-    "the network is shared": ("no network", lambda o: without(o, "--unshare-net")),
-    "processes are shared": ("own processes only", lambda o: without(o, "--unshare-pid")),
-    "the repository is bound": (
-        "nothing else readable",
-        lambda o: before_the_root_is_closed(o, "--ro-bind", str(REPOSITORY), str(REPOSITORY)),
-    ),
-    "the repository is bound elsewhere": (
-        "nothing else readable",
-        lambda o: before_the_root_is_closed(o, "--ro-bind", str(REPOSITORY), "/elsewhere"),
-    ),
-    "the root stays writable": (
-        "read only",
-        lambda o: [w for i, w in enumerate(o) if o[i - 1 : i + 1] != ["--remount-ro", "/"]][:-3] + o[-2:],
-    ),
-    "the bundle is writable": (
-        "read only",
-        lambda o: ["--bind" if o[i + 2 : i + 3] == [str(bubblewrap.BUNDLE)] else w for i, w in enumerate(o)],
-    ),
-    "the disk is large": ("little disk", lambda o: without(o, "--size", words=2)),
-    "a variable leaks": ("clean environment", lambda o: [*o, "--setenv", "SECRET", "seed"]),
-    "root inside": ("no rights", lambda o: ["0" if w == "65534" else w for w in o]),
-}
 
 
 def test_a_sound_sandbox_keeps_every_promise(bundle):
-    assert len(probe(bundle)) == 12
+    assert len(probe(bundle)) == 15
     assert sorted(path.name for path in bundle.parent.iterdir()) == [bundle.name]
 
 
@@ -89,6 +48,52 @@ def test_missing_limits_are_found(bundle, monkeypatch, tmp_path):
     monkeypatch.setattr(bubblewrap, "arguments", lambda *a: [str(lax) if w == real else w for w in whole(*a)])
     with pytest.raises(SandboxUnavailable, match="- memory limit: it can have more than 2048 MB"):
         probe(bundle)
+
+
+@pytest.mark.parametrize(
+    "promise", ["many threads: it can have more than 32", "many files: it can make more than 10000"]
+)
+def test_floods_that_nobody_counts_are_found(bundle, monkeypatch, promise):
+    monkeypatch.setattr(process, "overrun", lambda first, limits: "")
+    if os.getuid() != 0 and "threads" in promise:
+        pytest.skip("the kernel itself counts the threads of whoever is not root")
+    with pytest.raises(SandboxUnavailable, match=f"- {promise}"):
+        probe(bundle)
+
+
+@pytest.mark.parametrize(("limit", "promise"), [("memory_mb", "memory limit"), ("disk_mb", "little disk")])
+def test_each_limit_by_itself_is_missed(bundle, monkeypatch, limit, promise):
+    # The sandbox is given ten times what was asked for.
+    start = launch._bubblewrapped
+    monkeypatch.setattr(
+        launch,
+        "_bubblewrapped",
+        lambda b, limits, *a: start(b, replace(limits, **{limit: 2 * getattr(limits, limit)}), *a),
+    )
+    with pytest.raises(SandboxUnavailable, match=f"- {promise}: "):
+        probe(bundle, Limits(memory_mb=1024, disk_mb=16))
+
+
+def test_solutions_among_the_packages_are_found(bundle, monkeypatch, tmp_path):
+    (tmp_path / "solutions").mkdir()
+    packages = (*interpreter.packages(), tmp_path)
+    monkeypatch.setattr(interpreter, "packages", lambda: packages)
+    with pytest.raises(SandboxUnavailable, match="no solutions importable: solutions can be imported"):
+        probe(bundle)
+
+
+def test_code_that_is_not_stopped_is_found(bundle, monkeypatch):
+    # A process that answers in the place of code that never ends.
+    whole, real = bubblewrap.arguments, bubblewrap._AUTOGRADER / "sandbox/child.py"
+    deaf = bundle.parent / "child.py"
+    lazy = "return action() if milliseconds > 300 else (_reply(), ())"
+    deaf.write_text(real.read_text(encoding="utf-8").replace("return action()", lazy), encoding="utf-8")
+    monkeypatch.setattr(bubblewrap, "arguments", lambda *a: [str(deaf) if w == str(real) else w for w in whole(*a)])
+    try:
+        with pytest.raises(SandboxUnavailable, match=r"(?s)- endless: .*- stubborn: "):
+            probe(bundle)
+    finally:
+        deaf.unlink()
 
 
 def test_a_copy_of_the_course_among_the_packages_is_found(bundle, monkeypatch):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import autograder
+from autograder.sandbox import Limits
 
 pytestmark = pytest.mark.sandbox
 REPOSITORY = Path(autograder.__file__).resolve().parent.parent
@@ -49,8 +50,8 @@ return found
 
 
 def test_the_command_lines_show_no_path_of_the_graders(ask, bundle):
-    body = "return ' '.join(open(f'/proc/{n}/cmdline').read() for n in os.listdir('/proc') if n.isdigit())"
-    seen = tried(ask, body)
+    assert tried(ask, "return os.listdir('/proc/1')") == []
+    seen = tried(ask, "return open('/proc/self/cmdline').read()")
     assert "child.py" in seen and str(bundle.parent) not in seen and str(REPOSITORY) not in seen
 
 
@@ -58,6 +59,11 @@ def test_memory_of_other_processes(ask):
     assert tried(ask, "return sorted(n for n in os.listdir('/proc') if n.isdigit())") == ["1", "2"]
     assert tried(ask, "import ctypes\nreturn ctypes.CDLL(None).ptrace(16, 1, 0, 0)") == -1
     assert tried(ask, "return os.getppid()") == 1
+
+
+def test_the_first_process_and_the_settings_of_the_kernel_are_out_of_reach(ask):
+    assert tried(ask, "os.open('/proc/1/mem', os.O_RDONLY)") == "FileNotFoundError"
+    assert tried(ask, "os.open('/proc/sys/kernel/core_pattern', os.O_WRONLY)") in ("OSError", "PermissionError")
 
 
 def test_no_server_can_be_reached(ask):
@@ -107,6 +113,25 @@ return written
     assert tried(ask, body) == ["/work", "/tmp"]
     assert tried(ask, "return os.path.exists('/tmp/left') or os.path.exists('/work/left')") is False
     assert sorted(bundle.rglob("*")) == before
+
+
+def test_threads_and_files_are_few(ask):
+    source = "import threading, time\nthreading.stack_size(32768)\n"
+    many = "def f():\n    while True:\n        threading.Thread(target=time.sleep, args=(9,)).start()"
+    outcome = ask(source + many, "f")
+    assert outcome.stopped == "started more than 32 threads" or outcome.raised.type == "RuntimeError"
+    empty = "import os\ndef f():\n    for n in range(10**9):\n        os.symlink('x', f'/work/{n}')"
+    assert ask(empty, "f").stopped == "made more than 10000 files"
+
+
+def test_files_made_by_and_by_are_counted(submit):
+    source = (
+        "import os\nmade = []\ndef f():\n    for n in range(500):\n"
+        "        made.append(os.symlink('x', f'/tmp/{len(made)}'))\n    return 1"
+    )
+    done = submit(source, *["f"] * 30, "good", limits=Limits(files=5000))
+    assert [outcome.stopped for outcome in done.outcomes[:-1]] == [""] * 9 + ["made more than 5000 files"] * 21
+    assert done.outcomes[-1].value is not None
 
 
 def test_the_disk_is_small(ask):

@@ -1,0 +1,99 @@
+"""Attacks on the pipe that answers travel by: forged, early, late, too many, too long, malformed, pickled."""
+
+from tests.attacks.attack import Attack
+
+TOOLS = """
+import json, os, pickle, struct, sys, threading, time
+
+def runner():
+    frame = sys._getframe()
+    while "ours" not in getattr(frame.f_locals.get("self"), "__dict__", {}):
+        frame = frame.f_back
+    return frame.f_locals["self"]
+
+def outstanding():
+    frame = sys._getframe()
+    while "request" not in frame.f_locals or "id" not in frame.f_locals["request"]:
+        frame = frame.f_back
+    return frame.f_locals["request"]["id"]
+
+def reply(**changes):
+    value = {"kind": "float", "value": "0x1p+0"}
+    return {"id": outstanding(), "tree": value, "raised": None, "modified": [], "stopped": "", "arrays": [], **changes}
+
+def frame_of(message, after=b""):
+    data = message if isinstance(message, bytes) else json.dumps(message).encode()
+    return struct.pack(">I", len(data)) + data + after
+
+def send(message, after=b""):
+    os.write(runner().replies, frame_of(message, after))
+
+class Payload:
+    def __reduce__(self):
+        return os.system, ("touch {course}/escaped {tmp}/escaped",)
+"""
+NO_ANSWER = "sent something that is not an answer"
+
+
+def _forged(what, body, words=NO_ANSWER):
+    lines = "\n".join(f"    {line}" for line in body.strip().splitlines())
+    return Attack(what, f"{TOOLS}\ndef attempt(*args, **kwargs):\n{lines}\n", words)
+
+
+CHANNEL = (
+    _forged("sends a verdict of its own", "send(reply(earned=25.0, points=25.0, passed=True))\nreturn 1"),
+    _forged("answers its own question, and then once more", "send(reply())\nreturn 1"),
+    _forged("answers the same question a hundred times", "for _ in range(100):\n    send(reply())\nreturn 1"),
+    _forged(
+        "answers late, when something else is being asked",
+        "late = runner().replies, frame_of(reply())\nthreading.Timer(0.05, os.write, late).start()\n"
+        "time.sleep(0.02)\nreturn np.zeros(3)",
+        words="",
+    ),
+    _forged("announces a header of four gigabytes", "os.write(runner().replies, b'\\xff' * 4)\ntime.sleep(9)"),
+    _forged("sends an array of a terabyte", "send(reply(arrays=[['float64', [2**37]]]))\ntime.sleep(9)"),
+    _forged("sends an array of Python objects", "send(reply(arrays=[['object', [1]]]), b'x' * 8)\ntime.sleep(9)"),
+    _forged("sends a pickle that runs a program", "send(pickle.dumps(Payload()))\ntime.sleep(9)"),
+    _forged(
+        "sends an array whose elements are pickles",
+        "data = np.array([Payload()], dtype=object).dumps()\n"
+        "send(reply(arrays=[['uint8', [len(data)]]]), data)\nreturn 1",
+    ),
+    _forged("sends a header nested a hundred thousand deep", "send(b'[' * 10**5)\ntime.sleep(9)"),
+    _forged(
+        "sends a header of twenty thousand arrays",
+        "many = ','.join('[\"int8\",[0]]' for _ in range(20000)).encode()\n"
+        "send(b'{\"arrays\":[' + many + b']}')\ntime.sleep(9)",
+    ),
+    _forged(
+        "writes a verdict to every descriptor it can find",
+        """
+for folder in ("/proc/self/fd", "/proc/1/fd", "/dev/fd"):
+    try:
+        descriptors = os.listdir(folder)
+    except OSError:
+        continue
+    for number in descriptors:
+        for path in (f"{folder}/{number}",):
+            try:
+                with open(path, "wb", buffering=0) as file:
+                    os.set_blocking(file.fileno(), False)
+                    file.write(frame_of(reply()))
+            except OSError:
+                pass
+return 1
+""",
+    ),
+    _forged(
+        "becomes another program that answers in its place",
+        """
+mine = runner()
+for descriptor in (mine.requests, mine.replies):
+    os.set_inheritable(descriptor, True)
+answer = frame_of(reply())
+code = f"import os; os.write({mine.replies}, {answer!r})"
+os.execv("/proc/self/exe", ["python", "-I", "-S", "-c", code])
+""",
+        words="",
+    ),
+)

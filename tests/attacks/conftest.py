@@ -1,0 +1,152 @@
+"""A course with canaries in it, one submission graded as in a class, and the traces that one may have left."""
+
+import copy
+import io
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import autograder
+from autograder import example_class, grading
+from autograder.files import File
+from autograder.release import release
+from autograder.sandbox import Limits, run
+from tests.attacks.attack import dump
+
+CHAPTER = "01_attention"
+FULL = 25
+HOUSE = Path(autograder.__file__).parent.parent
+# Small, so that floods stay small; the odd number of seconds is by which our processes are known.
+SMALL = Limits(
+    call_seconds=1.0, cell_seconds=3.0, patience=0.3, wall_seconds=20.125, memory_mb=600, answers_mb=8, disk_mb=8
+)
+
+
+@pytest.fixture(scope="session")
+def released(tmp_path_factory):
+    course = tmp_path_factory.mktemp("released") / "course"
+    release(course, [CHAPTER])
+    return course
+
+
+@pytest.fixture(scope="session")
+def course(released, tmp_path_factory):
+    """A released course, with canaries in everything that is nobody's business."""
+    course = shutil.copytree(released, tmp_path_factory.mktemp("attacked") / "course")
+    for what, path in (
+        ("seed", "secret_seed.old"),
+        ("gradebook", "gradebook.db"),
+        ("report", f"reports/{CHAPTER}/r.json"),
+    ):
+        (course / path).parent.mkdir(parents=True, exist_ok=True)
+        (course / path).write_text(canary(what))
+    grading.open_assignment(course, CHAPTER)  # makes the seed
+    source = course / "source" / CHAPTER / f"{CHAPTER}.ipynb"
+    notebook = json.loads(source.read_text(encoding="utf-8"))
+    notebook["metadata"]["note"] = canary("source")
+    source.write_text(json.dumps(notebook), encoding="utf-8")
+    other = course / "submitted" / "other" / CHAPTER / f"{CHAPTER}.ipynb"
+    other.parent.mkdir(parents=True)
+    other.write_text(canary("submission"))
+    return course
+
+
+def canary(what):
+    """A word that nobody inside may read; it is made here, so that this file does not hold it."""
+    return f"CANARY-{what}-{secrets.token_hex(4)}"
+
+
+@pytest.fixture(scope="session")
+def secret_word():
+    """A canary in our environment, in our memory, and on the command line of a process of ours."""
+    word = canary("process")
+    os.environ["AUTOGRADER_CANARY"] = word
+    with subprocess.Popen(
+        [sys.executable, "-c", "import sys; sys.stdin.read()", word], stdin=subprocess.PIPE
+    ) as process:
+        yield word
+        process.stdin.close()
+    del os.environ["AUTOGRADER_CANARY"]
+
+
+@pytest.fixture(scope="session")
+def perfect(course):
+    """A solved notebook, as JSON; copy before you change it."""
+    content = next(each.content for each in example_class.examples(course, CHAPTER) if each.student == "perfect")
+    return json.loads(content)
+
+
+@pytest.fixture(scope="session")
+def assignment(course):
+    return grading.open_assignment(course, CHAPTER)
+
+
+@pytest.fixture(scope="session")
+def bundle(assignment, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bundle")
+    with zipfile.ZipFile(io.BytesIO(assignment.bundle)) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+@pytest.fixture
+def graded(assignment, bundle, perfect, course, monkeypatch, tmp_path, token, secret_word):
+    """graded(notebook) -> its report, after which an honest notebook has full marks and no trace is left."""
+    monkeypatch.setattr(grading, "run", partial(run, limits=SMALL))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def grade(notebook):
+        content = notebook if isinstance(notebook, bytes) else dump(notebook)
+        before = traces(course, bundle, tmp_path)
+        report = grading.grade_submission(File(content), assignment, bundle)
+        assert traces(course, bundle, tmp_path) == before
+        assert left_behind(token) == []
+        honest = copy.deepcopy(perfect)
+        honest["metadata"]["after"] = token
+        assert grading.grade_submission(File(dump(honest)), assignment, bundle).earned == FULL
+        return report
+
+    return grade
+
+
+@pytest.fixture
+def token():
+    """A name for what an attack leaves, found again wherever it is."""
+    return f"left-{secrets.token_hex(8)}"
+
+
+def traces(*folders):
+    """Our children and descriptors, and every file, its size and its time, in some folders."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    files = [
+        (str(path), status.st_size, status.st_mtime_ns, status.st_mode)
+        for folder in folders
+        for path in sorted(folder.rglob("*"))
+        for status in [path.lstat()]
+    ]
+    return children.read_text(), sorted(os.listdir("/proc/self/fd")), files
+
+
+def left_behind(token):
+    """Processes of the sandbox, and files and sockets with the token in their names, anywhere one could put them."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if b'"wall_seconds": 20.125' in command or token.encode() in command:
+            found.append(f"process {process.name}")
+    for folder in ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", "/", str(HOUSE), str(Path.home())):
+        found += [str(path) for path in Path(folder).glob(f"*{token}*")]
+    found += [line for line in Path("/proc/net/unix").read_text(errors="replace").splitlines() if token in line]
+    return found

@@ -1,0 +1,140 @@
+"""Script in everything a student can write: no page that is made of it runs any, in a real browser."""
+
+import copy
+import json
+import shutil
+
+import pytest
+from nbconvert.exporters import HTMLExporter
+from nbgrader.server_extensions.formgrader import handlers
+from traitlets.config import Config
+
+from autograder import class_run
+from autograder import course as courses
+from autograder.cli import main
+from autograder.recorded import recorded_scores
+from tests.attacks.attack import HONEST_POINTS, dump, own_cell
+from tests.attacks.conftest import CHAPTER, FULL
+from tests.attacks.dressing import only_honest
+
+pytestmark = pytest.mark.attacks
+
+SCRIPTS = (
+    "<script>window.harm = 'script'</script>",
+    "<img src=x onerror=\"window.harm = 'img'\">",
+    "<svg onload=\"window.harm = 'svg'\"></svg>",
+    "<details open ontoggle=\"window.harm = 'details'\"><summary>x</summary></details>",
+    "<a href=\"javascript:void(window.harm = 'link')\">x</a>",
+    "<a href=\"java\tscript:void(window.harm = 'tab')\">x</a>",
+    "[x](javascript:void(window.harm='markdown'))",
+    "[x]: javascript:void(window.harm='reference')\n\n[x]",
+    "<javascript:void(window.harm='autolink')>",
+    "<iframe srcdoc=\"<script>parent.harm = 'srcdoc'</script>\"></iframe>",
+    "<iframe src=\"javascript:void(parent.harm = 'frame')\"></iframe>",
+    "<form action=\"javascript:void(window.harm = 'form')\"><button>x</button></form>",
+    "<b onmouseover=\"window.harm = 'mouse'\" style='position:fixed;inset:0'>x</b>",
+    "<math><maction actiontype='statusline' xlink:href=\"javascript:void(window.harm = 'math')\">x</maction></math>",
+    "$\\href{javascript:void(window.harm='tex')}{x}$ $$\\unicode{<img src=x onerror=window.harm='tex'>}$$",
+    "<style>@import 'https://harm.example/x.css'</style><link rel=stylesheet href=https://harm.example/x.css>",
+    "<base href=https://harm.example/><meta http-equiv=refresh content='0;url=javascript:window.harm=1'>",
+    "```html\n</code></pre></textarea></title></style></script><script>window.harm = 'fence'</script>\n```",
+    "<noscript><p title=\"</noscript><img src=x onerror=window.harm='mutation'>\"></noscript>",
+    "<svg><style><img src=x onerror=\"window.harm = 'foreign'\"></style></svg>",
+)
+ALL = "\n\n".join(SCRIPTS)
+NEVER = "iframe, object, embed, form, base, link, meta[http-equiv=refresh]"
+# What a reader may do by accident: press, point, open.
+TOUCH = """(() => {
+  for (const element of document.querySelectorAll('*'))
+    for (const event of ['mouseover', 'mouseenter', 'focus', 'toggle', 'load', 'error', 'click'])
+      if (event !== 'click' || !element.closest('[href]') || /script/.test(element.closest('[href]').href))
+        element.dispatchEvent(new MouseEvent(event, {bubbles: true, cancelable: true}));
+  return new Promise(done => setTimeout(() => done(window.harm || ''), 200));
+})()"""
+
+
+def hostile(perfect):
+    """A notebook with script in its cells, outputs, names, ids, tags, messages and metadata."""
+    notebook = only_honest(perfect)
+    html = {
+        "output_type": "display_data",
+        "metadata": {},
+        "data": {"text/html": ALL, "application/javascript": "harm=1"},
+    }
+    solved = {cell["id"]: cell for cell in notebook["cells"]}
+    name = "</code></pre><img src=x onerror=window.harm=1>"
+    solved["attention"]["source"] = (
+        f"# {ALL!r}\ndef attention(*args):\n    raise type({name!r}, (Exception,), {{}})({ALL!r})"
+    )
+    solved["self_attention"]["source"] = f"def self_attention(*args):\n    return type({name!r}, (), {{}})()"
+    solved["predicted_shapes"]["source"] = f"def predicted_shapes(**sizes):\n    return {{{name!r}: 1}}"
+    solved["softmax"]["outputs"] = [html]
+    notebook["cells"] += [own_cell("markdown", script, id=f"own-{n}") for n, script in enumerate(SCRIPTS)]
+    notebook["cells"] += [
+        own_cell("code", f"'''{ALL}'''\nraise ValueError({ALL!r})", id=name, metadata={"tags": [ALL]})
+    ]
+    notebook["cells"] += [own_cell("raw", ALL, id="raw"), own_cell("code", f"%{ALL}", id="magic")]
+    notebook["metadata"] = {"kernelspec": {"name": ALL, "display_name": ALL}, "title": ALL, "authors": [{"name": ALL}]}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown" and cell["metadata"].get("nbgrader", {}).get("solution"):
+            cell["source"] = ALL
+    return notebook
+
+
+STUDENTS = ("mallory", "<img src=x onerror=window.harm=1>", "$(touch escaped)'\"&amp;=1+1")
+
+
+@pytest.fixture(scope="module")
+def pages(released, perfect, tmp_path_factory):
+    """The course after a class of hostile students and an honest one was graded and reported on."""
+    place = shutil.copytree(released, tmp_path_factory.mktemp("pages") / "course")
+    broken = dump(hostile(perfect))[:-9]
+    files = {**dict.fromkeys(STUDENTS, hostile(perfect)), "honest": perfect, "broken": broken, "misnamed": None}
+    for student, content in files.items():
+        folder = place / "submitted" / student / CHAPTER
+        folder.mkdir(parents=True)
+        name = f"{CHAPTER}.ipynb" if content else "<img src=x onerror=window.harm=1>.ipynb"
+        content = copy.deepcopy(content) or perfect
+        (folder / name).write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    class_run.grade(place, CHAPTER)
+    assert main(["report", CHAPTER, "--course", str(place)]) == 0
+    return place
+
+
+def test_script_in_a_notebook_changes_no_score(pages):
+    scores = {
+        student: sum(each.values()) for student, each in recorded_scores(courses.directory(pages, CHAPTER)).items()
+    }
+    assert scores == {**dict.fromkeys(STUDENTS, HONEST_POINTS), "honest": FULL, "broken": 0, "misnamed": 0}
+
+
+def test_the_detector_sees_script_run(browser, tmp_path):
+    for number, script in enumerate((*SCRIPTS[:5], *SCRIPTS[9:13])):
+        page = tmp_path / f"{number}.html"
+        page.write_text(f"<!doctype html><title>x</title>{script}", encoding="utf-8")
+        browser.open(page.as_uri())
+        assert browser.evaluate(TOUCH), f"this should have run: {script}"
+
+
+def test_no_page_runs_script_or_asks_for_anything(pages, browser):
+    found = [*sorted((pages / "feedback").rglob("*.html")), *sorted((pages / "report").rglob("*.html"))]
+    assert len(found) >= 7
+    for page in found:
+        asked = browser.open(page.as_uri())
+        assert [url for url in asked if not url.startswith(("file:", "data:"))] == [], page
+        assert browser.evaluate(TOUCH) == "", page
+        assert browser.evaluate(f"document.querySelectorAll({NEVER!r}).length") == 0, page
+
+
+def test_formgrader_runs_none_either(pages, browser, tmp_path):
+    formgrade = {"template_name": "formgrade", "extra_template_basedirs": [handlers.template_path]}
+    config = courses.config(pages)
+    config.merge(Config(HTMLExporter=formgrade))
+    names = ("assignment_id", "notebook_id", "submission_id", "student", "last_name", "first_name")
+    resources = {**dict.fromkeys((*names, "notebook_path", "base_url"), "x"), "index": 0, "total": 1}
+    notebook = pages / "autograded" / "mallory" / CHAPTER / f"{CHAPTER}.ipynb"
+    html, _ = HTMLExporter(config=config).from_filename(str(notebook), resources=resources)
+    page = tmp_path / "formgrade.html"
+    page.write_text(html, encoding="utf-8")
+    browser.open(page.as_uri())
+    assert browser.evaluate(TOUCH) == ""

@@ -1,0 +1,37 @@
+"""What every student has, the public key, answers no question of a secret one: in no chapter."""
+
+import json
+
+import pytest
+
+from autograder import chapters, exercise, functions, judge
+from autograder.keys import PUBLIC_SEED, make_key
+from autograder.running import Outcome, run
+from autograder.values import pack
+
+pytestmark = pytest.mark.attacks
+
+
+def written(inputs):
+    tree, arrays = pack(inputs)
+    return json.dumps(tree), *((array.dtype.name, array.shape, array.tobytes()) for array in arrays)
+
+
+@pytest.mark.parametrize("word", [name.partition("_")[2] for name in chapters.names()])
+def test_looking_inputs_up_earns_nothing(word):
+    for each in exercise.chapter(word):
+        known = {written(case.inputs): case.expected for case in make_key(each, PUBLIC_SEED).cases}
+        secret = make_key(each, 2**100)
+        answers = [known.get(written(case.inputs), Outcome()) for case in secret.cases]
+        assert judge.grade(secret, answers).earned == 0, each.name
+
+
+@pytest.mark.xfail(
+    strict=True, reason="the secret key of `leaks` asks about the decoders that the bundle shows by name"
+)
+def test_a_table_of_decoders_earns_nothing():
+    leaky = {function.__name__ for function in functions._LEAKY}
+    leaks = next(each for each in exercise.chapter("masking") if each.name == "leaks")
+    secret = make_key(leaks, 2**100)
+    answers = [run(lambda decoder, x, other: decoder.__name__ in leaky and len(x) > 1, c.inputs) for c in secret.cases]
+    assert judge.grade(secret, answers).earned == 0

@@ -1,0 +1,54 @@
+"""Attacks on what reads submissions, which runs outside the sandbox: nothing takes long, whatever is handed in."""
+
+import copy
+import time
+
+import pytest
+from nbconvert.filters import Highlight2HTML
+
+from autograder import reading
+from autograder.files import File
+from autograder.rebuilding import rebuild
+from tests.attacks.attack import HONEST_POINTS, dump, own_cell
+from tests.attacks.dressing import only_honest
+
+pytestmark = pytest.mark.attacks
+
+LONG = reading.MAX_SOURCE - 1
+# Each took a minute and more, or gigabytes, before it was found here.
+SOURCES = {
+    "spaces, which a command may begin with": " " * (LONG - 1) + "(",
+    "a name with thousands of dots": "a." * (LONG // 2),
+    "brackets": "(" * LONG,
+    "an open string": '"""' + "\n" * (LONG - 3),
+    "question marks": "a?" * (LONG // 2),
+    "equal signs": "a =" * (LONG // 3),
+}
+SECONDS = 15  # five times what the slowest needs; a time that grows with the square of a size is far above
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
+def test_no_source_keeps_the_grader_busy(graded, perfect, assignment, source):
+    notebook = only_honest(perfect)
+    notebook["cells"].append(own_cell("code", source))
+    started = time.monotonic()
+    report = graded(notebook)
+    assert report.earned == HONEST_POINTS
+    # And how formgrader colours it.
+    rebuilt = rebuild(reading.read(File(dump(notebook)), assignment.released), report, assignment.released)
+    Highlight2HTML(pygments_lexer=rebuilt.metadata.language_info.pygments_lexer)(source)
+    assert time.monotonic() - started < SECONDS
+
+
+@pytest.mark.parametrize("value", [b'{"":0}', b"{}", b"[]", b"0.5"], ids=bytes.decode)
+def test_a_file_of_many_small_values_is_not_taken_apart(graded, perfect, value):
+    bomb = dump({**perfect, "metadata": {"bomb": "HERE"}}).replace(b'"HERE"', b"[%s]" % b",".join([value] * 3_000_001))
+    report = graded(bomb)
+    assert report.earned == 0 and "values and more" in report.trouble
+
+
+def test_a_book_is_not_graded(graded, perfect):
+    notebook = copy.deepcopy(perfect)
+    notebook["cells"] += [own_cell("markdown", "x" * LONG) for _ in range(11)]
+    report = graded(notebook)
+    assert report.earned == 0 and "hand in what counts" in report.trouble
