@@ -101,6 +101,23 @@ def last_but_one_hears_last(x):
     return _with_one_leak(x, -2, x[-1:]) if len(x) > 1 else np.tanh(x)
 
 
+class Mixture:
+    """A decoder that nobody has met: output t is the tanh of all inputs added up, input s times weights[t, s].
+
+    weights: (T, T), for sequences of up to T positions. It is tight where they are lower triangular. Grading draws
+    them anew, so that no table of the decoders above says which of its decoders leak.
+    """
+
+    def __init__(self, weights):
+        self.weights = weights
+
+    def __call__(self, x):
+        return np.tanh(np.tensordot(self.weights[: len(x), : len(x)], x, axes=1))
+
+    def __repr__(self):
+        return "a mixture of the inputs"
+
+
 def _found(x, t, seen):
     strengths = np.exp([vector @ x[t] / x.shape[-1] for vector in seen])
     return strengths @ seen / strengths.sum()

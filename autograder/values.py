@@ -31,7 +31,7 @@ def pack(value):
     """Take a value apart.
 
     Args:
-        value: None, bool, int, float, str, NumPy array, scalar or random generator, a function of
+        value: None, bool, int, float, str, NumPy array, scalar or random generator, a function or a mixture of
             `autograder.functions`, or tuples, lists and string-keyed dicts of these.
 
     Returns:
@@ -73,6 +73,8 @@ def _pack(value, arrays, depth):
         return {"kind": "generator", "state": value.bit_generator.state}
     if functions.is_named(value):
         return {"kind": "function", "name": value.__name__}
+    if kind is functions.Mixture:
+        return {"kind": "mixture", "weights": _pack(value.weights, arrays, depth + 1)}
     if kind is Foreign:  # carried a second time, out of the sandbox
         return _foreign(value.type_name)
     return _foreign(f"{kind.__module__}.{kind.__qualname__}" if kind.__module__ != "builtins" else kind.__qualname__)
@@ -118,6 +120,8 @@ def _unpack(tree, arrays, budget, seen, depth):
                 return np.random.Generator(bits)
             case "function":
                 return functions.by_name(_exactly(tree["name"], str))
+            case "mixture":
+                return functions.Mixture(_unpack(tree["weights"], arrays, budget, seen, depth + 1))
             case "foreign":
                 return Foreign("".join(filter(str.isprintable, _exactly(tree["type"], str)))[:200])
     except (KeyError, TypeError, ValueError, OverflowError) as error:

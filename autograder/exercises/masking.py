@@ -1159,22 +1159,37 @@ def tried(draw, *decoders):
         yield decoder.__name__.replace("_", " "), sequences(draw, decoder)
 
 
+def mixtures(draw):
+    """A tight decoder and a leaky one, drawn anew: no table of known decoders has them. The leak is anywhere."""
+    for name in ("a tight mixture", "a leaky mixture"):
+        inputs = sequences(draw, None)
+        T = len(inputs["x"])
+        weights = np.tril(draw.normal(T, T))
+        if name == "a leaky mixture":
+            hears, heard = sorted(draw.rng.choice(T, size=2, replace=False))
+            weights[hears, heard] = draw.rng.choice([-1.0, 1.0])
+        yield name, inputs | {"decoder": functions.Mixture(weights)}
+
+
 # A detector that always gives the same answer fails every aspect: each has leaky decoders and tight ones.
 @leaks.cases("wide open, or shut", points=2)
 def _(draw):
     yield from tried(draw, functions.looks_around, functions.looks_back, functions.running_sum)
     yield from tried(draw, functions.each_position_alone, functions.sum_of_the_past, functions.centred_over_time)
+    yield from mixtures(draw)
 
 
 @leaks.cases("one step, one place", points=1)
 def _(draw):
     yield from tried(draw, functions.looks_one_ahead, functions.first_hears_second, functions.first_hears_third)
     yield from tried(draw, functions.last_but_one_hears_last, functions.looks_back)
+    yield from mixtures(draw)
 
 
 @leaks.cases("small leaks, and rounding", points=1)
 def _(draw):
     yield from tried(draw, functions.divides_by_all, functions.whispers, functions.all_minus_the_future)
+    yield from mixtures(draw)
 
 
 @leaks.cases("tokens and edge cases", points=1)
@@ -1188,6 +1203,7 @@ def _(draw):
     inputs = sequences(draw, functions.centred_over_time)
     yield "two positions", inputs | {"x": inputs["x"][:2], "other": inputs["other"][:2]}
     yield "a single position", inputs | {"x": inputs["x"][:1], "other": inputs["other"][:1]}
+    yield from mixtures(draw)
 
 
 def searched(decoder, x, other, cuts=None, compared=lambda t: slice(0, t), close=np.allclose):

@@ -26,12 +26,13 @@ def test_looking_inputs_up_earns_nothing(word):
         assert judge.grade(secret, answers).earned == 0, each.name
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the secret key of `leaks` asks about the decoders that the bundle shows by name"
-)
 def test_a_table_of_decoders_earns_nothing():
     leaky = {function.__name__ for function in functions._LEAKY}
     leaks = next(each for each in exercise.chapter("masking") if each.name == "leaks")
     secret = make_key(leaks, 2**100)
-    answers = [run(lambda decoder, x, other: decoder.__name__ in leaky and len(x) > 1, c.inputs) for c in secret.cases]
+
+    def looked_up(decoder, x, other):
+        return getattr(decoder, "__name__", "") in leaky and len(x) > 1
+
+    answers = [run(looked_up, case.inputs) for case in secret.cases]
     assert judge.grade(secret, answers).earned == 0

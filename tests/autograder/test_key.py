@@ -146,3 +146,9 @@ def test_depth_is_bounded():
     nested = []
     nested.append(nested)
     unpack(*pack(nested))
+
+
+def test_a_mixture_is_carried_with_its_weights():
+    mixture = functions.Mixture(np.tril(np.ones((3, 3))))
+    carried = unpack(*pack(mixture))
+    assert np.array_equal(carried(np.arange(3.0)), mixture(np.arange(3.0)))
