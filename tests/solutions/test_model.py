@@ -120,6 +120,37 @@ def test_pytorch_s_own_layers_are_ours_once_its_extra_norms_are_left_out(rng):
     assert sum(p.numel() for p in own.parameters()) == sum(p.numel() for p in ours.parameters()) + extra
 
 
+def test_a_list_of_heads_and_one_big_linear_are_one_function(rng):
+    """Head i owns rows i * d_head to (i + 1) * d_head of the big weights: outputs and all gradients agree."""
+    big, d_head = model_torch.MultiHeadAttention(D_MODEL, 3).double(), D_MODEL // 3
+    heads = [{role: nn.Linear(D_MODEL, d_head).double() for role in ("query", "key", "value")} for _ in range(3)]
+    owned = [
+        (head[role], getattr(big, f"linear_{role}"), slice(i * d_head, (i + 1) * d_head))
+        for i, head in enumerate(heads)
+        for role in head
+    ]
+    for narrow, wide, rows in owned:
+        narrow.weight.data, narrow.bias.data = wide.weight.data[rows].clone(), wide.bias.data[rows].clone()
+
+    x, memory, cotangent = (torch.tensor(rng.normal(size=(2, length, D_MODEL))) for length in (5, 7, 5))
+    output = big(x, memory, memory)
+    output.backward(cotangent)
+    found = []
+    for head in heads:
+        queries, keys, values = head["query"](x), head["key"](memory), head["value"](memory)
+        found.append(torch.softmax(queries @ keys.mT / d_head**0.5, dim=-1) @ values)
+    w_output, b_output = (p.detach().clone().requires_grad_() for p in big.linear_output.parameters())
+    listed = functional.linear(torch.cat(found, dim=-1), w_output, b_output)
+    listed.backward(cotangent)
+
+    torch.testing.assert_close(listed, output, rtol=0, atol=1e-12)
+    pairs = [(w_output.grad, big.linear_output.weight.grad), (b_output.grad, big.linear_output.bias.grad)]
+    pairs += [(narrow.weight.grad, wide.weight.grad[rows]) for narrow, wide, rows in owned]
+    pairs += [(narrow.bias.grad, wide.bias.grad[rows]) for narrow, wide, rows in owned]
+    for narrow, wide in pairs:
+        torch.testing.assert_close(narrow, wide, rtol=0, atol=1e-12)
+
+
 def test_padding_changes_nothing(rng):
     params, (src, tgt) = random_model(rng, TIED), random_batch(rng)
     wider = (np.pad(tokens, [(0, 0), (0, 3)]) for tokens in (src, tgt))
