@@ -66,7 +66,10 @@ def grade(
 
 @contextmanager
 def alone(course: Path) -> Iterator[None]:
-    """Nobody else grades in this course meanwhile; the lock goes with its process, however that ends. Raises Busy."""
+    """No other `autograder grade` is at work in this course; the lock goes with its process, however that ends.
+
+    nbgrader's own commands ask for it once, before they begin. Raises Busy.
+    """
     try:
         with FileLock(course / ".grading.lock", timeout=0):
             yield

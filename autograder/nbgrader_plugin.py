@@ -13,6 +13,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, parse_utc
 from traitlets import Enum
 
+from autograder.class_run import Busy, alone
 from autograder.cluster import connected
 from autograder.files import fetch
 from autograder.grader import open_grader
@@ -49,11 +50,11 @@ class SubmissionExporter(NotebookExporter):
     def _open_grader(self, autograde):
         course = autograde.coursedir
         try:
-            with connected() as client:
+            with alone(Path(course.root)), connected() as client:
                 grader = open_grader(Path(course.root), course.assignment_id, client, sandbox=self.sandbox)
             grader.expect(Path(file) for files in autograde.assignments.values() for file in files)
             return grader
-        except (SandboxUnavailable, LookupError, OSError) as error:
+        except (Busy, SandboxUnavailable, LookupError, OSError) as error:
             self.log.error("%s", error)
             raise NbGraderException(str(error)) from error
 

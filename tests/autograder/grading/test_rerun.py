@@ -2,6 +2,7 @@
 
 import pytest
 from nbgrader.api import Gradebook
+from nbgrader.apps.api import NbGraderAPI
 
 from autograder import class_run, grading, recording
 from autograder import course as courses
@@ -112,6 +113,14 @@ def test_a_second_run_at_once_is_refused(ada, capsys):
         assert main(["grade", CHAPTER, "--course", str(ada)]) == 2
     assert "somebody is grading" in capsys.readouterr().err
     assert main(["grade", CHAPTER, "--course", str(ada)]) == 0
+
+
+def test_nbgraders_own_way_in_is_refused_meanwhile(ada):
+    directory = courses.directory(ada, CHAPTER)
+    with class_run.alone(ada):
+        done = NbGraderAPI(directory, config=directory.config).autograde(CHAPTER, "ada")
+    assert not done["success"] and "somebody is grading" in done["error"]
+    assert NbGraderAPI(directory, config=directory.config).autograde(CHAPTER, "ada")["success"]
 
 
 def test_what_is_handed_in_while_its_predecessor_is_graded_waits_for_the_next_run(
