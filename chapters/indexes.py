@@ -83,16 +83,14 @@ def listed():
 
 def mistakes(chapter):
     """The mistakes of a chapter's exercises, by name and message, without their code; sections they name are links."""
-    titles = set(re.findall(r"^##+ (.+)$", (HERE / f"{chapter}.md").read_text(encoding="utf-8"), re.M))
-
-    def linked(quoted):
-        return f"‘{link(chapter, quoted[1])}’" if quoted[1] in titles else quoted[0]
-
+    titles = re.findall(r"^##+ (.+)$", (HERE / f"{chapter}.md").read_text(encoding="utf-8"), re.M)
+    # By the titles, since a message may have other apostrophes.
+    quoted = re.compile("'(" + "|".join(map(re.escape, titles)) + ")'")
     parts = []
     for each in exercise.chapter(word(chapter)):
         parts.append(f"**`{each.name}`** ({link(chapter, each.section)})\n")
         for mistake, _ in each.mistakes.values():
-            message = re.sub(r"'([^']+)'", linked, " ".join(mistake.message.split()))
+            message = quoted.sub(lambda title: f"‘{link(chapter, title[1])}’", " ".join(mistake.message.split()))
             parts.append(f"- *{mistake.name}.* {message}")
         parts.append("")
     return Markdown("\n".join(parts))
@@ -151,6 +149,9 @@ def _to(each):
 
 
 def _names(reference):
-    """All names that a function's or a class's code mentions."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(reference)))
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    """The names that a function's or a class's code takes from outside: neither its parameters nor its variables."""
+    nodes = list(ast.walk(ast.parse(textwrap.dedent(inspect.getsource(reference)))))
+    own = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    named = [node for node in nodes if isinstance(node, ast.Name)]
+    own |= {node.id for node in named if isinstance(node.ctx, ast.Store)}
+    return {node.id for node in named} - own

@@ -40,6 +40,13 @@ def test_a_message_links_to_the_section_it_names():
     )
 
 
+def test_an_apostrophe_in_a_message_does_not_hide_its_section():
+    for chapter in indexes.CHAPTERS:
+        every = [line for line in repr(indexes.mistakes(chapter)).splitlines() if line.startswith("- ")]
+        assert not [line for line in every if "Reread '" in line]
+        assert sum("</a>" in line for line in every) > 0.9 * len(every)
+
+
 def test_the_map_knows_what_builds_on_what():
     every = indexes.listed()
     order = list(every)
@@ -47,6 +54,9 @@ def test_the_map_knows_what_builds_on_what():
     assert {"softmax"} <= set(every["attention_weights"].needs)
     assert {"split_heads", "merge_heads", "attention", "masked_attention"} <= set(every["multi_head_attention"].needs)
     assert all(order.index(needed) < order.index(name) for name, each in every.items() for needed in each.needs)
+    # `memory_mask` and `dropout` are parameters here, not the functions of that name.
+    assert "memory_mask" not in every["multi_head_cross_attention"].needs + every["decoder_layer"].needs
+    assert "dropout" not in every["forward"].needs
     assert every["softmax"].label == "exercise-softmax" and every["softmax"].minutes == 10
 
 
