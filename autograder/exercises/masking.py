@@ -1160,12 +1160,14 @@ def tried(draw, *decoders):
 
 
 def mixtures(draw):
-    """A tight decoder and a leaky one, drawn anew: no table of known decoders has them. The leak is anywhere."""
-    for name in ("a tight mixture", "a leaky mixture"):
+    """Decoders drawn anew, that no table of known ones has. Two or three of the four leak, anywhere."""
+    names = ("a mixture", "another mixture", "a third mixture", "a fourth mixture")
+    leaky = draw.rng.permutation([True, True, False, draw.rng.random() < 0.5])
+    for name, leaks_somewhere in zip(names, leaky, strict=True):
         inputs = sequences(draw, None)
         T = len(inputs["x"])
         weights = np.tril(draw.normal(T, T))
-        if name == "a leaky mixture":
+        if leaks_somewhere:
             hears, heard = sorted(draw.rng.choice(T, size=2, replace=False))
             weights[hears, heard] = draw.rng.choice([-1.0, 1.0])
         yield name, inputs | {"decoder": functions.Mixture(weights)}

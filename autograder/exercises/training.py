@@ -830,7 +830,10 @@ def sentences(draw, n, eos, low, width):
 
 
 def predicted(draw, eos=2, low=3):
-    """Nine predictions: right; right with noise behind the end; a wrong word; too short; too long; endless; ..."""
+    """Nine predictions: right; right with noise behind the end; a wrong word; too short; too long; endless; ...
+
+    Each comes another number of times, so that a fraction says which of them were counted.
+    """
     width = draw.size(7, 9)
     references = sentences(draw, 9, eos, low, width)
     predictions = np.pad(references, ((0, 0), (0, 2)))
@@ -842,24 +845,25 @@ def predicted(draw, eos=2, low=3):
     predictions[5, ends[5]], predictions[5, ends[5] + 1] = low + 4, eos
     predictions[6, ends[6] :] = low + 4
     predictions[7, :2] = predictions[7, 1::-1]
-    return {"predictions": predictions, "references": references, "eos": eos}
+    rows = np.repeat(np.arange(9), 1 + draw.rng.permutation(9))
+    return {"predictions": predictions[rows], "references": references[rows], "eos": eos}
 
 
 @exact_match.cases("the idea", points=1)
 def _(draw):
-    references = sentences(draw, 5, 2, 3, 7)
-    predictions = references.copy()
-    predictions[: draw.size(2, 4), 0] = 15
-    yield "some first words wrong", {"predictions": predictions, "references": references, "eos": 2}
+    for what in ("some first words wrong", "more sentences", "and others"):
+        references = sentences(draw, draw.size(5, 11), 2, 3, 7)
+        predictions = references.copy()
+        predictions[: draw.size(1, 4), 0] = 15
+        yield what, {"predictions": predictions, "references": references, "eos": 2}
 
 
 @exact_match.cases("ends and widths", points=2)
 def _(draw):
     yield "all that can happen", predicted(draw)
     yield "another end mark", predicted(draw, eos=1, low=3)
-    inputs = predicted(draw)
-    cut = {"predictions": inputs["predictions"][[0, 6, 6], :3], "references": inputs["references"][[0, 6, 6]]}
-    yield "predictions narrower than references", cut | {"eos": 2}
+    references = sentences(draw, 3, 2, 3, 7)
+    yield "predictions narrower than references", {"predictions": references[:, :3], "references": references, "eos": 2}
 
 
 def up_to(tokens, eos, and_with=True):

@@ -62,3 +62,9 @@ def test_a_secret_key_asks_other_questions(exercise):
     assert public.digest != secret.digest
     assert [case.name for case in public.cases] == [case.name for case in secret.cases]
     assert all(row.caught_by for row in kill_table(secret))
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_remembered_answers_earn_nothing(exercise):
+    remembered = [case.expected for case in make_key(exercise, PUBLIC_SEED).cases]
+    assert min(grade(make_key(exercise, seed), remembered).earned for seed in (*SECRET_SEEDS, 8)) == 0
