@@ -1,4 +1,4 @@
-"""The three small Sphinx extensions: nothing from elsewhere, warnings are errors, no stale output."""
+"""The small Sphinx extensions: nothing from elsewhere, warnings are errors, no stale output, no lost comma."""
 
 import shutil
 
@@ -75,6 +75,13 @@ def test_a_good_page_builds_and_is_not_executed_again(little_book):
     assert jupyter_book(little_book).returncode == 0
     again = jupyter_book(little_book)
     assert again.returncode == 0 and "0 added, 0 changed" in again.stdout
+
+
+def test_a_formula_keeps_the_punctuation_that_touches_it(little_book):
+    page(little_book, text="A formula ($x$), and $y$ without.")
+    assert jupyter_book(little_book).returncode == 0
+    x, y = (rf'<span class="math notranslate nohighlight">\({name}\)</span>' for name in "xy")
+    assert f'A formula <span class="unbroken">({x}),</span> and {y} without.' in built_page(little_book)
 
 
 def test_a_warning_fails_the_build_and_the_next_one_too(little_book):

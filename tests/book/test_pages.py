@@ -93,3 +93,9 @@ def test_a_page_has_one_title_and_a_language(pages):
         if path.parent.name == "chapters":
             assert len(page.find("article").find_all("h1")) == 1, path.name
             assert page.html["lang"] == "en"
+
+
+def test_what_a_cell_prints_is_one_box(pages):
+    for path, page in pages.items():
+        for cell in page.find_all("div", class_="cell_output"):
+            assert len(cell.find_all("div", class_="stream")) <= 1, f"{path.name}: {cell.get_text()[:120]}"
