@@ -536,7 +536,7 @@ def one_projection_for_both(x, w_query, w_key, w_value):
 @self_attention.mistake("swaps the projections of queries and keys")
 def roles_swapped(x, w_query, w_key, w_value):
     """`w_key` makes your queries and `w_query` your keys. The shapes cannot show it, since both are (d_model, d_key).
-    With weights learned elsewhere, every score would be transposed: the words that should ask are found instead.
+    With weights learnt elsewhere, every score would be transposed: the words that should ask are found instead.
     Reread 'Self-attention: one sequence in three roles'."""
     return reference.attention(x @ w_key, x @ w_query, x @ w_value)
 
@@ -550,7 +550,7 @@ def values_not_projected(x, w_query, w_key, w_value):
 
 @self_attention.mistake("compares x itself, without projections")
 def no_projections_for_the_scores(x, w_query, w_key, w_value):
-    """The scores compare x with x, so `w_query` and `w_key` have no effect: nothing can be learned about who looks
+    """The scores compare x with x, so `w_query` and `w_key` have no effect: nothing can be learnt about who looks
     at whom. Reread 'Why keys exist at all'."""
     return reference.attention(x, x, x @ w_value)[0], None
 

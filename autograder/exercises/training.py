@@ -1025,7 +1025,7 @@ def step_of(params, moments, step, src, tgt, n_heads, rate, smoothing, pad, inne
 @train_step.mistake("does not shift the target")
 def not_shifted(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
     """The decoder is asked for the very token that it reads: input and target are both `tgt[:, :-1]`. The loss falls to
-    its floor in no time, and nothing is learned but copying. Ask for `tgt[:, 1:]`. Reread 'One step of training'."""
+    its floor in no time, and nothing is learnt but copying. Ask for `tgt[:, 1:]`. Reread 'One step of training'."""
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, targets=tgt[:, :-1])
 
 
