@@ -106,8 +106,8 @@ def table():
         for name, each in every.items():
             if each.chapter == chapter:
                 leads = [other for other, its in every.items() if name in its.needs]
-                cells = [_to(each), f"{each.exercise.points:g}", f"{each.difficulty}<br>{each.minutes} min"]
-                cells += ["<br>".join(_to(every[n]) for n in names) for names in (each.needs, leads)]
+                cells = [_to(each), f"{each.exercise.points:g}", f"{each.difficulty}<br>{each.minutes}&nbsp;min"]
+                cells += ["".join(f"<div>{_to(every[n])}</div>" for n in names) for names in (each.needs, leads)]
                 rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     source = f'<table class="table exercises"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
     return Html(source, f"a table of {len(every)} exercises")
@@ -145,7 +145,8 @@ def _arc(ax, start, end, colour):
 
 
 def _to(each):
-    return f'<a href="{each.chapter}.html#{each.label}"><code>{each.exercise.name}</code></a>'
+    name = each.exercise.name.replace("_", "_<wbr>")
+    return f'<a href="{each.chapter}.html#{each.label}"><code>{name}</code></a>'
 
 
 def _names(reference):

@@ -27,6 +27,11 @@ TOO_WIDE = """[...document.querySelectorAll("mjx-container[display=true]")]
   .map(formula => formula.textContent.slice(0, 40))"""
 
 
+CUT_OFF = """[...document.querySelectorAll("article table")]
+  .filter(table => table.scrollWidth > table.parentElement.clientWidth + 1)
+  .map(table => table.textContent.trim().slice(0, 40))"""
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_stands_on_a_phone_without_a_network(html, browser, page, dark):
@@ -42,6 +47,7 @@ def test_a_page_stands_on_a_phone_without_a_network(html, browser, page, dark):
 def test_a_page_stands_on_a_desk(html, browser, page):
     browser.open((html / f"{page}.html").as_uri())
     assert browser.evaluate("document.documentElement.scrollWidth") <= 1280
+    assert browser.evaluate(CUT_OFF) == [], "a table to be made narrower"
     formulas = browser.evaluate("document.querySelectorAll('span.math, div.math').length")
     assert browser.evaluate("document.querySelectorAll('.math mjx-container').length") >= formulas
     assert browser.evaluate("document.querySelectorAll('mjx-merror, [data-mjx-error]').length") == 0
