@@ -1,21 +1,15 @@
 """Grade the submissions of a chapter, from the files that were handed in to gradebook and feedback."""
 
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from autograder.cluster import connected
 from autograder.grader import open_grader, submissions
+from autograder.lock import alone
 from autograder.rows import Incomplete, Row
 
-__all__ = ["Busy", "Incomplete", "grade"]
-
-
-class Busy(Exception):
-    """Another run is writing to the same gradebook."""
+__all__ = ["Incomplete", "grade"]
 
 
 def grade(
@@ -62,16 +56,3 @@ def grade(
         from autograder.recording import record
 
         return record(grader, course, chapter, paths, force=force, dry_run=dry_run)
-
-
-@contextmanager
-def alone(course: Path) -> Iterator[None]:
-    """No other `autograder grade` is at work in this course; the lock goes with its process, however that ends.
-
-    nbgrader's own commands ask for it once, before they begin. Raises Busy.
-    """
-    try:
-        with FileLock(course / ".grading.lock", timeout=0):
-            yield
-    except Timeout as error:
-        raise Busy(f"somebody is grading in {course} at this moment: let that end first") from error

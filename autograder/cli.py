@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from autograder.commands import Refused, collect, export, grade, mistakes, release, report, submit_check
+from autograder.lock import Busy
 from autograder.sandbox import SandboxUnavailable
 
 COMMANDS = {
@@ -29,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _say("interrupted; what is graded is kept, and the same command goes on from there")
     except LookupError as error:
         return _say(error.args[0])
-    except (FileNotFoundError, SandboxUnavailable, Refused) as error:
+    except (FileNotFoundError, SandboxUnavailable, Busy, Refused) as error:
         return _say(error)
 
 

@@ -11,6 +11,8 @@ from nbgrader.api import Assignment, BaseCell, Comment, Grade, Gradebook, Submit
 from sqlalchemy import create_engine, event, or_
 from sqlalchemy.exc import OperationalError
 
+from autograder.lock import Busy
+
 PATIENCE = 30  # seconds to wait for another program that is writing to a SQLite file
 
 
@@ -28,6 +30,18 @@ def one_engine() -> Iterator[list[OperationalError]]:
         yield broken
     finally:
         api.create_engine = made
+
+
+@contextmanager
+def usable() -> Iterator[None]:
+    """`one_engine`, for what needs the gradebook from beginning to end. Raises Busy if it cannot be used."""
+    with one_engine() as broken:
+        try:
+            yield
+        except Exception as error:
+            if broken:
+                raise Busy(why_not(broken[0])) from error
+            raise
 
 
 def why_not(error: OperationalError) -> str:

@@ -13,10 +13,10 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, parse_utc
 from traitlets import Enum
 
-from autograder.class_run import Busy, alone
 from autograder.cluster import connected
 from autograder.files import fetch
 from autograder.grader import open_grader
+from autograder.lock import Busy, alone
 from autograder.rebuilding import rebuild
 from autograder.sandbox import SandboxUnavailable
 

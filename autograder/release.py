@@ -21,6 +21,8 @@ from nbgrader.converters.base import NbGraderException
 from autograder import bundle, chapters, gate, notebooks, references, words
 from autograder import course as courses
 from autograder.chapters import HOUSE
+from autograder.gradebook import usable
+from autograder.lock import alone
 
 
 class ReleaseError(Exception):
@@ -49,12 +51,14 @@ def release(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -> lis
     Raises:
         LookupError: there is no such chapter.
         ReleaseError: a chapter gives something away, is not sound, or does not fit its submissions.
+        Busy: another run is at work in this course, or another program holds the gradebook.
     """
     course.mkdir(parents=True, exist_ok=True)
     courses.keep_the_rules(course, house)
     known = references.read(house / "chapters")
     wanted = [chapters.read(name, house) for name in (names or chapters.names(house))]
-    return [_release(course, chapter, known, house) for chapter in wanted]
+    with alone(course), usable():
+        return [_release(course, chapter, known, house) for chapter in wanted]
 
 
 def _release(course, chapter, known, house):

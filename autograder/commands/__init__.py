@@ -2,7 +2,7 @@
 
 A command has `WORDS` (its help), `arguments(parser)` and `run(options) -> exit code`. It imports what it needs
 when it runs: nbgrader alone takes seconds. What the user did wrong is raised as LookupError, FileNotFoundError,
-SandboxUnavailable or Refused, with one line for a message.
+SandboxUnavailable, Busy or Refused, with one line for a message.
 """
 
 import argparse

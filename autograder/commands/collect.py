@@ -14,8 +14,8 @@ def arguments(parser):
 
 def run(options):
     """0: every notebook has its place. 1: some have none, and are listed."""
-    from autograder.class_run import alone
     from autograder.collecting import Unusable, collect
+    from autograder.lock import alone
 
     chapter = is_released(options.course, options.chapter)
     try:

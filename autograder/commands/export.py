@@ -18,13 +18,14 @@ def run(options):
 
     from autograder import course as courses
     from autograder import exporters
+    from autograder.gradebook import usable
 
     made = {"csv": exporters.CsvExporter, "canvas": exporters.CanvasExporter, "moodle": exporters.MoodleExporter}
     named = [known(chapter) for chapter in options.chapters]
     directory = courses.directory(options.course, "")
     if not options.course.is_dir():
         raise LookupError(f"there is no course in {options.course}")
-    with Gradebook(directory.db_url, directory.course_id) as gradebook:
+    with usable(), Gradebook(directory.db_url, directory.course_id) as gradebook:
         made[options.to](to=str(options.output), assignment=named).export(gradebook)
     print(options.output)
     return 0

@@ -36,8 +36,6 @@ def run(options):
             dry_run=options.dry_run,
             sandbox=options.sandbox,
         )
-    except class_run.Busy as busy:
-        raise Refused(str(busy)) from busy
     except class_run.Incomplete as incomplete:
         _show(incomplete.rows, options, chapter)
         raise Refused(f"some submissions are not graded, through no fault of theirs:\n{incomplete}") from incomplete

@@ -15,11 +15,13 @@ def run(options):
     from autograder import released
     from autograder.class_report import entries, pages
     from autograder.class_report.pseudonyms import anonymous
+    from autograder.gradebook import usable
     from autograder.grader import submissions
     from autograder.seed import secret_seed
 
     chapter = is_released(options.course, options.chapter)
-    group = entries.read(courses.directory(options.course, chapter), submissions(options.course, chapter))
+    with usable():
+        group = entries.read(courses.directory(options.course, chapter), submissions(options.course, chapter))
     if not group.entries:
         raise Refused(f"nobody's {chapter} is graded: run `autograder grade {chapter}` first")
     folder = options.course / "report" / chapter

@@ -1,22 +1,11 @@
 """Attacks on the pipe that answers travel by: forged, early, late, too many, too long, malformed, pickled."""
 
 from tests.attacks.attack import Attack
+from tests.forging_tools import FINDING_THE_CHANNEL
 
-TOOLS = """
-import json, os, pickle, struct, sys, threading, time
-
-def runner():
-    frame = sys._getframe()
-    while "ours" not in getattr(frame.f_locals.get("self"), "__dict__", {}):
-        frame = frame.f_back
-    return frame.f_locals["self"]
-
-def outstanding():
-    frame = sys._getframe()
-    while "request" not in frame.f_locals or "id" not in frame.f_locals["request"]:
-        frame = frame.f_back
-    return frame.f_locals["request"]["id"]
-
+TOOLS = (
+    FINDING_THE_CHANNEL
+    + """
 def reply(**changes):
     value = {"kind": "float", "value": "0x1p+0"}
     return {"id": outstanding(), "tree": value, "raised": None, "modified": [], "stopped": "", "arrays": [], **changes}
@@ -32,6 +21,7 @@ class Payload:
     def __reduce__(self):
         return os.system, ("touch {course}/escaped {tmp}/escaped",)
 """
+)
 NO_ANSWER = "sent something that is not an answer"
 
 

@@ -138,6 +138,30 @@ def test_a_gradebook_that_stays_locked_stops_the_run_with_plain_words_and_loses_
     assert all(row.written for row in rows.values())
 
 
+@pytest.mark.parametrize(
+    "command", [["release", CHAPTER], ["report", CHAPTER], ["export"]], ids=["release", "report", "export"]
+)
+def test_each_command_says_who_holds_the_gradebook(course, contents, held, command, monkeypatch, tmp_path, capsys):
+    hand_in(course, "ada", contents["perfect"])
+    class_run.grade(course, CHAPTER)
+    monkeypatch.setattr(gradebook, "PATIENCE", 0.2)
+    monkeypatch.chdir(tmp_path)
+    held("BEGIN EXCLUSIVE")
+    assert main([*command, "--course", str(course)]) == 2
+    said = capsys.readouterr().err
+    assert "another program has held the gradebook" in said and said.count("\n") == 1
+
+
+def test_a_release_that_cannot_write_publishes_nothing(course, held, monkeypatch, capsys):
+    monkeypatch.setattr(gradebook, "PATIENCE", 0.2)
+    notebook = course / "release" / CHAPTER / f"{CHAPTER}.ipynb"
+    notebook.write_bytes(before := notebook.read_bytes() + b" ")
+    held("BEGIN IMMEDIATE")
+    assert main(["release", CHAPTER, "--course", str(course)]) == 2
+    assert "another program has held the gradebook" in capsys.readouterr().err
+    assert notebook.read_bytes() == before
+
+
 def test_a_gradebook_that_is_locked_for_a_moment_is_waited_for(course, contents, held, monkeypatch):
     hand_in(course, "ada", contents["perfect"])
     lock = held("BEGIN EXCLUSIVE")

@@ -7,6 +7,7 @@ from nbgrader.apps.api import NbGraderAPI
 from autograder import class_run, grading, recording
 from autograder import course as courses
 from autograder.cli import main
+from autograder.lock import alone
 from autograder.recorded import recorded_scores
 
 pytestmark = pytest.mark.grading
@@ -108,18 +109,23 @@ def test_every_score_can_be_replayed(ada, capsys):
 # ------------------------------------------------------------------------------------------- at once
 
 
-def test_a_second_run_at_once_is_refused(ada, capsys):
-    with class_run.alone(ada):
-        assert main(["grade", CHAPTER, "--course", str(ada)]) == 2
-    assert "somebody is grading" in capsys.readouterr().err
-    assert main(["grade", CHAPTER, "--course", str(ada)]) == 0
+@pytest.mark.parametrize("command", [["grade", CHAPTER], ["release", CHAPTER], ["collect", CHAPTER, "."]])
+def test_a_second_run_at_once_is_refused(ada, command, capsys):
+    with alone(ada):
+        assert main([*command, "--course", str(ada)]) == 2
+    assert "another run is at work" in capsys.readouterr().err
+
+
+def test_the_lock_goes_with_its_run(ada):
+    for _ in range(2):
+        assert main(["grade", CHAPTER, "--course", str(ada)]) == 0
 
 
 def test_nbgraders_own_way_in_is_refused_meanwhile(ada):
     directory = courses.directory(ada, CHAPTER)
-    with class_run.alone(ada):
+    with alone(ada):
         done = NbGraderAPI(directory, config=directory.config).autograde(CHAPTER, "ada")
-    assert not done["success"] and "somebody is grading" in done["error"]
+    assert not done["success"] and "another run is at work" in done["error"]
     assert NbGraderAPI(directory, config=directory.config).autograde(CHAPTER, "ada")["success"]
 
 

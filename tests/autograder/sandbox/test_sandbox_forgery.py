@@ -2,25 +2,14 @@
 
 import pytest
 
+from tests.forging_tools import FINDING_THE_CHANNEL
+
 pytestmark = pytest.mark.sandbox
 NOT_AN_ANSWER = "sent something that is not an answer"
 
-# What an attacker can have: the descriptors, the outstanding id (from the runner's frames), and the frame's form.
-TOOLS = """
-import json, os, signal, struct, sys, threading, time
-
-def runner():
-    frame = sys._getframe()
-    while "ours" not in getattr(frame.f_locals.get("self"), "__dict__", {}):
-        frame = frame.f_back
-    return frame.f_locals["self"]
-
-def outstanding():
-    frame = sys._getframe()
-    while "request" not in frame.f_locals or "id" not in frame.f_locals["request"]:
-        frame = frame.f_back
-    return frame.f_locals["request"]["id"]
-
+TOOLS = (
+    FINDING_THE_CHANNEL
+    + """
 def header(**changes):
     tree = {"kind": "float", "value": "0x1.8p+0"}
     return {"tree": tree, "raised": None, "modified": [], "stopped": "", "arrays": [], **changes}
@@ -33,6 +22,7 @@ def send(message, after=b""):
     data = message if isinstance(message, bytes) else json.dumps(message).encode()
     os.write(runner().replies, struct.pack(">I", len(data)) + data + after)
 """
+)
 
 FORGERIES = {
     "no id": "send(header())",

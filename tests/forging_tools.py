@@ -1,0 +1,18 @@
+"""What student code can find of the channel that its answers travel by."""
+
+# The descriptors, and the outstanding id, both from the runner's frames.
+FINDING_THE_CHANNEL = """
+import json, os, pickle, signal, struct, sys, threading, time
+
+def runner():
+    frame = sys._getframe()
+    while "ours" not in getattr(frame.f_locals.get("self"), "__dict__", {}):
+        frame = frame.f_back
+    return frame.f_locals["self"]
+
+def outstanding():
+    frame = sys._getframe()
+    while "request" not in frame.f_locals or "id" not in frame.f_locals["request"]:
+        frame = frame.f_back
+    return frame.f_locals["request"]["id"]
+"""
