@@ -18,7 +18,7 @@ def alone(course: Path) -> Iterator[None]:
     nbgrader's own commands ask for it once, before they begin. Raises Busy.
     """
     try:
-        with FileLock(course / ".grading.lock", timeout=0):
+        with FileLock(course / ".lock", timeout=0):
             yield
     except Timeout as error:
         raise Busy(f"another run is at work in {course} at this moment: let that end first") from error

@@ -118,7 +118,7 @@ def test_no_path_of_an_archive_is_used_for_writing(course, zipped, tmp_path, ent
     archive = zipped({entry: b"x"})
     collect(course, archive, capsys)
     after = sorted(path for path in tmp_path.rglob("*") if "submitted" not in path.parts)
-    assert set(after) - set(before) <= {archive, course / ".grading.lock"}
+    assert set(after) - set(before) <= {archive, course / ".lock"}
     assert set(submitted(course)) <= {"ada"}
 
 

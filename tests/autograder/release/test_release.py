@@ -28,7 +28,7 @@ def released_notebook(course):
 # --------------------------------------------------------------------------------------------- the release
 
 
-LEFT = {"nbgrader_config.py", "source", "release", "gradebook.db", "secret_seed"}
+LEFT = {".lock", "nbgrader_config.py", "source", "release", "gradebook.db", "secret_seed"}
 
 
 def test_the_released_cells_are_the_chapters_stubs_byte_for_byte(built):
