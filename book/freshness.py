@@ -33,7 +33,8 @@ def sources(root, docname, chapters):
     """
     word = docname.rpartition("/")[2].partition("_")[2]
     later = chapters[chapters.index(word) + 1 :] if word in chapters else []
-    files = [*root.glob("chapters/*.py"), *root.glob("autograder/*.py"), *root.glob("solutions/*.py")]
+    files = [*root.glob("chapters/*.py"), *root.glob("solutions/*.py")]
+    files += [path for path in root.glob("autograder/*.py") if path.stem in JUDGE]
     files += root.glob(f"autograder/exercises/{word}.py")
     if "import indexes" in (root / f"{docname}.md").read_text(encoding="utf-8"):
         files += [*root.glob("autograder/exercises/*.py"), *root.glob("chapters/[0-9]*.md")]

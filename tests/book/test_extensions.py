@@ -119,6 +119,8 @@ def test_a_chapter_depends_on_the_solutions_up_to_its_own(tmp_path):
         "solutions/attention.py",
         "solutions/backward.py",
         "autograder/exercises/backward.py",
+        "autograder/judge.py",
+        "autograder/release.py",
         "chapters/figures.py",
         "chapters/01_attention.md",
         "chapters/02_backward.md",
@@ -132,7 +134,8 @@ def test_a_chapter_depends_on_the_solutions_up_to_its_own(tmp_path):
         paths = freshness.sources(tmp_path, docname, ["attention", "backward"])
         return {path.relative_to(tmp_path).as_posix() for path in paths}
 
-    assert names("chapters/01_attention") == {"solutions/attention.py", "chapters/figures.py"}
+    judged = {"solutions/attention.py", "autograder/judge.py", "chapters/figures.py"}
+    assert names("chapters/01_attention") == judged
     assert "autograder/exercises/backward.py" in names("chapters/02_backward")
     assert {"solutions/attention.py", "solutions/backward.py"} <= names("chapters/notation")
     assert "chapters/01_attention.md" not in names("chapters/notation")
