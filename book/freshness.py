@@ -74,7 +74,13 @@ def prepare_kernels(app, config):
     """Let the kernels import `solutions` and `autograder` from the checkout, and sum in one order.
 
     With several threads a matrix product rounds differently from run to run, and a training run ends elsewhere.
+    IPython's settings are the book's own: those of whoever builds it have no say, and no kernel warns that it talks
+    to its own machine by TCP.
     """
+    profile = Path(app.outdir).parent / ".ipython" / "profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    (profile / "ipython_kernel_config.py").write_text('c.IPKernelApp.log_level = "ERROR"\n')
+    os.environ["IPYTHONDIR"] = str(profile.parent)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join([str(app.srcdir), *filter(None, known)])

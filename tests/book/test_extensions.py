@@ -72,7 +72,8 @@ def test_what_a_browser_would_fetch_is_found(text, found):
 
 def test_a_good_page_builds_and_is_not_executed_again(little_book):
     page(little_book)
-    assert jupyter_book(little_book).returncode == 0
+    built = jupyter_book(little_book)
+    assert built.returncode == 0 and "WARNING" not in built.stderr
     again = jupyter_book(little_book)
     assert again.returncode == 0 and "0 added, 0 changed" in again.stdout
 
