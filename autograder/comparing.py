@@ -104,7 +104,7 @@ def _array_difference(expected, value, name, axes, tolerance, scale):
     if value is None:
         return Difference("type", f"`{name}` is None: is a `return` missing?")
     if not isinstance(value, np.ndarray):
-        return Difference("type", f"`{name}` is {_a(value)} where a NumPy array is expected.")
+        return Difference("type", f"`{name}` is {_a(value)} where a NumPy array of {expected.dtype} is expected.")
     if value.shape != expected.shape:
         return Difference("shape", _shape_message(expected.shape, value.shape, name, axes))
     if not _dtype_fits(expected.dtype, value.dtype):

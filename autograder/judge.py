@@ -4,6 +4,7 @@ It runs in the student's notebook with the public key, and in the grading proces
 It sees outcomes, never the function.
 """
 
+import re
 from dataclasses import asdict, dataclass, replace
 
 from autograder.comparing import TOLERANCES, difference
@@ -177,7 +178,10 @@ def _compare_raised(key, expected, raised):
     instead = f"; it should raise {expected.raised.type} here" if expected.raised else ""
     where = f" ({raised.line})" if raised.line else ""
     message = f": {raised.message}" if raised.message else ""
-    return Verdict(False, "raised", f"`{key.function}` raised {raised.type}{message}{where}{instead}.")
+    # Python names the function if it was the call that went wrong, and not the body.
+    names = re.match(rf"{key.function}(\.__init__|\.forward)?\(\) .*\bargument", raised.message)
+    renamed = " Its parameters must have the names that the released cell gave them." if names else ""
+    return Verdict(False, "raised", f"`{key.function}` raised {raised.type}{message}{where}{instead}.{renamed}")
 
 
 def _first_wrong_output(key, expected, value):

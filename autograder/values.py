@@ -83,7 +83,7 @@ def _pack(value, arrays, depth):
 def _pack_array(value, arrays):
     array = np.array(value, order="C")
     if array.dtype.name not in DTYPES or not array.dtype.isnative:
-        return _foreign(f"numpy array of dtype {array.dtype}")
+        return _foreign(f"NumPy array of {array.dtype}")
     arrays.append(array)
     return {"kind": "array", "index": len(arrays) - 1}
 

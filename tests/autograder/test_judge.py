@@ -42,6 +42,7 @@ def spoiled(change):
         (lambda x: (*right(x), 1), "structure", "3 items where 2"),
         (spoiled(lambda s, x: None), "type", "is a `return` missing"),
         (spoiled(lambda s, x: s.tolist()), "type", "a list where a NumPy array"),
+        (spoiled(lambda s, x: s.astype(complex)), "type", "of complex128 where a NumPy array of float64"),
         (spoiled(lambda s, x: s.T), "shape", "transpose"),
         (spoiled(lambda s, x: s.ravel()), "shape", "folded differently"),
         (spoiled(lambda s, x: s[:1, :1]), "shape", "n = 2"),
@@ -59,6 +60,14 @@ def test_the_first_thing_wrong_is_named(key, function, kind, words):
     result = graded(key, function)
     assert (result.verdict.kind, result.passed) == (kind, False)
     assert words in result.verdict.message
+
+
+def test_a_renamed_parameter_is_said_to_be_one(key):
+    def normalised(values):
+        return right(values)
+
+    normalised.__qualname__ = "normalised"  # as in a notebook
+    assert "must have the names" in graded(key, normalised).verdict.message
 
 
 def test_points_are_earned_aspect_by_aspect(key):
