@@ -4,6 +4,7 @@ The template is templates/feedback/index.html.j2. A page is one file that names 
 written in a few milliseconds; it shows scores and comments as the gradebook has them.
 """
 
+import hashlib
 import re
 from functools import lru_cache
 from html import escape
@@ -24,6 +25,8 @@ from autograder.judge import Result
 from autograder.key import Mistake
 from autograder.render import as_code, first_wrong
 from autograder.safe_markdown import safe_markdown
+
+TEMPLATES = Path(__file__).parent / "templates"
 
 MAX_COLOURED = 20_000  # characters of one cell's code
 
@@ -55,8 +58,13 @@ class FeedbackExporter(TemplateExporter):
     template_name = Unicode("feedback").tag(config=True, affects_template=True)
 
     def __init__(self, **options):
-        folder = str(Path(__file__).parent / "templates")
-        super().__init__(**{"extra_template_basedirs": [folder]} | options)
+        super().__init__(**{"extra_template_basedirs": [str(TEMPLATES)]} | options)
+        made_by = [Path(__file__), *sorted((TEMPLATES / self.template_name).glob("*"))]
+        self.edition = hashlib.sha256(b"".join(file.read_bytes() for file in made_by) + self.book.encode()).hexdigest()
+
+    def from_notebook_node(self, nb, resources=None, **options):
+        """The page and its resources; the page tells its edition, and one of another edition is out of date."""
+        return super().from_notebook_node(nb, {**(resources or {}), "edition": self.edition}, **options)
 
     def default_filters(self):
         """Jinja's filters for the template; each gives HTML that is safe to show, or text that gets escaped."""

@@ -102,11 +102,19 @@ class _Writer:
         page = Path(self.coursedir.format_path("feedback", student, chapter), f"{chapter}.html")
         if changed:
             _convert(self.autograde, path)
-        if changed or not _shows(page, notebook, by_hand):
+        if changed or not self._shows(page, notebook, by_hand):
             _convert(self.feedback, notebook)
             # A page with its notebook's time is a whole one; one that a killed run left half written has its own.
             os.utime(page, ns=(notebook.stat().st_mtime_ns,) * 2)
         return changed
+
+    def _shows(self, page, notebook, by_hand):
+        """Whether a page is of this notebook, shows what people gave, and looks as pages look now."""
+        if not page.exists() or page.stat().st_mtime_ns != notebook.stat().st_mtime_ns:
+            return False
+        told = {"by-hand": by_hand, "edition": getattr(self.feedback.exporter, "edition", "")}
+        text = page.read_text(encoding="utf-8")
+        return all(f'<meta name="{name}" content="{content}">' in text for name, content in told.items())
 
 
 class _Autograde(Autograde):
@@ -127,10 +135,3 @@ def _convert(converter, notebook):
     """Convert one notebook, even one that is missing: the exporter has a report that says so."""
     converter.assignments = {str(notebook.parent): [str(notebook)]}
     converter.convert_notebooks()
-
-
-def _shows(page, notebook, by_hand):
-    """Whether a page is of this notebook and shows what people gave."""
-    if not page.exists() or page.stat().st_mtime_ns != notebook.stat().st_mtime_ns:
-        return False
-    return f'<meta name="by-hand" content="{by_hand}">' in page.read_text(encoding="utf-8")

@@ -128,13 +128,12 @@ def test_every_section_to_read_again_is_a_heading_of_its_chapter(chapter):
         assert {feedback.section(result) for result in results} <= headings
 
 
-def test_sections_are_links_if_the_book_has_an_address(graded_class, tmp_path):
+def test_sections_become_links_at_the_next_run_once_the_book_has_an_address(graded_class, tmp_path):
     course = shutil.copytree(graded_class[2], tmp_path / "course")
     with (course / "nbgrader_config.py").open("a", encoding="utf-8") as config:
         config.write('c.FeedbackExporter.book = "https://book.example/html/"\n')
-    directory = courses.directory(course, CHAPTER)
-    done = NbGraderAPI(directory, config=directory.config).generate_feedback(CHAPTER, "mistake-1")
-    assert done["success"], done
+    (row,) = class_run.grade(course, CHAPTER, students=["mistake-1"])
+    assert row.reused and not row.written
     page = page_of(course, "mistake-1").read_text(encoding="utf-8")
     assert 'href="https://book.example/html/chapters/01_attention.html#from-scores-to-weights-the-softmax"' in page
 
