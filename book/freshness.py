@@ -1,8 +1,9 @@
-"""Sphinx extension: a page is executed again when the code it imports has changed, not only when its own text has.
+"""Sphinx extension: a page is made again when what it is made from has changed, not only when its own text has.
 
 jupyter-cache knows a notebook by its cells alone; after a change in `solutions/` it would go on showing the old
-output. So each page's sources are remembered by their digest, beside the cache. It also prepares the kernels, so
-that the book builds from a plain checkout.
+output. So each page's sources are remembered by their digest, beside the cache, and so is the folder of the
+extensions and styles, which Sphinx leaves as it was built if no page has changed. It also prepares the kernels, so that
+the book builds from a plain checkout.
 """
 
 import hashlib
@@ -15,6 +16,7 @@ from jupyter_cache import get_cache
 from autograder.bundle import GROUND_FLOOR
 
 RECORD = "sources.json"
+LOOK = "book"
 # What `check` runs in a page: the ground floor of `autograder`, and what makes its keys.
 JUDGE = (*GROUND_FLOOR, "exercise", "keys")
 
@@ -41,27 +43,32 @@ def sources(root, docname, chapters):
     return sorted(path for path in files if path.parent.name != "solutions" or path.stem not in later)
 
 
-def digest(root, docname, chapters):
-    """A page's sources, as one SHA-256 hex digest."""
+def digest(root, paths):
+    """Names and content of files, as one SHA-256 hex digest."""
     total = hashlib.sha256()
-    for path in sources(root, docname, chapters):
+    for path in paths:
         total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return total.hexdigest()
 
 
 def outdated(app, env, added, changed, removed):
-    """Sphinx asks what else to read again: the pages whose digest changed; their cached runs are dropped."""
+    """Sphinx asks what else to read again: the pages whose digest changed; their cached runs are dropped.
+
+    After a change of extensions or styles that is every page, and their runs are kept.
+    """
     root = Path(app.srcdir)
     chapters = [path.stem.partition("_")[2] for path in sorted(root.glob("chapters/[0-9][0-9]_*.md"))]
-    app.page_digests = {docname: digest(root, docname, chapters) for docname in env.found_docs}
+    app.page_digests = {docname: digest(root, sources(root, docname, chapters)) for docname in env.found_docs}
+    look = sorted(path for path in (root / LOOK).rglob("*") if path.is_file() and path.suffix != ".pyc")
+    app.page_digests[LOOK] = digest(root, look)
     known = json.loads(_record(app).read_text(encoding="utf-8")) if _record(app).exists() else {}
-    stale = {docname for docname, now in app.page_digests.items() if known.get(docname) != now}
+    stale = {name for name, now in app.page_digests.items() if known.get(name) != now}
     cache = get_cache(_cache_path(app))
-    paths = {os.path.realpath(env.doc2path(docname)) for docname in stale}
+    paths = {os.path.realpath(env.doc2path(docname)) for docname in stale - {LOOK}}
     for record in cache.list_cache_records():
         if os.path.realpath(record.uri) in paths:
             cache.remove_cache(record.pk)
-    return stale & set(env.all_docs)
+    return set(env.all_docs) if LOOK in stale else stale & set(env.all_docs)
 
 
 def remember(app, exception):

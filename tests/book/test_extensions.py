@@ -1,5 +1,6 @@
 """The small Sphinx extensions: nothing from elsewhere, warnings are errors, no stale output, no lost comma."""
 
+import re
 import shutil
 
 import freshness
@@ -113,6 +114,19 @@ def test_a_changed_solution_is_executed_again(little_book):
         built = jupyter_book(little_book)
         assert built.returncode == 0, built.stderr
         assert f"the {value} answer" in built_page(little_book)
+
+
+def test_a_changed_style_is_in_the_book_without_another_run(little_book):
+    page(little_book, code="import random\nprint(random.random())")
+    assert jupyter_book(little_book).returncode == 0
+    before = built_page(little_book)
+    with (little_book / "book" / "static" / "house.css").open("a") as css:
+        css.write("/* another style */")
+    assert jupyter_book(little_book).returncode == 0
+    built_css = little_book / "_build" / "html" / "_static" / "house.css"
+    assert "/* another style */" in built_css.read_text(encoding="utf-8")
+    shown = re.search(r"0\.\d{6,}", before)[0]
+    assert shown in built_page(little_book)
 
 
 def test_a_chapter_depends_on_the_solutions_up_to_its_own(tmp_path):
