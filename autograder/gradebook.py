@@ -10,6 +10,7 @@ from nbgrader import api
 from nbgrader.api import Assignment, BaseCell, Comment, Grade, Gradebook, SubmittedAssignment, SubmittedNotebook
 from sqlalchemy import create_engine, event, or_
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Query
 
 from autograder.lock import Busy
 
@@ -55,18 +56,24 @@ def why_not(error: OperationalError) -> str:
     return f"{said}. What is graded is kept, and the same command goes on from there."
 
 
+def of_cells(gradebook: Gradebook, table: type[Grade] | type[Comment], *columns) -> Query:
+    """A query of all scores, or all comments: one row a cell, with its notebook, submission and assignment."""
+    return (
+        gradebook.db.query(*columns)
+        .select_from(table)
+        .join(BaseCell, BaseCell.id == table.cell_id)
+        .join(SubmittedNotebook, SubmittedNotebook.id == table.notebook_id)
+        .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
+        .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+    )
+
+
 def by_hand(gradebook: Gradebook, assignment: str, student: str | None = None) -> dict[str, str]:
     """Student id -> fingerprint of the scores and comments that people gave; who was given none is not in it."""
     given: dict[str, list] = {}
-    for columns in ([Grade.manual_score, Grade.extra_credit], [Comment.manual_comment]):
-        table = columns[0].class_
+    for table, columns in ((Grade, [Grade.manual_score, Grade.extra_credit]), (Comment, [Comment.manual_comment])):
         rows = (
-            gradebook.db.query(SubmittedAssignment.student_id, BaseCell.name, *columns)
-            .select_from(table)
-            .join(BaseCell, BaseCell.id == table.cell_id)
-            .join(SubmittedNotebook, SubmittedNotebook.id == table.notebook_id)
-            .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
-            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            of_cells(gradebook, table, SubmittedAssignment.student_id, BaseCell.name, *columns)
             .filter(Assignment.name == assignment, or_(*(column.is_not(None) for column in columns)))
             .order_by(BaseCell.name)
         )

@@ -4,10 +4,10 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
-from nbgrader.api import Assignment, Grade, Gradebook, GradeCell, Student, SubmittedAssignment, SubmittedNotebook
+from nbgrader.api import Assignment, BaseCell, Grade, Gradebook, SubmittedAssignment
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.gradebook import by_hand, times
+from autograder.gradebook import by_hand, of_cells, times
 from autograder.nbgrader_plugin import guarded
 from autograder.report import Report, Reports
 from autograder.words import listed
@@ -83,16 +83,7 @@ def recorded_scores(coursedir: CourseDirectory) -> dict[str, Scores]:
     """Student id -> exercise -> the score that was computed for it, as the gradebook has them for the assignment."""
     found: dict[str, Scores] = {}
     with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-        rows = (
-            gradebook.db.query(Student.id, GradeCell.name, Grade.auto_score)
-            .select_from(Grade)
-            .join(GradeCell, GradeCell.id == Grade.cell_id)
-            .join(SubmittedNotebook, SubmittedNotebook.id == Grade.notebook_id)
-            .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
-            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-            .join(Student, Student.id == SubmittedAssignment.student_id)
-            .filter(Assignment.name == coursedir.assignment_id)
-        )
-        for student, cell, score in rows:
+        rows = of_cells(gradebook, Grade, SubmittedAssignment.student_id, BaseCell.name, Grade.auto_score)
+        for student, cell, score in rows.filter(Assignment.name == coursedir.assignment_id):
             found.setdefault(student, {})[cell.removeprefix("check-")] = score
     return found

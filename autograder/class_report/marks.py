@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from nbgrader.api import Assignment, BaseCell, Grade, Gradebook, Student, SubmittedAssignment, SubmittedNotebook
 from nbgrader.coursedir import CourseDirectory
 
+from autograder.gradebook import of_cells
 from autograder.report import Report
 
 
@@ -62,17 +63,9 @@ def read(coursedir: CourseDirectory) -> Book:
     """All scores of a course, in three queries however large the class is."""
     marks: dict[str, dict[str, Marks]] = defaultdict(lambda: defaultdict(Marks))
     with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-        rows = (
-            gradebook.db.query(
-                *(Assignment.name, Student.id, BaseCell.name, Grade.auto_score, Grade.manual_score),
-                *(Grade.extra_credit, SubmittedNotebook.late_submission_penalty),
-            )
-            .select_from(Grade)
-            .join(BaseCell, BaseCell.id == Grade.cell_id)
-            .join(SubmittedNotebook, SubmittedNotebook.id == Grade.notebook_id)
-            .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
-            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-            .join(Student, Student.id == SubmittedAssignment.student_id)
+        rows = of_cells(
+            *(gradebook, Grade, Assignment.name, SubmittedAssignment.student_id, BaseCell.name, Grade.auto_score),
+            *(Grade.manual_score, Grade.extra_credit, SubmittedNotebook.late_submission_penalty),
         )
         for chapter, student, cell, auto, manual, extra, penalty in rows:
             of_student = marks[chapter][student]
