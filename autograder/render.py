@@ -57,7 +57,9 @@ def _advice(result):
         yield f"It calls {names}, which is wrong itself: mend that first."
     if result.mistake:
         yield f"Known mistake: {result.mistake.name}. {' '.join(result.mistake.message.split())}"
-    elif result.verdict.kind != "blank":
+    elif result.verdict.kind == "blank":
+        yield f"“{result.section}” leads up to it, and the hints above its cell are there to be opened."
+    else:
         yield f"Read again: “{result.section}”."
 
 

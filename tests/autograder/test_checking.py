@@ -43,6 +43,16 @@ def test_an_unknown_mistake_is_sent_to_the_section(capsys):
     assert "Read again: “Shares”." in capsys.readouterr().out
 
 
+def test_a_stub_is_told_where_to_begin(capsys):
+    def normalised(x):
+        raise NotImplementedError
+
+    with pytest.raises(CheckFailed):
+        check(normalised)
+    shown = capsys.readouterr().out
+    assert "not written yet" in shown and "“Shares”" in shown and "hints" in shown
+
+
 @pytest.mark.parametrize("value", [None, 3, np.ones(2), "softmax"])
 def test_a_value_in_place_of_a_function_is_explained(value):
     with pytest.raises(TypeError, match="the function itself"):
