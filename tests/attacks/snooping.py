@@ -233,6 +233,6 @@ for folder, folders, files in os.walk("/proc/sys"):
         except OSError:
             pass
 open("/tmp/{token}", "w").close()
-open("/work/{token}", "w").close()
+open("/notebook/{token}", "w").close()
 """,
 )

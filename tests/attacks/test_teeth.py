@@ -25,7 +25,7 @@ def says(assignment, bundle, perfect, course, monkeypatch):
     def says(attack, weaken, **names):
         whole = bubblewrap.arguments
         monkeypatch.setattr(bubblewrap, "arguments", lambda *a: weaken(whole(*a)))
-        names = {"course": str(course), "house": str(HOUSE), "tmp": "/work", "token": "left", **names}
+        names = {"course": str(course), "house": str(HOUSE), "tmp": "/notebook", "token": "left", **names}
         content = dump(notebook(attack, perfect, **names))
         return json.dumps(grading.grade_submission(File(content), assignment, bundle).to_json())
 

@@ -101,7 +101,7 @@ def test_nothing_written_outlives_the_run(ask, bundle):
     before = sorted(bundle.rglob("*"))
     body = """
 written = []
-for folder in ("/", "/work", "/tmp", "/bundle", "/bundle/autograder", "/runner", "/packages/0", "/dev", "/proc"):
+for folder in ("/", "/notebook", "/tmp", "/bundle", "/bundle/autograder", "/runner", "/packages/0", "/dev", "/proc"):
     try:
         with open(folder + "/left", "w") as file:
             file.write("x")
@@ -110,8 +110,8 @@ for folder in ("/", "/work", "/tmp", "/bundle", "/bundle/autograder", "/runner",
         pass
 return written
 """
-    assert tried(ask, body) == ["/work", "/tmp"]
-    assert tried(ask, "return os.path.exists('/tmp/left') or os.path.exists('/work/left')") is False
+    assert tried(ask, body) == ["/notebook", "/tmp"]
+    assert tried(ask, "return os.path.exists('/tmp/left') or os.path.exists('/notebook/left')") is False
     assert sorted(bundle.rglob("*")) == before
 
 
@@ -120,7 +120,7 @@ def test_threads_and_files_are_few(ask):
     many = "def f():\n    while True:\n        threading.Thread(target=time.sleep, args=(9,)).start()"
     outcome = ask(source + many, "f")
     assert outcome.stopped == "started more than 32 threads" or outcome.raised.type == "RuntimeError"
-    empty = "import os\ndef f():\n    for n in range(10**9):\n        os.symlink('x', f'/work/{n}')"
+    empty = "import os\ndef f():\n    for n in range(10**9):\n        os.symlink('x', f'/notebook/{n}')"
     assert ask(empty, "f").stopped == "made more than 10000 files"
 
 
