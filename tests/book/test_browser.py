@@ -66,3 +66,21 @@ def test_search_works_from_the_disk(html, browser):
     browser.open((html / "search.html").as_uri() + "?q=softmax")
     # Results appear one after another; the wait fails if the page that must be found never does.
     browser.wait("[...document.querySelectorAll('#search-results li a')].some(a => a.href.includes('notation.html'))")
+
+
+def test_a_formula_s_box_cuts_nothing_off(html, browser):
+    """The bar of a transpose reaches out of its letter's box: with overflow shown, the picture must be the same."""
+    browser.open((html / "chapters" / "02_backward.html").as_uri())
+    formulas = "[...document.querySelectorAll('mjx-container[display=true]:has(.mjx-c22A4)')]"
+
+    def picture(number):
+        browser.evaluate(f"{formulas}[{number}].scrollIntoView({{block: 'center', behavior: 'instant'}})")
+        box = "{x: b.x + scrollX, y: b.y + scrollY - 6, width: b.width, height: b.height + 12, scale: 1}"
+        clip = browser.evaluate(f"(b => ({box}))({formulas}[{number}].getBoundingClientRect())")
+        return browser.send("Page.captureScreenshot", format="png", clip=clip)["data"]
+
+    count = browser.evaluate(f"{formulas}.length")
+    assert count >= 5
+    cut = [picture(number) for number in range(count)]
+    browser.evaluate(f"{formulas}.forEach(f => f.style.overflow = 'visible')")
+    assert [picture(number) for number in range(count)] == cut
