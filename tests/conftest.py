@@ -1,8 +1,20 @@
-"""One browser for all tests that look at pages."""
+"""One browser for all tests that look at pages, and one released course for all that copy it."""
 
 import shutil
 
 import pytest
+
+CHAPTER = "01_attention"
+
+
+@pytest.fixture(scope="session")
+def released_course(tmp_path_factory):
+    """A course with chapter 1 released, to be copied and not to be changed."""
+    from autograder.release import release
+
+    course = tmp_path_factory.mktemp("released") / "course"
+    release(course, [CHAPTER])
+    return course
 
 
 @pytest.fixture(scope="session")

@@ -18,12 +18,11 @@ import pytest
 import autograder
 from autograder import example_class, grading
 from autograder.files import File
-from autograder.release import release
 from autograder.sandbox import Limits, run
 from tests.attacks.attack import dump
+from tests.conftest import CHAPTER
 from tests.leftovers import held
 
-CHAPTER = "01_attention"
 FULL = 25
 HOUSE = Path(autograder.__file__).parent.parent
 # Small, so that floods stay small; the odd number of seconds is by which our processes are known.
@@ -33,16 +32,9 @@ SMALL = Limits(
 
 
 @pytest.fixture(scope="session")
-def released(tmp_path_factory):
-    course = tmp_path_factory.mktemp("released") / "course"
-    release(course, [CHAPTER])
-    return course
-
-
-@pytest.fixture(scope="session")
-def course(released, tmp_path_factory):
+def course(released_course, tmp_path_factory):
     """A released course, with canaries in everything that is nobody's business."""
-    course = shutil.copytree(released, tmp_path_factory.mktemp("attacked") / "course")
+    course = shutil.copytree(released_course, tmp_path_factory.mktemp("attacked") / "course")
     for what, path in (
         ("seed", "secret_seed.old"),
         ("gradebook", "gradebook.db"),

@@ -85,9 +85,9 @@ STUDENTS = ("mallory", "<img src=x onerror=window.harm=1>", "$(touch escaped)'\"
 
 
 @pytest.fixture(scope="module")
-def pages(released, perfect, tmp_path_factory):
+def pages(released_course, perfect, tmp_path_factory):
     """The course after a class of hostile students and an honest one was graded and reported on."""
-    place = shutil.copytree(released, tmp_path_factory.mktemp("pages") / "course")
+    place = shutil.copytree(released_course, tmp_path_factory.mktemp("pages") / "course")
     broken = dump(hostile(perfect))[:-9]
     files = {**dict.fromkeys(STUDENTS, hostile(perfect)), "honest": perfect, "broken": broken, "misnamed": None}
     for student, content in files.items():

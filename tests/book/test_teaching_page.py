@@ -9,10 +9,10 @@ from autograder import example_class
 from autograder.cli import main
 from autograder.release import release
 from tests.book.conftest import ROOT
+from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.book
 
-CHAPTER = "01_attention"
 PAGE = (ROOT / "chapters" / "teaching.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^\.venv/bin/autograder (.*)$", "\n".join(re.findall(r"```shell\n(.*?)```", PAGE, re.S)), re.M)
 

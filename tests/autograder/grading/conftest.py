@@ -1,4 +1,4 @@
-"""A course with chapter 1 released; its example class graded once for all tests that only look."""
+"""The example class, graded once for all tests that only look."""
 
 import json
 import shutil
@@ -6,16 +6,7 @@ import shutil
 import pytest
 
 from autograder import class_run, example_class
-from autograder.release import release
-
-CHAPTER = "01_attention"
-
-
-@pytest.fixture(scope="session")
-def released_course(tmp_path_factory):
-    course = tmp_path_factory.mktemp("released") / "course"
-    release(course, [CHAPTER])
-    return course
+from tests.conftest import CHAPTER
 
 
 @pytest.fixture(scope="session")

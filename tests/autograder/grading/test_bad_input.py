@@ -11,9 +11,9 @@ import pytest
 from autograder import class_run
 from autograder import course as courses
 from autograder.recorded import recorded_scores
+from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-CHAPTER = "01_attention"
 FULL = 25
 
 

@@ -17,9 +17,9 @@ from autograder.grader import submissions
 from autograder.judge import Aspect, Result, Verdict
 from autograder.key import Mistake
 from autograder.report import Report
+from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-CHAPTER = "01_attention"
 MISTAKE = Mistake("forgets the scale", "Divide by the root of d_key.")
 HARM = "<img src=x onerror=window.harm=1><script>window.harm=1<!--"
 

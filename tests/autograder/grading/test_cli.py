@@ -3,9 +3,9 @@
 import pytest
 
 from autograder.cli import main
+from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-CHAPTER = "01_attention"
 
 
 def test_grade_ends_with_a_table_and_names_whom_to_look_at(course, hand_in, contents, capsys):

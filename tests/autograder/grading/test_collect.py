@@ -10,9 +10,9 @@ from nbgrader.api import Gradebook
 from autograder import course as courses
 from autograder.cli import main
 from autograder.lms import Named, named
+from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-CHAPTER = "01_attention"
 MOODLE = "{}_{}_assignsubmission_file_01_attention.ipynb"
 
 

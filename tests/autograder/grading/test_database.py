@@ -18,9 +18,9 @@ from autograder.cli import main
 from autograder.recorded import Recorded, recorded_scores
 from autograder.release import release
 from tests.autograder.grading import postgres
+from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-CHAPTER = "01_attention"
 
 
 # ------------------------------------------------------------------------------------------- PostgreSQL

@@ -15,9 +15,9 @@ import autograder
 from autograder import course as courses
 from autograder.cli import main
 from autograder.exporters import CanvasExporter, CsvExporter, MoodleExporter
+from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-CHAPTER = "01_attention"
 HOUSE = Path(autograder.__file__).parent.parent
 NAMES = {
     "ada": ("Lovelace, Countess", 'Ada "Byron"'), "4711": ("Noether", "Emmy\nAmalie"), "zoë": ("O'Hara", "王"),

@@ -20,9 +20,9 @@ from autograder import chapters, class_run, exercise, feedback
 from autograder import course as courses
 from autograder.judge import KINDS, Result, Verdict
 from autograder.safe_markdown import MAX_SOURCE, safe_markdown
+from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-CHAPTER = "01_attention"
 HOUSE = Path(autograder.__file__).parent.parent
 HARM = "</code></pre></style><script>window.harm = 1</script><img src=https://other.example/x onerror=window.harm=1>"
 

@@ -10,9 +10,9 @@ import pytest
 
 import autograder
 from autograder.sandbox import bubblewrap
+from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-CHAPTER = "01_attention"
 HOUSE = Path(autograder.__file__).parent.parent
 SIZE = 30_000_000
 

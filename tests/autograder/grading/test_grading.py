@@ -20,9 +20,9 @@ from autograder.grader import NoSubmissions
 from autograder.report import Report, Reports
 from autograder.rows import Incomplete
 from autograder.sandbox import SandboxUnavailable
+from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-CHAPTER = "01_attention"
 HOUSE = Path(autograder.__file__).parent.parent
 
 

@@ -14,9 +14,9 @@ from nbgrader.api import Gradebook
 from autograder import class_run
 from autograder import course as courses
 from autograder.recorded import recorded_scores
+from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-CHAPTER = "01_attention"
 STUDENTS = ("perfect", "mistake-1", "half-done", "truncated", "unknown-mistake", "cheat")
 KILLS = 50
 

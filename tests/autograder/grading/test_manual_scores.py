@@ -11,9 +11,9 @@ from nbgrader.plugins import CsvExportPlugin
 
 from autograder import class_run
 from autograder import course as courses
+from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-CHAPTER = "01_attention"
 
 
 def graded(course, **options):

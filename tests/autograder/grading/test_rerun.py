@@ -9,9 +9,9 @@ from autograder import course as courses
 from autograder.cli import main
 from autograder.lock import alone
 from autograder.recorded import recorded_scores
+from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-CHAPTER = "01_attention"
 
 
 def graded(course, **options):

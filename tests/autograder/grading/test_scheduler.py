@@ -20,9 +20,9 @@ import autograder
 from autograder import class_run, cluster
 from autograder.cli import main
 from autograder.sandbox import bubblewrap
+from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-CHAPTER = "01_attention"
 HOUSE = Path(autograder.__file__).parent.parent
 STUDENTS = ("perfect", "mistake-1", "half-done", "truncated")
 
