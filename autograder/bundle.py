@@ -6,15 +6,14 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from autograder import chapters, key
+from autograder import chapters
 from autograder.chapters import HOUSE, Chapter
+from autograder.check import key
 from autograder.keys import PUBLIC_SEED, make_key
 
-# The ground floor of `autograder`: all of it that students get. It needs NumPy and nothing else.
-GROUND_FLOOR = (
-    *("__init__", "checking", "comparing", "functions", "judge", "key", "modules", "picture", "render", "running"),
-    "values",
-)
+# All of `autograder` that students get: the folder `check`, and the `__init__` that hands on its one name.
+SHIPPED = ("__init__.py", "check/*.py")
+HERE = Path(__file__).parent
 NEEDED = ("numpy", "matplotlib", "jupyterlab")
 
 README = """\
@@ -37,14 +36,19 @@ def files(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:
     sources = [cell.source for cell in chapter.cells if cell.part in ("setup", "demo")]
     imported = {name for source in [*sources, *map(bytes.decode, shipped.values())] for name in _imports(source)}
     return {
-        **{f"autograder/{name}.py": Path(__file__).with_name(f"{name}.py").read_bytes() for name in GROUND_FLOOR},
-        **{f"autograder/keys/{exercise.name}.npz": _public_key(exercise) for exercise in chapter.exercises},
+        **{f"autograder/{file.relative_to(HERE).as_posix()}": file.read_bytes() for file in shipped_code()},
+        **{f"autograder/check/keys/{exercise.name}.npz": _public_key(exercise) for exercise in chapter.exercises},
         **shipped,
         **_pictures(chapter, house),
         **_data(sources, house),
         "requirements.txt": _requirements((house / "requirements.txt").read_text(encoding="utf-8"), imported).encode(),
         "README.txt": _readme(chapter).encode(),
     }
+
+
+def shipped_code() -> list[Path]:
+    """The files of `autograder` that students get."""
+    return sorted(file for pattern in SHIPPED for file in HERE.glob(pattern))
 
 
 def modules(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:

@@ -20,9 +20,9 @@ from nbgrader.apps import ZipCollectApp
 from nbgrader.coursedir import CourseDirectory
 
 from autograder import course as courses
+from autograder.check.words import size
 from autograder.files import MAX_BYTES
 from autograder.lms import Named, named
-from autograder.words import size
 
 MAX_FILES = 100_000
 MAX_TOTAL = 50 * MAX_BYTES

@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 
 import solutions
-from autograder import chapters, class_run, exercise, judge, notebooks, table
+from autograder import chapters, class_run, exercise, notebooks, table
+from autograder.check import judge
+from autograder.check.calling import run
 from autograder.exercise import Exercise
 from autograder.keys import PUBLIC_SEED, make_key
 from autograder.release import release
-from autograder.running import run
 from autograder.standalone import standalone
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from autograder.key import UNJUDGED, Mistake
+from autograder.check.key import UNJUDGED, Mistake
 
 __all__ = ["UNJUDGED", "Draw", "Exercise", "chapter"]
 

@@ -20,10 +20,10 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 from traitlets import Unicode
 
+from autograder.check.judge import Result
+from autograder.check.key import Mistake
+from autograder.check.render import as_code, first_wrong
 from autograder.gradebook import by_hand
-from autograder.judge import Result
-from autograder.key import Mistake
-from autograder.render import as_code, first_wrong
 from autograder.safe_markdown import safe_markdown
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -9,31 +9,20 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder import exercise, judge, keys, reading, released
+from autograder import exercise, keys, reading, released
+from autograder.check import judge
+from autograder.check.calling import Outcome
+from autograder.check.key import Key
+from autograder.check.words import listed, quoted
 from autograder.files import File
-from autograder.key import Key
 from autograder.magics import without_magics
 from autograder.released import Released
 from autograder.report import Report
-from autograder.running import Outcome
 from autograder.sandbox import Call, Cell, run
 from autograder.seed import secret_seed
-from autograder.words import listed, quoted
 
 # The files that decide what a submission earns; a change to one of them asks for new reports.
-DECIDING = (
-    "comparing.py",
-    "files.py",
-    "functions.py",
-    "grading.py",
-    "judge.py",
-    "magics.py",
-    "reading.py",
-    "released.py",
-    "running.py",
-    "values.py",
-    "sandbox/*.py",
-)
+DECIDING = ("check/*.py", "files.py", "grading.py", "magics.py", "reading.py", "released.py", "sandbox/*.py")
 
 
 @dataclass(frozen=True)

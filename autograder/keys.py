@@ -4,9 +4,9 @@ import pkgutil
 import zlib
 
 from autograder import exercises
+from autograder.check.calling import Outcome, run
+from autograder.check.key import Case, Key
 from autograder.exercise import Draw, Exercise, chapter
-from autograder.key import Case, Key
-from autograder.running import Outcome, run
 
 PUBLIC_SEED = 2017
 

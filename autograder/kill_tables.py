@@ -10,11 +10,11 @@ from pathlib import Path
 from tabulate import tabulate
 
 from autograder import exercise, mistakes
+from autograder.check.key import Key
+from autograder.check.words import count, listed
 from autograder.exercise import Exercise
 from autograder.instructor import templates
-from autograder.key import Key
 from autograder.keys import make_key
-from autograder.words import count, listed
 
 Where = tuple[str, str]  # a case: its aspect, its name
 

@@ -9,9 +9,9 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from autograder.check.words import count, listed, quoted, size
 from autograder.files import CLEAR, File
 from autograder.released import Released
-from autograder.words import count, listed, quoted, size
 
 LARGE_BYTES = 20_000_000
 MAX_VALUES = 3_000_000  # a few bytes of JSON become a hundred in memory

@@ -8,9 +8,9 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from autograder.check.render import as_html, as_text
 from autograder.reading import Submission
 from autograder.released import Released
-from autograder.render import as_html, as_text
 from autograder.report import Report
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from nbgrader.api import Assignment, BaseCell, Grade, Gradebook, SubmittedAssignment
 from nbgrader.coursedir import CourseDirectory
 
+from autograder.check.words import listed
 from autograder.gradebook import by_hand, of_cells, times
 from autograder.nbgrader_plugin import guarded
 from autograder.report import Report, Reports
-from autograder.words import listed
 
 Scores = dict[str, float | None]
 

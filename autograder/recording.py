@@ -13,12 +13,12 @@ from sqlalchemy.exc import OperationalError, SAWarning
 from tqdm import tqdm
 
 from autograder import course as courses
+from autograder.check.words import listed
 from autograder.gradebook import one_engine, why_not
 from autograder.grader import Grader
 from autograder.recorded import Recorded
 from autograder.rows import Incomplete, Row
 from autograder.sandbox import SandboxUnavailable
-from autograder.words import listed
 
 
 def record(

@@ -18,9 +18,10 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
 
-from autograder import bundle, chapters, gate, notebooks, references, words
+from autograder import bundle, chapters, gate, notebooks, references
 from autograder import course as courses
 from autograder.chapters import HOUSE
+from autograder.check import words
 from autograder.gradebook import usable
 from autograder.lock import alone
 

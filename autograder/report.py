@@ -9,7 +9,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from autograder.judge import Result
+from autograder.check.judge import Result
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from tabulate import tabulate
 
+from autograder.check.words import count
 from autograder.rows import Row
-from autograder.words import count
 
 
 def of_class(rows: Sequence[Row]) -> str:

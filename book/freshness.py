@@ -13,12 +13,12 @@ from pathlib import Path
 
 from jupyter_cache import get_cache
 
-from autograder.bundle import GROUND_FLOOR
+from autograder.bundle import SHIPPED
 
 RECORD = "sources.json"
 LOOK = "book"
-# What `check` runs in a page: the ground floor of `autograder`, and what makes its keys.
-JUDGE = (*GROUND_FLOOR, "exercise", "keys")
+# What `check` runs in a page: what students get of `autograder`, and what makes its keys.
+JUDGE = (*SHIPPED, "exercise.py", "keys.py")
 
 
 def sources(root, docname, chapters):
@@ -36,7 +36,7 @@ def sources(root, docname, chapters):
     word = docname.rpartition("/")[2].partition("_")[2]
     later = chapters[chapters.index(word) + 1 :] if word in chapters else []
     files = [*root.glob("chapters/*.py"), *root.glob("solutions/*.py")]
-    files += [path for path in root.glob("autograder/*.py") if path.stem in JUDGE]
+    files += [path for pattern in JUDGE for path in root.glob(f"autograder/{pattern}")]
     files += root.glob(f"autograder/exercises/{word}.py")
     if "import indexes" in (root / f"{docname}.md").read_text(encoding="utf-8"):
         files += [*root.glob("autograder/exercises/*.py"), *root.glob("chapters/[0-9]*.md")]

@@ -14,9 +14,9 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 
 from autograder.chapters import HOUSE
+from autograder.check.words import count
 from autograder.class_report.counts import OUTCOMES, ExerciseCount, outcome
 from autograder.class_report.entries import Entry
-from autograder.words import count
 
 sys.path.append(str(HOUSE / "chapters"))
 import figures  # noqa: E402 (the book's)

@@ -17,7 +17,7 @@ def arguments(parser):
 
 def run(options):
     """0: every exercise holds. 1: something does not. 2: it could not be read, or not be run."""
-    from autograder import render
+    from autograder.check import render
     from autograder.commands import Refused
     from autograder.submit_check import submit_check
 

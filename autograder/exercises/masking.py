@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from autograder import functions
+from autograder.check import given_functions
 from autograder.exercise import UNJUDGED, Exercise
 from solutions import masking as reference
 from solutions.attention import softmax
@@ -1170,27 +1170,33 @@ def mixtures(draw):
         if leaks_somewhere:
             hears, heard = sorted(draw.rng.choice(T, size=2, replace=False))
             weights[hears, heard] = draw.rng.choice([-1.0, 1.0])
-        yield name, inputs | {"decoder": functions.Mixture(weights)}
+        yield name, inputs | {"decoder": given_functions.Mixture(weights)}
 
 
 # A detector that always gives the same answer fails every aspect: each has leaky decoders and tight ones.
 @leaks.cases("wide open, or shut", points=2)
 def _(draw):
-    yield from tried(draw, functions.looks_around, functions.looks_back, functions.running_sum)
-    yield from tried(draw, functions.each_position_alone, functions.sum_of_the_past, functions.centred_over_time)
+    yield from tried(draw, given_functions.looks_around, given_functions.looks_back, given_functions.running_sum)
+    yield from tried(
+        draw, given_functions.each_position_alone, given_functions.sum_of_the_past, given_functions.centred_over_time
+    )
     yield from mixtures(draw)
 
 
 @leaks.cases("one step, one place", points=1)
 def _(draw):
-    yield from tried(draw, functions.looks_one_ahead, functions.first_hears_second, functions.first_hears_third)
-    yield from tried(draw, functions.last_but_one_hears_last, functions.looks_back)
+    yield from tried(
+        draw, given_functions.looks_one_ahead, given_functions.first_hears_second, given_functions.first_hears_third
+    )
+    yield from tried(draw, given_functions.last_but_one_hears_last, given_functions.looks_back)
     yield from mixtures(draw)
 
 
 @leaks.cases("small leaks, and rounding", points=1)
 def _(draw):
-    yield from tried(draw, functions.divides_by_all, functions.whispers, functions.all_minus_the_future)
+    yield from tried(
+        draw, given_functions.divides_by_all, given_functions.whispers, given_functions.all_minus_the_future
+    )
     yield from mixtures(draw)
 
 
@@ -1199,10 +1205,10 @@ def _(draw):
     T = draw.size(5, 9)
     tokens = draw.tokens(T, low=0)
     other = (tokens + draw.rng.integers(1, 10, size=T)) % 10
-    for decoder in (functions.running_sum, functions.centred_over_time):
+    for decoder in (given_functions.running_sum, given_functions.centred_over_time):
         name = decoder.__name__.replace("_", " ")
         yield f"tokens, {name}", {"decoder": decoder, "x": tokens, "other": other}
-    inputs = sequences(draw, functions.centred_over_time)
+    inputs = sequences(draw, given_functions.centred_over_time)
     yield "two positions", inputs | {"x": inputs["x"][:2], "other": inputs["other"][:2]}
     yield "a single position", inputs | {"x": inputs["x"][:1], "other": inputs["other"][:1]}
     yield from mixtures(draw)

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder import values
-from autograder.running import Outcome, Raised
+from autograder.check import values
+from autograder.check.calling import Outcome, Raised
 from autograder.sandbox.limits import Limits
 
 NOT_AN_ANSWER = "sent something that is not an answer"

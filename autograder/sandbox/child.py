@@ -67,7 +67,7 @@ class Worker:
     def _call(self, name, inputs):
         if name not in self.module.__dict__:
             raise NameError(f"{name} is not defined: was its cell deleted or did it fail?")
-        outcome = self.ours.running.run(self.module.__dict__[name], inputs)
+        outcome = self.ours.calling.run(self.module.__dict__[name], inputs)
         if outcome.raised is not None:
             return _failed(outcome.raised), ()
         tree, arrays = self.ours.values.pack(outcome.value)
@@ -90,7 +90,7 @@ class Worker:
         except self.ours.values.Malformed:
             return _reply(stopped="size"), ()
         except BaseException as error:
-            return _failed(self.ours.running.describe(error)), ()
+            return _failed(self.ours.calling.describe(error)), ()
 
     def _read(self, n_bytes):
         data = bytearray()
@@ -120,15 +120,19 @@ def _failed(raised):
 def _import_ours():
     """Our own modules, found beside this file and then forgotten: `import autograder` means the bundle's."""
     here = Path(__file__).resolve().parent
-    for name, folder in (("autograder", here.parent), ("autograder.sandbox", here)):
+    for name, folder in (
+        ("autograder", here.parent),
+        ("autograder.check", here.parent / "check"),
+        ("autograder.sandbox", here),
+    ):
         sys.modules[name] = types.ModuleType(name)
         sys.modules[name].__path__ = [str(folder)]
-    from autograder import running, values
+    from autograder.check import calling, values
     from autograder.sandbox import confine, frames
 
     for name in [name for name in sys.modules if name.split(".")[0] == "autograder"]:
         del sys.modules[name]
-    return types.SimpleNamespace(running=running, values=values, confine=confine, frames=frames)
+    return types.SimpleNamespace(calling=calling, values=values, confine=confine, frames=frames)
 
 
 def _notebook():

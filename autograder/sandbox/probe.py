@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from autograder.running import Outcome
+from autograder.check.calling import Outcome
 from autograder.sandbox import bubblewrap, interpreter
 from autograder.sandbox.launch import ENVIRONMENT
 from autograder.sandbox.limits import Limits, SandboxUnavailable

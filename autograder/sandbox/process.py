@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder import values
+from autograder.check import values
 from autograder.sandbox import frames
 from autograder.sandbox.answers import NOT_AN_ANSWER
 from autograder.sandbox.confine import MB

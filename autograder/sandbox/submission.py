@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from autograder import values
-from autograder.running import Outcome, Raised
+from autograder.check import values
+from autograder.check.calling import Outcome, Raised
 from autograder.sandbox import answers
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.process import Ended, Process

@@ -217,7 +217,7 @@ for folder in filter(None, folders):
             found.add(folder)
         except OSError:
             pass
-for path in ("/bundle/README.txt", "/runner/values.py", "/usr/lib/os-release", np.__file__, os.__file__):
+for path in ("/bundle/README.txt", "/runner/check/values.py", "/usr/lib/os-release", np.__file__, os.__file__):
     for harm in (lambda: os.close(os.open(path, os.O_WRONLY | os.O_APPEND)), lambda: os.chmod(path, 0o666),
                  lambda: os.rename(path, path + "{token}"), lambda: os.setxattr(path, "user.{token}", b"1")):
         try:

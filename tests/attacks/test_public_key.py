@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from autograder import chapters, exercise, functions, judge
+from autograder import chapters, exercise
+from autograder.check import given_functions, judge
+from autograder.check.calling import Outcome, run
+from autograder.check.values import pack
 from autograder.keys import PUBLIC_SEED, make_key
-from autograder.running import Outcome, run
-from autograder.values import pack
 
 pytestmark = pytest.mark.attacks
 
@@ -27,7 +28,7 @@ def test_looking_inputs_up_earns_nothing(word):
 
 
 def test_a_table_of_decoders_earns_nothing():
-    leaky = {function.__name__ for function in functions._LEAKY}
+    leaky = {function.__name__ for function in given_functions._LEAKY}
     leaks = next(each for each in exercise.chapter("masking") if each.name == "leaks")
     secret = make_key(leaks, 2**100)
 

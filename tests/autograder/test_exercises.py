@@ -5,11 +5,11 @@ import pkgutil
 import pytest
 
 from autograder import exercises
+from autograder.check.calling import Outcome, Raised, run
+from autograder.check.judge import grade
 from autograder.exercise import chapter
-from autograder.judge import grade
 from autograder.keys import PUBLIC_SEED, make_key
 from autograder.mistakes import kill_table, problems
-from autograder.running import Outcome, Raised, run
 
 pytestmark = pytest.mark.autograder
 

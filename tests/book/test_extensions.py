@@ -134,7 +134,7 @@ def test_a_chapter_depends_on_the_solutions_up_to_its_own(tmp_path):
         "solutions/attention.py",
         "solutions/backward.py",
         "autograder/exercises/backward.py",
-        "autograder/judge.py",
+        "autograder/check/judge.py",
         "autograder/release.py",
         "chapters/figures.py",
         "chapters/01_attention.md",
@@ -149,7 +149,7 @@ def test_a_chapter_depends_on_the_solutions_up_to_its_own(tmp_path):
         paths = freshness.sources(tmp_path, docname, ["attention", "backward"])
         return {path.relative_to(tmp_path).as_posix() for path in paths}
 
-    judged = {"solutions/attention.py", "autograder/judge.py", "chapters/figures.py"}
+    judged = {"solutions/attention.py", "autograder/check/judge.py", "chapters/figures.py"}
     assert names("chapters/01_attention") == judged
     assert "autograder/exercises/backward.py" in names("chapters/02_backward")
     assert {"solutions/attention.py", "solutions/backward.py"} <= names("chapters/notation")

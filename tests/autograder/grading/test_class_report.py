@@ -9,13 +9,13 @@ from nbgrader.api import Gradebook
 
 from autograder import class_run
 from autograder import course as courses
+from autograder.check.judge import Aspect, Result, Verdict
+from autograder.check.key import Mistake
 from autograder.class_report import counts, entries, pages
 from autograder.class_report.entries import Class, Entry
 from autograder.class_report.pseudonyms import anonymous, pseudonyms
 from autograder.cli import main
 from autograder.grader import submissions
-from autograder.judge import Aspect, Result, Verdict
-from autograder.key import Mistake
 from autograder.report import Report
 from tests.conftest import CHAPTER
 

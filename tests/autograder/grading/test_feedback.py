@@ -18,7 +18,7 @@ from traitlets.config import Config
 import autograder
 from autograder import chapters, class_run, exercise, feedback
 from autograder import course as courses
-from autograder.judge import KINDS, Result, Verdict
+from autograder.check.judge import KINDS, Result, Verdict
 from autograder.safe_markdown import MAX_SOURCE, safe_markdown
 from tests.conftest import CHAPTER
 

@@ -18,6 +18,8 @@ from autograder.course import secret_seed
 from autograder.release import ReleaseError, release
 from tests.autograder.release.small_house import CHAPTER, by_grade_id, change
 
+CHECK = chapters.HOUSE / "autograder" / "check"
+
 pytestmark = [pytest.mark.autograder, pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")]
 
 
@@ -43,28 +45,28 @@ def test_what_is_in_the_bundle(built):
     house, course = built
     folder = course / "release" / CHAPTER
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")}
-    keys = {f"autograder/keys/{e.name}.npz" for e in chapters.read(CHAPTER, house).exercises}
-    floor = {f"autograder/{name}.py" for name in bundle.GROUND_FLOOR}
-    assert files == keys | floor | {f"{CHAPTER}.ipynb", "figures.py", "colours.py", "requirements.txt", "README.txt"}
+    keys = {f"autograder/check/keys/{e.name}.npz" for e in chapters.read(CHAPTER, house).exercises}
+    code = {f"autograder/{name}" for name in ("__init__.py", *(f"check/{file.name}" for file in CHECK.glob("*.py")))}
+    assert files == keys | code | {f"{CHAPTER}.ipynb", "figures.py", "colours.py", "requirements.txt", "README.txt"}
     with zipfile.ZipFile(course / "release" / f"{CHAPTER}.zip") as archive:
         assert archive.namelist() == sorted(files)
     assert "numpy==" in (folder / "requirements.txt").read_text()
     assert len((folder / "README.txt").read_text().splitlines()) == 10
 
 
-def test_the_ground_floor_is_what_check_needs():
-    needed, waiting = set(), ["__init__"]
+def test_all_of_the_folder_ships_and_check_needs_all_of_it():
+    needed, waiting = set(), ["check"]
     while waiting:
         name = waiting.pop()
-        if name in needed:
+        if name in needed or not (CHECK / f"{name}.py").exists():
             continue
         needed.add(name)
-        for node in ast.parse((chapters.HOUSE / "autograder" / f"{name}.py").read_text()).body:
-            if isinstance(node, ast.ImportFrom) and node.module == "autograder":
+        for node in ast.parse((CHECK / f"{name}.py").read_text()).body:
+            if isinstance(node, ast.ImportFrom) and node.module == "autograder.check":
                 waiting += [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom) and node.module.startswith("autograder."):
-                waiting.append(node.module.removeprefix("autograder."))
-    assert set(bundle.GROUND_FLOOR) == needed
+                waiting.append(node.module.removeprefix("autograder.check."))
+    assert {"__init__", "words", *needed} == {file.stem for file in CHECK.glob("*.py")}
 
 
 def test_later_chapters_get_the_solutions_of_earlier_ones(built):

@@ -148,7 +148,7 @@ class Liar(float):
 numpy.array_equal = numpy.allclose = lambda *a, **k: True
 numpy.testing.assert_allclose = lambda *a, **k: None
 def f():
-    runner().ours.running.run = lambda function, inputs: 1 / 0
+    runner().ours.calling.run = lambda function, inputs: 1 / 0
     return Liar(3)
 """
     done = submit(source, "f")

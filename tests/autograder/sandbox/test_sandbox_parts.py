@@ -9,7 +9,7 @@ import struct
 import numpy as np
 import pytest
 
-from autograder import values
+from autograder.check import values
 from autograder.sandbox import Limits, SandboxUnavailable, answers, bubblewrap, frames, seccomp
 
 pytestmark = pytest.mark.sandbox

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from autograder.running import Raised
+from autograder.check.calling import Raised
 from autograder.sandbox import Call, Cell, Limits, SandboxUnavailable, run
 from tests.autograder.sandbox.conftest import GOOD, QUICK, X
 

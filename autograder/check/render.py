@@ -6,7 +6,7 @@ raised or named is escaped.
 
 from html import escape
 
-from autograder.judge import Result
+from autograder.check.judge import Result
 
 GOOD, BAD = "#2e8b57", "#c2503a"
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder import values
-from autograder.modules import build_and_call
+from autograder.check import values
+from autograder.check.modules import build_and_call
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autograder.values import Foreign
+from autograder.check.values import Foreign
 
 # Allowed error as a share of the largest expected entry. A legitimate rewrite stays a thousand times below.
 TOLERANCES = {"float16": 1e-2, "float32": 2e-5}

@@ -3,18 +3,19 @@
 import numpy as np
 import pytest
 
-from autograder import checking, render
-from autograder.checking import CheckFailed, check
-from autograder.judge import grade
-from autograder.picture import picture
-from autograder.running import run
+from autograder.check import check as module
+from autograder.check import render
+from autograder.check.calling import run
+from autograder.check.check import CheckFailed, check
+from autograder.check.judge import grade
+from autograder.check.picture import picture
 
 pytestmark = pytest.mark.autograder
 
 
 @pytest.fixture(autouse=True)
 def public(monkeypatch, key):
-    monkeypatch.setattr(checking, "public_key", lambda name: key)
+    monkeypatch.setattr(module, "public_key", lambda name: key)
 
 
 def normalised(x):
@@ -60,7 +61,7 @@ def test_a_value_in_place_of_a_function_is_explained(value):
 
 
 def test_a_module_without_pytorch_is_asked_for_kindly(capsys, monkeypatch):
-    monkeypatch.setattr(checking, "find_spec", lambda name: None)
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
     check(type("MultiHeadAttention", (), {}))
     assert "pip install torch" in capsys.readouterr().out
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder import judge, render
-from autograder.comparing import difference
-from autograder.key import Key, load
-from autograder.picture import picture
-from autograder.running import run
+from autograder.check import judge, render
+from autograder.check.calling import run
+from autograder.check.comparing import difference
+from autograder.check.key import Key, load
+from autograder.check.picture import picture
 
 KEYS = Path(__file__).with_name("keys")
 

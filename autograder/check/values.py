@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autograder import functions
+from autograder.check import given_functions
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 DTYPES = ("bool", *INTEGERS, "float16", "float32", "float64")
@@ -32,7 +32,7 @@ def pack(value):
 
     Args:
         value: None, bool, int, float, str, NumPy array, scalar or random generator, a function or a mixture of
-            `autograder.functions`, or tuples, lists and string-keyed dicts of these.
+            `given_functions`, or tuples, lists and string-keyed dicts of these.
 
     Returns:
         tree: JSON-serialisable; arrays are named in it by their index.
@@ -71,9 +71,9 @@ def _pack(value, arrays, depth):
         return {"kind": "dict", "items": {key: _pack(item, arrays, depth + 1) for key, item in value.items()}}
     if kind is np.random.Generator and type(value.bit_generator) is np.random.PCG64:
         return {"kind": "generator", "state": value.bit_generator.state}
-    if functions.is_named(value):
+    if given_functions.is_named(value):
         return {"kind": "function", "name": value.__name__}
-    if kind is functions.Mixture:
+    if kind is given_functions.Mixture:
         return {"kind": "mixture", "weights": _pack(value.weights, arrays, depth + 1)}
     if kind is Foreign:  # carried a second time, out of the sandbox
         return _foreign(value.type_name)
@@ -119,9 +119,9 @@ def _unpack(tree, arrays, budget, seen, depth):
                 bits.state = _exactly(tree["state"], dict)
                 return np.random.Generator(bits)
             case "function":
-                return functions.by_name(_exactly(tree["name"], str))
+                return given_functions.by_name(_exactly(tree["name"], str))
             case "mixture":
-                return functions.Mixture(_unpack(tree["weights"], arrays, budget, seen, depth + 1))
+                return given_functions.Mixture(_unpack(tree["weights"], arrays, budget, seen, depth + 1))
             case "foreign":
                 return Foreign("".join(filter(str.isprintable, _exactly(tree["type"], str)))[:200])
     except (KeyError, TypeError, ValueError, OverflowError) as error:

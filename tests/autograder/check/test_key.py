@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from autograder import functions
-from autograder.key import load, save
+from autograder.check import given_functions
+from autograder.check.calling import run
+from autograder.check.key import load, save
+from autograder.check.values import Foreign, Malformed, pack, unpack
 from autograder.keys import PUBLIC_SEED, make_key, public_key_of
 from autograder.mistakes import kill_table, problems
-from autograder.running import run
-from autograder.values import Foreign, Malformed, pack, unpack
 
 pytestmark = pytest.mark.autograder
 
@@ -84,7 +84,7 @@ def test_a_reference_that_changes_its_input_is_found(exercise):
 
 VALUES = [
     None, True, 3, 2.5, float("nan"), "words", (1, [2, {"a": np.arange(3)}]), np.float32(1.5), np.zeros((0, 2), bool),
-    functions.weighted_sines,
+    given_functions.weighted_sines,
 ]  # fmt: skip
 
 
@@ -149,6 +149,6 @@ def test_depth_is_bounded():
 
 
 def test_a_mixture_is_carried_with_its_weights():
-    mixture = functions.Mixture(np.tril(np.ones((3, 3))))
+    mixture = given_functions.Mixture(np.tril(np.ones((3, 3))))
     carried = unpack(*pack(mixture))
     assert np.array_equal(carried(np.arange(3.0)), mixture(np.arange(3.0)))

@@ -7,10 +7,10 @@ It sees outcomes, never the function.
 import re
 from dataclasses import asdict, dataclass, replace
 
-from autograder.comparing import TOLERANCES, difference
-from autograder.key import UNJUDGED, Case, Key, Mistake
-from autograder.running import Outcome
-from autograder.values import pack
+from autograder.check.calling import Outcome
+from autograder.check.comparing import TOLERANCES, difference
+from autograder.check.key import UNJUDGED, Case, Key, Mistake
+from autograder.check.values import pack
 
 # What is reported first when several cases fail in several ways.
 KINDS = ("stopped", "blank", "raised", "type", "structure", "shape", "dtype", "nan", "modified", "value", "no error")

@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from autograder.comparing import relative_error
+from autograder.check.comparing import relative_error
 
 CELL, GAP, LARGEST = 16, 28, 12
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder.running import Outcome, Raised
-from autograder.values import pack, unpack
+from autograder.check.calling import Outcome, Raised
+from autograder.check.values import pack, unpack
 
 UNJUDGED = "unjudged"
 

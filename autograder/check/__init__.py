@@ -1,0 +1,1 @@
+"""What students get, whole: `check`, the judge behind it and the words it speaks. It needs NumPy alone."""
