@@ -7,9 +7,9 @@ import zipfile
 from pathlib import Path
 
 from autograder import chapters
+from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.chapters import HOUSE, Chapter
 from autograder.check import key
-from autograder.keys import PUBLIC_SEED, make_key
 
 # All of `autograder` that students get: the folder `check`, and the `__init__` that hands on its one name.
 SHIPPED = ("__init__.py", "check/*.py")

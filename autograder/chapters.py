@@ -9,8 +9,7 @@ from pathlib import Path
 
 from jupytext.myst import myst_to_notebook
 
-from autograder import exercise
-from autograder.exercise import Exercise
+from autograder.authoring.exercise import Exercise, exercises_of
 
 HOUSE = Path(__file__).resolve().parent.parent
 PARTS = ("setup", "exercise", "reference", "check")
@@ -69,7 +68,7 @@ def text_of(name: str, house: Path = HOUSE) -> str:
 
 def read(name: str, house: Path = HOUSE) -> Chapter:
     """One chapter, with its exercises. Raises LookupError, naming the chapters there are."""
-    return Chapter(name, text_of(name, house), tuple(exercise.chapter(name.partition("_")[2])))
+    return Chapter(name, text_of(name, house), tuple(exercises_of(name.partition("_")[2])))
 
 
 def solutions(house: Path = HOUSE) -> dict[str, int | None]:

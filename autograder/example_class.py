@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 
 import solutions
-from autograder import chapters, class_run, exercise, notebooks, table
+from autograder import chapters, class_run, notebooks, table
+from autograder.authoring.exercise import Exercise, exercises_of
+from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.check import judge
 from autograder.check.calling import run
-from autograder.exercise import Exercise
-from autograder.keys import PUBLIC_SEED, make_key
 from autograder.release import release
 from autograder.standalone import standalone
 
@@ -39,7 +39,7 @@ class _Chapter:
 
     def __init__(self, course, name):
         self.name = name
-        self.exercises = {each.name: each for each in exercise.chapter(name.partition("_")[2])}
+        self.exercises = {each.name: each for each in exercises_of(name.partition("_")[2])}
         self.released = _load(course / "release" / name / f"{name}.ipynb")
         solved = _load(course / "source" / name / f"{name}.ipynb")
         self.stubs = {name: _source(_cell(self.released, name)) for name in self.exercises}

@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autograder import chapters
+from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.chapters import HOUSE, Chapter
 from autograder.check import judge
 from autograder.check.calling import run
 from autograder.course import secret_seed
 from autograder.fingerprints import Fingerprints
-from autograder.keys import PUBLIC_SEED, make_key
 
 _NO_TEXT = frozenset({".png", ".jpg", ".gif", ".ico", ".woff", ".woff2", ".ttf", ".otf", ".eot", ".inv", ".pdf"})
 _ZIPS = frozenset({".zip", ".npz", ".whl"})

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder import exercise, keys, reading, released
+from autograder import reading, released
+from autograder.authoring.exercise import exercises_of
+from autograder.authoring.make_key import make_key
 from autograder.check import judge
 from autograder.check.calling import Outcome
 from autograder.check.key import Key
@@ -75,9 +77,9 @@ def environment(sandbox: str) -> dict[str, str]:
 def open_assignment(course: Path, chapter: str, sandbox: str = "bwrap") -> Assignment:
     """Load a released chapter and make its secret keys. Raises FileNotFoundError if it is not released."""
     notebook = released.load(course, chapter)
-    exercises = {each.name: each for each in exercise.chapter(chapter.partition("_")[2])}
+    exercises = {each.name: each for each in exercises_of(chapter.partition("_")[2])}
     seed = secret_seed(course)
-    secret = {name: keys.make_key(exercises[name], seed) for name in notebook.functions}
+    secret = {name: make_key(exercises[name], seed) for name in notebook.functions}
     bundle = (course / "release" / f"{chapter}.zip").read_bytes()
     return Assignment(notebook, secret, bundle, environment(sandbox))
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from autograder import exercise, mistakes
+from autograder.authoring.exercise import Exercise, exercises_of
+from autograder.authoring.kill_table import caught_by, graded, kill_table, problems, told_apart_by
+from autograder.authoring.make_key import make_key
 from autograder.check.key import Key
 from autograder.check.words import count, listed
-from autograder.exercise import Exercise
 from autograder.instructor import templates
-from autograder.keys import make_key
 
 Where = tuple[str, str]  # a case: its aspect, its name
 
@@ -65,13 +65,13 @@ class KillTable:
 
 def of_chapter(chapter: str, seeds: Mapping[str, int]) -> list[KillTable]:
     """The kill tables of a chapter ("01_attention"); seeds: name of each key -> its seed."""
-    return [of_exercise(each, seeds) for each in exercise.chapter(chapter.partition("_")[2])]
+    return [of_exercise(each, seeds) for each in exercises_of(chapter.partition("_")[2])]
 
 
 def of_exercise(each: Exercise, seeds: Mapping[str, int]) -> KillTable:
     """The kill table of one exercise; seeds: name of each key -> its seed."""
     keys = {name: make_key(each, seed) for name, seed in seeds.items()}
-    rows = {name: mistakes.kill_table(key) for name, key in keys.items()}
+    rows = {name: kill_table(key) for name, key in keys.items()}
     return KillTable(
         name=each.name,
         points=each.points,
@@ -83,12 +83,10 @@ def of_exercise(each: Exercise, seeds: Mapping[str, int]) -> KillTable:
         ),
         pairs=tuple(_pair(one, other, keys) for one, other in combinations(each.mistakes, 2)),
         equivalents={
-            slug: all(mistakes.graded(key, rewrite).passed for key in keys.values())
+            slug: all(graded(key, rewrite).passed for key in keys.values())
             for slug, rewrite in each.equivalents.items()
         },
-        problems=tuple(
-            f"{problem} ({name} key)" for name, key in keys.items() for problem in mistakes.problems(each, key)
-        ),
+        problems=tuple(f"{problem} ({name} key)" for name, key in keys.items() for problem in problems(each, key)),
     )
 
 
@@ -129,14 +127,14 @@ def _line(each, slug, keys: Mapping[str, Key], earned) -> Line:
     mistake, wrong = each.mistakes[slug]
     caught: dict[Where, tuple[str, ...]] = {}
     for name, key in keys.items():
-        for case in mistakes.caught_by(key, slug):
+        for case in caught_by(key, slug):
             where = case.aspect, case.name
             caught[where] = (*caught.get(where, ()), name)
     return Line(slug, mistake.name, inspect.getsource(wrong), caught, earned)
 
 
 def _pair(one, other, keys) -> Pair:
-    told = {name: tuple(case.name for case in mistakes.told_apart_by(key, one, other)) for name, key in keys.items()}
+    told = {name: tuple(case.name for case in told_apart_by(key, one, other)) for name, key in keys.items()}
     return Pair(one, other, told)
 
 

@@ -4,10 +4,11 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import exercise, reading, released, worker
+from autograder import reading, released, worker
+from autograder.authoring.exercise import exercises_of
+from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.files import File, fetch
 from autograder.grading import Assignment, environment
-from autograder.keys import PUBLIC_SEED, make_key
 from autograder.report import Report
 
 
@@ -35,7 +36,7 @@ def submit_check(path: Path, course: Path, sandbox: str = "bwrap") -> Checked:
     file = fetch(path)
     chapter = _chapter(file, path, course)
     notebook = released.load(course, chapter)
-    exercises = {each.name: each for each in exercise.chapter(chapter.partition("_")[2])}
+    exercises = {each.name: each for each in exercises_of(chapter.partition("_")[2])}
     keys = {name: make_key(exercises[name], PUBLIC_SEED) for name in notebook.functions}
     bundle = (course / "release" / f"{chapter}.zip").read_bytes()
     assignment = Assignment(notebook, keys, bundle, environment(sandbox))

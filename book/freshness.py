@@ -18,7 +18,7 @@ from autograder.bundle import SHIPPED
 RECORD = "sources.json"
 LOOK = "book"
 # What `check` runs in a page: what students get of `autograder`, and what makes its keys.
-JUDGE = (*SHIPPED, "exercise.py", "keys.py")
+JUDGE = (*SHIPPED, "authoring/*.py")
 
 
 def sources(root, docname, chapters):

@@ -12,7 +12,7 @@ import figures
 import numpy as np
 from docutils.nodes import make_id
 
-from autograder import exercise
+from autograder.authoring.exercise import Exercise, exercises_of
 
 HERE = Path(__file__).parent
 CHAPTERS = [path.stem for path in sorted(HERE.glob("[0-9][0-9]_*.md"))]
@@ -24,7 +24,7 @@ CARD = re.compile(r"^\((exercise-[\w-]+)\)=\n.*?difficulty (\S+) · (\d+) minute
 class Listed:
     """An exercise with its place in the book. needs: exercises that come before it, and that it builds on."""
 
-    exercise: exercise.Exercise
+    exercise: Exercise
     chapter: str
     label: str
     difficulty: str
@@ -74,7 +74,7 @@ def listed():
     for chapter in CHAPTERS:
         text = (HERE / f"{chapter}.md").read_text(encoding="utf-8")
         cards = {name: (label, hard, int(minutes)) for label, hard, minutes, name in CARD.findall(text)}
-        for each in exercise.chapter(word(chapter)):
+        for each in exercises_of(word(chapter)):
             needs = tuple(name for name in found if name in _names(each.reference))
             needs += tuple(name for name in each.uses if name not in needs)
             found[each.name] = Listed(each, chapter, *cards[each.name], needs)
@@ -87,7 +87,7 @@ def mistakes(chapter):
     # By the titles, since a message may have other apostrophes.
     quoted = re.compile("'(" + "|".join(map(re.escape, titles)) + ")'")
     parts = []
-    for each in exercise.chapter(word(chapter)):
+    for each in exercises_of(word(chapter)):
         parts.append(f"**`{each.name}`** ({link(chapter, each.section)})\n")
         for mistake, _ in each.mistakes.values():
             message = quoted.sub(lambda title: f"‘{link(chapter, title[1])}’", " ".join(mistake.message.split()))

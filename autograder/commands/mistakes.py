@@ -14,7 +14,7 @@ def arguments(parser):
 
 def run(options):
     from autograder import chapters, kill_tables
-    from autograder.keys import PUBLIC_SEED
+    from autograder.authoring.make_key import PUBLIC_SEED
     from autograder.seed import secret_seed
 
     seeds = {"public": PUBLIC_SEED}

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
+from autograder.authoring.exercise import Exercise
 from autograder.check.given_functions import log_sum_exp, sum_of_cubes, sum_of_squares, weighted_sines
-from autograder.exercise import Exercise
 from solutions import attention as forward
 from solutions import backward as reference
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from autograder.exercise import UNJUDGED, Exercise
+from autograder.authoring.exercise import UNJUDGED, Exercise
 from autograder.exercises import multihead as heads
 from autograder.exercises import residual as wraps
 from solutions import cross as reference

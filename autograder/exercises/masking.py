@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
+from autograder.authoring.exercise import UNJUDGED, Exercise
 from autograder.check import given_functions
-from autograder.exercise import UNJUDGED, Exercise
 from solutions import masking as reference
 from solutions.attention import softmax
 from solutions.backward import attention_backward, softmax_backward

@@ -6,7 +6,7 @@ import numpy as np
 from torch import nn
 from torch.nn import functional
 
-from autograder.exercise import UNJUDGED, Exercise
+from autograder.authoring.exercise import UNJUDGED, Exercise
 from solutions import decoding, model_torch
 from solutions import model as reference
 from solutions.cross import decoder_layer

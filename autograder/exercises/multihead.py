@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from autograder.exercise import UNJUDGED, Exercise
+from autograder.authoring.exercise import UNJUDGED, Exercise
 from solutions import multihead as reference
 from solutions.attention import attention, softmax
 from solutions.backward import attention_backward, linear_backward, softmax_backward

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from autograder.exercise import UNJUDGED, Exercise
+from autograder.authoring.exercise import UNJUDGED, Exercise
 from solutions import position as reference
 
 # ------------------------------------------------------------------------------------ sinusoidal_encoding

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from autograder.exercise import UNJUDGED, Exercise
+from autograder.authoring.exercise import UNJUDGED, Exercise
 from solutions import residual as reference
 from solutions.backward import linear, linear_backward
 from solutions.multihead import multi_head_attention, multi_head_attention_backward

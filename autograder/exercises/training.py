@@ -5,7 +5,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from autograder.exercise import UNJUDGED, Exercise
+from autograder.authoring.exercise import UNJUDGED, Exercise
 from solutions import model
 from solutions import training as reference
 from solutions.parameters import flatten, from_vectors, initialise, to_vectors

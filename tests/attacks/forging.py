@@ -16,12 +16,12 @@ FORGING = (
         """
 import sys
 import autograder
-from autograder import checking, comparing, judge, running
+from autograder.check import calling, check as checking, comparing, judge
 
 autograder.check = checking.check = check = lambda function: None
 comparing.difference = judge.difference = lambda *args, **kwargs: None
 judge.judge = judge._compare = lambda *args, **kwargs: judge.Verdict(True)
-running.run = lambda function, inputs: running.Outcome(value=inputs)
+calling.run = lambda function, inputs: calling.Outcome(value=inputs)
 for module in list(sys.modules.values()):
     for name in ("judge", "grade", "difference", "determine_grade", "run"):
         if hasattr(module, name) and not name.startswith("__"):

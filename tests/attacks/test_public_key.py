@@ -4,11 +4,12 @@ import json
 
 import pytest
 
-from autograder import chapters, exercise
+from autograder import chapters
+from autograder.authoring.exercise import exercises_of
+from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.check import given_functions, judge
 from autograder.check.calling import Outcome, run
 from autograder.check.values import pack
-from autograder.keys import PUBLIC_SEED, make_key
 
 pytestmark = pytest.mark.attacks
 
@@ -20,7 +21,7 @@ def written(inputs):
 
 @pytest.mark.parametrize("word", [name.partition("_")[2] for name in chapters.names()])
 def test_looking_inputs_up_earns_nothing(word):
-    for each in exercise.chapter(word):
+    for each in exercises_of(word):
         known = {written(case.inputs): case.expected for case in make_key(each, PUBLIC_SEED).cases}
         secret = make_key(each, 2**100)
         answers = [known.get(written(case.inputs), Outcome()) for case in secret.cases]
@@ -29,7 +30,7 @@ def test_looking_inputs_up_earns_nothing(word):
 
 def test_a_table_of_decoders_earns_nothing():
     leaky = {function.__name__ for function in given_functions._LEAKY}
-    leaks = next(each for each in exercise.chapter("masking") if each.name == "leaks")
+    leaks = next(each for each in exercises_of("masking") if each.name == "leaks")
     secret = make_key(leaks, 2**100)
 
     def looked_up(decoder, x, other):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from autograder.exercise import UNJUDGED, Exercise
-from autograder.keys import make_key
+from autograder.authoring.exercise import UNJUDGED, Exercise
+from autograder.authoring.make_key import make_key
 
 
 def normalised(x):

@@ -5,16 +5,16 @@ import pkgutil
 import pytest
 
 from autograder import exercises
+from autograder.authoring.exercise import exercises_of
+from autograder.authoring.kill_table import kill_table, problems
+from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.check.calling import Outcome, Raised, run
 from autograder.check.judge import grade
-from autograder.exercise import chapter
-from autograder.keys import PUBLIC_SEED, make_key
-from autograder.mistakes import kill_table, problems
 
 pytestmark = pytest.mark.autograder
 
 WORDS = [module.name for module in pkgutil.iter_modules(exercises.__path__)]
-EXERCISES = [pytest.param(exercise, id=exercise.name) for word in WORDS for exercise in chapter(word)]
+EXERCISES = [pytest.param(exercise, id=exercise.name) for word in WORDS for exercise in exercises_of(word)]
 SECRET_SEEDS = (20_260_101, 7)
 
 

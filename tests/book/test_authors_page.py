@@ -7,9 +7,9 @@ import types
 import numpy as np
 import pytest
 
-from autograder.exercise import Exercise
-from autograder.keys import PUBLIC_SEED, make_key
-from autograder.mistakes import kill_table, problems
+from autograder.authoring.exercise import Exercise
+from autograder.authoring.kill_table import kill_table, problems
+from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from solutions import attention
 from tests.book.conftest import ROOT
 

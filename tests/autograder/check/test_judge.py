@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from autograder.authoring.make_key import make_key
 from autograder.check.calling import Outcome, run
 from autograder.check.comparing import difference
 from autograder.check.judge import Result, blame_what_is_used, grade
-from autograder.keys import make_key
 
 pytestmark = pytest.mark.autograder
 

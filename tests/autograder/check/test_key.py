@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from autograder.authoring.kill_table import kill_table, problems
+from autograder.authoring.make_key import PUBLIC_SEED, make_key, public_key_of
 from autograder.check import given_functions
 from autograder.check.calling import run
 from autograder.check.key import load, save
 from autograder.check.values import Foreign, Malformed, pack, unpack
-from autograder.keys import PUBLIC_SEED, make_key, public_key_of
-from autograder.mistakes import kill_table, problems
 
 pytestmark = pytest.mark.autograder
 

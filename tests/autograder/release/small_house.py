@@ -3,7 +3,8 @@
 import inspect
 import shutil
 
-from autograder import chapters, exercise
+from autograder import chapters
+from autograder.authoring.exercise import exercises_of
 
 CHAPTER = "01_attention"
 
@@ -113,7 +114,7 @@ def build(folder):
 
 
 def chapter_text():
-    triples = [TRIPLE.format(name=e.name, stub=stub(e.reference)) for e in exercise.chapter("attention")]
+    triples = [TRIPLE.format(name=e.name, stub=stub(e.reference)) for e in exercises_of("attention")]
     return "".join([HEAD, *triples, TAIL])
 
 

@@ -24,7 +24,7 @@ def test_the_repository_is_not_there(ask, bundle):
 
 
 @pytest.mark.parametrize(
-    "module", ["solutions.attention", "autograder.exercises", "autograder.keys", "autograder.check.judge"]
+    "module", ["solutions.attention", "autograder.exercises", "autograder.authoring.make_key", "autograder.check.judge"]
 )
 def test_what_would_give_answers_away_cannot_be_imported(ask, module):
     assert tried(ask, f"import {module}") == "ModuleNotFoundError"

@@ -7,11 +7,11 @@ equivalent rewrite must earn full marks, with the public key and with secret one
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from autograder.authoring.exercise import Exercise
 from autograder.check import judge
 from autograder.check.calling import run
 from autograder.check.judge import Result
 from autograder.check.key import Case, Key
-from autograder.exercise import Exercise
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import numpy as np
 
 from autograder.check.key import UNJUDGED, Mistake
 
-__all__ = ["UNJUDGED", "Draw", "Exercise", "chapter"]
+__all__ = ["UNJUDGED", "Draw", "Exercise", "exercises_of"]
 
 
 class Draw:
@@ -103,7 +103,7 @@ class Exercise:
         return rewrite
 
 
-def chapter(word):
+def exercises_of(word):
     """The exercises of a chapter, in the order of its file. Raises ModuleNotFoundError for an unknown word."""
     module = importlib.import_module(f"autograder.exercises.{word}")
     return [value for value in vars(module).values() if isinstance(value, Exercise)]

@@ -4,9 +4,9 @@ import pkgutil
 import zlib
 
 from autograder import exercises
+from autograder.authoring.exercise import Draw, Exercise, exercises_of
 from autograder.check.calling import Outcome, run
 from autograder.check.key import Case, Key
-from autograder.exercise import Draw, Exercise, chapter
 
 PUBLIC_SEED = 2017
 
@@ -58,7 +58,7 @@ def _mistaken(exercise, inputs) -> dict[str, Outcome]:
 def public_key_of(name: str) -> Key:
     """The public key of the exercise of that name, whichever chapter it is in. Raises LookupError."""
     for module in pkgutil.iter_modules(exercises.__path__):
-        for exercise in chapter(module.name):
+        for exercise in exercises_of(module.name):
             if exercise.name == name:
                 return make_key(exercise, PUBLIC_SEED)
     raise LookupError(f"there is no exercise called {name!r}")
