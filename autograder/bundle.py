@@ -6,10 +6,10 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from autograder import chapters
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
-from autograder.chapters import HOUSE, Chapter
+from autograder.chapter.chapter import Chapter
 from autograder.check import key
+from autograder.house import HOUSE, solution_modules
 
 # All of `autograder` that students get: the folder `check`, and the `__init__` that hands on its one name.
 SHIPPED = ("__init__.py", "check/*.py")
@@ -53,7 +53,7 @@ def shipped_code() -> list[Path]:
 
 def modules(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:
     """The Python modules that a chapter's cells import, and the solutions of earlier chapters, with what they need."""
-    solutions = chapters.solutions(house).items()
+    solutions = solution_modules(house).items()
     waiting = [f"solutions.{name}" for name, number in solutions if number and number < chapter.number]
     for cell in chapter.cells:
         if cell.part in ("setup", "demo"):

@@ -9,7 +9,7 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.chapters import HOUSE
+from autograder.house import HOUSE
 from autograder.seed import secret_seed
 
 __all__ = ["config", "directory", "keep_the_rules", "quiet_log", "secret_seed"]

@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 
 import solutions
-from autograder import chapters, class_run, notebooks, table
+from autograder import class_run, notebooks, table
 from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.check import judge
 from autograder.check.calling import run
+from autograder.house import chapter_names
 from autograder.release import release
 from autograder.standalone import standalone
 
@@ -200,7 +201,7 @@ def main(arguments: list[str] | None = None) -> int:
     course = parser.parse_args(arguments).course.resolve()
     wrong = []
     release(course)
-    for chapter in chapters.names():
+    for chapter in chapter_names():
         made = {example.student: example for example in hand_in(course, chapter)}
         rows = class_run.grade(course, chapter, students=made)
         print(f"\n{chapter}\n{table.of_class(rows)}\n")

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autograder import chapters
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
-from autograder.chapters import HOUSE, Chapter
+from autograder.chapter.chapter import Chapter, stubs, text_of
 from autograder.check import judge
 from autograder.check.calling import run
 from autograder.course import secret_seed
 from autograder.fingerprints import Fingerprints
+from autograder.house import HOUSE, chapter_names, solution_modules
 
 _NO_TEXT = frozenset({".png", ".jpg", ".gif", ".ico", ".woff", ".woff2", ".ttf", ".otf", ".eot", ".inv", ".pdf"})
 _ZIPS = frozenset({".zip", ".npz", ".whl"})
@@ -62,14 +62,14 @@ def secrets_of_bundle(chapter: Chapter, seed: int | None, house: Path = HOUSE) -
 
     The solutions of earlier chapters are no secret any more, and may well look like this chapter's.
     """
-    solutions = chapters.solutions(house)
+    solutions = solution_modules(house)
     earlier = [name for name, number in solutions.items() if number is None or number < chapter.number]
     return _secrets(solutions.keys() - set(earlier), earlier, seed, house)
 
 
 def secrets_of_book(seed: int | None = None, house: Path = HOUSE) -> Secrets:
     """What the public book must keep: the solutions of every chapter. It may name their modules."""
-    solutions = chapters.solutions(house)
+    solutions = solution_modules(house)
     helpers = [name for name, number in solutions.items() if number is None]
     return replace(_secrets(solutions.keys() - set(helpers), helpers, seed, house), modules=frozenset())
 
@@ -78,9 +78,9 @@ def _secrets(secret, known, seed, house):
     def text(name):
         return (house / "solutions" / f"{name}.py").read_text(encoding="utf-8")
 
-    stubs = [stub for name in chapters.names(house) for stub in chapters.stubs(chapters.text_of(name, house)).values()]
+    public = [stub for name in chapter_names(house) for stub in stubs(text_of(name, house)).values()]
     sources = {f"solutions/{name}.py": text(name) for name in sorted(secret)}
-    return Secrets(Fingerprints(sources, [*stubs, *map(text, known)]), frozenset(secret), seed)
+    return Secrets(Fingerprints(sources, [*public, *map(text, known)]), frozenset(secret), seed)
 
 
 def scan(paths: Iterable[Path], secrets: Secrets) -> list[Leak]:

@@ -13,9 +13,10 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from autograder import chapters, plain_markdown
-from autograder.chapters import Chapter
-from autograder.references import References
+from autograder.chapter import plain_markdown
+from autograder.chapter.chapter import DEFINITIONS, Chapter, cells, definition_in, docstring_of
+from autograder.chapter.targets import Targets
+from autograder.house import solution_modules
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 KEPT_TAGS = ("raises-exception",)
@@ -31,7 +32,7 @@ class RestoreStub(NbGraderPreprocessor):
         return cell, resources
 
 
-def source_notebook(chapter: Chapter, references: References) -> NotebookNode:
+def source_notebook(chapter: Chapter, references: Targets) -> NotebookNode:
     """The chapter as nbgrader wants it, in course/source.
 
     Exercise cells hold the reference between BEGIN and END SOLUTION; check cells are graded and locked;
@@ -41,7 +42,7 @@ def source_notebook(chapter: Chapter, references: References) -> NotebookNode:
         MystError: the chapter's Markdown has no plain form.
         LookupError: a cell is about an exercise that there is not.
     """
-    plain = chapters.cells(plain_markdown.convert(chapter.text, references, chapter.file))
+    plain = cells(plain_markdown.convert(chapter.text, references, chapter.file))
     build = _Build(chapter, references)
     notebook = nbformat.v4.new_notebook(metadata=_METADATA)
     notebook.cells = [new for cell in plain if cell.part != "reference" for new in build.cells(cell)]
@@ -76,7 +77,7 @@ class _Build:
         return [self.demo(cell), *self.caption(cell)]
 
     def exercise(self, cell):
-        name = chapters.definition_in(cell.source).name
+        name = definition_in(cell.source).name
         made = _code(name, solved(cell.source, self.lookup(name, cell).reference, self.given), solution=True)
         made.metadata["autograder"] = {"stub": cell.source}
         del made.metadata["editable"]
@@ -148,8 +149,8 @@ def solved(stub: str, reference, given: set[str]) -> str:
     if not _is_blank(stub):
         # A bug hunt or a class: nothing of the stub needs to stay, so all of the reference is the solution.
         return "\n".join(part for part in (BEGIN, support, source.rstrip(), END) if part)
-    head = stub.split("\n")[: chapters.docstring_of(chapters.definition_in(stub))[0].end_lineno]
-    body = source.rstrip().split("\n")[chapters.docstring_of(chapters.definition_in(source))[0].end_lineno :]
+    head = stub.split("\n")[: docstring_of(definition_in(stub))[0].end_lineno]
+    body = source.rstrip().split("\n")[docstring_of(definition_in(source))[0].end_lineno :]
     return "\n".join([*head, f"    {BEGIN}", *body, *(["", "", support] if support else []), f"    {END}"])
 
 
@@ -197,7 +198,7 @@ def _sibling(module, statement):
     name = statement.module if isinstance(statement, ast.ImportFrom) else None
     if name is None or not name.startswith("solutions."):
         return None
-    numbers = chapters.solutions()
+    numbers = solution_modules()
     own, other = (numbers.get(each.rpartition(".")[2]) for each in (module.__name__, name))
     return sys.modules[name] if own and own == other else None
 
@@ -210,7 +211,7 @@ def bound_names(source: str) -> set[str]:
 def _bound(statement):
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
-    if isinstance(statement, chapters.DEFINITIONS):
+    if isinstance(statement, DEFINITIONS):
         return {statement.name}
     return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 

@@ -18,11 +18,13 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
 
-from autograder import bundle, chapters, gate, notebooks, references
+from autograder import bundle, gate, notebooks
 from autograder import course as courses
-from autograder.chapters import HOUSE
+from autograder.chapter.chapter import read_chapter
+from autograder.chapter.targets import read_targets
 from autograder.check import words
 from autograder.gradebook import usable
+from autograder.house import HOUSE, chapter_names
 from autograder.lock import alone
 
 
@@ -56,8 +58,8 @@ def release(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -> lis
     """
     course.mkdir(parents=True, exist_ok=True)
     courses.keep_the_rules(course, house)
-    known = references.read(house / "chapters")
-    wanted = [chapters.read(name, house) for name in (names or chapters.names(house))]
+    known = read_targets(house / "chapters")
+    wanted = [read_chapter(name, house) for name in (names or chapter_names(house))]
     with alone(course), usable():
         return [_release(course, chapter, known, house) for chapter in wanted]
 

@@ -13,10 +13,10 @@ from matplotlib.collections import PatchCollection
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 
-from autograder.chapters import HOUSE
 from autograder.check.words import count
 from autograder.class_report.counts import OUTCOMES, ExerciseCount, outcome
 from autograder.class_report.entries import Entry
+from autograder.house import HOUSE
 
 sys.path.append(str(HOUSE / "chapters"))
 import figures  # noqa: E402 (the book's)

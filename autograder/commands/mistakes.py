@@ -13,14 +13,15 @@ def arguments(parser):
 
 
 def run(options):
-    from autograder import chapters, kill_tables
+    from autograder import kill_tables
     from autograder.authoring.make_key import PUBLIC_SEED
+    from autograder.house import chapter_names
     from autograder.seed import secret_seed
 
     seeds = {"public": PUBLIC_SEED}
     if (options.course / "secret_seed").exists():
         seeds["secret"] = secret_seed(options.course)
-    named = [known(chapter) for chapter in options.chapters] or chapters.names()
+    named = [known(chapter) for chapter in options.chapters] or chapter_names()
     if options.page:
         print(
             kill_tables.write_page({chapter: kill_tables.of_chapter(chapter, seeds) for chapter in named}, options.page)

@@ -87,7 +87,8 @@ for place in ("../../..", "{course}"):
         "imports the solutions, the exercises and the keys",
         """
 import importlib, pkgutil
-for name in ("solutions.attention", "autograder.exercises.attention", "autograder.authoring.make_key", "autograder.seed"):
+for name in ("solutions.attention", "autograder.exercises.attention", "autograder.authoring.make_key",
+             "autograder.seed"):
     try:
         if importlib.import_module(name).__file__:  # a folder of public keys has the name of a module of ours
             found.add(name)

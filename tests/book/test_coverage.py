@@ -7,8 +7,8 @@ from functools import cache
 import pytest
 from mdit_py_plugins.anchors.index import slugify
 
-from autograder import chapters
 from autograder.authoring.exercise import exercises_of
+from autograder.house import chapter_names
 from tests.book.conftest import ROOT
 
 pytestmark = pytest.mark.book
@@ -30,7 +30,7 @@ def slugs(file):
 @cache
 def mistakes():
     """Exercise -> the names of its mistakes, over the whole book."""
-    every = [each for name in chapters.names() for each in exercises_of(name.partition("_")[2])]
+    every = [each for name in chapter_names() for each in exercises_of(name.partition("_")[2])]
     return {each.name: {mistake.name for mistake, _ in each.mistakes.values()} for each in every}
 
 

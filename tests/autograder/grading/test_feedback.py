@@ -16,10 +16,11 @@ from nbgrader.apps.api import NbGraderAPI
 from traitlets.config import Config
 
 import autograder
-from autograder import chapters, class_run, feedback
+from autograder import class_run, feedback
 from autograder import course as courses
 from autograder.authoring.exercise import exercises_of
 from autograder.check.judge import KINDS, Result, Verdict
+from autograder.house import chapter_names
 from autograder.safe_markdown import MAX_SOURCE, safe_markdown
 from tests.conftest import CHAPTER
 
@@ -119,7 +120,7 @@ def test_every_kind_of_trouble_has_a_next_step(kind):
     assert feedback.next_step(result).endswith("Then run `check(f)`.")
 
 
-@pytest.mark.parametrize("chapter", chapters.names())
+@pytest.mark.parametrize("chapter", chapter_names())
 def test_every_section_to_read_again_is_a_heading_of_its_chapter(chapter):
     source = (HOUSE / "chapters" / f"{chapter}.md").read_text(encoding="utf-8")
     headings = {line.lstrip("#").strip() for line in source.splitlines() if line.startswith("#")}

@@ -3,8 +3,9 @@
 import inspect
 import shutil
 
-from autograder import chapters
 from autograder.authoring.exercise import exercises_of
+from autograder.chapter.chapter import definition_in, docstring_of
+from autograder.house import HOUSE
 
 CHAPTER = "01_attention"
 
@@ -102,9 +103,9 @@ def build(folder):
     for room in ("chapters", "solutions"):
         (folder / room).mkdir(parents=True)
     for name in ("attention.py", "__init__.py"):
-        shutil.copy(chapters.HOUSE / "solutions" / name, folder / "solutions" / name)
+        shutil.copy(HOUSE / "solutions" / name, folder / "solutions" / name)
     for name in ("nbgrader_config.py", "requirements.txt"):
-        shutil.copy(chapters.HOUSE / name, folder / name)
+        shutil.copy(HOUSE / name, folder / name)
     (folder / "chapters" / "references.bib").write_text(BIBLIOGRAPHY)
     (folder / "chapters" / "figures.py").write_text("import colours\n\n\ndef show(x):\n    return colours.INK, x\n")
     (folder / "chapters" / "colours.py").write_text('INK = "currentColor"\n')
@@ -123,7 +124,7 @@ def stub(reference):
     source = inspect.getsource(reference)
     if reference.__name__ == "repaired_attention":
         return BUG_HUNT.format(name=reference.__name__, doc=reference.__doc__)
-    end = chapters.docstring_of(chapters.definition_in(source))[0].end_lineno
+    end = docstring_of(definition_in(source))[0].end_lineno
     return "\n".join([*source.split("\n")[:end], "    raise NotImplementedError"])
 
 

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from nbconvert.filters import Highlight2HTML
 
-from autograder import chapters, gate
+from autograder import gate
+from autograder.chapter.chapter import Chapter, read_chapter, stubs, text_of
 from autograder.fingerprints import Fingerprints
 from autograder.release import ReleaseError, release
 from tests.autograder.release.small_house import CHAPTER, change
@@ -299,7 +300,7 @@ def test_a_cell_that_fetches_the_reference_stops_it(copy):
 
 def test_a_stub_that_passes_stops_it(copy, monkeypatch):
     helper = types.ModuleType("helper")
-    helper.answer = chapters.read(CHAPTER, copy[0]).exercises[0].reference
+    helper.answer = read_chapter(CHAPTER, copy[0]).exercises[0].reference
     monkeypatch.setitem(sys.modules, "helper", helper)
     file = copy[0] / "chapters" / f"{CHAPTER}.md"
     text = file.read_text(encoding="utf-8").replace("import math\n", "import math\nfrom helper import answer\n", 1)
@@ -308,15 +309,15 @@ def test_a_stub_that_passes_stops_it(copy, monkeypatch):
 
 
 def test_a_solution_that_fails_stops_it(copy, monkeypatch):
-    exercise = chapters.read(CHAPTER, copy[0]).exercises[0]
+    exercise = read_chapter(CHAPTER, copy[0]).exercises[0]
     monkeypatch.setattr("autograder.notebooks.solved", lambda stub, reference, given: stub)
     refused(*copy, f"{exercise.name}: the solution fails its check")
 
 
 def test_what_a_bundle_may_hold(copy):
     house, _ = copy
-    first = chapters.read(CHAPTER, house)
-    later = chapters.Chapter("02_backward", first.text, ())
+    first = read_chapter(CHAPTER, house)
+    later = Chapter("02_backward", first.text, ())
     folder = house / "solutions"
     assert gate.scan([folder], gate.secrets_of_bundle(first, None, house))
     assert not gate.scan([folder], gate.secrets_of_bundle(later, None, house))
@@ -328,13 +329,13 @@ def test_what_a_bundle_may_hold(copy):
 
 def test_a_bug_hunts_stub_may_be_close_to_its_solution(copy):
     house, _ = copy
-    solution = inspect.getsource(chapters.read(CHAPTER, house).exercises[-1].reference)
+    solution = inspect.getsource(read_chapter(CHAPTER, house).exercises[-1].reference)
     page = house / "page.md"
     stub = solution.replace("strengths.sum(axis=-1,", "strengths.sum(axis=0,")
     assert stub != solution
     page.write_text(stub, encoding="utf-8")
     assert gate.scan([page], gate.secrets_of_book(house=house))
-    change(house, chapters.stubs(chapters.text_of(CHAPTER, house))["repaired_attention"], stub)
+    change(house, stubs(text_of(CHAPTER, house))["repaired_attention"], stub)
     assert not gate.scan([page], gate.secrets_of_book(house=house))
     page.write_text(solution, encoding="utf-8")
     assert gate.scan([page], gate.secrets_of_book(house=house))
@@ -344,7 +345,7 @@ def test_the_book_is_read_with_the_secrets_of_all_chapters(copy, capsys):
     house, course = copy
     pages = course / "html"
     pages.mkdir()
-    (pages / "index.html").write_text(Highlight2HTML()(chapters.stubs(chapters.text_of(CHAPTER, house))["softmax"]))
+    (pages / "index.html").write_text(Highlight2HTML()(stubs(text_of(CHAPTER, house))["softmax"]))
     assert gate.scan_book(pages, house=house) == []
     assert gate.main([str(pages), "--course", str(course)]) == 0
     (pages / "index.html").write_text(f"\n{Highlight2HTML()(SOFTMAX)}")

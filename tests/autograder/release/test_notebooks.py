@@ -7,15 +7,17 @@ import nbformat
 import pytest
 from nbgrader.nbgraderformat import reads
 
-from autograder import chapters, notebooks, references
+from autograder import notebooks
+from autograder.chapter.chapter import read_chapter
+from autograder.chapter.targets import read_targets
 from tests.autograder.release.small_house import CHAPTER, by_grade_id
 
 pytestmark = pytest.mark.autograder
 
 
 def source(house):
-    chapter = chapters.read(CHAPTER, house)
-    return chapter, notebooks.source_notebook(chapter, references.read(house / "chapters"))
+    chapter = read_chapter(CHAPTER, house)
+    return chapter, notebooks.source_notebook(chapter, read_targets(house / "chapters"))
 
 
 def test_every_cell_is_nbgraders(built):

@@ -3,9 +3,11 @@
 import pytest
 from pybtex.database import parse_string
 
-from autograder import chapters, references
-from autograder.myst import MystError
-from autograder.plain_markdown import convert
+from autograder.chapter.chapter import cells, text_of
+from autograder.chapter.myst import MystError
+from autograder.chapter.plain_markdown import convert
+from autograder.chapter.targets import read_targets
+from autograder.house import HOUSE, chapter_names
 
 pytestmark = pytest.mark.autograder
 
@@ -20,7 +22,7 @@ BIBLIOGRAPHY = """
 def plain(tmp_path):
     def plain(text):
         (tmp_path / "01_attention.md").write_text(text, encoding="utf-8")
-        known = references.read(tmp_path)
+        known = read_targets(tmp_path)
         known.works = parse_string(BIBLIOGRAPHY, "bibtex")
         known.documents["02_backward"] = "Deriving the backward pass"
         return convert(text, known, "chapters/01_attention.md")
@@ -120,10 +122,10 @@ def test_what_has_no_plain_form_is_refused_with_file_and_line(plain, text, line,
         plain(text)
 
 
-@pytest.mark.parametrize("name", chapters.names())
+@pytest.mark.parametrize("name", chapter_names())
 def test_every_chapter_has_a_plain_form(name):
-    known = references.read(chapters.HOUSE / "chapters")
-    text = convert(chapters.text_of(name), known, name)
-    for cell in chapters.cells(text):
+    known = read_targets(HOUSE / "chapters")
+    text = convert(text_of(name), known, name)
+    for cell in cells(text):
         if cell.part == "prose":
             assert ":::" not in cell.source and "{ref}" not in cell.source and "{cite" not in cell.source

@@ -13,12 +13,14 @@ import pytest
 from nbgrader.api import Gradebook
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder import bundle, chapters
+from autograder import bundle
+from autograder.chapter.chapter import Chapter, read_chapter, text_of
 from autograder.course import secret_seed
+from autograder.house import HOUSE
 from autograder.release import ReleaseError, release
 from tests.autograder.release.small_house import CHAPTER, by_grade_id, change
 
-CHECK = chapters.HOUSE / "autograder" / "check"
+CHECK = HOUSE / "autograder" / "check"
 
 pytestmark = [pytest.mark.autograder, pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")]
 
@@ -36,7 +38,7 @@ LEFT = {".lock", "nbgrader_config.py", "source", "release", "gradebook.db", "sec
 def test_the_released_cells_are_the_chapters_stubs_byte_for_byte(built):
     house, course = built
     cells = by_grade_id(released_notebook(course))
-    for name, stub in chapters.read(CHAPTER, house).stubs.items():
+    for name, stub in read_chapter(CHAPTER, house).stubs.items():
         assert cells[name].source == stub
         assert "autograder" not in cells[name].metadata
 
@@ -45,7 +47,7 @@ def test_what_is_in_the_bundle(built):
     house, course = built
     folder = course / "release" / CHAPTER
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")}
-    keys = {f"autograder/check/keys/{e.name}.npz" for e in chapters.read(CHAPTER, house).exercises}
+    keys = {f"autograder/check/keys/{e.name}.npz" for e in read_chapter(CHAPTER, house).exercises}
     code = {f"autograder/{name}" for name in ("__init__.py", *(f"check/{file.name}" for file in CHECK.glob("*.py")))}
     assert files == keys | code | {f"{CHAPTER}.ipynb", "figures.py", "colours.py", "requirements.txt", "README.txt"}
     with zipfile.ZipFile(course / "release" / f"{CHAPTER}.zip") as archive:
@@ -71,7 +73,7 @@ def test_all_of_the_folder_ships_and_check_needs_all_of_it():
 
 def test_later_chapters_get_the_solutions_of_earlier_ones(built):
     house, _ = built
-    later = chapters.Chapter("02_backward", chapters.text_of(CHAPTER, house), ())
+    later = Chapter("02_backward", text_of(CHAPTER, house), ())
     assert set(bundle.modules(later, house)) == {
         "solutions/__init__.py", "solutions/attention.py", "figures.py", "colours.py",
     }  # fmt: skip
@@ -122,7 +124,7 @@ def test_the_assignment_is_in_the_gradebook(built):
     house, course = built
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
         points = {cell.name: cell.max_score for cell in gradebook.find_notebook(CHAPTER, CHAPTER).grade_cells}
-    assert points == {f"check-{e.name}": e.points for e in chapters.read(CHAPTER, house).exercises}
+    assert points == {f"check-{e.name}": e.points for e in read_chapter(CHAPTER, house).exercises}
 
 
 def test_nothing_is_left_lying_about(built):
@@ -190,7 +192,7 @@ def test_an_unknown_chapter(tmp_path, built):
 def test_a_bundle_names_no_machine(built):
     for path in (built[1] / "release" / CHAPTER).rglob("*.*"):
         data = path.read_bytes()
-        assert str(chapters.HOUSE).encode() not in data
+        assert str(HOUSE).encode() not in data
         assert path.suffix == ".npz" or b"\r\n" not in data
         assert path.name.isascii() and not set(path.name) & set('<>:"|?*')
     assert json.loads((built[1] / "release" / CHAPTER / f"{CHAPTER}.ipynb").read_text())["metadata"] == {

@@ -5,22 +5,23 @@ import inspect
 
 import pytest
 
-from autograder import chapters
+from autograder.chapter.chapter import definition_in, interface, read_chapter, stubs, text_of
+from autograder.house import chapter_names
 
 pytestmark = pytest.mark.autograder
 
-NAMES = chapters.names()
+NAMES = chapter_names()
 
 
 def difference(stub, reference):
     """The lines in which two interfaces differ, as a unified diff; empty if they agree."""
-    sides = (chapters.interface(source).split("\n") for source in (stub, reference))
+    sides = (interface(source).split("\n") for source in (stub, reference))
     return "\n".join(difflib.unified_diff(*sides, "the stub", "the reference", lineterm=""))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_stubs_and_references_have_one_interface(name):
-    chapter = chapters.read(name)
+    chapter = read_chapter(name)
     for exercise in chapter.exercises:
         reference = inspect.getsource(exercise.reference)
         found = difference(chapter.stubs[exercise.name], reference)
@@ -29,14 +30,14 @@ def test_stubs_and_references_have_one_interface(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_exercise_is_a_stub_then_its_reference_then_its_check(name):
-    chapter = chapters.read(name)
+    chapter = read_chapter(name)
     code = [cell for cell in chapter.cells if cell.part != "prose"]
     assert [cell.part for cell in code].count("setup") == 1 and code[0].part == "setup"
     starts = [i for i, cell in enumerate(code) if cell.part == "exercise"]
     parts = [cell.part for cell in code]
     assert parts.count("reference") == parts.count("check") == len(starts)
     for i in starts:
-        defined = chapters.definition_in(code[i].source).name
+        defined = definition_in(code[i].source).name
         assert parts[i : i + 3] == ["exercise", "reference", "check"], f"{chapter.file}, line {code[i].line}"
         assert code[i + 1].source.endswith(f" import {defined}")
         assert "remove-cell" in code[i + 1].metadata["tags"]
@@ -45,12 +46,12 @@ def test_every_exercise_is_a_stub_then_its_reference_then_its_check(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_chapter_holds_the_exercises_of_its_file_and_no_others(name):
-    chapter = chapters.read(name)
+    chapter = read_chapter(name)
     assert sorted(chapter.stubs) == sorted(exercise.name for exercise in chapter.exercises)
 
 
 def test_names_are_unique_over_all_chapters():
-    names = [stub for name in NAMES for stub in chapters.stubs(chapters.text_of(name))]
+    names = [stub for name in NAMES for stub in stubs(text_of(name))]
     assert len(names) == len(set(names))
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from jupytext.myst import myst_to_notebook
 
 from autograder.authoring.exercise import Exercise, exercises_of
+from autograder.house import HOUSE, chapter_names
 
-HOUSE = Path(__file__).resolve().parent.parent
 PARTS = ("setup", "exercise", "reference", "check")
 
 
@@ -54,30 +54,16 @@ class Chapter:
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 
 
-def names(house: Path = HOUSE) -> list[str]:
-    """The chapters there are, in the order of the book."""
-    return sorted(file.stem for file in (house / "chapters").glob("[0-9][0-9]_*.md"))
-
-
 def text_of(name: str, house: Path = HOUSE) -> str:
     """The text of a chapter. Raises LookupError, naming the chapters there are."""
-    if name not in names(house):
-        raise LookupError(f"there is no chapter {name!r}; there are: {', '.join(names(house))}")
+    if name not in chapter_names(house):
+        raise LookupError(f"there is no chapter {name!r}; there are: {', '.join(chapter_names(house))}")
     return (house / "chapters" / f"{name}.md").read_text(encoding="utf-8")
 
 
-def read(name: str, house: Path = HOUSE) -> Chapter:
+def read_chapter(name: str, house: Path = HOUSE) -> Chapter:
     """One chapter, with its exercises. Raises LookupError, naming the chapters there are."""
     return Chapter(name, text_of(name, house), tuple(exercises_of(name.partition("_")[2])))
-
-
-def solutions(house: Path = HOUSE) -> dict[str, int | None]:
-    """Name of each module of solutions/ -> number of its chapter, which its docstring begins with; None for help."""
-    belongs = {}
-    for file in sorted((house / "solutions").glob("[!_]*.py")):
-        chapter = re.match(r'"""Chapter (\d+)\b', file.read_text(encoding="utf-8"))
-        belongs[file.stem] = int(chapter[1]) if chapter else None
-    return belongs
 
 
 def cells(text: str) -> list[Cell]:

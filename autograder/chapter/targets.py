@@ -9,11 +9,11 @@ from jupytext.myst import read_fenced_cell
 from pybtex.database import BibliographyData, parse_file
 from pybtex.plugin import find_plugin
 
-from autograder import myst
+from autograder.chapter import myst
 
 
 @dataclass
-class References:
+class Targets:
     """Every target of the book by its label.
 
     titles: label -> title of the section, exercise, theorem ... that it names.
@@ -45,9 +45,9 @@ class References:
         return [entry.text.render(backend) for entry in style.format_bibliography(self.works, known)]
 
 
-def read(folder: Path) -> References:
+def read_targets(folder: Path) -> Targets:
     """The references of all pages in a folder, and of its references.bib if there is one."""
-    references = References()
+    references = Targets()
     if (folder / "references.bib").exists():
         references.works = parse_file(folder / "references.bib", "bibtex")
     for page in sorted(folder.glob("*.md")):

@@ -8,9 +8,9 @@ import html
 import re
 from dataclasses import dataclass
 
-from autograder import myst
-from autograder.myst import Directive, MystError
-from autograder.references import References
+from autograder.chapter import myst
+from autograder.chapter.myst import Directive, MystError
+from autograder.chapter.targets import Targets
 
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?:#[\w-]+|([\w./-]+)\.(?:md|ipynb)(?:#[\w-]+)?)\)")
 
@@ -21,13 +21,13 @@ class Page:
 
     file: str
     text: str
-    references: References
+    references: Targets
 
     def error(self, line, message):
         return MystError(f"{self.file}, line {line + 1}: {message}")
 
 
-def convert(text: str, references: References, file: str = "chapter") -> str:
+def convert(text: str, references: Targets, file: str = "chapter") -> str:
     """The same page in plain Markdown. Code cells are left exactly as they are.
 
     Raises:
@@ -36,7 +36,7 @@ def convert(text: str, references: References, file: str = "chapter") -> str:
     return _convert(Page(file, text, references), text, line=0)
 
 
-def convert_line(text: str, references: References, file: str = "chapter") -> str:
+def convert_line(text: str, references: Targets, file: str = "chapter") -> str:
     """The same for a caption or a title: inline text only."""
     return _inline(Page(file, text, references), text, line=0)
 

@@ -1,0 +1,1 @@
+"""A chapter as it was written: its cells, its Markdown, and what can be pointed at."""
