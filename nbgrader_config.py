@@ -41,12 +41,12 @@ c.GenerateAssignment.preprocessors = [
 # ------------------------------------------------------------------------------ nbgrader autograde
 # Submissions are read, run in the sandbox and judged by the exporter; what it hands on is a notebook made
 # from the released one, with verdicts and scores in it. There is nothing left to sanitise or to execute.
-c.Autograde.exporter_class = "autograder.nbgrader_plugin.SubmissionExporter"
+c.Autograde.exporter_class = "autograder.gradebook.plugin.SubmissionExporter"
 c.Autograde.sanitize_preprocessors = []
 c.Autograde.autograde_preprocessors = [
-    "autograder.nbgrader_plugin.SaveScores",
+    "autograder.gradebook.plugin.SaveScores",
     "nbgrader.preprocessors.AssignLatePenalties",
-    "autograder.nbgrader_plugin.MarkRecorded",
+    "autograder.gradebook.plugin.MarkRecorded",
 ]
 
 # --------------------------------------------------------- nbgrader generate_feedback and formgrader

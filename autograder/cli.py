@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from autograder.commands import Refused, collect, export, grade, mistakes, release, report, submit_check
-from autograder.lock import Busy
+from autograder.course.lock import Busy
 from autograder.sandbox import SandboxUnavailable
 
 COMMANDS = {

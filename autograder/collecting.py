@@ -19,9 +19,9 @@ from nbgrader.api import Gradebook
 from nbgrader.apps import ZipCollectApp
 from nbgrader.coursedir import CourseDirectory
 
-from autograder import course as courses
 from autograder.check.words import size
 from autograder.files import MAX_BYTES
+from autograder.gradebook.coursedir import open_coursedir, quiet_log
 from autograder.lms import Named, named
 
 MAX_FILES = 100_000
@@ -60,7 +60,7 @@ class _Notebook:
 
 def collect(download: Path, course: Path, chapter: str) -> Collected:
     """Place the notebooks of a zip file, or of a folder, as submissions of a chapter. Raises Unusable."""
-    coursedir = courses.directory(course, chapter)
+    coursedir = open_coursedir(course, chapter)
     left: dict[str, str] = {}
     latest: dict[str, _Notebook] = {}
     ids = _ids_of_names(coursedir)
@@ -184,7 +184,7 @@ def _hand_to_nbgrader(chosen, coursedir, folder):
     for student, notebook in chosen.items():
         (archive / student).mkdir()
         shutil.copy2(notebook.path, archive / student / f"{chapter}.ipynb")
-    with courses.quiet_log() as (log, _):
+    with quiet_log() as (log, _):
         app = ZipCollectApp(config=coursedir.config, force=True)
         app.log, app.coursedir = log, coursedir
         app.collect_directory_structure = str(folder / "{assignment_id}" / "{collect_step}")

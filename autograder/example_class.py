@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 
 import solutions
-from autograder import class_run, notebooks, table
+from autograder import notebooks, table
 from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.check import judge
 from autograder.check.calling import run
+from autograder.gradebook import class_run
 from autograder.house import chapter_names
 from autograder.release import release
 from autograder.standalone import standalone
@@ -203,7 +204,7 @@ def main(arguments: list[str] | None = None) -> int:
     release(course)
     for chapter in chapter_names():
         made = {example.student: example for example in hand_in(course, chapter)}
-        rows = class_run.grade(course, chapter, students=made)
+        rows = class_run.grade_class(course, chapter, students=made)
         print(f"\n{chapter}\n{table.of_class(rows)}\n")
         wrong += [
             _wrong(chapter, made[row.student], row.report.earned)

@@ -17,7 +17,7 @@ from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.chapter.chapter import Chapter, stubs, text_of
 from autograder.check import judge
 from autograder.check.calling import run
-from autograder.course import secret_seed
+from autograder.course.seed import secret_seed
 from autograder.fingerprints import Fingerprints
 from autograder.house import HOUSE, chapter_names, solution_modules
 

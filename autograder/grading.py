@@ -9,19 +9,19 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder import reading, released
+from autograder import reading
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import make_key
 from autograder.check import judge
 from autograder.check.calling import Outcome
 from autograder.check.key import Key
 from autograder.check.words import listed, quoted
+from autograder.course.handout import Handout, load_handout
+from autograder.course.seed import secret_seed
 from autograder.files import File
 from autograder.magics import without_magics
-from autograder.released import Released
 from autograder.report import Report
 from autograder.sandbox import Call, Cell, run
-from autograder.seed import secret_seed
 
 # The files that decide what a submission earns; a change to one of them asks for new reports.
 DECIDING = ("check/*.py", "files.py", "grading.py", "magics.py", "reading.py", "released.py", "sandbox/*.py")
@@ -35,7 +35,7 @@ class Assignment:
     bundle: the zip that students got. environment: what else decides a score, by name.
     """
 
-    released: Released
+    released: Handout
     keys: dict[str, Key]
     bundle: bytes
     environment: dict[str, str]
@@ -76,7 +76,7 @@ def environment(sandbox: str) -> dict[str, str]:
 
 def open_assignment(course: Path, chapter: str, sandbox: str = "bwrap") -> Assignment:
     """Load a released chapter and make its secret keys. Raises FileNotFoundError if it is not released."""
-    notebook = released.load(course, chapter)
+    notebook = load_handout(course, chapter)
     exercises = {each.name: each for each in exercises_of(chapter.partition("_")[2])}
     seed = secret_seed(course)
     secret = {name: make_key(exercises[name], seed) for name in notebook.functions}

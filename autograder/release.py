@@ -19,13 +19,20 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
 
 from autograder import bundle, gate, notebooks
-from autograder import course as courses
 from autograder.chapter.chapter import read_chapter
 from autograder.chapter.targets import read_targets
 from autograder.check import words
-from autograder.gradebook import usable
+from autograder.course.lock import alone
+from autograder.course.seed import secret_seed
+from autograder.gradebook.coursedir import (
+    CourseDirectory,
+    keep_the_rules,
+    nbgrader_config,
+    open_coursedir,
+    quiet_log,
+)
+from autograder.gradebook.engine import usable
 from autograder.house import HOUSE, chapter_names
-from autograder.lock import alone
 
 
 class ReleaseError(Exception):
@@ -57,7 +64,7 @@ def release(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -> lis
         Busy: another run is at work in this course, or another program holds the gradebook.
     """
     course.mkdir(parents=True, exist_ok=True)
-    courses.keep_the_rules(course, house)
+    keep_the_rules(course, house)
     known = read_targets(house / "chapters")
     wanted = [read_chapter(name, house) for name in (names or chapter_names(house))]
     with alone(course), usable():
@@ -75,7 +82,7 @@ def _release(course, chapter, known, house):
         _refuse_unsound(chapter, staging / source, staging / released)
         _refuse_leaks(course, chapter, staging / "release", house)
 
-        database = courses.directory(course, chapter.name, house).db_url
+        database = open_coursedir(course, chapter.name, house).db_url
         changed = not all(_same(staging / path, course / path) for path in published)
         if changed or not _is_registered(database, chapter.name):
             _refuse_other_cells(database, chapter.name, staging / released)
@@ -95,15 +102,15 @@ def _write_source(staging, chapter, known, house):
 
 def _generate(root, name, house, database=None):
     """nbgrader's own generate_assignment, from root/source to root/release, and into a gradebook if one is given."""
-    config = courses.config(root, house)
+    config = nbgrader_config(root, house)
     config.GenerateAssignment.force = True
     if database:
         config.CourseDirectory.db_url = database
     else:
         config.GenerateAssignment.no_database = True
         config.SaveCells.enabled = False
-    directory = courses.CourseDirectory(config=config, assignment_id=name)
-    with courses.quiet_log() as (log, errors):
+    directory = CourseDirectory(config=config, assignment_id=name)
+    with quiet_log() as (log, errors):
         try:
             GenerateAssignment(coursedir=directory, config=config, log=log).start()
         except NbGraderException as error:
@@ -120,7 +127,7 @@ def _refuse_unsound(chapter, source, released):
 
 
 def _refuse_leaks(course, chapter, folder, house):
-    leaks = gate.scan([folder], gate.secrets_of_bundle(chapter, courses.secret_seed(course), house))
+    leaks = gate.scan([folder], gate.secrets_of_bundle(chapter, secret_seed(course), house))
     if leaks:
         raise ReleaseError("\n".join([f"{chapter.name} is not released, since it gives away:", *map(str, leaks)]))
 

@@ -4,9 +4,10 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import reading, released, worker
+from autograder import reading, worker
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
+from autograder.course.handout import distinctive, load_handout, released_notebooks
 from autograder.files import File, fetch
 from autograder.grading import Assignment, environment
 from autograder.report import Report
@@ -35,7 +36,7 @@ def submit_check(path: Path, course: Path, sandbox: str = "bwrap") -> Checked:
         raise FileNotFoundError(f"there is no file {path}")
     file = fetch(path)
     chapter = _chapter(file, path, course)
-    notebook = released.load(course, chapter)
+    notebook = load_handout(course, chapter)
     exercises = {each.name: each for each in exercises_of(chapter.partition("_")[2])}
     keys = {name: make_key(exercises[name], PUBLIC_SEED) for name in notebook.functions}
     bundle = (course / "release" / f"{chapter}.zip").read_bytes()
@@ -45,10 +46,10 @@ def submit_check(path: Path, course: Path, sandbox: str = "bwrap") -> Checked:
 
 def _chapter(file: File, path: Path, course: Path) -> str:
     """The released chapter that a file is of: by its cells; by its name where it cannot be read."""
-    there = {notebook.stem: notebook for notebook in released.releases(course)}
+    there = {notebook.stem: notebook for notebook in released_notebooks(course)}
     ids = reading.grade_ids(file)
     for chapter, notebook in there.items():
-        if ids & released.distinctive(json.loads(notebook.read_text(encoding="utf-8"))):
+        if ids & distinctive(json.loads(notebook.read_text(encoding="utf-8"))):
             return chapter
     if path.stem in there:
         return path.stem

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from tabulate import tabulate
 
 from autograder.check.words import count
-from autograder.rows import Row
+from autograder.gradebook.rows import StudentRow
 
 
-def of_class(rows: Sequence[Row]) -> str:
+def of_class(rows: Sequence[StudentRow]) -> str:
     """One line for each student, one column for each exercise, and below it whom to look at."""
     first = rows[0].report
     exercises = [f"{result.function}\n({result.points:g})" for result in first.results]
@@ -21,7 +21,7 @@ def of_class(rows: Sequence[Row]) -> str:
     return "\n\n".join(parts)
 
 
-def summary(rows: Sequence[Row]) -> str:
+def summary(rows: Sequence[StudentRow]) -> str:
     """What was graded, what was reused and what was written, and why."""
     reused, written = sum(row.reused for row in rows), sum(row.written for row in rows)
     lines = [f"{len(rows) - reused} graded, {count(reused, 'report')} reused, {written} written to the gradebook."]
@@ -29,7 +29,7 @@ def summary(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def of_changes(rows: Sequence[Row]) -> str:
+def of_changes(rows: Sequence[StudentRow]) -> str:
     """Whose scores would change if these rows were written, from what to what, and why."""
     lines = [
         [row.student, result.function, "none" if before is None else f"{before:g}", result.earned, row.why]

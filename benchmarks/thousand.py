@@ -20,8 +20,9 @@ import psutil
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from autograder import class_run, example_class, grading, nbgrader_plugin, reading, recording
+from autograder import example_class, grading, reading
 from autograder.cluster import connected
+from autograder.gradebook import class_run, plugin, write
 from autograder.grader import open_grader, submissions
 from autograder.release import release
 
@@ -81,7 +82,7 @@ def whole(course, size):
     spent = Counter()
     with timed(spent), watched() as memory:
         started = time.perf_counter()
-        class_run.grade(course, CHAPTER)
+        class_run.grade_class(course, CHAPTER)
         seconds = time.perf_counter() - started
     print(f"\n{size} submissions: {seconds:.0f} s, {60 * size / seconds:.0f} a minute; {os.cpu_count()} processors")
     quarters = [max(memory[i * len(memory) // 4 : (i + 1) * len(memory) // 4 + 1]) / MB for i in range(4)]
@@ -98,8 +99,8 @@ def timed(spent):
         "reading": (reading, "read"),
         "sandbox (start, NumPy, the student's code)": (grading, "run"),
         "judging": (grading, "_results"),
-        "writing, in all": (recording._Writer, "write"),
-        "rebuilding the notebook": (nbgrader_plugin, "rebuild"),
+        "writing, in all": (write._Writer, "write"),
+        "rebuilding the notebook": (plugin, "rebuild"),
     }
     before = {part: getattr(*where) for part, where in parts.items()}
     for part, (owner, name) in parts.items():

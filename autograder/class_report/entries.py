@@ -9,8 +9,8 @@ from nbgrader.coursedir import CourseDirectory
 from autograder.class_report import marks
 from autograder.class_report.marks import Book, Marks
 from autograder.files import fetch
+from autograder.gradebook.state import changes, mark_of
 from autograder.grading import fingerprint
-from autograder.recorded import changes, mark_of
 from autograder.report import Report, Reports
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from nbgrader.api import Assignment, BaseCell, Grade, Gradebook, Student, SubmittedAssignment, SubmittedNotebook
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.gradebook import of_cells
+from autograder.gradebook.engine import of_cells
 from autograder.report import Report
 
 

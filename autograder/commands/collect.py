@@ -15,7 +15,7 @@ def arguments(parser):
 def run(options):
     """0: every notebook has its place. 1: some have none, and are listed."""
     from autograder.collecting import Unusable, collect
-    from autograder.lock import alone
+    from autograder.course.lock import alone
 
     chapter = is_released(options.course, options.chapter)
     try:

@@ -16,13 +16,13 @@ def arguments(parser):
 def run(options):
     from nbgrader.api import Gradebook
 
-    from autograder import course as courses
     from autograder import exporters
-    from autograder.gradebook import usable
+    from autograder.gradebook.coursedir import open_coursedir
+    from autograder.gradebook.engine import usable
 
     made = {"csv": exporters.CsvExporter, "canvas": exporters.CanvasExporter, "moodle": exporters.MoodleExporter}
     named = [known(chapter) for chapter in options.chapters]
-    directory = courses.directory(options.course, "")
+    directory = open_coursedir(options.course, "")
     if not options.course.is_dir():
         raise LookupError(f"there is no course in {options.course}")
     with usable(), Gradebook(directory.db_url, directory.course_id) as gradebook:

@@ -22,11 +22,11 @@ def arguments(parser):
 
 
 def run(options):
-    from autograder import class_run
+    from autograder.gradebook import class_run
 
     chapter = is_released(options.course, options.chapter)
     try:
-        rows = class_run.grade(
+        rows = class_run.grade_class(
             options.course,
             chapter,
             students=options.student,

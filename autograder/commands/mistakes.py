@@ -15,8 +15,8 @@ def arguments(parser):
 def run(options):
     from autograder import kill_tables
     from autograder.authoring.make_key import PUBLIC_SEED
+    from autograder.course.seed import secret_seed
     from autograder.house import chapter_names
-    from autograder.seed import secret_seed
 
     seeds = {"public": PUBLIC_SEED}
     if (options.course / "secret_seed").exists():

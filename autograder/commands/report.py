@@ -11,21 +11,21 @@ def arguments(parser):
 
 
 def run(options):
-    from autograder import course as courses
-    from autograder import released
     from autograder.class_report import entries, pages
     from autograder.class_report.pseudonyms import anonymous
-    from autograder.gradebook import usable
+    from autograder.course.handout import load_handout
+    from autograder.course.seed import secret_seed
+    from autograder.gradebook.coursedir import open_coursedir
+    from autograder.gradebook.engine import usable
     from autograder.grader import submissions
-    from autograder.seed import secret_seed
 
     chapter = is_released(options.course, options.chapter)
     with usable():
-        group = entries.read(courses.directory(options.course, chapter), submissions(options.course, chapter))
+        group = entries.read(open_coursedir(options.course, chapter), submissions(options.course, chapter))
     if not group.entries:
         raise Refused(f"nobody's {chapter} is graded: run `autograder grade {chapter}` first")
     folder = options.course / "report" / chapter
     if options.anonymous:
         group, folder = anonymous(group, secret_seed(options.course)), folder.with_name(f"{chapter}-anonymous")
-    print(pages.write(group, released.load(options.course, chapter).heading, folder))
+    print(pages.write(group, load_handout(options.course, chapter).heading, folder))
     return 0

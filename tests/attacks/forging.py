@@ -259,7 +259,7 @@ def attempt(*args, **kwargs):
         "answers with what the public key expects of inputs of that shape",
         """
 from pathlib import Path
-from autograder.key import load
+from autograder.check.key import load
 
 keys = {path.stem: load(path) for path in Path(check.__code__.co_filename).with_name("keys").glob("*.npz")}
 asked = {frozenset(key.cases[0].inputs): key for key in keys.values()}

@@ -88,7 +88,7 @@ for place in ("../../..", "{course}"):
         """
 import importlib, pkgutil
 for name in ("solutions.attention", "autograder.exercises.attention", "autograder.authoring.make_key",
-             "autograder.seed"):
+             "autograder.course.seed"):
     try:
         if importlib.import_module(name).__file__:  # a folder of public keys has the name of a module of ours
             found.add(name)

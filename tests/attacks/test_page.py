@@ -9,10 +9,10 @@ from nbconvert.exporters import HTMLExporter
 from nbgrader.server_extensions.formgrader import handlers
 from traitlets.config import Config
 
-from autograder import class_run
-from autograder import course as courses
 from autograder.cli import main
-from autograder.recorded import recorded_scores
+from autograder.gradebook import class_run
+from autograder.gradebook.coursedir import nbgrader_config, open_coursedir
+from autograder.gradebook.state import recorded_scores
 from tests.attacks.attack import HONEST_POINTS, dump, own_cell
 from tests.attacks.conftest import CHAPTER, FULL
 from tests.attacks.dressing import only_honest
@@ -96,15 +96,13 @@ def pages(released_course, perfect, tmp_path_factory):
         name = f"{CHAPTER}.ipynb" if content else "<img src=x onerror=window.harm=1>.ipynb"
         content = copy.deepcopy(content) or perfect
         (folder / name).write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
-    class_run.grade(place, CHAPTER)
+    class_run.grade_class(place, CHAPTER)
     assert main(["report", CHAPTER, "--course", str(place)]) == 0
     return place
 
 
 def test_script_in_a_notebook_changes_no_score(pages):
-    scores = {
-        student: sum(each.values()) for student, each in recorded_scores(courses.directory(pages, CHAPTER)).items()
-    }
+    scores = {student: sum(each.values()) for student, each in recorded_scores(open_coursedir(pages, CHAPTER)).items()}
     assert scores == {**dict.fromkeys(STUDENTS, HONEST_POINTS), "honest": FULL, "broken": 0, "misnamed": 0}
 
 
@@ -128,7 +126,7 @@ def test_no_page_runs_script_or_asks_for_anything(pages, browser):
 
 def test_formgrader_runs_none_either(pages, browser, tmp_path):
     formgrade = {"template_name": "formgrade", "extra_template_basedirs": [handlers.template_path]}
-    config = courses.config(pages)
+    config = nbgrader_config(pages)
     config.merge(Config(HTMLExporter=formgrade))
     names = ("assignment_id", "notebook_id", "submission_id", "student", "last_name", "first_name")
     resources = {**dict.fromkeys((*names, "notebook_path", "base_url"), "x"), "index": 0, "total": 1}

@@ -8,7 +8,7 @@ from nbconvert.filters import Highlight2HTML
 
 from autograder import reading
 from autograder.files import File
-from autograder.rebuilding import rebuild
+from autograder.gradebook.rebuilding import rebuild
 from tests.attacks.attack import HONEST_POINTS, dump, own_cell
 from tests.attacks.dressing import only_honest
 

@@ -5,7 +5,8 @@ import shutil
 
 import pytest
 
-from autograder import class_run, example_class
+from autograder import example_class
+from autograder.gradebook import class_run
 from tests.conftest import CHAPTER
 
 
@@ -15,7 +16,7 @@ def graded_class(released_course, tmp_path_factory):
     course = tmp_path_factory.mktemp("class") / "course"
     shutil.copytree(released_course, course)
     made = {each.student: each for each in example_class.hand_in(course, CHAPTER)}
-    rows = {row.student: row for row in class_run.grade(course, CHAPTER)}
+    rows = {row.student: row for row in class_run.grade_class(course, CHAPTER)}
     return made, rows, course
 
 

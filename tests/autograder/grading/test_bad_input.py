@@ -8,9 +8,9 @@ import shutil
 
 import pytest
 
-from autograder import class_run
-from autograder import course as courses
-from autograder.recorded import recorded_scores
+from autograder.gradebook import class_run
+from autograder.gradebook.coursedir import open_coursedir
+from autograder.gradebook.state import recorded_scores
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -179,7 +179,7 @@ def graded(released_course, perfect, tmp_path_factory):
     (folders["no time"] / "timestamp.txt").write_text("yesterday, I think")
     _strange_files(folders["strange files beside"], course)
     before = _fingerprint(course / "submitted"), sorted(course.parent.iterdir())
-    rows = {row.student: row for row in class_run.grade(course, CHAPTER)}
+    rows = {row.student: row for row in class_run.grade_class(course, CHAPTER)}
     assert before == (_fingerprint(course / "submitted"), sorted(course.parent.iterdir()))
     return rows, course
 
@@ -212,7 +212,7 @@ def test_every_row_gets_its_score_and_its_words(graded, student):
 @pytest.mark.parametrize("student", ROWS)
 def test_gradebook_and_feedback_say_the_same(graded, student):
     rows, course = graded
-    scores = recorded_scores(courses.directory(course, CHAPTER))
+    scores = recorded_scores(open_coursedir(course, CHAPTER))
     assert sum(scores[student].values()) == ROWS[student][1]
     page = (course / "feedback" / student / CHAPTER / f"{CHAPTER}.html").read_text(encoding="utf-8")
     assert f"{ROWS[student][1]} of 25 points" in page

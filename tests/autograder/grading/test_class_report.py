@@ -7,14 +7,14 @@ import shutil
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder import class_run
-from autograder import course as courses
 from autograder.check.judge import Aspect, Result, Verdict
 from autograder.check.key import Mistake
 from autograder.class_report import counts, entries, pages
 from autograder.class_report.entries import Class, Entry
 from autograder.class_report.pseudonyms import anonymous, pseudonyms
 from autograder.cli import main
+from autograder.gradebook import class_run
+from autograder.gradebook.coursedir import open_coursedir
 from autograder.grader import submissions
 from autograder.report import Report
 from tests.conftest import CHAPTER
@@ -110,7 +110,7 @@ def test_whom_to_look_at_and_who_took_longest():
 @pytest.fixture(scope="module")
 def graded(graded_class):
     made, _, course = graded_class
-    return made, entries.read(courses.directory(course, CHAPTER), submissions(course, CHAPTER))
+    return made, entries.read(open_coursedir(course, CHAPTER), submissions(course, CHAPTER))
 
 
 def test_the_example_class(graded, tmp_path):
@@ -126,7 +126,7 @@ def test_the_example_class(graded, tmp_path):
 
 def test_the_gradebook_has_the_last_word(graded_class, tmp_path):
     course = shutil.copytree(graded_class[2], tmp_path / "course")
-    coursedir = courses.directory(course, CHAPTER)
+    coursedir = open_coursedir(course, CHAPTER)
     with Gradebook(coursedir.db_url) as gradebook:
 
         def softmax(student):
@@ -158,8 +158,8 @@ def test_the_gradebook_has_the_last_word(graded_class, tmp_path):
 def test_a_file_that_was_graded_twice_has_a_history(course, hand_in, contents):
     hand_in("ada", contents["perfect"])
     for force in (False, True):
-        class_run.grade(course, CHAPTER, jobs=1, force=force)
-    (ada,) = entries.read(courses.directory(course, CHAPTER), submissions(course, CHAPTER)).entries
+        class_run.grade_class(course, CHAPTER, jobs=1, force=force)
+    (ada,) = entries.read(open_coursedir(course, CHAPTER), submissions(course, CHAPTER)).entries
     assert [grading.why for grading in ada.history] == ["graded for the first time", "graded again"]
     assert [grading.earned for grading in ada.history] == [25.0, 25.0] and ada.chapters == {CHAPTER: (25.0, 25.0)}
 

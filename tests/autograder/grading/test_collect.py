@@ -7,8 +7,8 @@ import zipfile
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder import course as courses
 from autograder.cli import main
+from autograder.gradebook.coursedir import open_coursedir
 from autograder.lms import Named, named
 from tests.conftest import CHAPTER
 
@@ -54,7 +54,7 @@ def test_names_say_whose_a_file_is(path, whose):
 
 
 def test_a_download_of_moodle(course, zipped, capsys):
-    with Gradebook(courses.directory(course, CHAPTER).db_url) as gradebook:
+    with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
         gradebook.add_student("al1815", first_name="Ada", last_name="Lovelace")
     files = {
         MOODLE.format("Ada Lovelace", 1): b"a", MOODLE.format("Emmy Noether", 2): b"e",
@@ -68,7 +68,7 @@ def test_a_download_of_moodle(course, zipped, capsys):
 
 
 def test_two_of_one_name_are_not_confused(course, zipped, capsys):
-    with Gradebook(courses.directory(course, CHAPTER).db_url) as gradebook:
+    with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
         for student in ("one", "two"):
             gradebook.add_student(student, first_name="Ada", last_name="Lovelace")
     code, _ = collect(course, zipped({MOODLE.format("Ada Lovelace", 1): b"a"}), capsys)

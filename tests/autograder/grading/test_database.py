@@ -12,10 +12,10 @@ from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.plugins import CsvExportPlugin
 
-from autograder import class_run, gradebook, recording
-from autograder import course as courses
 from autograder.cli import main
-from autograder.recorded import Recorded, recorded_scores
+from autograder.gradebook import class_run, engine, write
+from autograder.gradebook.coursedir import keep_the_rules, open_coursedir
+from autograder.gradebook.state import ClassState, recorded_scores
 from autograder.release import release
 from tests.autograder.grading import postgres
 from tests.conftest import CHAPTER
@@ -40,13 +40,13 @@ def on_postgres(db_url, contents, tmp_path_factory):
     """A course whose configuration names PostgreSQL: released, handed in, graded."""
     course = tmp_path_factory.mktemp("postgres") / "course"
     course.mkdir()
-    courses.keep_the_rules(course)
+    keep_the_rules(course)
     with (course / "nbgrader_config.py").open("a", encoding="utf-8") as config:
         config.write(f"c.CourseDirectory.db_url = {db_url!r}\n")
     release(course, [CHAPTER])
     for student in ("perfect", "mistake-1", "truncated"):
         hand_in(course, student, contents[student])
-    rows = class_run.grade(course, CHAPTER)
+    rows = class_run.grade_class(course, CHAPTER)
     assert [row.why for row in rows] == ["new"] * 3
     return course
 
@@ -58,29 +58,29 @@ def hand_in(course, student, content):
 
 
 def totals(course):
-    scores = recorded_scores(courses.directory(course, CHAPTER))
+    scores = recorded_scores(open_coursedir(course, CHAPTER))
     return {student: sum(of_student.values()) for student, of_student in scores.items()}
 
 
 def test_a_class_is_graded_into_postgresql(on_postgres):
     assert not (on_postgres / "gradebook.db").exists()
     assert totals(on_postgres) == {"perfect": 25, "mistake-1": 7, "truncated": 0}
-    assert not any(row.written for row in class_run.grade(on_postgres, CHAPTER))
+    assert not any(row.written for row in class_run.grade_class(on_postgres, CHAPTER))
 
 
 def test_a_regrade_keeps_what_was_given_by_hand_in_postgresql(on_postgres):
-    db_url = courses.directory(on_postgres, CHAPTER).db_url
+    db_url = open_coursedir(on_postgres, CHAPTER).db_url
     with Gradebook(db_url) as gradebook:
         gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "mistake-1").manual_score = 3
         gradebook.find_comment("softmax", CHAPTER, CHAPTER, "mistake-1").manual_comment = "Zoë: schön, 王."
         gradebook.db.commit()
-    class_run.grade(on_postgres, CHAPTER, students=["mistake-1"], force=True)
+    class_run.grade_class(on_postgres, CHAPTER, students=["mistake-1"], force=True)
     page = (on_postgres / "feedback/mistake-1" / CHAPTER / f"{CHAPTER}.html").read_text(encoding="utf-8")
     assert "10 of 25 points" in page and "Zoë: schön, 王." in page
 
 
 def test_nbgraders_export_and_formgraders_lists_work_on_postgresql(on_postgres, tmp_path):
-    directory = courses.directory(on_postgres, CHAPTER)
+    directory = open_coursedir(on_postgres, CHAPTER)
     with Gradebook(directory.db_url) as gradebook:
         CsvExportPlugin(to=str(tmp_path / "grades.csv")).export(gradebook)
         assert gradebook.average_assignment_score(CHAPTER) > 0
@@ -124,16 +124,16 @@ def test_a_gradebook_that_stays_locked_stops_the_run_with_plain_words_and_loses_
 ):
     for student in ("ada", "bob", "eve"):
         hand_in(course, student, contents["perfect"])
-    class_run.grade(course, CHAPTER, students=["ada"])
+    class_run.grade_class(course, CHAPTER, students=["ada"])
     hand_in(course, "ada", contents["mistake-1"])
-    monkeypatch.setattr(gradebook, "PATIENCE", 0.2)
+    monkeypatch.setattr(engine, "PATIENCE", 0.2)
     lock = held(how)
     assert main(["grade", CHAPTER, "--course", str(course)]) == 2
     said = capsys.readouterr().err
     assert "another program has held the gradebook" in said and "the same command goes on from there" in said
     assert said.count("\n") == 2  # what happened, and why; not once more for each student
     lock.execute("ROLLBACK")
-    rows = {row.student: row for row in class_run.grade(course, CHAPTER)}
+    rows = {row.student: row for row in class_run.grade_class(course, CHAPTER)}
     assert totals(course) == {"ada": 7, "bob": 25, "eve": 25}
     assert all(row.written for row in rows.values())
 
@@ -143,8 +143,8 @@ def test_a_gradebook_that_stays_locked_stops_the_run_with_plain_words_and_loses_
 )
 def test_each_command_says_who_holds_the_gradebook(course, contents, held, command, monkeypatch, tmp_path, capsys):
     hand_in(course, "ada", contents["perfect"])
-    class_run.grade(course, CHAPTER)
-    monkeypatch.setattr(gradebook, "PATIENCE", 0.2)
+    class_run.grade_class(course, CHAPTER)
+    monkeypatch.setattr(engine, "PATIENCE", 0.2)
     monkeypatch.chdir(tmp_path)
     held("BEGIN EXCLUSIVE")
     assert main([*command, "--course", str(course)]) == 2
@@ -153,7 +153,7 @@ def test_each_command_says_who_holds_the_gradebook(course, contents, held, comma
 
 
 def test_a_release_that_cannot_write_publishes_nothing(course, held, monkeypatch, capsys):
-    monkeypatch.setattr(gradebook, "PATIENCE", 0.2)
+    monkeypatch.setattr(engine, "PATIENCE", 0.2)
     notebook = course / "release" / CHAPTER / f"{CHAPTER}.ipynb"
     notebook.write_bytes(before := notebook.read_bytes() + b" ")
     held("BEGIN IMMEDIATE")
@@ -168,10 +168,10 @@ def test_a_gradebook_that_is_locked_for_a_moment_is_waited_for(course, contents,
 
     def let_go_soon(*arguments):
         threading.Timer(0.5, lock.execute, ["ROLLBACK"]).start()
-        return Recorded(*arguments)
+        return ClassState(*arguments)
 
-    monkeypatch.setattr(recording, "Recorded", let_go_soon)
-    (row,) = class_run.grade(course, CHAPTER)
+    monkeypatch.setattr(write, "Recorded", let_go_soon)
+    (row,) = class_run.grade_class(course, CHAPTER)
     assert row.written and totals(course) == {"ada": 25}
 
 

@@ -12,9 +12,9 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins.export import CsvExportPlugin
 
 import autograder
-from autograder import course as courses
 from autograder.cli import main
 from autograder.exporters import CanvasExporter, CsvExporter, MoodleExporter
+from autograder.gradebook.coursedir import open_coursedir
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -28,7 +28,7 @@ NAMES = {
 @pytest.fixture(scope="module")
 def gradebook(released_course):
     """All but one have handed in; ada was late, zoë has a score by hand, the half-graded one lacks a score."""
-    directory = courses.directory(released_course, CHAPTER)
+    directory = open_coursedir(released_course, CHAPTER)
     with Gradebook(directory.db_url) as book:
         for student, (last, first) in NAMES.items():
             book.add_student(student, last_name=last, first_name=first, email=f"{student[:3]}@example.org")

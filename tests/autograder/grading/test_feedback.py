@@ -16,10 +16,11 @@ from nbgrader.apps.api import NbGraderAPI
 from traitlets.config import Config
 
 import autograder
-from autograder import class_run, feedback
-from autograder import course as courses
+from autograder import feedback
 from autograder.authoring.exercise import exercises_of
 from autograder.check.judge import KINDS, Result, Verdict
+from autograder.gradebook import class_run
+from autograder.gradebook.coursedir import open_coursedir
 from autograder.house import chapter_names
 from autograder.safe_markdown import MAX_SOURCE, safe_markdown
 from tests.conftest import CHAPTER
@@ -70,7 +71,7 @@ def pages(graded_class, released_course, perfect, tmp_path_factory):
         path = course / "submitted" / student / CHAPTER / f"{CHAPTER}.ipynb"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(notebook), encoding="utf-8")
-    class_run.grade(course, CHAPTER)
+    class_run.grade_class(course, CHAPTER)
     _, rows, graded = graded_class
     return {row: page_of(graded, row) for row in rows} | {row: page_of(course, row) for row in ("half", "hostile")}
 
@@ -134,7 +135,7 @@ def test_sections_become_links_at_the_next_run_once_the_book_has_an_address(grad
     course = shutil.copytree(graded_class[2], tmp_path / "course")
     with (course / "nbgrader_config.py").open("a", encoding="utf-8") as config:
         config.write('c.FeedbackExporter.book = "https://book.example/html/"\n')
-    (row,) = class_run.grade(course, CHAPTER, students=["mistake-1"])
+    (row,) = class_run.grade_class(course, CHAPTER, students=["mistake-1"])
     assert row.reused and not row.written
     page = page_of(course, "mistake-1").read_text(encoding="utf-8")
     assert 'href="https://book.example/html/chapters/01_attention.html#from-scores-to-weights-the-softmax"' in page
@@ -211,7 +212,7 @@ def test_no_markdown_takes_long(piece):
 
 def test_nbgraders_command_inside_the_course_folder_makes_the_same_page(course, hand_in, contents):
     hand_in("ada", contents["mistake-1"])
-    class_run.grade(course, CHAPTER)
+    class_run.grade_class(course, CHAPTER)
     ours = page_of(course, "ada").read_bytes()
     page_of(course, "ada").unlink()
     command = [sys.executable, "-m", "nbgrader", "generate_feedback", CHAPTER, "--force"]
@@ -223,10 +224,10 @@ def test_nbgraders_command_inside_the_course_folder_makes_the_same_page(course, 
 
 def test_formgraders_button_makes_the_same_page(course, hand_in, contents):
     hand_in("ada", contents["mistake-1"])
-    class_run.grade(course, CHAPTER)
+    class_run.grade_class(course, CHAPTER)
     ours = page_of(course, "ada").read_bytes()
     page_of(course, "ada").unlink()
-    directory = courses.directory(course, CHAPTER)
+    directory = open_coursedir(course, CHAPTER)
     # What formgrader sets for its own pages (nbgrader.server_extensions.formgrader) reaches the converter as well.
     formgrader = Config(HTMLExporter={"template_name": "formgrade", "extra_template_basedirs": ["elsewhere"]})
     directory.config.merge(formgrader)

@@ -20,9 +20,9 @@ SIZE = 30_000_000
 SCRIPT = """
 import json, os, shutil, sys
 from pathlib import Path
-from autograder import course as courses
+from autograder.gradebook.coursedir import open_coursedir
 from autograder.cli import main
-from autograder.recorded import recorded_scores
+from autograder.gradebook.state import recorded_scores
 
 chapter, course, small = sys.argv[1], sys.argv[2], Path(sys.argv[3])
 filler = small / "filler"
@@ -32,7 +32,7 @@ filler.write_bytes(bytes(room - 600_000))
 codes = [main(["grade", chapter, "--course", str(small / "course")])]
 filler.unlink()
 codes.append(main(["grade", chapter, "--course", str(small / "course")]))
-scores = recorded_scores(courses.directory(small / "course", chapter))
+scores = recorded_scores(open_coursedir(small / "course", chapter))
 pages = sorted(page.parent.parent.name for page in small.glob("course/feedback/*/*/*.html"))
 print(json.dumps([codes, {student: sum(each.values()) for student, each in scores.items()}, pages]))
 """

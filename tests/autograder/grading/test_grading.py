@@ -13,12 +13,13 @@ from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 
 import autograder
-from autograder import class_run, grading, worker
-from autograder import course as courses
+from autograder import grading, worker
 from autograder.files import fetch
+from autograder.gradebook import class_run
+from autograder.gradebook.coursedir import open_coursedir
+from autograder.gradebook.rows import Incomplete
 from autograder.grader import NoSubmissions
 from autograder.report import Report, Reports
-from autograder.rows import Incomplete
 from autograder.sandbox import SandboxUnavailable
 from tests.conftest import CHAPTER
 
@@ -27,7 +28,7 @@ HOUSE = Path(autograder.__file__).parent.parent
 
 
 def graded(course, **options):
-    return {row.student: row for row in class_run.grade(course, CHAPTER, **options)}
+    return {row.student: row for row in class_run.grade_class(course, CHAPTER, **options)}
 
 
 def digest_of(file, assignment):
@@ -35,7 +36,7 @@ def digest_of(file, assignment):
 
 
 def score(course, student):
-    directory = courses.directory(course, CHAPTER)
+    directory = open_coursedir(course, CHAPTER)
     with Gradebook(directory.db_url) as gradebook:
         return gradebook.find_submission(CHAPTER, student).score
 
@@ -93,7 +94,7 @@ def test_what_a_killed_run_left_is_done_again(course, hand_in, contents):
 def test_a_gradebook_that_says_something_else_is_put_right(course, hand_in, contents):
     hand_in("ada", contents["perfect"])
     graded(course)
-    with Gradebook(courses.directory(course, CHAPTER).db_url) as gradebook:
+    with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
         gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").auto_score = 1
         gradebook.db.commit()
     graded(course)
@@ -111,7 +112,7 @@ def test_a_half_written_report_is_no_report(course, hand_in, contents):
 def test_a_manual_score_survives(course, hand_in, contents):
     hand_in("ada", contents["mistake-1"])
     graded(course)
-    with Gradebook(courses.directory(course, CHAPTER).db_url) as gradebook:
+    with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
         gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").manual_score = 3
         gradebook.db.commit()
     graded(course, force=True)
@@ -182,7 +183,7 @@ def test_nbgraders_command_gives_the_same_scores(graded_class, tmp_path):
         shutil.rmtree(course / step)
     for student in set(made) - {"perfect", "mistake-1", "truncated", "deleted-check"}:
         shutil.rmtree(course / "submitted" / student)
-    with Gradebook(courses.directory(course, CHAPTER).db_url) as gradebook:
+    with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
         for student in made:
             gradebook.remove_student(student)
     done = nbgrader("autograde", CHAPTER, f"--course-dir={course}", cwd=HOUSE)
@@ -195,7 +196,7 @@ def test_nbgraders_command_gives_the_same_scores(graded_class, tmp_path):
 
 def test_formgraders_button_gives_the_same_score(course, hand_in, contents):
     hand_in("ada", contents["mistake-1"])
-    directory = courses.directory(course, CHAPTER)
+    directory = open_coursedir(course, CHAPTER)
     done = NbGraderAPI(directory, config=directory.config).autograde(CHAPTER, "ada")
     assert done["success"], done
     assert score(course, "ada") == 7
@@ -209,7 +210,7 @@ def test_nbgraders_command_refuses_without_a_sandbox(course, hand_in, contents, 
 
     monkeypatch.setattr(worker, "probe", unavailable)
     worker._unpacked.cache_clear()
-    directory = courses.directory(course, CHAPTER)
+    directory = open_coursedir(course, CHAPTER)
     done = NbGraderAPI(directory, config=directory.config).autograde(CHAPTER, "ada")
     assert not done["success"] and "no bubblewrap here" in done["error"]
     assert not (course / "autograded").exists()
@@ -219,7 +220,7 @@ def test_a_newer_timestamp_is_kept_for_nbgrader_and_late_penalties(course, hand_
     path = hand_in("ada", contents["perfect"])
     (path.parent / "timestamp.txt").write_text("2026-02-03 10:00:00 UTC")
     graded(course)
-    directory = courses.directory(course, CHAPTER)
+    directory = open_coursedir(course, CHAPTER)
     assert NbGraderAPI(directory, config=directory.config).get_autograded_students(CHAPTER) == {"ada"}
     assert (course / "autograded/ada" / CHAPTER / "timestamp.txt").read_text().startswith("2026-02-03 10:00:00")
 

@@ -11,9 +11,9 @@ import psutil
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder import class_run
-from autograder import course as courses
-from autograder.recorded import recorded_scores
+from autograder.gradebook import class_run
+from autograder.gradebook.coursedir import open_coursedir
+from autograder.gradebook.state import recorded_scores
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -25,7 +25,7 @@ KILLS = 50
 def processes():
     """Processes that start with everything imported, so that a kill hits the work and not the imports."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["autograder.recording", "autograder.exercises.attention", __name__])
+    context.set_forkserver_preload(["autograder.gradebook.write", "autograder.exercises.attention", __name__])
     first = context.Process(target=print)
     first.start()
     first.join()
@@ -33,12 +33,12 @@ def processes():
 
 
 def run(course):
-    class_run.grade(course, CHAPTER, jobs=2)
+    class_run.grade_class(course, CHAPTER, jobs=2)
 
 
 def state(course):
     """All that a run leaves: scores, what each autograded notebook came from, pages, reports."""
-    scores = recorded_scores(courses.directory(course, CHAPTER))
+    scores = recorded_scores(open_coursedir(course, CHAPTER))
     marks = {path.parent.parent.name: mark(path) for path in (course / "autograded").glob(f"*/*/{CHAPTER}.ipynb")}
     pages = {path.parent.parent.name: path.read_bytes() for path in (course / "feedback").glob(f"*/*/{CHAPTER}.html")}
     return scores, marks, pages, sorted(path.name for path in (course / "reports" / CHAPTER).glob("*.json"))
@@ -75,9 +75,9 @@ def test_a_class_killed_fifty_times_ends_as_if_undisturbed(course, hand_in, cont
         else:
             assert process.exitcode == 0
             _forget(course)
-    class_run.grade(course, CHAPTER)
+    class_run.grade_class(course, CHAPTER)
     assert state(course) == state(undisturbed)
-    rows = class_run.grade(course, CHAPTER)
+    rows = class_run.grade_class(course, CHAPTER)
     assert not any(row.written for row in rows) and all(row.reused for row in rows)
     _nothing_is_left(course)
 
@@ -86,7 +86,7 @@ def _forget(course):
     """As if nobody had been graded."""
     for step in ("autograded", "feedback", "reports"):
         shutil.rmtree(course / step, ignore_errors=True)
-    with Gradebook(courses.directory(course, CHAPTER).db_url) as gradebook:
+    with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
         for student in list(gradebook.students):
             gradebook.remove_student(student.id)
 

@@ -9,19 +9,19 @@ from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.plugins import CsvExportPlugin
 
-from autograder import class_run
-from autograder import course as courses
+from autograder.gradebook import class_run
+from autograder.gradebook.coursedir import open_coursedir
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
 
 
 def graded(course, **options):
-    return {row.student: row for row in class_run.grade(course, CHAPTER, **options)}
+    return {row.student: row for row in class_run.grade_class(course, CHAPTER, **options)}
 
 
 def open_gradebook(course):
-    return Gradebook(courses.directory(course, CHAPTER).db_url)
+    return Gradebook(open_coursedir(course, CHAPTER).db_url)
 
 
 def page(course, student="ada"):
@@ -112,7 +112,7 @@ def test_they_survive_a_resubmission(ada, hand_in, contents, tmp_path):
 
 
 def test_they_survive_formgraders_button(ada, tmp_path):
-    directory = courses.directory(ada, CHAPTER)
+    directory = open_coursedir(ada, CHAPTER)
     formgrader = NbGraderAPI(directory, config=directory.config)
     assert formgrader.autograde(CHAPTER, "ada")["success"]
     assert formgrader.generate_feedback(CHAPTER, "ada")["success"]

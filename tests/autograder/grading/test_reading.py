@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder import reading, released
+from autograder import reading
+from autograder.course.handout import load_handout
 from autograder.files import File
 from autograder.magics import without_magics
 
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.grading
 
 @pytest.fixture(scope="module")
 def notebook(released_course):
-    return released.load(released_course, "01_attention")
+    return load_handout(released_course, "01_attention")
 
 
 def read(content, notebook):

@@ -4,22 +4,23 @@ import pytest
 from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 
-from autograder import class_run, grading, recording
-from autograder import course as courses
+from autograder import grading
 from autograder.cli import main
-from autograder.lock import alone
-from autograder.recorded import recorded_scores
+from autograder.course.lock import alone
+from autograder.gradebook import class_run, write
+from autograder.gradebook.coursedir import open_coursedir
+from autograder.gradebook.state import recorded_scores
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
 
 
 def graded(course, **options):
-    return {row.student: row for row in class_run.grade(course, CHAPTER, **options)}
+    return {row.student: row for row in class_run.grade_class(course, CHAPTER, **options)}
 
 
 def total(course, student):
-    return sum(recorded_scores(courses.directory(course, CHAPTER))[student].values())
+    return sum(recorded_scores(open_coursedir(course, CHAPTER))[student].values())
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ def test_a_dry_run_shows_whose_score_would_change_and_writes_none(ada, hand_in, 
 def test_every_score_can_be_replayed(ada, capsys):
     assert main(["grade", CHAPTER, "--course", str(ada), "--dry-run", "--force"]) == 0
     assert "0 students would get another score, 1 the same" in capsys.readouterr().out
-    with Gradebook(courses.directory(ada, CHAPTER).db_url) as gradebook:
+    with Gradebook(open_coursedir(ada, CHAPTER).db_url) as gradebook:
         gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").auto_score = 1
         gradebook.db.commit()
     assert main(["grade", CHAPTER, "--course", str(ada), "--dry-run", "--force"]) == 0
@@ -122,7 +123,7 @@ def test_the_lock_goes_with_its_run(ada):
 
 
 def test_nbgraders_own_way_in_is_refused_meanwhile(ada):
-    directory = courses.directory(ada, CHAPTER)
+    directory = open_coursedir(ada, CHAPTER)
     with alone(ada):
         done = NbGraderAPI(directory, config=directory.config).autograde(CHAPTER, "ada")
     assert not done["success"] and "another run is at work" in done["error"]
@@ -133,13 +134,13 @@ def test_what_is_handed_in_while_its_predecessor_is_graded_waits_for_the_next_ru
     course, hand_in, contents, monkeypatch
 ):
     hand_in("ada", contents["perfect"])
-    write = recording._Writer.write
+    whole = write._Writer.write
 
     def late(writer, *arguments):
         hand_in("ada", contents["mistake-1"])
-        return write(writer, *arguments)
+        return whole(writer, *arguments)
 
-    monkeypatch.setattr(recording._Writer, "write", late)
+    monkeypatch.setattr(write._Writer, "write", late)
     assert graded(course)["ada"].report.earned == total(course, "ada") == 25
     monkeypatch.undo()
     assert graded(course)["ada"].why == "handed in again"

@@ -17,8 +17,9 @@ import pytest
 from distributed import Client
 
 import autograder
-from autograder import class_run, cluster
+from autograder import cluster
 from autograder.cli import main
+from autograder.gradebook import class_run
 from autograder.sandbox import bubblewrap
 from tests.conftest import CHAPTER
 
@@ -87,7 +88,7 @@ def test_two_workers_without_a_course_folder_one_killed_midway(course, hand_in, 
 
     killer = threading.Thread(target=kill_midway)
     killer.start()
-    rows = class_run.grade(course, CHAPTER, scheduler=scheduler)
+    rows = class_run.grade_class(course, CHAPTER, scheduler=scheduler)
     killer.join()
     assert {row.student: row.report.earned for row in rows} == scores
     assert victim.wait() == -signal.SIGKILL and survivor.poll() is None
@@ -141,10 +142,10 @@ def test_the_cluster_forgets_what_it_has_graded(course, hand_in, contents):
     for number in range(8):
         notebook["metadata"]["padding"] = str(number) * 4_000_000
         hand_in(f"large-{number}", json.dumps(notebook).encode())
-    class_run.grade(course, CHAPTER)
+    class_run.grade_class(course, CHAPTER)
     tracemalloc.start()
     try:
-        class_run.grade(course, CHAPTER, force=True)
+        class_run.grade_class(course, CHAPTER, force=True)
         gc.collect()
         assert tracemalloc.get_traced_memory()[0] < 36_000_000
     finally:

@@ -15,7 +15,7 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import bundle
 from autograder.chapter.chapter import Chapter, read_chapter, text_of
-from autograder.course import secret_seed
+from autograder.course.seed import secret_seed
 from autograder.house import HOUSE
 from autograder.release import ReleaseError, release
 from tests.autograder.release.small_house import CHAPTER, by_grade_id, change
@@ -204,5 +204,5 @@ def test_a_bundle_names_no_machine(built):
 def test_nbgrader_started_inside_the_course_follows_the_rules_of_the_house(built):
     _, course = built
     rules = PyFileConfigLoader("nbgrader_config.py", path=str(course)).load_config()
-    assert rules.Autograde.exporter_class == "autograder.nbgrader_plugin.SubmissionExporter"
+    assert rules.Autograde.exporter_class == "autograder.gradebook.plugin.SubmissionExporter"
     assert rules.CourseDirectory.root == str(course)

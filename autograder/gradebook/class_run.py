@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from autograder.cluster import connected
+from autograder.course.lock import alone
+from autograder.gradebook.rows import Incomplete, StudentRow
 from autograder.grader import open_grader, submissions
-from autograder.lock import alone
-from autograder.rows import Incomplete, Row
 
-__all__ = ["Incomplete", "grade"]
+__all__ = ["Incomplete", "grade_class"]
 
 
-def grade(
+def grade_class(
     course: Path,
     chapter: str,
     *,
@@ -22,7 +22,7 @@ def grade(
     force: bool = False,
     dry_run: bool = False,
     sandbox: str = "bwrap",
-) -> list[Row]:
+) -> list[StudentRow]:
     """Grade a class and write scores and feedback.
 
     Args:
@@ -53,6 +53,6 @@ def grade(
         # Importing nbgrader takes seconds, in which the first sandboxes run. Most of a second of it is a check of
         # international addresses, which jsonschema does without where it is not installed.
         sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
-        from autograder.recording import record
+        from autograder.gradebook.write import write_class
 
-        return record(grader, course, chapter, paths, force=force, dry_run=dry_run)
+        return write_class(grader, course, chapter, paths, force=force, dry_run=dry_run)

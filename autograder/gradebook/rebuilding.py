@@ -9,12 +9,12 @@ from nbformat.notebooknode import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from autograder.check.render import as_html, as_text
+from autograder.course.handout import Handout
 from autograder.reading import Submission
-from autograder.released import Released
 from autograder.report import Report
 
 
-def rebuild(submission: Submission, report: Report, released: Released) -> NotebookNode:
+def rebuild(submission: Submission, report: Report, released: Handout) -> NotebookNode:
     """Exercises with the cell that introduces each, checks with their verdicts, and the student's own cells."""
     notebook = new_notebook(
         metadata={

@@ -12,16 +12,16 @@ from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.exc import OperationalError, SAWarning
 from tqdm import tqdm
 
-from autograder import course as courses
 from autograder.check.words import listed
-from autograder.gradebook import one_engine, why_not
+from autograder.gradebook.coursedir import open_coursedir, quiet_log
+from autograder.gradebook.engine import one_engine, why_not
+from autograder.gradebook.rows import Incomplete, StudentRow
+from autograder.gradebook.state import ClassState
 from autograder.grader import Grader
-from autograder.recorded import Recorded
-from autograder.rows import Incomplete, Row
 from autograder.sandbox import SandboxUnavailable
 
 
-def record(
+def write_class(
     grader: Grader,
     course: Path,
     chapter: str,
@@ -29,7 +29,7 @@ def record(
     *,
     force: bool = False,
     dry_run: bool = False,
-) -> list[Row]:
+) -> list[StudentRow]:
     """Write scores and feedback of these submissions, waiting for each to be graded.
 
     Args:
@@ -41,13 +41,13 @@ def record(
         Incomplete: something that is not a student's doing went wrong; it holds the rows of the others.
         SandboxUnavailable: there is no place to grade any more.
     """
-    rows: list[Row] = []
+    rows: list[StudentRow] = []
     failed: dict[str, list[str]] = {}
-    coursedir = courses.directory(course, chapter)
-    with courses.quiet_log() as (log, said), warnings.catch_warnings(), chdir(course), one_engine() as broken:
+    coursedir = open_coursedir(course, chapter)
+    with quiet_log() as (log, said), warnings.catch_warnings(), chdir(course), one_engine() as broken:
         warnings.simplefilter("ignore", SAWarning)  # nbgrader's own queries, which work all the same
         try:
-            recorded = Recorded(coursedir, grader.reports)
+            recorded = ClassState(coursedir, grader.reports)
         except OperationalError as error:
             raise Incomplete(rows, [why_not(error)]) from error
         writer = None if dry_run else _Writer(coursedir, log, grader)
@@ -59,7 +59,7 @@ def record(
                     student, path, bool(why), recorded.by_hand.get(student, "")
                 )
                 before = recorded.scores.get(student, {})
-                rows.append(Row(student, graded.report, before, why, graded.reused, written))
+                rows.append(StudentRow(student, graded.report, before, why, graded.reused, written))
             except SandboxUnavailable:
                 raise
             except Exception as error:

@@ -1,4 +1,4 @@
-"""A course folder: nbgrader's configuration for it, and its secret seed."""
+"""nbgrader's view of a course folder: its configuration, and a quiet log."""
 
 import logging
 from collections.abc import Iterator
@@ -10,12 +10,9 @@ from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.house import HOUSE
-from autograder.seed import secret_seed
-
-__all__ = ["config", "directory", "keep_the_rules", "quiet_log", "secret_seed"]
 
 
-def config(course: Path, house: Path = HOUSE) -> Config:
+def nbgrader_config(course: Path, house: Path = HOUSE) -> Config:
     """The house's nbgrader_config.py, and after it the course's own if there is one, for that course folder."""
     merged = Config()
     for folder in (house, course):
@@ -25,9 +22,9 @@ def config(course: Path, house: Path = HOUSE) -> Config:
     return merged
 
 
-def directory(course: Path, chapter: str, house: Path = HOUSE) -> CourseDirectory:
+def open_coursedir(course: Path, chapter: str, house: Path = HOUSE) -> CourseDirectory:
     """nbgrader's view of a course folder, for one assignment."""
-    return CourseDirectory(config=config(course, house), assignment_id=chapter)
+    return CourseDirectory(config=nbgrader_config(course, house), assignment_id=chapter)
 
 
 def keep_the_rules(course: Path, house: Path = HOUSE) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import create_engine, event, or_
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Query
 
-from autograder.lock import Busy
+from autograder.course.lock import Busy
 
 PATIENCE = 30  # seconds to wait for another program that is writing to a SQLite file
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Released:
+class Handout:
     """A released notebook.
 
     chapter: "01_attention". notebook: its JSON.
@@ -102,13 +102,13 @@ class Released:
         return self.cells[position]["metadata"]["nbgrader"]
 
 
-def load(course: Path, chapter: str) -> Released:
+def load_handout(course: Path, chapter: str) -> Handout:
     """The released notebook of a chapter. Raises FileNotFoundError if there is no release."""
-    others = {path.stem: distinctive(_notebook(path)) for path in releases(course) if path.stem != chapter}
-    return Released(chapter, _notebook(course / "release" / chapter / f"{chapter}.ipynb"), others)
+    others = {path.stem: distinctive(_notebook(path)) for path in released_notebooks(course) if path.stem != chapter}
+    return Handout(chapter, _notebook(course / "release" / chapter / f"{chapter}.ipynb"), others)
 
 
-def releases(course: Path) -> list[Path]:
+def released_notebooks(course: Path) -> list[Path]:
     """The released notebooks of a course."""
     return sorted(path for path in (course / "release").glob("*/*.ipynb") if path.stem == path.parent.name)
 

@@ -14,10 +14,10 @@ from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solut
 from traitlets import Enum
 
 from autograder.cluster import connected
+from autograder.course.lock import Busy, alone
 from autograder.files import fetch
+from autograder.gradebook.rebuilding import rebuild
 from autograder.grader import open_grader
-from autograder.lock import Busy, alone
-from autograder.rebuilding import rebuild
 from autograder.sandbox import SandboxUnavailable
 
 

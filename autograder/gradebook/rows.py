@@ -6,7 +6,7 @@ from autograder.report import Report
 
 
 @dataclass(frozen=True)
-class Row:
+class StudentRow:
     """One student of a graded class.
 
     before: exercise -> score in the gradebook before this run. why: the report had to be written; empty if not.
@@ -24,6 +24,6 @@ class Row:
 class Incomplete(Exception):
     """Some submissions could not be graded or written, through no fault of theirs. rows: the others'."""
 
-    def __init__(self, rows: list[Row], errors: list[str]):
+    def __init__(self, rows: list[StudentRow], errors: list[str]):
         super().__init__("\n".join(errors))
         self.rows = rows

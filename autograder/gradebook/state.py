@@ -8,8 +8,8 @@ from nbgrader.api import Assignment, BaseCell, Grade, Gradebook, SubmittedAssign
 from nbgrader.coursedir import CourseDirectory
 
 from autograder.check.words import listed
-from autograder.gradebook import by_hand, of_cells, times
-from autograder.nbgrader_plugin import guarded
+from autograder.gradebook.engine import by_hand, of_cells, times
+from autograder.gradebook.plugin import guarded
 from autograder.report import Report, Reports
 
 Scores = dict[str, float | None]
@@ -17,7 +17,7 @@ Scores = dict[str, float | None]
 _SAID = {"submission": "handed in again", "release": "the release changed", "grader": "the grader changed"}
 
 
-class Recorded:
+class ClassState:
     """A class as it is recorded.
 
     scores: student id -> exercise -> the score that was computed for it.

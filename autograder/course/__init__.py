@@ -1,0 +1,1 @@
+"""A course folder, as far as it can be read without nbgrader."""
