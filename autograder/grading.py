@@ -24,7 +24,10 @@ from autograder.report import Report
 from autograder.sandbox import Call, Cell, run
 
 # The files that decide what a submission earns; a change to one of them asks for new reports.
-DECIDING = ("check/*.py", "files.py", "grading.py", "magics.py", "reading.py", "released.py", "sandbox/*.py")
+DECIDING = (
+    *("check/*.py", "sandbox/*.py", "sandbox/inside/*.py"),
+    *("files.py", "grading.py", "magics.py", "reading.py", "course/handout.py"),
+)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.sandbox import bubblewrap, interpreter, seccomp
-from autograder.sandbox.confine import MB
+from autograder.sandbox.inside.confine import MB
 from autograder.sandbox.limits import Limits
 
 KINDS = ("bwrap", "none")
@@ -132,7 +132,7 @@ def _python(runner, bundle, packages, limits, pipes):
     }
     # -I and -S: no environment variables, no user's or site's packages, no .pth files that lead elsewhere.
     options = ("-I", "-S", "-B", "-X", "utf8")
-    return [str(interpreter.executable()), *options, str(runner / "sandbox/child.py"), json.dumps(settings)]
+    return [str(interpreter.executable()), *options, str(runner / "sandbox/inside/child.py"), json.dumps(settings)]
 
 
 def _popen(program, command, environment, folder, descriptors):

@@ -30,7 +30,7 @@ _STOPPED = {
     "many_threads": "started more",
     "many_files": "made more",
 }
-_PROBING = Path(__file__).with_name("probing.py")
+_PROBING = Path(__file__).with_name("inside") / "probing.py"
 
 
 def probe(bundle: Path, limits: Limits | None = None) -> list[str]:

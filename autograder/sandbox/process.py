@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from autograder.check import values
-from autograder.sandbox import frames
 from autograder.sandbox.answers import NOT_AN_ANSWER
-from autograder.sandbox.confine import MB
+from autograder.sandbox.inside import frames
+from autograder.sandbox.inside.confine import MB
 from autograder.sandbox.launch import launch
 from autograder.sandbox.limits import Limits, SandboxUnavailable
 from autograder.sandbox.watching import overrun

@@ -44,8 +44,9 @@ def test_a_leaking_environment_is_found(bundle, monkeypatch):
 def test_missing_limits_are_found(bundle, monkeypatch, tmp_path):
     lax = tmp_path / "confine.py"
     lax.write_text("def confine(**limits):\n    pass\n")
-    whole, real = bubblewrap.arguments, str(bubblewrap._AUTOGRADER / "sandbox/confine.py")
-    monkeypatch.setattr(bubblewrap, "arguments", lambda *a: [str(lax) if w == real else w for w in whole(*a)])
+    whole = bubblewrap.arguments
+    options = ("--ro-bind", str(lax), str(bubblewrap.RUNNER / "sandbox/inside/confine.py"))
+    monkeypatch.setattr(bubblewrap, "arguments", lambda *a: before_the_root_is_closed(whole(*a), *options))
     with pytest.raises(SandboxUnavailable, match="- memory limit: it can have more than 2048 MB"):
         probe(bundle)
 
@@ -84,11 +85,12 @@ def test_solutions_among_the_packages_are_found(bundle, monkeypatch, tmp_path):
 
 def test_code_that_is_not_stopped_is_found(bundle, monkeypatch):
     # A process that answers in the place of code that never ends.
-    whole, real = bubblewrap.arguments, bubblewrap._AUTOGRADER / "sandbox/child.py"
+    whole, real = bubblewrap.arguments, bubblewrap._AUTOGRADER / "sandbox/inside/child.py"
     deaf = bundle.parent / "child.py"
     lazy = "return action() if milliseconds > 300 else (_reply(), ())"
     deaf.write_text(real.read_text(encoding="utf-8").replace("return action()", lazy), encoding="utf-8")
-    monkeypatch.setattr(bubblewrap, "arguments", lambda *a: [str(deaf) if w == str(real) else w for w in whole(*a)])
+    options = ("--ro-bind", str(deaf), str(bubblewrap.RUNNER / "sandbox/inside/child.py"))
+    monkeypatch.setattr(bubblewrap, "arguments", lambda *a: before_the_root_is_closed(whole(*a), *options))
     try:
         with pytest.raises(SandboxUnavailable, match=r"(?s)- endless: .*- stubborn: "):
             probe(bundle)

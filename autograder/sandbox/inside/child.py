@@ -1,4 +1,4 @@
-"""The process that runs one student's code. Only the standard library, NumPy and `OURS` are within reach.
+"""The process that runs one student's code. NumPy, `check` and this folder are all that is within its reach.
 
 Run as a script: `child.py SETTINGS`, SETTINGS a JSON object (see process.py). It answers one request at a
 time: a cell to execute, or a function to call. Nothing it says is believed on the other side.
@@ -119,16 +119,13 @@ def _failed(raised):
 
 def _import_ours():
     """Our own modules, found beside this file and then forgotten: `import autograder` means the bundle's."""
-    here = Path(__file__).resolve().parent
-    for name, folder in (
-        ("autograder", here.parent),
-        ("autograder.check", here.parent / "check"),
-        ("autograder.sandbox", here),
-    ):
+    sandbox = Path(__file__).resolve().parent.parent
+    # Empty, without the imports that these two begin with outside.
+    for name, folder in (("autograder", sandbox.parent), ("autograder.sandbox", sandbox)):
         sys.modules[name] = types.ModuleType(name)
         sys.modules[name].__path__ = [str(folder)]
     from autograder.check import calling, values
-    from autograder.sandbox import confine, frames
+    from autograder.sandbox.inside import confine, frames
 
     for name in [name for name in sys.modules if name.split(".")[0] == "autograder"]:
         del sys.modules[name]
