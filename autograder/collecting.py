@@ -20,8 +20,8 @@ from nbgrader.apps import ZipCollectApp
 from nbgrader.coursedir import CourseDirectory
 
 from autograder.check.words import size
-from autograder.files import MAX_BYTES
 from autograder.gradebook.coursedir import open_coursedir, quiet_log
+from autograder.grading.submitted_file import MAX_BYTES
 from autograder.lms import Named, named
 
 MAX_FILES = 100_000

@@ -20,10 +20,11 @@ import psutil
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from autograder import example_class, grading, reading
-from autograder.cluster import connected
+from autograder import example_class
 from autograder.gradebook import class_run, plugin, write
-from autograder.grader import open_grader, submissions
+from autograder.grading import grade, reading
+from autograder.grading.cluster import connected
+from autograder.grading.queue import open_queue, submissions
 from autograder.release import release
 
 CHAPTER = "01_attention"
@@ -66,7 +67,7 @@ def with_class(released, course, size):
 def graded_only(course, jobs):
     """Seconds until every report is there; the reports are thrown away."""
     with connected(jobs=jobs) as client:
-        grader = open_grader(course, CHAPTER, client, force=True)
+        grader = open_queue(course, CHAPTER, client, force=True)
         started = time.perf_counter()
         paths = submissions(course, CHAPTER).values()
         grader.expect(paths)
@@ -97,8 +98,8 @@ def timed(spent):
     """Count the seconds of each part of grading; parts run side by side, and the gradebook's is in the writing too."""
     parts = {
         "reading": (reading, "read"),
-        "sandbox (start, NumPy, the student's code)": (grading, "run"),
-        "judging": (grading, "_results"),
+        "sandbox (start, NumPy, the student's code)": (grade, "run"),
+        "judging": (grade, "_results"),
         "writing, in all": (write._Writer, "write"),
         "rebuilding the notebook": (plugin, "rebuild"),
     }

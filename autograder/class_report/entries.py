@@ -8,10 +8,10 @@ from nbgrader.coursedir import CourseDirectory
 
 from autograder.class_report import marks
 from autograder.class_report.marks import Book, Marks
-from autograder.files import fetch
 from autograder.gradebook.state import changes, mark_of
-from autograder.grading import fingerprint
-from autograder.report import Report, Reports
+from autograder.grading.grade import fingerprint
+from autograder.grading.report import Report, Reports
+from autograder.grading.submitted_file import fetch
 
 
 @dataclass(frozen=True)

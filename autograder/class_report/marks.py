@@ -7,7 +7,7 @@ from nbgrader.api import Assignment, BaseCell, Grade, Gradebook, Student, Submit
 from nbgrader.coursedir import CourseDirectory
 
 from autograder.gradebook.engine import of_cells
-from autograder.report import Report
+from autograder.grading.report import Report
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from autograder.class_report.entries import Class
-from autograder.report import Report
+from autograder.grading.report import Report
 
 CONSONANTS, VOWELS = "bdfghjklmnprstvz", "aiou"
 

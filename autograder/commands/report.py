@@ -17,7 +17,7 @@ def run(options):
     from autograder.course.seed import secret_seed
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.engine import usable
-    from autograder.grader import submissions
+    from autograder.grading.queue import submissions
 
     chapter = is_released(options.course, options.chapter)
     with usable():

@@ -4,10 +4,10 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from autograder.cluster import connected
 from autograder.course.lock import alone
 from autograder.gradebook.rows import Incomplete, StudentRow
-from autograder.grader import open_grader, submissions
+from autograder.grading.cluster import connected
+from autograder.grading.queue import open_queue, submissions
 
 __all__ = ["Incomplete", "grade_class"]
 
@@ -48,7 +48,7 @@ def grade_class(
     course = course.resolve()
     paths = submissions(course, chapter, students)
     with alone(course), connected(scheduler, jobs) as client:
-        grader = open_grader(course, chapter, client, sandbox=sandbox, force=force)
+        grader = open_queue(course, chapter, client, sandbox=sandbox, force=force)
         grader.expect(paths.values())
         # Importing nbgrader takes seconds, in which the first sandboxes run. Most of a second of it is a check of
         # international addresses, which jsonschema does without where it is not installed.

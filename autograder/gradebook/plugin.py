@@ -13,11 +13,11 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, parse_utc
 from traitlets import Enum
 
-from autograder.cluster import connected
 from autograder.course.lock import Busy, alone
-from autograder.files import fetch
 from autograder.gradebook.rebuilding import rebuild
-from autograder.grader import open_grader
+from autograder.grading.cluster import connected
+from autograder.grading.queue import open_queue
+from autograder.grading.submitted_file import fetch
 from autograder.sandbox import SandboxUnavailable
 
 
@@ -51,7 +51,7 @@ class SubmissionExporter(NotebookExporter):
         course = autograde.coursedir
         try:
             with alone(Path(course.root)), connected() as client:
-                grader = open_grader(Path(course.root), course.assignment_id, client, sandbox=self.sandbox)
+                grader = open_queue(Path(course.root), course.assignment_id, client, sandbox=self.sandbox)
             grader.expect(Path(file) for files in autograde.assignments.values() for file in files)
             return grader
         except (Busy, SandboxUnavailable, LookupError, OSError) as error:

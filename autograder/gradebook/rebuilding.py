@@ -10,8 +10,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from autograder.check.render import as_html, as_text
 from autograder.course.handout import Handout
-from autograder.reading import Submission
-from autograder.report import Report
+from autograder.grading.reading import Submission
+from autograder.grading.report import Report
 
 
 def rebuild(submission: Submission, report: Report, released: Handout) -> NotebookNode:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from autograder.report import Report
+from autograder.grading.report import Report
 
 
 @dataclass(frozen=True)

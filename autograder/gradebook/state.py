@@ -10,7 +10,7 @@ from nbgrader.coursedir import CourseDirectory
 from autograder.check.words import listed
 from autograder.gradebook.engine import by_hand, of_cells, times
 from autograder.gradebook.plugin import guarded
-from autograder.report import Report, Reports
+from autograder.grading.report import Report, Reports
 
 Scores = dict[str, float | None]
 

@@ -17,12 +17,12 @@ from autograder.gradebook.coursedir import open_coursedir, quiet_log
 from autograder.gradebook.engine import one_engine, why_not
 from autograder.gradebook.rows import Incomplete, StudentRow
 from autograder.gradebook.state import ClassState
-from autograder.grader import Grader
+from autograder.grading.queue import GradingQueue
 from autograder.sandbox import SandboxUnavailable
 
 
 def write_class(
-    grader: Grader,
+    grader: GradingQueue,
     course: Path,
     chapter: str,
     paths: Mapping[str, Path],
@@ -84,7 +84,7 @@ def _reason(error, said):
 class _Writer:
     """nbgrader's two converters, each opened once."""
 
-    def __init__(self, coursedir: CourseDirectory, log, grader: Grader):
+    def __init__(self, coursedir: CourseDirectory, log, grader: GradingQueue):
         self.coursedir = coursedir
         self.autograde = _Autograde(coursedir=coursedir, config=coursedir.config, log=log, force=True)
         self.autograde.grader = grader
@@ -120,7 +120,7 @@ class _Writer:
 class _Autograde(Autograde):
     """With a grader for the exporter to ask, one that is at work already."""
 
-    grader: Grader
+    grader: GradingQueue
 
 
 def _open(converter):

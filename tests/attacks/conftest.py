@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 import autograder
-from autograder import example_class, grading
-from autograder.files import File
+from autograder import example_class
+from autograder.grading import grade
+from autograder.grading.submitted_file import File
 from autograder.sandbox import Limits, run
 from tests.attacks.attack import dump
 from tests.conftest import CHAPTER
@@ -42,7 +43,7 @@ def course(released_course, tmp_path_factory):
     ):
         (course / path).parent.mkdir(parents=True, exist_ok=True)
         (course / path).write_text(canary(what))
-    grading.open_assignment(course, CHAPTER)  # makes the seed
+    grade.open_assignment(course, CHAPTER)  # makes the seed
     source = course / "source" / CHAPTER / f"{CHAPTER}.ipynb"
     notebook = json.loads(source.read_text(encoding="utf-8"))
     notebook["metadata"]["note"] = canary("source")
@@ -80,7 +81,7 @@ def perfect(course):
 
 @pytest.fixture(scope="session")
 def assignment(course):
-    return grading.open_assignment(course, CHAPTER)
+    return grade.open_assignment(course, CHAPTER)
 
 
 @pytest.fixture(scope="session")
@@ -94,21 +95,21 @@ def bundle(assignment, tmp_path_factory):
 @pytest.fixture
 def graded(assignment, bundle, perfect, course, monkeypatch, tmp_path, token, secret_word):
     """graded(notebook) -> its report, after which an honest notebook has full marks and no trace is left."""
-    monkeypatch.setattr(grading, "run", partial(run, limits=SMALL))
+    monkeypatch.setattr(grade, "run", partial(run, limits=SMALL))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
-    def grade(notebook):
+    def graded(notebook):
         content = notebook if isinstance(notebook, bytes) else dump(notebook)
         before = held(), files_in(course, bundle, tmp_path)
-        report = grading.grade_submission(File(content), assignment, bundle)
+        report = grade.grade_submission(File(content), assignment, bundle)
         assert held() <= before[0] and files_in(course, bundle, tmp_path) == before[1]
         assert left_behind(token) == []
         honest = copy.deepcopy(perfect)
         honest["metadata"]["after"] = token
-        assert grading.grade_submission(File(dump(honest)), assignment, bundle).earned == FULL
+        assert grade.grade_submission(File(dump(honest)), assignment, bundle).earned == FULL
         return report
 
-    return grade
+    return graded
 
 
 @pytest.fixture

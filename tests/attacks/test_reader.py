@@ -6,9 +6,9 @@ import time
 import pytest
 from nbconvert.filters import Highlight2HTML
 
-from autograder import reading
-from autograder.files import File
 from autograder.gradebook.rebuilding import rebuild
+from autograder.grading import reading
+from autograder.grading.submitted_file import File
 from tests.attacks.attack import HONEST_POINTS, dump, own_cell
 from tests.attacks.dressing import only_honest
 
@@ -35,7 +35,7 @@ def test_no_source_keeps_the_grader_busy(graded, perfect, assignment, source):
     report = graded(notebook)
     assert report.earned == HONEST_POINTS
     # And how formgrader colours it.
-    rebuilt = rebuild(reading.read(File(dump(notebook)), assignment.released), report, assignment.released)
+    rebuilt = rebuild(reading.read_submission(File(dump(notebook)), assignment.released), report, assignment.released)
     Highlight2HTML(pygments_lexer=rebuilt.metadata.language_info.pygments_lexer)(source)
     assert time.monotonic() - started < SECONDS
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder import grading
-from autograder.files import File
+from autograder.grading import grade
+from autograder.grading.submitted_file import File
 from autograder.sandbox import bubblewrap, seccomp
 from tests.attacks.attack import dump, notebook
 from tests.attacks.conftest import HOUSE
@@ -27,7 +27,7 @@ def says(assignment, bundle, perfect, course, monkeypatch):
         monkeypatch.setattr(bubblewrap, "arguments", lambda *a: weaken(whole(*a)))
         names = {"course": str(course), "house": str(HOUSE), "tmp": "/notebook", "token": "left", **names}
         content = dump(notebook(attack, perfect, **names))
-        return json.dumps(grading.grade_submission(File(content), assignment, bundle).to_json())
+        return json.dumps(grade.grade_submission(File(content), assignment, bundle).to_json())
 
     return says
 

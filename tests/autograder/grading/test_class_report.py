@@ -15,8 +15,8 @@ from autograder.class_report.pseudonyms import anonymous, pseudonyms
 from autograder.cli import main
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
-from autograder.grader import submissions
-from autograder.report import Report
+from autograder.grading.queue import submissions
+from autograder.grading.report import Report
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading

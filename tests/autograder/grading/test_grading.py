@@ -13,13 +13,13 @@ from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 
 import autograder
-from autograder import grading, worker
-from autograder.files import fetch
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.rows import Incomplete
-from autograder.grader import NoSubmissions
-from autograder.report import Report, Reports
+from autograder.grading import grade, worker
+from autograder.grading.queue import NoSubmissions
+from autograder.grading.report import Report, Reports
+from autograder.grading.submitted_file import fetch
 from autograder.sandbox import SandboxUnavailable
 from tests.conftest import CHAPTER
 
@@ -32,7 +32,7 @@ def graded(course, **options):
 
 
 def digest_of(file, assignment):
-    return grading.digest(assignment.report_parts(file))
+    return grade.digest(assignment.report_parts(file))
 
 
 def score(course, student):
@@ -142,13 +142,13 @@ def test_reports_are_their_owners_alone_and_hold_no_names(course, hand_in, conte
 def test_the_digest_depends_on_submission_release_key_and_environment(course, hand_in, contents):
     file = fetch(hand_in("ada", contents["perfect"]))
     other = fetch(hand_in("bob", contents["blank"]))
-    plain, bare = (grading.open_assignment(course, CHAPTER, sandbox=kind) for kind in ("bwrap", "none"))
-    assert digest_of(file, plain) == digest_of(file, grading.open_assignment(course, CHAPTER))
+    plain, bare = (grade.open_assignment(course, CHAPTER, sandbox=kind) for kind in ("bwrap", "none"))
+    assert digest_of(file, plain) == digest_of(file, grade.open_assignment(course, CHAPTER))
     (course / "secret_seed").unlink()
-    other_key = grading.open_assignment(course, CHAPTER)
+    other_key = grade.open_assignment(course, CHAPTER)
     notebook = course / "release" / CHAPTER / f"{CHAPTER}.ipynb"
     notebook.write_text(notebook.read_text(encoding="utf-8").replace("softmax", "Softmax", 1), encoding="utf-8")
-    other_release = grading.open_assignment(course, CHAPTER)
+    other_release = grade.open_assignment(course, CHAPTER)
     digests = [digest_of(file, plain), digest_of(other, plain)]
     digests += [digest_of(file, each) for each in (bare, other_key, other_release)]
     assert len(set(digests)) == 5
@@ -157,14 +157,14 @@ def test_the_digest_depends_on_submission_release_key_and_environment(course, ha
 def test_an_error_of_ours_costs_one_submission_and_is_said(course, hand_in, contents, monkeypatch):
     hand_in("ada", contents["perfect"])
     hand_in("bob", contents["blank"])
-    read = grading.reading.read
+    read = grade.reading.read_submission
 
     def failing(file, released):
         if file.raw == contents["blank"]:
             raise RuntimeError("a bug of ours")
         return read(file, released)
 
-    monkeypatch.setattr(grading.reading, "read", failing)
+    monkeypatch.setattr(grade.reading, "read_submission", failing)
     with pytest.raises(Incomplete, match="a bug of ours") as incomplete:
         graded(course)
     assert [row.student for row in incomplete.value.rows] == ["ada"]

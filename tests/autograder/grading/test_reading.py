@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder import reading
 from autograder.course.handout import load_handout
-from autograder.files import File
-from autograder.magics import without_magics
+from autograder.grading import reading
+from autograder.grading.magics import without_magics
+from autograder.grading.submitted_file import File
 
 pytestmark = pytest.mark.grading
 
@@ -21,7 +21,7 @@ def notebook(released_course):
 
 
 def read(content, notebook):
-    return reading.read(File(json.dumps(content).encode()), notebook)
+    return reading.read_submission(File(json.dumps(content).encode()), notebook)
 
 
 def test_a_clean_notebook_gives_its_answers_and_no_notes(perfect, notebook):
@@ -78,11 +78,11 @@ def test_no_json_makes_reading_fail(notebook, value):
 @settings(max_examples=200, deadline=None)
 @given(st.binary())
 def test_no_bytes_make_reading_fail(notebook, raw):
-    assert reading.read(File(raw), notebook).trouble
+    assert reading.read_submission(File(raw), notebook).trouble
 
 
 def test_deep_nesting_is_no_notebook(notebook):
-    assert "not a notebook" in reading.read(File(b'{"cells": ' + b"[" * 100_000), notebook).trouble
+    assert "not a notebook" in reading.read_submission(File(b'{"cells": ' + b"[" * 100_000), notebook).trouble
 
 
 @pytest.mark.parametrize(("source", "cleaned"), [

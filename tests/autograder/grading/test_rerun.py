@@ -4,12 +4,12 @@ import pytest
 from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 
-from autograder import grading
 from autograder.cli import main
 from autograder.course.lock import alone
 from autograder.gradebook import class_run, write
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.state import recorded_scores
+from autograder.grading import grade
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -52,8 +52,8 @@ def test_another_key_regrades_and_is_named(ada):
 
 
 def test_another_environment_regrades_and_is_named(ada, monkeypatch):
-    before = grading.platform.python_version()
-    monkeypatch.setattr(grading.platform, "python_version", lambda: "3.99.0")
+    before = grade.platform.python_version()
+    monkeypatch.setattr(grade.platform, "python_version", lambda: "3.99.0")
     row = graded(ada)["ada"]
     assert row.why == f"Python {before} became 3.99.0" and not row.reused
 

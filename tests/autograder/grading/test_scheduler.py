@@ -17,9 +17,9 @@ import pytest
 from distributed import Client
 
 import autograder
-from autograder import cluster
 from autograder.cli import main
 from autograder.gradebook import class_run
+from autograder.grading import cluster
 from autograder.sandbox import bubblewrap
 from tests.conftest import CHAPTER
 

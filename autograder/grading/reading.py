@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from autograder.check.words import count, listed, quoted, size
 from autograder.course.handout import Handout
-from autograder.files import CLEAR, File
+from autograder.grading.submitted_file import CLEAR, File
 
 LARGE_BYTES = 20_000_000
 MAX_VALUES = 3_000_000  # a few bytes of JSON become a hundred in memory
@@ -54,7 +54,7 @@ class _Cell:
     metadata: dict
 
 
-def read(file: File, released: Handout) -> Submission:
+def read_submission(file: File, released: Handout) -> Submission:
     """What counts of a submitted file. Never raises, whatever the file holds."""
     if file.trouble:
         return Submission(trouble=file.trouble)

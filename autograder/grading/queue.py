@@ -9,11 +9,11 @@ from pathlib import Path
 
 from distributed import Client, Future
 
-from autograder import reading, worker
-from autograder.files import File, fetch
-from autograder.grading import Assignment, digest, open_assignment
-from autograder.reading import Submission
-from autograder.report import Report, Reports
+from autograder.grading import reading, worker
+from autograder.grading.grade import Assignment, digest, open_assignment
+from autograder.grading.reading import Submission
+from autograder.grading.report import Report, Reports
+from autograder.grading.submitted_file import File, fetch
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Graded:
     reused: bool
 
 
-class Grader:
+class GradingQueue:
     """Grades the submissions of one assignment, several at a time, each once; what is stored is reused.
 
     force: make every report anew.
@@ -65,18 +65,20 @@ class Grader:
             return
         file = fetch(path)
         known = None if self.force else self.reports.find(digest(self.assignment.report_parts(file)))
-        self._started[path] = file, known or self._client.submit(worker.grade, file, self._sent, pure=False)
+        self._started[path] = file, known or self._client.submit(worker.grade_file, file, self._sent, pure=False)
 
     def _finish(self, file, work):
         reused = isinstance(work, Report)
         report = work if reused else self.reports.add(Report.from_json(work.result()))
-        return Graded(reading.read(file, self.assignment.released), report, reused)
+        return Graded(reading.read_submission(file, self.assignment.released), report, reused)
 
 
-def open_grader(course: Path, chapter: str, client: Client, *, sandbox: str = "bwrap", force: bool = False) -> Grader:
+def open_queue(
+    course: Path, chapter: str, client: Client, *, sandbox: str = "bwrap", force: bool = False
+) -> GradingQueue:
     """A grader for one chapter of a course, its sandbox tried. Raises SandboxUnavailable, FileNotFoundError."""
     assignment = open_assignment(course, chapter, sandbox)
-    return Grader(assignment, Reports(course / "reports" / chapter), client, force=force)
+    return GradingQueue(assignment, Reports(course / "reports" / chapter), client, force=force)
 
 
 class NoSubmissions(LookupError):

@@ -9,7 +9,7 @@ from functools import lru_cache
 import dask
 from distributed import Client, LocalCluster
 
-from autograder.files import MAX_BYTES
+from autograder.grading.submitted_file import MAX_BYTES
 from autograder.sandbox import SandboxUnavailable
 
 WAIT = 10  # seconds

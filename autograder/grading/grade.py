@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder import reading
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import make_key
 from autograder.check import judge
@@ -18,16 +17,14 @@ from autograder.check.key import Key
 from autograder.check.words import listed, quoted
 from autograder.course.handout import Handout, load_handout
 from autograder.course.seed import secret_seed
-from autograder.files import File
-from autograder.magics import without_magics
-from autograder.report import Report
+from autograder.grading import reading
+from autograder.grading.magics import without_magics
+from autograder.grading.report import Report
+from autograder.grading.submitted_file import File
 from autograder.sandbox import Call, Cell, run
 
 # The files that decide what a submission earns; a change to one of them asks for new reports.
-DECIDING = (
-    *("check/*.py", "sandbox/*.py", "sandbox/inside/*.py"),
-    *("files.py", "grading.py", "magics.py", "reading.py", "course/handout.py"),
-)
+DECIDING = ("check/*.py", "sandbox/*.py", "sandbox/inside/*.py", "grading/*.py", "course/handout.py")
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ def digest(parts: dict[str, str]) -> str:
 
 def environment(sandbox: str) -> dict[str, str]:
     """What decides a score on this machine, besides keys and release; sandbox: "bwrap" or "none"."""
-    here = Path(__file__).parent
+    here = Path(__file__).parent.parent
     files = sorted(file for pattern in DECIDING for file in here.glob(pattern))
     return {
         "Python": platform.python_version(),
@@ -93,7 +90,7 @@ def grade_submission(file: File, assignment: Assignment, bundle: Path) -> Report
     Raises SandboxUnavailable, and nothing about the file itself.
     """
     started = time.perf_counter()
-    submission = reading.read(file, assignment.released)
+    submission = reading.read_submission(file, assignment.released)
     cells, notes = _cells_to_run(submission, assignment.released)
     outcomes, more, log = _run(cells, submission, assignment, bundle)
     parts = assignment.report_parts(file)

@@ -13,8 +13,8 @@ from threading import Lock
 
 from platformdirs import user_cache_path
 
-from autograder.files import File
-from autograder.grading import Assignment, environment, grade_submission
+from autograder.grading.grade import Assignment, environment, grade_submission
+from autograder.grading.submitted_file import File
 from autograder.sandbox import SandboxUnavailable, probe
 
 _preparing = Lock()
@@ -34,7 +34,7 @@ def prepare(assignment: Assignment) -> None:
     _bundle(assignment)
 
 
-def grade(file: File, assignment: Assignment) -> dict:
+def grade_file(file: File, assignment: Assignment) -> dict:
     """The report on a submitted file, as JSON."""
     return grade_submission(file, assignment, _bundle(assignment)).to_json()
 

@@ -4,13 +4,13 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import reading, worker
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.course.handout import distinctive, load_handout, released_notebooks
-from autograder.files import File, fetch
-from autograder.grading import Assignment, environment
-from autograder.report import Report
+from autograder.grading import reading, worker
+from autograder.grading.grade import Assignment, environment
+from autograder.grading.report import Report
+from autograder.grading.submitted_file import File, fetch
 
 
 class NotOurs(LookupError):
@@ -41,7 +41,7 @@ def submit_check(path: Path, course: Path, sandbox: str = "bwrap") -> Checked:
     keys = {name: make_key(exercises[name], PUBLIC_SEED) for name in notebook.functions}
     bundle = (course / "release" / f"{chapter}.zip").read_bytes()
     assignment = Assignment(notebook, keys, bundle, environment(sandbox))
-    return Checked(chapter, Report.from_json(worker.grade(file, assignment)))
+    return Checked(chapter, Report.from_json(worker.grade_file(file, assignment)))
 
 
 def _chapter(file: File, path: Path, course: Path) -> str:

@@ -1,0 +1,1 @@
+"""From a submitted file's bytes to its report, without nbgrader."""
