@@ -25,7 +25,7 @@ setup: .venv/.done
 # Sphinx and jupyter-cache know what has changed; the gate then reads every built page for a solution.
 book: setup
 	$(BIN)/jupyter-book build . --quiet
-	$(BIN)/python -m autograder.gate _build/html
+	$(BIN)/python -m autograder.release.gate _build/html
 
 release: setup
 	$(BIN)/autograder release

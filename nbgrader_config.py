@@ -27,7 +27,7 @@ c.CourseDirectory.course_id = "default_course"
 c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.LockCells",
     "nbgrader.preprocessors.ClearSolutions",
-    "autograder.notebooks.RestoreStub",
+    "autograder.release.notebook.RestoreStub",
     "nbgrader.preprocessors.ClearOutput",
     "nbgrader.preprocessors.CheckCellMetadata",
     "nbgrader.preprocessors.ComputeChecksums",

@@ -15,14 +15,15 @@ from pathlib import Path
 import numpy as np
 
 import solutions
-from autograder import notebooks, table
+from autograder import table
 from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.check import judge
 from autograder.check.calling import run
 from autograder.gradebook import class_run
 from autograder.house import chapter_names
-from autograder.release import release
+from autograder.release.notebook import BEGIN, END
+from autograder.release.publish import publish
 from autograder.standalone import standalone
 
 
@@ -192,7 +193,7 @@ def _source(cell):
 
 
 def _without_markers(source):
-    return "\n".join(line for line in source.split("\n") if line.strip() not in (notebooks.BEGIN, notebooks.END))
+    return "\n".join(line for line in source.split("\n") if line.strip() not in (BEGIN, END))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -201,7 +202,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--course", type=Path, default=Path("example"), help="default: example")
     course = parser.parse_args(arguments).course.resolve()
     wrong = []
-    release(course)
+    publish(course)
     for chapter in chapter_names():
         made = {example.student: example for example in hand_in(course, chapter)}
         rows = class_run.grade_class(course, chapter, students=made)

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from autograder import example_class
-from autograder.release import release
+from autograder.release.publish import publish
 
 CHAPTER = "01_attention"
 # Those that stock nbgrader survives without a time limit.
@@ -33,7 +33,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         course = Path(folder, "course")
-        release(course, [CHAPTER])
+        publish(course, [CHAPTER])
         hand_in(course, options.submissions)
         times = {"stock": [], "stock feedback": [], "ours": []}
         for number in range(options.rounds):

@@ -20,7 +20,7 @@ import psutil
 from autograder import example_class
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.state import recorded_scores
-from autograder.release import release
+from autograder.release.publish import publish
 
 CHAPTER = "01_attention"
 # One in a hundred takes its whole time limit.
@@ -34,7 +34,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         course = Path(folder, "course")
-        release(course, [CHAPTER])
+        publish(course, [CHAPTER])
         expected = hand_in(course, options.submissions)
         command = [sys.executable, "-m", "autograder.cli", "grade", CHAPTER, "--course", str(course)]
         started = time.perf_counter()

@@ -25,7 +25,7 @@ from autograder.gradebook import class_run, plugin, write
 from autograder.grading import grade, reading
 from autograder.grading.cluster import connected
 from autograder.grading.queue import open_queue, submissions
-from autograder.release import release
+from autograder.release.publish import publish
 
 CHAPTER = "01_attention"
 # All that end by themselves; an endless one costs its time limit, whoever grades it.
@@ -40,7 +40,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         course = Path(folder, "course")
-        release(course, [CHAPTER])
+        publish(course, [CHAPTER])
         courses = {size: with_class(course, Path(folder, str(size)), size) for size in options.sizes}
         smallest = courses[min(courses)]
         rates = {jobs: min(options.sizes) / graded_only(smallest, jobs) for jobs in options.jobs}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from jupyter_cache import get_cache
 
-from autograder.bundle import SHIPPED
+from autograder.release.bundle import SHIPPED
 
 RECORD = "sources.json"
 LOOK = "book"

@@ -10,10 +10,10 @@ CHAPTER = "01_attention"
 @pytest.fixture(scope="session")
 def released_course(tmp_path_factory):
     """A course with chapter 1 released, to be copied and not to be changed."""
-    from autograder.release import release
+    from autograder.release.publish import publish
 
     course = tmp_path_factory.mktemp("released") / "course"
-    release(course, [CHAPTER])
+    publish(course, [CHAPTER])
     return course
 
 

@@ -10,10 +10,10 @@ def arguments(parser):
 
 
 def run(options):
-    from autograder.release import ReleaseError, release
+    from autograder.release.publish import ReleaseError, publish
 
     try:
-        for released in release(options.course, options.chapters):
+        for released in publish(options.course, options.chapters):
             print(f"{released.chapter}: {'released' if released.changed else 'unchanged'}, {released.zip}")
     except ReleaseError as error:
         raise Refused(str(error)) from error

@@ -135,7 +135,7 @@ def test_a_chapter_depends_on_the_solutions_up_to_its_own(tmp_path):
         "solutions/backward.py",
         "autograder/exercises/backward.py",
         "autograder/check/judge.py",
-        "autograder/release.py",
+        "autograder/release/publish.py",
         "chapters/figures.py",
         "chapters/01_attention.md",
         "chapters/02_backward.md",

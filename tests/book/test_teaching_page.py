@@ -7,7 +7,7 @@ import pytest
 
 from autograder import example_class
 from autograder.cli import main
-from autograder.release import release
+from autograder.release.publish import publish
 from tests.book.conftest import ROOT
 from tests.conftest import CHAPTER
 
@@ -20,7 +20,7 @@ COMMANDS = re.findall(r"^\.venv/bin/autograder (.*)$", "\n".join(re.findall(r"``
 @pytest.fixture
 def week(tmp_path, monkeypatch):
     """An empty course in the current folder, and what the page takes for granted: a download, and one notebook."""
-    release(tmp_path / "elsewhere", [CHAPTER])
+    publish(tmp_path / "elsewhere", [CHAPTER])
     made = {each.student: each.content for each in example_class.examples(tmp_path / "elsewhere", CHAPTER)}
     with zipfile.ZipFile(tmp_path / "download.zip", "w") as archive:
         for number, student in enumerate(("perfect", "mistake-1", "truncated")):

@@ -16,7 +16,7 @@ from autograder.cli import main
 from autograder.gradebook import class_run, engine, write
 from autograder.gradebook.coursedir import keep_the_rules, open_coursedir
 from autograder.gradebook.state import ClassState, recorded_scores
-from autograder.release import release
+from autograder.release.publish import publish
 from tests.autograder.grading import postgres
 from tests.conftest import CHAPTER
 
@@ -43,7 +43,7 @@ def on_postgres(db_url, contents, tmp_path_factory):
     keep_the_rules(course)
     with (course / "nbgrader_config.py").open("a", encoding="utf-8") as config:
         config.write(f"c.CourseDirectory.db_url = {db_url!r}\n")
-    release(course, [CHAPTER])
+    publish(course, [CHAPTER])
     for student in ("perfect", "mistake-1", "truncated"):
         hand_in(course, student, contents[student])
     rows = class_run.grade_class(course, CHAPTER)

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from autograder.release import release
+from autograder.release.publish import publish
 from tests.autograder.release.small_house import build
 
 
@@ -13,7 +13,7 @@ def built(tmp_path_factory):
     """A house and a course with its one chapter released; for tests that only look."""
     house = build(tmp_path_factory.mktemp("house"))
     course = tmp_path_factory.mktemp("course")
-    release(course, house=house)
+    publish(course, house=house)
     return house, course
 
 

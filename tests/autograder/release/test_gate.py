@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from nbconvert.filters import Highlight2HTML
 
-from autograder import gate
 from autograder.chapter.chapter import Chapter, read_chapter, stubs, text_of
-from autograder.fingerprints import Fingerprints
-from autograder.release import ReleaseError, release
+from autograder.release import gate
+from autograder.release.fingerprints import Fingerprints
+from autograder.release.publish import ReleaseError, publish
 from tests.autograder.release.small_house import CHAPTER, change
 
 pytestmark = pytest.mark.autograder
@@ -281,7 +281,7 @@ def test_a_picture_is_not_taken_for_code():
 def refused(house, course, match):
     before = {p: p.read_bytes() for p in course.rglob("*") if p.is_file()}
     with pytest.raises(ReleaseError, match=match):
-        release(course, house=house)
+        publish(course, house=house)
     assert {p: p.read_bytes() for p in course.rglob("*") if p.is_file()} == before
 
 
@@ -310,7 +310,7 @@ def test_a_stub_that_passes_stops_it(copy, monkeypatch):
 
 def test_a_solution_that_fails_stops_it(copy, monkeypatch):
     exercise = read_chapter(CHAPTER, copy[0]).exercises[0]
-    monkeypatch.setattr("autograder.notebooks.solved", lambda stub, reference, given: stub)
+    monkeypatch.setattr("autograder.release.notebook.solved", lambda stub, reference, given: stub)
     refused(*copy, f"{exercise.name}: the solution fails its check")
 
 

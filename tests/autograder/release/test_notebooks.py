@@ -7,9 +7,9 @@ import nbformat
 import pytest
 from nbgrader.nbgraderformat import reads
 
-from autograder import notebooks
 from autograder.chapter.chapter import read_chapter
 from autograder.chapter.targets import read_targets
+from autograder.release.notebook import BEGIN, END, solved, source_notebook, to_bytes
 from tests.autograder.release.small_house import CHAPTER, by_grade_id
 
 pytestmark = pytest.mark.autograder
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.autograder
 
 def source(house):
     chapter = read_chapter(CHAPTER, house)
-    return chapter, notebooks.source_notebook(chapter, read_targets(house / "chapters"))
+    return chapter, source_notebook(chapter, read_targets(house / "chapters"))
 
 
 def test_every_cell_is_nbgraders(built):
@@ -56,14 +56,14 @@ def test_a_solution_keeps_the_stubs_head_and_runs(built):
     cell = by_grade_id(notebook)["attention"].source
     stub = chapter.stubs["attention"]
     head = stub.removesuffix("    raise NotImplementedError")
-    assert cell.startswith(f"{head}    {notebooks.BEGIN}\n    weights = attention_weights(queries, keys)\n")
-    assert cell.endswith(f"\n    {notebooks.END}")
+    assert cell.startswith(f"{head}    {BEGIN}\n    weights = attention_weights(queries, keys)\n")
+    assert cell.endswith(f"\n    {END}")
 
 
 def test_a_bug_hunts_solution_is_the_whole_function(built):
     cell = by_grade_id(source(built[0])[1])["repaired_attention"].source
-    assert cell.startswith(f"{notebooks.BEGIN}\ndef repaired_attention(")
-    assert cell.endswith(f"\n{notebooks.END}")
+    assert cell.startswith(f"{BEGIN}\ndef repaired_attention(")
+    assert cell.endswith(f"\n{END}")
 
 
 def test_a_solution_brings_what_it_leans_on(tmp_path, monkeypatch):
@@ -75,7 +75,7 @@ def test_a_solution_brings_what_it_leans_on(tmp_path, monkeypatch):
     )
     monkeypatch.syspath_prepend(tmp_path)
     stub = 'def f(x):\n    """F."""\n    raise NotImplementedError'
-    solution = notebooks.solved(stub, importlib.import_module("leaning").f, {"given", "math"})
+    solution = solved(stub, importlib.import_module("leaning").f, {"given", "math"})
     for absent in ("import math", "cmath", "UNUSED", "def given"):
         assert absent not in solution
     assert solution.count("def f(") == 1
@@ -85,5 +85,5 @@ def test_a_solution_brings_what_it_leans_on(tmp_path, monkeypatch):
 
 
 def test_twice_gives_the_same_bytes(built):
-    first, second = (notebooks.to_bytes(source(built[0])[1]) for _ in range(2))
+    first, second = (to_bytes(source(built[0])[1]) for _ in range(2))
     assert first == second

@@ -13,11 +13,11 @@ import pytest
 from nbgrader.api import Gradebook
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder import bundle
 from autograder.chapter.chapter import Chapter, read_chapter, text_of
 from autograder.course.seed import secret_seed
 from autograder.house import HOUSE
-from autograder.release import ReleaseError, release
+from autograder.release import bundle
+from autograder.release.publish import ReleaseError, publish
 from tests.autograder.release.small_house import CHAPTER, by_grade_id, change
 
 CHECK = HOUSE / "autograder" / "check"
@@ -137,17 +137,17 @@ def test_an_unchanged_chapter_is_not_released_again(copy):
     before = path.stat().st_mtime_ns
     (path.parent / "__pycache__").mkdir()
     (path.parent / "__pycache__" / "figures.pyc").write_bytes(b"")
-    assert [r.changed for r in release(course, [CHAPTER], house)] == [False]
+    assert [r.changed for r in publish(course, [CHAPTER], house)] == [False]
     assert path.stat().st_mtime_ns == before
 
 
 def test_a_changed_chapter_or_a_damaged_release_is(copy):
     house, course = copy
     change(house, "Keys are found", "Keys are sought")
-    assert [r.changed for r in release(course, house=house)] == [True]
+    assert [r.changed for r in publish(course, house=house)] == [True]
     assert "Keys are sought" in (course / "source" / CHAPTER / f"{CHAPTER}.ipynb").read_text()
     (course / "release" / CHAPTER / "README.txt").unlink()
-    assert [r.changed for r in release(course, house=house)] == [True]
+    assert [r.changed for r in publish(course, house=house)] == [True]
     assert (course / "release" / CHAPTER / "README.txt").exists()
 
 
@@ -172,7 +172,7 @@ def test_cells_cannot_come_and_go_under_submissions(copy):
     before = (course / "release" / CHAPTER / f"{CHAPTER}.ipynb").read_bytes()
     change(house, "## Ideas", "## Ideas\n\n```{code-cell} ipython3\n1 + 1\n```\n\nMore.")
     with pytest.raises(ReleaseError, match=r"has 1 submission of it,[^\0]*new cells: demo-003, prose-0"):
-        release(course, house=house)
+        publish(course, house=house)
     assert (course / "release" / CHAPTER / f"{CHAPTER}.ipynb").read_bytes() == before
     assert {path.name for path in course.iterdir()} == LEFT
 
@@ -181,12 +181,12 @@ def test_words_can_change_under_submissions(copy):
     house, course = copy
     hand_in(course)
     change(house, "Keys are found", "Keys are sought")
-    assert [r.changed for r in release(course, house=house)] == [True]
+    assert [r.changed for r in publish(course, house=house)] == [True]
 
 
 def test_an_unknown_chapter(tmp_path, built):
     with pytest.raises(LookupError, match="no chapter '07_cros'; there are: 01_attention"):
-        release(tmp_path / "course", ["07_cros"], built[0])
+        publish(tmp_path / "course", ["07_cros"], built[0])
 
 
 def test_a_bundle_names_no_machine(built):

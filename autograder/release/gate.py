@@ -18,8 +18,8 @@ from autograder.chapter.chapter import Chapter, stubs, text_of
 from autograder.check import judge
 from autograder.check.calling import run
 from autograder.course.seed import secret_seed
-from autograder.fingerprints import Fingerprints
 from autograder.house import HOUSE, chapter_names, solution_modules
+from autograder.release.fingerprints import Fingerprints
 
 _NO_TEXT = frozenset({".png", ".jpg", ".gif", ".ico", ".woff", ".woff2", ".ttf", ".otf", ".eot", ".inv", ".pdf"})
 _ZIPS = frozenset({".zip", ".npz", ".whl"})
@@ -183,8 +183,8 @@ def _run_exercises(notebook):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """`python -m autograder.gate _build/html`: print what the built book gives away; 1 if it is anything."""
-    parser = argparse.ArgumentParser(prog="autograder.gate", description="Read the built book for leaks of solutions.")
+    """`python -m autograder.release.gate _build/html`: print what the built book gives away; 1 if it is anything."""
+    parser = argparse.ArgumentParser(prog="autograder.release.gate", description="Read the built book for leaks of solutions.")
     parser.add_argument("book", type=Path, help="folder of the HTML book")
     parser.add_argument("--course", type=Path, default=Path("course"), metavar="DIR", help="course folder")
     options = parser.parse_args(arguments)

@@ -18,7 +18,6 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
 
-from autograder import bundle, gate, notebooks
 from autograder.chapter.chapter import read_chapter
 from autograder.chapter.targets import read_targets
 from autograder.check import words
@@ -33,6 +32,8 @@ from autograder.gradebook.coursedir import (
 )
 from autograder.gradebook.engine import usable
 from autograder.house import HOUSE, chapter_names
+from autograder.release import bundle, gate
+from autograder.release.notebook import source_notebook, to_bytes
 
 
 class ReleaseError(Exception):
@@ -40,7 +41,7 @@ class ReleaseError(Exception):
 
 
 @dataclass(frozen=True)
-class Released:
+class Published:
     """A chapter that is published now; `changed` if it was not before, or was another."""
 
     chapter: str
@@ -48,7 +49,7 @@ class Released:
     changed: bool
 
 
-def release(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -> list[Released]:
+def publish(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -> list[Published]:
     """Publish chapters into course/release.
 
     Args:
@@ -89,12 +90,12 @@ def _release(course, chapter, known, house):
             _generate(staging, chapter.name, house, database)
             for path in published:
                 _move(staging / path, course / path, staging / "old")
-        return Released(chapter.name, course / published[-1], changed)
+        return Published(chapter.name, course / published[-1], changed)
 
 
 def _write_source(staging, chapter, known, house):
     folder = staging / "source" / chapter.name
-    notebook = notebooks.to_bytes(notebooks.source_notebook(chapter, known))
+    notebook = to_bytes(source_notebook(chapter, known))
     for name, content in {f"{chapter.name}.ipynb": notebook, **bundle.files(chapter, house)}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)

@@ -13,7 +13,7 @@ from autograder.house import HOUSE, solution_modules
 
 # All of `autograder` that students get: the folder `check`, and the `__init__` that hands on its one name.
 SHIPPED = ("__init__.py", "check/*.py")
-HERE = Path(__file__).parent
+AUTOGRADER = HOUSE / "autograder"
 NEEDED = ("numpy", "matplotlib", "jupyterlab")
 
 README = """\
@@ -36,7 +36,7 @@ def files(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:
     sources = [cell.source for cell in chapter.cells if cell.part in ("setup", "demo")]
     imported = {name for source in [*sources, *map(bytes.decode, shipped.values())] for name in _imports(source)}
     return {
-        **{f"autograder/{file.relative_to(HERE).as_posix()}": file.read_bytes() for file in shipped_code()},
+        **{f"autograder/{file.relative_to(AUTOGRADER).as_posix()}": file.read_bytes() for file in shipped_code()},
         **{f"autograder/check/keys/{exercise.name}.npz": _public_key(exercise) for exercise in chapter.exercises},
         **shipped,
         **_pictures(chapter, house),
@@ -48,7 +48,7 @@ def files(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:
 
 def shipped_code() -> list[Path]:
     """The files of `autograder` that students get."""
-    return sorted(file for pattern in SHIPPED for file in HERE.glob(pattern))
+    return sorted(file for pattern in SHIPPED for file in AUTOGRADER.glob(pattern))
 
 
 def modules(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:

@@ -1,0 +1,1 @@
+"""From chapters to what students get: notebooks, bundles, and the gate they pass."""
