@@ -14,8 +14,8 @@ def arguments(parser):
 
 def run(options):
     """0: every notebook has its place. 1: some have none, and are listed."""
-    from autograder.collecting import Unusable, collect
     from autograder.course.lock import alone
+    from autograder.platforms.collect import Unusable, collect
 
     chapter = is_released(options.course, options.chapter)
     try:

@@ -16,11 +16,11 @@ def arguments(parser):
 def run(options):
     from nbgrader.api import Gradebook
 
-    from autograder import exporters
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.engine import usable
+    from autograder.platforms import export
 
-    made = {"csv": exporters.CsvExporter, "canvas": exporters.CanvasExporter, "moodle": exporters.MoodleExporter}
+    made = {"csv": export.CsvExporter, "canvas": export.CanvasExporter, "moodle": export.MoodleExporter}
     named = [known(chapter) for chapter in options.chapters]
     directory = open_coursedir(options.course, "")
     if not options.course.is_dir():

@@ -184,7 +184,9 @@ def _run_exercises(notebook):
 
 def main(arguments: list[str] | None = None) -> int:
     """`python -m autograder.release.gate _build/html`: print what the built book gives away; 1 if it is anything."""
-    parser = argparse.ArgumentParser(prog="autograder.release.gate", description="Read the built book for leaks of solutions.")
+    parser = argparse.ArgumentParser(
+        prog="autograder.release.gate", description="Read the built book for leaks of solutions."
+    )
     parser.add_argument("book", type=Path, help="folder of the HTML book")
     parser.add_argument("--course", type=Path, default=Path("course"), metavar="DIR", help="course folder")
     options = parser.parse_args(arguments)

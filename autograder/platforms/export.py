@@ -1,6 +1,6 @@
 """Grades as the tables that spreadsheets and learning platforms read, through nbgrader's exporter interface.
 
-    nbgrader export --exporter=autograder.exporters.CanvasExporter --to=grades.csv
+    nbgrader export --exporter=autograder.platforms.export.CanvasExporter --to=grades.csv
 
 nbgrader's own exporter puts values between commas as they are, so that a comma in a name moves the score into
 another column, and gives 0 to whoever handed in nothing. Here an ungraded chapter is an empty cell, which no

@@ -22,7 +22,7 @@ from nbgrader.coursedir import CourseDirectory
 from autograder.check.words import size
 from autograder.gradebook.coursedir import open_coursedir, quiet_log
 from autograder.grading.submitted_file import MAX_BYTES
-from autograder.lms import Named, named
+from autograder.platforms.names import Named, named
 
 MAX_FILES = 100_000
 MAX_TOTAL = 50 * MAX_BYTES

@@ -1,0 +1,1 @@
+"""Learning platforms: what they hand out, and the tables they take."""
