@@ -50,9 +50,9 @@ c.Autograde.autograde_preprocessors = [
 ]
 
 # --------------------------------------------------------- nbgrader generate_feedback and formgrader
-c.GenerateFeedback.exporter_class = "autograder.feedback.FeedbackExporter"
-c.GenerateFeedback.preprocessors = ["autograder.feedback.ReadGradebook"]
+c.GenerateFeedback.exporter_class = "autograder.pages.feedback.FeedbackExporter"
+c.GenerateFeedback.preprocessors = ["autograder.pages.feedback.ReadGradebook"]
 # c.FeedbackExporter.book = "https://..."  makes links of the sections to read again
 
 # In formgrader too, a student's Markdown becomes HTML that runs nothing.
-c.HTMLExporter.filters = {"markdown2html": "autograder.safe_markdown.safe_markdown"}
+c.HTMLExporter.filters = {"markdown2html": "autograder.pages.safe_markdown.safe_markdown"}

@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 
 import solutions
-from autograder import table
 from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.check import judge
 from autograder.check.calling import run
 from autograder.gradebook import class_run
 from autograder.house import chapter_names
+from autograder.pages import terminal
 from autograder.release.notebook import BEGIN, END
 from autograder.release.publish import publish
 from autograder.standalone import standalone
@@ -206,7 +206,7 @@ def main(arguments: list[str] | None = None) -> int:
     for chapter in chapter_names():
         made = {example.student: example for example in hand_in(course, chapter)}
         rows = class_run.grade_class(course, chapter, students=made)
-        print(f"\n{chapter}\n{table.of_class(rows)}\n")
+        print(f"\n{chapter}\n{terminal.of_class(rows)}\n")
         wrong += [
             _wrong(chapter, made[row.student], row.report.earned)
             for row in rows

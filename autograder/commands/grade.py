@@ -44,12 +44,12 @@ def run(options):
 
 
 def _show(rows, options, chapter):
-    from autograder import table
+    from autograder.pages import terminal
 
     if options.dry_run:
-        print(table.of_changes(rows))
+        print(terminal.of_changes(rows))
         return
     if rows:
-        print(table.of_class(rows))
-    print(f"\n{table.summary(rows)}")
+        print(terminal.of_class(rows))
+    print(f"\n{terminal.summary(rows)}")
     print(f"Feedback: {options.course / 'feedback'}/STUDENT/{chapter}/{chapter}.html")

@@ -13,21 +13,19 @@ def arguments(parser):
 
 
 def run(options):
-    from autograder import kill_tables
     from autograder.authoring.make_key import PUBLIC_SEED
     from autograder.course.seed import secret_seed
     from autograder.house import chapter_names
+    from autograder.pages import kill_page
 
     seeds = {"public": PUBLIC_SEED}
     if (options.course / "secret_seed").exists():
         seeds["secret"] = secret_seed(options.course)
     named = [known(chapter) for chapter in options.chapters] or chapter_names()
     if options.page:
-        print(
-            kill_tables.write_page({chapter: kill_tables.of_chapter(chapter, seeds) for chapter in named}, options.page)
-        )
+        print(kill_page.write_page({chapter: kill_page.of_chapter(chapter, seeds) for chapter in named}, options.page))
         return 0
     print(f"● caught with the {' and the '.join(seeds)} key, p or s with only one of them, · with none\n")
     for chapter in named:
-        print(chapter, *map(kill_tables.as_text, kill_tables.of_chapter(chapter, seeds)), sep="\n\n", end="\n\n")
+        print(chapter, *map(kill_page.as_text, kill_page.of_chapter(chapter, seeds)), sep="\n\n", end="\n\n")
     return 0

@@ -11,13 +11,13 @@ def arguments(parser):
 
 
 def run(options):
-    from autograder.class_report import entries, pages
-    from autograder.class_report.pseudonyms import anonymous
     from autograder.course.handout import load_handout
     from autograder.course.seed import secret_seed
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.engine import usable
     from autograder.grading.queue import submissions
+    from autograder.pages.class_report import entries, pages
+    from autograder.pages.class_report.pseudonyms import anonymous
 
     chapter = is_released(options.course, options.chapter)
     with usable():

@@ -9,14 +9,14 @@ from nbgrader.api import Gradebook
 
 from autograder.check.judge import Aspect, Result, Verdict
 from autograder.check.key import Mistake
-from autograder.class_report import counts, entries, pages
-from autograder.class_report.entries import Class, Entry
-from autograder.class_report.pseudonyms import anonymous, pseudonyms
 from autograder.cli import main
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.grading.queue import submissions
 from autograder.grading.report import Report
+from autograder.pages.class_report import counts, entries, pages
+from autograder.pages.class_report.entries import Class, Entry
+from autograder.pages.class_report.pseudonyms import anonymous, pseudonyms
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading

@@ -16,13 +16,13 @@ from nbgrader.apps.api import NbGraderAPI
 from traitlets.config import Config
 
 import autograder
-from autograder import feedback
 from autograder.authoring.exercise import exercises_of
 from autograder.check.judge import KINDS, Result, Verdict
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.house import chapter_names
-from autograder.safe_markdown import MAX_SOURCE, safe_markdown
+from autograder.pages import feedback
+from autograder.pages.safe_markdown import MAX_SOURCE, safe_markdown
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from autograder import kill_tables
 from autograder.cli import main
+from autograder.pages import kill_page
 from tests.autograder.conftest import make_exercise
 
 pytestmark = pytest.mark.grading
@@ -20,7 +20,7 @@ MATRIX, SMALL, SINGLE, EMPTY = cases = (
 
 @pytest.fixture
 def table(exercise):
-    return kill_tables.of_exercise(exercise, SEEDS)
+    return kill_page.of_exercise(exercise, SEEDS)
 
 
 def test_which_case_catches_which_mistake(table):
@@ -40,7 +40,7 @@ def test_which_case_tells_which_from_which(table):
 
 
 def test_the_terminal(table):
-    lines = kill_tables.as_text(table).splitlines()
+    lines = kill_page.as_text(table).splitlines()
     assert lines[2].split() == ["divides", "by", "the", "whole", "sum", "●", "·", "●", "●", "0", "of", "4"]
     assert "  the idea: 1 a matrix, 2 a small matrix" in lines
     assert "  told apart: 1 of 1 pair" in lines and "  right rewrites: loop, which pass" in lines
@@ -63,15 +63,15 @@ def test_what_a_key_leaves_open_is_said():
     def wrong(x):
         return x, None
 
-    table = kill_tables.of_exercise(exercise, {"public": 1})
-    text = kill_tables.as_text(table)
+    table = kill_page.of_exercise(exercise, {"public": 1})
+    text = kill_page.as_text(table)
     assert "survivor passes every case (public key)" in text and "no case tells survivor from twin" in text
     assert "told apart: 5 of 6 pairs" in text
     assert "right rewrites: loop, which pass" in text and "the equivalent wrong is rejected" in text
 
 
 def test_the_page(table, tmp_path):
-    page = kill_tables.write_page({"01_attention": [table]}, tmp_path / "new" / "page.html").read_text()
+    page = kill_page.write_page({"01_attention": [table]}, tmp_path / "new" / "page.html").read_text()
     assert page.count('class="kill caught"') == 7
     assert re.findall(r'class="kill" title="([^"]*)">·', page) == ["a small matrix"]
     assert "return x / x.sum(), x" in page and "public key: a matrix, a small matrix, single precision" in page

@@ -24,7 +24,7 @@ from autograder.check.judge import Result
 from autograder.check.key import Mistake
 from autograder.check.render import as_code, first_wrong
 from autograder.gradebook.engine import by_hand
-from autograder.safe_markdown import safe_markdown
+from autograder.pages.safe_markdown import safe_markdown
 
 TEMPLATES = Path(__file__).parent / "templates"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from autograder.check.judge import Result
 from autograder.check.key import Mistake
-from autograder.class_report.entries import Entry
+from autograder.pages.class_report.entries import Entry
 
 # How an exercise can come out, from best to worst.
 OUTCOMES = (

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.class_report import marks
-from autograder.class_report.marks import Book, Marks
 from autograder.gradebook.state import changes, mark_of
 from autograder.grading.grade import fingerprint
 from autograder.grading.report import Report, Reports
 from autograder.grading.submitted_file import fetch
+from autograder.pages.class_report import marks
+from autograder.pages.class_report.marks import Book, Marks
 
 
 @dataclass(frozen=True)

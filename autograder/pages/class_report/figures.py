@@ -14,9 +14,9 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 
 from autograder.check.words import count
-from autograder.class_report.counts import OUTCOMES, ExerciseCount, outcome
-from autograder.class_report.entries import Entry
 from autograder.house import HOUSE
+from autograder.pages.class_report.counts import OUTCOMES, ExerciseCount, outcome
+from autograder.pages.class_report.entries import Entry
 
 sys.path.append(str(HOUSE / "chapters"))
 import figures  # noqa: E402 (the book's)

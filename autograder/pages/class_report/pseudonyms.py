@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from autograder.class_report.entries import Class
 from autograder.grading.report import Report
+from autograder.pages.class_report.entries import Class
 
 CONSONANTS, VOWELS = "bdfghjklmnprstvz", "aiou"
 

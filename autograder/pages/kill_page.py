@@ -14,7 +14,7 @@ from autograder.authoring.kill_table import caught_by, graded, kill_table, probl
 from autograder.authoring.make_key import make_key
 from autograder.check.key import Key
 from autograder.check.words import count, listed
-from autograder.instructor import templates
+from autograder.pages.instructor import templates
 
 Where = tuple[str, str]  # a case: its aspect, its name
 

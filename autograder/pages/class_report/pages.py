@@ -13,9 +13,9 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from autograder.check.render import as_html
-from autograder.class_report import counts, figures
-from autograder.class_report.entries import Class
-from autograder.instructor import templates
+from autograder.pages.class_report import counts, figures
+from autograder.pages.class_report.entries import Class
+from autograder.pages.instructor import templates
 
 FOLDED = 8  # a list of more students than this is folded
 OPEN_CLASS = 60  # and the table of everyone, beyond this

@@ -1,0 +1,1 @@
+"""What people read: feedback, the class report, kill tables, and tables in a terminal."""
