@@ -36,7 +36,7 @@ example: example/scores.txt
 # Graded again when a chapter or any code has changed.
 example/scores.txt: .venv/.done $(shell find chapters solutions autograder -name '*.md' -o -name '*.py') nbgrader_config.py
 	mkdir -p example
-	$(BIN)/python -m autograder.example_class > $@.new || { cat $@.new; exit 1; }
+	$(BIN)/python -m autograder.example.example_class > $@.new || { cat $@.new; exit 1; }
 	mv $@.new $@
 
 test: setup

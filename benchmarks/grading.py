@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from autograder import example_class
+from autograder.example import example_class
 from autograder.release.publish import publish
 
 CHAPTER = "01_attention"
@@ -59,7 +59,7 @@ def commands(folder, number):
     nbgrader, stock = [sys.executable, "-m", "nbgrader"], f"--course-dir={folder}/{number}-stock"
     return {
         "stock": [*nbgrader, "autograde", CHAPTER, stock],
-        "ours": [sys.executable, "-m", "autograder.cli", "grade", CHAPTER, "--course", f"{folder}/{number}-ours"],
+        "ours": [sys.executable, "-m", "autograder.cli.main", "grade", CHAPTER, "--course", f"{folder}/{number}-ours"],
         "stock feedback": [*nbgrader, "generate_feedback", CHAPTER, stock],
     }
 

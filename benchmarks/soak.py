@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil
 
-from autograder import example_class
+from autograder.example import example_class
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.state import recorded_scores
 from autograder.release.publish import publish
@@ -36,7 +36,7 @@ def main():
         course = Path(folder, "course")
         publish(course, [CHAPTER])
         expected = hand_in(course, options.submissions)
-        command = [sys.executable, "-m", "autograder.cli", "grade", CHAPTER, "--course", str(course)]
+        command = [sys.executable, "-m", "autograder.cli.main", "grade", CHAPTER, "--course", str(course)]
         started = time.perf_counter()
         kills = grade_under_fire(command, options.kills, random.Random(2017))
         minutes = (time.perf_counter() - started) / 60

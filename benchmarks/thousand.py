@@ -20,7 +20,7 @@ import psutil
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from autograder import example_class
+from autograder.example import example_class
 from autograder.gradebook import class_run, plugin, write
 from autograder.grading import grade, reading
 from autograder.grading.cluster import connected

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import autograder
-from autograder import example_class
+from autograder.example import example_class
 from autograder.grading import grade
 from autograder.grading.submitted_file import File
 from autograder.sandbox import Limits, run

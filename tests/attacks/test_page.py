@@ -9,7 +9,7 @@ from nbconvert.exporters import HTMLExporter
 from nbgrader.server_extensions.formgrader import handlers
 from traitlets.config import Config
 
-from autograder.cli import main
+from autograder.cli.main import main
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import nbgrader_config, open_coursedir
 from autograder.gradebook.state import recorded_scores

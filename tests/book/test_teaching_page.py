@@ -5,8 +5,8 @@ import zipfile
 
 import pytest
 
-from autograder import example_class
-from autograder.cli import main
+from autograder.cli.main import main
+from autograder.example import example_class
 from autograder.release.publish import publish
 from tests.book.conftest import ROOT
 from tests.conftest import CHAPTER

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from autograder import example_class
+from autograder.example import example_class
 from autograder.gradebook import class_run
 from tests.conftest import CHAPTER
 

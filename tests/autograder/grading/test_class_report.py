@@ -9,7 +9,7 @@ from nbgrader.api import Gradebook
 
 from autograder.check.judge import Aspect, Result, Verdict
 from autograder.check.key import Mistake
-from autograder.cli import main
+from autograder.cli.main import main
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.grading.queue import submissions

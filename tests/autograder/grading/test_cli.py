@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.cli import main
+from autograder.cli.main import main
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading

@@ -7,7 +7,7 @@ import zipfile
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.cli import main
+from autograder.cli.main import main
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.platforms.names import Named, named
 from tests.conftest import CHAPTER

@@ -12,7 +12,7 @@ from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.plugins import CsvExportPlugin
 
-from autograder.cli import main
+from autograder.cli.main import main
 from autograder.gradebook import class_run, engine, write
 from autograder.gradebook.coursedir import keep_the_rules, open_coursedir
 from autograder.gradebook.state import ClassState, recorded_scores

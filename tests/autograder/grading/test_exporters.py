@@ -12,7 +12,7 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins.export import CsvExportPlugin
 
 import autograder
-from autograder.cli import main
+from autograder.cli.main import main
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.platforms.export import CanvasExporter, CsvExporter, MoodleExporter
 from tests.conftest import CHAPTER

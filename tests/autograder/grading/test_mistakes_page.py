@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from autograder.cli import main
+from autograder.cli.main import main
 from autograder.pages import kill_page
 from tests.autograder.conftest import make_exercise
 

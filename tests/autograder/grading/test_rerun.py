@@ -4,7 +4,7 @@ import pytest
 from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 
-from autograder.cli import main
+from autograder.cli.main import main
 from autograder.course.lock import alone
 from autograder.gradebook import class_run, write
 from autograder.gradebook.coursedir import open_coursedir

@@ -17,7 +17,7 @@ import pytest
 from distributed import Client
 
 import autograder
-from autograder.cli import main
+from autograder.cli.main import main
 from autograder.gradebook import class_run
 from autograder.grading import cluster
 from autograder.sandbox import bubblewrap

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from autograder.cli import main
+from autograder.cli.main import main
 
 pytestmark = pytest.mark.grading
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from autograder.commands import Refused, is_released
+from autograder.cli.common import Refused, is_released
 
 WORDS = "Bring what Canvas or Moodle hand out, a zip file or a folder, into course/submitted."
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from autograder.commands import known
+from autograder.cli.common import known
 
 WORDS = "Show which case of the answer keys catches which mistake, and tells which from which."
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from autograder.commands import known
+from autograder.cli.common import known
 
 WORDS = "Write the grades as a table: CSV, or what Canvas or Moodle import."
 

@@ -1,8 +1,8 @@
 """A class to try grading with: a dozen and a few submissions, each made from the released notebook by a small edit.
 
 They are made for any chapter, from its solutions, mistakes and equivalents, so they cannot drift from it.
-Run as `python -m autograder.example_class`, this releases all chapters into a course folder of its own, hands in
-the class, grades it, and says where a score is not the one it must be.
+Run as `python -m autograder.example.example_class`, this releases all chapters into a course folder of its own, hands
+in the class, grades it, and says where a score is not the one it must be.
 """
 
 import argparse
@@ -19,12 +19,12 @@ from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.check import judge
 from autograder.check.calling import run
+from autograder.example.standalone import standalone
 from autograder.gradebook import class_run
 from autograder.house import chapter_names
 from autograder.pages import terminal
 from autograder.release.notebook import BEGIN, END
 from autograder.release.publish import publish
-from autograder.standalone import standalone
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ def _without_markers(source):
 
 def main(arguments: list[str] | None = None) -> int:
     """Release, hand in, grade, compare; 1 if a score is not the one it must be."""
-    parser = argparse.ArgumentParser(prog="autograder.example_class", description="Grade the example class.")
+    parser = argparse.ArgumentParser(prog="autograder.example.example_class", description="Grade the example class.")
     parser.add_argument("--course", type=Path, default=Path("example"), help="default: example")
     course = parser.parse_args(arguments).course.resolve()
     wrong = []

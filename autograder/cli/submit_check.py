@@ -18,7 +18,7 @@ def arguments(parser):
 def run(options):
     """0: every exercise holds. 1: something does not. 2: it could not be read, or not be run."""
     from autograder.check import render
-    from autograder.commands import Refused
+    from autograder.cli.common import Refused
     from autograder.grading.submit_check import submit_check
 
     checked = submit_check(options.file, options.course, options.sandbox)

@@ -1,6 +1,6 @@
 """`autograder release`"""
 
-from autograder.commands import Refused
+from autograder.cli.common import Refused
 
 WORDS = "Make what students get, and refuse if it gives a solution away."
 

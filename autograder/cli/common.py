@@ -1,7 +1,7 @@
-"""The subcommands of `autograder`, one file each.
+"""What the subcommands of `autograder` share.
 
-A command has `WORDS` (its help), `arguments(parser)` and `run(options) -> exit code`. It imports what it needs
-when it runs: nbgrader alone takes seconds. What the user did wrong is raised as LookupError, FileNotFoundError,
+A command is a file with `WORDS` (its help), `arguments(parser)` and `run(options) -> exit code`. It imports what it
+needs when it runs: nbgrader alone takes seconds. What the user did wrong is raised as LookupError, FileNotFoundError,
 SandboxUnavailable, Busy or Refused, with one line for a message.
 """
 

@@ -1,6 +1,6 @@
 """`autograder grade`"""
 
-from autograder.commands import Refused, is_released, positive
+from autograder.cli.common import Refused, is_released, positive
 
 WORDS = "Grade the submissions of a chapter and write scores and feedback."
 

@@ -1,6 +1,6 @@
 """`autograder report`"""
 
-from autograder.commands import Refused, is_released
+from autograder.cli.common import Refused, is_released
 
 WORDS = "Write the instructor's pages about a graded class."
 

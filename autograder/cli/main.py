@@ -1,10 +1,11 @@
-"""The `autograder` command. Each subcommand is a file in `commands/`."""
+"""The `autograder` command. Each subcommand is a file beside this one."""
 
 import argparse
 import sys
 from pathlib import Path
 
-from autograder.commands import Refused, collect, export, grade, mistakes, release, report, submit_check
+from autograder.cli import collect, export, grade, mistakes, release, report, submit_check
+from autograder.cli.common import Refused
 from autograder.course.lock import Busy
 from autograder.sandbox import SandboxUnavailable
 

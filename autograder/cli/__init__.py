@@ -1,0 +1,1 @@
+"""The `autograder` command: each subcommand is a file."""

@@ -1,0 +1,1 @@
+"""A class to try grading with."""
