@@ -1,88 +1,97 @@
-"""The kill table: which case catches which mistake, and what the answer keys leave undecided.
+"""The kill table: which case of an exercise's keys catches which mistake, and tells which from which."""
 
-It grades the grader. Every mistake must be rejected and told apart from the others, and every
-equivalent rewrite must earn full marks, with the public key and with secret ones.
-"""
-
-from collections.abc import Callable, Iterator
+import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations, groupby
 
-from autograder.authoring.exercise import Exercise
-from autograder.check import judge
-from autograder.check.calling import run
-from autograder.check.judge import Result
-from autograder.check.key import Case, Key
+from autograder.authoring.exercise import Exercise, exercises_of
+from autograder.authoring.make_key import make_key
+from autograder.authoring.problems import caught_by, graded, problems, told_apart_by
+from autograder.check.judge import grade
+from autograder.check.key import Key
+
+Where = tuple[str, str]  # a case: its aspect, its name
 
 
 @dataclass(frozen=True)
-class Row:
-    """One mistake held against one key: the names of the cases that catch it, and the points it still earns."""
+class Line:
+    """One mistake. caught: case -> the keys in which it catches the mistake. earned: key -> points it keeps."""
 
     slug: str
     name: str
-    caught_by: tuple[str, ...]
-    earned: float
+    source: str
+    caught: dict[Where, tuple[str, ...]]
+    earned: dict[str, float]
 
 
-def kill_table(key: Key) -> list[Row]:
-    """One row per mistake of the key's exercise, in the author's order."""
-    return [_row(key, slug) for slug in key.mistakes]
+@dataclass(frozen=True)
+class Pair:
+    """Two mistakes, by slug. told_by: key -> the names of its cases that tell them apart."""
+
+    one: str
+    other: str
+    told_by: dict[str, tuple[str, ...]]
+
+    @property
+    def fewest(self) -> int:
+        """With how many cases they are told apart, in the key that has fewest."""
+        return min(map(len, self.told_by.values()))
 
 
-def caught_by(key: Key, slug: str) -> Iterator[Case]:
-    """The cases of the key that a mistake fails."""
-    return (case for case in key.cases if not judge.judge(key, case, case.mistakes[slug]).passed)
+@dataclass(frozen=True)
+class KillTable:
+    """One exercise. equivalents: name of each right rewrite -> it passes with every key. problems: in plain words."""
+
+    name: str
+    points: float
+    keys: tuple[str, ...]
+    cases: tuple[Where, ...]
+    lines: tuple[Line, ...]
+    pairs: tuple[Pair, ...]
+    equivalents: dict[str, bool]
+    problems: tuple[str, ...]
+
+    @property
+    def aspects(self) -> dict[str, list[str]]:
+        """Aspect -> its cases."""
+        return {aspect: [name for _, name in cases] for aspect, cases in groupby(self.cases, lambda case: case[0])}
 
 
-def told_apart_by(key: Key, one: str, other: str) -> Iterator[Case]:
-    """The cases of the key on which two mistakes come to different outcomes."""
-    return (case for case in key.cases if not judge.same(key, case, case.mistakes[one], case.mistakes[other]))
+def tables_of_chapter(chapter: str, seeds: Mapping[str, int]) -> list[KillTable]:
+    """The kill tables of a chapter ("01_attention"); seeds: name of each key -> its seed."""
+    return [table_of(each, seeds) for each in exercises_of(chapter)]
 
 
-def graded(key: Key, function: Callable) -> Result:
-    """How a function of our own comes out with a key; it runs here, without a sandbox."""
-    return judge.grade(key, [run(function, case.inputs) for case in key.cases])
+def table_of(each: Exercise, seeds: Mapping[str, int]) -> KillTable:
+    """The kill table of one exercise; seeds: name of each key -> its seed."""
+    keys = {name: make_key(each, seed) for name, seed in seeds.items()}
+    return KillTable(
+        name=each.name,
+        points=each.points,
+        keys=tuple(keys),
+        cases=tuple(dict.fromkeys((case.aspect, case.name) for key in keys.values() for case in key.cases)),
+        lines=tuple(_line(each, slug, keys) for slug in each.mistakes),
+        pairs=tuple(_pair(one, other, keys) for one, other in combinations(each.mistakes, 2)),
+        equivalents={
+            slug: all(graded(key, rewrite).passed for key in keys.values())
+            for slug, rewrite in each.equivalents.items()
+        },
+        problems=tuple(f"{problem} ({name} key)" for name, key in keys.items() for problem in problems(each, key)),
+    )
 
 
-def problems(exercise: Exercise, key: Key) -> list[str]:
-    """What is wrong with an exercise's grading, in plain words; an empty list if nothing is."""
-    return [
-        *_survivors(key),
-        *_look_alikes(key),
-        *_rejected_equivalents(exercise, key),
-        *_unsound_reference(key),
-    ]
+def _line(each, slug, keys: Mapping[str, Key]) -> Line:
+    mistake, wrong = each.mistakes[slug]
+    caught: dict[Where, tuple[str, ...]] = {}
+    for name, key in keys.items():
+        for case in caught_by(key, slug):
+            where = case.aspect, case.name
+            caught[where] = (*caught.get(where, ()), name)
+    earned = {name: grade(key, [case.mistakes[slug] for case in key.cases]).earned for name, key in keys.items()}
+    return Line(slug, mistake.name, inspect.getsource(wrong), caught, earned)
 
 
-def _outcomes(key, slug):
-    return [case.mistakes[slug] for case in key.cases]
-
-
-def _row(key, slug):
-    caught = tuple(case.name for case in caught_by(key, slug))
-    return Row(slug, key.mistakes[slug].name, caught, judge.grade(key, _outcomes(key, slug)).earned)
-
-
-def _survivors(key):
-    return [f"{key.function}: the mistake {row.slug} passes every case" for row in kill_table(key) if not row.caught_by]
-
-
-def _look_alikes(key):
-    slugs = list(key.mistakes)
-    pairs = ((a, b) for i, a in enumerate(slugs) for b in slugs[i + 1 :])
-    return [f"{key.function}: no case tells {a} from {b}" for a, b in pairs if not any(told_apart_by(key, a, b))]
-
-
-def _rejected_equivalents(exercise, key):
-    for slug, rewrite in exercise.equivalents.items():
-        result = graded(key, rewrite)
-        if result.verdict:
-            yield f"{key.function}: the equivalent {slug} is rejected on {result.case!r}: {result.verdict.message}"
-
-
-def _unsound_reference(key):
-    for case in key.cases:
-        verdict = judge.judge(key, case, case.expected)
-        if not verdict.passed or case.expected.modified:
-            why = verdict.message or "it changes its input"
-            yield f"{key.function}: the reference fails its own case {case.name!r}: {why}"
+def _pair(one, other, keys) -> Pair:
+    told = {name: tuple(case.name for case in told_apart_by(key, one, other)) for name, key in keys.items()}
+    return Pair(one, other, told)

@@ -13,6 +13,7 @@ def arguments(parser):
 
 
 def run(options):
+    from autograder.authoring.kill_table import tables_of_chapter
     from autograder.authoring.make_key import PUBLIC_SEED
     from autograder.course.seed import secret_seed
     from autograder.house import chapter_names
@@ -23,9 +24,9 @@ def run(options):
         seeds["secret"] = secret_seed(options.course)
     named = [known(chapter) for chapter in options.chapters] or chapter_names()
     if options.page:
-        print(kill_page.write_page({chapter: kill_page.of_chapter(chapter, seeds) for chapter in named}, options.page))
+        print(kill_page.write_page({chapter: tables_of_chapter(chapter, seeds) for chapter in named}, options.page))
         return 0
     print(f"● caught with the {' and the '.join(seeds)} key, p or s with only one of them, · with none\n")
     for chapter in named:
-        print(chapter, *map(kill_page.as_text, kill_page.of_chapter(chapter, seeds)), sep="\n\n", end="\n\n")
+        print(chapter, *map(kill_page.as_text, tables_of_chapter(chapter, seeds)), sep="\n\n", end="\n\n")
     return 0

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from autograder.authoring.exercise import Exercise
-from autograder.authoring.kill_table import kill_table, problems
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
+from autograder.authoring.problems import caught_by, problems
 from solutions import attention
 from tests.book.conftest import ROOT
 
@@ -45,7 +45,7 @@ def exercise(solution):
 def test_the_example_grades_soundly(exercise, seed):
     key = make_key(exercise, seed)
     assert problems(exercise, key) == []
-    assert len(kill_table(key)) == 2 and all(row.caught_by for row in kill_table(key))
+    assert len(key.mistakes) == 2 and all(any(caught_by(key, slug)) for slug in key.mistakes)
 
 
 def test_its_card_says_its_points(exercise):

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from autograder.authoring.kill_table import table_of
 from autograder.cli.main import main
 from autograder.pages import kill_page
 from tests.autograder.conftest import make_exercise
@@ -20,7 +21,7 @@ MATRIX, SMALL, SINGLE, EMPTY = cases = (
 
 @pytest.fixture
 def table(exercise):
-    return kill_page.of_exercise(exercise, SEEDS)
+    return table_of(exercise, SEEDS)
 
 
 def test_which_case_catches_which_mistake(table):
@@ -63,7 +64,7 @@ def test_what_a_key_leaves_open_is_said():
     def wrong(x):
         return x, None
 
-    table = kill_page.of_exercise(exercise, {"public": 1})
+    table = table_of(exercise, {"public": 1})
     text = kill_page.as_text(table)
     assert "survivor passes every case (public key)" in text and "no case tells survivor from twin" in text
     assert "told apart: 5 of 6 pairs" in text
