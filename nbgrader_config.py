@@ -27,7 +27,7 @@ c.CourseDirectory.course_id = "default_course"
 c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.LockCells",
     "nbgrader.preprocessors.ClearSolutions",
-    "autograder.release.notebook.RestoreStub",
+    "autograder.gradebook.assignments.RestoreStub",
     "nbgrader.preprocessors.ClearOutput",
     "nbgrader.preprocessors.CheckCellMetadata",
     "nbgrader.preprocessors.ComputeChecksums",
@@ -51,7 +51,7 @@ c.Autograde.autograde_preprocessors = [
 
 # --------------------------------------------------------- nbgrader generate_feedback and formgrader
 c.GenerateFeedback.exporter_class = "autograder.pages.feedback.FeedbackExporter"
-c.GenerateFeedback.preprocessors = ["autograder.pages.feedback.ReadGradebook"]
+c.GenerateFeedback.preprocessors = ["autograder.gradebook.plugin.ReadGradebook"]
 # c.FeedbackExporter.book = "https://..."  makes links of the sections to read again
 
 # In formgrader too, a student's Markdown becomes HTML that runs nothing.

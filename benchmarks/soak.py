@@ -19,7 +19,7 @@ import psutil
 
 from autograder.example import example_class
 from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.state import recorded_scores
+from autograder.gradebook.queries import computed_scores
 from autograder.release.publish import publish
 
 CHAPTER = "01_attention"
@@ -78,7 +78,7 @@ def grade_under_fire(command, kills, chance):
 
 def problems(course, expected):
     """What is not as it must be, in words."""
-    scores = recorded_scores(open_coursedir(course, CHAPTER))
+    scores = computed_scores(open_coursedir(course, CHAPTER))
     totals = {student: sum(each.values()) for student, each in scores.items()}
     wrong = [
         f"{student} has {totals.get(student)}, must have {score}"

@@ -15,7 +15,8 @@ def arguments(parser):
 def run(options):
     """0: every notebook has its place. 1: some have none, and are listed."""
     from autograder.course.lock import alone
-    from autograder.platforms.collect import Unusable, collect
+    from autograder.gradebook.collect import collect
+    from autograder.platforms.download import Unusable
 
     chapter = is_released(options.course, options.chapter)
     try:

@@ -14,18 +14,8 @@ def arguments(parser):
 
 
 def run(options):
-    from nbgrader.api import Gradebook
+    from autograder.gradebook.exporters import export_grades
 
-    from autograder.gradebook.coursedir import open_coursedir
-    from autograder.gradebook.engine import usable
-    from autograder.platforms import export
-
-    made = {"csv": export.CsvExporter, "canvas": export.CanvasExporter, "moodle": export.MoodleExporter}
-    named = [known(chapter) for chapter in options.chapters]
-    directory = open_coursedir(options.course, "")
-    if not options.course.is_dir():
-        raise LookupError(f"there is no course in {options.course}")
-    with usable(), Gradebook(directory.db_url, directory.course_id) as gradebook:
-        made[options.to](to=str(options.output), assignment=named).export(gradebook)
+    export_grades(options.course, options.to, [known(chapter) for chapter in options.chapters], options.output)
     print(options.output)
     return 0

@@ -10,11 +10,11 @@ def arguments(parser):
 
 
 def run(options):
-    from autograder.release.publish import ReleaseError, publish
+    from autograder.release.publish import NotReleased, publish
 
     try:
         for released in publish(options.course, options.chapters):
             print(f"{released.chapter}: {'released' if released.changed else 'unchanged'}, {released.zip}")
-    except ReleaseError as error:
+    except NotReleased as error:
         raise Refused(str(error)) from error
     return 0

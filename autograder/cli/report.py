@@ -21,7 +21,7 @@ def run(options):
 
     chapter = is_released(options.course, options.chapter)
     with usable():
-        group = entries.read(open_coursedir(options.course, chapter), submissions(options.course, chapter))
+        group = entries.read_class(open_coursedir(options.course, chapter), submissions(options.course, chapter))
     if not group.entries:
         raise Refused(f"nobody's {chapter} is graded: run `autograder grade {chapter}` first")
     folder = options.course / "report" / chapter

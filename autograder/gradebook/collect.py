@@ -8,28 +8,15 @@ import hashlib
 import os
 import shutil
 import tempfile
-import time
-import zipfile
-import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nbgrader.api import Gradebook
 from nbgrader.apps import ZipCollectApp
-from nbgrader.coursedir import CourseDirectory
 
-from autograder.check.words import size
 from autograder.gradebook.coursedir import open_coursedir, quiet_log
-from autograder.grading.submitted_file import MAX_BYTES
+from autograder.gradebook.queries import ids_by_name
+from autograder.platforms.download import notebooks_in
 from autograder.platforms.names import Named, named
-
-MAX_FILES = 100_000
-MAX_TOTAL = 50 * MAX_BYTES
-
-
-class Unusable(Exception):
-    """A download that is not collected at all; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +50,9 @@ def collect(download: Path, course: Path, chapter: str) -> Collected:
     coursedir = open_coursedir(course, chapter)
     left: dict[str, str] = {}
     latest: dict[str, _Notebook] = {}
-    ids = _ids_of_names(coursedir)
+    ids = ids_by_name(coursedir)
     with tempfile.TemporaryDirectory() as temporary:
-        for name, path, written in _files(download, Path(temporary), left):
+        for name, path, written in notebooks_in(download, Path(temporary), left):
             notebook = _Notebook(path, written, named(name, lambda student: ids.get(student, student)))
             student = notebook.whose.student
             if why := _cannot_be_placed(student):
@@ -83,63 +70,7 @@ def collect(download: Path, course: Path, chapter: str) -> Collected:
     return Collected(placed, tuple(s for s in placed if latest[s].whose.late), left)
 
 
-# ---------------------------------------------------------------------------------------- the download
-
-
-def _files(download, temporary, left) -> Iterator[tuple[str, Path, float]]:
-    """Name in the download, place on disk, and time of each notebook; what is no notebook goes to `left`."""
-    if download.is_dir():
-        for path in sorted(download.rglob("*")):
-            name = path.relative_to(download).as_posix()
-            if path.is_symlink():
-                left[name] = "a symbolic link, which is not followed"
-            elif path.is_file() and _is_notebook(name, left):
-                yield name, path, path.stat().st_mtime
-        return
-    if not download.exists():
-        raise Unusable(f"there is no file or folder {download}")
-    try:
-        with zipfile.ZipFile(download) as archive:
-            yield from _unzipped(archive, temporary, left)
-    except (zipfile.BadZipFile, OSError, EOFError, zlib.error) as error:
-        raise Unusable(f"{download.name} is no folder, and no zip file that can be read: {error}") from error
-
-
-def _unzipped(archive, temporary, left):
-    entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-    if len(entries) > MAX_FILES:
-        raise Unusable(f"the archive holds {len(entries)} files; no more than {MAX_FILES} are read")
-    if (total := sum(entry.file_size for entry in entries)) > MAX_TOTAL:
-        raise Unusable(f"the archive would unpack to {size(total)}; no more than {size(MAX_TOTAL)} is read")
-    for number, entry in enumerate(entries):
-        if entry.flag_bits & 1:
-            left[entry.filename] = "encrypted"
-        elif entry.file_size > MAX_BYTES:
-            left[entry.filename] = f"{size(entry.file_size)} large; no more than {size(MAX_BYTES)} is read"
-        elif _is_notebook(entry.filename, left):
-            path = temporary / str(number)
-            with archive.open(entry) as source, path.open("wb") as copy:
-                shutil.copyfileobj(source, copy)  # no more than file_size, which zipfile sees to
-            yield entry.filename, path, time.mktime((*entry.date_time, 0, 0, -1))
-
-
-def _is_notebook(name, left):
-    if not name.endswith(".ipynb"):
-        left[name] = "no notebook"
-    return name.endswith(".ipynb")
-
-
 # --------------------------------------------------------------------------------------- the students
-
-
-def _ids_of_names(coursedir: CourseDirectory) -> dict[str, str]:
-    """ "Ada Lovelace" -> id, for the students whom the gradebook knows by name; "" if two have the same."""
-    ids: dict[str, str] = {}
-    with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-        for student in gradebook.students:
-            name = f"{student.first_name} {student.last_name}"
-            ids[name] = "" if name in ids else student.id
-    return ids
 
 
 def _cannot_be_placed(student):

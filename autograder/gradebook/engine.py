@@ -1,16 +1,12 @@
 """nbgrader's gradebook, opened often, and held by somebody else at times."""
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
 from functools import lru_cache, partial
 
 from nbgrader import api
-from nbgrader.api import Assignment, BaseCell, Comment, Grade, Gradebook, SubmittedAssignment, SubmittedNotebook
-from sqlalchemy import create_engine, event, or_
+from sqlalchemy import create_engine, event
 from sqlalchemy.exc import OperationalError
-from sqlalchemy.orm import Query
 
 from autograder.course.lock import Busy
 
@@ -54,47 +50,6 @@ def why_not(error: OperationalError) -> str:
             "browser, say; close it"
         )
     return f"{said}. What is graded is kept, and the same command goes on from there."
-
-
-def of_cells(gradebook: Gradebook, table: type[Grade] | type[Comment], *columns) -> Query:
-    """A query of all scores, or all comments: one row a cell, with its notebook, submission and assignment."""
-    return (
-        gradebook.db.query(*columns)
-        .select_from(table)
-        .join(BaseCell, BaseCell.id == table.cell_id)
-        .join(SubmittedNotebook, SubmittedNotebook.id == table.notebook_id)
-        .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
-        .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-    )
-
-
-def by_hand(gradebook: Gradebook, assignment: str, student: str | None = None) -> dict[str, str]:
-    """Student id -> fingerprint of the scores and comments that people gave; who was given none is not in it."""
-    given: dict[str, list] = {}
-    for table, columns in ((Grade, [Grade.manual_score, Grade.extra_credit]), (Comment, [Comment.manual_comment])):
-        rows = (
-            of_cells(gradebook, table, SubmittedAssignment.student_id, BaseCell.name, *columns)
-            .filter(Assignment.name == assignment, or_(*(column.is_not(None) for column in columns)))
-            .order_by(BaseCell.name)
-        )
-        for whose, *what in rows.filter(SubmittedAssignment.student_id == student) if student else rows:
-            given.setdefault(whose, []).append(what)
-    return {whose: hashlib.sha256(repr(what).encode()).hexdigest()[:16] for whose, what in given.items()}
-
-
-def times(gradebook: Gradebook, assignment: str) -> dict[str, tuple[datetime | None, datetime | None]]:
-    """Student id -> when the submission was handed in, and when it was due, extensions included."""
-    rows = (
-        gradebook.db.query(
-            SubmittedAssignment.student_id,
-            SubmittedAssignment.timestamp,
-            Assignment.duedate,
-            SubmittedAssignment.extension,
-        )
-        .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-        .filter(Assignment.name == assignment)
-    )
-    return {student: (at, due and due + (extension or timedelta())) for student, at, due, extension in rows}
 
 
 def _engine(broken, url, **options):

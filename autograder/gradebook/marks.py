@@ -1,12 +1,7 @@
-"""What the gradebook says of a class, and why that may differ from what grading came to."""
+"""What the gradebook says of a student, and why that may differ from what grading came to."""
 
-from collections import defaultdict
 from dataclasses import dataclass, field
 
-from nbgrader.api import Assignment, BaseCell, Grade, Gradebook, Student, SubmittedAssignment, SubmittedNotebook
-from nbgrader.coursedir import CourseDirectory
-
-from autograder.gradebook.engine import of_cells
 from autograder.grading.report import Report
 
 
@@ -57,23 +52,6 @@ class Book:
     students: frozenset[str]
     points: dict[str, float]
     marks: dict[str, dict[str, Marks]]
-
-
-def read(coursedir: CourseDirectory) -> Book:
-    """All scores of a course, in three queries however large the class is."""
-    marks: dict[str, dict[str, Marks]] = defaultdict(lambda: defaultdict(Marks))
-    with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-        rows = of_cells(
-            *(gradebook, Grade, Assignment.name, SubmittedAssignment.student_id, BaseCell.name, Grade.auto_score),
-            *(Grade.manual_score, Grade.extra_credit, SubmittedNotebook.late_submission_penalty),
-        )
-        for chapter, student, cell, auto, manual, extra, penalty in rows:
-            of_student = marks[chapter][student]
-            of_student.cells[cell] = Mark(auto, manual, extra)
-            of_student.penalty = penalty or 0.0
-        students = frozenset(name for (name,) in gradebook.db.query(Student.id))
-        points = {name: score for name, score in gradebook.db.query(Assignment.name, Assignment.max_score)}
-    return Book(students, points, marks)
 
 
 def _about(exercise, mark, earned):

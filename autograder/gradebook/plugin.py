@@ -6,14 +6,16 @@
 from pathlib import Path
 
 from nbconvert.exporters import NotebookExporter
-from nbgrader.api import Gradebook
+from nbgrader.api import Comment, Grade, Gradebook
 from nbgrader.converters import Autograde, NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, parse_utc
 from traitlets import Enum
 
+from autograder.check.judge import Result
 from autograder.course.lock import Busy, alone
+from autograder.gradebook.queries import by_cell, given_by_hand
 from autograder.gradebook.rebuilding import rebuild
 from autograder.grading.cluster import connected
 from autograder.grading.queue import open_queue
@@ -100,6 +102,27 @@ class MarkRecorded(NbGraderPreprocessor):
 
     def preprocess(self, nb, resources):
         nb.metadata["autograder"]["recorded"] = True
+        return nb, resources
+
+
+class ReadGradebook(NbGraderPreprocessor):
+    """nbgrader's GetGrades, with a few queries for a page where that has two or more for each cell."""
+
+    def preprocess(self, nb, resources):
+        names = resources["nbgrader"]
+        with Gradebook(names["db_url"]) as gradebook:
+            recorded = gradebook.find_submission_notebook(names["notebook"], names["assignment"], names["student"])
+            penalty = recorded.late_submission_penalty or 0.0
+            results = map(Result.from_json, nb.metadata.autograder.results)
+            resources["feedback"] = {
+                "score": recorded.score - penalty,
+                "points": recorded.max_score,
+                "penalty": penalty,
+                "grades": by_cell(gradebook, recorded, Grade),
+                "comments": by_cell(gradebook, recorded, Comment),
+                "by_hand": given_by_hand(gradebook, names["assignment"], names["student"]).get(names["student"], ""),
+                "results": {f"check-{result.function}": result for result in results},
+            }
         return nb, resources
 
 

@@ -4,15 +4,13 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
-from nbgrader.api import Assignment, BaseCell, Grade, Gradebook, SubmittedAssignment
+from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 
 from autograder.check.words import listed
-from autograder.gradebook.engine import by_hand, of_cells, times
 from autograder.gradebook.plugin import guarded
+from autograder.gradebook.queries import computed_scores, given_by_hand, times
 from autograder.grading.report import Report, Reports
-
-Scores = dict[str, float | None]
 
 _SAID = {"submission": "handed in again", "release": "the release changed", "grader": "the grader changed"}
 
@@ -25,9 +23,9 @@ class ClassState:
     """
 
     def __init__(self, coursedir: CourseDirectory, reports: Reports):
-        self.scores = recorded_scores(coursedir)
+        self.scores = computed_scores(coursedir)
         with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-            self.by_hand = by_hand(gradebook, coursedir.assignment_id)
+            self.by_hand = given_by_hand(gradebook, coursedir.assignment_id)
             self._times = times(gradebook, coursedir.assignment_id)
         self._coursedir, self._reports = guarded(coursedir), reports
 
@@ -77,13 +75,3 @@ def changes(earlier: Report | None, report: Report) -> str:
         if not name.startswith("key of ")
     ]
     return ", ".join(said)
-
-
-def recorded_scores(coursedir: CourseDirectory) -> dict[str, Scores]:
-    """Student id -> exercise -> the score that was computed for it, as the gradebook has them for the assignment."""
-    found: dict[str, Scores] = {}
-    with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-        rows = of_cells(gradebook, Grade, SubmittedAssignment.student_id, BaseCell.name, Grade.auto_score)
-        for student, cell, score in rows.filter(Assignment.name == coursedir.assignment_id):
-            found.setdefault(student, {})[cell.removeprefix("check-")] = score
-    return found

@@ -13,8 +13,6 @@ from pathlib import Path
 from docutils.nodes import make_id
 from markupsafe import Markup
 from nbconvert.exporters import TemplateExporter
-from nbgrader.api import BaseCell, Comment, Grade, Gradebook
-from nbgrader.preprocessors import NbGraderPreprocessor
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
@@ -23,7 +21,6 @@ from traitlets import Unicode
 from autograder.check.judge import Result
 from autograder.check.key import Mistake
 from autograder.check.render import as_code, first_wrong
-from autograder.gradebook.engine import by_hand
 from autograder.pages.safe_markdown import safe_markdown
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -81,33 +78,6 @@ class FeedbackExporter(TemplateExporter):
     def _address(self, title, chapter):
         """Where a section is, as Sphinx names it; empty if the book has no address."""
         return f"{self.book.rstrip('/')}/chapters/{chapter}.html#{make_id(title)}" if self.book else ""
-
-
-class ReadGradebook(NbGraderPreprocessor):
-    """nbgrader's GetGrades, with a few queries for a page where that has two or more for each cell."""
-
-    def preprocess(self, nb, resources):
-        names = resources["nbgrader"]
-        with Gradebook(names["db_url"]) as gradebook:
-            recorded = gradebook.find_submission_notebook(names["notebook"], names["assignment"], names["student"])
-            penalty = recorded.late_submission_penalty or 0.0
-            results = map(Result.from_json, nb.metadata.autograder.results)
-            resources["feedback"] = {
-                "score": recorded.score - penalty,
-                "points": recorded.max_score,
-                "penalty": penalty,
-                "grades": _by_cell(gradebook, recorded, Grade),
-                "comments": _by_cell(gradebook, recorded, Comment),
-                "by_hand": by_hand(gradebook, names["assignment"], names["student"]).get(names["student"], ""),
-                "results": {f"check-{result.function}": result for result in results},
-            }
-        return nb, resources
-
-
-def _by_cell(gradebook, notebook, table):
-    """Name of each cell -> its row of a table, for one submitted notebook."""
-    rows = gradebook.db.query(BaseCell.name, table).select_from(table).join(BaseCell, BaseCell.id == table.cell_id)
-    return dict(map(tuple, rows.filter(table.notebook_id == notebook.id)))
 
 
 def section(result: Result) -> str:

@@ -11,7 +11,6 @@ import textwrap
 
 import nbformat
 from nbformat.notebooknode import NotebookNode
-from nbgrader.preprocessors import NbGraderPreprocessor
 
 from autograder.chapter import plain_markdown
 from autograder.chapter.chapter import DEFINITIONS, Chapter, cells, definition_in, docstring_of
@@ -21,15 +20,6 @@ from autograder.house import solution_modules
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 KEPT_TAGS = ("raises-exception",)
 HIDING_TAGS = ("hide-input", "remove-input", "hide-cell", "remove-cell")
-
-
-class RestoreStub(NbGraderPreprocessor):
-    """Runs after ClearSolutions, and puts the chapter's own stub where a solution was, byte for byte."""
-
-    def preprocess_cell(self, cell, resources, cell_index):
-        if "autograder" in cell.metadata:
-            cell.source = cell.metadata.pop("autograder")["stub"]
-        return cell, resources
 
 
 def source_notebook(chapter: Chapter, references: Targets) -> NotebookNode:

@@ -12,7 +12,7 @@ from traitlets.config import Config
 from autograder.cli.main import main
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import nbgrader_config, open_coursedir
-from autograder.gradebook.state import recorded_scores
+from autograder.gradebook.queries import computed_scores
 from tests.attacks.attack import HONEST_POINTS, dump, own_cell
 from tests.attacks.conftest import CHAPTER, FULL
 from tests.attacks.dressing import only_honest
@@ -102,7 +102,7 @@ def pages(released_course, perfect, tmp_path_factory):
 
 
 def test_script_in_a_notebook_changes_no_score(pages):
-    scores = {student: sum(each.values()) for student, each in recorded_scores(open_coursedir(pages, CHAPTER)).items()}
+    scores = {student: sum(each.values()) for student, each in computed_scores(open_coursedir(pages, CHAPTER)).items()}
     assert scores == {**dict.fromkeys(STUDENTS, HONEST_POINTS), "honest": FULL, "broken": 0, "misnamed": 0}
 
 

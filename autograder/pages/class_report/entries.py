@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nbgrader.coursedir import CourseDirectory
-
+from autograder.gradebook.coursedir import CourseDirectory
+from autograder.gradebook.marks import Book, Marks
+from autograder.gradebook.queries import read_marks
 from autograder.gradebook.state import changes, mark_of
 from autograder.grading.grade import fingerprint
 from autograder.grading.report import Report, Reports
 from autograder.grading.submitted_file import fetch
-from autograder.pages.class_report import marks
-from autograder.pages.class_report.marks import Book, Marks
 
 
 @dataclass(frozen=True)
@@ -54,13 +53,13 @@ class Class:
     absent: tuple[str, ...] = ()
 
 
-def read(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
+def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
     """The class of those who handed in; paths: student id -> submitted file."""
     chapter = coursedir.assignment_id
     reports = Reports(Path(coursedir.root, "reports", chapter))
     found = {student: reports.find(mark_of(coursedir, student).get("report", "")) for student in sorted(paths)}
     graded = {student: report for student, report in found.items() if report}
-    book, histories = marks.read(coursedir), _histories(reports)
+    book, histories = read_marks(coursedir), _histories(reports)
     return Class(
         chapter,
         tuple(_entry(student, report, book, histories) for student, report in graded.items()),

@@ -10,7 +10,7 @@ import pytest
 
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.state import recorded_scores
+from autograder.gradebook.queries import computed_scores
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -212,7 +212,7 @@ def test_every_row_gets_its_score_and_its_words(graded, student):
 @pytest.mark.parametrize("student", ROWS)
 def test_gradebook_and_feedback_say_the_same(graded, student):
     rows, course = graded
-    scores = recorded_scores(open_coursedir(course, CHAPTER))
+    scores = computed_scores(open_coursedir(course, CHAPTER))
     assert sum(scores[student].values()) == ROWS[student][1]
     page = (course / "feedback" / student / CHAPTER / f"{CHAPTER}.html").read_text(encoding="utf-8")
     assert f"{ROWS[student][1]} of 25 points" in page

@@ -123,12 +123,12 @@ def test_no_path_of_an_archive_is_used_for_writing(course, zipped, tmp_path, ent
 
 
 def test_bombs_and_broken_archives_are_refused_in_words(course, tmp_path, zipped, monkeypatch, capsys):
-    monkeypatch.setattr("autograder.platforms.collect.MAX_BYTES", 10_000)
+    monkeypatch.setattr("autograder.platforms.download.MAX_BYTES", 10_000)
     bomb = zipped({"ada/01_attention.ipynb": bytes(100_000_000), "bob/01_attention.ipynb": b"b"})
     started = time.perf_counter()
     _, said = collect(course, bomb, capsys)
     assert "ada/01_attention.ipynb: 100 MB large" in said.out and submitted(course) == {"bob": b"b"}
-    monkeypatch.setattr("autograder.platforms.collect.MAX_TOTAL", 10_000)
+    monkeypatch.setattr("autograder.platforms.download.MAX_TOTAL", 10_000)
     assert "would unpack to 100 MB" in collect(course, bomb, capsys)[1].err
     broken = tmp_path / "broken.zip"
     broken.write_bytes(bomb.read_bytes()[:-30])

@@ -15,7 +15,7 @@ from nbgrader.plugins import CsvExportPlugin
 from autograder.cli.main import main
 from autograder.gradebook import class_run, engine, write
 from autograder.gradebook.coursedir import keep_the_rules, open_coursedir
-from autograder.gradebook.state import ClassState, recorded_scores
+from autograder.gradebook.state import ClassState, computed_scores
 from autograder.release.publish import publish
 from tests.autograder.grading import postgres
 from tests.conftest import CHAPTER
@@ -58,7 +58,7 @@ def hand_in(course, student, content):
 
 
 def totals(course):
-    scores = recorded_scores(open_coursedir(course, CHAPTER))
+    scores = computed_scores(open_coursedir(course, CHAPTER))
     return {student: sum(of_student.values()) for student, of_student in scores.items()}
 
 

@@ -14,7 +14,7 @@ from nbgrader.plugins.export import CsvExportPlugin
 import autograder
 from autograder.cli.main import main
 from autograder.gradebook.coursedir import open_coursedir
-from autograder.platforms.export import CanvasExporter, CsvExporter, MoodleExporter
+from autograder.gradebook.exporters import CanvasExporter, CsvExporter, MoodleExporter
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -98,7 +98,7 @@ def test_the_command_and_nbgraders_own_write_the_same(gradebook, released_course
     assert main(["export", CHAPTER, "--to=moodle", f"--output={ours}", "--course", str(released_course)]) == 0
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     subprocess.run(
-        [sys.executable, "-m", "nbgrader", "export", "--exporter=autograder.platforms.export.MoodleExporter",
+        [sys.executable, "-m", "nbgrader", "export", "--exporter=autograder.gradebook.exporters.MoodleExporter",
          f"--to={theirs}", f"--CourseDirectory.root={released_course}"],
         cwd=HOUSE, env=os.environ | {"PYTHONPATH": str(HOUSE), "PATH": path}, check=True, capture_output=True,
     )  # fmt: skip

@@ -22,7 +22,7 @@ import json, os, shutil, sys
 from pathlib import Path
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.cli import main
-from autograder.gradebook.state import recorded_scores
+from autograder.gradebook.queries import computed_scores
 
 chapter, course, small = sys.argv[1], sys.argv[2], Path(sys.argv[3])
 filler = small / "filler"
@@ -32,7 +32,7 @@ filler.write_bytes(bytes(room - 600_000))
 codes = [main(["grade", chapter, "--course", str(small / "course")])]
 filler.unlink()
 codes.append(main(["grade", chapter, "--course", str(small / "course")]))
-scores = recorded_scores(open_coursedir(small / "course", chapter))
+scores = computed_scores(open_coursedir(small / "course", chapter))
 pages = sorted(page.parent.parent.name for page in small.glob("course/feedback/*/*/*.html"))
 print(json.dumps([codes, {student: sum(each.values()) for student, each in scores.items()}, pages]))
 """

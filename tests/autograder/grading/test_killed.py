@@ -13,7 +13,7 @@ from nbgrader.api import Gradebook
 
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.state import recorded_scores
+from autograder.gradebook.queries import computed_scores
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -38,7 +38,7 @@ def run(course):
 
 def state(course):
     """All that a run leaves: scores, what each autograded notebook came from, pages, reports."""
-    scores = recorded_scores(open_coursedir(course, CHAPTER))
+    scores = computed_scores(open_coursedir(course, CHAPTER))
     marks = {path.parent.parent.name: mark(path) for path in (course / "autograded").glob(f"*/*/{CHAPTER}.ipynb")}
     pages = {path.parent.parent.name: path.read_bytes() for path in (course / "feedback").glob(f"*/*/{CHAPTER}.html")}
     return scores, marks, pages, sorted(path.name for path in (course / "reports" / CHAPTER).glob("*.json"))

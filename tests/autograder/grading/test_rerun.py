@@ -8,7 +8,7 @@ from autograder.cli.main import main
 from autograder.course.lock import alone
 from autograder.gradebook import class_run, write
 from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.state import recorded_scores
+from autograder.gradebook.queries import computed_scores
 from autograder.grading import grade
 from tests.conftest import CHAPTER
 
@@ -20,7 +20,7 @@ def graded(course, **options):
 
 
 def total(course, student):
-    return sum(recorded_scores(open_coursedir(course, CHAPTER))[student].values())
+    return sum(computed_scores(open_coursedir(course, CHAPTER))[student].values())
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from autograder.chapter.chapter import Chapter, read_chapter, text_of
 from autograder.course.seed import secret_seed
 from autograder.house import HOUSE
 from autograder.release import bundle
-from autograder.release.publish import ReleaseError, publish
+from autograder.release.publish import NotReleased, publish
 from tests.autograder.release.small_house import CHAPTER, by_grade_id, change
 
 CHECK = HOUSE / "autograder" / "check"
@@ -171,7 +171,7 @@ def test_cells_cannot_come_and_go_under_submissions(copy):
     hand_in(course)
     before = (course / "release" / CHAPTER / f"{CHAPTER}.ipynb").read_bytes()
     change(house, "## Ideas", "## Ideas\n\n```{code-cell} ipython3\n1 + 1\n```\n\nMore.")
-    with pytest.raises(ReleaseError, match=r"has 1 submission of it,[^\0]*new cells: demo-003, prose-0"):
+    with pytest.raises(NotReleased, match=r"has 1 submission of it,[^\0]*new cells: demo-003, prose-0"):
         publish(course, house=house)
     assert (course / "release" / CHAPTER / f"{CHAPTER}.ipynb").read_bytes() == before
     assert {path.name for path in course.iterdir()} == LEFT

@@ -1,0 +1,50 @@
+"""The tables for learning platforms, plugged into nbgrader's exporter interface.
+
+nbgrader export --exporter=autograder.gradebook.exporters.CanvasExporter --to=grades.csv
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from nbgrader.api import Gradebook
+from nbgrader.plugins import ExportPlugin
+
+from autograder.gradebook.coursedir import open_coursedir
+from autograder.gradebook.engine import usable
+from autograder.gradebook.queries import read_grades
+from autograder.platforms.tables import canvas_table, csv_table, moodle_table, write_table
+
+
+class CsvExporter(ExportPlugin):
+    """A row for each student and chapter."""
+
+    table = staticmethod(csv_table)
+
+    def export(self, gradebook: Gradebook) -> None:
+        """Write the table to `to`, or to grades.csv."""
+        grades = read_grades(gradebook, self.assignment, [str(student) for student in self.student])
+        write_table(self.table(grades), Path(self.to or "grades.csv"))
+
+
+class CanvasExporter(CsvExporter):
+    """The table that Canvas imports."""
+
+    table = staticmethod(canvas_table)
+
+
+class MoodleExporter(CsvExporter):
+    """The table that Moodle imports."""
+
+    table = staticmethod(moodle_table)
+
+
+EXPORTERS = {"csv": CsvExporter, "canvas": CanvasExporter, "moodle": MoodleExporter}
+
+
+def export_grades(course: Path, to: str, chapters: Iterable[str], output: Path) -> None:
+    """Write the grades of some chapters, or of all; to: a name in EXPORTERS. Raises LookupError, Busy."""
+    if not course.is_dir():
+        raise LookupError(f"there is no course in {course}")
+    coursedir = open_coursedir(course, "")
+    with usable(), Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
+        EXPORTERS[to](to=str(output), assignment=list(chapters)).export(gradebook)
