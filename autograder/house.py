@@ -11,6 +11,12 @@ def chapter_names(house: Path = HOUSE) -> list[str]:
     return sorted(file.stem for file in (house / "chapters").glob("[0-9][0-9]_*.md"))
 
 
+def number_and_word(chapter: str) -> tuple[int, str]:
+    """ "03_masking" -> 3, "masking": the number of a chapter, and its word in every room."""
+    number, _, word = chapter.partition("_")
+    return int(number), word
+
+
 def solution_modules(house: Path = HOUSE) -> dict[str, int | None]:
     """Name of each module of solutions/ -> number of its chapter, which its docstring begins with; None for help."""
     belongs = {}

@@ -58,11 +58,6 @@ class Markdown:
         return self.source
 
 
-def word(chapter):
-    """The chapter's word: "attention"."""
-    return chapter.partition("_")[2]
-
-
 def link(chapter, title):
     """A link to a section of a chapter, by the section's title."""
     return f'<a href="{chapter}.html#{make_id(title)}">{html.escape(title)}</a>'
@@ -74,7 +69,7 @@ def listed():
     for chapter in CHAPTERS:
         text = (HERE / f"{chapter}.md").read_text(encoding="utf-8")
         cards = {name: (label, hard, int(minutes)) for label, hard, minutes, name in CARD.findall(text)}
-        for each in exercises_of(word(chapter)):
+        for each in exercises_of(chapter):
             needs = tuple(name for name in found if name in _names(each.reference))
             needs += tuple(name for name in each.uses if name not in needs)
             found[each.name] = Listed(each, chapter, *cards[each.name], needs)
@@ -87,7 +82,7 @@ def mistakes(chapter):
     # By the titles, since a message may have other apostrophes.
     quoted = re.compile("'(" + "|".join(map(re.escape, titles)) + ")'")
     parts = []
-    for each in exercises_of(word(chapter)):
+    for each in exercises_of(chapter):
         parts.append(f"**`{each.name}`** ({link(chapter, each.section)})\n")
         for mistake, _ in each.mistakes.values():
             message = quoted.sub(lambda title: f"‘{link(chapter, title[1])}’", " ".join(mistake.message.split()))

@@ -19,6 +19,7 @@ from collections.abc import Callable
 import numpy as np
 
 from autograder.check.key import UNJUDGED, Mistake
+from autograder.house import number_and_word
 
 __all__ = ["UNJUDGED", "Draw", "Exercise", "exercises_of"]
 
@@ -103,9 +104,9 @@ class Exercise:
         return rewrite
 
 
-def exercises_of(word):
-    """The exercises of a chapter, in the order of its file. Raises ModuleNotFoundError for an unknown word."""
-    module = importlib.import_module(f"autograder.exercises.{word}")
+def exercises_of(chapter):
+    """The exercises of a chapter ("01_attention"), in the order of its file. Raises ModuleNotFoundError."""
+    module = importlib.import_module(f"autograder.exercises.{number_and_word(chapter)[1]}")
     return [value for value in vars(module).values() if isinstance(value, Exercise)]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from jupytext.myst import myst_to_notebook
 
 from autograder.authoring.exercise import Exercise, exercises_of
-from autograder.house import HOUSE, chapter_names
+from autograder.house import HOUSE, chapter_names, number_and_word
 
 PARTS = ("setup", "exercise", "reference", "check")
 
@@ -35,7 +35,11 @@ class Chapter:
 
     @property
     def number(self) -> int:
-        return int(self.name.partition("_")[0])
+        return number_and_word(self.name)[0]
+
+    @property
+    def word(self) -> str:
+        return number_and_word(self.name)[1]
 
     @property
     def file(self) -> str:
@@ -63,7 +67,7 @@ def text_of(name: str, house: Path = HOUSE) -> str:
 
 def read_chapter(name: str, house: Path = HOUSE) -> Chapter:
     """One chapter, with its exercises. Raises LookupError, naming the chapters there are."""
-    return Chapter(name, text_of(name, house), tuple(exercises_of(name.partition("_")[2])))
+    return Chapter(name, text_of(name, house), tuple(exercises_of(name)))
 
 
 def cells(text: str) -> list[Cell]:

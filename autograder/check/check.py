@@ -1,7 +1,9 @@
 """`check(softmax)`: what a student presses. It judges with the public key, and shows what is wrong first."""
 
 import sys
+from functools import cache
 from html import escape
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -65,12 +67,19 @@ def public_key(name) -> Key:
     if (KEYS / f"{name}.npz").is_file():
         return load(KEYS / f"{name}.npz")
     if not KEYS.is_dir():
-        # In the authors' house no key is stored: it is made when asked for, and so never stale.
-        from autograder.authoring.make_key import public_key_of
-
-        return public_key_of(name)
+        return _house()(name)
     there = ", ".join(sorted(file.stem for file in KEYS.glob("*.npz")))
     raise LookupError(f"there is no exercise called {name!r} here; there are: {there}")
+
+
+@cache
+def _house():
+    """What makes a public key in the authors' house, where none is stored and so none can be stale.
+
+    Its name stands in pyproject.toml: nothing that students get leans on it.
+    """
+    (house,) = entry_points(group="autograder.public_keys")
+    return house.load()
 
 
 def _failing_helpers(function, key):

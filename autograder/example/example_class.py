@@ -21,7 +21,7 @@ from autograder.check import judge
 from autograder.check.calling import run
 from autograder.example.standalone import standalone
 from autograder.gradebook import class_run
-from autograder.house import chapter_names
+from autograder.house import chapter_names, number_and_word
 from autograder.pages import terminal
 from autograder.release.notebook import BEGIN, END
 from autograder.release.publish import publish
@@ -42,7 +42,7 @@ class _Chapter:
 
     def __init__(self, course, name):
         self.name = name
-        self.exercises = {each.name: each for each in exercises_of(name.partition("_")[2])}
+        self.exercises = {each.name: each for each in exercises_of(name)}
         self.released = _load(course / "release" / name / f"{name}.ipynb")
         solved = _load(course / "source" / name / f"{name}.ipynb")
         self.stubs = {name: _source(_cell(self.released, name)) for name in self.exercises}
@@ -134,7 +134,7 @@ def _harmful(of):
     ):
         edit = {of.last.name: of.replaced(of.last, body)}
         yield Example(student, f"{of.last.name} {what}", _bytes(of.filled(**edit)), rest)
-    word = of.name.partition("_")[2]
+    _, word = number_and_word(of.name)
     folders = [str(Path(solutions.__file__).parent), *("solutions", "../solutions", "/solutions", "/bundle/solutions")]
     stolen = {n: _CHEAT.format(name=n, paths=[f"{folder}/{word}.py" for folder in folders]) for n in of.exercises}
     yield Example("cheat", "reads the solutions, patches NumPy's comparisons", _bytes(of.filled(**stolen)), 0.0)

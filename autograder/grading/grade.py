@@ -74,14 +74,17 @@ def environment(sandbox: str) -> dict[str, str]:
     }
 
 
-def open_assignment(course: Path, chapter: str, sandbox: str = "bwrap") -> Assignment:
-    """Load a released chapter and make its secret keys. Raises FileNotFoundError if it is not released."""
+def open_assignment(course: Path, chapter: str, sandbox: str = "bwrap", seed: int | None = None) -> Assignment:
+    """Load a released chapter and make its keys, from the course's secret seed if no other is given.
+
+    Raises FileNotFoundError if it is not released.
+    """
     notebook = load_handout(course, chapter)
-    exercises = {each.name: each for each in exercises_of(chapter.partition("_")[2])}
-    seed = secret_seed(course)
-    secret = {name: make_key(exercises[name], seed) for name in notebook.functions}
+    exercises = {each.name: each for each in exercises_of(chapter)}
+    seed = secret_seed(course) if seed is None else seed
+    keys = {name: make_key(exercises[name], seed) for name in notebook.functions}
     bundle = (course / "release" / f"{chapter}.zip").read_bytes()
-    return Assignment(notebook, secret, bundle, environment(sandbox))
+    return Assignment(notebook, keys, bundle, environment(sandbox))
 
 
 def grade_submission(file: File, assignment: Assignment, bundle: Path) -> Report:

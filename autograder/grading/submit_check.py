@@ -4,11 +4,10 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.authoring.exercise import exercises_of
-from autograder.authoring.make_key import PUBLIC_SEED, make_key
-from autograder.course.handout import distinctive, load_handout, released_notebooks
+from autograder.authoring.make_key import PUBLIC_SEED
+from autograder.course.handout import distinctive, released_notebooks
 from autograder.grading import reading, worker
-from autograder.grading.grade import Assignment, environment
+from autograder.grading.grade import open_assignment
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import File, fetch
 
@@ -36,11 +35,7 @@ def submit_check(path: Path, course: Path, sandbox: str = "bwrap") -> Checked:
         raise FileNotFoundError(f"there is no file {path}")
     file = fetch(path)
     chapter = _chapter(file, path, course)
-    notebook = load_handout(course, chapter)
-    exercises = {each.name: each for each in exercises_of(chapter.partition("_")[2])}
-    keys = {name: make_key(exercises[name], PUBLIC_SEED) for name in notebook.functions}
-    bundle = (course / "release" / f"{chapter}.zip").read_bytes()
-    assignment = Assignment(notebook, keys, bundle, environment(sandbox))
+    assignment = open_assignment(course, chapter, sandbox, PUBLIC_SEED)
     return Checked(chapter, Report.from_json(worker.grade_file(file, assignment)))
 
 

@@ -30,7 +30,7 @@ def slugs(file):
 @cache
 def mistakes():
     """Exercise -> the names of its mistakes, over the whole book."""
-    every = [each for name in chapter_names() for each in exercises_of(name.partition("_")[2])]
+    every = [each for name in chapter_names() for each in exercises_of(name)]
     return {each.name: {mistake.name for mistake, _ in each.mistakes.values()} for each in every}
 
 

@@ -28,7 +28,7 @@ def test_every_link_into_the_book_leads_somewhere(html, name):
 
 def test_every_mistake_is_in_the_index_by_name(html):
     text = re.sub(r"<[^>]+>", "", page(html, "mistakes"))
-    every = [each for chapter in indexes.CHAPTERS for each in exercises_of(indexes.word(chapter))]
+    every = [each for chapter in indexes.CHAPTERS for each in exercises_of(chapter)]
     names = [mistake.name for each in every for mistake, _ in each.mistakes.values()]
     assert len(names) > 600
     assert not [name for name in names if name.split("'")[0].split("`")[0].strip() not in text]
@@ -50,7 +50,7 @@ def test_an_apostrophe_in_a_message_does_not_hide_its_section():
 def test_the_map_knows_what_builds_on_what():
     every = indexes.listed()
     order = list(every)
-    assert len(order) == sum(len(exercises_of(indexes.word(chapter))) for chapter in indexes.CHAPTERS)
+    assert len(order) == sum(len(exercises_of(chapter)) for chapter in indexes.CHAPTERS)
     assert {"softmax"} <= set(every["attention_weights"].needs)
     assert {"split_heads", "merge_heads", "attention", "masked_attention"} <= set(every["multi_head_attention"].needs)
     assert all(order.index(needed) < order.index(name) for name, each in every.items() for needed in each.needs)

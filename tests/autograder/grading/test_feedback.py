@@ -125,7 +125,7 @@ def test_every_kind_of_trouble_has_a_next_step(kind):
 def test_every_section_to_read_again_is_a_heading_of_its_chapter(chapter):
     source = (HOUSE / "chapters" / f"{chapter}.md").read_text(encoding="utf-8")
     headings = {line.lstrip("#").strip() for line in source.splitlines() if line.startswith("#")}
-    for each in exercises_of(chapter.partition("_")[2]):
+    for each in exercises_of(chapter):
         mistakes = [None, *(mistake for mistake, _ in each.mistakes.values())]
         results = [Result(each.name, 0, 1, (), None, "", mistake, each.section) for mistake in mistakes]
         assert {feedback.section(result) for result in results} <= headings

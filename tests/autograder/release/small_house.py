@@ -115,7 +115,7 @@ def build(folder):
 
 
 def chapter_text():
-    triples = [TRIPLE.format(name=e.name, stub=stub(e.reference)) for e in exercises_of("attention")]
+    triples = [TRIPLE.format(name=e.name, stub=stub(e.reference)) for e in exercises_of(CHAPTER)]
     return "".join([HEAD, *triples, TAIL])
 
 
