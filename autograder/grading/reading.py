@@ -5,7 +5,9 @@ is the truth about cells, their order, points and tags; from the student come on
 they may edit, and cells of their own.
 """
 
+import codecs
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -18,6 +20,7 @@ MAX_VALUES = 3_000_000  # a few bytes of JSON become a hundred in memory
 MAX_CELLS = 2_000
 MAX_SOURCE = 100_000
 MAX_TEXT = 1_000_000  # of all cells; a whole chapter has a tenth of it
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]+")
 
 
 @dataclass(frozen=True)
@@ -58,10 +61,10 @@ def read_submission(file: File, released: Handout) -> Submission:
     """What counts of a submitted file. Never raises, whatever the file holds."""
     if file.trouble:
         return Submission(trouble=file.trouble)
-    if sum(map(file.raw.count, (b",", b"[", b"{"))) > MAX_VALUES:
+    if _too_many_values(file.raw):
         return Submission(trouble=f"The file holds {MAX_VALUES} values and more, nearly all of it output. {CLEAR}")
     try:
-        notebook = json.loads(file.raw)
+        notebook = _parsed(file.raw)
     except (ValueError, RecursionError) as error:
         return Submission(trouble=_not_json(file.raw, error))
     cells = _cell_list(notebook)
@@ -85,13 +88,34 @@ def read_submission(file: File, released: Handout) -> Submission:
 
 def grade_ids(file: File) -> set[str]:
     """The grade ids in a submitted file; none if it cannot be read."""
+    if _too_many_values(file.raw):
+        return set()
     try:
-        return _grade_ids(_cell_list(json.loads(file.raw)) or [])
+        return _grade_ids(_cell_list(_parsed(file.raw)) or [])
     except (ValueError, RecursionError):
         return set()
 
 
 # ------------------------------------------------------------------------------------------- the file
+
+
+def _too_many_values(raw):
+    return sum(map(raw.count, (b",", b"[", b"{"))) > MAX_VALUES
+
+
+def _parsed(raw):
+    """JSON's values. Raises ValueError, RecursionError.
+
+    Python keeps a text in one, two or four bytes a character, whatever its widest one needs: a single emoji would make
+    a large file four times as large. So in a large file all that is not ASCII is written as JSON's escapes first.
+    """
+    if len(raw) > LARGE_BYTES and json.detect_encoding(raw).startswith("utf-8"):
+        raw = _BEYOND_ASCII.sub(_escaped, raw.removeprefix(codecs.BOM_UTF8)).decode("ascii")
+    return json.loads(raw)
+
+
+def _escaped(match):
+    return json.dumps(match[0].decode("utf-8", "surrogatepass"))[1:-1].encode("ascii")
 
 
 def _not_json(raw, error):
@@ -116,7 +140,7 @@ def _cell_list(notebook):
 
 
 def _file_notes(raw, notebook, released) -> Iterator[str]:
-    if len(raw) > LARGE_BYTES:
+    if len(raw) > LARGE_BYTES and json.detect_encoding(raw).startswith("utf-8"):
         yield f"The file is {size(len(raw))} large, nearly all of it output. Clear the outputs before you hand in."
     if raw.startswith(b"\xef\xbb\xbf"):
         yield "The file starts with a byte-order mark, which was ignored."

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import tracemalloc
 
 import pytest
 from hypothesis import given, settings
@@ -101,3 +102,45 @@ def test_deep_nesting_is_no_notebook(notebook):
 ])  # fmt: skip
 def test_notebook_commands_become_comments_and_python_stays(source, cleaned):
     assert without_magics(source)[0] == cleaned
+
+
+# ------------------------------------------------------------------------------------------- large files
+
+
+def with_outputs(notebook, n_bytes, text):
+    lines = [text] * (n_bytes // len(text.encode()))
+    output = {"output_type": "stream", "name": "stdout", "text": lines}
+    own = {"cell_type": "code", "source": "print('much')", "metadata": {}, "outputs": [output]}
+    return json.dumps({**notebook, "cells": [*notebook["cells"], own]}, ensure_ascii=False).encode()
+
+
+def peak(function, *arguments):
+    """The value, and the largest number of bytes that were in use for it at one time."""
+    tracemalloc.start()
+    try:
+        return function(*arguments), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_one_emoji_does_not_make_a_large_file_four_times_as_large(perfect, notebook):
+    line = "a line of output that is printed again and again, and is not cleared\n" * 20
+    plain = with_outputs(perfect, reading.LARGE_BYTES, line)
+    colourful = plain.replace(b"print('much')", "print('🙂')".encode())
+    read_plain, peak_plain = peak(reading.read_submission, File(plain), notebook)
+    read_colourful, peak_colourful = peak(reading.read_submission, File(colourful), notebook)
+    assert read_colourful.answers == read_plain.answers and read_colourful.own[0].source == "print('🙂')"
+    assert peak_colourful < 1.7 * peak_plain
+
+
+def test_names_are_not_looked_for_in_what_would_not_be_read():
+    bomb = b'{"cells":[' + b",".join([b'{"":0}'] * reading.MAX_VALUES) + b"]}"
+    found, most = peak(reading.grade_ids, File(bomb))
+    assert found == set() and most < len(bomb)
+
+
+@pytest.mark.parametrize("broken", [b'{"cells": "\xff', b'{"cells": [' + "é".encode() * 10])
+def test_a_large_file_that_is_broken_gets_the_words_of_a_small_one(notebook, broken):
+    padding = b" " * reading.LARGE_BYTES
+    large = reading.read_submission(File(broken + padding), notebook)
+    assert large.trouble == reading.read_submission(File(broken), notebook).trouble != ""
