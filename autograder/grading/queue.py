@@ -10,7 +10,7 @@ from pathlib import Path
 from distributed import Client, Future
 
 from autograder.grading import reading, worker
-from autograder.grading.grade import Assignment, digest, open_assignment
+from autograder.grading.assignment import Assignment, digest, open_assignment
 from autograder.grading.reading import Submission
 from autograder.grading.report import Report, Reports
 from autograder.grading.submitted_file import File, fetch

@@ -7,7 +7,7 @@ from pathlib import Path
 from autograder.authoring.make_key import PUBLIC_SEED
 from autograder.course.handout import distinctive, released_notebooks
 from autograder.grading import reading, worker
-from autograder.grading.grade import open_assignment
+from autograder.grading.assignment import open_assignment
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import File, fetch
 

@@ -18,6 +18,7 @@ import pytest
 import autograder
 from autograder.example import example_class
 from autograder.grading import grade
+from autograder.grading.assignment import open_assignment
 from autograder.grading.submitted_file import File
 from autograder.sandbox import Limits, run
 from tests.attacks.attack import dump
@@ -43,7 +44,7 @@ def course(released_course, tmp_path_factory):
     ):
         (course / path).parent.mkdir(parents=True, exist_ok=True)
         (course / path).write_text(canary(what))
-    grade.open_assignment(course, CHAPTER)  # makes the seed
+    open_assignment(course, CHAPTER)  # makes the seed
     source = course / "source" / CHAPTER / f"{CHAPTER}.ipynb"
     notebook = json.loads(source.read_text(encoding="utf-8"))
     notebook["metadata"]["note"] = canary("source")
@@ -81,7 +82,7 @@ def perfect(course):
 
 @pytest.fixture(scope="session")
 def assignment(course):
-    return grade.open_assignment(course, CHAPTER)
+    return open_assignment(course, CHAPTER)
 
 
 @pytest.fixture(scope="session")

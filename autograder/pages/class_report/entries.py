@@ -8,7 +8,7 @@ from autograder.gradebook.coursedir import CourseDirectory
 from autograder.gradebook.marks import Book, Marks
 from autograder.gradebook.queries import read_marks
 from autograder.gradebook.state import changes, mark_of
-from autograder.grading.grade import fingerprint
+from autograder.grading.assignment import fingerprint
 from autograder.grading.report import Report, Reports
 from autograder.grading.submitted_file import fetch
 

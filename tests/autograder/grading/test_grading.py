@@ -16,6 +16,7 @@ import autograder
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.rows import Incomplete
+from autograder.grading import assignment as assignments
 from autograder.grading import grade, worker
 from autograder.grading.queue import NoSubmissions
 from autograder.grading.report import Report, Reports
@@ -32,7 +33,7 @@ def graded(course, **options):
 
 
 def digest_of(file, assignment):
-    return grade.digest(assignment.report_parts(file))
+    return assignments.digest(assignment.report_parts(file))
 
 
 def score(course, student):
@@ -142,13 +143,13 @@ def test_reports_are_their_owners_alone_and_hold_no_names(course, hand_in, conte
 def test_the_digest_depends_on_submission_release_key_and_environment(course, hand_in, contents):
     file = fetch(hand_in("ada", contents["perfect"]))
     other = fetch(hand_in("bob", contents["blank"]))
-    plain, bare = (grade.open_assignment(course, CHAPTER, sandbox=kind) for kind in ("bwrap", "none"))
-    assert digest_of(file, plain) == digest_of(file, grade.open_assignment(course, CHAPTER))
+    plain, bare = (assignments.open_assignment(course, CHAPTER, sandbox=kind) for kind in ("bwrap", "none"))
+    assert digest_of(file, plain) == digest_of(file, assignments.open_assignment(course, CHAPTER))
     (course / "secret_seed").unlink()
-    other_key = grade.open_assignment(course, CHAPTER)
+    other_key = assignments.open_assignment(course, CHAPTER)
     notebook = course / "release" / CHAPTER / f"{CHAPTER}.ipynb"
     notebook.write_text(notebook.read_text(encoding="utf-8").replace("softmax", "Softmax", 1), encoding="utf-8")
-    other_release = grade.open_assignment(course, CHAPTER)
+    other_release = assignments.open_assignment(course, CHAPTER)
     digests = [digest_of(file, plain), digest_of(other, plain)]
     digests += [digest_of(file, each) for each in (bare, other_key, other_release)]
     assert len(set(digests)) == 5
@@ -209,7 +210,7 @@ def test_nbgraders_command_refuses_without_a_sandbox(course, hand_in, contents, 
         raise SandboxUnavailable("no bubblewrap here")
 
     monkeypatch.setattr(worker, "probe", unavailable)
-    worker._unpacked.cache_clear()
+    worker._tried.cache_clear()
     directory = open_coursedir(course, CHAPTER)
     done = NbGraderAPI(directory, config=directory.config).autograde(CHAPTER, "ada")
     assert not done["success"] and "no bubblewrap here" in done["error"]

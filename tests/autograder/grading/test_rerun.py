@@ -1,5 +1,8 @@
 """A second run: what it writes again and why, what a dry run shows, and two runs at once."""
 
+import shutil
+
+import grimp
 import pytest
 from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
@@ -9,7 +12,7 @@ from autograder.course.lock import alone
 from autograder.gradebook import class_run, write
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.queries import computed_scores
-from autograder.grading import grade
+from autograder.grading import assignment
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -52,10 +55,34 @@ def test_another_key_regrades_and_is_named(ada):
 
 
 def test_another_environment_regrades_and_is_named(ada, monkeypatch):
-    before = grade.platform.python_version()
-    monkeypatch.setattr(grade.platform, "python_version", lambda: "3.99.0")
+    before = assignment.platform.python_version()
+    monkeypatch.setattr(assignment.platform, "python_version", lambda: "3.99.0")
     row = graded(ada)["ada"]
     assert row.why == f"Python {before} became 3.99.0" and not row.reused
+
+
+def test_another_pytorch_regrades_and_is_named(ada, monkeypatch):
+    before = assignment.version("torch")
+    monkeypatch.setattr(assignment, "version", lambda package: "3.99.0")
+    assert graded(ada)["ada"].why == f"PyTorch {before} became 3.99.0"
+
+
+@pytest.mark.parametrize("folder", assignment.DECIDING)
+def test_a_change_in_any_folder_that_decides_regrades_and_is_named(ada, folder, tmp_path, monkeypatch):
+    copied = shutil.copytree(assignment.AUTOGRADER, tmp_path / "autograder")
+    monkeypatch.setattr(assignment, "AUTOGRADER", copied)
+    assert graded(ada)["ada"].why == ""
+    deepest = sorted((copied / folder).rglob("*.py"))[-1]
+    deepest.write_text(deepest.read_text(encoding="utf-8") + "# another\n", encoding="utf-8")
+    assert graded(ada)["ada"].why == "the grader changed"
+
+
+def test_all_that_grading_runs_stands_in_a_folder_that_decides():
+    graph = grimp.build_graph("autograder")
+    run = graph.find_upstream_modules("autograder.grading.worker") | {"autograder.grading.worker"}
+    folders = {name.split(".")[1] for name in run if "." in name}
+    # A key's digest tells what an author has changed, and a release's what a chapter says.
+    assert folders - {"authoring", "exercises", "house"} == set(assignment.DECIDING)
 
 
 def test_another_release_regrades_and_is_named(ada):

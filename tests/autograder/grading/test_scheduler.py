@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import tracemalloc
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -95,14 +96,29 @@ def test_two_workers_without_a_course_folder_one_killed_midway(course, hand_in, 
     assert len(list(reports.glob("*.json"))) == len(scores)
 
 
-def test_a_worker_with_other_versions_is_refused(course, hand_in, contents, start, scheduler, tmp_path, capsys):
+OTHERS = {
+    f"NumPy 9.9.9, not {np.__version__}": "import numpy\nnumpy.__version__ = '9.9.9'\n",
+    f"PyTorch none, not {version('torch')}": """
+import importlib.metadata as metadata
+real = metadata.version
+def version(name):
+    if name == "torch":
+        raise metadata.PackageNotFoundError(name)
+    return real(name)
+metadata.version = version
+""",
+}
+
+
+@pytest.mark.parametrize("words", OTHERS)
+def test_a_worker_with_other_versions_is_refused(course, hand_in, contents, start, scheduler, tmp_path, capsys, words):
     hand_in("ada", contents["perfect"])
     other = tmp_path / "other"
     other.mkdir()
-    (other / "sitecustomize.py").write_text("import numpy\nnumpy.__version__ = '9.9.9'\n")
+    (other / "sitecustomize.py").write_text(OTHERS[words])
     a_worker(start, scheduler, PYTHONPATH=os.pathsep.join([str(other), str(HOUSE)]))
     assert main(["grade", CHAPTER, "--course", str(course), "--scheduler", scheduler]) == 2
-    assert f"a worker has NumPy 9.9.9, not {np.__version__}" in capsys.readouterr().err
+    assert f"a worker has {words}" in capsys.readouterr().err
     assert not (course / "autograded").exists()
 
 

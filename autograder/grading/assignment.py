@@ -1,0 +1,98 @@
+"""What grading a chapter's submissions has in common, and all that a report is made from."""
+
+import hashlib
+import platform
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+
+from autograder.authoring.exercise import exercises_of
+from autograder.authoring.make_key import make_key
+from autograder.check.key import Key
+from autograder.course.handout import Handout, load_handout
+from autograder.course.seed import secret_seed
+from autograder.grading.submitted_file import File
+
+AUTOGRADER = Path(__file__).resolve().parent.parent
+# The folders that decide what a submission earns; a change in one of them asks for new reports.
+DECIDING = ("check", "course", "grading", "sandbox")
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Everything that grading a chapter's submissions has in common; it can be sent to another machine.
+
+    released: the released notebook. keys: exercise name -> its secret key, in the notebook's order.
+    bundle: the zip that students got. environment: what else decides a score, by name.
+    """
+
+    released: Handout
+    keys: dict[str, Key]
+    bundle: bytes
+    environment: dict[str, str]
+
+    @cached_property
+    def made_from(self) -> dict[str, str]:
+        """What reports are made from besides the submission: the part's name -> its version or fingerprint."""
+        keys = {f"key of {name}": key.digest[:16] for name, key in self.keys.items()}
+        notebook = repr((self.released.chapter, self.released.notebook)).encode()
+        return {"release": _sha256([notebook, self.bundle])[:16], **keys, **self.environment}
+
+    def report_parts(self, file: File) -> dict[str, str]:
+        """All that the report of a submitted file is made from."""
+        return {"submission": fingerprint(file), **self.made_from}
+
+
+def fingerprint(file: File) -> str:
+    """SHA-256 of a submitted file, or of why there is none, in hex."""
+    return _sha256([file.trouble.encode("utf-8", "replace"), file.raw])
+
+
+def digest(parts: dict[str, str]) -> str:
+    """The name of the report that is made from these parts."""
+    return _sha256(text.encode() for part in parts.items() for text in part)
+
+
+def environment(sandbox: str) -> dict[str, str]:
+    """What decides a score on this machine, besides keys and release; sandbox: "bwrap" or "none"."""
+    files = sorted(file for folder in DECIDING for file in (AUTOGRADER / folder).rglob("*.py"))
+    named = (part for file in files for part in (file.relative_to(AUTOGRADER).as_posix().encode(), file.read_bytes()))
+    return {
+        "Python": platform.python_version(),
+        "NumPy": np.__version__,
+        "PyTorch": _version("torch"),
+        "grader": _sha256(named)[:16],
+        "sandbox": sandbox,
+    }
+
+
+def _version(package):
+    """A version without the import, which takes PyTorch a second."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"
+
+
+def open_assignment(course: Path, chapter: str, sandbox: str = "bwrap", seed: int | None = None) -> Assignment:
+    """Load a released chapter and make its keys, from the course's secret seed if no other is given.
+
+    Raises FileNotFoundError if it is not released.
+    """
+    notebook = load_handout(course, chapter)
+    exercises = {each.name: each for each in exercises_of(chapter)}
+    seed = secret_seed(course) if seed is None else seed
+    keys = {name: make_key(exercises[name], seed) for name in notebook.functions}
+    bundle = (course / "release" / f"{chapter}.zip").read_bytes()
+    return Assignment(notebook, keys, bundle, environment(sandbox))
+
+
+def _sha256(parts):
+    digest = hashlib.sha256()
+    for part in parts:
+        # Each part's length comes first: "ab", "c" and "a", "bc" are told apart.
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()
