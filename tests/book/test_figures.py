@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import figures
 import model_map
@@ -102,6 +103,18 @@ def test_a_figure_is_the_same_to_the_byte_in_another_process():
         for _ in range(2)
     }
     assert len(runs) == 1
+
+
+def test_the_style_is_imported_from_anywhere(tmp_path):
+    done = subprocess.run([sys.executable, "-c", "import figures; print(figures.__file__)"],
+                          cwd=tmp_path, capture_output=True, text=True, check=True)  # fmt: skip
+    assert Path(done.stdout.strip()) == ROOT / "chapters" / "figures.py"
+
+
+def test_only_the_sandbox_changes_where_python_looks_for_modules():
+    house = ROOT / "autograder"
+    changing = [path.relative_to(house) for path in house.rglob("*.py") if "sys.path" in path.read_text("utf-8")]
+    assert {path.parts[0] for path in changing} == {"sandbox"}
 
 
 def test_a_pyplot_figure_is_closed_so_that_it_is_not_drawn_twice():

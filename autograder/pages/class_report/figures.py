@@ -4,22 +4,18 @@ Nothing a student wrote is drawn.
 """
 
 import statistics
-import sys
 from collections.abc import Sequence
 from itertools import pairwise
 
+import figures
 import numpy as np
 from matplotlib.collections import PatchCollection
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 
 from autograder.check.words import count
-from autograder.house import HOUSE
 from autograder.pages.class_report.counts import OUTCOMES, ExerciseCount, outcome
 from autograder.pages.class_report.entries import Entry
-
-sys.path.append(str(HOUSE / "chapters"))
-import figures  # noqa: E402 (the book's)
 
 # As strong as the book's heatmaps at most: the numbers on the bars keep a contrast of 4.5, in light and in dark.
 COLOURS = {
