@@ -1,0 +1,148 @@
+"""What the code imports, what pyproject.toml declares and what requirements.txt pins: three lists that must agree."""
+
+import ast
+import re
+import sys
+import tomllib
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+import jupytext
+import yaml
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).resolve().parent.parent
+PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+PROJECT = tomllib.loads(PYPROJECT)
+PINS = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+CODE = ("autograder", "benchmarks", "book", "chapters", "solutions", "tests")
+# What the pins are made for; a marker asks for other packages elsewhere.
+PINNED_FOR = {
+    "python_version": "3.11",
+    "python_full_version": "3.11.0",
+    "sys_platform": "linux",
+    "platform_system": "Linux",
+    "platform_machine": "x86_64",
+}
+
+
+def listed():
+    """Every requirement of pyproject.toml, as it is written."""
+    groups = [PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"].values()]
+    return [entry for group in groups for entry in group if isinstance(entry, str)]
+
+
+def declared():
+    """Name -> Requirement."""
+    return {canonicalize_name(each.name): each for each in map(Requirement, listed())}
+
+
+def tools():
+    """Names of the requirements whose comment says that they are a tool, which is to say that nothing imports them."""
+    lines = re.findall(r'^ +"([^"\n]+)",  # tool: \S', PYPROJECT, re.MULTILINE)
+    assert set(lines) <= set(listed())
+    return {canonicalize_name(Requirement(line).name) for line in lines}
+
+
+def pins():
+    """Name -> version."""
+    return dict(re.findall(r"^([\w.-]+)==([\w.]+)", PINS, re.MULTILINE))
+
+
+def sources():
+    """Path -> Python source, for every module of ours, and for every code cell of every chapter."""
+    paths = [ROOT / "nbgrader_config.py", *(path for folder in CODE for path in sorted((ROOT / folder).rglob("*.py")))]
+    yield from ((path, path.read_text(encoding="utf-8")) for path in paths)
+    for path in sorted((ROOT / "chapters").glob("*.md")):
+        cells = jupytext.read(path, fmt="md:myst").cells
+        yield from ((path, cell.source) for cell in cells if cell.cell_type == "code")
+
+
+@cache
+def third_party():
+    """Dotted name of each module from elsewhere -> a file that imports it; Sphinx imports the extensions we name."""
+    roots = PROJECT["tool"]["pytest"]["ini_options"]["pythonpath"]
+    modules = [path for root in roots for path in (ROOT / root).iterdir() if path.is_dir() or path.suffix == ".py"]
+    ours = {path.stem for path in modules}
+    found = {}
+    for path, source in sources():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                found |= {alias.name: path for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                found[node.module] = path
+    config = ROOT / "_config.yml"
+    extensions = yaml.safe_load(config.read_text(encoding="utf-8"))["sphinx"]["config"]["extensions"]
+    found |= dict.fromkeys(extensions, config)
+    return {name: path for name, path in found.items() if name.split(".")[0] not in ours | sys.stdlib_module_names}
+
+
+@cache
+def distributions():
+    """Dotted name of each module from elsewhere -> the names of the distributions that may hold it."""
+    holders = metadata.packages_distributions()
+    found = {}
+    for name in third_party():
+        names = {canonicalize_name(holder) for holder in holders.get(name.split(".")[0], ())}
+        # Several distributions share a namespace such as `sphinxcontrib`, and are named after their part of it.
+        found[name] = names if len(names) == 1 else names & {canonicalize_name(name)}
+    return found
+
+
+def needed():
+    """Names of all that the declared requirements ask for, and of all that those ask for in turn."""
+    environment = default_environment() | PINNED_FOR
+    waiting, done = list(declared().values()), set()
+    while waiting:
+        requirement = waiting.pop()
+        key = (canonicalize_name(requirement.name), frozenset(requirement.extras))
+        if key in done:
+            continue
+        done.add(key)
+        asked = [Requirement(line) for line in metadata.requires(requirement.name) or ()]
+        if requirement.name == "torch":  # its CUDA build, which some index may have brought, is not what is pinned
+            asked = [each for each in asked if canonicalize_name(each.name) in pins()]
+        extras = requirement.extras or {""}
+        waiting += [
+            each
+            for each in asked
+            if each.marker is None or any(each.marker.evaluate(environment | {"extra": extra}) for extra in extras)
+        ]
+    return {name for name, _ in done}
+
+
+def test_every_import_belongs_to_a_declared_requirement():
+    files = third_party()
+    astray = {name: str(files[name]) for name, holders in distributions().items() if not holders & set(declared())}
+    assert astray == {}
+
+
+def test_every_declared_requirement_is_imported_or_says_what_it_is_a_tool_for():
+    imported = set().union(*distributions().values())
+    assert set(declared()) - tools() - imported == set()
+    assert tools() & imported == set()
+
+
+def test_every_declared_requirement_is_pinned_within_its_bounds():
+    wrong = {name: pins().get(name) for name, each in declared().items() if pins().get(name, "") not in each.specifier}
+    assert wrong == {}
+    assert str(declared()["torch"].specifier) == f"=={pins()['torch']}"
+
+
+def test_the_pins_are_all_that_is_needed_and_nothing_else():
+    assert set(pins()) == needed()
+
+
+def test_what_is_installed_is_what_is_pinned():
+    installed = {name: Version(metadata.version(name)).public for name in pins()}
+    assert installed == pins()
+
+
+def test_the_pins_say_how_they_are_made_and_so_does_the_readme():
+    command = re.search(r"^#    (uv pip compile .*)$", PINS, re.MULTILINE)[1]
+    assert command.endswith("-o requirements.txt")
+    assert command in (ROOT / "README.md").read_text(encoding="utf-8")
