@@ -56,7 +56,8 @@ class FeedbackExporter(TemplateExporter):
 
     def __init__(self, **options):
         super().__init__(**{"extra_template_basedirs": [str(TEMPLATES)]} | options)
-        made_by = [Path(__file__), *sorted((TEMPLATES / self.template_name).glob("*"))]
+        made_by = [Path(__file__), Path(__file__).with_name("safe_markdown.py")]
+        made_by += sorted((TEMPLATES / self.template_name).glob("*"))
         self.edition = hashlib.sha256(b"".join(file.read_bytes() for file in made_by) + self.book.encode()).hexdigest()
 
     def from_notebook_node(self, nb, resources=None, **options):

@@ -9,9 +9,12 @@ import subprocess
 import sys
 import time
 from html import unescape
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from nbgrader.apps.api import NbGraderAPI
 from traitlets.config import Config
 
@@ -22,7 +25,7 @@ from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.house import chapter_names
 from autograder.pages import feedback
-from autograder.pages.safe_markdown import MAX_SOURCE, safe_markdown
+from autograder.pages.safe_markdown import MATHML_ATTRIBUTES, MAX_SOURCE, TAGS, safe_markdown
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -171,11 +174,54 @@ def test_a_page_stands_on_a_phone_and_runs_nothing(pages, browser, student, dark
     "<iframe srcdoc='<script>1</script>'>", "<a href='data:text/html,1'>x</a>", "<b onclick=alert(1)>x</b>",
     r"$\text{<script>alert(1)</script>}$", r"$\href{javascript:alert(1)}{x}$", r"$\style{background:url(//x)}{x}$",
     "<math><mtext><script>alert(1)</script></mtext></math>", "\ue0000\ue001<script>1</script>", "![x](https://x/y.png)",
+    "<a href='&#106;avascript:alert(1)'>x</a>", "<a href='java\x00script:alert(1)'>x</a>", "<a href='//x.y/z'>x</a>",
+    "<a href='\u2028javascript:alert(1)'>x</a>", "<noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
+    "<svg><p><style><a id='</style><img src=x onerror=alert(1)>'>", "<!--><img src=x onerror=alert(1)>-->",
 ])  # fmt: skip
 def test_markdown_of_students_runs_nothing(source):
     page = safe_markdown(source).lower()
     for harm in ("<script", "<img", "<svg", "<iframe", 'href="javascript', 'href="data', "<b onclick", "style="):
         assert harm not in page
+    assert Outside(page).found == set()
+
+
+class Outside(HTMLParser):
+    """The tags, attributes and addresses of a page that students' Markdown may not have."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found = set()
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        formula = tag.startswith("m")
+        allowed = MATHML_ATTRIBUTES if formula else {"class", "href", "rel", "title"}
+        self.found |= {tag} - TAGS if not formula else set()
+        self.found |= {(name, value) for name, value in attributes if name not in allowed}
+        addresses = {value for name, value in attributes if name == "href"}
+        self.found |= {each for each in addresses if not re.match(r"https?://|mailto:", each)}
+
+
+PIECES = (
+    "<a href=", "'", '"', "javascript:alert(1)", "\x00", "\u2028", "<b", " onclick=", ">", "/", "<!--", "-->", "--!>",
+    "<svg>", "<math>", "<mtext>", "<style>", "</style>", "<title>", "<![CDATA[", "]]>", "`", "$", "$$", "\n", "\n\n",
+    "    ", "[x](", ")", "<img src=x onerror=", "&lt;", "&#x3c;", "<noscript>", "<p title=", "<table>", "<td>", "> ",
+    "<details>", "\ue000", "0", "\ue001", "<script>", "<SCRIPT", "\\text{", "}", "\\begin{a}", "\\end{a}", "<x:y ",
+    "https://a.example", "//a.example", "- ",
+)  # fmt: skip
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=24).map("".join))
+def test_no_markdown_gets_past(source):
+    assert Outside(safe_markdown(source)).found == set()
+
+
+@pytest.mark.parametrize("source", ["i<j and j>k", "if x <y: return", "List<int> y", "a <y", "![a](https://x.y/z.png)"])
+def test_what_is_not_allowed_is_read_as_it_was_written(source):
+    words = unescape(re.sub(r"<[^>]*>", "", safe_markdown(source)))
+    assert words.strip() == source if "!" not in source else "https://x.y/z.png" in words
 
 
 def test_ordinary_markdown_stays_as_it_is():
