@@ -2,7 +2,9 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
+from docutils.parsers.rst.directives.misc import TestDirective
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.amsmath import amsmath_plugin
@@ -11,9 +13,10 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.front_matter import front_matter_plugin
 from mdit_py_plugins.myst_blocks import myst_block_plugin
 from mdit_py_plugins.myst_role import myst_role_plugin
+from myst_parser.parsers.directives import parse_directive_text
 
 CELLS = ("code-cell", "raw-cell")
-_OPTION = re.compile(r":([\w-]+):[ \t]*(.*)")
+NOTES = ("note", "tip", "important", "warning", "seealso")  # what stands behind such a name is the body's first line
 # A code span, and the role in front of it if there is one; a span may break over a line.
 _SPAN = re.compile(
     r"(?:\{(?P<role>[\w:+.-]+)\})? (?<!`)(?P<ticks>`+)(?!`) (?P<content>.+?) (?<!`)(?P=ticks)(?!`)",
@@ -26,13 +29,25 @@ class MystError(ValueError):
     """Something in a chapter that has no plain form, or is not well formed; names file and line."""
 
 
+class _Titled(TestDirective):
+    """To MyST, a directive that takes every option as it is written; what each one means is for the converter."""
+
+
+class _Note(_Titled):
+    optional_arguments = 0
+
+
 @dataclass(frozen=True)
 class Directive:
-    """`:::{name} argument`, its `:option: value` lines, and its body; `body_line` counts from 0, as `line` does."""
+    """`:::{name} argument`, its options, and its body; `body_line` counts from 0, as `line` does.
+
+    Options stand in lines of `:option: value`, or as YAML between two lines of `---`. Those of a cell are YAML either
+    way, and have its types.
+    """
 
     name: str
     argument: str
-    options: dict[str, str]
+    options: dict[str, Any]
     body: str
     line: int
     body_line: int
@@ -49,21 +64,27 @@ def directive(token: Token, line: int = 0) -> Directive | None:
     Args:
         token: from `blocks`.
         line: number of the line that the parsed text began on.
+
+    Raises:
+        MystError: its options are not well formed; names the line, but not the file.
     """
     if token.type not in ("fence", "colon_fence"):
         return None
     named = re.match(r"\{([\w:+.-]+)\}\s*(.*)", token.info.strip())
     if not named or token.map is None:
         return None
-    lines = token.content.split("\n")
-    options, count = {}, 0
-    while option := _OPTION.fullmatch(lines[count]):
-        options[option[1]] = option[2]
-        count += 1
-    while count < len(lines) - 1 and not lines[count].strip():
-        count += 1
+    name, argument = named.groups()
     start = line + token.map[0]
-    return Directive(named[1], named[2], options, "\n".join(lines[count:]).rstrip("\n"), start, start + 1 + count)
+    # As MyST does it: a block that another one opens has no options, though it begins with a colon.
+    added = "\n" if token.content.startswith(":::") else ""
+    kind = _Note if name in NOTES else _Titled
+    read = parse_directive_text(kind, argument, added + token.content, validate_options=name not in CELLS)
+    if read.warnings:
+        raise MystError(f"line {start + 1}: {{{name}}}: {read.warnings[0].msg}")
+    blank = next((count for count, text in enumerate(read.body) if text.strip()), 0)
+    body = "\n".join(read.body[blank:]).rstrip("\n")
+    above = start if kind is _Note and argument else start + 1 + read.body_offset - len(added)
+    return Directive(name, " ".join(read.arguments), read.options, body, start, above + blank)
 
 
 def replace_spans(text: str, replace_role, replace_text) -> str:

@@ -217,7 +217,7 @@ def _term(references, content):
 
 
 DIRECTIVES = {
-    **dict.fromkeys(("note", "tip", "important", "warning", "seealso"), _note),
+    **dict.fromkeys(myst.NOTES, _note),
     "admonition": _admonition,
     "dropdown": _dropdown,
     "exercise": _exercise,

@@ -5,11 +5,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jupytext.myst import read_fenced_cell
 from pybtex.database import BibliographyData, parse_file
 from pybtex.plugin import find_plugin
 
 from autograder.chapter import myst
+from autograder.chapter.myst import MystError
 
 
 @dataclass
@@ -46,12 +46,19 @@ class Targets:
 
 
 def read_targets(folder: Path) -> Targets:
-    """The references of all pages in a folder, and of its references.bib if there is one."""
+    """The references of all pages in a folder, and of its references.bib if there is one.
+
+    Raises:
+        MystError: the options of a directive are not well formed.
+    """
     references = Targets()
     if (folder / "references.bib").exists():
         references.works = parse_file(folder / "references.bib", "bibtex")
     for page in sorted(folder.glob("*.md")):
-        _read_page(references, page.stem, page.read_text(encoding="utf-8"))
+        try:
+            _read_page(references, page.stem, page.read_text(encoding="utf-8"))
+        except MystError as error:
+            raise MystError(f"{folder.name}/{page.name}, {error}") from error
     return references
 
 
@@ -67,13 +74,13 @@ def _read_page(references, name, text):
     references.documents[name] = next(
         (after.content for token, after in zip(tokens, tokens[1:], strict=False) if token.type == "heading_open"), name
     )
-    _read_blocks(references, tokens, number)
+    _read_blocks(references, tokens, number, line=0)
 
 
-def _read_blocks(references, tokens, number):
+def _read_blocks(references, tokens, number, line):
     pending = []
     for i, token in enumerate(tokens):
-        directive = myst.directive(token)
+        directive = myst.directive(token, line)
         if token.type == "myst_target":
             pending.append(token.content)
         elif token.type == "heading_open":
@@ -81,7 +88,7 @@ def _read_blocks(references, tokens, number):
         elif token.type == "math_block_label":
             references.numbers[token.info] = number("equation")
         elif directive and directive.name in myst.CELLS:
-            _read_cell(references, token, number)
+            _read_cell(references, directive, number)
         elif directive:
             pending += [directive.options[option] for option in ("label", "name") if option in directive.options]
             kind = {"math": "equation", "figure": "figure", "list-table": "table"}.get(directive.name)
@@ -89,12 +96,11 @@ def _read_blocks(references, tokens, number):
                 references.numbers |= dict.fromkeys(pending, number(kind))
             pending = _name(references, pending, directive.argument)
             if kind is None:
-                _read_blocks(references, myst.blocks(directive.body), number)
+                _read_blocks(references, myst.blocks(directive.body), number, directive.body_line)
 
 
-def _read_cell(references, token, number):
-    options, _ = read_fenced_cell(token, 0, "Code")
-    figure = options.get("mystnb", {}).get("figure", {})
+def _read_cell(references, cell, number):
+    figure = cell.options.get("mystnb", {}).get("figure", {})
     if "caption" in figure:
         references.captions[figure["caption"]] = references.numbers[figure.get("name", "")] = number("figure")
 

@@ -20,9 +20,12 @@ BIBLIOGRAPHY = """
 
 @pytest.fixture
 def plain(tmp_path):
+    folder = tmp_path / "chapters"
+    folder.mkdir()
+
     def plain(text):
-        (tmp_path / "01_attention.md").write_text(text, encoding="utf-8")
-        known = read_targets(tmp_path)
+        (folder / "01_attention.md").write_text(text, encoding="utf-8")
+        known = read_targets(folder)
         known.works = parse_string(BIBLIOGRAPHY, "bibtex")
         known.documents["02_backward"] = "Deriving the backward pass"
         return convert(text, known, "chapters/01_attention.md")
@@ -71,6 +74,21 @@ def test_code_cells_stay_as_they_are(plain):
             ":::{figure} images/a.png\n:name: fig-a\n:alt: An arrow\nA caption.\n:::\n\n{numref}`fig-a`",
             "![An arrow](images/a.png)\n\n**Fig. 1.1** A caption.\n\nFig. 1.1",
         ),
+        (
+            ":::{figure} images/a.png\n---\nname: f\nalt: |-\n  Up:\n  ↑\n---\n\nA caption.\n:::\n\n{numref}`f`",
+            "![Up:\n↑](images/a.png)\n\n**Fig. 1.1** A caption.\n\nFig. 1.1",
+        ),
+        ("```{math}\n---\nlabel: one\n---\nx = 1\n```\n\n{eq}`one`", "$$\nx = 1 \\tag{1.1}\n$$\n\n(1.1)"),
+        (":::{exercise} E\n---\nlabel: b\n---\nA.\n:::\n{ref}`b`", "### Exercise: E\n\nA.\nE"),
+        (
+            ":::{admonition} Why?\n---\nclass: 'tip'\n---\nA.\n\n---\n\nB.\n:::",
+            "> **Why?**\n>\n> A.\n>\n> ---\n>\n> B.",
+        ),
+        (
+            ":::{list-table}\n---\nheader-rows: 1\n---\n* - a\n  - b\n* - c\n  - d\n:::",
+            "| a | b |\n| --- | --- |\n| c | d |",
+        ),
+        (":::{note} A *b*.\nC.\n:::", "> **Note**\n>\n> A *b*.\n> C."),
         ("{cite}`vaswani2017`", "(Vaswani et al. 2017)"),
         ("{cite:p}`vaswani2017, ba2016`", "(Vaswani et al. 2017; Ba and Kiros 2016)"),
         ("As {cite:t}`ba2016`\nsay", "As Ba and Kiros (2016)\nsay"),
@@ -110,6 +128,9 @@ def test_the_bibliography_lists_what_the_page_cites(plain):
         ("A\n\n:::{tab-set}\nx\n:::", 3, "tab-set"),
         ("A\n\nB\n{sub}`x`", 4, "sub"),
         ("A\n\n:::{note}\n:class: x\n\nB {abbr}`x`\n:::", 6, "abbr"),
+        ("A\n\n:::{note}\n---\nclass: x\n---\n\nB {abbr}`x`\n:::", 8, "abbr"),
+        ("A\n\n::::{note}\nB\n\n:::{tip} C {abbr}`x`\n:::\n::::", 6, "abbr"),
+        ("A\n\n::::{note}\nB\n\n:::{tip}\n---\nclass x\n---\n:::\n::::", 6, "options"),
         ("A {ref}`nowhere`", 1, "nowhere"),
         ("A\nB {cite}`nobody2020`", 2, "nobody2020"),
         (":::\nA\n:::", 1, "directive"),
