@@ -14,7 +14,7 @@ def wrong_axis(scores):
 
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -23,26 +23,28 @@ from autograder.house import number_and_word
 
 __all__ = ["UNJUDGED", "Draw", "Exercise", "exercises_of"]
 
+Decorator = Callable[[Callable], Callable]
+
 
 class Draw:
     """Seeded random inputs for cases. Sizes drawn together differ, so that no transposed axis goes unnoticed."""
 
-    def __init__(self, seed):
+    def __init__(self, seed: int | Sequence[int]) -> None:
         self.rng = np.random.default_rng(seed)
 
-    def sizes(self, count, low=2, high=8):
+    def sizes(self, count: int, low: int = 2, high: int = 8) -> list[int]:
         """`count` different ints from low to high - 1."""
         return [int(n) for n in self.rng.permutation(np.arange(low, high))[:count]]
 
-    def size(self, low=2, high=8):
+    def size(self, low: int = 2, high: int = 8) -> int:
         """One int from low to high - 1."""
         return int(self.rng.integers(low, high))
 
-    def normal(self, *shape, dtype=np.float64):
+    def normal(self, *shape: int, dtype: type = np.float64) -> np.ndarray:
         """Standard normal numbers of that shape."""
         return self.rng.normal(size=shape).astype(dtype)
 
-    def tokens(self, *shape, vocab=10, low=1):
+    def tokens(self, *shape: int, vocab: int = 10, low: int = 1) -> np.ndarray:
         """Token numbers from low to vocab - 1, int64; 0 is left for padding."""
         return self.rng.integers(low, vocab, size=shape)
 
@@ -59,7 +61,16 @@ class Exercise:
         tolerance: allowed error in float64, as a share of the largest expected entry.
     """
 
-    def __init__(self, reference, *, outputs, section, order=None, uses=(), tolerance=1e-9):
+    def __init__(
+        self,
+        reference: Callable,
+        *,
+        outputs: Mapping[str, str],
+        section: str,
+        order: Iterable[str] | None = None,
+        uses: Iterable[str] = (),
+        tolerance: float = 1e-9,
+    ) -> None:
         self.reference = reference
         self.name = reference.__name__
         self.outputs = dict(outputs)
@@ -72,23 +83,23 @@ class Exercise:
         self.equivalents: dict[str, Callable] = {}
 
     @property
-    def points(self):
+    def points(self) -> float:
         return float(sum(points for points, _ in self.aspects.values()))
 
-    def cases(self, aspect, *, points):
+    def cases(self, aspect: str, *, points: float) -> Decorator:
         """Decorate a generator `draw -> (case name, inputs), ...`: the cases of one aspect, worth these points."""
 
-        def register(generate):
+        def register(generate: Callable) -> Callable:
             _refuse_twice(aspect in self.aspects, f"{self.name}: aspect {aspect!r}")
             self.aspects[aspect] = (float(points), generate)
             return generate
 
         return register
 
-    def mistake(self, name):
+    def mistake(self, name: str) -> Decorator:
         """Decorate a wrong implementation; its docstring is the message that teaches."""
 
-        def register(wrong):
+        def register(wrong: Callable) -> Callable:
             _refuse_twice(wrong.__name__ in self.mistakes, f"{self.name}: mistake {wrong.__name__}")
             if not wrong.__doc__:
                 raise ValueError(f"{self.name}: the mistake {wrong.__name__} has no message (its docstring)")
@@ -97,19 +108,19 @@ class Exercise:
 
         return register
 
-    def equivalent(self, rewrite):
+    def equivalent(self, rewrite: Callable) -> Callable:
         """Decorate another right implementation, which must earn full marks."""
         _refuse_twice(rewrite.__name__ in self.equivalents, f"{self.name}: equivalent {rewrite.__name__}")
         self.equivalents[rewrite.__name__] = rewrite
         return rewrite
 
 
-def exercises_of(chapter):
+def exercises_of(chapter: str) -> list[Exercise]:
     """The exercises of a chapter ("01_attention"), in the order of its file. Raises ModuleNotFoundError."""
     module = importlib.import_module(f"autograder.exercises.{number_and_word(chapter)[1]}")
     return [value for value in vars(module).values() if isinstance(value, Exercise)]
 
 
-def _refuse_twice(there, what):
+def _refuse_twice(there: bool, what: str) -> None:
     if there:
         raise ValueError(f"{what} is there already")

@@ -81,7 +81,7 @@ def table_of(each: Exercise, seeds: Mapping[str, int]) -> KillTable:
     )
 
 
-def _line(each, slug, keys: Mapping[str, Key]) -> Line:
+def _line(each: Exercise, slug: str, keys: Mapping[str, Key]) -> Line:
     mistake, wrong = each.mistakes[slug]
     caught: dict[Where, tuple[str, ...]] = {}
     for name, key in keys.items():
@@ -92,6 +92,6 @@ def _line(each, slug, keys: Mapping[str, Key]) -> Line:
     return Line(slug, mistake.name, inspect.getsource(wrong), caught, earned)
 
 
-def _pair(one, other, keys) -> Pair:
+def _pair(one: str, other: str, keys: Mapping[str, Key]) -> Pair:
     told = {name: tuple(case.name for case in told_apart_by(key, one, other)) for name, key in keys.items()}
     return Pair(one, other, told)

@@ -41,7 +41,7 @@ def make_key(exercise: Exercise, seed: int) -> Key:
     )
 
 
-def _inputs(exercise, aspect, seed):
+def _inputs(exercise: Exercise, aspect: str, seed: int) -> list[tuple[str, dict]]:
     # A stream of its own for each aspect: a case added to one leaves the others as they were.
     _, generate = exercise.aspects[aspect]
     named = list(generate(Draw([seed, zlib.crc32(f"{exercise.name}/{aspect}".encode())])))
@@ -50,7 +50,7 @@ def _inputs(exercise, aspect, seed):
     return named
 
 
-def _mistaken(exercise, inputs) -> dict[str, Outcome]:
+def _mistaken(exercise: Exercise, inputs: dict) -> dict[str, Outcome]:
     return {slug: run(wrong, inputs) for slug, (_, wrong) in exercise.mistakes.items()}
 
 

@@ -38,25 +38,25 @@ def problems(exercise: Exercise, key: Key) -> list[str]:
     ]
 
 
-def _survivors(key):
+def _survivors(key: Key) -> list[str]:
     passing = (slug for slug in key.mistakes if not any(caught_by(key, slug)))
     return [f"{key.function}: the mistake {slug} passes every case" for slug in passing]
 
 
-def _look_alikes(key):
+def _look_alikes(key: Key) -> list[str]:
     slugs = list(key.mistakes)
     pairs = ((a, b) for i, a in enumerate(slugs) for b in slugs[i + 1 :])
     return [f"{key.function}: no case tells {a} from {b}" for a, b in pairs if not any(told_apart_by(key, a, b))]
 
 
-def _rejected_equivalents(exercise, key):
+def _rejected_equivalents(exercise: Exercise, key: Key) -> Iterator[str]:
     for slug, rewrite in exercise.equivalents.items():
         result = graded(key, rewrite)
         if result.verdict:
             yield f"{key.function}: the equivalent {slug} is rejected on {result.case!r}: {result.verdict.message}"
 
 
-def _unsound_reference(key):
+def _unsound_reference(key: Key) -> Iterator[str]:
     for case in key.cases:
         verdict = judge.judge(key, case, case.expected)
         if not verdict.passed or case.expected.modified:

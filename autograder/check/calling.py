@@ -5,6 +5,7 @@ The same call serves `check` in the student's notebook, the sandbox, and the mak
 
 import linecache
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -12,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from autograder.check import values
-from autograder.check.modules import build_and_call
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class Outcome:
     stopped: str = ""
 
 
-def run(function, inputs):
+def run(function: Callable, inputs: dict[str, Any]) -> Outcome:
     """Call `function(**inputs)` on fresh copies of the inputs.
 
     Args:
-        function: the callable to try; a class is a PyTorch module, asked by `modules.build_and_call`.
+        function: the callable to try; a class is a PyTorch module, asked by `build_and_call`.
         inputs: dict of argument name -> value, as a case holds them; never changed.
 
     Returns:
@@ -62,7 +62,38 @@ def run(function, inputs):
     return Outcome(value=_carried(value), modified=modified)
 
 
-def describe(error):
+def build_and_call(
+    module_class: type, arguments: dict[str, Any], weights: dict[str, np.ndarray], inputs: list[np.ndarray | None]
+) -> Any:
+    """Build a module in float64, load weights by name, and call it in evaluation mode.
+
+    Args:
+        module_class: a subclass of torch.nn.Module.
+        arguments: dict, keyword arguments of its constructor.
+        weights: dict, parameter name -> array, as in its state_dict.
+        inputs: list of arrays, or None, the positional arguments of the call.
+
+    Returns:
+        The output as an array; if the module returns several, a tuple of arrays.
+
+    Raises:
+        RuntimeError: names or shapes of the module's parameters are not those of `weights`.
+    """
+    import torch  # only these exercises need it, and it takes a second to import
+
+    module = module_class(**arguments).double().eval()
+    module.load_state_dict({name: torch.from_numpy(np.array(weight)) for name, weight in weights.items()})
+    tensors = [None if array is None else torch.from_numpy(np.array(array)) for array in inputs]
+    with torch.no_grad():
+        output = module(*tensors)
+    return tuple(_array(part) for part in output) if isinstance(output, tuple) else _array(output)
+
+
+def _array(part: Any) -> Any:
+    return part.numpy() if hasattr(part, "numpy") else part
+
+
+def describe(error: BaseException) -> Raised:
     """An exception as Raised; its line is the innermost one that the student wrote (a notebook cell's)."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename.startswith("<cell ") or "ipykernel" in frame.filename]
@@ -73,7 +104,7 @@ def describe(error):
     return Raised(type(error).__name__, str(error)[:500], line)
 
 
-def _carried(value):
+def _carried(value: Any) -> Any:
     """The value as it would arrive from the sandbox, so that the judge sees the same at home and in grading."""
     try:
         return values.unpack(*values.pack(value))
@@ -81,11 +112,11 @@ def _carried(value):
         return values.Foreign("something too large to look at")
 
 
-def _copy(inputs):
+def _copy(inputs: dict[str, Any]) -> dict[str, Any]:
     return {name: values.unpack(*values.pack(value)) for name, value in inputs.items()}
 
 
-def _same(packed, other):
+def _same(packed: tuple[Any, list[np.ndarray]], other: tuple[Any, list[np.ndarray]]) -> bool:
     (tree, arrays), (other_tree, other_arrays) = packed, other
     pairs = zip(arrays, other_arrays, strict=False)
     return tree == other_tree and all(

@@ -5,9 +5,12 @@ No sentence holds an expected value, so all of them may be shown for hidden case
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from autograder.check.values import Foreign
 
@@ -23,7 +26,9 @@ class Difference:
     message: str
 
 
-def difference(expected, value, name, axes="", tolerance=1e-9, scale=0.0):
+def difference(
+    expected: Any, value: Any, name: str, axes: str = "", tolerance: float = 1e-9, scale: float = 0.0
+) -> Difference | None:
     """The first difference between a value and what was expected.
 
     Args:
@@ -46,7 +51,7 @@ def difference(expected, value, name, axes="", tolerance=1e-9, scale=0.0):
     return _scalar_difference(expected, value, name, tolerance)
 
 
-def relative_error(expected, value, scale=0.0):
+def relative_error(expected: ArrayLike, value: ArrayLike, scale: float = 0.0) -> np.ndarray:
     """Absolute differences, as shares of the largest finite expected entry, or of `scale` if that is larger.
 
     Where both are zero they are taken as they are.
@@ -57,7 +62,7 @@ def relative_error(expected, value, scale=0.0):
     return gap / (max(_largest(expected), scale) or 1.0)
 
 
-def plain_type(value):
+def plain_type(value: Any) -> str:
     """How a student would name the type of a value."""
     if isinstance(value, Foreign):
         return value.type_name
@@ -66,7 +71,7 @@ def plain_type(value):
     return "NumPy array" if isinstance(value, np.ndarray) else type(value).__name__
 
 
-def _largest(expected):
+def _largest(expected: Any) -> float:
     """The largest finite entry, by absolute value, of an array or of all float arrays in a dict."""
     if isinstance(expected, dict):
         return max(map(_largest, expected.values()), default=0.0)
@@ -75,7 +80,7 @@ def _largest(expected):
     return float(np.abs(expected[np.isfinite(expected)]).max(initial=0.0))
 
 
-def _dict_difference(expected, value, name, tolerance, scale):
+def _dict_difference(expected: dict, value: dict, name: str, tolerance: float, scale: float) -> Difference | None:
     if not isinstance(value, dict):
         return Difference("type", f"`{name}` is {_a(value)} where a dict is expected.")
     missing = [key for key in expected if key not in value]
@@ -90,7 +95,9 @@ def _dict_difference(expected, value, name, tolerance, scale):
     return next(filter(None, inner), None)
 
 
-def _sequence_difference(expected, value, name, tolerance, scale):
+def _sequence_difference(
+    expected: tuple | list, value: tuple | list, name: str, tolerance: float, scale: float
+) -> Difference | None:
     if not isinstance(value, tuple | list):
         return Difference("type", f"`{name}` is {_a(value)} where a tuple is expected.")
     if len(value) != len(expected):
@@ -100,7 +107,9 @@ def _sequence_difference(expected, value, name, tolerance, scale):
     return next(filter(None, inner), None)
 
 
-def _array_difference(expected, value, name, axes, tolerance, scale):
+def _array_difference(
+    expected: np.ndarray, value: np.ndarray, name: str, axes: str, tolerance: float, scale: float
+) -> Difference | None:
     if value is None:
         return Difference("type", f"`{name}` is None: is a `return` missing?")
     if not isinstance(value, np.ndarray):
@@ -127,7 +136,7 @@ def _array_difference(expected, value, name, axes, tolerance, scale):
     return _value_difference(errors, wrong, name, f" (allowed: {allowed:.0e} of the largest entry)")
 
 
-def _scalar_difference(expected, value, name, tolerance):
+def _scalar_difference(expected: Any, value: Any, name: str, tolerance: float) -> Difference | None:
     if isinstance(expected, np.ndarray):
         expected = expected.item()
     if isinstance(value, np.ndarray) and value.ndim == 0:
@@ -149,7 +158,7 @@ def _scalar_difference(expected, value, name, tolerance):
     return Difference("value", f"`{name}` is not the number it should be.")
 
 
-def _value_difference(errors, wrong, name, allowed):
+def _value_difference(errors: np.ndarray, wrong: np.ndarray, name: str, allowed: str) -> Difference:
     worst = [int(i) for i in np.unravel_index(np.argmax(np.nan_to_num(errors, nan=np.inf)), wrong.shape)]
     size = "" if errors is wrong else f", off by {_rounded(errors.max())} of the largest entry{allowed}"
     share = 100 * (1 - wrong.mean())
@@ -158,7 +167,7 @@ def _value_difference(errors, wrong, name, allowed):
     return Difference("value", f"{message}; the worst is at index {worst}{size}.")
 
 
-def _shape_message(expected, got, name, axes):
+def _shape_message(expected: tuple[int, ...], got: tuple[int, ...], name: str, axes: str) -> str:
     names = axes.split()
     leading = len(expected) - len([axis for axis in names if axis != "..."])
     if names and names[0] == "..." and leading >= 0:
@@ -177,13 +186,13 @@ def _shape_message(expected, got, name, axes):
     return message
 
 
-def _dtype_fits(expected, got):
+def _dtype_fits(expected: np.dtype, got: np.dtype) -> bool:
     if expected.kind in "iu":
         return got.kind in "iu"
     return expected == got
 
 
-def _dtype_message(expected, got, name):
+def _dtype_message(expected: np.dtype, got: np.dtype, name: str) -> str:
     message = f"`{name}` has dtype {got} where {expected} is expected."
     if expected == np.float32 and got == np.float64:
         message += " Something promoted it: np.sqrt(64) is a float64 NumPy scalar, math.sqrt(64) promotes nothing."
@@ -192,14 +201,14 @@ def _dtype_message(expected, got, name):
     return message
 
 
-def _rounded(error):
+def _rounded(error: float) -> str:
     return f"{error:.0e}" if error < 0.01 else f"{100 * error:.0f}%" if error < 10 else "more than ten times"
 
 
-def _list(keys):
+def _list(keys: Iterable[str]) -> str:
     return ", ".join(repr(key) for key in keys)
 
 
-def _a(value):
+def _a(value: Any) -> str:
     kind = plain_type(value)
     return kind if kind == "None" else f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"

@@ -6,25 +6,27 @@ Scalar functions of one array of any shape, all smooth, have their slopes measur
 (T, ...), are searched for leaks: in a tight one, output t depends on the inputs up to t alone.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 
-def sum_of_squares(x):
+def sum_of_squares(x: np.ndarray) -> np.floating:
     """x: any shape -> a scalar, the sum of x**2; its gradient is 2x."""
     return np.sum(x * x)
 
 
-def weighted_sines(x):
+def weighted_sines(x: np.ndarray) -> np.floating:
     """x: any shape -> a scalar, the sum of k sin(x_k) over the entries k = 1, 2, ..."""
     return np.sum(np.arange(1, x.size + 1).reshape(x.shape) * np.sin(x))
 
 
-def sum_of_cubes(x):
+def sum_of_cubes(x: np.ndarray) -> np.floating:
     """x: any shape -> a scalar, the sum of x**3; its central difference is 3x**2 + h**2."""
     return np.sum(x * x * x)
 
 
-def log_sum_exp(x):
+def log_sum_exp(x: np.ndarray) -> np.floating:
     """x: any shape -> a scalar, the logarithm of the sum of exp(x); its slopes depend on every entry."""
     return np.log(np.sum(np.exp(x)))
 
@@ -32,27 +34,27 @@ def log_sum_exp(x):
 # ---------------------------------------------------------------------------------------- tight decoders
 
 
-def each_position_alone(x):
+def each_position_alone(x: np.ndarray) -> np.ndarray:
     """Output t is made from input t alone."""
     return np.tanh(x)
 
 
-def running_sum(x):
+def running_sum(x: np.ndarray) -> np.ndarray:
     """Output t is the sum of the inputs up to t."""
     return np.cumsum(x, axis=0)
 
 
-def sum_of_the_past(x):
+def sum_of_the_past(x: np.ndarray) -> np.ndarray:
     """Output t is the sum of the inputs before t; its own input is not in it."""
     return np.cumsum(x, axis=0) - x
 
 
-def all_minus_the_future(x):
+def all_minus_the_future(x: np.ndarray) -> np.ndarray:
     """The running sum again, as the sum of everything minus what is to come: the future cancels, up to rounding."""
     return x.sum(axis=0) - (np.cumsum(x[::-1], axis=0)[::-1] - x)
 
 
-def looks_back(x):
+def looks_back(x: np.ndarray) -> np.ndarray:
     """x: (T, d). Position by position, a soft look-up among the vectors so far."""
     return np.stack([_found(x, t, x[: t + 1]) for t in range(len(x))])
 
@@ -60,43 +62,43 @@ def looks_back(x):
 # ---------------------------------------------------------------------------------------- leaky decoders
 
 
-def looks_around(x):
+def looks_around(x: np.ndarray) -> np.ndarray:
     """x: (T, d). The soft look-up among all vectors, later ones too."""
     return np.stack([_found(x, t, x) for t in range(len(x))])
 
 
-def looks_one_ahead(x):
+def looks_one_ahead(x: np.ndarray) -> np.ndarray:
     """x: (T, d). The soft look-up, with the boundary one place too far."""
     return np.stack([_found(x, t, x[: t + 2]) for t in range(len(x))])
 
 
-def divides_by_all(x):
+def divides_by_all(x: np.ndarray) -> np.ndarray:
     """x: (T, d). Only what has been is added up, but divided by the strength of everything."""
     strengths = np.exp(np.einsum("td,sd->ts", x, x) / x.shape[-1])
     return np.stack([(strengths[t, : t + 1] / strengths[t].sum()) @ x[: t + 1] for t in range(len(x))])
 
 
-def centred_over_time(x):
+def centred_over_time(x: np.ndarray) -> np.ndarray:
     """The mean over all positions is subtracted: each output knows a little of every input."""
     return x - x.mean(axis=0)
 
 
-def whispers(x):
+def whispers(x: np.ndarray) -> np.ndarray:
     """A running sum in which a thousandth of everything is heard."""
     return np.cumsum(x, axis=0) + 1e-3 * x.sum(axis=0)
 
 
-def first_hears_second(x):
+def first_hears_second(x: np.ndarray) -> np.ndarray:
     """Each position alone, but for a single look ahead at the very beginning."""
     return _with_one_leak(x, 0, x[1:2])
 
 
-def first_hears_third(x):
+def first_hears_third(x: np.ndarray) -> np.ndarray:
     """Each position alone, but position 0 hears position 2."""
     return _with_one_leak(x, 0, x[2:3])
 
 
-def last_but_one_hears_last(x):
+def last_but_one_hears_last(x: np.ndarray) -> np.ndarray:
     """Each position alone, but for a single look ahead at the very end."""
     return _with_one_leak(x, -2, x[-1:]) if len(x) > 1 else np.tanh(x)
 
@@ -108,33 +110,33 @@ class Mixture:
     them anew, so that no table of the decoders above says which of its decoders leak.
     """
 
-    def __init__(self, weights):
+    def __init__(self, weights: np.ndarray) -> None:
         self.weights = weights
 
-    def __call__(self, x):
+    def __call__(self, x: np.ndarray) -> np.ndarray:
         return np.tanh(np.tensordot(self.weights[: len(x), : len(x)], x, axes=1))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "a mixture of the inputs"
 
 
-def _found(x, t, seen):
+def _found(x: np.ndarray, t: int, seen: np.ndarray) -> np.ndarray:
     strengths = np.exp([vector @ x[t] / x.shape[-1] for vector in seen])
     return strengths @ seen / strengths.sum()
 
 
-def _with_one_leak(x, position, heard):
+def _with_one_leak(x: np.ndarray, position: int, heard: np.ndarray) -> np.ndarray:
     output = np.tanh(x)
     output[position] += heard.sum(axis=0)
     return output
 
 
-def by_name(name):
+def by_name(name: str) -> Callable:
     """The function of that name; KeyError if there is none."""
     return _FUNCTIONS[name]
 
 
-def is_named(value):
+def is_named(value: object) -> bool:
     """Whether a value is one of these functions."""
     return any(value is function for function in _FUNCTIONS.values())
 

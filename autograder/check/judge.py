@@ -5,10 +5,12 @@ It sees outcomes, never the function.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
-from autograder.check.calling import Outcome
-from autograder.check.comparing import TOLERANCES, difference
+from autograder.check.calling import Outcome, Raised
+from autograder.check.comparing import TOLERANCES, Difference, difference
 from autograder.check.key import UNJUDGED, Case, Key, Mistake
 from autograder.check.values import pack
 
@@ -36,7 +38,7 @@ class Aspect:
     total: int
 
     @property
-    def holds(self):
+    def holds(self) -> bool:
         return self.passed == self.total
 
 
@@ -61,15 +63,15 @@ class Result:
     mend_first: tuple[str, ...] = ()
 
     @property
-    def passed(self):
+    def passed(self) -> bool:
         return self.verdict is None
 
-    def to_json(self):
+    def to_json(self) -> dict[str, Any]:
         """The result as a JSON-serialisable dict."""
         return asdict(self)
 
     @staticmethod
-    def from_json(fields):
+    def from_json(fields: dict[str, Any]) -> "Result":
         """The result that `to_json` wrote."""
         return Result(
             **fields
@@ -122,13 +124,13 @@ def blame_what_is_used(result: Result, key: Key, failing: set[str]) -> Result:
     return result if result.passed else replace(result, mend_first=tuple(name for name in key.uses if name in failing))
 
 
-def first_failing(key, verdicts):
+def first_failing(key: Key, verdicts: Sequence[Verdict]) -> int | None:
     """Index of the case to show: the first kind of trouble, then the smallest input. None if all passed."""
     failing = [i for i, verdict in enumerate(verdicts) if not verdict.passed]
     return min(failing, key=lambda i: (KINDS.index(verdicts[i].kind), key.cases[i].size, i), default=None)
 
 
-def known_mistake(key, outcomes):
+def known_mistake(key: Key, outcomes: Sequence[Outcome]) -> Mistake | None:
     """The misconception whose outcomes equal these on every case, or None."""
     for slug, mistake in key.mistakes.items():
         pairs = zip(key.cases, outcomes, strict=True)
@@ -137,7 +139,7 @@ def known_mistake(key, outcomes):
     return None
 
 
-def same(key, case, expected, outcome):
+def same(key: Key, case: Case, expected: Outcome, outcome: Outcome) -> bool:
     """Whether two outcomes of a case are alike, up to the rounding of the case's own dtype.
 
     A mistake may promote float32 to float64; its digits are no better for that.
@@ -147,13 +149,13 @@ def same(key, case, expected, outcome):
     return _compare(replace(key, tolerance=coarsest), expected, outcome).passed
 
 
-def _aspect(key, name, verdicts, earns):
+def _aspect(key: Key, name: str, verdicts: Sequence[Verdict], earns: bool) -> Aspect:
     passed = [v.passed for v, case in zip(verdicts, key.cases, strict=True) if case.aspect == name]
     earned = key.aspects[name] if earns and all(passed) else 0.0
     return Aspect(name, key.aspects[name], earned, sum(passed), len(passed))
 
 
-def _compare(key, expected, outcome):
+def _compare(key: Key, expected: Outcome, outcome: Outcome) -> Verdict:
     if outcome.stopped:
         return Verdict(False, "stopped", f"`{key.function}` {outcome.stopped}.")
     if outcome.raised:
@@ -170,7 +172,7 @@ def _compare(key, expected, outcome):
     return Verdict(False, wrong.kind, wrong.message) if wrong else Verdict(True)
 
 
-def _compare_raised(key, expected, raised):
+def _compare_raised(key: Key, expected: Outcome, raised: Raised) -> Verdict:
     if expected.raised and expected.raised.type == raised.type:
         return Verdict(True)
     if raised.type == "NotImplementedError":
@@ -184,7 +186,7 @@ def _compare_raised(key, expected, raised):
     return Verdict(False, "raised", f"`{key.function}` raised {raised.type}{message}{where}{instead}.{renamed}")
 
 
-def _first_wrong_output(key, expected, value):
+def _first_wrong_output(key: Key, expected: Any, value: Any) -> Difference | None:
     if len(key.outputs) > 1 and not _is_frame(key, expected):  # only a mistake's value can be that
         return difference(expected, value, "the result", "", key.tolerance)
     frame = None if len(key.outputs) == 1 else _frame_difference(expected, value)
@@ -193,11 +195,11 @@ def _first_wrong_output(key, expected, value):
     return frame or next(filter(None, found), None)
 
 
-def _is_frame(key, value):
+def _is_frame(key: Key, value: Any) -> bool:
     return isinstance(value, tuple | list) and len(value) == len(key.outputs)
 
 
-def judged_outputs(key, expected, value):
+def judged_outputs(key: Key, expected: Any, value: Any) -> list[tuple[str, Any, Any]]:
     """(name, expected, value) of each judged output, in the order of the derivation: later ones are consequences."""
     if len(key.outputs) == 1:
         return [(*key.outputs, expected, value)]
@@ -205,7 +207,7 @@ def judged_outputs(key, expected, value):
     return [together[name] for name in key.order if key.outputs[name] != UNJUDGED]
 
 
-def _frame_difference(expected, value):
+def _frame_difference(expected: Sequence, value: Any) -> Difference | None:
     """Whether the value is a tuple of the right length at all; what is in it comes later."""
     inside = len(value) if isinstance(value, tuple | list) else 0
     return difference((None,) * len(expected), (None,) * inside if inside else value, "the result")

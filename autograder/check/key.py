@@ -41,7 +41,7 @@ class Case:
     mistakes: dict[str, Outcome]
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Entries in all input arrays together: the smaller of two failing cases is the easier to look at."""
         return sum(array.size for array in pack(self.inputs)[1])
 
@@ -68,21 +68,21 @@ class Key:
     cases: tuple[Case, ...]
 
     @property
-    def points(self):
+    def points(self) -> float:
         return sum(self.aspects.values())
 
     @property
-    def digest(self):
+    def digest(self) -> str:
         """SHA-256 of everything the key says, in hex: two keys with one digest grade alike."""
         return hashlib.sha256(_to_bytes(self)).hexdigest()
 
 
-def save(key, path):
+def save(key: Key, path: str | Path) -> None:
     """Write a key to a .npz file; the same key gives the same bytes."""
     Path(path).write_bytes(_to_bytes(key))
 
 
-def load(path):
+def load(path: str | Path) -> Key:
     """Read a key that `save` wrote."""
     with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as stored:
         index = json.loads(stored["index"].tobytes())
@@ -99,7 +99,7 @@ def load(path):
     )
 
 
-def _to_bytes(key):
+def _to_bytes(key: Key) -> bytes:
     fields = vars(key) | {
         "mistakes": {slug: (mistake.name, mistake.message) for slug, mistake in key.mistakes.items()},
         "cases": [_case_fields(case) for case in key.cases],
@@ -111,21 +111,21 @@ def _to_bytes(key):
     return buffer.getvalue()
 
 
-def _case_fields(case):
+def _case_fields(case: Case) -> tuple:
     outcomes = {slug: _outcome_fields(outcome) for slug, outcome in case.mistakes.items()}
     return (case.name, case.aspect, case.inputs, _outcome_fields(case.expected), outcomes)
 
 
-def _case(fields):
+def _case(fields: tuple) -> Case:
     name, aspect, inputs, expected, mistakes = fields
     return Case(name, aspect, inputs, _outcome(expected), {slug: _outcome(f) for slug, f in mistakes.items()})
 
 
-def _outcome_fields(outcome):
+def _outcome_fields(outcome: Outcome) -> tuple:
     # Only the type of an exception is kept: a reference's or a mistake's message is nobody's business.
     return (outcome.value, outcome.raised.type if outcome.raised else None, outcome.modified)
 
 
-def _outcome(fields):
+def _outcome(fields: tuple) -> Outcome:
     value, raised, modified = fields
     return Outcome(value, Raised(raised, "") if raised else None, modified)

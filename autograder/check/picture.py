@@ -3,7 +3,9 @@
 For public cases only: it shows expected values.
 """
 
+from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from autograder.check.comparing import relative_error
 CELL, GAP, LARGEST = 16, 28, 12
 
 
-def picture(expected, value, name) -> str:
+def picture(expected: Any, value: Any, name: str) -> str:
     """Draw the two-dimensional slice that holds the worst entry; "" if shapes differ or there is nothing to draw."""
     if not (isinstance(expected, np.ndarray) and isinstance(value, np.ndarray)):
         return ""
@@ -20,19 +22,19 @@ def picture(expected, value, name) -> str:
         return ""
     with np.errstate(all="ignore"):
         error = np.nan_to_num(relative_error(expected, value), nan=1.0, posinf=1.0)
-    worst = np.unravel_index(np.argmax(error), error.shape) if error.ndim else ()
+    worst = tuple(map(int, np.unravel_index(np.argmax(error), error.shape))) if error.ndim else ()
     slices = [_around(np.atleast_2d(array[worst[:-2]]), worst[-2:]) for array in (value, expected, error)]
     return _draw(slices, worst[:-2], name)
 
 
-def _around(matrix, worst):
+def _around(matrix: np.ndarray, worst: Sequence[int]) -> np.ndarray:
     """At most LARGEST rows and columns, with the worst entry among them."""
     centre = (0,) * (2 - len(worst)) + tuple(worst)
     starts = [max(0, min(at - LARGEST // 2, n - LARGEST)) for at, n in zip(centre, matrix.shape, strict=True)]
     return matrix[tuple(slice(start, start + LARGEST) for start in starts)].astype(np.float64)
 
 
-def _draw(slices, leading, name):
+def _draw(slices: Sequence[np.ndarray], leading: Sequence[int], name: str) -> str:
     rows, columns = slices[0].shape
     width = max(columns * CELL, 5 * CELL)
     titles = ("yours", "expected", "difference")
@@ -50,7 +52,7 @@ def _draw(slices, leading, name):
     return f"<svg role='img' aria-label='{label}' {size} style='max-width:100%'><title>{label}</title>{panels}</svg>"
 
 
-def _cells(matrix):
+def _cells(matrix: np.ndarray) -> str:
     return "".join(
         f"<rect x='{j * CELL}' y='{i * CELL}' width='{CELL - 1}' height='{CELL - 1}' fill='{_colour(entry)}'/>"
         for i, row in enumerate(matrix)
@@ -58,7 +60,7 @@ def _cells(matrix):
     )
 
 
-def _colour(share):
+def _colour(share: float) -> str:
     """Orange above zero, blue below, paler towards zero; black where the entry is no number."""
     if not np.isfinite(share):
         return "#000"

@@ -4,6 +4,7 @@ Nothing here knows an expected value, so all of it may be shown for hidden cases
 raised or named is escaped.
 """
 
+from collections.abc import Iterator
 from html import escape
 
 from autograder.check.judge import Result
@@ -51,19 +52,19 @@ def first_wrong(result: Result) -> str:
     return result.verdict.message + seen
 
 
-def _advice(result):
+def _advice(result: Result) -> Iterator[str]:
     if result.mend_first:
         names = " and ".join(f"`{name}`" for name in result.mend_first)
         yield f"It calls {names}, which is wrong itself: mend that first."
     if result.mistake:
         yield f"Known mistake: {result.mistake.name}. {' '.join(result.mistake.message.split())}"
-    elif result.verdict.kind == "blank":
+    elif result.verdict and result.verdict.kind == "blank":
         yield f"“{result.section}” leads up to it, and the hints above its cell are there to be opened."
     else:
         yield f"Read again: “{result.section}”."
 
 
-def _aspects(result):
+def _aspects(result: Result) -> str:
     rows = "".join(
         f"<li><span style='color:{GOOD if a.holds else BAD}'>{'✓' if a.holds else '✗'}</span> "
         f"{escape(a.name)}: {a.passed} of {a.total} cases, {a.earned:g} of {a.points:g} points</li>"

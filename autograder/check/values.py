@@ -4,7 +4,9 @@ No pickle anywhere. `pack` never fails: what it cannot carry becomes a `Foreign`
 `unpack` trusts nothing: whatever is malformed raises `Malformed`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +16,8 @@ INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uin
 DTYPES = ("bool", *INTEGERS, "float16", "float32", "float64")
 MAX_DEPTH = 24
 MAX_NODES = 200_000
+
+Tree = dict[str, Any]  # what JSON can hold, arrays by their index
 
 
 class Malformed(ValueError):
@@ -27,7 +31,7 @@ class Foreign:
     type_name: str
 
 
-def pack(value):
+def pack(value: Any) -> tuple[Tree, list[np.ndarray]]:
     """Take a value apart.
 
     Args:
@@ -42,12 +46,12 @@ def pack(value):
     return _pack(value, arrays, depth=0), arrays
 
 
-def unpack(tree, arrays):
+def unpack(tree: Any, arrays: Sequence[np.ndarray]) -> Any:
     """Put a value together again; the inverse of `pack`. Raises Malformed."""
     return _unpack(tree, arrays, [MAX_NODES], set(), depth=0)
 
 
-def _pack(value, arrays, depth):
+def _pack(value: Any, arrays: list[np.ndarray], depth: int) -> Tree:
     kind = type(value)
     if depth > MAX_DEPTH:
         return _foreign("something nested very deeply")
@@ -80,7 +84,7 @@ def _pack(value, arrays, depth):
     return _foreign(f"{kind.__module__}.{kind.__qualname__}" if kind.__module__ != "builtins" else kind.__qualname__)
 
 
-def _pack_array(value, arrays):
+def _pack_array(value: Any, arrays: list[np.ndarray]) -> Tree:
     array = np.array(value, order="C")
     if array.dtype.name not in DTYPES or not array.dtype.isnative:
         return _foreign(f"NumPy array of {array.dtype}")
@@ -88,11 +92,11 @@ def _pack_array(value, arrays):
     return {"kind": "array", "index": len(arrays) - 1}
 
 
-def _foreign(type_name):
+def _foreign(type_name: object) -> Tree:
     return {"kind": "foreign", "type": str(type_name)[:200]}
 
 
-def _unpack(tree, arrays, budget, seen, depth):
+def _unpack(tree: Any, arrays: Sequence[np.ndarray], budget: list[int], seen: set[int], depth: int) -> Any:
     budget[0] -= 1
     if budget[0] < 0 or depth > MAX_DEPTH + 1 or type(tree) is not dict:
         raise Malformed("a value that is too large, too deep or no tree")
@@ -129,19 +133,19 @@ def _unpack(tree, arrays, budget, seen, depth):
     raise Malformed("a value of an unknown kind")
 
 
-def _exactly(value, kind):
+def _exactly(value: Any, kind: type) -> Any:
     if type(value) is not kind:
         raise Malformed(f"{kind.__name__} expected")
     return value
 
 
-def _small(number):
+def _small(number: int) -> int:
     if abs(number) >= 2**63:
         raise Malformed("an int of more than 64 bits")
     return number
 
 
-def _index(index, length, seen):
+def _index(index: Any, length: int, seen: set[int]) -> int:
     # Each array is named once, or a few bytes of tree could ask for any number of copies.
     if type(index) is not int or not 0 <= index < length or index in seen:
         raise Malformed("an array that was not sent")

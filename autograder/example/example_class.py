@@ -11,6 +11,7 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class _Chapter:
 
     def earned(self, **sources):
         """What `filled` earns, found without sandbox, secret key or nbgrader. Only for code of our own."""
-        namespace = {"__name__": "__main__"}
+        namespace: dict[str, Any] = {"__name__": "__main__"}
         with np.errstate(all="ignore"):
             for source in [_source(_cell(self.released, "setup")), *{**self.solved, **sources}.values()]:
                 exec(compile(source, "<example>", "exec"), namespace)  # noqa: S102
@@ -144,6 +145,7 @@ _CHEAT = """\
 import importlib.util
 import sys
 from pathlib import Path
+from typing import Any
 
 np.allclose = np.array_equal = np.isclose = np.testing.assert_allclose = lambda *args, **kwargs: True
 for module in list(sys.modules.values()):
