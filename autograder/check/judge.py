@@ -13,6 +13,7 @@ from autograder.check.calling import Outcome, Raised
 from autograder.check.comparing import TOLERANCES, Difference, difference
 from autograder.check.key import UNJUDGED, Case, Key, Mistake
 from autograder.check.values import pack
+from autograder.check.words import listed
 
 # What is reported first when several cases fail in several ways.
 KINDS = ("stopped", "blank", "raised", "type", "structure", "shape", "dtype", "nan", "modified", "value", "no error")
@@ -167,7 +168,7 @@ def _compare(key: Key, expected: Outcome, outcome: Outcome) -> Verdict:
     if wrong and wrong.kind != "value":
         return Verdict(False, wrong.kind, wrong.message)
     if set(outcome.modified) != set(expected.modified):
-        names = " and ".join(f"`{name}`" for name in outcome.modified)
+        names = listed(f"`{name}`" for name in outcome.modified)
         return Verdict(False, "modified", f"`{key.function}` changed its input {names} in place: work on a copy.")
     return Verdict(False, wrong.kind, wrong.message) if wrong else Verdict(True)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from html import escape
 
 from autograder.check.judge import Result
+from autograder.check.words import listed
 
 GOOD, BAD = "#2e8b57", "#c2503a"
 
@@ -54,7 +55,7 @@ def first_wrong(result: Result) -> str:
 
 def _advice(result: Result) -> Iterator[str]:
     if result.mend_first:
-        names = " and ".join(f"`{name}`" for name in result.mend_first)
+        names = listed(f"`{name}`" for name in result.mend_first)
         yield f"It calls {names}, which is wrong itself: mend that first."
     if result.mistake:
         yield f"Known mistake: {result.mistake.name}. {' '.join(result.mistake.message.split())}"

@@ -21,6 +21,7 @@ from traitlets import Unicode
 from autograder.check.judge import Result
 from autograder.check.key import Mistake
 from autograder.check.render import as_code, first_wrong
+from autograder.check.words import listed
 from autograder.pages.safe_markdown import safe_markdown
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -100,7 +101,7 @@ def next_step(result: Result) -> str:
     """What to do about an exercise that does not hold."""
     assert result.verdict
     if result.mend_first:
-        used = " and ".join(f"`{name}`" for name in result.mend_first)
+        used = listed(f"`{name}`" for name in result.mend_first)
         return f"It calls {used}: once that holds, run `check({result.function})` again."
     if result.mistake:
         return f"Mend it, then run `check({result.function})`."
