@@ -53,10 +53,7 @@ def linear(x, weight, bias):
 
     Source: Vaswani et al. 2017, section 3.2.2 (the projections) and equation 2.
     """
-    # All leading axes become rows of one matrix: a single large product is several times faster than many small ones.
-    rows = x.reshape(-1, x.shape[-1])
-    output = rows @ weight + bias
-    return output.reshape(*x.shape[:-1], weight.shape[1]), (x, weight)
+    return x @ weight + bias, (x, weight)
 
 
 def linear_backward(grad_output, cache):
@@ -76,6 +73,7 @@ def linear_backward(grad_output, cache):
     Source: derived in this chapter.
     """
     x, weight = cache
+    # All leading axes become one, so that the product with the transpose adds up over the whole batch.
     rows = x.reshape(-1, weight.shape[0])
     grad_rows = grad_output.reshape(-1, weight.shape[1])
     return (grad_rows @ weight.T).reshape(x.shape), rows.T @ grad_rows, grad_rows.sum(axis=0)
@@ -94,7 +92,7 @@ def softmax_backward(grad_weights, weights):
 
     Source: derived in this chapter: (diag(s) - s s^T) g = s * (g - s . g).
     """
-    return weights * (grad_weights - np.vecdot(weights, grad_weights)[..., np.newaxis])
+    return weights * (grad_weights - (weights * grad_weights).sum(axis=-1, keepdims=True))
 
 
 def attention_backward(grad_output, cache):

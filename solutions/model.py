@@ -48,8 +48,7 @@ def unembed(x, table):
 
     Source: Vaswani et al. 2017, section 3.4, "the pre-softmax linear transformation"; without bias.
     """
-    rows = x.reshape(-1, x.shape[-1])
-    return (rows @ table.T).reshape(*x.shape[:-1], len(table)), (x, table)
+    return x @ table.T, (x, table)
 
 
 def unembed_backward(grad_logits, cache):

@@ -104,7 +104,7 @@ def test_outputs_and_gradients_are_pytorch_s(rng, name, leading, dtype):
 def test_linear_takes_a_single_position_and_an_empty_batch(rng, leading):
     x, weight, bias = random_arrays(rng, np.float64, (*leading, D_MODEL), (D_MODEL, D_KEY), (D_KEY,))
     output, cache = linear(x, weight, bias)
-    assert_close(output, x @ weight + bias, 1e-14)
+    assert_close(output, np.einsum("...i,io->...o", x, weight) + bias, 1e-14)
     grad_x, grad_weight, grad_bias = linear_backward(output, cache)
     assert (grad_x.shape, grad_weight.shape, grad_bias.shape) == (x.shape, weight.shape, bias.shape)
 
@@ -114,7 +114,7 @@ def test_linear_takes_a_view(rng):
     x, weight, bias = random_arrays(rng, np.float64, (T_QUERY, 2, D_MODEL), (D_MODEL, D_KEY), (D_KEY,))
     x = x.swapaxes(0, 1)
     output, cache = linear(x, weight, bias)
-    assert_close(output, x @ weight + bias, 1e-14)
+    assert_close(output, np.einsum("ntd,de->nte", x, weight) + bias, 1e-14)
     grad_x, grad_weight, _ = linear_backward(output, cache)
     assert_close(grad_x, output @ weight.T, 1e-14)
     assert_close(grad_weight, np.einsum("ntd,nte->de", x, output), 1e-14)
