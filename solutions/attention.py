@@ -24,6 +24,28 @@ def softmax(scores):
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
+def scaled_scores(queries, keys):
+    """How well each key fits each query: their dot products, over sqrt(d_key).
+
+    Args:
+        queries: (..., T_query, d_key)
+        keys: (..., T_key, d_key)
+
+    Returns:
+        scores: (..., T_query, T_key)
+
+    Raises:
+        ValueError: queries and keys differ in their last axis.
+
+    Source: Vaswani et al. 2017, section 3.2.1.
+    """
+    d_key = keys.shape[-1]
+    if queries.shape[-1] != d_key:
+        raise ValueError(f"queries have d_key = {queries.shape[-1]}, keys have d_key = {d_key}: they must agree")
+    # Scaling the queries costs T_query * d_key products; scaling the scores would cost T_query * T_key.
+    return (queries / math.sqrt(d_key)) @ keys.swapaxes(-1, -2)
+
+
 def attention_weights(queries, keys):
     """How much each query attends to each key.
 
@@ -39,12 +61,7 @@ def attention_weights(queries, keys):
 
     Source: Vaswani et al. 2017, section 3.2.1.
     """
-    d_key = keys.shape[-1]
-    if queries.shape[-1] != d_key:
-        raise ValueError(f"queries have d_key = {queries.shape[-1]}, keys have d_key = {d_key}: they must agree")
-    # Scaling the queries costs T_query * d_key products; scaling the scores would cost T_query * T_key.
-    scores = (queries / math.sqrt(d_key)) @ keys.swapaxes(-1, -2)
-    return softmax(scores)
+    return softmax(scaled_scores(queries, keys))
 
 
 def attention(queries, keys, values):

@@ -4,11 +4,9 @@ A mask is boolean, True = may attend, and broadcasts to (..., T_query, T_key). A
 nothing gets weights of zero, an output of zero and gradients of zero.
 """
 
-import math
-
 import numpy as np
 
-from solutions.attention import softmax
+from solutions.attention import scaled_scores, softmax
 from solutions.backward import attention_backward
 
 
@@ -139,11 +137,13 @@ def masked_attention(queries, keys, values, mask):
             to nothing.
         cache: (queries, keys, values, weights), as `attention` keeps it.
 
+    Raises:
+        ValueError: queries and keys differ in their last axis.
+
     Source: Vaswani et al. 2017, section 3.2.1 and figure 2: scale, mask,
     softmax, in this order.
     """
-    scores = (queries / math.sqrt(keys.shape[-1])) @ keys.swapaxes(-1, -2)
-    weights = masked_softmax(scores, mask)
+    weights = masked_softmax(scaled_scores(queries, keys), mask)
     return weights @ values, (queries, keys, values, weights)
 
 

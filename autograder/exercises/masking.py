@@ -846,6 +846,9 @@ def _(draw):
     yield "T_query = 1", roles(draw, 1, T_query=1)
     yield "T_key = 1", roles(draw, 1, T_key=1)
     yield "d_key = 1", roles(draw, 1, d_key=1)
+    inputs = roles(draw)
+    T_query, d_key = inputs["queries"].shape
+    yield "unequal d_key", inputs | {"queries": draw.normal(T_query, d_key + 1)}
 
 
 def scaled_scores(queries, keys):

@@ -177,6 +177,12 @@ def test_a_hidden_key_might_as_well_not_be_there(rng, sizes, dtype):
     )
 
 
+def test_queries_and_keys_must_share_their_width_under_a_mask_too(rng, sizes):
+    queries, keys, values = attention_inputs(rng, sizes, (2,))
+    with pytest.raises(ValueError, match=f"d_key = {sizes.d_key - 1}.*d_key = {sizes.d_key}"):
+        masked_attention(queries[..., 1:], keys, values, np.ones((1, 1), bool))
+
+
 @pytest.mark.parametrize("size", [1, 1e4, 1e30])
 def test_masked_softmax_holds_out_however_large_the_scores(rng, masks, sizes, size, dtype):
     scores = (size * rng.normal(size=(2, sizes.T_query, sizes.T_key))).astype(dtype)
