@@ -6,7 +6,7 @@ The encoder's output is called the memory, (..., T_memory, d_model). It need not
 from solutions.backward import linear_backward
 from solutions.masking import masked_attention, masked_attention_backward
 from solutions.multihead import multi_head_attention, multi_head_attention_backward
-from solutions.residual import feed_forward, feed_forward_backward, residual, residual_backward
+from solutions.residual import add_norm, add_norm_backward, feed_forward, feed_forward_backward
 
 
 def cross_attention(x, memory, w_query, w_key, w_value, mask):
@@ -120,11 +120,11 @@ def decoder_layer(x, memory, params, n_heads, self_mask=None, memory_mask=None, 
     Source: Vaswani et al. 2017, section 3.1 and figure 1, right.
     """
     attended, attention_cache = multi_head_attention(x, x, x, params["attention"], n_heads, self_mask)
-    x, norm_attention_cache = residual(x, attended, params["norm_attention"], rate, rng)
+    x, norm_attention_cache = add_norm(x, attended, params["norm_attention"], rate, rng)
     recalled, cross_cache = multi_head_cross_attention(x, memory, params["cross_attention"], n_heads, memory_mask)
-    x, norm_cross_cache = residual(x, recalled, params["norm_cross_attention"], rate, rng)
+    x, norm_cross_cache = add_norm(x, recalled, params["norm_cross_attention"], rate, rng)
     thought, feed_forward_cache = feed_forward(x, params["feed_forward"])
-    output, norm_feed_forward_cache = residual(x, thought, params["norm_feed_forward"], rate, rng)
+    output, norm_feed_forward_cache = add_norm(x, thought, params["norm_feed_forward"], rate, rng)
     return output, (
         attention_cache,
         norm_attention_cache,
@@ -159,11 +159,13 @@ def decoder_layer_backward(grad_output, cache):
         feed_forward_cache,
         norm_feed_forward_cache,
     ) = cache
-    grad_past, grad_thought, grad_norm_feed_forward = residual_backward(grad_output, norm_feed_forward_cache)
+    grad_residual, grad_thought, grad_norm_feed_forward = add_norm_backward(grad_output, norm_feed_forward_cache)
     grad_through, grad_feed_forward = feed_forward_backward(grad_thought, feed_forward_cache)
-    grad_past, grad_recalled, grad_norm_cross = residual_backward(grad_past + grad_through, norm_cross_cache)
+    grad_x = grad_residual + grad_through
+    grad_residual, grad_recalled, grad_norm_cross = add_norm_backward(grad_x, norm_cross_cache)
     grad_through, grad_memory, grad_cross = multi_head_cross_attention_backward(grad_recalled, cross_cache)
-    grad_past, grad_attended, grad_norm_attention = residual_backward(grad_past + grad_through, norm_attention_cache)
+    grad_x = grad_residual + grad_through
+    grad_residual, grad_attended, grad_norm_attention = add_norm_backward(grad_x, norm_attention_cache)
     grad_query, grad_key, grad_value, grad_attention = multi_head_attention_backward(grad_attended, attention_cache)
     # In the order of the derivation, from the output back.
     grad_params = {
@@ -174,7 +176,7 @@ def decoder_layer_backward(grad_output, cache):
         "norm_attention": grad_norm_attention,
         "attention": grad_attention,
     }
-    return grad_past + grad_query + grad_key + grad_value, grad_memory, grad_params
+    return grad_residual + grad_query + grad_key + grad_value, grad_memory, grad_params
 
 
 def predicted_cross_shapes(n_batch, T, T_memory, d_model, d_memory, n_heads):

@@ -10,7 +10,7 @@ from solutions.masking import masked_attention, padding_mask
 from solutions.model import decode, encode, log_softmax, table_for, unembed
 from solutions.multihead import merge_heads, split_heads
 from solutions.position import positional_embedding
-from solutions.residual import feed_forward, residual
+from solutions.residual import add_norm, feed_forward
 
 
 def greedy_decode(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
@@ -93,11 +93,11 @@ def decode_step(params, tokens, past, src, n_heads, pad=0):
         keys = np.concatenate([keys, _heads(x, layer["attention"], "key", n_heads)], axis=-2)
         values = np.concatenate([values, _heads(x, layer["attention"], "value", n_heads)], axis=-2)
         attended = _attend(x, keys, values, layer["attention"], n_heads, over_target)
-        x, _ = residual(x, attended, layer["norm_attention"])
+        x, _ = add_norm(x, attended, layer["norm_attention"])
         recalled = _attend(x, memory_keys, memory_values, layer["cross_attention"], n_heads, over_memory)
-        x, _ = residual(x, recalled, layer["norm_cross_attention"])
+        x, _ = add_norm(x, recalled, layer["norm_cross_attention"])
         thought, _ = feed_forward(x, layer["feed_forward"])
-        x, _ = residual(x, thought, layer["norm_feed_forward"])
+        x, _ = add_norm(x, thought, layer["norm_feed_forward"])
         new_past.append((keys, values, memory_keys, memory_values))
     logits, _ = unembed(x[:, 0], table_for(embeddings, "output"))
     return logits, new_past

@@ -137,7 +137,39 @@ def dropout_backward(grad_output, cache):
     return grad_output * cache
 
 
-def residual(x, update, params, rate=0.0, rng=None):
+def residual_connection(x, update, rate=0.0, rng=None):
+    """A note in the margin: x + dropout(update). Drop the update, never the stream.
+
+    Args:
+        x: (..., d_model), the stream.
+        update: (..., d_model), what a sub-layer has to say about it.
+        rate, rng: see `dropout`.
+
+    Returns:
+        output: (..., d_model)
+        cache: that of `dropout`.
+
+    Source: He et al. 2016 (arXiv 1512.03385); Vaswani et al. 2017, section 5.4.
+    """
+    update, dropout_cache = dropout(update, rate, rng)
+    return x + update, dropout_cache
+
+
+def residual_connection_backward(grad_output, cache):
+    """A sum hands its gradient to both terms, unchanged.
+
+    Args:
+        grad_output: (..., d_model)
+        cache: that of `residual_connection`.
+
+    Returns:
+        grad_x: (..., d_model)
+        grad_update: (..., d_model)
+    """
+    return grad_output, dropout_backward(grad_output, cache)
+
+
+def add_norm(x, update, params, rate=0.0, rng=None):
     """Add and norm: layer_norm(x + dropout(update)).
 
     Args:
@@ -152,17 +184,17 @@ def residual(x, update, params, rate=0.0, rng=None):
 
     Source: Vaswani et al. 2017, sections 3.1 and 5.4 (post-norm).
     """
-    update, dropout_cache = dropout(update, rate, rng)
-    output, norm_cache = layer_norm(x + update, **params)
+    stream, dropout_cache = residual_connection(x, update, rate, rng)
+    output, norm_cache = layer_norm(stream, **params)
     return output, (dropout_cache, norm_cache)
 
 
-def residual_backward(grad_output, cache):
+def add_norm_backward(grad_output, cache):
     """A sum hands its gradient to both terms, unchanged.
 
     Args:
         grad_output: (..., d_model)
-        cache: (dropout_cache, norm_cache) of `residual`.
+        cache: (dropout_cache, norm_cache) of `add_norm`.
 
     Returns:
         grad_x: (..., d_model), along the residual connection alone.
@@ -172,8 +204,9 @@ def residual_backward(grad_output, cache):
     Source: derived in this chapter.
     """
     dropout_cache, norm_cache = cache
-    grad_sum, grad_gain, grad_bias = layer_norm_backward(grad_output, norm_cache)
-    return grad_sum, dropout_backward(grad_sum, dropout_cache), {"gain": grad_gain, "bias": grad_bias}
+    grad_stream, grad_params = _norm_backward(grad_output, norm_cache)
+    grad_x, grad_update = residual_connection_backward(grad_stream, dropout_cache)
+    return grad_x, grad_update, grad_params
 
 
 def encoder_layer(x, params, n_heads, mask=None, rate=0.0, rng=None):
@@ -197,9 +230,9 @@ def encoder_layer(x, params, n_heads, mask=None, rate=0.0, rng=None):
     Source: Vaswani et al. 2017, section 3.1 and figure 1, left.
     """
     attended, attention_cache = multi_head_attention(x, x, x, params["attention"], n_heads, mask)
-    x, norm_attention_cache = residual(x, attended, params["norm_attention"], rate, rng)
+    x, norm_attention_cache = add_norm(x, attended, params["norm_attention"], rate, rng)
     thought, feed_forward_cache = feed_forward(x, params["feed_forward"])
-    output, norm_feed_forward_cache = residual(x, thought, params["norm_feed_forward"], rate, rng)
+    output, norm_feed_forward_cache = add_norm(x, thought, params["norm_feed_forward"], rate, rng)
     return output, (attention_cache, norm_attention_cache, feed_forward_cache, norm_feed_forward_cache)
 
 
@@ -218,9 +251,10 @@ def encoder_layer_backward(grad_output, cache):
     Source: derived in this chapter.
     """
     attention_cache, norm_attention_cache, feed_forward_cache, norm_feed_forward_cache = cache
-    grad_past, grad_thought, grad_norm_feed_forward = residual_backward(grad_output, norm_feed_forward_cache)
+    grad_residual, grad_thought, grad_norm_feed_forward = add_norm_backward(grad_output, norm_feed_forward_cache)
     grad_through, grad_feed_forward = feed_forward_backward(grad_thought, feed_forward_cache)
-    grad_past, grad_attended, grad_norm_attention = residual_backward(grad_past + grad_through, norm_attention_cache)
+    grad_x = grad_residual + grad_through
+    grad_residual, grad_attended, grad_norm_attention = add_norm_backward(grad_x, norm_attention_cache)
     grad_query, grad_key, grad_value, grad_attention = multi_head_attention_backward(grad_attended, attention_cache)
     grad_params = {
         "norm_feed_forward": grad_norm_feed_forward,
@@ -228,10 +262,10 @@ def encoder_layer_backward(grad_output, cache):
         "norm_attention": grad_norm_attention,
         "attention": grad_attention,
     }
-    return grad_past + grad_query + grad_key + grad_value, grad_params
+    return grad_residual + grad_query + grad_key + grad_value, grad_params
 
 
-def pre_norm_encoder_layer(x, params, n_heads, mask=None):
+def pre_norm_encoder_layer(x, params, n_heads, mask=None, rate=0.0, rng=None):
     """The same two sub-layers, each with its norm before it: nothing stands on the way from x to the output.
 
     Args:
@@ -240,19 +274,29 @@ def pre_norm_encoder_layer(x, params, n_heads, mask=None):
         n_heads: int
         mask: None, or boolean, broadcastable to (..., T, T),
             True = may attend.
+        rate, rng: see `dropout`.
 
     Returns:
         output: (..., T, d_model)
-        cache: (norm_attention_cache, attention_cache, norm_feed_forward_cache, feed_forward_cache)
+        cache: (norm_attention_cache, attention_cache, add_attention_cache,
+            norm_feed_forward_cache, feed_forward_cache, add_feed_forward_cache)
 
     Source: Xiong et al. 2020 (arXiv 2002.04745).
     """
     normed, norm_attention_cache = layer_norm(x, **params["norm_attention"])
     attended, attention_cache = multi_head_attention(normed, normed, normed, params["attention"], n_heads, mask)
-    x = x + attended
+    x, add_attention_cache = residual_connection(x, attended, rate, rng)
     normed, norm_feed_forward_cache = layer_norm(x, **params["norm_feed_forward"])
     thought, feed_forward_cache = feed_forward(normed, params["feed_forward"])
-    return x + thought, (norm_attention_cache, attention_cache, norm_feed_forward_cache, feed_forward_cache)
+    output, add_feed_forward_cache = residual_connection(x, thought, rate, rng)
+    return output, (
+        norm_attention_cache,
+        attention_cache,
+        add_attention_cache,
+        norm_feed_forward_cache,
+        feed_forward_cache,
+        add_feed_forward_cache,
+    )
 
 
 def pre_norm_encoder_layer_backward(grad_output, cache):
@@ -260,7 +304,8 @@ def pre_norm_encoder_layer_backward(grad_output, cache):
 
     Args:
         grad_output: (..., T, d_model)
-        cache: (norm_attention_cache, attention_cache, norm_feed_forward_cache, feed_forward_cache)
+        cache: (norm_attention_cache, attention_cache, add_attention_cache,
+            norm_feed_forward_cache, feed_forward_cache, add_feed_forward_cache)
             of `pre_norm_encoder_layer`.
 
     Returns:
@@ -269,20 +314,28 @@ def pre_norm_encoder_layer_backward(grad_output, cache):
 
     Source: derived in this chapter.
     """
-    norm_attention_cache, attention_cache, norm_feed_forward_cache, feed_forward_cache = cache
-    grad_normed, grad_feed_forward = feed_forward_backward(grad_output, feed_forward_cache)
-    grad_through, grad_gain, grad_bias = layer_norm_backward(grad_normed, norm_feed_forward_cache)
-    grad_norm_feed_forward = {"gain": grad_gain, "bias": grad_bias}
-    grad_x = grad_output + grad_through
-    grad_query, grad_key, grad_value, grad_attention = multi_head_attention_backward(grad_x, attention_cache)
-    grad_through, grad_gain, grad_bias = layer_norm_backward(grad_query + grad_key + grad_value, norm_attention_cache)
+    (
+        norm_attention_cache,
+        attention_cache,
+        add_attention_cache,
+        norm_feed_forward_cache,
+        feed_forward_cache,
+        add_feed_forward_cache,
+    ) = cache
+    grad_residual, grad_thought = residual_connection_backward(grad_output, add_feed_forward_cache)
+    grad_normed, grad_feed_forward = feed_forward_backward(grad_thought, feed_forward_cache)
+    grad_through, grad_norm_feed_forward = _norm_backward(grad_normed, norm_feed_forward_cache)
+    grad_x = grad_residual + grad_through
+    grad_residual, grad_attended = residual_connection_backward(grad_x, add_attention_cache)
+    grad_query, grad_key, grad_value, grad_attention = multi_head_attention_backward(grad_attended, attention_cache)
+    grad_through, grad_norm_attention = _norm_backward(grad_query + grad_key + grad_value, norm_attention_cache)
     grad_params = {
-        "attention": grad_attention,
-        "norm_attention": {"gain": grad_gain, "bias": grad_bias},
         "feed_forward": grad_feed_forward,
         "norm_feed_forward": grad_norm_feed_forward,
+        "attention": grad_attention,
+        "norm_attention": grad_norm_attention,
     }
-    return grad_x + grad_through, grad_params
+    return grad_residual + grad_through, grad_params
 
 
 def repaired_pre_norm_encoder(x, layers, norm, n_heads, mask=None):
@@ -305,3 +358,9 @@ def repaired_pre_norm_encoder(x, layers, norm, n_heads, mask=None):
         x, _ = pre_norm_encoder_layer(x, params, n_heads, mask)
     output, _ = layer_norm(x, **norm)
     return output
+
+
+def _norm_backward(grad_output, cache):
+    """`layer_norm_backward`, its gradients of gain and bias as a dict, like the params."""
+    grad_x, grad_gain, grad_bias = layer_norm_backward(grad_output, cache)
+    return grad_x, {"gain": grad_gain, "bias": grad_bias}

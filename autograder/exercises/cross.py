@@ -13,12 +13,12 @@ from solutions.backward import linear_backward
 from solutions.masking import masked_attention, masked_attention_backward
 from solutions.multihead import multi_head_attention, multi_head_attention_backward
 from solutions.residual import (
+    add_norm,
+    add_norm_backward,
     dropout,
     feed_forward,
     feed_forward_backward,
     layer_norm,
-    residual,
-    residual_backward,
 )
 
 
@@ -715,7 +715,7 @@ STEPS = (("attention", "x"), ("cross_attention", "memory"), ("feed_forward", Non
 
 def layered(
     x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None, *,
-    steps=STEPS, norms=None, add=residual, keys="memory", values="memory",
+    steps=STEPS, norms=None, add=add_norm, keys="memory", values="memory",
     feed=feed_forward, attend=multi_head_attention,
 ):  # fmt: skip
     """The decoder layer, with another order, other norms (by the sub-layer's name), or other sources."""
@@ -876,7 +876,7 @@ def _(draw):
 
 
 def decoded_back(
-    grad_output, cache, residual_back=residual_backward, heads_back=multi_head_attention_backward,
+    grad_output, cache, add_norm_back=add_norm_backward, heads_back=multi_head_attention_backward,
     feed_back=feed_forward_backward, **keep,
 ):  # fmt: skip
     """The layer backwards; a path named in keep with 0 is left out."""
@@ -885,11 +885,11 @@ def decoded_back(
         return gradient * keep.get(path, 1)
 
     attention, norm_1, cross, norm_2, thought, norm_3 = cache
-    past, update, grad_norm_3 = residual_back(grad_output, norm_3)
+    past, update, grad_norm_3 = add_norm_back(grad_output, norm_3)
     through, grad_thought = feed_back(update, thought)
-    past, update, grad_norm_2 = residual_back(kept("past_3", past) + kept("thought", through), norm_2)
+    past, update, grad_norm_2 = add_norm_back(kept("past_3", past) + kept("thought", through), norm_2)
     through, keys, values, grad_cross = heads_back(update, cross)
-    past, update, grad_norm_1 = residual_back(kept("past_2", past) + kept("asked", through), norm_1)
+    past, update, grad_norm_1 = add_norm_back(kept("past_2", past) + kept("asked", through), norm_1)
     q, k, v, grad_attention = heads_back(update, attention)
     grad_x = kept("past_1", past) + kept("q", q) + kept("k", k) + kept("v", v)
     return (
@@ -984,12 +984,12 @@ def layer_back_in_turn(grad_output, cache):
 
 @decoder_layer_backward.equivalent
 def layer_back_by_rows(grad_output, cache):
-    return decoded_back(grad_output, cache, residual_back=wraps.residual_by_rows, heads_back=heads.back_by_einsum)
+    return decoded_back(grad_output, cache, add_norm_back=wraps.add_norm_by_rows, heads_back=heads.back_by_einsum)
 
 
 @decoder_layer_backward.equivalent
 def layer_back_by_jacobians(grad_output, cache):
-    return decoded_back(grad_output, cache, residual_back=wraps.residual_by_jacobian, feed_back=wraps.by_sign)
+    return decoded_back(grad_output, cache, add_norm_back=wraps.add_norm_by_jacobian, feed_back=wraps.by_sign)
 
 
 # ----------------------------------------------------------------------------------- repaired_decoder_norms

@@ -838,10 +838,10 @@ def scaled_one_by_one(grad_output, cache):
     return grad_x
 
 
-# ----------------------------------------------------------------------------------------------- residual
+# ----------------------------------------------------------------------------------------------- add_norm
 
-residual = Exercise(
-    reference.residual,
+add_norm = Exercise(
+    reference.add_norm,
     outputs={"output": "... d_model", "cache": UNJUDGED},
     section="Add and norm",
     uses=("layer_norm", "dropout"),
@@ -855,20 +855,20 @@ def to_add(draw, n_axes=1, dtype=np.float64):
     return {"x": x, "update": update, "params": norm_params(draw, d_model, dtype)}
 
 
-@residual.cases("the idea", points=1)
+@add_norm.cases("the idea", points=1)
 def _(draw):
     yield "one position", to_add(draw, 0)
     yield "one sentence", to_add(draw)
 
 
-@residual.cases("batches and float32", points=1)
+@add_norm.cases("batches and float32", points=1)
 def _(draw):
     yield "one batch axis", to_add(draw, 2)
     yield "two batch axes", to_add(draw, 3)
     yield "float32", to_add(draw, 2, np.float32)
 
 
-@residual.cases("dropout", points=1)
+@add_norm.cases("dropout", points=1)
 def _(draw):
     yield "two fifths of the update are forgotten", to_add(draw, 2) | {"rate": 0.4, "rng": generator(draw)}
     yield "a rate, but no training", to_add(draw) | {"rate": 0.4}
@@ -878,83 +878,83 @@ def plain_norm(x, params):
     return reference.layer_norm(x, **params)[0]
 
 
-@residual.mistake("leaves out the residual connection")
+@add_norm.mistake("leaves out the residual connection")
 def no_stream(x, update, params, rate=0.0, rng=None):
     """x is missing from the sum: what the sub-layer did not pass on is lost, and so is the straight way back for the
     gradient. Reread 'Add and norm'."""
     return plain_norm(reference.dropout(update, rate, rng)[0], params), None
 
 
-@residual.mistake("leaves out the norm")
+@add_norm.mistake("leaves out the norm")
 def no_norm(x, update, params, rate=0.0, rng=None):
     """The sum is right, and it is not normalised: 'Add & Norm' has a second half. Reread 'Add and norm'."""
     return x + reference.dropout(update, rate, rng)[0], None
 
 
-@residual.mistake("normalises the update only")
+@add_norm.mistake("normalises the update only")
 def norm_of_update(x, update, params, rate=0.0, rng=None):
     """You return x + norm(update). In the paper's order the norm comes last, after the sum: norm(x + update). Reread
     'Add and norm'."""
     return x + plain_norm(reference.dropout(update, rate, rng)[0], params), None
 
 
-@residual.mistake("normalises the stream only")
+@add_norm.mistake("normalises the stream only")
 def norm_of_stream(x, update, params, rate=0.0, rng=None):
     """You return norm(x) + update: the stream is normalised before the update is added. The norm takes the *sum*.
     Reread 'Add and norm'."""
     return plain_norm(x, params) + reference.dropout(update, rate, rng)[0], None
 
 
-@residual.mistake("drops the stream too")
+@add_norm.mistake("drops the stream too")
 def drops_the_sum(x, update, params, rate=0.0, rng=None):
     """Dropout is applied to the sum, so the stream itself is forgotten in places, and layer after layer more of it.
     Only the update is dropped. Without dropout the two agree. Reread 'Dropout'."""
     return plain_norm(reference.dropout(x + update, rate, rng)[0], params), None
 
 
-@residual.mistake("drops the stream in place of the update")
+@add_norm.mistake("drops the stream in place of the update")
 def drops_the_stream(x, update, params, rate=0.0, rng=None):
     """You drop entries of x and leave the update whole. It is the other way round: the update may fail, the stream
     must arrive. Reread 'Dropout'."""
     return plain_norm(reference.dropout(x, rate, rng)[0] + update, params), None
 
 
-@residual.mistake("drops after the norm")
+@add_norm.mistake("drops after the norm")
 def drops_after(x, update, params, rate=0.0, rng=None):
     """Dropout comes last, after sum and norm. The paper drops the output of the sub-layer *before* it is added. Reread
     'Dropout'."""
     return reference.dropout(plain_norm(x + update, params), rate, rng)[0], None
 
 
-@residual.mistake("does not drop")
+@add_norm.mistake("does not drop")
 def never_drops(x, update, params, rate=0.0, rng=None):
     """`rate` and `rng` are not used: nothing is ever forgotten. Reread 'Dropout'."""
     return plain_norm(x + update, params), None
 
 
-@residual.equivalent
+@add_norm.equivalent
 def written_out(x, update, params, rate=0.0, rng=None):
     if rng is not None:
         update = np.where(rng.random(update.shape) < rate, 0, update / (1 - rate)).astype(x.dtype)
     return with_var(x + update, params["gain"], params["bias"])
 
 
-@residual.equivalent
+@add_norm.equivalent
 def row_for_row(x, update, params, rate=0.0, rng=None):
     kept, _ = reference.dropout(update, rate, rng)
     return position_by_position(np.add(kept, x), params["gain"], params["bias"])
 
 
-@residual.equivalent
+@add_norm.equivalent
 def sum_of_a_stack(x, update, params, rate=0.0, rng=None):
     stack = np.stack([x, one_number_at_a_time(update, rate, rng)[0]])
     return by_einsum(stack.sum(axis=0), params["gain"], params["bias"])
 
 
-# -------------------------------------------------------------------------------------- residual_backward
+# -------------------------------------------------------------------------------------- add_norm_backward
 
-residual_backward = Exercise(
-    reference.residual_backward,
+add_norm_backward = Exercise(
+    reference.add_norm_backward,
     outputs={"grad_x": "... d_model", "grad_update": "... d_model", "grad_params": ""},
     order=("grad_params", "grad_x", "grad_update"),
     section="Add and norm",
@@ -964,86 +964,86 @@ residual_backward = Exercise(
 
 def added(draw, n_axes=1, dtype=np.float64, rate=0.0):
     inputs = to_add(draw, n_axes, dtype)
-    output, cache = reference.residual(**inputs, rate=rate, rng=generator(draw) if rate else None)
+    output, cache = reference.add_norm(**inputs, rate=rate, rng=generator(draw) if rate else None)
     return {"grad_output": draw.normal(*output.shape, dtype=dtype), "cache": cache}
 
 
-@residual_backward.cases("the idea", points=1)
+@add_norm_backward.cases("the idea", points=1)
 def _(draw):
     yield "one position", added(draw, 0)
     yield "one sentence", added(draw)
 
 
-@residual_backward.cases("batches and float32", points=1)
+@add_norm_backward.cases("batches and float32", points=1)
 def _(draw):
     yield "one batch axis", added(draw, 2)
     yield "two batch axes", added(draw, 3)
     yield "float32", added(draw, 2, np.float32)
 
 
-@residual_backward.cases("dropout", points=1)
+@add_norm_backward.cases("dropout", points=1)
 def _(draw):
     yield "two fifths of the update were forgotten", added(draw, 2, rate=0.4)
 
 
-@residual_backward.mistake("goes round the norm")
+@add_norm_backward.mistake("goes round the norm")
 def round_the_norm(grad_output, cache):
     """grad_x is grad_output as it came. The sum does hand its gradient on unchanged, but in post-norm the norm stands
     *behind* the sum, so the gradient must go through the norm first. Reread 'Add and norm'."""
-    _, grad_update, grad_params = reference.residual_backward(grad_output, cache)
+    _, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_output.copy(), grad_update, grad_params
 
 
-@residual_backward.mistake("shares the gradient between the two terms")
+@add_norm_backward.mistake("shares the gradient between the two terms")
 def halved(grad_output, cache):
     """Each term gets half. A sum does not divide its gradient: if x grows by one, the sum grows by one, and the same
     is true of the update. Both get the whole. Reread 'Add and norm'."""
-    grad_x, grad_update, grad_params = reference.residual_backward(grad_output, cache)
+    grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_x / 2, grad_update / 2, grad_params
 
 
-@residual_backward.mistake("adds both terms' gradients into x's")
+@add_norm_backward.mistake("adds both terms' gradients into x's")
 def twice_to_x(grad_output, cache):
     """grad_x holds the update's gradient as well. What flows back through the sub-layer is added later, when the
     sub-layer has been walked backwards; here x gets the straight path alone. Reread 'Add and norm'."""
-    grad_x, grad_update, grad_params = reference.residual_backward(grad_output, cache)
+    grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_x + grad_update, grad_update, grad_params
 
 
-@residual_backward.mistake("drops the stream's gradient")
+@add_norm_backward.mistake("drops the stream's gradient")
 def stream_dropped(grad_output, cache):
     """grad_x is zero where the *update* was forgotten. Dropout stood on the update's path only; the stream gets the
     whole gradient. Reread 'Dropout'."""
-    _, grad_update, grad_params = reference.residual_backward(grad_output, cache)
+    _, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_update.copy(), grad_update, grad_params
 
 
-@residual_backward.mistake("forgets dropout on the way back")
+@add_norm_backward.mistake("forgets dropout on the way back")
 def dropout_forgotten(grad_output, cache):
     """grad_update has entries where the update was forgotten. What was multiplied by the scale forwards is multiplied
     by it backwards. Without dropout nobody notices. Reread 'Dropout'."""
-    grad_x, _, grad_params = reference.residual_backward(grad_output, cache)
+    grad_x, _, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_x, grad_x.copy(), grad_params
 
 
-@residual_backward.mistake("exchanges the stream and the update")
+@add_norm_backward.mistake("exchanges the stream and the update")
 def exchanged(grad_output, cache):
     """The gradients of x and of the update have changed places. Without dropout they are equal; with it, only the
     update's has zeros. Reread 'Add and norm'."""
-    grad_x, grad_update, grad_params = reference.residual_backward(grad_output, cache)
+    grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_update, grad_x, grad_params
 
 
-@residual_backward.mistake("exchanges gain and bias")
+@add_norm_backward.mistake("exchanges gain and bias")
 def gain_for_bias(grad_output, cache):
     """The gradients of gain and bias stand under each other's names. layer_norm_backward returns them in the order x,
     gain, bias. Reread 'Add and norm'."""
-    grad_x, grad_update, grad_params = reference.residual_backward(grad_output, cache)
+    grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_x, grad_update, {"gain": grad_params["bias"], "bias": grad_params["gain"]}
 
 
-def unfold_residual(norm_backward):
-    """A right residual_backward made with another right norm backward."""
+def unfold_add_norm(norm_backward):
+    """A right add_norm_backward made with another right norm backward."""
 
     def backward(grad_output, cache):
         scale, norm_cache = cache
@@ -1053,19 +1053,19 @@ def unfold_residual(norm_backward):
     return backward
 
 
-@residual_backward.equivalent
-def residual_by_jacobian(grad_output, cache):
-    return unfold_residual(with_the_jacobian)(grad_output, cache)
+@add_norm_backward.equivalent
+def add_norm_by_jacobian(grad_output, cache):
+    return unfold_add_norm(with_the_jacobian)(grad_output, cache)
 
 
-@residual_backward.equivalent
-def residual_by_rows(grad_output, cache):
-    return unfold_residual(row_after_row)(grad_output, cache)
+@add_norm_backward.equivalent
+def add_norm_by_rows(grad_output, cache):
+    return unfold_add_norm(row_after_row)(grad_output, cache)
 
 
-@residual_backward.equivalent
-def residual_by_statistics(grad_output, cache):
-    return unfold_residual(through_each_statistic)(grad_output, cache)
+@add_norm_backward.equivalent
+def add_norm_by_statistics(grad_output, cache):
+    return unfold_add_norm(through_each_statistic)(grad_output, cache)
 
 
 # ------------------------------------------------------------------------------------------ encoder_layer
@@ -1074,7 +1074,7 @@ encoder_layer = Exercise(
     reference.encoder_layer,
     outputs={"output": "... T d_model", "cache": UNJUDGED},
     section="The encoder layer",
-    uses=("residual", "feed_forward", "layer_norm", "dropout"),
+    uses=("add_norm", "feed_forward", "layer_norm", "dropout"),
 )
 
 
@@ -1136,8 +1136,8 @@ def think(x, params):
     return reference.feed_forward(x, params["feed_forward"])[0]
 
 
-def add_norm(x, update, params, rate=0.0, rng=None):
-    return reference.residual(x, update, params, rate, rng)[0]
+def normed_sum(x, update, params, rate=0.0, rng=None):
+    return reference.add_norm(x, update, params, rate, rng)[0]
 
 
 @encoder_layer.mistake("uses the first norm twice")
@@ -1162,16 +1162,16 @@ def from_the_input(x, params, n_heads, mask=None, rate=0.0, rng=None):
     """The feed-forward's update is added to the x that entered the *layer*. It belongs to what went into the
     feed-forward: the stream after the attention. As it is, what attention found never reaches the sum. Reread 'The
     encoder layer'."""
-    middle = add_norm(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
-    return add_norm(x, think(middle, params), params["norm_feed_forward"], rate, rng), None
+    middle = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
+    return normed_sum(x, think(middle, params), params["norm_feed_forward"], rate, rng), None
 
 
 @encoder_layer.mistake("feeds the layer's input to the feed-forward")
 def in_parallel(x, params, n_heads, mask=None, rate=0.0, rng=None):
     """The feed-forward gets the x that entered the layer and never sees what attention found. It works on the stream
     after the first Add & Norm. Reread 'The encoder layer'."""
-    middle = add_norm(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
-    return add_norm(middle, think(x, params), params["norm_feed_forward"], rate, rng), None
+    middle = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
+    return normed_sum(middle, think(x, params), params["norm_feed_forward"], rate, rng), None
 
 
 @encoder_layer.mistake("puts the norms before the sub-layers")
@@ -1199,8 +1199,8 @@ def normalised_stream(x, params, n_heads, mask=None, rate=0.0, rng=None):
 def thinks_first(x, params, n_heads, mask=None, rate=0.0, rng=None):
     """The feed-forward comes before the attention. The order is attention, then feed-forward: first gather from the
     other positions, then digest. Reread 'The encoder layer'."""
-    x = add_norm(x, think(x, params), params["norm_feed_forward"], rate, rng)
-    return add_norm(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng), None
+    x = normed_sum(x, think(x, params), params["norm_feed_forward"], rate, rng)
+    return normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng), None
 
 
 @encoder_layer.mistake("leaves out the residual around attention")
@@ -1208,14 +1208,14 @@ def attention_without_stream(x, params, n_heads, mask=None, rate=0.0, rng=None):
     """The stream stops at the attention: its output alone is normalised, without x. Each position then forgets what it
     was. Reread 'Add and norm'."""
     middle = no_stream(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)[0]
-    return add_norm(middle, think(middle, params), params["norm_feed_forward"], rate, rng), None
+    return normed_sum(middle, think(middle, params), params["norm_feed_forward"], rate, rng), None
 
 
 @encoder_layer.mistake("leaves out the residual around the feed-forward")
 def thinking_without_stream(x, params, n_heads, mask=None, rate=0.0, rng=None):
     """The first sum is there, the second is not: the feed-forward's output alone is normalised. Both sub-layers have
     their residual connection. Reread 'Add and norm'."""
-    middle = add_norm(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
+    middle = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
     return no_stream(middle, think(middle, params), params["norm_feed_forward"], rate, rng)[0], None
 
 
@@ -1230,8 +1230,8 @@ def mask_ignored(x, params, n_heads, mask=None, rate=0.0, rng=None):
 def dropout_once(x, params, n_heads, mask=None, rate=0.0, rng=None):
     """The feed-forward's output is added whole. Each sub-layer's output is dropped, first the attention's, then the
     feed-forward's. Reread 'Dropout'."""
-    x = add_norm(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
-    return add_norm(x, think(x, params), params["norm_feed_forward"]), None
+    x = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
+    return normed_sum(x, think(x, params), params["norm_feed_forward"]), None
 
 
 @encoder_layer.mistake("does not drop")
@@ -1271,7 +1271,7 @@ encoder_layer_backward = Exercise(
     outputs={"grad_x": "... T d_model", "grad_params": ""},
     order=("grad_params", "grad_x"),
     section="The encoder layer, walked backwards",
-    uses=("residual_backward", "feed_forward_backward", "layer_norm_backward", "dropout_backward"),
+    uses=("add_norm_backward", "feed_forward_backward", "layer_norm_backward", "dropout_backward"),
 )
 
 
@@ -1307,16 +1307,16 @@ def _(draw):
     yield "dropout", encoded(draw, 1, rate=0.3)
 
 
-def back(grad_output, cache, residual_back=reference.residual_backward, **keep):
+def back(grad_output, cache, add_norm_back=reference.add_norm_backward, **keep):
     """The layer backwards; a path named in keep with 0 is left out: past_2, thought, past_1, query, key, value."""
 
     def kept(path, gradient):
         return gradient * keep.get(path, 1)
 
     attention_cache, norm_1, thought_cache, norm_2 = cache
-    past, update, grad_norm_2 = residual_back(grad_output, norm_2)
+    past, update, grad_norm_2 = add_norm_back(grad_output, norm_2)
     through, grad_thought = reference.feed_forward_backward(update, thought_cache)
-    past, update, grad_norm_1 = residual_back(kept("past_2", past) + kept("thought", through), norm_1)
+    past, update, grad_norm_1 = add_norm_back(kept("past_2", past) + kept("thought", through), norm_1)
     *roles, grad_attention = multi_head_attention_backward(update, attention_cache)
     query, key, value = (kept(name, grad) for name, grad in zip(("query", "key", "value"), roles, strict=True))
     parts = (grad_attention, grad_norm_1, grad_thought, grad_norm_2)
@@ -1397,25 +1397,25 @@ def one_norm_for_both(grad_output, cache):
 def past_the_norms(grad_output, cache):
     """Along the residual connections the gradient passes as it came. That is so in a pre-norm layer; in post-norm a
     norm stands behind each sum, and *both* paths go through it. Reread 'Before or after?'."""
-    return back(grad_output, cache, residual_back=round_the_norm)
+    return back(grad_output, cache, add_norm_back=round_the_norm)
 
 
 @encoder_layer_backward.equivalent
 def back_by_jacobians(grad_output, cache):
-    return back(grad_output, cache, residual_back=residual_by_jacobian)
+    return back(grad_output, cache, add_norm_back=add_norm_by_jacobian)
 
 
 @encoder_layer_backward.equivalent
 def back_by_rows(grad_output, cache):
-    return back(grad_output, cache, residual_back=residual_by_rows)
+    return back(grad_output, cache, add_norm_back=add_norm_by_rows)
 
 
 @encoder_layer_backward.equivalent
 def back_by_statistics(grad_output, cache):
     attention_cache, norm_1, thought_cache, norm_2 = cache
-    grad, update, grad_norm_2 = residual_by_statistics(grad_output, norm_2)
+    grad, update, grad_norm_2 = add_norm_by_statistics(grad_output, norm_2)
     through, grad_thought = by_sign(update, thought_cache)
-    grad, update, grad_norm_1 = residual_by_statistics(grad + through, norm_1)
+    grad, update, grad_norm_1 = add_norm_by_statistics(grad + through, norm_1)
     *roles, grad_attention = multi_head_attention_backward(update, attention_cache)
     grad_params = {"norm_feed_forward": grad_norm_2, "feed_forward": grad_thought}
     grad_params |= {"norm_attention": grad_norm_1, "attention": grad_attention}

@@ -10,6 +10,8 @@ from solutions.backward import numerical_gradient
 from solutions.masking import causal_mask, padding_mask
 from solutions.multihead import multi_head_attention
 from solutions.residual import (
+    add_norm,
+    add_norm_backward,
     dropout,
     dropout_backward,
     encoder_layer,
@@ -21,8 +23,6 @@ from solutions.residual import (
     pre_norm_encoder_layer,
     pre_norm_encoder_layer_backward,
     repaired_pre_norm_encoder,
-    residual,
-    residual_backward,
 )
 from tests.solutions.comparing import (
     assert_close,
@@ -58,7 +58,7 @@ def norm_params(rng, sizes, dtype=np.float64):
     return {"gain": gain.astype(dtype), "bias": bias.astype(dtype)}
 
 
-def residual_inputs(rng, sizes, leading, dtype=np.float64):
+def add_norm_inputs(rng, sizes, leading, dtype=np.float64):
     x, update = random_arrays(rng, dtype, *[(*leading, sizes.T, sizes.d_model)] * 2)
     return x, update, norm_params(rng, sizes, dtype)
 
@@ -83,7 +83,7 @@ def torch_feed_forward(x, p):
     return functional.linear(functional.linear(x, p["w_in"].T, p["b_in"]).relu(), p["w_out"].T, p["b_out"])
 
 
-def torch_residual(x, update, p):
+def torch_add_norm(x, update, p):
     return functional.layer_norm(x + update, x.shape[-1:], p["gain"], p["bias"])
 
 
@@ -95,7 +95,7 @@ PIECES = {
         norm_inputs,
     ),
     "feed_forward": (feed_forward, feed_forward_backward, torch_feed_forward, feed_forward_inputs),
-    "residual": (residual, residual_backward, torch_residual, residual_inputs),
+    "add_norm": (add_norm, add_norm_backward, torch_add_norm, add_norm_inputs),
 }
 
 
@@ -196,14 +196,14 @@ def test_dropout_gradients_are_those_measured(rng, shape):
     assert_gradients_measured(lambda x: dropout(x, 0.4, np.random.default_rng(3)), dropout_backward, inputs, rng)
 
 
-def test_residual_with_dropout(rng, sizes):
+def test_add_norm_with_dropout(rng, sizes):
     """What is forgotten is the update, never the stream."""
-    inputs = residual_inputs(rng, sizes, (2,))
+    inputs = add_norm_inputs(rng, sizes, (2,))
 
     def seeded(*inputs):
-        return residual(*inputs, 0.4, np.random.default_rng(3))
+        return add_norm(*inputs, 0.4, np.random.default_rng(3))
 
-    assert_gradients_measured(seeded, residual_backward, inputs, rng)
+    assert_gradients_measured(seeded, add_norm_backward, inputs, rng)
     x, update, params = inputs
     expected, _ = layer_norm(x + dropout(update, 0.4, np.random.default_rng(3))[0], **params)
     assert_close(seeded(*inputs)[0], expected, 0)
@@ -235,11 +235,14 @@ def test_encoder_gradients_are_those_measured(rng, sizes, order, leading, kind):
     assert_gradients_measured(lambda x, params: encoder(x, params, sizes.n_heads, mask), encoder_backward, inputs, rng)
 
 
-def test_encoder_gradients_with_dropout_are_those_measured(rng, sizes):
-    def seeded(x, params):
-        return encoder_layer(x, params, sizes.n_heads, causal_mask(sizes.T), 0.3, np.random.default_rng(3))
+@pytest.mark.parametrize("order", ENCODERS)
+def test_encoder_gradients_with_dropout_are_those_measured(rng, sizes, order):
+    encoder, encoder_backward = ENCODERS[order]
 
-    assert_gradients_measured(seeded, encoder_layer_backward, layer_inputs(rng, sizes, ()), rng)
+    def seeded(x, params):
+        return encoder(x, params, sizes.n_heads, causal_mask(sizes.T), 0.3, np.random.default_rng(3))
+
+    assert_gradients_measured(seeded, encoder_backward, layer_inputs(rng, sizes, ()), rng)
 
 
 def test_encoder_dropout_follows_the_paper(rng, sizes):
@@ -252,6 +255,17 @@ def test_encoder_dropout_follows_the_paper(rng, sizes):
     thought, _ = feed_forward(x, params["feed_forward"])
     expected, _ = layer_norm(x + dropout(thought, 0.3, generator)[0], **params["norm_feed_forward"])
     assert_close(output, expected, 0)
+
+
+def test_pre_norm_drops_the_updates_and_never_the_stream(rng, sizes):
+    x, params = layer_inputs(rng, sizes, (2,))
+    output, _ = pre_norm_encoder_layer(x, params, sizes.n_heads, None, 0.3, np.random.default_rng(5))
+    generator = np.random.default_rng(5)
+    normed, _ = layer_norm(x, **params["norm_attention"])
+    attended, _ = multi_head_attention(normed, normed, normed, params["attention"], sizes.n_heads)
+    x = x + dropout(attended, 0.3, generator)[0]
+    thought, _ = feed_forward(layer_norm(x, **params["norm_feed_forward"])[0], params["feed_forward"])
+    assert_close(output, x + dropout(thought, 0.3, generator)[0], 0)
 
 
 def torch_module(params, n_heads, norm_first):
