@@ -7,9 +7,12 @@ from pathlib import Path
 
 from pybtex.database import BibliographyData, parse_file
 from pybtex.plugin import find_plugin
+from sphinx_external_toc.parsing import parse_toc_yaml
 
 from autograder.chapter import myst
 from autograder.chapter.myst import MystError
+
+LEAVES = ("code", "code-block", "figure", "list-table", "math", "table")  # no blocks of the page stand inside
 
 
 @dataclass
@@ -17,7 +20,8 @@ class Targets:
     """Every target of the book by its label.
 
     titles: label -> title of the section, exercise, theorem ... that it names.
-    numbers: label of an equation, figure or table -> "1.3", the third one of chapter 1, as the book counts.
+    numbers: label of an equation, figure or table -> "1.3", the third one of chapter 1, as the book counts; "3" for
+        the third one of all pages that are no chapter.
     captions: caption of a code cell's figure -> its number.
     documents: file name without its ending -> title of the page.
     works: the bibliography.
@@ -54,17 +58,26 @@ def read_targets(folder: Path) -> Targets:
     references = Targets()
     if (folder / "references.bib").exists():
         references.works = parse_file(folder / "references.bib", "bibtex")
-    for page in sorted(folder.glob("*.md")):
+    unnumbered: Counter[str] = Counter()
+    for page in _in_order(folder):
         try:
-            _read_page(references, page.stem, page.read_text(encoding="utf-8"))
+            _read_page(references, page.stem, page.read_text(encoding="utf-8"), unnumbered)
         except MystError as error:
             raise MystError(f"{folder.name}/{page.name}, {error}") from error
     return references
 
 
-def _read_page(references, name, text):
+def _in_order(folder):
+    """The pages of a folder in the order of the book, if there is one; then those that the book leaves out."""
+    toc = folder.parent / "_toc.yml"
+    order = [folder.parent / f"{name}.md" for name in parse_toc_yaml(toc)] if toc.exists() else []
+    pages = sorted(folder.glob("*.md"))
+    return [*(page for page in order if page in pages), *(page for page in pages if page not in order)]
+
+
+def _read_page(references, name, text, unnumbered):
     chapter = re.match(r"0*(\d+)_", name)
-    counts: Counter[str] = Counter()
+    counts = Counter() if chapter else unnumbered
 
     def number(kind):
         counts[kind] += 1
@@ -87,22 +100,36 @@ def _read_blocks(references, tokens, number, line):
             pending = _name(references, pending, tokens[i + 1].content)
         elif token.type == "math_block_label":
             references.numbers[token.info] = number("equation")
+        elif token.type == "amsmath" and token.meta["numbered"] != "*":
+            number("equation")
         elif directive and directive.name in myst.CELLS:
             _read_cell(references, directive, number)
         elif directive:
             pending += [directive.options[option] for option in ("label", "name") if option in directive.options]
-            kind = {"math": "equation", "figure": "figure", "list-table": "table"}.get(directive.name)
-            if kind and (kind != "equation" or pending):
+            if kind := _numbered(directive):
                 references.numbers |= dict.fromkeys(pending, number(kind))
             pending = _name(references, pending, directive.argument)
-            if kind is None:
+            if directive.name not in LEAVES:
                 _read_blocks(references, myst.blocks(directive.body), number, directive.body_line)
+
+
+def _numbered(directive):
+    """As what the book counts a directive: an equation with a label, a figure or table with a caption; else None."""
+    match directive.name:
+        case "math" if directive.options.keys() & {"label", "name"}:
+            return "equation"
+        case "figure" if directive.body:
+            return "figure"
+        case "table" | "list-table" if directive.argument:
+            return "table"
+    return None
 
 
 def _read_cell(references, cell, number):
     figure = cell.options.get("mystnb", {}).get("figure", {})
     if "caption" in figure:
-        references.captions[figure["caption"]] = references.numbers[figure.get("name", "")] = number("figure")
+        references.captions[figure["caption"]] = count = number("figure")
+        references.numbers |= {figure["name"]: count} if "name" in figure else {}
 
 
 def _name(references, labels, title):

@@ -1,13 +1,12 @@
 """The small Sphinx extensions: nothing from elsewhere, warnings are errors, no stale output, no lost comma."""
 
 import re
-import shutil
 
 import freshness
 import offline
 import pytest
 
-from tests.book.conftest import ROOT, jupyter_book
+from tests.book.conftest import jupyter_book
 
 pytestmark = pytest.mark.book
 
@@ -30,19 +29,6 @@ kernelspec:
 
 {text}
 """
-
-
-@pytest.fixture
-def little_book(tmp_path):
-    """A book of one page with the house's configuration; write it with `page`, build it with `jupyter_book`."""
-    for name in ("book", "_config.yml"):
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, tmp_path / name)
-    for folder in ("chapters", "solutions", "autograder"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "chapters" / "references.bib").write_text("")
-    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: chapters/01_attention\n")
-    return tmp_path
 
 
 def page(folder, code="print('here')", text=""):

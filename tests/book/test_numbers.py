@@ -1,0 +1,185 @@
+"""An equation, a figure, a table has one number: the book's, and that of the released notebooks."""
+
+import base64
+import re
+
+import pytest
+from bs4 import BeautifulSoup
+from docutils.nodes import make_id
+
+from autograder.chapter.targets import read_targets
+from tests.book.conftest import ROOT, jupyter_book
+
+pytestmark = pytest.mark.book
+
+NUMBER = re.compile(r"\d+(?:\.\d+)*")
+GIVEN = re.compile(r"id\d+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # a label by Sphinx, where the author gave none
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABc3UBGAAAAABJRU5ErkJggg=="  # one pixel
+
+
+def numbers_in(folder):
+    """Id -> number of all equations, figures and tables of a built book that have a label; caption -> number of all."""
+    labels, captions = {}, {}
+    for path in sorted((folder / "_build" / "html" / "chapters").glob("*.html")):
+        page = BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
+        for number in page.select("div.math > .eqno"):
+            labels[number.parent["id"].removeprefix("equation-")] = NUMBER.search(number.get_text())[0]
+        for number in page.select("figure .caption-number, table .caption-number"):
+            value = NUMBER.search(number.get_text())[0]
+            whole = number.find_parent(["figure", "table"])
+            labels |= {each["id"]: value for each in (whole, *whole.select(":scope > span[id]"))}
+            captions[letters(number.find_next(class_="caption-text").get_text())] = value
+    return {label: number for label, number in labels.items() if not GIVEN.fullmatch(label)}, captions
+
+
+def letters(caption):
+    return re.sub(r"[\W_]", "", caption)
+
+
+def test_the_book_and_the_notebooks_count_alike(html):
+    labels, captions = numbers_in(ROOT)
+    known = read_targets(ROOT / "chapters")
+    assert labels and labels == {make_id(label): number for label, number in known.numbers.items()}
+    assert known.captions
+    assert {caption: captions.get(letters(caption)) for caption in known.captions} == known.captions
+
+
+TOC = """format: jb-book
+root: chapters/index
+parts:
+  - chapters:
+      - file: chapters/zebra
+  - numbered: true
+    chapters:
+      - file: chapters/01_attention
+      - file: chapters/02_backward
+  - chapters:
+      - file: chapters/ant
+"""
+NOTEBOOK = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+"""
+PAGE = """
+# {name}
+
+:::{{figure}} dot.png
+:name: fig-{name}
+:alt: A dot
+The figure of this page.
+:::
+
+$$a$$ (eq-{name})
+"""
+EVERYTHING = r"""
+$$no label$$
+
+$$a$$ (eq-dollars)
+
+\begin{align}
+a &= b
+\end{align}
+
+\begin{align*}
+a &= b
+\end{align*}
+
+```{math}
+---
+label: eq_yaml
+---
+a
+```
+
+```{math}
+no label
+```
+
+::::{admonition} Why?
+:class: dropdown
+
+:::{note}
+$$a$$ (eq-deep)
+:::
+::::
+
+:::{figure} dot.png
+:alt: A dot, its caption without a label
+One.
+:::
+
+:::{figure} dot.png
+---
+alt: A dot with a label, and no caption
+name: fig-silent
+---
+:::
+
+(fig-target)=
+:::{figure} dot.png
+:alt: A dot with a label above it
+Two.
+:::
+
+:::{figure} dot.png
+---
+name: fig-yaml
+alt: A dot
+---
+Three.
+:::
+
+```{code-cell} python
+---
+mystnb:
+  figure:
+    name: fig-cell
+    caption: Drawn by *a* cell.
+---
+from IPython.display import HTML
+
+HTML("<b>a picture</b>")
+```
+
+:::{list-table}
+:header-rows: 1
+
+* - no caption
+* - b
+:::
+
+:::{list-table} Costs
+:header-rows: 1
+:name: table-costs
+
+* - a
+* - b
+:::
+
+`````{code-block} markdown
+$$a$$ (eq-shown-only)
+`````
+"""
+
+
+def test_all_that_has_a_number_is_counted_as_sphinx_counts(little_book):
+    (little_book / "_toc.yml").write_text(TOC)
+    (little_book / "chapters" / "dot.png").write_bytes(base64.b64decode(DOT))
+    for name in ("index", "ant", "zebra", "01_attention", "02_backward"):
+        page = PAGE.format(name=name)
+        text = NOTEBOOK + page + EVERYTHING if name == "01_attention" else page
+        (little_book / "chapters" / f"{name}.md").write_text(text, encoding="utf-8")
+    built = jupyter_book(little_book)
+    assert built.returncode == 0, built.stderr
+    labels, captions = numbers_in(little_book)
+    known = read_targets(little_book / "chapters")
+    assert {make_id(label): number for label, number in known.numbers.items()} == labels
+    assert labels["table-costs"] == "1.1" and labels["fig-ant"] == "3" and len(labels) == 17
+    assert known.captions == {"Drawn by *a* cell.": captions["Drawnbyacell"]}
