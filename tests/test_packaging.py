@@ -54,30 +54,36 @@ def pins():
 
 
 def sources():
-    """Path -> Python source, for every module of ours, and for every code cell of every chapter."""
+    """(Path from the root, Python source) of every module of ours, and of every code cell of every chapter."""
     paths = [ROOT / "nbgrader_config.py", *(path for folder in CODE for path in sorted((ROOT / folder).rglob("*.py")))]
-    yield from ((path, path.read_text(encoding="utf-8")) for path in paths)
+    yield from ((path.relative_to(ROOT), path.read_text(encoding="utf-8")) for path in paths)
     for path in sorted((ROOT / "chapters").glob("*.md")):
         cells = jupytext.read(path, fmt="md:myst").cells
-        yield from ((path, cell.source) for cell in cells if cell.cell_type == "code")
+        yield from ((path.relative_to(ROOT), cell.source) for cell in cells if cell.cell_type == "code")
 
 
 @cache
-def third_party():
-    """Dotted name of each module from elsewhere -> a file that imports it; Sphinx imports the extensions we name."""
+def third_party(within=""):
+    """Dotted name of each module from elsewhere -> a file that imports it.
+
+    Args:
+        within: a file or folder; by default all that is ours, and _config.yml, whose extensions Sphinx imports.
+    """
     roots = PROJECT["tool"]["pytest"]["ini_options"]["pythonpath"]
     modules = [path for root in roots for path in (ROOT / root).iterdir() if path.is_dir() or path.suffix == ".py"]
     ours = {path.stem for path in modules}
     found = {}
     for path, source in sources():
+        if not path.is_relative_to(within):
+            continue
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Import):
                 found |= {alias.name: path for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
                 found[node.module] = path
-    config = ROOT / "_config.yml"
-    extensions = yaml.safe_load(config.read_text(encoding="utf-8"))["sphinx"]["config"]["extensions"]
-    found |= dict.fromkeys(extensions, config)
+    if not within:
+        config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+        found |= dict.fromkeys(config["sphinx"]["config"]["extensions"], Path("_config.yml"))
     return {name: path for name, path in found.items() if name.split(".")[0] not in ours | sys.stdlib_module_names}
 
 
@@ -119,6 +125,14 @@ def test_every_import_belongs_to_a_declared_requirement():
     files = third_party()
     astray = {name: str(files[name]) for name, holders in distributions().items() if not holders & set(declared())}
     assert astray == {}
+
+
+def test_what_the_installed_code_imports_is_no_mere_group():
+    shared = PROJECT["tool"]["setuptools"]["py-modules"]
+    installed = ["autograder", "solutions", *(f"chapters/{module}.py" for module in shared)]
+    required = {canonicalize_name(Requirement(each).name) for each in PROJECT["project"]["dependencies"]}
+    modules = {name for path in installed for name in third_party(path)}
+    assert {name for name in modules if not distributions()[name] & required} == set()
 
 
 def test_every_declared_requirement_is_imported_or_says_what_it_is_a_tool_for():
