@@ -67,7 +67,8 @@ class _Rename(ast.NodeTransformer):
         elif not value.__module__.startswith(OURS):
             self.pieces[name] = f"from {value.__module__} import {value.__name__} as {name}"
         else:
-            name = f"_{value.__module__.rpartition('.')[2]}_{value.__name__}"
+            room = value.__module__.partition(".")[2].replace(".", "_")
+            name = f"_{room}_{value.__name__}"
             if name not in self.pieces:
                 _bring(value, name, self.pieces)
         return ast.Name(name)
