@@ -1,0 +1,152 @@
+"""attention: its cases, its known mistakes and its right rewrites."""
+
+import math
+
+import numpy as np
+
+from autograder.authoring.exercise import UNJUDGED, Exercise
+from autograder.exercises.attention.attention_weights import by_einsum, raw_scores, unscaled
+from autograder.exercises.attention.shared import roles, scores_of, without
+from solutions import attention as reference
+
+attention = Exercise(
+    reference.attention,
+    outputs={
+        "output": "... T_query d_value",
+        "cache": UNJUDGED,
+    },
+    section="From weights to output",
+    uses=("attention_weights",),
+)
+
+
+@attention.cases("the idea", points=2)
+def _(draw):
+    yield "one sentence", roles(draw)
+    square = {name: draw.normal(3, 3) for name in ("queries", "keys", "values")}
+    yield "all sizes agree", square
+    yield "all sizes but d_value agree", square | {"values": draw.normal(3, 2)}
+
+
+@attention.cases("batches", points=1)
+def _(draw):
+    yield "one batch axis", roles(draw, 1)
+    yield "two batch axes", roles(draw, 2)
+
+
+@attention.cases("stability, float32 and edge cases", points=1)
+def _(draw):
+    inputs = roles(draw, 1)
+    yield "scores in the thousands", inputs | {"queries": 100 * inputs["queries"], "keys": 100 * inputs["keys"]}
+    yield "float32", roles(draw, 1, dtype=np.float32)
+    for size in ("T_query", "T_key", "d_key"):
+        yield f"{size} = 1", without(roles(draw, 1), size)
+    inputs = roles(draw)
+    yield "d_value = 1", inputs | {"values": inputs["values"][:, :1]}
+    yield "unequal d_key", inputs | {"queries": draw.normal(3, inputs["keys"].shape[-1] + 1)}
+
+
+@attention.mistake("ignores the values")
+def weights_only(queries, keys, values):
+    """This returns the weights. They say *where* each query looks; the output is *what it finds* there, the weighted
+    average of the values. Reread 'From weights to output'."""
+    return reference.attention_weights(queries, keys), None
+
+
+@attention.mistake("averages the keys instead of the values")
+def keys_handed_over(queries, keys, values):
+    """The right weights, on the wrong things: you average the keys. A key is what an entry is found by, its value is
+    what it hands over. Reread 'Why keys exist at all'."""
+    return reference.attention_weights(queries, keys) @ keys, None
+
+
+@attention.mistake("averages with raw scores")
+def no_softmax(queries, keys, values):
+    """The values are multiplied by the scaled scores. Those may be negative and do not add up to one, so this is no
+    average: the softmax is missing. Reread 'From scores to weights: the softmax'."""
+    return raw_scores(queries, keys) @ values, None
+
+
+@attention.mistake("averages all values alike")
+def plain_average(queries, keys, values):
+    """Every row of the output is the plain average of the values, whatever the query asks. The weights must come
+    from the queries and the keys. Reread 'From weights to output'."""
+    shape = (*queries.shape[:-1], values.shape[-1])
+    return np.broadcast_to(values.mean(axis=-2, keepdims=True), shape).copy(), None
+
+
+@attention.mistake("swaps queries and keys")
+def keys_ask_for_values(queries, keys, values):
+    """The keys ask, and the queries are what is found. As long as there are as many queries as keys, only the
+    numbers are wrong; otherwise weights and values do not fit. Queries ask: (..., T_query, T_key) times (..., T_key,
+    d_value). Reread 'All queries at once'."""
+    return reference.attention_weights(keys, queries) @ values, None
+
+
+@attention.mistake("transposes the weights")
+def weights_transposed(queries, keys, values):
+    """The weights are turned before they meet the values, so an output row mixes the shares that all queries give to
+    one key. Row i of the weights averages the values for query i: no transpose. Reread 'From weights to output'."""
+    return reference.attention_weights(queries, keys).swapaxes(-1, -2) @ values, None
+
+
+@attention.mistake("scales by the width of the values")
+def by_d_value(queries, keys, values):
+    """You divide by the root of d_value. The values have no part in a score: what adds up in it are d_key products.
+    Reread 'Why divide by the square root of d_key'."""
+    return reference.softmax(scores_of(queries, keys) / math.sqrt(values.shape[-1])) @ values, None
+
+
+@attention.mistake("does not scale the scores")
+def unscaled_attention(queries, keys, values):
+    """The division by the square root of d_key is missing: call your `attention_weights`. Reread 'Why divide by the
+    square root of d_key'."""
+    return unscaled(queries, keys) @ values, None
+
+
+@attention.mistake("scales the output, not the scores")
+def output_scaled(queries, keys, values):
+    """The division by the root of d_key comes last, on the output: it only shrinks the average, and the softmax has
+    seen the large scores already. Reread 'Why divide by the square root of d_key'."""
+    return unscaled(queries, keys) @ values / math.sqrt(keys.shape[-1]), None
+
+
+@attention.equivalent
+def query_by_query(queries, keys, values):
+    if queries.shape[-1] != keys.shape[-1]:
+        raise ValueError("d_key differs")
+    output = np.zeros((*queries.shape[:-1], values.shape[-1]), values.dtype)
+    for i in range(queries.shape[-2]):
+        scores = (queries[..., i : i + 1, :] * keys).sum(axis=-1) / math.sqrt(keys.shape[-1])
+        output[..., i, :] = (reference.softmax(scores)[..., None] * values).sum(axis=-2)
+    return output, None
+
+
+@attention.equivalent
+def attention_by_einsum(queries, keys, values):
+    weights = by_einsum(queries, keys)
+    return np.einsum("...ij,...jv->...iv", weights, values), (queries, keys, values, weights)
+
+
+@attention.equivalent
+def divided_at_the_end(queries, keys, values):
+    scores = scores_of(queries, keys) / math.sqrt(keys.shape[-1])
+    strengths = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return [strengths @ values / strengths.sum(axis=-1, keepdims=True), {"weights": None}]
+
+
+@attention.equivalent
+def key_by_key(queries, keys, values):
+    """One pass over the keys with a running maximum, as fused kernels do it."""
+    if queries.shape[-1] != keys.shape[-1]:
+        raise ValueError("d_key differs")
+    highest = np.full((*queries.shape[:-1], 1), -np.inf, queries.dtype)
+    total = np.zeros_like(highest)
+    output = np.zeros((*queries.shape[:-1], values.shape[-1]), values.dtype)
+    for j in range(keys.shape[-2]):
+        score = (queries * keys[..., j : j + 1, :]).sum(axis=-1, keepdims=True) / math.sqrt(keys.shape[-1])
+        higher = np.maximum(highest, score)
+        shrink, strength = np.exp(highest - higher), np.exp(score - higher)
+        output = shrink * output + strength * values[..., j : j + 1, :]
+        highest, total = higher, shrink * total + strength
+    return output / total, None

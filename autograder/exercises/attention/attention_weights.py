@@ -1,0 +1,159 @@
+"""attention_weights: its cases, its known mistakes and its right rewrites."""
+
+import math
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.attention.shared import roles, scores_of, without
+from autograder.exercises.attention.softmax import overflowing, row_by_row, through_log_sum_exp
+from solutions import attention as reference
+
+attention_weights = Exercise(
+    reference.attention_weights,
+    outputs={"weights": "... T_query T_key"},
+    section="Why divide by the square root of d_key",
+    uses=("softmax",),
+)
+
+
+def searchers(draw, n_batch_axes=0, dtype=np.float64):
+    """Queries and keys alone."""
+    inputs = roles(draw, n_batch_axes, dtype)
+    return {"queries": inputs["queries"], "keys": inputs["keys"]}
+
+
+@attention_weights.cases("the idea", points=2)
+def _(draw):
+    yield "one sentence", searchers(draw)
+    yield "as many queries as keys", {"queries": draw.normal(4, 3), "keys": draw.normal(4, 3)}
+
+
+@attention_weights.cases("batches", points=1)
+def _(draw):
+    yield "one batch axis", searchers(draw, 1)
+    yield "two batch axes", searchers(draw, 2)
+    inputs = searchers(draw, 1)
+    yield "queries shared by the batch", inputs | {"queries": inputs["queries"][0]}
+
+
+@attention_weights.cases("stability and float32", points=1)
+def _(draw):
+    inputs = searchers(draw, 1)
+    yield "scores in the thousands", {name: 100 * array for name, array in inputs.items()}
+    yield "float32", searchers(draw, 1, dtype=np.float32)
+
+
+@attention_weights.cases("edge cases", points=1)
+def _(draw):
+    for size in ("T_query", "T_key", "d_key"):
+        yield f"{size} = 1", without(searchers(draw, 1), size)
+    T_query, T_key, d_query, d_key = draw.sizes(4)
+    yield "unequal d_key", {"queries": draw.normal(T_query, d_query), "keys": draw.normal(T_key, d_key)}
+
+
+@attention_weights.mistake("does not scale the scores")
+def unscaled(queries, keys):
+    """The division by the square root of d_key is missing. The scores then spread more and more as d_key grows, one
+    weight takes nearly everything, and almost no gradient is left to learn from. Reread 'Why divide by the square
+    root of d_key'."""
+    return reference.softmax(scores_of(queries, keys))
+
+
+@attention_weights.mistake("divides by d_key, not by its root")
+def by_d_key(queries, keys):
+    """You divide by d_key. It is the *variance* of a score that grows like d_key; its spread grows like the root, so
+    dividing by d_key flattens the weights towards a plain average. Reread 'Why divide by the square root of
+    d_key'."""
+    return reference.softmax(scores_of(queries, keys) / keys.shape[-1])
+
+
+@attention_weights.mistake("scales by the number of keys")
+def by_number_of_keys(queries, keys):
+    """You divide by the root of the number of keys: that is keys.shape[-2]. What makes a score large is the number
+    of products added up in it, d_key, which is keys.shape[-1]. Reread 'Why divide by the square root of d_key'."""
+    return reference.softmax(scores_of(queries, keys) / math.sqrt(keys.shape[-2]))
+
+
+@attention_weights.mistake("scales the weights, not the scores")
+def scaled_too_late(queries, keys):
+    """The division by the root of d_key comes after the softmax: the rows no longer add up to one, and the softmax
+    has seen the large scores already. Scale before the softmax. Reread 'Why divide by the square root of d_key'."""
+    return unscaled(queries, keys) / math.sqrt(keys.shape[-1])
+
+
+@attention_weights.mistake("swaps queries and keys")
+def keys_ask(queries, keys):
+    """Here the keys ask and the queries are found: the result has a row for each key. With as many queries as keys
+    the shape even looks right, and every number is wrong. A row belongs to a query: (..., T_query, T_key). Reread
+    'All queries at once'."""
+    return reference.attention_weights(keys, queries)
+
+
+@attention_weights.mistake("returns the scores, without the softmax")
+def raw_scores(queries, keys):
+    """These are the scaled scores: some are negative, and no row adds up to one. The softmax is still to come.
+    Reread 'From scores to weights: the softmax'."""
+    return scores_of(queries, keys) / math.sqrt(keys.shape[-1])
+
+
+@attention_weights.mistake("normalises over the queries")
+def columns_add_up(queries, keys):
+    """Down each column the weights add up to one: the queries compete for a key. It is the other way round: each
+    query shares out one unit of attention among all keys, so each *row* adds up to one. Softmax along the last axis.
+    Reread 'All queries at once'."""
+    return reference.attention_weights(keys, queries).swapaxes(-1, -2)
+
+
+@attention_weights.mistake("normalises over the batch")
+def batch_competes(queries, keys):
+    """The softmax runs along the first axis. With no batch axis that is the queries' axis; with one, the sentences
+    of the batch compete with each other. Count from the end: the keys are axis -1. Reread 'Batch axes'."""
+    scores = raw_scores(queries, keys)
+    return reference.softmax(scores.swapaxes(0, -1)).swapaxes(0, -1)
+
+
+@attention_weights.mistake("overflows on large scores")
+def naive_softmax(queries, keys):
+    """Right for small scores, NaN for large ones: the softmax in it does not take away each row's maximum first.
+    Call your `softmax`. Reread 'From scores to weights: the softmax'."""
+    return overflowing(raw_scores(queries, keys))
+
+
+@attention_weights.mistake("transposes every axis of the keys")
+def reversed_axes(queries, keys):
+    """`keys.T` reverses *all* axes. For one sentence that is the transpose; with a batch axis the batch ends up
+    last, and the shapes no longer fit. Exchange only the last two axes. Reread 'Batch axes'."""
+    return reference.softmax(queries @ keys.T / math.sqrt(keys.shape[-1]))
+
+
+@attention_weights.mistake("promotes float32 to float64")
+def promoted(queries, keys):
+    """float32 came back as float64. `np.sqrt(d_key)` is a float64 *NumPy* scalar and promotes every array it
+    touches; `math.sqrt(d_key)` is a plain Python number and promotes nothing."""
+    return reference.softmax(scores_of(queries, keys) / np.float64(math.sqrt(keys.shape[-1])))
+
+
+@attention_weights.equivalent
+def scaled_scores(queries, keys):
+    return reference.softmax(scores_of(queries, keys) / math.sqrt(queries.shape[-1]))
+
+
+@attention_weights.equivalent
+def by_einsum(queries, keys):
+    scores = np.einsum("...ik,...jk->...ij", queries, keys)
+    return through_log_sum_exp(scores * queries.shape[-1] ** -0.5)
+
+
+@attention_weights.equivalent
+def half_the_scale_on_each(queries, keys):
+    root = math.sqrt(math.sqrt(keys.shape[-1]))
+    return reference.softmax(scores_of(queries / root, keys / root))
+
+
+@attention_weights.equivalent
+def pair_by_pair(queries, keys):
+    if queries.shape[-1] != keys.shape[-1]:
+        raise ValueError("d_key differs")
+    pairs = queries[..., :, None, :] * keys[..., None, :, :]
+    return row_by_row(pairs.sum(axis=-1) / math.sqrt(keys.shape[-1]))

@@ -1,0 +1,139 @@
+"""self_attention: its cases, its known mistakes and its right rewrites."""
+
+import math
+
+import numpy as np
+
+from autograder.authoring.exercise import UNJUDGED, Exercise
+from autograder.exercises.attention.attention import attention_by_einsum
+from autograder.exercises.attention.attention_weights import batch_competes
+from autograder.exercises.attention.shared import scores_of
+from solutions import attention as reference
+
+self_attention = Exercise(
+    reference.self_attention,
+    outputs={"output": "... T d_value", "cache": UNJUDGED},
+    section="Self-attention: one sequence in three roles",
+    uses=("attention",),
+)
+
+
+def layer(draw, n_batch_axes=0, dtype=np.float64):
+    """A sequence and its three projections, no two sizes alike."""
+    T, d_model, d_key, d_value, *batch = draw.sizes(4 + n_batch_axes)
+    return {
+        "x": draw.normal(*batch, T, d_model, dtype=dtype),
+        "w_query": draw.normal(d_model, d_key, dtype=dtype),
+        "w_key": draw.normal(d_model, d_key, dtype=dtype),
+        "w_value": draw.normal(d_model, d_value, dtype=dtype),
+    }
+
+
+@self_attention.cases("the idea", points=3)
+def _(draw):
+    yield "one sentence", layer(draw)
+    square = {name: draw.normal(3, 3) for name in ("w_query", "w_key", "w_value")}
+    yield "square projections", {"x": draw.normal(4, 3)} | square
+
+
+@self_attention.cases("batches", points=1)
+def _(draw):
+    yield "one batch axis", layer(draw, 1)
+    yield "two batch axes", layer(draw, 2)
+
+
+@self_attention.cases("float32 and edge cases", points=1)
+def _(draw):
+    yield "float32", layer(draw, 1, dtype=np.float32)
+    inputs = layer(draw, 1)
+    yield "one token", inputs | {"x": inputs["x"][:, :1]}
+    inputs = layer(draw)
+    yield "d_key = 1", inputs | {"w_query": inputs["w_query"][:, :1], "w_key": inputs["w_key"][:, :1]}
+    d_model, d_key = inputs["w_key"].shape
+    yield "unequal d_key", inputs | {"w_query": draw.normal(d_model, d_key + 1)}
+
+
+@self_attention.mistake("scales by the root of d_model")
+def by_d_model(x, w_query, w_key, w_value):
+    """You divide by the root of d_model, the width of x. The score is taken after the projection, between vectors of
+    width d_key; when d_key is smaller than d_model, your weights are too flat. Reread 'Why divide by the square root
+    of d_key'."""
+    scores = scores_of(x @ w_query, x @ w_key) / math.sqrt(x.shape[-1])
+    return reference.softmax(scores) @ (x @ w_value), None
+
+
+@self_attention.mistake("makes the keys with the query's projection")
+def one_projection_for_both(x, w_query, w_key, w_value):
+    """`w_query` makes both the queries and the keys, so the scores are symmetric: two words always find each other
+    equally strongly, and every word tends to find itself. The keys have a matrix of their own, `w_key`. Reread 'Why
+    keys exist at all'."""
+    return reference.attention(x @ w_query, x @ w_query, x @ w_value)
+
+
+@self_attention.mistake("swaps the projections of queries and keys")
+def roles_swapped(x, w_query, w_key, w_value):
+    """`w_key` makes your queries and `w_query` your keys. The shapes cannot show it, since both are (d_model, d_key).
+    With weights learnt elsewhere, every score would be transposed: the words that should ask are found instead.
+    Reread 'Self-attention: one sequence in three roles'."""
+    return reference.attention(x @ w_key, x @ w_query, x @ w_value)
+
+
+@self_attention.mistake("averages x itself")
+def values_not_projected(x, w_query, w_key, w_value):
+    """The weights average x, so `w_value` has no effect and the output is d_model wide. What a word hands over is
+    its value, x @ w_value. Reread 'Self-attention: one sequence in three roles'."""
+    return reference.attention(x @ w_query, x @ w_key, x)[0], None
+
+
+@self_attention.mistake("compares x itself, without projections")
+def no_projections_for_the_scores(x, w_query, w_key, w_value):
+    """The scores compare x with x, so `w_query` and `w_key` have no effect: nothing can be learnt about who looks
+    at whom. Reread 'Why keys exist at all'."""
+    return reference.attention(x, x, x @ w_value)[0], None
+
+
+@self_attention.mistake("transposes the projections")
+def torch_layout(x, w_query, w_key, w_value):
+    """You multiply by the transposed matrices. PyTorch's Linear keeps its weight as (out, in) and transposes it; in
+    this book a projection is (d_model, d_key) and stands on the right as it is, x @ w. Only square matrices let the
+    slip pass without an error. Reread 'Self-attention: one sequence in three roles'."""
+    return reference.attention(x @ w_query.T, x @ w_key.T, x @ w_value.T)
+
+
+@self_attention.mistake("lets the sentences of a batch see each other")
+def batch_flattened(x, w_query, w_key, w_value):
+    """The batch is folded into one long sequence, so words attend to words of *other* sentences. Only the
+    projections may be folded like that; the scores belong to one sentence each. Reread 'Batch axes'."""
+    output, cache = reference.self_attention(x.reshape(-1, x.shape[-1]), w_query, w_key, w_value)
+    return output.reshape(*x.shape[:-1], -1), cache
+
+
+@self_attention.mistake("normalises over the batch")
+def projected_batch_competes(x, w_query, w_key, w_value):
+    """The softmax runs along the first axis, so the sentences of a batch compete for attention (or, without a batch
+    axis, the queries do). The keys are the last axis, -1. Reread 'Batch axes'."""
+    return batch_competes(x @ w_query, x @ w_key) @ (x @ w_value), None
+
+
+@self_attention.equivalent
+def values_projected_last(x, w_query, w_key, w_value):
+    return reference.attention_weights(x @ w_query, x @ w_key) @ x @ w_value, None
+
+
+@self_attention.equivalent
+def one_fused_product(x, w_query, w_key, w_value):
+    d_query, d_key = w_query.shape[1], w_key.shape[1]
+    fused = x @ np.concatenate([w_query, w_key, w_value], axis=1)
+    return reference.attention(*np.split(fused, [d_query, d_query + d_key], axis=-1))
+
+
+@self_attention.equivalent
+def flat_projections(x, w_query, w_key, w_value):
+    flat = x.reshape(-1, x.shape[-1])
+    return attention_by_einsum(*((flat @ w).reshape(*x.shape[:-1], -1) for w in (w_query, w_key, w_value)))
+
+
+@self_attention.equivalent
+def one_bilinear_form(x, w_query, w_key, w_value):
+    form = w_query @ w_key.T / math.sqrt(w_key.shape[1])
+    return reference.softmax(x @ form @ x.swapaxes(-1, -2)) @ (x @ w_value), None

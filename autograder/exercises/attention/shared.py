@@ -1,0 +1,30 @@
+"""What the exercises of chapter 1 share: queries, keys and values to draw, and their scores."""
+
+import numpy as np
+
+
+def roles(draw, n_batch_axes=0, dtype=np.float64):
+    """Queries, keys and values in which no two sizes agree."""
+    T_query, T_key, d_key, d_value, *batch = draw.sizes(4 + n_batch_axes)
+    return {
+        "queries": draw.normal(*batch, T_query, d_key, dtype=dtype),
+        "keys": draw.normal(*batch, T_key, d_key, dtype=dtype),
+        "values": draw.normal(*batch, T_key, d_value, dtype=dtype),
+    }
+
+
+def without(inputs, size_one):
+    """The inputs with one of their sizes cut down to 1: T_query, T_key or d_key."""
+    q, k, v = inputs["queries"], inputs["keys"], inputs.get("values")
+    if size_one == "T_query":
+        q = q[..., :1, :]
+    elif size_one == "T_key":
+        k, v = k[..., :1, :], v if v is None else v[..., :1, :]
+    else:
+        q, k = q[..., :1], k[..., :1]
+    return {"queries": q, "keys": k} if v is None else {"queries": q, "keys": k, "values": v}
+
+
+def scores_of(queries, keys):
+    """Unscaled scores."""
+    return queries @ keys.swapaxes(-1, -2)

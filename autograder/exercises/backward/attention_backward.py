@@ -1,0 +1,271 @@
+"""attention_backward: its cases, its known mistakes and its right rewrites."""
+
+import math
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.backward.shared import shifted, turned
+from autograder.exercises.backward.softmax_backward import (
+    both_terms_multiplied_out,
+    diagonal_jacobian,
+    over_the_rows,
+    softmax_skipped,
+    with_the_jacobian,
+)
+from solutions import attention as forward
+from solutions import backward as reference
+
+attention_backward = Exercise(
+    reference.attention_backward,
+    outputs={"grad_queries": "... T_query d_key", "grad_keys": "... T_key d_key", "grad_values": "... T_key d_value"},
+    order=("grad_values", "grad_queries", "grad_keys"),
+    section="Attention, walked backwards",
+    uses=("softmax_backward",),
+)
+
+
+def attended(draw, n_batch_axes=0, dtype=np.float64, **sizes):
+    """A random cotangent and the cache that attention left, no two sizes alike unless given."""
+    names = ("T_query", "T_key", "d_key", "d_value")
+    drawn = draw.sizes(4 + n_batch_axes)
+    batch = drawn[4:]
+    size = dict(zip(names, drawn, strict=False)) | sizes
+    queries = draw.normal(*batch, size["T_query"], size["d_key"], dtype=dtype)
+    keys = draw.normal(*batch, size["T_key"], size["d_key"], dtype=dtype)
+    values = draw.normal(*batch, size["T_key"], size["d_value"], dtype=dtype)
+    output, cache = forward.attention(queries, keys, values)
+    return {"grad_output": draw.normal(*output.shape, dtype=dtype), "cache": cache}
+
+
+@attention_backward.cases("the idea", points=3)
+def _(draw):
+    yield "one sentence", attended(draw)
+    yield "all sizes agree", attended(draw, T_query=3, T_key=3, d_key=3, d_value=3)
+    yield "as many queries as keys", attended(draw, T_query=4, T_key=4, d_key=3, d_value=2)
+
+
+@attention_backward.cases("batches", points=1)
+def _(draw):
+    yield "one batch axis", attended(draw, 1)
+    yield "two batch axes", attended(draw, 2)
+    yield "a batch where all sizes agree", attended(draw, 1, T_query=3, T_key=3, d_key=3, d_value=3)
+
+
+@attention_backward.cases("weights that a mask has shaped", points=1)
+def _(draw):
+    inputs = attended(draw, 1)
+    *roles, weights = inputs["cache"]
+    allowed = draw.rng.random(weights.shape) < 0.7
+    allowed[..., :2] = True, False
+    allowed[0, 0] = False
+    masked = weights * allowed
+    total = masked.sum(axis=-1, keepdims=True)
+    masked = np.divide(masked, total, out=np.zeros_like(masked), where=total > 0)
+    yield "some keys hidden, one query that sees none", inputs | {"cache": (*roles, masked)}
+
+
+@attention_backward.cases("float32 and edge cases", points=1)
+def _(draw):
+    yield "float32", attended(draw, 1, dtype=np.float32)
+    for size in ("T_query", "T_key", "d_key", "d_value"):
+        yield f"{size} = 1", attended(draw, 1, **{size: 1})
+
+
+def down_to_the_scores(grad_output, cache, through_softmax=reference.softmax_backward):
+    """grad_scores (by the scaled scores) and grad_values."""
+    _, _, values, weights = cache
+    return through_softmax(grad_output @ turned(values), weights), turned(weights) @ grad_output
+
+
+def from_the_scores(gradients, cache, scale=None):
+    """The three gradients, once those of scores and values are known."""
+    grad_scores, grad_values = gradients
+    queries, keys, _, _ = cache
+    scale = 1 / math.sqrt(keys.shape[-1]) if scale is None else scale
+    return grad_scores @ keys * scale, turned(grad_scores) @ queries * scale, grad_values
+
+
+@attention_backward.mistake("forgets the scale")
+def scale_forgotten(grad_output, cache):
+    """The forward pass divided the scores by the square root of d_key, so the same factor stands in the gradients of
+    queries and keys; without it both are too large by that root. (A published derivation leaves it out.) Reread
+    'Attention, walked backwards'."""
+    return from_the_scores(down_to_the_scores(grad_output, cache), cache, scale=1)
+
+
+@attention_backward.mistake("multiplies by the root of d_key instead of dividing")
+def scale_inverted(grad_output, cache):
+    """A factor stays the same factor on the way back: what was divided by the root of d_key forwards is divided by it
+    backwards too. You multiply. Reread 'Attention, walked backwards'."""
+    return from_the_scores(down_to_the_scores(grad_output, cache), cache, scale=math.sqrt(cache[1].shape[-1]))
+
+
+@attention_backward.mistake("applies the scale twice")
+def scale_twice(grad_output, cache):
+    """Your gradients of queries and keys are divided by d_key: the root of d_key once on the scores, and once more on
+    the products. It stood in the forward pass once, so it stands here once. Reread 'Attention, walked backwards'."""
+    return from_the_scores(down_to_the_scores(grad_output, cache), cache, scale=1 / cache[1].shape[-1])
+
+
+@attention_backward.mistake("scales the queries' gradient only")
+def keys_unscaled(grad_output, cache):
+    """The queries' gradient has the factor 1 / sqrt(d_key), the keys' has not. The factor belongs to the scores, and
+    both got their gradient through them. Reread 'Attention, walked backwards'."""
+    right = reference.attention_backward(grad_output, cache)
+    return right[0], right[1] * math.sqrt(cache[1].shape[-1]), right[2]
+
+
+@attention_backward.mistake("treats the softmax's Jacobian as diagonal")
+def attention_with_a_diagonal_jacobian(grad_output, cache):
+    """Your softmax backward is s(1 - s) times the cotangent. The values' gradient does not notice; those of queries and
+    keys are wrong, since a score moves *every* weight of its row. Reread 'The softmax Jacobian, and why one never
+    builds it'."""
+    return from_the_scores(down_to_the_scores(grad_output, cache, diagonal_jacobian), cache)
+
+
+@attention_backward.mistake("leaves out the softmax")
+def attention_without_the_softmax(grad_output, cache):
+    """You take the gradient of the weights for the gradient of the scores. Between the two lies the softmax: call your
+    `softmax_backward`. Reread 'Attention, walked backwards'."""
+    return from_the_scores(down_to_the_scores(grad_output, cache, softmax_skipped), cache)
+
+
+@attention_backward.mistake("goes back through the softmax along the wrong axis")
+def attention_over_the_rows(grad_output, cache):
+    """The row sum of the softmax's backward runs down the columns. Each query has its own softmax, along the keys, and
+    so its own sum: the last axis. Reread 'The softmax Jacobian, and why one never builds it'."""
+    return from_the_scores(down_to_the_scores(grad_output, cache, over_the_rows), cache)
+
+
+@attention_backward.mistake("builds the keys' gradient with the scores' gradient not transposed")
+def keys_from_rows(grad_output, cache):
+    """The keys' gradient uses grad_scores where it needs its transpose. A key is a *column* of the scores: its gradient
+    gathers from all queries, down that column. As long as there are as many queries as keys, only the numbers are
+    wrong. Reread 'Attention, walked backwards'."""
+    grad_scores, grad_values = down_to_the_scores(grad_output, cache)
+    queries, keys, _, _ = cache
+    scale = 1 / math.sqrt(keys.shape[-1])
+    return grad_scores @ keys * scale, grad_scores @ queries * scale, grad_values
+
+
+@attention_backward.mistake("leaves the keys' gradient transposed")
+def keys_left_turned(grad_output, cache):
+    """This is the gradient of keys^T, the matrix that stood in the product, not of the keys: turn it back. By the
+    transpose rule, the gradient of a transpose is the transpose of the gradient. Reread 'The gradients of a
+    product'."""
+    grad_queries, grad_keys, grad_values = reference.attention_backward(grad_output, cache)
+    return grad_queries, turned(grad_keys), grad_values
+
+
+@attention_backward.mistake("builds the keys' gradient from the keys")
+def keys_from_keys(grad_output, cache):
+    """In scores = queries keys^T the gradient of each factor is made with the *other* one: keys in that of the queries,
+    queries in that of the keys. You used the keys twice. Reread 'The gradients of a product'."""
+    grad_scores, grad_values = down_to_the_scores(grad_output, cache)
+    keys = cache[1]
+    scale = 1 / math.sqrt(keys.shape[-1])
+    return grad_scores @ keys * scale, turned(grad_scores) @ keys * scale, grad_values
+
+
+@attention_backward.mistake("builds the keys' gradient from the values")
+def keys_from_values(grad_output, cache):
+    """Your keys' gradient multiplies by the values where the queries belong. Values take no part in a score, so they
+    cannot stand there; a published formula for W_K has the same slip. Reread 'Attention, walked backwards'."""
+    grad_scores, grad_values = down_to_the_scores(grad_output, cache)
+    _, keys, values, _ = cache
+    scale = 1 / math.sqrt(keys.shape[-1])
+    return grad_scores @ keys * scale, turned(grad_scores) @ values * scale, grad_values
+
+
+@attention_backward.mistake("does not transpose the weights for the values")
+def values_from_rows(grad_output, cache):
+    """The values' gradient uses the weights where it needs their transpose. A value is read by *all* queries, each with
+    its own weight: it gathers down a column of the weights. Reread 'Attention, walked backwards'."""
+    grad_queries, grad_keys, _ = reference.attention_backward(grad_output, cache)
+    return grad_queries, grad_keys, cache[3] @ grad_output
+
+
+@attention_backward.mistake("takes the loss for a plain sum")
+def ones_for_the_loss(grad_output, cache):
+    """Your gradients are those of the sum of all outputs, whatever grad_output says. It is what tells you how the loss
+    depends on each output: start from it. Reread 'The chain rule, path by path'."""
+    return reference.attention_backward(np.ones_like(grad_output), cache)
+
+
+@attention_backward.mistake("computes the weights anew")
+def weights_anew(grad_output, cache):
+    """You compute the weights again from queries and keys instead of taking them from the cache. Today they are the
+    same, at twice the cost. Once a mask has shaped the weights, as in chapter 3, they are not. Reread 'Attention,
+    walked backwards'."""
+    queries, keys, values, _ = cache
+    again = forward.attention_weights(queries, keys)
+    return reference.attention_backward(grad_output, (queries, keys, values, again))
+
+
+@attention_backward.mistake("takes the weights from another item of the batch")
+def weights_of_another(grad_output, cache):
+    """Each sentence is walked back with the weights of another one. If all sentences of the batch are copies, as in a
+    published gradient check, nobody can tell; with different ones everything is wrong. Reread 'A check that is
+    blind'."""
+    queries, keys, values, weights = cache
+    other = shifted(weights) if weights.ndim > 2 else weights
+    return reference.attention_backward(grad_output, (queries, keys, values, other))
+
+
+@attention_backward.mistake("returns the gradients in the order of the derivation")
+def values_first(grad_output, cache):
+    """The gradients are right, in another order than asked: the values' comes first in the derivation, but a backward
+    function returns in the order of the forward's arguments, queries, keys, values. Reread 'Attention, walked
+    backwards'."""
+    grad_queries, grad_keys, grad_values = reference.attention_backward(grad_output, cache)
+    return grad_values, grad_queries, grad_keys
+
+
+@attention_backward.mistake("answers in float64 whatever was asked")
+def promoted(grad_output, cache):
+    """float32 came back as float64. `np.sqrt(d_key)` is a float64 *NumPy* scalar and promotes every array it touches;
+    `math.sqrt(d_key)` is a plain Python number and promotes nothing."""
+    scale = np.float64(1 / math.sqrt(cache[1].shape[-1]))
+    return from_the_scores(down_to_the_scores(grad_output, cache), cache, scale)
+
+
+@attention_backward.equivalent
+def attention_by_einsum(grad_output, cache):
+    queries, keys, values, weights = cache
+    grad_weights = np.einsum("...iv,...jv->...ij", grad_output, values)
+    grad_scores = both_terms_multiplied_out(grad_weights, weights) * keys.shape[-1] ** -0.5
+    return (
+        np.einsum("...ij,...jk->...ik", grad_scores, keys),
+        np.einsum("...ij,...ik->...jk", grad_scores, queries),
+        np.einsum("...ij,...iv->...jv", weights, grad_output),
+    )
+
+
+@attention_backward.equivalent
+def query_by_query(grad_output, cache):
+    queries, keys, values, weights = cache
+    grad_queries, grad_keys, grad_values = np.zeros_like(queries), np.zeros_like(keys), np.zeros_like(values)
+    for i in range(queries.shape[-2]):
+        a, g = weights[..., i, :, None], grad_output[..., i, None, :]
+        grad_values += a * g
+        towards = (g * values).sum(axis=-1, keepdims=True)
+        slope = a * (towards - (a * towards).sum(axis=-2, keepdims=True)) / math.sqrt(keys.shape[-1])
+        grad_queries[..., i, :] = (slope * keys).sum(axis=-2)
+        grad_keys += slope * queries[..., i, None, :]
+    return grad_queries, grad_keys, grad_values
+
+
+@attention_backward.equivalent
+def with_the_output(grad_output, cache):
+    """The row sum of weights times their gradient is that of the output times its own: fused kernels use it."""
+    _, _, values, weights = cache
+    row_sum = (grad_output * (weights @ values)).sum(axis=-1, keepdims=True)
+    grad_scores = weights * (grad_output @ turned(values) - row_sum)
+    return list(from_the_scores((grad_scores, turned(weights) @ grad_output), cache))
+
+
+@attention_backward.equivalent
+def scaled_before_the_products(grad_output, cache):
+    grad_scores, grad_values = down_to_the_scores(grad_output, cache, with_the_jacobian)
+    return from_the_scores((grad_scores / math.sqrt(cache[0].shape[-1]), grad_values), cache, scale=1)

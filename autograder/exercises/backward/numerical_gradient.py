@@ -1,0 +1,159 @@
+"""numerical_gradient: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.check.given_functions import log_sum_exp, sum_of_cubes, sum_of_squares, weighted_sines
+from solutions import backward as reference
+
+numerical_gradient = Exercise(
+    reference.numerical_gradient,
+    outputs={"gradient": "..."},
+    section="Measuring a gradient",
+    tolerance=1e-7,  # the rounding error of f, divided by a small h
+)
+
+
+@numerical_gradient.cases("the idea", points=1)
+def _(draw):
+    yield "a sum of squares", {"f": sum_of_squares, "x": draw.normal(draw.size())}
+    yield "a sum of sines", {"f": weighted_sines, "x": draw.normal(draw.size())}
+    yield "a function that ties all entries together", {"f": log_sum_exp, "x": draw.normal(draw.size(3))}
+
+
+@numerical_gradient.cases("any shape", points=1)
+def _(draw):
+    yield "a matrix", {"f": weighted_sines, "x": draw.normal(*draw.sizes(2))}
+    yield "three axes", {"f": log_sum_exp, "x": draw.normal(*draw.sizes(3, high=6))}
+    yield "one entry", {"f": sum_of_cubes, "x": draw.normal(1, 1)}
+    yield "no axis at all", {"f": weighted_sines, "x": draw.normal()}
+
+
+@numerical_gradient.cases("the step", points=1)
+def _(draw):
+    yield "a large step", {"f": sum_of_cubes, "x": draw.normal(*draw.sizes(2)), "h": 0.5}
+    yield "a small step", {"f": weighted_sines, "x": draw.normal(draw.size()), "h": 1e-3}
+    yield "a step for a curved function", {"f": log_sum_exp, "x": draw.normal(*draw.sizes(2)), "h": 0.1}
+
+
+@numerical_gradient.mistake("takes forward differences")
+def forward_differences(f, x, h=1e-5):
+    """You compare f ahead of x with f at x itself. That is off by a term that shrinks only like h; with one point on
+    each side the terms in h cancel, and the error shrinks like h squared. Go both ways: f(x + h) - f(x - h). Reread
+    'Measuring a gradient'."""
+    return slopes(lambda e: (f(x + h * e) - f(x)) / h, x)
+
+
+@numerical_gradient.mistake("takes backward differences")
+def backward_differences(f, x, h=1e-5):
+    """You compare f at x with f behind it, a difference to one side only: its error shrinks like h, where that of two
+    sides shrinks like h squared. Go both ways: f(x + h) - f(x - h). Reread 'Measuring a gradient'."""
+    return slopes(lambda e: (f(x) - f(x - h * e)) / h, x)
+
+
+@numerical_gradient.mistake("divides by h, not by 2h")
+def twice_too_steep(f, x, h=1e-5):
+    """Every slope is exactly twice too steep. From x - h to x + h the way is 2h long, and that is what the rise is to
+    be divided by. Reread 'Measuring a gradient'."""
+    return slopes(lambda e: (f(x + h * e) - f(x - h * e)) / h, x)
+
+
+@numerical_gradient.mistake("leaves x not quite as it was")
+def residue_left(f, x, h=1e-5):
+    """The slopes are right, but x has changed: after + h, - 2h, + h an entry is back only up to rounding. A network
+    checked like this drifts away from its own weights. Work on a copy, or keep the old entry and put that back.
+    Reread 'Measuring a gradient'."""
+    gradient = np.empty_like(x)
+    for index in np.ndindex(x.shape):
+        x[index] += h
+        above = f(x)
+        x[index] -= 2 * h
+        below = f(x)
+        x[index] += h
+        gradient[index] = (above - below) / (2 * h)
+    return gradient
+
+
+@numerical_gradient.mistake("never puts the nudged entry back")
+def never_put_back(f, x, h=1e-5):
+    """Each entry is nudged and stays nudged, so the slopes of the later entries are taken somewhere else, and the
+    caller's x is changed at the end. Give each entry its old value before you go on to the next. Reread 'Measuring a
+    gradient'."""
+    gradient = np.empty_like(x)
+    for index in np.ndindex(x.shape):
+        x[index] += h
+        above = f(x)
+        x[index] -= 2 * h
+        gradient[index] = (above - f(x)) / (2 * h)
+    return gradient
+
+
+@numerical_gradient.mistake("forgets to nudge a fresh copy for each entry")
+def copy_drifts(f, x, h=1e-5):
+    """You do work on a copy, and the caller's x is safe. But the copy keeps every nudge, so the slopes of the later
+    entries are taken somewhere else. Give each entry its old value back before the next. Reread 'Measuring a
+    gradient'."""
+    return never_put_back(f, x.copy(), h)
+
+
+@numerical_gradient.mistake("nudges all entries at once")
+def all_at_once(f, x, h=1e-5):
+    """Every entry of x moves together, so every entry of your gradient is the same number: the slope along (1, 1, ...,
+    1), which is the sum of all partial derivatives. Move one entry at a time. Reread 'Measuring a gradient'."""
+    return np.full_like(x, (f(x + h) - f(x - h)) / (2 * h))
+
+
+@numerical_gradient.mistake("walks along the first axis only")
+def first_axis_only(f, x, h=1e-5):
+    """`x[0]`, `x[1]`, ... are entries of a vector, but whole rows of a matrix: you nudge a row at a time and give all
+    of its entries the row's slope. Visit every index of every axis: `np.ndindex(x.shape)`. Reread 'Measuring a
+    gradient'."""
+    gradient = np.empty_like(x)
+    for i in range(len(x)):
+        nudge = np.zeros_like(x)
+        nudge[i] = h
+        gradient[i] = (f(x + nudge) - f(x - nudge)) / (2 * h)
+    return gradient
+
+
+@numerical_gradient.mistake("flattens the gradient")
+def flattened(f, x, h=1e-5):
+    """The slopes are right, in one long row. A gradient has the shape of its array, so that the two can be laid over
+    each other. Reread 'A gradient has the shape of its array'."""
+    return reference.numerical_gradient(f, x, h).reshape(-1)
+
+
+@numerical_gradient.mistake("does not use the step it is given")
+def own_step(f, x, h=1e-5):
+    """The step is 1e-5 whatever the caller asks. Right where the default is meant; but the best step depends on the
+    function and on the precision, so h is an argument. Reread 'Which step'."""
+    return reference.numerical_gradient(f, x)
+
+
+def slopes(slope, x):
+    """`slope(e)` for the unit vector e of each entry, in the shape of x."""
+    units = np.eye(x.size).reshape(x.size, *x.shape)
+    return np.array([slope(unit) for unit in units]).reshape(x.shape)
+
+
+@numerical_gradient.equivalent
+def along_unit_vectors(f, x, h=1e-5):
+    return slopes(lambda e: (f(x + h * e) - f(x - h * e)) / (2 * h), x)
+
+
+@numerical_gradient.equivalent
+def in_place_and_restored(f, x, h=1e-5):
+    gradient = np.zeros(x.shape)
+    for i in range(x.size):
+        kept = x.flat[i]
+        x.flat[i] = kept + h
+        above = f(x)
+        x.flat[i] = kept - h
+        gradient.flat[i] = (above - f(x)) / h / 2
+        x.flat[i] = kept
+    return gradient
+
+
+@numerical_gradient.equivalent
+def mean_of_both_sides(f, x, h=1e-5):
+    return (forward_differences(f, x, h) + backward_differences(f, x, h)) / 2

@@ -1,0 +1,239 @@
+"""self_attention_backward: its cases, its known mistakes and its right rewrites."""
+
+import math
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.backward.attention_backward import (
+    attention_by_einsum,
+    attention_with_a_diagonal_jacobian,
+    keys_from_values,
+    query_by_query,
+    scale_forgotten,
+    with_the_output,
+)
+from autograder.exercises.backward.shared import as_rows, shifted, turned
+from solutions import attention as forward
+from solutions import backward as reference
+
+self_attention_backward = Exercise(
+    reference.self_attention_backward,
+    outputs={
+        "grad_x": "... T d_model",
+        "grad_w_query": "d_model d_key",
+        "grad_w_key": "d_model d_key",
+        "grad_w_value": "d_model d_value",
+    },
+    order=("grad_w_value", "grad_w_query", "grad_w_key", "grad_x"),
+    section="Self-attention: three ways back to x",
+    uses=("attention_backward", "linear_backward"),
+)
+
+
+def self_attended(draw, n_batch_axes=0, dtype=np.float64, **sizes):
+    """A random cotangent and the cache that self-attention left, no two sizes alike unless given."""
+    drawn = draw.sizes(4 + n_batch_axes)
+    size = dict(zip(("T", "d_model", "d_key", "d_value"), drawn, strict=False)) | sizes
+    x = draw.normal(*drawn[4:], size["T"], size["d_model"], dtype=dtype)
+    widths = (size["d_key"], size["d_key"], size["d_value"])
+    output, cache = forward.self_attention(x, *(draw.normal(size["d_model"], width, dtype=dtype) for width in widths))
+    return {"grad_output": draw.normal(*output.shape, dtype=dtype), "cache": cache}
+
+
+@self_attention_backward.cases("the idea", points=3)
+def _(draw):
+    yield "one sentence", self_attended(draw)
+    yield "square projections", self_attended(draw, d_model=3, d_key=3, d_value=3)
+
+
+@self_attention_backward.cases("batches", points=2)
+def _(draw):
+    yield "one batch axis", self_attended(draw, 1)
+    yield "two batch axes", self_attended(draw, 2)
+    yield "a batch where all sizes agree", self_attended(draw, 1, T=3, d_model=3, d_key=3, d_value=3)
+
+
+@self_attention_backward.cases("float32 and edge cases", points=1)
+def _(draw):
+    yield "float32", self_attended(draw, 1, dtype=np.float32)
+    for size in ("T", "d_key", "d_value"):
+        yield f"{size} = 1", self_attended(draw, 1, **{size: 1})
+
+
+def into_the_projections(grad_output, cache, through=reference.attention_backward):
+    """The gradients of queries, keys and values, each with the weight that made it."""
+    _, w_query, w_key, w_value, attention_cache = cache
+    return list(zip(through(grad_output, attention_cache), (w_query, w_key, w_value), strict=True))
+
+
+def assemble(x, parts, keep=("queries", "keys", "values")):
+    """The four gradients from those of the three roles; `keep`: which of them find their way back to x."""
+    names = ("queries", "keys", "values")
+    back = [g @ w.T for name, (g, w) in zip(names, parts, strict=True) if name in keep]
+    return (sum(back), *(as_rows(x).T @ as_rows(g) for g, _ in parts))
+
+
+@self_attention_backward.mistake("loses the way through the queries")
+def without_the_queries(grad_output, cache):
+    """x is used three times, and two of the three ways back are there: the one through the queries is missing from
+    grad_x. Reread 'Self-attention: three ways back to x'."""
+    return assemble(cache[0], into_the_projections(grad_output, cache), keep=("keys", "values"))
+
+
+@self_attention_backward.mistake("loses the way through the keys")
+def without_the_keys(grad_output, cache):
+    """x is used three times, and two of the three ways back are there: the one through the keys is missing from grad_x.
+    Each word is also what the others find. Reread 'Self-attention: three ways back to x'."""
+    return assemble(cache[0], into_the_projections(grad_output, cache), keep=("queries", "values"))
+
+
+@self_attention_backward.mistake("loses the way through the values")
+def without_the_values(grad_output, cache):
+    """x is used three times, and two of the three ways back are there: the one through the values is missing from
+    grad_x. Reread 'Self-attention: three ways back to x'."""
+    return assemble(cache[0], into_the_projections(grad_output, cache), keep=("queries", "keys"))
+
+
+@self_attention_backward.mistake("goes back to x through the values only")
+def values_only(grad_output, cache):
+    """grad_x holds the way through the values alone, as if the weights were constants. They depend on x too, through
+    queries and keys: three ways back, and they add up. Reread 'Self-attention: three ways back to x'."""
+    return assemble(cache[0], into_the_projections(grad_output, cache), keep=("values",))
+
+
+@self_attention_backward.mistake("averages the three ways instead of adding them")
+def three_ways_averaged(grad_output, cache):
+    """Your grad_x is a third of what it should be. Where an array is used three times its gradients add up; nothing
+    divides them. Reread 'Self-attention: three ways back to x'."""
+    grad_x, *others = reference.self_attention_backward(grad_output, cache)
+    return (grad_x / 3, *others)
+
+
+@self_attention_backward.mistake("does not transpose the projections")
+def projections_not_turned(grad_output, cache):
+    """grad_queries @ w_query fits only if the projection is square, and is wrong even then: on the way back the
+    projection is transposed. Reread 'The gradients of a product'."""
+    parts = into_the_projections(grad_output, cache)
+    _, *others = reference.self_attention_backward(grad_output, cache)
+    return (sum(g @ w for g, w in parts), *others)
+
+
+@self_attention_backward.mistake("transposes the gradients of the projections")
+def projections_gradients_turned(grad_output, cache):
+    """Each weight's gradient is transposed: grad_queries^T x is (d_key, d_model), and w_query is (d_model, d_key). In
+    this book x stands on the left, so its transpose does too: x^T grad_queries. Reread 'The gradients of a
+    product'."""
+    grad_x, *others = reference.self_attention_backward(grad_output, cache)
+    return (grad_x, *(grad.T.copy() for grad in others))
+
+
+@self_attention_backward.mistake("exchanges the gradients of w_query and w_key")
+def projections_exchanged(grad_output, cache):
+    """The gradients of w_query and w_key are exchanged. Their shapes agree, so nothing complains; the weights would be
+    trained in each other's place. Reread 'Self-attention: three ways back to x'."""
+    grad_x, grad_w_query, grad_w_key, grad_w_value = reference.self_attention_backward(grad_output, cache)
+    return grad_x, grad_w_key, grad_w_query, grad_w_value
+
+
+@self_attention_backward.mistake("averages over the batch instead of adding up")
+def weights_averaged(grad_output, cache):
+    """The gradients of the projections are divided by the size of the batch. Every sentence used the same projection,
+    so they add up; if the loss is a mean, that division is in grad_output already. Reread 'One weight, many rows'."""
+    grad_x, *others = reference.self_attention_backward(grad_output, cache)
+    n = math.prod(grad_x.shape[:-2])
+    return (grad_x, *(grad / n for grad in others))
+
+
+@self_attention_backward.mistake("keeps only the last sentence of the batch")
+def last_sentence_only(grad_output, cache):
+    """The gradients of the projections come from the last sentence alone: a loop that assigns (`=`) where it should add
+    (`+=`). Every sentence used the same projection. Reread 'One weight, many rows'."""
+    x, parts = cache[0], into_the_projections(grad_output, cache)
+    grad_x, *_ = reference.self_attention_backward(grad_output, cache)
+    flat = [g.reshape(-1, *g.shape[-2:])[-1] for g, _ in parts]
+    return (grad_x, *(x.reshape(-1, *x.shape[-2:])[-1].T @ g for g in flat))
+
+
+@self_attention_backward.mistake("leaves the batch axes on the gradients of the projections")
+def weights_of_each_sentence(grad_output, cache):
+    """There is one gradient for each sentence and each projection. But a projection is one matrix, shared by all
+    sentences, and its gradient has its shape: add up over the batch. Reread 'One weight, many rows'."""
+    x, parts = cache[0], into_the_projections(grad_output, cache)
+    grad_x, *_ = reference.self_attention_backward(grad_output, cache)
+    return (grad_x, *(turned(x) @ g for g, _ in parts))
+
+
+@self_attention_backward.mistake("takes x from another item of the batch")
+def x_of_another(grad_output, cache):
+    """The gradients of the projections pair each sentence's gradient with *another* sentence's x. If the batch is made
+    of copies, as in a published gradient check, nobody can tell; with different sentences all of it is wrong. Reread
+    'A check that is blind'."""
+    x, parts = cache[0], into_the_projections(grad_output, cache)
+    grad_x, *_ = reference.self_attention_backward(grad_output, cache)
+    return (grad_x, *assemble(shifted(x) if x.ndim > 2 else x, parts)[1:])
+
+
+@self_attention_backward.mistake("forgets the scale")
+def self_attention_without_scale(grad_output, cache):
+    """The factor 1 / sqrt(d_key) is missing on the way through queries and keys: call your `attention_backward`, which
+    has it. (A published derivation leaves it out.) Reread 'Attention, walked backwards'."""
+    return assemble(cache[0], into_the_projections(grad_output, cache, scale_forgotten))
+
+
+@self_attention_backward.mistake("treats the softmax's Jacobian as diagonal")
+def self_attention_with_a_diagonal_jacobian(grad_output, cache):
+    """The way through queries and keys uses s(1 - s) for the softmax; w_value's gradient is right, those of w_query and
+    w_key and grad_x are not. Call your `attention_backward`. Reread 'The softmax Jacobian, and why one never builds
+    it'."""
+    return assemble(cache[0], into_the_projections(grad_output, cache, attention_with_a_diagonal_jacobian))
+
+
+@self_attention_backward.mistake("builds the gradient of w_key from the values")
+def w_key_from_values(grad_output, cache):
+    """The gradient of w_key multiplies by the values where the queries belong; everything else is right. The same slip
+    stands in a published formula. A score is a query times a key, and no value takes part in it. Reread 'Attention,
+    walked backwards'."""
+    x, attention_cache = cache[0], cache[4]
+    grad_x, grad_w_query, _, grad_w_value = reference.self_attention_backward(grad_output, cache)
+    _, grad_keys, _ = keys_from_values(grad_output, attention_cache)
+    return grad_x, grad_w_query, as_rows(x).T @ as_rows(grad_keys), grad_w_value
+
+
+@self_attention_backward.mistake("takes the loss for a plain sum")
+def self_attention_of_ones(grad_output, cache):
+    """Your gradients are those of the sum of all outputs, whatever grad_output says: start from grad_output. Reread
+    'The chain rule, path by path'."""
+    return reference.self_attention_backward(np.ones_like(grad_output), cache)
+
+
+@self_attention_backward.equivalent
+def by_plain_products(grad_output, cache):
+    return assemble(cache[0], into_the_projections(grad_output, cache))
+
+
+@self_attention_backward.equivalent
+def by_einsum_throughout(grad_output, cache):
+    x, parts = cache[0], into_the_projections(grad_output, cache, attention_by_einsum)
+    grad_x = sum(np.einsum("...tk,dk->...td", g, w) for g, w in parts)
+    rows = as_rows(x)
+    return (grad_x, *(np.einsum("nd,nk->dk", rows, as_rows(g)) for g, _ in parts))
+
+
+@self_attention_backward.equivalent
+def one_fused_product(grad_output, cache):
+    x, parts = cache[0], into_the_projections(grad_output, cache, with_the_output)
+    fused, weight = np.concatenate([g for g, _ in parts], -1), np.concatenate([w for _, w in parts], -1)
+    cuts = np.cumsum([w.shape[1] for _, w in parts])[:-1]
+    grad_x, grad_weight, _ = reference.linear_backward(fused, (x, weight))
+    return (grad_x, *np.split(grad_weight, cuts, axis=1))
+
+
+@self_attention_backward.equivalent
+def sentence_by_sentence(grad_output, cache):
+    x, parts = cache[0], into_the_projections(grad_output, cache, query_by_query)
+    grad_weights = [np.zeros_like(w) for _, w in parts]
+    for index in np.ndindex(x.shape[:-2]):
+        for grad_weight, (g, _) in zip(grad_weights, parts, strict=True):
+            grad_weight += x[index].T @ g[index]
+    return [assemble(x, parts)[0], *grad_weights]

@@ -1,0 +1,170 @@
+"""softmax_backward: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from solutions import attention as forward
+from solutions import backward as reference
+
+softmax_backward = Exercise(
+    reference.softmax_backward,
+    outputs={"grad_scores": "... n"},
+    section="The softmax Jacobian, and why one never builds it",
+)
+
+
+def rows_of_weights(draw, *shape, dtype=np.float64):
+    """A random cotangent, and weights as softmax makes them."""
+    weights = forward.softmax(draw.normal(*shape, dtype=dtype))
+    return {"grad_weights": draw.normal(*shape, dtype=dtype), "weights": weights}
+
+
+@softmax_backward.cases("the idea", points=2)
+def _(draw):
+    yield "one row", rows_of_weights(draw, draw.size(3))
+    yield "several rows", rows_of_weights(draw, *draw.sizes(2))
+
+
+@softmax_backward.cases("batches", points=1)
+def _(draw):
+    yield "one batch axis", rows_of_weights(draw, *draw.sizes(3))
+    yield "two batch axes", rows_of_weights(draw, *draw.sizes(4))
+
+
+@softmax_backward.cases("float32 and edge cases", points=1)
+def _(draw):
+    yield "float32", rows_of_weights(draw, *draw.sizes(2), dtype=np.float32)
+    n_rows, n = draw.sizes(2, low=3)
+    yield "rows of one weight", rows_of_weights(draw, n_rows, 1)
+    certain = np.eye(n)[draw.rng.integers(n, size=n_rows)]
+    yield "one weight has everything", {"grad_weights": draw.normal(n_rows, n), "weights": certain}
+    inputs = rows_of_weights(draw, n_rows, n)
+    yield "a row that attends to nothing", inputs | {"weights": inputs["weights"] * (np.arange(n_rows) > 0)[:, None]}
+    halved = np.array([draw.rng.permutation([0.5, 0.25, 0.125, 0.125]) for _ in range(n_rows)])  # so that 0 is exact
+    yield "a cotangent of ones", {"grad_weights": np.ones((n_rows, 4)), "weights": halved}
+
+
+@softmax_backward.mistake("treats the Jacobian as diagonal")
+def diagonal_jacobian(grad_weights, weights):
+    """s(1 - s) is the derivative of each weight by its *own* score. But softmax mixes a whole row: a score that rises
+    takes weight away from all others, so every entry of the gradient needs the whole row of grad_weights. (A published
+    tutorial makes this mistake.) Reread 'The softmax Jacobian, and why one never builds it'."""
+    return grad_weights * weights * (1 - weights)
+
+
+@softmax_backward.mistake("leaves out the outer product")
+def without_the_outer_product(grad_weights, weights):
+    """You multiply by diag(s) alone, as if the sum in softmax's denominator did not depend on the scores. It does, and
+    that is the second term of the Jacobian, - s s^T. The rows of the result should add up to zero; do yours? Reread
+    'The softmax Jacobian, and why one never builds it'."""
+    return grad_weights * weights
+
+
+@softmax_backward.mistake("adds the outer product instead of taking it away")
+def wrong_sign(grad_weights, weights):
+    """The sign of the outer product is wrong: the Jacobian is diag(s) - s s^T. If one score rises, the other weights
+    *fall*. Reread 'The softmax Jacobian, and why one never builds it'."""
+    return weights * (grad_weights + (weights * grad_weights).sum(axis=-1, keepdims=True))
+
+
+@softmax_backward.mistake("takes away the plain sum, not the weighted one")
+def unweighted_sum(grad_weights, weights):
+    """What is taken from each entry is the row's *weighted* sum, s . g, the average of g with the weights s. You take
+    the plain sum of g. Reread 'The softmax Jacobian, and why one never builds it'."""
+    return weights * (grad_weights - grad_weights.sum(axis=-1, keepdims=True))
+
+
+@softmax_backward.mistake("takes away the plain mean, not the weighted one")
+def unweighted_mean(grad_weights, weights):
+    """You take the plain mean of g from each entry. It is the mean *with the weights s*, s . g; the two agree only
+    where all weights are equal. Reread 'The softmax Jacobian, and why one never builds it'."""
+    return weights * (grad_weights - grad_weights.mean(axis=-1, keepdims=True))
+
+
+@softmax_backward.mistake("adds up over the whole array")
+def one_sum_for_all(grad_weights, weights):
+    """One sum for the whole array ties rows together that never met: each row has its own softmax, and so its own sum,
+    axis=-1 with keepdims=True. With a single row the two are the same. Reread 'The softmax Jacobian, and why one never
+    builds it'."""
+    return weights * (grad_weights - (weights * grad_weights).sum())
+
+
+@softmax_backward.mistake("adds up over the queries")
+def over_the_rows(grad_weights, weights):
+    """The sum runs down the columns. Softmax ran along each row, the last axis, so that is where its backward adds up.
+    Reread 'The softmax Jacobian, and why one never builds it'."""
+    axis = max(-2, -weights.ndim)
+    return weights * (grad_weights - (weights * grad_weights).sum(axis=axis, keepdims=True))
+
+
+@softmax_backward.mistake("adds up over the first axis")
+def over_the_first_axis(grad_weights, weights):
+    """The sum runs along axis 0: with a single row that is the right one, with a batch it ties sentences together.
+    Count from the end, axis=-1. Reread 'The softmax Jacobian, and why one never builds it'."""
+    return weights * (grad_weights - (weights * grad_weights).sum(axis=0, keepdims=True))
+
+
+@softmax_backward.mistake("applies softmax to the weights once more")
+def softmax_twice(grad_weights, weights):
+    """`weights` is what softmax returned, and you put it through softmax again before you use it. The Jacobian is
+    written in terms of the weights themselves. Reread 'The softmax Jacobian, and why one never builds it'."""
+    return reference.softmax_backward(grad_weights, forward.softmax(weights))
+
+
+@softmax_backward.mistake("returns zeros")
+def always_zero(grad_weights, weights):
+    """Zero is right for exactly one kind of cotangent, the same number all along a row. A check that sums the outputs
+    uses just that one, so this passes it, and a network with it never learns whom to attend to. Reread 'Why ones test
+    nothing'."""
+    return np.zeros_like(weights)
+
+
+@softmax_backward.mistake("returns the cotangent as it came")
+def softmax_skipped(grad_weights, weights):
+    """The gradient goes through unchanged, as if softmax were not there. Reread 'The softmax Jacobian, and why one
+    never builds it'."""
+    return grad_weights.copy()
+
+
+@softmax_backward.mistake("writes into the caller's cotangent")
+def cotangent_changed(grad_weights, weights):
+    """The numbers are right, and grad_weights has changed: `grad_weights -= ...` writes into the caller's array, which
+    other paths of the network may still need. Make a new one: `grad_weights - ...`."""
+    grad_weights -= (weights * grad_weights).sum(axis=-1, keepdims=True)
+    return weights * grad_weights
+
+
+@softmax_backward.mistake("answers in float64 whatever was asked")
+def always_double(grad_weights, weights):
+    """The numbers are right, but float32 came back as float64, which doubles the memory of everything after it. Nothing
+    here needs a float64 scalar or an astype."""
+    return reference.softmax_backward(grad_weights.astype(np.float64), weights)
+
+
+@softmax_backward.equivalent
+def with_the_jacobian(grad_weights, weights):
+    jacobian = weights[..., :, None] * (np.eye(weights.shape[-1], dtype=weights.dtype) - weights[..., None, :])
+    return np.squeeze(jacobian @ grad_weights[..., None], -1)
+
+
+@softmax_backward.equivalent
+def both_terms_multiplied_out(grad_weights, weights):
+    share = weights * grad_weights
+    return share - weights * share.sum(axis=-1, keepdims=True)
+
+
+@softmax_backward.equivalent
+def row_by_row(grad_weights, weights):
+    grad_scores = np.zeros_like(weights)
+    for index in np.ndindex(*weights.shape[:-1]):
+        s, g = weights[index], grad_weights[index]
+        for j in range(len(s)):
+            grad_scores[index][j] = sum(g[i] * s[i] * ((i == j) - s[j]) for i in range(len(s)))
+    return grad_scores
+
+
+@softmax_backward.equivalent
+def by_pairwise_differences(grad_weights, weights):
+    """s_j sum_i s_i (g_j - g_i): the same as long as a row adds up to one, or to nothing."""
+    pairs = grad_weights[..., :, None] - grad_weights[..., None, :]
+    return weights * np.einsum("...ji,...i->...j", pairs, weights)

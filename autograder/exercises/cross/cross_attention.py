@@ -1,0 +1,152 @@
+"""cross_attention: its cases, its known mistakes and its right rewrites."""
+
+import math
+
+import numpy as np
+
+from autograder.authoring.exercise import UNJUDGED, Exercise
+from autograder.exercises.cross.shared import square, turned, two_sequences
+from solutions import cross as reference
+from solutions.attention import softmax
+from solutions.masking import masked_attention
+
+cross_attention = Exercise(
+    reference.cross_attention,
+    outputs={"output": "... T d_value", "cache": UNJUDGED},
+    section="Who asks, and who answers",
+)
+
+
+@cross_attention.cases("the idea", points=2)
+def _(draw):
+    inputs = square(draw)
+    yield "everything may be seen", two_sequences(draw) | {"mask": np.ones((1, 1), bool)}
+    yield "two sequences of one length", inputs | {"mask": np.ones((1, 1), bool)}
+    yield "a long memory", two_sequences(draw, T=3, T_memory=13) | {"mask": np.ones((1, 1), bool)}
+
+
+@cross_attention.cases("masks", points=1)
+def _(draw):
+    yield "a mask", two_sequences(draw)
+    yield "a mask, sequences of one length", square(draw)
+    inputs = two_sequences(draw)
+    inputs["mask"][1] = False
+    yield "a query that sees nothing", inputs
+
+
+@cross_attention.cases("batches and float32", points=1)
+def _(draw):
+    yield "one batch axis", two_sequences(draw, 1)
+    yield "two batch axes", two_sequences(draw, 2)
+    inputs = two_sequences(draw, 1)
+    yield "a row of mask for each sentence", inputs | {"mask": inputs["mask"][..., :1, :]}
+    yield "float32", two_sequences(draw, 1, np.float32)
+
+
+@cross_attention.mistake("takes the keys from x")
+def keys_from_x(x, memory, w_query, w_key, w_value, mask):
+    """Your keys are made from x, the sequence that asks. A query must be held against what it looks *for*, and that is
+    in the memory: K = memory @ w_key. (A published text writes so; with two sequences of one length it even runs.)
+    Reread 'Who asks, and who answers'."""
+    return masked_attention(x @ w_query, x @ w_key, memory @ w_value, mask)
+
+
+@cross_attention.mistake("takes the values from x")
+def values_from_x(x, memory, w_query, w_key, w_value, mask):
+    """The memory is searched, and then x answers: your values are made from x. So nothing of the source reaches the
+    output. Keys and values both come from the memory. Reread 'Who asks, and who answers'."""
+    return masked_attention(x @ w_query, memory @ w_key, x @ w_value, mask)
+
+
+@cross_attention.mistake("takes keys and values from x")
+def only_x(x, memory, w_query, w_key, w_value, mask):
+    """This is self-attention: the memory is never used. Only the queries come from x. Reread 'Who asks, and who
+    answers'."""
+    return masked_attention(x @ w_query, x @ w_key, x @ w_value, mask)
+
+
+@cross_attention.mistake("lets the memory ask")
+def memory_asks(x, memory, w_query, w_key, w_value, mask):
+    """The roles are exchanged: the memory asks and x answers. The output has a row for each *query*, so as many rows as
+    x. Reread 'Who asks, and who answers'."""
+    return masked_attention(memory @ w_query, x @ w_key, x @ w_value, mask)
+
+
+@cross_attention.mistake("exchanges w_key and w_value")
+def weights_exchanged(x, memory, w_query, w_key, w_value, mask):
+    """Keys are made with w_value and values with w_key. If d_key = d_value nothing complains. Reread 'Who asks, and who
+    answers'."""
+    return masked_attention(x @ w_query, memory @ w_value, memory @ w_key, mask)
+
+
+@cross_attention.mistake("assumes that both sequences are equally long")
+def square_only(x, memory, w_query, w_key, w_value, mask):
+    """Your function runs only where T = T_memory. The scores are (T, T_memory), a rectangle; never write one length for
+    both, nor take one from outside the function. (A published notebook reads the source's length from a global
+    variable.) Reread 'A rectangle'."""
+    T = x.shape[-2]
+    keys, values = ((memory @ w).reshape(*x.shape[:-2], T, w.shape[-1]) for w in (w_key, w_value))
+    return masked_attention(x @ w_query, keys, values, mask)
+
+
+@cross_attention.mistake("leaves out the memory mask")
+def mask_left_out(x, memory, w_query, w_key, w_value, mask):
+    """The mask has no effect, so the decoder reads the source's padding. In a batch with sentences of one length nobody
+    notices. Reread 'The memory mask'."""
+    return masked_attention(x @ w_query, memory @ w_key, memory @ w_value, np.ones_like(mask))
+
+
+@cross_attention.mistake("turns the memory mask round")
+def mask_transposed(x, memory, w_query, w_key, w_value, mask):
+    """The mask is transposed. Its rows are the queries, its columns the memory: (T, T_memory). Where both lengths agree
+    the transpose fits, and hides the wrong words. Reread 'The memory mask'."""
+    return masked_attention(x @ w_query, memory @ w_key, memory @ w_value, turned(mask))
+
+
+@cross_attention.mistake("inverts the memory mask")
+def mask_inverted(x, memory, w_query, w_key, w_value, mask):
+    """What may be seen is hidden, and the padding is read. Here True means *may attend*. Reread 'The memory mask'."""
+    return masked_attention(x @ w_query, memory @ w_key, memory @ w_value, ~mask)
+
+
+@cross_attention.mistake("masks after the softmax")
+def mask_late(x, memory, w_query, w_key, w_value, mask):
+    """The weights are set to zero after the softmax, so the rows no longer add up to one. Mask the scores; chapter 3's
+    `masked_attention` does. Reread 'The memory mask'."""
+    queries, keys = x @ w_query, memory @ w_key
+    weights = softmax(queries @ turned(keys) / math.sqrt(keys.shape[-1])) * mask
+    return weights.astype(x.dtype) @ (memory @ w_value), None
+
+
+@cross_attention.mistake("does not scale the scores")
+def not_scaled(x, memory, w_query, w_key, w_value, mask):
+    """The division by the root of d_key is missing. It is the same attention as ever, only its keys come from
+    elsewhere. Reread 'Who asks, and who answers'."""
+    return masked_attention(x @ w_query * math.sqrt(w_key.shape[-1]), memory @ w_key, memory @ w_value, mask)
+
+
+@cross_attention.equivalent
+def one_query_at_a_time(x, memory, w_query, w_key, w_value, mask):
+    mask = np.broadcast_to(mask, (*x.shape[:-1], memory.shape[-2]))
+    output = np.zeros((*x.shape[:-1], w_value.shape[-1]), x.dtype)
+    for at in np.ndindex(x.shape[:-1]):
+        seen = memory[at[:-1]][mask[at]]
+        if len(seen):
+            scores = seen @ w_key @ (x[at] @ w_query) / math.sqrt(w_key.shape[-1])
+            output[at] = softmax(scores) @ (seen @ w_value)
+    return output, "my own cache"
+
+
+@cross_attention.equivalent
+def by_einsum(x, memory, w_query, w_key, w_value, mask):
+    scores = np.einsum("...qd,dk,ek,...me->...qm", x, w_query, w_key, memory) * w_key.shape[-1] ** -0.5
+    weights = np.where(mask, np.exp(scores - scores.max(axis=-1, keepdims=True)), 0)
+    total = weights.sum(axis=-1, keepdims=True)
+    weights = weights / np.where(total == 0, 1, total)
+    return np.einsum("...qm,...me,ev->...qv", weights, memory, w_value).astype(x.dtype), None
+
+
+@cross_attention.equivalent
+def values_projected_last(x, memory, w_query, w_key, w_value, mask):
+    averaged, cache = masked_attention(x @ w_query, memory @ w_key, memory, mask)
+    return [averaged @ w_value, cache]

@@ -1,0 +1,149 @@
+"""decoder_layer: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import UNJUDGED, Exercise
+from autograder.exercises.cross.shared import STEPS, layered, to_decode
+from autograder.exercises.multihead.multi_head_attention import all_by_einsum, one_head_after_the_other
+from autograder.exercises.residual.add_norm import row_for_row
+from autograder.exercises.residual.feed_forward import unit_by_unit, with_einsum
+from solutions import cross as reference
+from solutions.residual import dropout, layer_norm
+
+decoder_layer = Exercise(
+    reference.decoder_layer,
+    outputs={"output": "... T d_model", "cache": UNJUDGED},
+    section="The decoder layer",
+    uses=("multi_head_cross_attention",),
+)
+
+
+@decoder_layer.cases("the idea", points=3)
+def _(draw):
+    yield "two sequences", to_decode(draw)
+    yield "two sequences of one length", to_decode(draw, equally_long=True)
+
+
+@decoder_layer.cases("masks", points=1)
+def _(draw):
+    yield "both masks", to_decode(draw, 1, masked=True)
+    yield "both masks, sequences of one length", to_decode(draw, 1, masked=True, equally_long=True)
+    inputs = to_decode(draw, 1, masked=True)
+    inputs["memory_mask"][0] = False
+    yield "a memory that is padding throughout", inputs
+
+
+@decoder_layer.cases("batches, float32 and dropout", points=1)
+def _(draw):
+    yield "two batch axes", to_decode(draw, 2)
+    yield "float32", to_decode(draw, 1, np.float32, masked=True)
+    yield "dropout", to_decode(draw, 1) | {"rate": 0.3, "rng": np.random.default_rng(draw.size(0, 10_000))}
+
+
+@decoder_layer.mistake("never uses the third norm")
+def first_norm_twice(*inputs, **named):
+    """norm_attention stands behind the feed-forward as well, and norm_feed_forward is never used. Fresh norms are all
+    alike, so a comparison with a fresh layer passes; after training it does not, and the third norm never learns. (A
+    published decoder does this.) Reread 'The decoder layer'."""
+    return layered(*inputs, **named, norms={"feed_forward": "attention"})
+
+
+@decoder_layer.mistake("uses the first norm for the cross-attention too")
+def first_norm_for_cross(*inputs, **named):
+    """norm_attention stands behind both attentions, and norm_cross_attention is never used. Each sub-layer has a
+    norm of its own. Reread 'The decoder layer'."""
+    return layered(*inputs, **named, norms={"cross_attention": "attention"})
+
+
+@decoder_layer.mistake("puts cross-attention before self-attention")
+def cross_first(*inputs, **named):
+    """You look at the source before you have looked at what is written. A query for the source needs to know what came
+    before, so self-attention is first. All shapes agree either way. Reread 'The decoder layer'."""
+    return layered(*inputs, **named, steps=(STEPS[1], STEPS[0], STEPS[2]))
+
+
+@decoder_layer.mistake("thinks before it asks the memory")
+def thinks_too_early(*inputs, **named):
+    """The feed-forward stands between the two attentions. It comes last, when all has been gathered. Reread 'The
+    decoder layer'."""
+    return layered(*inputs, **named, steps=(STEPS[0], STEPS[2], STEPS[1]))
+
+
+@decoder_layer.mistake("leaves out the cross-attention")
+def no_cross(*inputs, **named):
+    """The memory is never used: this is an encoder layer. The decoder would write without reading the source. Reread
+    'The decoder layer'."""
+    return layered(*inputs, **named, steps=(STEPS[0], STEPS[2]))
+
+
+@decoder_layer.mistake("takes the memory's keys from x")
+def layer_keys_from_x(*inputs, **named):
+    """In the cross-attention the keys come from the decoder. Keys and values are both made from the memory. Reread 'Who
+    asks, and who answers'."""
+    return layered(*inputs, **named, keys="x")
+
+
+@decoder_layer.mistake("takes the memory's values from x")
+def layer_values_from_x(*inputs, **named):
+    """In the cross-attention the values come from the decoder, so it searches the source and hears itself. Keys and
+    values are both made from the memory. Reread 'Who asks, and who answers'."""
+    return layered(*inputs, **named, values="x")
+
+
+@decoder_layer.mistake("leaves out the memory mask")
+def layer_without_memory_mask(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+    """memory_mask does not reach the cross-attention, so the decoder reads the padding of the source. Reread 'The
+    memory mask'."""
+    return layered(x, memory, params, n_heads, self_mask, None, rate, rng)
+
+
+@decoder_layer.mistake("leaves out the causal mask")
+def layer_without_self_mask(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+    """self_mask does not reach the self-attention, so the decoder sees the words it is to write. Reread 'The decoder
+    layer'."""
+    return layered(x, memory, params, n_heads, None, memory_mask, rate, rng)
+
+
+@decoder_layer.mistake("exchanges the two masks")
+def masks_exchanged(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+    """The causal mask hides parts of the source, and the padding mask lets the decoder see its future. One is (T, T),
+    the other (T, T_memory); only equal lengths let you exchange them. Reread 'The memory mask'."""
+    return layered(x, memory, params, n_heads, memory_mask, self_mask, rate, rng)
+
+
+@decoder_layer.mistake("uses one set of attention weights for both attentions")
+def attention_shared(x, memory, params, n_heads, *rest, **named):
+    """The cross-attention uses the self-attention's weights. They are two layers, with two sets of parameters. Reread
+    'The decoder layer'."""
+    return layered(x, memory, params | {"cross_attention": params["attention"]}, n_heads, *rest, **named)
+
+
+@decoder_layer.mistake("leaves out the residual connections")
+def no_residuals(*inputs, **named):
+    """Only the updates are normalised, and the stream stops at every sub-layer. Reread 'The decoder layer'."""
+
+    def norm_only(x, update, params, rate, rng):
+        return layer_norm(dropout(update, rate, rng)[0], **params)
+
+    return layered(*inputs, **named, add=norm_only)
+
+
+@decoder_layer.mistake("does not drop")
+def layer_without_dropout(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+    """`rate` and `rng` do not reach the three sums, so nothing is ever forgotten. Reread 'The decoder layer'."""
+    return layered(x, memory, params, n_heads, self_mask, memory_mask)
+
+
+@decoder_layer.equivalent
+def in_a_loop(*inputs, **named):
+    return layered(*inputs, **named)
+
+
+@decoder_layer.equivalent
+def with_heads_in_turn(*inputs, **named):
+    return layered(*inputs, **named, attend=one_head_after_the_other, feed=unit_by_unit)
+
+
+@decoder_layer.equivalent
+def with_rows_and_einsum(*inputs, **named):
+    return layered(*inputs, **named, attend=all_by_einsum, feed=with_einsum, add=row_for_row)

@@ -1,0 +1,88 @@
+"""multi_head_cross_attention: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import UNJUDGED, Exercise
+from autograder.exercises.cross.shared import turned, with_heads
+from autograder.exercises.multihead.multi_head_attention import (
+    all_by_einsum,
+    one_head_after_the_other,
+    with_large_negative_scores,
+)
+from solutions import cross as reference
+from solutions.multihead import multi_head_attention
+
+multi_head_cross_attention = Exercise(
+    reference.multi_head_cross_attention,
+    outputs={"output": "... T d_model", "cache": UNJUDGED},
+    section="Many heads, by reuse",
+)
+
+
+@multi_head_cross_attention.cases("the idea", points=1)
+def _(draw):
+    yield "two sequences", with_heads(draw)
+    yield "two sequences of one shape", with_heads(draw, is_square=True)
+
+
+@multi_head_cross_attention.cases("batches, masks and float32", points=1)
+def _(draw):
+    yield "one batch axis", with_heads(draw, 1)
+    yield "two batch axes, with a mask", with_heads(draw, 2, masked=True)
+    yield "a mask, sequences of one shape", with_heads(draw, 1, masked=True, is_square=True)
+    yield "float32", with_heads(draw, 1, np.float32, masked=True)
+
+
+@multi_head_cross_attention.mistake("takes the keys from x")
+def many_keys_from_x(x, memory, params, n_heads, mask=None):
+    """You hand over (x, x, memory): the keys come from the sequence that asks. Both second and third input are the
+    memory. Reread 'Who asks, and who answers'."""
+    return multi_head_attention(x, x, memory, params, n_heads, mask)
+
+
+@multi_head_cross_attention.mistake("takes the values from x")
+def many_values_from_x(x, memory, params, n_heads, mask=None):
+    """You hand over (x, memory, x): the memory is searched, and x answers. Nothing of the source reaches the output.
+    Reread 'Who asks, and who answers'."""
+    return multi_head_attention(x, memory, x, params, n_heads, mask)
+
+
+@multi_head_cross_attention.mistake("never looks at the memory")
+def many_only_x(x, memory, params, n_heads, mask=None):
+    """You hand over (x, x, x), which is self-attention. Reread 'Who asks, and who answers'."""
+    return multi_head_attention(x, x, x, params, n_heads, mask)
+
+
+@multi_head_cross_attention.mistake("lets the memory ask")
+def many_memory_asks(x, memory, params, n_heads, mask=None):
+    """The roles are exchanged: the memory asks, and x answers. The output needs a row for each position of x. Reread
+    'Who asks, and who answers'."""
+    return multi_head_attention(memory, x, x, params, n_heads, mask)
+
+
+@multi_head_cross_attention.mistake("leaves out the memory mask")
+def many_mask_left_out(x, memory, params, n_heads, mask=None):
+    """The mask is not handed on, so every head reads the padding of the source. Reread 'The memory mask'."""
+    return multi_head_attention(x, memory, memory, params, n_heads)
+
+
+@multi_head_cross_attention.mistake("turns the memory mask round")
+def many_mask_transposed(x, memory, params, n_heads, mask=None):
+    """The mask is transposed. Its rows are the queries, its columns the memory: (T, T_memory). Reread 'The memory
+    mask'."""
+    return multi_head_attention(x, memory, memory, params, n_heads, turned(mask))
+
+
+@multi_head_cross_attention.equivalent
+def many_head_by_head(x, memory, params, n_heads, mask=None):
+    return one_head_after_the_other(x, memory, memory, params, n_heads, mask)
+
+
+@multi_head_cross_attention.equivalent
+def many_by_einsum(x, memory, params, n_heads, mask=None):
+    return all_by_einsum(x, memory, memory, params, n_heads, mask)
+
+
+@multi_head_cross_attention.equivalent
+def many_with_low_scores(x, memory, params, n_heads, mask=None):
+    return with_large_negative_scores(x, memory, memory, params, n_heads, mask)

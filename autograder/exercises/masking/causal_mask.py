@@ -1,0 +1,99 @@
+"""causal_mask: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from solutions import masking as reference
+
+causal_mask = Exercise(
+    reference.causal_mask,
+    outputs={"mask": "T_query T_key"},
+    section="The causal mask",
+)
+
+
+@causal_mask.cases("the triangle", points=1)
+def _(draw):
+    for name, length in zip(("a short sentence", "a longer one"), sorted(draw.sizes(2, low=3, high=9)), strict=True):
+        yield name, {"length": length}
+
+
+@causal_mask.cases("edge cases", points=1)
+def _(draw):
+    yield "one token", {"length": 1}
+    yield "two tokens", {"length": 2}
+    yield "a long text", {"length": draw.size(50, 90)}
+
+
+@causal_mask.mistake("allows the future, not the past")
+def wrong_triangle(length):
+    """This is the upper triangle: each position sees itself and what comes *after* it. Row i belongs to the query at
+    position i, and its columns up to i are the past, so the True entries stand on and below the diagonal. Reread 'The
+    causal mask'."""
+    return np.tri(length, dtype=bool).T
+
+
+@causal_mask.mistake("forbids a position to see itself")
+def without_the_diagonal(length):
+    """The diagonal is False, so no position sees itself, and the first sees nothing at all. The decoder's input is
+    shifted right by one: what stands at position i is the token *before* the one to be predicted, so it may be seen.
+    Reread 'The causal mask'."""
+    return np.tri(length, k=-1, dtype=bool)
+
+
+@causal_mask.mistake("looks one position ahead")
+def one_too_many(length):
+    """The boundary is one diagonal too high: each position sees the next one too, and that is the very token it is to
+    predict. Reread 'The causal mask'."""
+    return np.tri(length, k=1, dtype=bool)
+
+
+@causal_mask.mistake("means the opposite by True")
+def inverted_causal(length):
+    """Your True marks what is *forbidden*: that is how PyTorch's `nn.MultiheadAttention` reads a mask. In this book,
+    as in `scaled_dot_product_attention`, True means 'may attend'. Reread 'Two conventions, opposite to each
+    other'."""
+    return ~np.tri(length, dtype=bool)
+
+
+@causal_mask.mistake("makes an additive mask")
+def additive_causal(length):
+    """This mask holds 0 and -inf, to be added to scores. In this book a mask is boolean, and only `masked_softmax`
+    knows what happens to the scores; two boolean masks can also be combined with `&`. Reread 'Two conventions,
+    opposite to each other'."""
+    return np.where(np.tri(length, dtype=bool), 0.0, -np.inf)
+
+
+@causal_mask.mistake("holds ones and zeros")
+def ones_and_zeros(length):
+    """The triangle is right, but it is made of numbers. Then `~mask` does not mean 'not' (~1 is -2 for integers, an
+    error for floats), and indexing with it picks rows instead of filtering. Say dtype=bool. Reread 'Two conventions,
+    opposite to each other'."""
+    return np.tri(length)
+
+
+@causal_mask.mistake("allows everything")
+def all_allowed(length):
+    """Every entry is True, so each position sees the whole sentence, the future too. Reread 'The causal mask'."""
+    return np.ones((length, length), dtype=bool)
+
+
+@causal_mask.equivalent
+def by_comparing_positions(length):
+    position = np.arange(length)
+    return position[:, None] >= position
+
+
+@causal_mask.equivalent
+def lower_triangle_of_ones(length):
+    return np.tril(np.ones((length, length), dtype=bool))
+
+
+@causal_mask.equivalent
+def not_the_upper_triangle(length):
+    return ~np.triu(np.ones((length, length), dtype=bool), k=1)
+
+
+@causal_mask.equivalent
+def entry_by_entry(length):
+    return np.array([[j <= i for j in range(length)] for i in range(length)])

@@ -1,0 +1,202 @@
+"""masked_attention: its cases, its known mistakes and its right rewrites."""
+
+import math
+
+import numpy as np
+
+from autograder.authoring.exercise import UNJUDGED, Exercise
+from autograder.exercises.masking.masked_softmax import (
+    after_the_softmax,
+    even_weights_when_empty,
+    full_shape_only,
+    lowest_number_then_zero,
+    nan_to_zero,
+    nan_when_empty,
+    promoted_softmax,
+    scores_times_mask,
+)
+from autograder.exercises.masking.shared import random_mask, roles, scaled_scores, with_empty_row
+from solutions import masking as reference
+from solutions.attention import softmax
+
+masked_attention = Exercise(
+    reference.masked_attention,
+    outputs={"output": "... T_query d_value", "cache": UNJUDGED},
+    section="Masked attention",
+    uses=("masked_softmax",),
+)
+
+
+@masked_attention.cases("the idea", points=1)
+def _(draw):
+    yield "one sentence, a mask of its own", roles(draw)
+    square = roles(draw, T_query=4, T_key=4)
+    yield "as many queries as keys", square
+    yield "a causal mask", square | {"mask": np.tri(4, dtype=bool)}
+
+
+@masked_attention.cases("batches and masks", points=1)
+def _(draw):
+    yield "one batch axis", roles(draw, 1)
+    inputs = roles(draw, 2)
+    T_query, T_key = inputs["mask"].shape[-2:]
+    yield "two batch axes", inputs
+    yield "one mask for all heads", inputs | {"mask": random_mask(draw, 2, 1, T_query, T_key)}
+    yield "one mask for all", inputs | {"mask": random_mask(draw, T_query, T_key)}
+    yield "one row for all queries", inputs | {"mask": random_mask(draw, 2, 1, 1, T_key)}
+
+
+@masked_attention.cases("queries that see nothing", points=1)
+def _(draw):
+    inputs = roles(draw, 1)
+    yield "one in each sentence", inputs | {"mask": with_empty_row(inputs["mask"])}
+    yield "all of them", inputs | {"mask": np.zeros((1, 1), bool)}
+
+
+@masked_attention.cases("stability, float32 and edge cases", points=1)
+def _(draw):
+    inputs = roles(draw, 1)
+    yield "scores in the thousands", inputs | {"queries": 100 * inputs["queries"], "keys": 100 * inputs["keys"]}
+    inputs = roles(draw, 1, dtype=np.float32)
+    yield "float32", inputs
+    yield "float32, a query that sees nothing", inputs | {"mask": with_empty_row(inputs["mask"])}
+    yield "T_query = 1", roles(draw, 1, T_query=1)
+    yield "T_key = 1", roles(draw, 1, T_key=1)
+    yield "d_key = 1", roles(draw, 1, d_key=1)
+    inputs = roles(draw)
+    T_query, d_key = inputs["queries"].shape
+    yield "unequal d_key", inputs | {"queries": draw.normal(T_query, d_key + 1)}
+
+
+def through(weigh):
+    """Attention with another masked softmax."""
+
+    def attend(queries, keys, values, mask):
+        return weigh(scaled_scores(queries, keys), mask) @ values, None
+
+    return attend
+
+
+@masked_attention.mistake("the mask has no effect")
+def mask_ignored(queries, keys, values, mask):
+    """Every query sees every key. Either the mask is not used, or it hides with a number that is too small: -1e-20,
+    which stands in print, changes no digit of a score. Minus infinity is `-np.inf`. Reread 'Finite substitutes for
+    infinity'."""
+    return softmax(scaled_scores(queries, keys)) @ values, None
+
+
+@masked_attention.mistake("masks the weights, after the softmax")
+def weights_masked_late(queries, keys, values, mask):
+    """The mask is multiplied on after the softmax. The hidden values drop out, but the rows no longer add up to one,
+    and the hidden scores still stand in every denominator: change the future, and the past's outputs change. Mask the
+    scores, before the softmax. Reread 'Why before the softmax'."""
+    return through(after_the_softmax)(queries, keys, values, mask)
+
+
+@masked_attention.mistake("masks the output, in the shape of the values")
+def output_masked(queries, keys, values, mask):
+    """A triangle of -inf is laid over the *output*, in the shape of the values. It hides no key from any query: it
+    makes most of the output infinite, the next layer NaN, and its first entry still has seen the future. A mask
+    speaks of pairs of a query and a key, so it belongs on the scores, (..., T_query, T_key). Reread 'Why before the
+    softmax'."""
+    output, _ = mask_ignored(queries, keys, values, mask)
+    T_query, d_value = output.shape[-2:]
+    return np.where(np.tri(T_query, d_value, dtype=bool), output, -np.inf).astype(output.dtype), None
+
+
+@masked_attention.mistake("means the opposite by True")
+def inverted_attention(queries, keys, values, mask):
+    """What the mask allows is hidden, and what it hides is allowed. In this book True means 'may attend'. Reread 'Two
+    conventions, opposite to each other'."""
+    return reference.masked_attention(queries, keys, values, ~mask)
+
+
+@masked_attention.mistake("multiplies the scores by the mask")
+def scores_multiplied(queries, keys, values, mask):
+    """Hidden scores become 0, which is a score like any other. Only minus infinity gets no weight. Reread 'Why before
+    the softmax'."""
+    return through(scores_times_mask)(queries, keys, values, mask)
+
+
+@masked_attention.mistake("averages everything for a query that sees nothing")
+def even_average_when_empty(queries, keys, values, mask):
+    """A query that may attend to nothing gets the plain average of all values, every one of them hidden from it: with
+    a finite 'minus infinity' all its scores are equal. Its output is to be zero. Reread 'Rows that see nothing'."""
+    return through(even_weights_when_empty)(queries, keys, values, mask)
+
+
+@masked_attention.mistake("gives NaN for a query that sees nothing")
+def nan_attention(queries, keys, values, mask):
+    """A query that may attend to nothing gets NaN, and from there NaN spreads through every layer and every gradient.
+    Its output is to be zero: use your `masked_softmax`. Reread 'Rows that see nothing'."""
+    return through(nan_when_empty)(queries, keys, values, mask)
+
+
+@masked_attention.mistake("does not scale the scores")
+def unscaled_masked(queries, keys, values, mask):
+    """The mask is right; the division by the square root of d_key is missing. Scale, mask, softmax, in this order.
+    Reread 'Masked attention'."""
+    return reference.masked_softmax(queries @ keys.swapaxes(-1, -2), mask) @ values, None
+
+
+@masked_attention.mistake("puts in a heads' axis of its own")
+def own_head_axis(queries, keys, values, mask):
+    """An axis is put into the mask here, for the heads. But a mask arrives ready to broadcast: for (T_query, T_key) the
+    extra axis does no harm, for a batch it turns sentences into heads. Whoever makes the heads makes their axis. Reread
+    'Which mask goes where'."""
+    return reference.masked_attention(queries, keys, values, mask[..., None, :, :])[0], None
+
+
+@masked_attention.mistake("applies the mask to the first head only")
+def first_head_only(queries, keys, values, mask):
+    """Only the first matrix of the axis before the last two, the first head (or sentence), is masked; the others see
+    everything. Let the mask broadcast over all leading axes. Reread 'Which mask goes where'."""
+    scores = scaled_scores(queries, keys)
+    mask = np.broadcast_to(mask, scores.shape).copy()
+    if mask.ndim > 2:
+        mask[..., 1:, :, :] = True
+    return reference.masked_softmax(scores, mask) @ values, None
+
+
+@masked_attention.mistake("needs a mask in the full shape of the scores")
+def indexed_attention(queries, keys, values, mask):
+    """The scores are indexed with the mask, so it must have their very shape; a mask for all sentences, or one row
+    for all queries, is an error. `np.where` broadcasts. Reread 'From masked scores to weights'."""
+    return through(full_shape_only)(queries, keys, values, mask)
+
+
+@masked_attention.mistake("promotes float32 to float64")
+def promoted_attention(queries, keys, values, mask):
+    """float32 came back as float64: `np.where(mask, 0, -np.inf)` is an array of float64, and promotes the scores that
+    it is added to. Reread 'From masked scores to weights'."""
+    return through(promoted_softmax)(queries, keys, values, mask)
+
+
+@masked_attention.equivalent
+def by_einsum(queries, keys, values, mask):
+    scores = np.einsum("...id,...jd->...ij", queries, keys) * keys.shape[-1] ** -0.5
+    return np.einsum("...ij,...jv->...iv", nan_to_zero(scores, mask), values), None
+
+
+@masked_attention.equivalent
+def masked_before_the_scale(queries, keys, values, mask):
+    """(S + M) / sqrt(d) instead of S / sqrt(d) + M: the same, for -inf only."""
+    hidden = np.where(mask, queries @ keys.swapaxes(-1, -2), -np.inf).astype(queries.dtype) / math.sqrt(keys.shape[-1])
+    return np.nan_to_num(softmax(hidden), nan=0) @ values, None
+
+
+@masked_attention.equivalent
+def only_the_visible_keys(queries, keys, values, mask):
+    output = np.zeros((*queries.shape[:-1], values.shape[-1]), values.dtype)
+    mask = np.broadcast_to(mask, (*queries.shape[:-1], keys.shape[-2]))
+    for index in np.ndindex(queries.shape[:-1]):
+        seen = mask[index]
+        if seen.any():
+            shares = softmax(keys[index[:-1]][seen] @ queries[index] / math.sqrt(keys.shape[-1]))
+            output[index] = shares @ values[index[:-1]][seen]
+    return output, None
+
+
+@masked_attention.equivalent
+def hidden_scores_made_lowest(queries, keys, values, mask):
+    return through(lowest_number_then_zero)(queries, keys, values, mask)

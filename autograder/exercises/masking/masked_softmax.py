@@ -1,0 +1,210 @@
+"""masked_softmax: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.masking.shared import random_mask, with_empty_row, zero_if_empty
+from solutions import masking as reference
+from solutions.attention import softmax
+
+masked_softmax = Exercise(
+    reference.masked_softmax,
+    outputs={"weights": "... n"},
+    section="From masked scores to weights",
+)
+
+
+@masked_softmax.cases("the idea", points=1)
+def _(draw):
+    n = draw.size(3, 8)
+    yield "one row", {"scores": draw.normal(n), "mask": random_mask(draw, n)}
+    shape = draw.sizes(3, low=3)
+    yield "many rows", {"scores": draw.normal(*shape), "mask": random_mask(draw, *shape)}
+    yield "everything allowed", {"scores": draw.normal(*shape), "mask": np.ones(shape, bool)}
+
+
+@masked_softmax.cases("masks that broadcast", points=1)
+def _(draw):
+    n_batch, n_heads, T_query, T_key = draw.sizes(4, low=3)
+    scores = draw.normal(n_batch, n_heads, T_query, T_key)
+    yield "the same for all sentences and heads", {"scores": scores, "mask": random_mask(draw, T_query, T_key)}
+    yield "the same for all queries", {"scores": scores, "mask": random_mask(draw, n_batch, 1, 1, T_key)}
+    yield "the same for all heads", {"scores": scores, "mask": random_mask(draw, n_batch, 1, T_query, T_key)}
+
+
+@masked_softmax.cases("rows that see nothing", points=1)
+def _(draw):
+    shape = draw.sizes(3, low=3)
+    mask = with_empty_row(random_mask(draw, *shape))
+    yield "one row in each matrix", {"scores": draw.normal(*shape), "mask": mask}
+    yield "all rows, by one broadcast No", {"scores": draw.normal(*shape), "mask": np.zeros((1, 1), bool)}
+
+
+@masked_softmax.cases("large scores", points=1)
+def _(draw):
+    shape = draw.sizes(2, low=3)
+    mask = random_mask(draw, *shape)
+    scores = draw.normal(*shape)
+    yield "scores in the thousands", {"scores": 3000 + 20 * scores, "mask": mask}
+    yield "scores far below zero", {"scores": -3000 + 20 * scores, "mask": mask}
+    yield "a hidden score that towers over the rest", {"scores": np.where(mask, scores, 1e5 + scores), "mask": mask}
+
+
+@masked_softmax.cases("float32 and float16", points=1)
+def _(draw):
+    shape = draw.sizes(2, low=3)
+    for dtype in (np.float32, np.float16):
+        name = np.dtype(dtype).name
+        mask = random_mask(draw, *shape)
+        yield name, {"scores": draw.normal(*shape, dtype=dtype), "mask": mask}
+        empty = with_empty_row(mask)
+        yield f"{name}, a row that sees nothing", {"scores": draw.normal(*shape, dtype=dtype), "mask": empty}
+
+
+def filled(scores, mask, value):
+    """Softmax after each hidden score is replaced, in the scores' own dtype."""
+    return softmax(np.where(mask, scores, scores.dtype.type(value)))
+
+
+@masked_softmax.mistake("masks after the softmax")
+def after_the_softmax(scores, mask):
+    """The softmax sees every score, and the hidden weights are set to zero afterwards. So the rows no longer add up
+    to one, and what was hidden still decides by how much: it stands in the denominator of every weight. Mask the
+    scores, before the softmax. Reread 'Why before the softmax'."""
+    return softmax(scores) * mask
+
+
+@masked_softmax.mistake("multiplies the scores by the mask")
+def scores_times_mask(scores, mask):
+    """A hidden score becomes 0, and 0 is a score like any other: exp(0) = 1 is often more than an allowed entry gets.
+    To get no weight, a score must be minus infinity. Reread 'Why before the softmax'."""
+    return softmax(scores * mask)
+
+
+@masked_softmax.mistake("the mask has no effect")
+def tiny_penalty(scores, mask):
+    """The weights are those without a mask. Either it is not used at all, or it hides with -1e-20: that is not a very
+    negative number, it is next to zero, and added to a score it changes nothing. (This slip stands in print.) Minus
+    infinity is `-np.inf`. Reread 'Finite substitutes for infinity'."""
+    return softmax(scores + np.where(mask, 0, -1e-20).astype(scores.dtype))
+
+
+@masked_softmax.mistake("hides what is allowed, and allows what is hidden")
+def polarity_inverted(scores, mask):
+    """True is taken for 'hide'. PyTorch's `nn.MultiheadAttention` reads a mask like that; in this book, and in
+    `scaled_dot_product_attention`, True means 'may attend'. Reread 'Two conventions, opposite to each other'."""
+    return reference.masked_softmax(scores, ~mask)
+
+
+@masked_softmax.mistake("gives even weights to a row that sees nothing")
+def even_weights_when_empty(scores, mask):
+    """Hidden scores are replaced by a very negative *finite* number. In a row where everything is hidden all scores
+    are then equal, and softmax sees only differences: it hands out even weights, all of them to entries that must not
+    be seen. Such a row is to be zero. Reread 'Rows that see nothing'."""
+    return filled(scores, mask, -1e9)
+
+
+@masked_softmax.mistake("ignores the mask in a row that sees nothing")
+def unmasked_when_empty(scores, mask):
+    """A large finite penalty is *added* to the hidden scores. In a row where everything is hidden, all scores go down
+    together, and softmax does not see a shift: the weights are those without a mask. (Also, a hidden score that is
+    large enough climbs over the penalty.) Reread 'Finite substitutes for infinity'."""
+    return softmax(scores + np.where(mask, 0, -1e9))
+
+
+@masked_softmax.mistake("gives NaN for a row that sees nothing")
+def nan_when_empty(scores, mask):
+    """Hidden scores become minus infinity, which is right. But in a row where everything is hidden, the row's maximum
+    is minus infinity too, and -inf - (-inf) is NaN. Such rows need a rule of their own: weights of zero. Reread 'Rows
+    that see nothing'."""
+    return filled(scores, mask, -np.inf)
+
+
+@masked_softmax.mistake("overflows in float16")
+def too_large_for_half(scores, mask):
+    """-1e20 does not exist in float16, whose largest number is 65504: it becomes -inf, and 0 times -inf, the penalty
+    of an allowed entry, is NaN. Choose entries with `np.where` and write -np.inf, which every dtype has. Reread
+    'Finite substitutes for infinity'."""
+    penalty = (~mask).astype(scores.dtype) * scores.dtype.type(-1e20)
+    return zero_if_empty(softmax(scores + penalty), mask)
+
+
+@masked_softmax.mistake("takes the maximum over hidden scores too")
+def maximum_over_everything(scores, mask):
+    """Multiplying the exponentials by the mask, before the sum, is fine as algebra. But the maximum that is
+    subtracted comes from all scores: when a hidden one towers over the rest, every allowed exponential underflows to
+    0, and the row has nothing left to share out. Take the maximum over what is allowed. Reread 'Why before the
+    softmax'."""
+    strengths = np.exp(scores - scores.max(axis=-1, keepdims=True)) * mask
+    total = strengths.sum(axis=-1, keepdims=True)
+    return np.divide(strengths, total, out=np.zeros_like(strengths), where=total > 0)
+
+
+@masked_softmax.mistake("renormalises, and divides zero by zero")
+def renormalised(scores, mask):
+    """Masking the finished weights and dividing by what is left is fine as algebra, and breaks when nothing is left:
+    in a row that sees nothing, and in one where a hidden score took all the weight, 0/0 is NaN. Mask the scores,
+    before the softmax. Reread 'Why before the softmax'."""
+    weights = softmax(scores) * mask
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+@masked_softmax.mistake("promotes float32 to float64")
+def promoted_softmax(scores, mask):
+    """The numbers are right, but float32 came back as float64. `np.where(mask, 0, -np.inf)` makes an array of
+    float64, and adding it to the scores promotes them. Choose between the scores and -np.inf in one `np.where`: it
+    keeps the scores' dtype. Reread 'From masked scores to weights'."""
+    return zero_if_empty(softmax(scores + np.where(mask, 0.0, -np.inf)), mask)
+
+
+@masked_softmax.mistake("needs a mask in the full shape of the scores")
+def full_shape_only(scores, mask):
+    """`scores[~mask] = ...` indexes with the mask, and an index must have the very shape of the scores; masks come
+    smaller, (T_query, T_key) for all sentences or (..., 1, T_key) for all queries. `np.where` broadcasts, and makes a
+    new array, too. Reread 'From masked scores to weights'."""
+    hidden = scores.copy()
+    hidden[~mask] = -np.inf
+    return zero_if_empty(softmax(hidden), mask)
+
+
+@masked_softmax.mistake("writes into the caller's scores")
+def writes_into_scores(scores, mask):
+    """The numbers are right, and the caller's scores have changed: hidden entries were overwritten in place. Make a
+    new array, with `np.where`. Reread 'From masked scores to weights'."""
+    np.copyto(scores, -np.inf, where=~mask)
+    return zero_if_empty(softmax(scores), mask)
+
+
+@masked_softmax.equivalent
+def masked_row_by_row(scores, mask):
+    mask = np.broadcast_to(mask, scores.shape)
+    weights = np.zeros_like(scores)
+    for index in np.ndindex(scores.shape[:-1]):
+        allowed = mask[index]
+        if allowed.any():
+            weights[index][allowed] = softmax(scores[index][allowed])
+    return weights
+
+
+@masked_softmax.equivalent
+def maximum_over_the_allowed(scores, mask):
+    highest = np.max(scores, axis=-1, keepdims=True, where=np.broadcast_to(mask, scores.shape), initial=-np.inf)
+    strengths = np.exp(np.where(mask, scores - highest, -np.inf).astype(scores.dtype))
+    return strengths / np.maximum(strengths.sum(axis=-1, keepdims=True), np.finfo(scores.dtype).tiny)
+
+
+@masked_softmax.equivalent
+def nan_to_zero(scores, mask):
+    return np.nan_to_num(filled(scores, mask, -np.inf), nan=0)
+
+
+@masked_softmax.equivalent
+def lowest_number_then_zero(scores, mask):
+    return filled(scores, mask, np.finfo(scores.dtype).min) * mask
+
+
+@masked_softmax.equivalent
+def through_masked_arrays(scores, mask):
+    hidden = np.ma.array(scores, mask=np.broadcast_to(~mask, scores.shape))
+    strengths = np.ma.exp(hidden - hidden.max(axis=-1, keepdims=True))
+    return (strengths / strengths.sum(axis=-1, keepdims=True)).filled(0).astype(scores.dtype)

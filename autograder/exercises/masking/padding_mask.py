@@ -1,0 +1,112 @@
+"""padding_mask: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.masking.shared import sentences, token_cases, token_edge_cases
+from solutions import masking as reference
+
+padding_mask = Exercise(
+    reference.padding_mask,
+    outputs={"mask": "... 1 T_key"},
+    section="The padding mask",
+)
+
+
+@padding_mask.cases("sentences and batches", points=2)
+def _(draw):
+    yield from token_cases(draw)
+    T = draw.size(3, 6)
+    yield "as many sentences as tokens", {"tokens": sentences(draw, T, T), "pad": 0}
+
+
+@padding_mask.cases("edge cases", points=1)
+def _(draw):
+    yield from token_edge_cases(draw)
+
+
+@padding_mask.mistake("means the opposite by True")
+def inverted_padding(tokens, pad):
+    """Your True marks the padding. In this book True means 'may attend', so it marks the real tokens. (PyTorch's
+    `key_padding_mask` is the other way round.) Reread 'Two conventions, opposite to each other'."""
+    return (tokens == pad)[..., None, :]
+
+
+@padding_mask.mistake("masks the queries, not the keys")
+def padded_queries(tokens, pad):
+    """Your mask has shape (..., T, 1): it switches off the *rows* of the padding and lets every real word attend to
+    padding. It is the other way round that helps: a rule about keys is a rule about columns, (..., 1, T_key). Reread
+    'Why padding masks keys, not queries'."""
+    return (tokens != pad)[..., :, None]
+
+
+@padding_mask.mistake("masks queries and keys both")
+def padded_queries_and_keys(tokens, pad):
+    """Rows of padding are switched off as well as columns. Those rows then see nothing at all, which a plain softmax
+    turns into NaN; and nothing is gained, since no one reads what stands there. Mask the keys alone. Reread 'Why
+    padding masks keys, not queries'."""
+    real = tokens != pad
+    return real[..., :, None] & real[..., None, :]
+
+
+@padding_mask.mistake("leaves out the queries' axis")
+def no_axis_for_queries(tokens, pad):
+    """This has shape (..., T_key). Against scores (batch, T_query, T_key) NumPy lines shapes up from the right and
+    takes your batch axis for the queries: an error at best, and nonsense without an error when there are as many
+    sentences as tokens. Put an axis of length 1 where the queries are. Reread 'The padding mask'."""
+    return tokens != pad
+
+
+@padding_mask.mistake("puts the new axis in front")
+def axis_in_front(tokens, pad):
+    """The axis of length 1 stands in front of the batch: for (batch, T) that makes (1, batch, T), and the sentences
+    of the batch become queries. It belongs just before the last axis. For a single sentence both are the same, so
+    only a batch shows it. Reread 'The padding mask'."""
+    return (tokens != pad)[None]
+
+
+@padding_mask.mistake("repeats the row for every query")
+def row_for_each_query(tokens, pad):
+    """The values are right, and so is a (T, T) mask for the encoder. But every row is the same, so one is enough:
+    (..., 1, T_key) broadcasts to any number of queries, also where there are more or fewer of them than keys. Reread
+    'The padding mask'."""
+    return np.repeat((tokens != pad)[..., None, :], tokens.shape[-1], axis=-2)
+
+
+@padding_mask.mistake("takes for granted that padding is 0")
+def pad_is_zero(tokens, pad):
+    """Padding is compared with 0, whatever `pad` is. Another tokeniser numbers its tokens otherwise. Reread 'The
+    padding mask'."""
+    return (tokens != 0)[..., None, :]
+
+
+@padding_mask.mistake("takes for granted that padding is the smallest token")
+def pad_is_smallest(tokens, pad):
+    """Tokens are compared with `>`, which is right only while no real token has a smaller number than padding. Tokens
+    are names, not quantities: ask whether they differ. Reread 'The padding mask'."""
+    return (tokens > pad)[..., None, :]
+
+
+@padding_mask.mistake("holds ones and zeros")
+def padding_in_numbers(tokens, pad):
+    """The right entries as numbers. A mask is boolean in this book: `~` means 'not' then, and `&` means 'and'. Reread
+    'Two conventions, opposite to each other'."""
+    return (tokens != pad)[..., None, :].astype(np.int64)
+
+
+@padding_mask.equivalent
+def reshaped(tokens, pad):
+    return np.logical_not(tokens == pad).reshape(*tokens.shape[:-1], 1, tokens.shape[-1])
+
+
+@padding_mask.equivalent
+def expanded(tokens, pad):
+    return np.expand_dims(np.not_equal(tokens, pad), -2)
+
+
+@padding_mask.equivalent
+def token_by_token(tokens, pad):
+    mask = np.ones((*tokens.shape[:-1], 1, tokens.shape[-1]), bool)
+    for index in np.ndindex(tokens.shape):
+        mask[(*index[:-1], 0, index[-1])] = tokens[index] != pad
+    return mask

@@ -1,0 +1,118 @@
+"""target_mask: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.masking.causal_mask import by_comparing_positions
+from autograder.exercises.masking.padding_mask import expanded, padded_queries, padded_queries_and_keys, reshaped
+from autograder.exercises.masking.shared import sentences, token_cases, token_edge_cases
+from solutions import masking as reference
+
+target_mask = Exercise(
+    reference.target_mask,
+    outputs={"mask": "... T T"},
+    section="The target mask",
+    uses=("causal_mask", "padding_mask"),
+)
+
+
+@target_mask.cases("sentences and batches", points=2)
+def _(draw):
+    yield from token_cases(draw)
+    T = draw.size(3, 6)
+    yield "as many sentences as tokens", {"tokens": sentences(draw, T, T), "pad": 0}
+
+
+@target_mask.cases("edge cases", points=1)
+def _(draw):
+    yield from token_edge_cases(draw)
+
+
+@target_mask.mistake("forgets the padding")
+def causal_alone(tokens, pad):
+    """The future is hidden, and padding is not. A causal mask happens to hide padding at the end from the real words
+    before it, but not from the rows after it, nor padding on the left from anyone. Reread 'The target mask'."""
+    T = tokens.shape[-1]
+    return np.broadcast_to(reference.causal_mask(T), (*tokens.shape[:-1], T, T)).copy()
+
+
+@target_mask.mistake("forgets the future")
+def padding_alone(tokens, pad):
+    """Padding is hidden, and the future is not: the decoder reads the token that it is to predict. Combine the
+    padding mask with the causal one. Reread 'The target mask'."""
+    return np.repeat(reference.padding_mask(tokens, pad), tokens.shape[-1], axis=-2)
+
+
+@target_mask.mistake("allows what either mask allows")
+def either(tokens, pad):
+    """You combine the masks with 'or' (for booleans, `+` is 'or' too): a key may be seen if it is past *or* real, so
+    the real future is open. With True for 'may', both must agree: `&`. Reread 'The target mask'."""
+    return reference.causal_mask(tokens.shape[-1]) | reference.padding_mask(tokens, pad)
+
+
+@target_mask.mistake("masks the rows of padding, not its columns")
+def rows_of_padding(tokens, pad):
+    """The padding's *rows* are switched off: its queries see nothing, while later real words would still see padding.
+    Padding is a rule about keys, that is, about columns. Reread 'Why padding masks keys, not queries'."""
+    return reference.causal_mask(tokens.shape[-1]) & padded_queries(tokens, pad)
+
+
+@target_mask.mistake("masks rows and columns of padding")
+def rows_and_columns_of_padding(tokens, pad):
+    """The padding's rows are switched off as well as its columns. Those rows see nothing at all then, which a plain
+    softmax turns into NaN, and nobody needed them switched off. Reread 'Why padding masks keys, not queries'."""
+    return reference.causal_mask(tokens.shape[-1]) & padded_queries_and_keys(tokens, pad)
+
+
+@target_mask.mistake("means the opposite by True")
+def inverted_target(tokens, pad):
+    """Your True marks what is hidden. In this book True means 'may attend'. Reread 'Two conventions, opposite to each
+    other'."""
+    return ~reference.target_mask(tokens, pad)
+
+
+@target_mask.mistake("takes the sentences of the batch for queries")
+def batch_for_queries(tokens, pad):
+    """The padding rule has shape (batch, T) where it meets the causal mask (T, T). That is right for one sentence, an
+    error for most batches, and silently wrong for a batch of as many sentences as tokens: sentence i's padding then
+    counts for query i of everyone. Use your `padding_mask`, which keeps an axis for the queries. Reread 'The padding
+    mask'."""
+    return np.tri(tokens.shape[-1], dtype=bool) & (tokens != pad)
+
+
+@target_mask.mistake("looks the wrong way in time")
+def anticausal(tokens, pad):
+    """Padding is hidden, but of the real tokens each position sees the later ones, not the earlier. Row i belongs to
+    query i, and its past lies left of the diagonal. Reread 'The causal mask'."""
+    return reference.causal_mask(tokens.shape[-1]).T & reference.padding_mask(tokens, pad)
+
+
+@target_mask.mistake("takes for granted that padding is 0")
+def target_pad_is_zero(tokens, pad):
+    """Padding is compared with 0, whatever `pad` is. Reread 'The padding mask'."""
+    return reference.target_mask(tokens, 0)
+
+
+@target_mask.equivalent
+def lower_part_of_the_padding_mask(tokens, pad):
+    return np.tril(np.repeat(expanded(tokens, pad), tokens.shape[-1], axis=-2))
+
+
+@target_mask.equivalent
+def product_of_masks(tokens, pad):
+    return by_comparing_positions(tokens.shape[-1]) * reshaped(tokens, pad)
+
+
+@target_mask.equivalent
+def row_after_row(tokens, pad):
+    T = tokens.shape[-1]
+    mask = np.zeros((*tokens.shape, T), bool)
+    for i in range(T):
+        mask[..., i, : i + 1] = tokens[..., : i + 1] != pad
+    return mask
+
+
+@target_mask.equivalent
+def not_hidden_by_either(tokens, pad):
+    position = np.arange(tokens.shape[-1])
+    return ~((position > position[:, None]) | (tokens == pad)[..., None, :])

@@ -1,0 +1,122 @@
+"""DecoderLayer: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.model.shared import LAYER, asked_of
+from solutions import model_torch
+
+DecoderLayer = Exercise(
+    model_torch.DecoderLayer,
+    outputs={"output": "... T d_model"},
+    section="The same model in PyTorch",
+    uses=("MultiHeadAttention",),
+)
+
+
+@DecoderLayer.cases("the idea", points=1)
+def _(draw):
+    n, T, T_memory = draw.sizes(3)
+    inputs = [draw.normal(n, T, 8), draw.normal(n, T_memory, 8)]
+    yield "no masks", asked_of(model_torch.DecoderLayer, draw, LAYER, inputs)
+
+
+@DecoderLayer.cases("masks", points=1)
+def _(draw):
+    n, T, T_memory = draw.sizes(3, low=3)
+    causal, padding = np.tri(T, dtype=bool), np.ones((n, 1, T_memory), bool)
+    padding[0, 0, 1:] = False
+    inputs = [draw.normal(n, T, 8), draw.normal(n, T_memory, 8), causal, padding]
+    yield "both masks", asked_of(model_torch.DecoderLayer, draw, LAYER, inputs)
+
+
+class DecoderSteps(model_torch.DecoderLayer):
+    """The layer with its sub-layers at hand."""
+
+    def attend(self, x, mask):
+        return self.dropout(self.attention(x, x, x, mask))
+
+    def recall(self, x, memory, mask):
+        return self.dropout(self.cross_attention(x, memory, memory, mask))
+
+    def think(self, x):
+        return self.dropout(self.feed_forward(x))
+
+
+@DecoderLayer.mistake("uses its first norm twice")
+class FirstNormTwice(DecoderSteps):
+    """The sum after the cross-attention goes through `norm_attention`, and `norm_cross_attention` never gets a
+    gradient. With fresh norms all is well; with trained ones the error is of the size of the output. Reread 'The same
+    model in PyTorch'."""
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.norm_attention(x + self.attend(x, self_mask))
+        x = self.norm_attention(x + self.recall(x, memory, memory_mask))
+        return self.norm_feed_forward(x + self.think(x))
+
+
+@DecoderLayer.mistake("asks the memory first")
+class CrossFirst(DecoderSteps):
+    """The cross-attention comes before the self-attention: the decoder asks the source before it has looked at what it
+    wrote. Reread 'The same model in PyTorch'."""
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.norm_cross_attention(x + self.recall(x, memory, memory_mask))
+        x = self.norm_attention(x + self.attend(x, self_mask))
+        return self.norm_feed_forward(x + self.think(x))
+
+
+@DecoderLayer.mistake("has no memory mask")
+class DecoderWithoutMemoryMask(DecoderSteps):
+    """The cross-attention is not given its mask, and looks at padding. Reread 'The same model in PyTorch'."""
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        return super().forward(x, memory, self_mask)
+
+
+@DecoderLayer.mistake("has no mask over itself")
+class DecoderWithoutCausalMask(DecoderSteps):
+    """The self-attention is not given its mask, and sees what is still to be written. Reread 'The same model in
+    PyTorch'."""
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        return super().forward(x, memory, None, memory_mask)
+
+
+@DecoderLayer.mistake("takes the values from the decoder")
+class ValuesFromDecoder(DecoderSteps):
+    """The roles are exchanged: the memory asks and the decoder answers, wherever the shapes allow it. Queries come from
+    x; keys and values from the memory. Reread 'The same model in PyTorch'."""
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.norm_attention(x + self.attend(x, self_mask))
+        x = self.norm_cross_attention(x + self.cross_attention(x, x, x))
+        return self.norm_feed_forward(x + self.think(x))
+
+
+@DecoderLayer.equivalent
+class DecoderStepByStep(DecoderSteps):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.norm_attention(self.attend(x, self_mask) + x)
+        x = self.norm_cross_attention(self.recall(x, memory, memory_mask) + x)
+        return self.norm_feed_forward(self.think(x) + x)
+
+
+@DecoderLayer.equivalent
+class DecoderWithoutDropout(model_torch.DecoderLayer):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        y = self.norm_attention(x + self.attention(x, x, x, self_mask))
+        z = self.norm_cross_attention(y + self.cross_attention(y, memory, memory, memory_mask))
+        return self.norm_feed_forward(z + self.feed_forward(z))
+
+
+@DecoderLayer.equivalent
+class DecoderInALoop(DecoderSteps):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        for norm, sub_layer in (
+            (self.norm_attention, lambda y: self.attend(y, self_mask)),
+            (self.norm_cross_attention, lambda y: self.recall(y, memory, memory_mask)),
+            (self.norm_feed_forward, self.think),
+        ):
+            x = norm(x + sub_layer(x))
+        return x

@@ -1,0 +1,117 @@
+"""EncoderLayer: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+from torch.nn import functional
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.model.shared import LAYER, asked_of
+from solutions import model_torch
+
+EncoderLayer = Exercise(
+    model_torch.EncoderLayer,
+    outputs={"output": "... T d_model"},
+    section="The same model in PyTorch",
+    uses=("MultiHeadAttention",),
+)
+
+
+@EncoderLayer.cases("the idea", points=1)
+def _(draw):
+    n, T = draw.sizes(2)
+    yield "no mask", asked_of(model_torch.EncoderLayer, draw, LAYER, [draw.normal(n, T, 8)])
+
+
+@EncoderLayer.cases("masks and dropout", points=1)
+def _(draw):
+    n, T = draw.sizes(2)
+    mask = np.ones((n, 1, T), bool)
+    mask[0, 0, T // 2 :] = False
+    yield "padding", asked_of(model_torch.EncoderLayer, draw, LAYER, [draw.normal(n, T, 8), mask])
+    still = LAYER | {"dropout": 0.5}
+    yield "dropout is still in evaluation", asked_of(model_torch.EncoderLayer, draw, still, [draw.normal(n, T, 8)])
+
+
+class EncoderSteps(model_torch.EncoderLayer):
+    """The layer with its sub-layers at hand."""
+
+    def attend(self, x, mask):
+        return self.dropout(self.attention(x, x, x, mask))
+
+    def think(self, x):
+        return self.dropout(self.feed_forward(x))
+
+
+@EncoderLayer.mistake("normalises before, not after")
+class PreNormEncoder(EncoderSteps):
+    """This is pre-norm: each sub-layer gets a normalised input, and the sum is left as it is. The paper, and this
+    model, normalise the sum. Reread 'The same model in PyTorch'."""
+
+    def forward(self, x, mask=None):
+        x = x + self.attend(self.norm_attention(x), mask)
+        return x + self.think(self.norm_feed_forward(x))
+
+
+@EncoderLayer.mistake("uses one norm twice")
+class OneNormEncoder(EncoderSteps):
+    """Both sums go through `norm_attention`. Fresh norms are all alike, so nothing shows until training has moved them;
+    the other norm never gets a gradient. Reread 'The same model in PyTorch'."""
+
+    def forward(self, x, mask=None):
+        x = self.norm_attention(x + self.attend(x, mask))
+        return self.norm_attention(x + self.think(x))
+
+
+@EncoderLayer.mistake("leaves out the residual connections")
+class NoResidualEncoder(EncoderSteps):
+    """The sub-layers' outputs are normalised without x being added: "Add & Norm" lacks its Add. Reread 'The same
+    model in PyTorch'."""
+
+    def forward(self, x, mask=None):
+        x = self.norm_attention(self.attend(x, mask))
+        return self.norm_feed_forward(self.think(x))
+
+
+@EncoderLayer.mistake("does not pass the mask on")
+class EncoderWithoutMask(EncoderSteps):
+    """The mask stops at the layer. Hand it to the attention. Reread 'The same model in PyTorch'."""
+
+    def forward(self, x, mask=None):
+        return super().forward(x)
+
+
+@EncoderLayer.mistake("forgets in evaluation too")
+class DropoutAlwaysOn(model_torch.EncoderLayer):
+    """Dropout is active although the module is in evaluation mode. `nn.Dropout` knows the mode by itself;
+    `functional.dropout` must be told: training=self.training. Reread 'The same model in PyTorch'."""
+
+    def forward(self, x, mask=None):
+        rate = 0.0 if self.dropout.p == 0 else 1.0
+        x = self.norm_attention(x + functional.dropout(self.attention(x, x, x, mask), rate))
+        return self.norm_feed_forward(x + functional.dropout(self.feed_forward(x), rate))
+
+
+@EncoderLayer.equivalent
+class EncoderStepByStep(EncoderSteps):
+    def forward(self, x, mask=None):
+        x = self.norm_attention(self.attend(x, mask) + x)
+        return self.norm_feed_forward(self.think(x) + x)
+
+
+@EncoderLayer.equivalent
+class EncoderByFunctions(model_torch.EncoderLayer):
+    def forward(self, x, mask=None):
+        first, second = self.norm_attention, self.norm_feed_forward
+        x = functional.layer_norm(x + self.attention(x, x, x, mask), first.normalized_shape, first.weight, first.bias)
+        return functional.layer_norm(x + self.feed_forward(x), second.normalized_shape, second.weight, second.bias)
+
+
+@EncoderLayer.equivalent
+class EncoderByGather(model_torch.EncoderLayer):
+    def forward(self, x, mask=None):
+        hidden = x.clone()
+        for norm, sub_layer in (
+            (self.norm_attention, lambda y: self.attention(y, y, y, mask)),
+            (self.norm_feed_forward, self.feed_forward),
+        ):
+            hidden = norm(hidden + self.dropout(sub_layer(hidden)))
+        return hidden

@@ -1,0 +1,125 @@
+"""Transformer: its cases, its known mistakes and its right rewrites."""
+
+from torch import nn
+from torch.nn import functional
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.model.shared import LAYER, asked_of, sources, targets
+from solutions import model_torch
+from solutions.position import sinusoidal_encoding
+
+Transformer = Exercise(
+    model_torch.Transformer,
+    outputs={"logits": "... T_tgt vocab"},
+    section="The same model in PyTorch",
+    uses=("MultiHeadAttention", "EncoderLayer", "DecoderLayer"),
+)
+
+
+def whole(draw, layers, vocabularies, padded=True):
+    arguments = LAYER | {"vocabularies": vocabularies, "n_encoder": layers[0], "n_decoder": layers[1]}
+    T_src, T_tgt = draw.sizes(2, low=4, high=8)
+    inputs = [sources(draw, 3, T_src, padded), targets(draw, 3, T_tgt, padded)]
+    return asked_of(model_torch.Transformer, draw, arguments, inputs)
+
+
+@Transformer.cases("the idea", points=2)
+def _(draw):
+    yield "one shared table", whole(draw, (1, 1), {"shared": 9}, padded=False)
+    yield "two layers and one", whole(draw, (2, 1), {"shared": 10}, padded=False)
+
+
+@Transformer.cases("padding", points=1)
+def _(draw):
+    yield "a padded batch", whole(draw, (1, 2), {"shared": 9})
+    inputs = whole(draw, (1, 1), {"shared": 9})
+    inputs["inputs"][1][:, 1] = 0
+    yield "padding in the middle", inputs
+
+
+@Transformer.cases("tables of their own", points=1)
+def _(draw):
+    yield "three tables", whole(draw, (1, 1), {"source": 10, "target": 11, "output": 9})
+
+
+@Transformer.mistake("has no causal mask")
+class ModelWithoutCausalMask(model_torch.Transformer):
+    """Every position of the target sees those after it. Its mask is causal and padding in one: & joins them. Reread
+    'The same model in PyTorch'."""
+
+    def decode(self, tgt, memory, src):
+        x = self.embed(tgt, self.table("target"))
+        for layer in self.decoder:
+            x = layer(x, memory, self.padding_mask(tgt), self.padding_mask(src))
+        return functional.linear(x, self.table("output").weight)
+
+
+@Transformer.mistake("has no memory mask")
+class ModelWithoutMemoryMask(model_torch.Transformer):
+    """The decoder layers are not told which source tokens are padding. Reread 'The same model in PyTorch'."""
+
+    def decode(self, tgt, memory, src):
+        return super().decode(tgt, memory, 1 + 0 * src)
+
+
+@Transformer.mistake("does not scale the target's embedding")
+class ModelWithoutTargetScale(model_torch.Transformer):
+    """The source's embedding is multiplied by the root of d_model, the target's is not. Reread 'The same model in
+    PyTorch'."""
+
+    def decode(self, tgt, memory, src):
+        self.unscaled = True
+        return super().decode(tgt, memory, src)
+
+    def embed(self, tokens, table):
+        x = super().embed(tokens, table)
+        return x - table(tokens) * (table.embedding_dim**0.5 - 1) if getattr(self, "unscaled", False) else x
+
+
+@Transformer.mistake("scales neither embedding")
+class ModelWithoutScale(model_torch.Transformer):
+    """The embeddings are not multiplied by the root of d_model. Reread 'The same model in PyTorch'."""
+
+    def embed(self, tokens, table):
+        return super().embed(tokens, table) - table(tokens) * (table.embedding_dim**0.5 - 1)
+
+
+@Transformer.mistake("adds no positions")
+class ModelWithoutPositions(model_torch.Transformer):
+    """The embeddings enter without their positions: the model cannot tell one order of words from another. Reread 'The
+    same model in PyTorch'."""
+
+    def embed(self, tokens, table):
+        return table(tokens) * table.embedding_dim**0.5
+
+
+@Transformer.mistake("has a final norm on each stack")
+class ModelWithFinalNorms(model_torch.Transformer):
+    """There is a layer norm too many after the last layer of each stack. `nn.Transformer` has them; the paper's post-
+    norm model ends on a norm already. Reread 'What nn.Transformer adds'."""
+
+    def encode(self, src):
+        return functional.layer_norm(super().encode(src), (8,))
+
+
+@Transformer.equivalent
+class ModelSentenceBySentence(model_torch.Transformer):
+    def forward(self, src, tgt):
+        pairs = zip(src, tgt, strict=True)
+        return nn.utils.rnn.pad_sequence([super(type(self), self).forward(s, t) for s, t in pairs], batch_first=True)
+
+
+@Transformer.equivalent
+class ModelByMatrixProduct(model_torch.Transformer):
+    def forward(self, src, tgt):
+        memory = self.encode(src)
+        return self.decode(tgt, memory, src)
+
+
+@Transformer.equivalent
+class ModelByOneHot(model_torch.Transformer):
+    def embed(self, tokens, table):
+        one_hot = functional.one_hot(tokens, table.num_embeddings).to(table.weight)
+        x = one_hot @ table.weight * table.embedding_dim**0.5
+        encoding = sinusoidal_encoding(tokens.shape[-1], table.embedding_dim)
+        return x + x.new_tensor(encoding)

@@ -1,0 +1,160 @@
+"""beam_search: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.model.shared import MARKS, N_HEADS, decoded, sure
+from solutions import decoding
+from solutions import model as reference
+from solutions.model import log_softmax
+
+beam_search = Exercise(
+    decoding.beam_search,
+    outputs={"tokens": "beam_width T", "scores": "beam_width"},
+    section="Several hopeful beginnings",
+    uses=("encode", "decode"),
+)
+
+
+def beams(draw, width, alpha, max_length=5, ends=1.3):
+    """One sentence, and a model that is torn between words, so that beams differ."""
+    for _ in range(60):
+        inputs = sure(draw, 2, ends, layers=(1, 1))
+        tables = inputs["params"]["embeddings"]
+        params = inputs["params"] | {"embeddings": tables | {"output": 0.3 * tables["output"]}}
+        asked = {"params": params, "src": inputs["src"][1], "n_heads": N_HEADS, "beam_width": width}
+        asked |= {"length_penalty": alpha, "max_length": max_length} | MARKS
+        tokens, scores = decoding.beam_search(**asked)
+        first_ends = {int((row == 2).argmax()) if 2 in row else max_length for row in tokens}
+        apart = np.abs(np.diff(scores)).min(initial=1.0) > 1e-4
+        if width == 1 or (apart and len(first_ends) > 1 and tokens.shape[1] == max_length):
+            return asked
+    return asked
+
+
+@beam_search.cases("the idea", points=2)
+def _(draw):
+    yield "three beginnings, scored by log p", beams(draw, 3, 0.0)
+    yield "four beginnings", beams(draw, 4, 0.0)
+
+
+@beam_search.cases("the length penalty", points=2)
+def _(draw):
+    yield "alpha = 0.6", beams(draw, 4, 0.6)
+    yield "alpha = 2", beams(draw, 5, 2.0)
+
+
+@beam_search.cases("edge cases", points=1)
+def _(draw):
+    yield "a beam of one", beams(draw, 1, 0.6)
+    yield "wider than the vocabulary", beams(draw, 14, 0.6, max_length=3)
+
+
+def searched(params, src, n_heads, width, max_length, bos, eos, pad, *, score, end="pad", rank=None, length_of=None):
+    """Beam search over Python lists; score(log p, length, log p of the newest), and what a finished one does."""
+    length_of = length_of or _length
+    rank = rank or score
+    memory, _ = reference.encode(params, src, n_heads, pad)
+    beam = [([], 0.0, 0.0)]
+    for _ in range(max_length):
+        if all(eos in words for words, *_ in beam):
+            break
+        grown = []
+        for words, log_p, last in beam:
+            if end == "pad" and eos in words:
+                grown.append(([*words, pad], log_p, last))
+                continue
+            row = decoded(params, np.array([bos, *words]), memory, src, n_heads, pad)[0][-1]
+            logs = log_softmax(row)
+            grown += [([*words, token], log_p + logs[token], logs[token]) for token in range(len(logs))]
+        beam = sorted(grown, key=lambda one: -rank(one[1], length_of(one[0], eos), one[2]))[:width]
+    words = np.array([words for words, *_ in beam])
+    return words, np.array([score(log_p, length_of(words, eos), last) for words, log_p, last in beam])
+
+
+def _length(words, eos):
+    return words.index(eos) + 1 if eos in words else len(words)
+
+
+def by_penalty(alpha):
+    return lambda log_p, length, last: log_p / ((5 + length) / 6) ** alpha
+
+
+@beam_search.mistake("does not normalise the scores")
+def not_normalised(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """Hypotheses are ranked by log p alone. Every further token lowers it, so short sentences win; the length penalty
+    divides that away. Reread 'Several hopeful beginnings'."""
+    marks = (beam_width, max_length, bos, eos, pad)
+    return searched(params, src, n_heads, *marks, score=by_penalty(0))
+
+
+@beam_search.mistake("divides by the length itself")
+def divided_by_length(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """The scores are divided by L to the power alpha. The penalty is ((5 + L) / 6)^alpha: the 5 keeps the first few
+    tokens from mattering too much. Reread 'Several hopeful beginnings'."""
+    marks = (beam_width, max_length, bos, eos, pad)
+    return searched(params, src, n_heads, *marks, score=lambda log_p, length, last: log_p / length**length_penalty)
+
+
+@beam_search.mistake("normalises only at the very end")
+def normalised_at_the_end(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """The beam is pruned by log p and only the survivors are normalised. Longer hypotheses have been thrown away before
+    the penalty could speak for them, and the order is that of log p. Reread 'Several hopeful beginnings'."""
+    marks = (beam_width, max_length, bos, eos, pad)
+    return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), rank=by_penalty(0))
+
+
+@beam_search.mistake("lets finished hypotheses write on")
+def beams_write_on(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """A hypothesis that has its end mark is continued with words. It may go on in one way only, by padding, at no cost.
+    Reread 'Several hopeful beginnings'."""
+    marks = (beam_width, max_length, bos, eos, pad)
+    return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), end="write")
+
+
+@beam_search.mistake("ranks by the newest token alone")
+def newest_token_counts(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """The score of a hypothesis is the log-probability of its newest token. It is the sum over all its tokens: carry it
+    along. Reread 'Several hopeful beginnings'."""
+    marks = (beam_width, max_length, bos, eos, pad)
+    return searched(
+        params, src, n_heads, *marks, score=lambda log_p, length, last: last / ((5 + length) / 6) ** length_penalty
+    )
+
+
+@beam_search.mistake("returns the worst first")
+def worst_first(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """The hypotheses are right, and in rising order. `argsort` rises; sort the negative scores. Reread 'Several hopeful
+    beginnings'."""
+    tokens, scores = decoding.beam_search(params, src, n_heads, beam_width, length_penalty, max_length, bos, eos, pad)
+    return tokens[::-1], scores[::-1]
+
+
+@beam_search.mistake("counts padding in the length")
+def padding_has_length(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """A finished hypothesis grows longer by its padding, and its score better and better, without a word being
+    written. Its length ends at its end mark. Reread 'Several hopeful beginnings'."""
+    marks = (beam_width, max_length, bos, eos, pad)
+    return searched(
+        params, src, n_heads, *marks, score=by_penalty(length_penalty), length_of=lambda words, eos: len(words)
+    )
+
+
+@beam_search.equivalent
+def over_lists(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    marks = (beam_width, max_length, bos, eos, pad)
+    return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty))
+
+
+@beam_search.equivalent
+def as_a_list_of_rows(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    marks = (beam_width, max_length, bos, eos, pad)
+    scale = 6.0**length_penalty
+    score = lambda log_p, length, last: scale * log_p * (5 + length) ** -length_penalty  # noqa: E731
+    return list(searched(params, src, n_heads, *marks, score=score))
+
+
+@beam_search.equivalent
+def with_contiguous_copies(params, src, **options):
+    tokens, scores = decoding.beam_search(params, src.copy(), **options)
+    return np.asfortranarray(tokens), scores.copy()

@@ -1,0 +1,130 @@
+"""decode: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import UNJUDGED, Exercise
+from autograder.exercises.model.shared import EVERYWHERE, decoded, only, question, unscaled
+from solutions import model as reference
+from solutions.masking import padding_mask
+from solutions.model import log_softmax, table_for
+
+decode = Exercise(
+    reference.decode,
+    outputs={"logits": "... T_tgt vocab", "cache": UNJUDGED},
+    section="Writing: the decoder",
+)
+OF_DECODE = ("params", "tgt", "memory", "src", "n_heads", "pad")
+
+
+def writing(draw, *args, **options):
+    inputs = question(draw, *args, **options)
+    params = inputs["params"]
+    memory = draw.normal(*inputs["src"].shape, 4, dtype=params["encoder"][0]["attention"]["w_key"].dtype)
+    return only(inputs | {"memory": memory}, *OF_DECODE)
+
+
+@decode.cases("the idea", points=2)
+def _(draw):
+    yield "two layers, nothing padded", writing(draw, (1, 2), padded=False)
+
+
+@decode.cases("padding and batches", points=1)
+def _(draw):
+    yield "a padded batch", writing(draw, (1, 2))
+    inputs = writing(draw)
+    holes = inputs["tgt"].copy()
+    holes[:, 1] = 0
+    yield "padding in the middle", inputs | {"tgt": holes}
+    yield "no batch axis", inputs | {name: inputs[name][1] for name in ("tgt", "src", "memory")}
+
+
+@decode.cases("tables of their own and float32", points=1)
+def _(draw):
+    yield "three tables", writing(draw, tied=False)
+    yield "float32", writing(draw, dtype=np.float32)
+
+
+def with_shared_keys_and_values(layers):
+    shared = {name: layers[0]["cross_attention"][name] for name in ("w_key", "b_key", "w_value", "b_value")}
+    return [layer | {"cross_attention": layer["cross_attention"] | shared} for layer in layers]
+
+
+@decode.mistake("has no causal mask")
+def target_unmasked(params, tgt, memory, src, n_heads, pad=0):
+    """Position t sees the tokens after it, and with teacher forcing the next token is the answer: the model learns to
+    copy it, its loss falls to nearly nothing, and it cannot write. The decoder's own attention wants target_mask.
+    Reread 'Writing: the decoder'."""
+    return decoded(params, tgt, memory, src, n_heads, pad, over_target=padding_mask(tgt, pad))
+
+
+@decode.mistake("has a causal mask, and no padding mask, over the target")
+def target_padding_seen(params, tgt, memory, src, n_heads, pad=0):
+    """The mask over the target is causal alone. Padding at the end is hidden by it anyway; padding before a word is
+    not. target_mask(tgt, pad) is both masks in one. Reread 'Writing: the decoder'."""
+    causal = np.tri(tgt.shape[-1], dtype=bool)
+    return decoded(params, tgt, memory, src, n_heads, pad, over_target=causal)
+
+
+@decode.mistake("has no memory mask")
+def memory_unmasked(params, tgt, memory, src, n_heads, pad=0):
+    """The decoder attends to the memory of padding. The encoder's mask does not help: padding has a row in the memory
+    like every other token, filled with what it read. Reread 'Writing: the decoder'."""
+    return decoded(params, tgt, memory, src, n_heads, pad, over_memory=EVERYWHERE)
+
+
+@decode.mistake("does not scale the target's embedding")
+def target_unscaled(params, tgt, memory, src, n_heads, pad=0):
+    """The target's embedding is not multiplied by the root of d_model, while the source's is. With a tied table the two
+    stacks then disagree about the size of a word. Reread 'Writing: the decoder'."""
+    return decoded(params, tgt, memory, src, n_heads, pad, x=unscaled(tgt, table_for(params["embeddings"], "target")))
+
+
+@decode.mistake("shares one key and value projection among all layers")
+def shared_memory_projections(params, tgt, memory, src, n_heads, pad=0):
+    """Every layer reads the memory with the first layer's keys and values. The memory is one; what a layer looks for in
+    it, and what it takes, is the layer's own: each has its w_key and w_value. Reread 'Writing: the decoder'."""
+    layers = with_shared_keys_and_values(params["decoder"])
+    return decoded(params, tgt, memory, src, n_heads, pad, layers=layers)
+
+
+@decode.mistake("scores with the target's table")
+def output_by_target_table(params, tgt, memory, src, n_heads, pad=0):
+    """The logits are products with the target's embedding. When the tables are tied that is right; when "output" has a
+    table of its own, it is the one to use. Reread 'One table in three roles'."""
+    tables = params["embeddings"]
+    params = params | {"embeddings": tables | {"output": table_for(tables, "target")}}
+    return decoded(params, tgt, memory, src, n_heads, pad)
+
+
+@decode.mistake("returns probabilities")
+def softmaxed(params, tgt, memory, src, n_heads, pad=0):
+    """These are probabilities: every row adds up to one. The loss takes the logarithm of a softmax itself, stably, so
+    the model ends with the scores, its logits. Reread 'Writing: the decoder'."""
+    return np.exp(log_softmax(decoded(params, tgt, memory, src, n_heads, pad)[0])), None
+
+
+@decode.mistake("scales the output table by the root of d_model")
+def output_scaled(params, tgt, memory, src, n_heads, pad=0):
+    """The logits are too large by the root of d_model. The scale belongs to the look-up at the two entrances; at the
+    exit the rows are used as they are. Reread 'One table in three roles'."""
+    return decoded(params, tgt, memory, src, n_heads, pad)[0] * memory.shape[-1] ** 0.5, None
+
+
+@decode.equivalent
+def target_without_cache(params, tgt, memory, src, n_heads, pad=0):
+    return decoded(params, tgt, memory, src, n_heads, pad)
+
+
+@decode.equivalent
+def target_sentence_by_sentence(params, tgt, memory, src, n_heads, pad=0):
+    if tgt.ndim == 1:
+        return decoded(params, tgt, memory, src, n_heads, pad)
+    rows = zip(tgt, memory, src, strict=True)
+    return np.stack([decoded(params, t, m, s, n_heads, pad)[0] for t, m, s in rows]), None
+
+
+@decode.equivalent
+def target_prefix_by_prefix(params, tgt, memory, src, n_heads, pad=0):
+    prefixes = (tgt[..., : t + 1] for t in range(tgt.shape[-1]))
+    logits = [decoded(params, prefix, memory, src, n_heads, pad)[0][..., -1, :] for prefix in prefixes]
+    return np.stack(logits, axis=-2), None

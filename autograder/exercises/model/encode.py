@@ -1,0 +1,106 @@
+"""encode: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import UNJUDGED, Exercise
+from autograder.exercises.model.shared import EVERYWHERE, encoded, only, question, unscaled
+from solutions import model as reference
+from solutions.masking import target_mask
+from solutions.model import table_for
+from solutions.position import embed, sinusoidal_encoding
+
+encode = Exercise(
+    reference.encode,
+    outputs={"memory": "... T_src d_model", "cache": UNJUDGED},
+    section="Reading: the encoder",
+)
+OF_ENCODE = ("params", "src", "n_heads", "pad")
+
+
+@encode.cases("the idea", points=1)
+def _(draw):
+    yield "two layers, nothing padded", only(question(draw, (2, 1), padded=False), *OF_ENCODE)
+
+
+@encode.cases("padding and batches", points=1)
+def _(draw):
+    yield "a padded batch", only(question(draw, (1, 1)), *OF_ENCODE)
+    inputs = only(question(draw, (1, 1)), *OF_ENCODE)
+    yield "no batch axis", inputs | {"src": inputs["src"][1]}
+    yield "another padding token", inputs | {"pad": int(inputs["src"][0, 1])}
+
+
+@encode.cases("tables of their own and float32", points=1)
+def _(draw):
+    yield "three tables", only(question(draw, (1, 1), tied=False), *OF_ENCODE)
+    yield "float32", only(question(draw, (1, 1), dtype=np.float32), *OF_ENCODE)
+
+
+@encode.mistake("does not scale the embedding")
+def source_unscaled(params, src, n_heads, pad=0):
+    """The source's embedding is not multiplied by the root of d_model, so its positions drown its words. The decoder
+    scales its own, and with a tied table the same word then enters the two stacks at different sizes. Reread
+    'Reading: the encoder'."""
+    return encoded(params, src, n_heads, pad, x=unscaled(src, table_for(params["embeddings"], "source")))
+
+
+@encode.mistake("leaves out the positions")
+def source_without_positions(params, src, n_heads, pad=0):
+    """No position is added: the encoder sees a bag of words, and a shuffled sentence gives a shuffled memory. Use
+    `positional_embedding`. Reread 'Reading: the encoder'."""
+    return encoded(params, src, n_heads, pad, x=embed(src, table_for(params["embeddings"], "source"))[0])
+
+
+@encode.mistake("attends to padding")
+def source_unmasked(params, src, n_heads, pad=0):
+    """Words attend to padding, so a sentence's memory depends on how long its neighbours in the batch are. Each layer
+    wants padding_mask(src, pad). Reread 'Reading: the encoder'."""
+    return encoded(params, src, n_heads, pad, mask=EVERYWHERE)
+
+
+@encode.mistake("reads ahead only backwards")
+def source_causal(params, src, n_heads, pad=0):
+    """The encoder has a causal mask. The whole source is there before the first word is written, so every word may see
+    every other; only the decoder must not look ahead. Reread 'Reading: the encoder'."""
+    return encoded(params, src, n_heads, pad, mask=target_mask(src, pad))
+
+
+@encode.mistake("uses the first layer's weights in every layer")
+def first_encoder_layer_again(params, src, n_heads, pad=0):
+    """Each pass of the loop uses params["encoder"][0]. Every layer has weights of its own; with a single layer the slip
+    cannot be seen. Reread 'Reading: the encoder'."""
+    return encoded(params, src, n_heads, pad, layers=params["encoder"][:1] * len(params["encoder"]))
+
+
+@encode.mistake("every layer reads the embedding")
+def encoder_not_stacked(params, src, n_heads, pad=0):
+    """Each layer is given the embedding, not what the layer below made of it, so only the last layer counts. The output
+    of one is the input of the next. Reread 'Reading: the encoder'."""
+    return encoded(params, src, n_heads, pad, layers=params["encoder"][-1:])
+
+
+@encode.mistake("takes padding to be token 0 whatever `pad` says")
+def pad_is_zero(params, src, n_heads, pad=0):
+    """The mask compares with 0, and here padding has another number. Use the argument `pad`. Reread 'Reading: the
+    encoder'."""
+    return encoded(params, src, n_heads, 0)
+
+
+@encode.equivalent
+def source_without_cache(params, src, n_heads, pad=0):
+    return encoded(params, src, n_heads, pad)
+
+
+@encode.equivalent
+def source_sentence_by_sentence(params, src, n_heads, pad=0):
+    rows = src.reshape(-1, src.shape[-1])
+    memory = np.stack([encoded(params, row, n_heads, pad)[0] for row in rows])
+    return memory.reshape(*src.shape, -1), []
+
+
+@encode.equivalent
+def source_by_one_hot(params, src, n_heads, pad=0):
+    table = table_for(params["embeddings"], "source")
+    x = np.eye(len(table), dtype=table.dtype)[src] @ table * table.shape[1] ** 0.5
+    x = x + sinusoidal_encoding(src.shape[-1], table.shape[1]).astype(table.dtype)
+    return encoded(params, src, n_heads, pad, x=x, mask=(src != pad)[..., np.newaxis, :])

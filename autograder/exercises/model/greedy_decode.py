@@ -1,0 +1,167 @@
+"""greedy_decode: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.model.shared import MARKS, decoded, sure
+from solutions import decoding
+from solutions import model as reference
+from solutions.model import table_for
+from solutions.position import embed, sinusoidal_encoding
+
+greedy_decode = Exercise(
+    decoding.greedy_decode,
+    outputs={"tokens": "N T"},
+    section="Writing word by word",
+    uses=("encode", "decode"),
+)
+
+
+def told_apart(draw, options, *wrong):
+    """Sources and a model on which these mistakes write other tokens than the reference, and than each other."""
+    for ends in np.tile([1.0, 1.3, 1.6, 2.0], 100):
+        inputs = sure(draw, 5, ends, layers=(1, 1)) | MARKS | options
+        tokens = decoding.greedy_decode(**inputs)
+        if inputs["eos"] in MARKS.values() and not _end_apart(tokens, inputs["max_length"]):
+            continue
+        written = [tokens.tolist(), *(one(**inputs).tolist() for one in wrong)]
+        if all(a != b for i, a in enumerate(written) for b in written[:i]):
+            return inputs
+    return inputs
+
+
+def _end_apart(tokens, max_length):
+    ends = np.where((tokens == 2).any(axis=1), (tokens == 2).argmax(axis=1), max_length)
+    return ends.min() > 0 and len(set(ends)) > 1 and ends.max() < max_length - 2
+
+
+@greedy_decode.cases("the next word", points=2)
+def _(draw):
+    endless = {"max_length": 6, "eos": -1}
+    yield "six words, no end", told_apart(draw, endless, positions_restart, newest_only, first_row)
+    yield "another six words", told_apart(draw, endless, positions_restart, newest_only, first_row)
+
+
+@greedy_decode.cases("the end mark", points=2)
+def _(draw):
+    wrong = never_stops, stops_at_the_first, words_after_the_end, always_full_width
+    yield "all end, one after the other", told_apart(draw, {"max_length": 9}, *wrong)
+    yield "all end, others", told_apart(draw, {"max_length": 10}, *wrong)
+
+
+@greedy_decode.cases("edge cases", points=1)
+def _(draw):
+    yield "one word at most", sure(draw, 3, 1.0) | {"max_length": 1} | MARKS
+    yield "another begin mark", sure(draw, 2, 1.0) | {"max_length": 5} | MARKS | {"bos": 4}
+
+
+def greedily(params, src, n_heads, max_length, bos, eos, pad, *, step, done=None, keep=None):
+    """Greedy decoding with its step, its stop and its padding exchanged."""
+    done = done or (lambda ended: ended.all())
+    keep = keep or (lambda newest, ended: np.where(ended, pad, newest))
+    memory, _ = reference.encode(params, src, n_heads, pad)
+    tokens = np.full((len(src), 1), bos)
+    while tokens.shape[1] <= max_length:
+        ended = (tokens == eos).any(axis=1)
+        if done(ended):
+            break
+        newest = step(params, tokens, memory, src, n_heads, pad)
+        tokens = np.concatenate([tokens, keep(newest, ended)[:, np.newaxis]], axis=1)
+    return tokens[:, 1:]
+
+
+def likeliest(params, tokens, memory, src, n_heads, pad):
+    return decoded(params, tokens, memory, src, n_heads, pad)[0][:, -1].argmax(axis=-1)
+
+
+@greedy_decode.mistake("never stops at the end mark")
+def never_stops(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """Nobody looks for the end mark: every sentence goes on to max_length, with words after its end. A row that has its
+    end mark gets padding, and when all have it the loop stops. Reread 'Writing word by word'."""
+    marks = (max_length, bos, eos, pad)
+    free = {"done": lambda ended: False, "keep": lambda newest, ended: newest}
+    return greedily(params, src, n_heads, *marks, step=likeliest, **free)
+
+
+@greedy_decode.mistake("stops when the first sentence ends")
+def stops_at_the_first(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """The loop stops as soon as one sentence of the batch has its end mark, and cuts off the others. Use `all`, not
+    `any`, over the sentences. Reread 'Writing word by word'."""
+    return greedily(params, src, n_heads, max_length, bos, eos, pad, step=likeliest, done=lambda ended: ended.any())
+
+
+@greedy_decode.mistake("writes words after the end mark")
+def words_after_the_end(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """While others are being finished, a finished sentence goes on writing. Give it padding. Reread 'Writing word by
+    word'."""
+    keep = {"keep": lambda newest, ended: newest}
+    return greedily(params, src, n_heads, max_length, bos, eos, pad, step=likeliest, **keep)
+
+
+@greedy_decode.mistake("pads to max_length")
+def always_full_width(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """When every sentence has its end mark there is nothing left to write; this goes on with columns of padding, and
+    pays for each. Stop. Reread 'Writing word by word'."""
+    return greedily(params, src, n_heads, max_length, bos, eos, pad, step=likeliest, done=lambda ended: False)
+
+
+@greedy_decode.mistake("returns the begin mark")
+def begin_mark_kept(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """The begin mark is still in front. It is given, not written. Reread 'Writing word by word'."""
+    tokens = decoding.greedy_decode(params, src, n_heads, max_length, bos, eos, pad)
+    return np.concatenate([np.full((len(src), 1), bos), tokens], axis=1)
+
+
+@greedy_decode.mistake("positions restart at every step")
+def positions_restart(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """Only the newest token is embedded, and at position 0 each time: the model believes that it is still writing the
+    first word. In incremental decoding the newest token's position is the number of tokens before it. Reread
+    'Remember the keys and values'."""
+
+    def step(params, tokens, memory, src, n_heads, pad):
+        x, _ = embed(tokens, table_for(params["embeddings"], "target"))
+        x = x + sinusoidal_encoding(1, x.shape[-1])
+        return decoded(params, tokens, memory, src, n_heads, pad, x=x)[0][:, -1].argmax(axis=-1)
+
+    return greedily(params, src, n_heads, max_length, bos, eos, pad, step=step)
+
+
+@greedy_decode.mistake("forgets what it has written")
+def newest_only(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """The decoder is given the newest token alone. It has no other memory of what it wrote: give it all tokens so far,
+    and take the last row. Reread 'Writing word by word'."""
+
+    def step(params, tokens, memory, src, n_heads, pad):
+        return likeliest(params, tokens[:, -1:], memory, src, n_heads, pad)
+
+    return greedily(params, src, n_heads, max_length, bos, eos, pad, step=step)
+
+
+@greedy_decode.mistake("reads the first row of the logits")
+def first_row(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """The next token is read off the first row, which scores the first word however many have been written. The newest
+    prefix is the last row, -1. Reread 'Writing word by word'."""
+
+    def step(params, tokens, memory, src, n_heads, pad):
+        return decoded(params, tokens, memory, src, n_heads, pad)[0][:, 0].argmax(axis=-1)
+
+    return greedily(params, src, n_heads, max_length, bos, eos, pad, step=step)
+
+
+@greedy_decode.equivalent
+def with_remembered_keys(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    return decoding.incremental_greedy_decode(params, src, n_heads, max_length, bos, eos, pad)
+
+
+@greedy_decode.equivalent
+def with_another_loop(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    return greedily(params, src, n_heads, max_length, bos, eos, pad, step=likeliest)
+
+
+@greedy_decode.equivalent
+def one_sentence_after_another(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    rows = [
+        greedily(params, row[np.newaxis], n_heads, max_length, bos, eos, pad, step=likeliest)[0].tolist() for row in src
+    ]
+    width = max(map(len, rows))
+    return np.array([row + [pad] * (width - len(row)) for row in rows])

@@ -1,0 +1,247 @@
+"""loss_and_gradients: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.model.shared import EVERYWHERE, question
+from solutions import model as reference
+from solutions.cross import decoder_layer
+from solutions.masking import memory_mask, padding_mask, target_mask
+from solutions.model import (
+    backward,
+    cross_entropy,
+    cross_entropy_backward,
+    decode_backward,
+    encode_backward,
+    log_softmax,
+    table_for,
+    tie,
+    unembed,
+)
+from solutions.parameters import map_tree
+from solutions.position import positional_embedding
+
+loss_and_gradients = Exercise(
+    reference.loss_and_gradients,
+    outputs={"loss": "", "grad_params": "dict"},
+    section="All the way back",
+    uses=("encode", "decode", "forward"),
+)
+
+
+@loss_and_gradients.cases("separate tables", points=3)
+def _(draw):
+    yield "nothing padded", question(draw, tied=False, n=2, padded=False)
+
+
+@loss_and_gradients.cases("several layers", points=2)
+def _(draw):
+    yield "two decoder layers", question(draw, (1, 2), tied=False, n=2, padded=False)
+
+
+@loss_and_gradients.cases("one shared table", points=2)
+def _(draw):
+    yield "tied three ways", question(draw, n=2, padded=False)
+
+
+@loss_and_gradients.cases("padding", points=1)
+def _(draw):
+    yield "a padded batch", question(draw, tied=False)
+
+
+def trained(
+    params,
+    src,
+    tgt,
+    n_heads,
+    pad,
+    *,
+    given=None,
+    asked=None,
+    forward=reference.forward,
+    loss=cross_entropy,
+    back=backward,
+):
+    """Loss and gradients with any part exchanged: what the decoder is given, what is asked of it, and how it goes."""
+    given = tgt[..., :-1] if given is None else given
+    asked = tgt[..., 1:] if asked is None else asked
+    logits, cache = forward(params, src, given, n_heads, pad)
+    value, loss_cache = loss(logits, asked, pad)
+    return value, back(cross_entropy_backward(1.0, loss_cache), cache)
+
+
+@loss_and_gradients.mistake("does not shift the target")
+def not_shifted(params, src, tgt, n_heads, pad=0):
+    """The decoder is asked for the very token that it is given: it learns to repeat, and its loss is splendid. Give it
+    tgt[:-1] and ask for tgt[1:]. Reread 'Teacher forcing'."""
+    return trained(params, src, tgt, n_heads, pad, given=tgt[..., :-1], asked=tgt[..., :-1])
+
+
+@loss_and_gradients.mistake("shifts by rolling the flattened batch")
+def rolled(params, src, tgt, n_heads, pad=0):
+    """Rolling the flattened batch puts the last token of one sentence in front of the next, and the begin mark is asked
+    for. Each sentence is shifted by itself: tgt[:-1] in, tgt[1:] out. Reread 'Teacher forcing'."""
+    return trained(params, src, tgt, n_heads, pad, given=np.roll(tgt.reshape(-1), 1).reshape(tgt.shape), asked=tgt)
+
+
+def one_role(role):
+    def back(grad_logits, cache):
+        encoder_cache, decoder_cache, names = cache
+        grad_memory, grad_target, grad_output, grad_decoder = decode_backward(grad_logits, decoder_cache)
+        grad_source, grad_encoder = encode_backward(grad_memory, encoder_cache)
+        roles = {"source": grad_source, "target": grad_target, "output": grad_output}
+        tied = tie(roles, names)
+        tables = {"shared": roles[role]} if "shared" in tied else tied
+        return {"embeddings": tables, "encoder": grad_encoder, "decoder": grad_decoder}
+
+    return back
+
+
+@loss_and_gradients.mistake("the tied table learns as source only")
+def tied_source_only(params, src, tgt, n_heads, pad=0):
+    """The shared table's gradient holds the source's part alone. It was used three times, so three gradients come back
+    to it, and they add up. Reread 'One table in three roles'."""
+    return trained(params, src, tgt, n_heads, pad, back=one_role("source"))
+
+
+@loss_and_gradients.mistake("the tied table learns as target only")
+def tied_target_only(params, src, tgt, n_heads, pad=0):
+    """The shared table's gradient holds the target's part alone: what the decoder's entrance sent back. The source and
+    the output used the table too, and the three parts add up. Reread 'One table in three roles'."""
+    return trained(params, src, tgt, n_heads, pad, back=one_role("target"))
+
+
+@loss_and_gradients.mistake("the tied table learns as output only")
+def tied_output_only(params, src, tgt, n_heads, pad=0):
+    """The shared table's gradient holds the output's part alone. That part is the largest, so training seems to work;
+    the two look-ups are missing. The three parts add up. Reread 'One table in three roles'."""
+    return trained(params, src, tgt, n_heads, pad, back=one_role("output"))
+
+
+def memory_from(chosen):
+    def back(grad_logits, cache):
+        encoder_cache, decoder_cache, names = cache
+        embedding_cache, layer_caches, output_cache = decoder_cache
+        _, grad_target, grad_output, grad_decoder = decode_backward(grad_logits, decoder_cache)
+        grad_x, _ = reference.unembed_backward(grad_logits, output_cache)
+        parts = []
+        for layer_cache in reversed(layer_caches):
+            grad_x, part, _ = reference.decoder_layer_backward(grad_x, layer_cache)
+            parts.append(part)
+        grad_source, grad_encoder = encode_backward(parts[chosen], encoder_cache)
+        tables = tie({"source": grad_source, "target": grad_target, "output": grad_output}, names)
+        return {"embeddings": tables, "encoder": grad_encoder, "decoder": grad_decoder}
+
+    return back
+
+
+@loss_and_gradients.mistake("the memory learns from the last decoder layer only")
+def last_layer_only(params, src, tgt, n_heads, pad=0):
+    """The memory's gradient is that of the last decoder layer. Every decoder layer has read the memory, so every one
+    adds its part; with one layer the slip cannot be seen. Reread 'All the way back'."""
+    return trained(params, src, tgt, n_heads, pad, back=memory_from(0))
+
+
+@loss_and_gradients.mistake("the memory learns from the first decoder layer only")
+def first_layer_only(params, src, tgt, n_heads, pad=0):
+    """Each decoder layer overwrites the memory's gradient, so that the first layer's, computed last, is what remains.
+    Add them up. Reread 'All the way back'."""
+    return trained(params, src, tgt, n_heads, pad, back=memory_from(-1))
+
+
+def without_causal_mask(params, src, tgt, n_heads, pad):
+    memory, encoder_cache = reference.encode(params, src, n_heads, pad)
+    return _decoded_with(params, src, tgt, n_heads, pad, memory, encoder_cache, over_target=padding_mask(tgt, pad))
+
+
+def without_memory_mask(params, src, tgt, n_heads, pad):
+    memory, encoder_cache = reference.encode(params, src, n_heads, pad)
+    return _decoded_with(params, src, tgt, n_heads, pad, memory, encoder_cache, over_memory=EVERYWHERE)
+
+
+def _decoded_with(params, src, tgt, n_heads, pad, memory, encoder_cache, **masks):
+    masks = {"over_target": target_mask(tgt, pad), "over_memory": memory_mask(src, tgt.shape[-1], pad)} | masks
+    tables = params["embeddings"]
+    x, embedding_cache = positional_embedding(tgt, table_for(tables, "target"))
+    caches = []
+    for layer in params["decoder"]:
+        x, cache = decoder_layer(x, memory, layer, n_heads, masks["over_target"], masks["over_memory"])
+        caches.append(cache)
+    logits, output_cache = unembed(x, table_for(tables, "output"))
+    return logits, (encoder_cache, (embedding_cache, caches, output_cache), tuple(tables))
+
+
+@loss_and_gradients.mistake("trains without the causal mask")
+def trained_without_causal_mask(params, src, tgt, n_heads, pad=0):
+    """The loss is computed without the causal mask. Each position sees the token that it has to predict, and training
+    looks like a triumph until the model must write by itself. Reread 'Writing: the decoder'."""
+    return trained(params, src, tgt, n_heads, pad, forward=without_causal_mask)
+
+
+@loss_and_gradients.mistake("trains without the memory mask")
+def trained_without_memory_mask(params, src, tgt, n_heads, pad=0):
+    """The decoder attends to the memory of padding, so the loss of a sentence depends on its neighbours' length. The
+    cross-attention wants memory_mask. Reread 'Writing: the decoder'."""
+    return trained(params, src, tgt, n_heads, pad, forward=without_memory_mask)
+
+
+@loss_and_gradients.mistake("counts padding in the loss")
+def padding_counted(params, src, tgt, n_heads, pad=0):
+    """Padding is asked for, and counted, like a word. The model learns to write padding, and the longest sentence of a
+    batch decides how much the others weigh. Select the targets that are not padding first. Reread 'The loss'."""
+    return trained(params, src, tgt, n_heads, pad, loss=lambda logits, asked, _: cross_entropy(logits, asked, -1))
+
+
+@loss_and_gradients.mistake("divides the loss by all places, padding too")
+def divided_by_all_places(params, src, tgt, n_heads, pad=0):
+    """Padding adds nothing to the sum, and is counted in the number that the sum is divided by: more padding, smaller
+    loss and smaller gradient. Divide by the number of real targets. Reread 'The loss'."""
+    loss, gradients = reference.loss_and_gradients(params, src, tgt, n_heads, pad)
+    share = (tgt[..., 1:] != pad).mean()
+    return loss * share, map_tree(lambda gradient: gradient * share, gradients)
+
+
+@loss_and_gradients.mistake("adds up instead of averaging")
+def summed(params, src, tgt, n_heads, pad=0):
+    """Loss and gradients are sums over the tokens, so their size follows the batch's. Divide both by the number of real
+    targets. Reread 'The loss'."""
+    loss, gradients = reference.loss_and_gradients(params, src, tgt, n_heads, pad)
+    n = int((tgt[..., 1:] != pad).sum())
+    return loss * n, map_tree(lambda gradient: gradient * n, gradients)
+
+
+@loss_and_gradients.equivalent
+def sentence_by_sentence(params, src, tgt, n_heads, pad=0):
+    counts = (tgt[..., 1:] != pad).sum(axis=-1)
+    loss, total = 0.0, map_tree(np.zeros_like, params)
+    for s, t, n in zip(src, tgt, counts / counts.sum(), strict=True):
+        part, gradients = reference.loss_and_gradients(params, s, t, n_heads, pad)
+        loss += n * part
+        total = _added(total, gradients, n)
+    return loss, total
+
+
+def _added(total, gradients, share):
+    if isinstance(total, dict):
+        return {name: _added(total[name], gradients[name], share) for name in total}
+    if isinstance(total, list):
+        return [_added(a, b, share) for a, b in zip(total, gradients, strict=True)]
+    return total + share * gradients
+
+
+@loss_and_gradients.equivalent
+def loss_as_a_float(params, src, tgt, n_heads, pad=0):
+    loss, gradients = reference.loss_and_gradients(params, src, tgt, n_heads, pad)
+    return float(loss), dict(reversed(gradients.items()))
+
+
+@loss_and_gradients.equivalent
+def in_two_halves(params, src, tgt, n_heads, pad=0):
+    memory, encoder_cache = reference.encode(params, src, n_heads, pad)
+    logits, decoder_cache = reference.decode(params, tgt[..., :-1], memory, src, n_heads, pad)
+    real = tgt[..., 1:] != pad
+    probabilities = np.exp(log_softmax(logits))
+    hard = np.eye(logits.shape[-1])[tgt[..., 1:]]
+    grad_logits = (probabilities - hard) * real[..., np.newaxis] / real.sum()
+    loss = -(np.log((probabilities * hard).sum(axis=-1)) * real).sum() / real.sum()
+    return loss, backward(grad_logits, (encoder_cache, decoder_cache, tuple(params["embeddings"])))

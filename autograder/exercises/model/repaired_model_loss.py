@@ -1,0 +1,89 @@
+"""repaired_model_loss: its cases, its known mistakes and its right rewrites."""
+
+from itertools import product
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.model.shared import EVERYWHERE, decoded, question, sources, targets, unscaled
+from solutions import model as reference
+from solutions.model import cross_entropy
+
+repaired_model_loss = Exercise(
+    reference.repaired_model_loss,
+    outputs={"loss": ""},
+    section="Find the bug",
+)
+BUGS = {
+    "shift": "the target is rolled over the flattened batch, so tokens cross from one sentence into the next. Reread "
+    "'Teacher forcing'.",
+    "scale": "one of the two embeddings is not scaled by the root of d_model. Reread 'Reading: the encoder'.",
+    "memory": "the decoder attends to the memory of padding. Reread 'Writing: the decoder'.",
+    "padding": "padding is counted in the loss as if it were a word. Reread 'The loss'.",
+}
+
+
+@repaired_model_loss.cases("no padding", points=2)
+def _(draw):
+    yield "one sentence pair", question(draw, n=1, padded=False)
+    yield "a batch", question(draw, (1, 2), padded=False)
+
+
+@repaired_model_loss.cases("sources of unequal length", points=1)
+def _(draw):
+    inputs = question(draw)
+    yield "the source is padded", inputs | {"tgt": targets(draw, 3, 5, padded=False)}
+
+
+@repaired_model_loss.cases("targets of unequal length", points=1)
+def _(draw):
+    inputs = question(draw)
+    yield "the target is padded", inputs | {"src": sources(draw, 3, 4, padded=False)}
+    yield "both are padded", question(draw, (2, 1))
+
+
+def buggy(params, src, tgt, n_heads, pad, *, left):
+    """The model's loss with the named bugs left in."""
+    table = params["embeddings"]["shared"]
+    given, asked = tgt[..., :-1], tgt[..., 1:]
+    if "shift" in left:
+        given, asked = np.roll(tgt.reshape(-1), 1).reshape(tgt.shape), tgt
+    memory, _ = reference.encode(params, src, n_heads, pad)
+    changed = {"x": unscaled(given, table)} if "scale" in left else {}
+    if "memory" in left:
+        changed["over_memory"] = EVERYWHERE
+    logits, _ = decoded(params, given, memory, src, n_heads, pad, **changed)
+    return cross_entropy(logits, asked, -1 if "padding" in left else pad)[0]
+
+
+def _partly_mended(left):
+    def wrong(params, src, tgt, n_heads, pad):
+        return buggy(params, src, tgt, n_heads, pad, left=left)
+
+    wrong.__name__ = "_".join(left) + "_left"
+    found = len(BUGS) - len(left)
+    wrong.__doc__ = f"Found so far: {found} of {len(BUGS)}. Next: {BUGS[left[0]]}"
+    return f"{found} found, {len(left)} to go: {', '.join(left)}", wrong
+
+
+for keep in product((True, False), repeat=len(BUGS)):
+    if any(keep):
+        description, partly_mended = _partly_mended([bug for bug, kept in zip(BUGS, keep, strict=True) if kept])
+        repaired_model_loss.mistake(description)(partly_mended)
+
+
+@repaired_model_loss.equivalent
+def loss_alone(params, src, tgt, n_heads, pad):
+    return buggy(params, src, tgt, n_heads, pad, left=())
+
+
+@repaired_model_loss.equivalent
+def loss_of_the_pair(params, src, tgt, n_heads, pad):
+    return float(reference.loss_and_gradients(params, src, tgt, n_heads, pad)[0])
+
+
+@repaired_model_loss.equivalent
+def loss_by_sentences(params, src, tgt, n_heads, pad):
+    counts = (tgt[:, 1:] != pad).sum(axis=1)
+    losses = [buggy(params, s[None], t[None], n_heads, pad, left=()) for s, t in zip(src, tgt, strict=True)]
+    return np.average(losses, weights=counts)

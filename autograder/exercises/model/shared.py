@@ -1,0 +1,112 @@
+"""What the exercises of chapter 8 share: models and sentences to draw, and both stacks with exchangeable parts."""
+
+import numpy as np
+
+from solutions.cross import decoder_layer
+from solutions.masking import memory_mask, padding_mask, target_mask
+from solutions.model import table_for, unembed
+from solutions.parameters import initialise, map_tree
+from solutions.position import positional_embedding, sinusoidal_encoding
+from solutions.residual import encoder_layer
+
+N_HEADS = 2
+SPECIAL = 3  # padding, begin mark, end mark
+EVERYWHERE = np.ones((1, 1), bool)  # a mask that hides nothing
+
+
+def weights(draw, layers=(1, 1), tied=True, dtype=np.float64, sharp=False):
+    """A small model of which no number is 0 or 1, as fresh norms and biases would hide mistakes."""
+    vocab, other = draw.sizes(2, low=9, high=12)
+    vocabularies = {"shared": vocab} if tied else {"source": other, "target": vocab, "output": vocab}
+    d_model, d_ff = 4, draw.size(5, 8)
+    params = initialise(draw.rng, vocabularies, d_model, d_ff, *layers)
+    params = map_tree(lambda array: (array + 0.3 * draw.normal(*array.shape)).astype(dtype), params)
+    if sharp:
+        # Sure of itself, so that the best token is far from the second, and moved by the position above all.
+        tables = params["embeddings"]
+        params["embeddings"] = tables | {"target": 0.3 * tables["target"], "output": 5 * tables["output"]}
+    return params
+
+
+def sources(draw, n=3, T=5, padded=True):
+    """Source tokens; the second sentence ends early if `padded`."""
+    src = draw.tokens(n, T, vocab=9, low=SPECIAL)
+    if padded:
+        src[1, T // 2 :] = 0
+    return src
+
+
+def targets(draw, n=3, T=6, padded=True):
+    """Target tokens between begin and end mark; the first sentence ends early if `padded`."""
+    tgt = draw.tokens(n, T, vocab=9, low=SPECIAL)
+    tgt[:, 0], tgt[:, -1] = 1, 2
+    if padded:
+        tgt[0, T - 3 :] = [2, 0, 0]
+    return tgt
+
+
+def question(draw, layers=(1, 1), tied=True, dtype=np.float64, n=3, padded=True):
+    """Everything that the model as a whole is called with."""
+    params = weights(draw, layers, tied, dtype)
+    T_src, T_tgt = draw.sizes(2, low=4, high=8)
+    return {
+        "params": params,
+        "src": sources(draw, n, T_src, padded),
+        "tgt": targets(draw, n, T_tgt, padded),
+        "n_heads": N_HEADS,
+        "pad": 0,
+    }
+
+
+def only(inputs, *names):
+    return {name: inputs[name] for name in names}
+
+
+def encoded(params, src, n_heads, pad, *, x=None, mask=None, layers=None):
+    """The encoder with any of its parts exchanged."""
+    x = positional_embedding(src, table_for(params["embeddings"], "source"))[0] if x is None else x
+    mask = padding_mask(src, pad) if mask is None else mask
+    for layer in params["encoder"] if layers is None else layers:
+        x, _ = encoder_layer(x, layer, n_heads, mask)
+    return x, None
+
+
+def unscaled(tokens, table):
+    return table[tokens] + sinusoidal_encoding(tokens.shape[-1], table.shape[1]).astype(table.dtype)
+
+
+def decoded(params, tgt, memory, src, n_heads, pad, *, x=None, over_target=None, over_memory=None, layers=None):
+    """The decoder with any of its parts exchanged; returns logits and layer caches."""
+    embeddings = params["embeddings"]
+    x = positional_embedding(tgt, table_for(embeddings, "target"))[0] if x is None else x
+    over_target = target_mask(tgt, pad) if over_target is None else over_target
+    over_memory = memory_mask(src, tgt.shape[-1], pad) if over_memory is None else over_memory
+    for layer in params["decoder"] if layers is None else layers:
+        x, _ = decoder_layer(x, memory, layer, n_heads, over_target, over_memory)
+    return unembed(x, table_for(embeddings, "output"))[0], None
+
+
+MARKS = {"bos": 1, "eos": 2, "pad": 0}
+
+
+def sure(draw, n, ends, layers=(1, 2)):
+    """A model and sources for which some sentences end early: `ends` times as eager to write the end mark."""
+    params = weights(draw, layers, tied=False, sharp=True)
+    tables = params["embeddings"]
+    output = tables["output"].copy()
+    output[2] *= ends
+    return {
+        "params": params | {"embeddings": tables | {"output": output}},
+        "src": sources(draw, n, draw.size(4, 7)),
+        "n_heads": N_HEADS,
+    }
+
+
+def asked_of(module_class, draw, arguments, inputs):
+    """A case: the constructor's arguments, weights of which none is fresh, and what the module is called with."""
+    state = module_class(**arguments).state_dict()
+    drawn = {name: 0.5 * draw.normal(*tensor.shape) for name, tensor in state.items()}
+    return {"arguments": arguments, "weights": drawn, "inputs": inputs}
+
+
+LAYER = {"d_model": 8, "n_heads": 2, "d_ff": 11}

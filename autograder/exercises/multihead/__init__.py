@@ -1,0 +1,11 @@
+"""Chapter 4, multi-head attention: its exercises, each in a file of its own, in their order."""
+
+EXERCISES = (
+    "split_heads",
+    "merge_heads",
+    "multi_head_attention",
+    "multi_head_attention_backward",
+    "fused_projection",
+    "predicted_multi_head_shapes",
+    "repaired_fused_attention",
+)

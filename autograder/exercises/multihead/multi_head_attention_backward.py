@@ -1,0 +1,280 @@
+"""multi_head_attention_backward: its cases, its known mistakes and its right rewrites."""
+
+import math
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.multihead.merge_heads import concatenated
+from autograder.exercises.multihead.shared import (
+    PROJECTIONS,
+    as_rows,
+    layer,
+    small_batch,
+    turned,
+    view_merge,
+    view_split,
+)
+from autograder.exercises.multihead.split_heads import stacked_slices
+from solutions import multihead as reference
+from solutions.backward import attention_backward, linear_backward, softmax_backward
+
+multi_head_attention_backward = Exercise(
+    reference.multi_head_attention_backward,
+    outputs={
+        "grad_query": "... T_query d_query",
+        "grad_key": "... T_key d_key_in",
+        "grad_value": "... T_key d_value_in",
+        "grad_params": "",
+    },
+    order=("grad_params", "grad_value", "grad_query", "grad_key"),
+    section="The way back",
+    uses=("split_heads", "merge_heads"),
+)
+
+
+def way_back(draw, batch=(), **options):
+    """A random cotangent and the cache that the forward pass left."""
+    output, cache = reference.multi_head_attention(**layer(draw, batch, **options))
+    return {"grad_output": draw.normal(*output.shape, dtype=output.dtype), "cache": cache}
+
+
+@multi_head_attention_backward.cases("the idea", points=3)
+def _(draw):
+    yield "one sentence asks another", way_back(draw)
+    yield "all widths agree, and all lengths", way_back(draw, square=6, n_heads=3, T_query=4, T_key=4)
+
+
+@multi_head_attention_backward.cases("batches", points=2)
+def _(draw):
+    yield "one batch axis", way_back(draw, small_batch(draw, 1, avoid=3), n_heads=3)
+    yield "two batch axes", way_back(draw, small_batch(draw, 2, avoid=2), n_heads=2)
+    yield "a batch, all widths and lengths agree", way_back(draw, (2,), square=6, n_heads=3, T_query=4, T_key=4)
+
+
+@multi_head_attention_backward.cases("masks", points=1)
+def _(draw):
+    yield "a mask for each sentence", way_back(draw, small_batch(draw, 1, avoid=3), n_heads=3, mask="each")
+
+
+@multi_head_attention_backward.cases("float32 and edge cases", points=1)
+def _(draw):
+    yield "float32", way_back(draw, small_batch(draw, 1, avoid=2), n_heads=2, dtype=np.float32)
+    yield "a single head", way_back(draw, (2,), n_heads=1)
+    yield "one feature for each head", way_back(draw, (2,), n_heads=3, d_key=1, d_value=1)
+
+
+def back(
+    grad_output, cache, *,
+    split=reference.split_heads, merge=reference.merge_heads, through=attention_backward, linear_back=linear_backward,
+):  # fmt: skip
+    """The way back, with one of its parts replaced."""
+    *projections, attention_cache, output_cache = cache
+    grads = {}
+    grad_merged, grads["w_output"], grads["b_output"] = linear_back(grad_output, output_cache)
+    grad_heads = through(split(grad_merged, attention_cache[0].shape[-3]), attention_cache)
+    grad_inputs = []
+    for name, grad, projection in zip(PROJECTIONS, grad_heads, projections, strict=True):
+        grad_input, grads[f"w_{name}"], grads[f"b_{name}"] = linear_back(merge(grad), projection)
+        grad_inputs.append(grad_input)
+    return *grad_inputs, grads
+
+
+def instead(grad_output, cache, **wrong):
+    """The right gradients, some parameters' replaced."""
+    *grad_inputs, grads = reference.multi_head_attention_backward(grad_output, cache)
+    return *grad_inputs, grads | wrong
+
+
+def through_scores(jacobian=softmax_backward, d_scale=None, keys_from=None):
+    """`attention_backward` with one of its parts replaced."""
+
+    def through(grad_output, cache):
+        queries, keys, values, weights = cache
+        scale = 1 / math.sqrt(d_scale(keys) if d_scale else keys.shape[-1])
+        grad_scores = jacobian(grad_output @ turned(values), weights) * scale
+        grad_keys = keys_from(grad_scores, cache) if keys_from else turned(grad_scores) @ queries
+        return grad_scores @ keys, grad_keys, turned(weights) @ grad_output
+
+    return through
+
+
+@multi_head_attention_backward.mistake("takes w_output's gradient from the layer's input")
+def w_output_from_the_input(grad_output, cache):
+    """A weight's gradient is made from what *it* was multiplied with: x^T dC for C = xW. w_output was multiplied with
+    the merged heads, not with the query. Reread 'The way back'."""
+    return instead(grad_output, cache, w_output=as_rows(cache[0][0]).T @ as_rows(grad_output))
+
+
+@multi_head_attention_backward.mistake("splits the gradient without moving an axis")
+def back_split_is_a_view(grad_output, cache):
+    """The gradient of the merged heads is reshaped straight to (..., n_heads, T, d_head): the right shape, with the
+    gradients of other positions in it. Undo the merge as it was done, with the axes exchanged: that is `split_heads`.
+    Reread 'The way back'."""
+    return back(grad_output, cache, split=view_split)
+
+
+@multi_head_attention_backward.mistake("merges the gradients without moving an axis")
+def back_merge_is_a_view(grad_output, cache):
+    """The gradients of queries, keys and values are reshaped straight back, so that a row holds several positions of
+    one head. Undo the split as it was done: that is `merge_heads`. Reread 'The way back'."""
+    return back(grad_output, cache, merge=view_merge)
+
+
+@multi_head_attention_backward.mistake("averages the heads' gradients")
+def heads_averaged(grad_output, cache):
+    """What comes back through the heads is divided by their number. Each head has parameters of its own, and each gets
+    its own gradient whole. Reread 'The way back'."""
+    n_heads = cache[3][0].shape[-3]
+    return back(grad_output, cache, through=lambda g, c: [x / n_heads for x in attention_backward(g, c)])
+
+
+@multi_head_attention_backward.mistake("uses head 0's weights for all heads")
+def first_weights_for_all(grad_output, cache):
+    """Every head's gradient is made with the attention weights of head 0. With h copies of one head this passes every
+    check; here the heads differ. Reread 'Copies of one head see nothing'."""
+    *roles, weights = cache[3]
+    first = np.broadcast_to(weights[..., :1, :, :], weights.shape)
+    return back(grad_output, (*cache[:3], (*roles, first), cache[4]))
+
+
+@multi_head_attention_backward.mistake("goes through the heads in reverse")
+def heads_in_reverse(grad_output, cache):
+    """The last head gets the gradient that belongs to the first. Walking *back* through the layer does not turn the
+    order of the heads round: they stand side by side. Reread 'Copies of one head see nothing'."""
+    return back(grad_output, cache, split=lambda x, n: reference.split_heads(x, n)[..., ::-1, :, :])
+
+
+@multi_head_attention_backward.mistake("treats the softmax Jacobian as diagonal")
+def diagonal_jacobian(grad_output, cache):
+    """You multiply by s(1 - s). Softmax mixes a whole row: each score moves every weight of its row, so the row's
+    weighted average has to come off: s * (g - sum(g * s)). (It stands so in a published derivation of this layer.)
+    Reread 'The way back'."""
+    return back(grad_output, cache, through=through_scores(lambda g, s: g * s * (1 - s)))
+
+
+@multi_head_attention_backward.mistake("makes the keys' gradient from the values")
+def keys_from_values(grad_output, cache):
+    """Your gradient of the keys is dS^T V, where dS^T Q belongs: a score is a product of a query and a key, so what
+    comes back to the key is multiplied with the *query*. (A published formula has V here.) Reread 'The way back'."""
+    from_values = through_scores(keys_from=lambda s, c: np.einsum("...qk,...kd->...kd", s, c[2]))
+    return back(grad_output, cache, through=from_values)
+
+
+@multi_head_attention_backward.mistake("does not transpose the scores' gradient for the keys")
+def scores_not_turned(grad_output, cache):
+    """`grad_scores @ queries` fits only with as many queries as keys, and is wrong even then. A key's gradient gathers
+    down its *column* of the scores: dS^T Q. Reread 'The way back'."""
+    return back(grad_output, cache, through=through_scores(keys_from=lambda s, c: s @ c[0]))
+
+
+@multi_head_attention_backward.mistake("forgets the scale")
+def scale_forgotten(grad_output, cache):
+    """The forward pass divided the scores by the root of d_key, so the gradients of queries and keys carry the same
+    factor; yours are too large by that root. Reread 'The way back'."""
+    return back(grad_output, cache, through=through_scores(d_scale=lambda keys: 1))
+
+
+@multi_head_attention_backward.mistake("scales by the root of all features")
+def back_scaled_by_d_model(grad_output, cache):
+    """The gradients of queries and keys are divided by the root of all heads' features together; the forward pass
+    divided by the root of one head's, d_key. Reread 'What one head costs, and how it is scaled'."""
+    return back(grad_output, cache, through=through_scores(d_scale=lambda keys: keys.shape[-1] * keys.shape[-3]))
+
+
+@multi_head_attention_backward.mistake("averages over the batch")
+def batch_averaged(grad_output, cache):
+    """The parameters' gradients are divided by the size of the first axis. Every sentence used the same weights, and
+    where paths meet their gradients *add*; a mean belongs into the loss and arrives with grad_output. Reread 'The way
+    back'."""
+    n = grad_output.shape[0] if grad_output.ndim > 2 else 1
+    *grad_inputs, grads = reference.multi_head_attention_backward(grad_output, cache)
+    return *grad_inputs, {name: grad / n for name, grad in grads.items()}
+
+
+@multi_head_attention_backward.mistake("keeps only the last sentence's share")
+def last_sentence_only(grad_output, cache):
+    """The parameters' gradients hold the share of the last sentence alone: a loop that assigns (`=`) where it should
+    add (`+=`). Reread 'The way back'."""
+
+    def last_only(grad, linear_cache):
+        grad_x, *right = linear_backward(grad, linear_cache)
+        if grad.ndim > 2:
+            right = linear_backward(grad[-1], (linear_cache[0][-1], linear_cache[1]))[1:]
+        return grad_x, *right
+
+    return back(grad_output, cache, linear_back=last_only)
+
+
+@multi_head_attention_backward.mistake("adds the biases' gradients up over one axis")
+def biases_over_one_axis(grad_output, cache):
+    """`sum(axis=0)` is the whole sum only while there is no batch. A bias was added to every position of every
+    sentence, so its gradient is the sum over *all* leading axes. Reread 'The way back'."""
+
+    def one_axis(grad, linear_cache):
+        return *linear_backward(grad, linear_cache)[:2], grad.sum(axis=0)
+
+    return back(grad_output, cache, linear_back=one_axis)
+
+
+@multi_head_attention_backward.mistake("returns the weights' gradients in PyTorch's layout")
+def pytorch_layout(grad_output, cache):
+    """Your gradients of the weights are transposed: (out, in), as nn.Linear keeps them. A gradient has the shape of its
+    array, and ours are (in, out). Reread 'Parity with PyTorch'."""
+    *grad_inputs, grads = reference.multi_head_attention_backward(grad_output, cache)
+    return *grad_inputs, {name: grad.T for name, grad in grads.items()}
+
+
+@multi_head_attention_backward.mistake("adds the three inputs' gradients up")
+def inputs_added_up(grad_output, cache):
+    """You add up the gradients of query, key and value. That is right for self-attention, where the three are one
+    array, but it is the caller who knows it; this layer has three inputs and returns three gradients. Reread 'The way
+    back'."""
+    *grad_inputs, grads = reference.multi_head_attention_backward(grad_output, cache)
+    total = sum(grad_inputs[1:], grad_inputs[0])
+    return total, total, total, grads
+
+
+@multi_head_attention_backward.mistake("takes the cotangent for ones")
+def ones_for_the_cotangent(grad_output, cache):
+    """Your gradients are those of the plain sum of the outputs. How the loss depends on each output is what grad_output
+    tells you. Reread 'Copies of one head see nothing'."""
+    return reference.multi_head_attention_backward(np.ones_like(grad_output), cache)
+
+
+@multi_head_attention_backward.equivalent
+def back_with_the_key_bias_set_to_zero(grad_output, cache):
+    *grad_inputs, grads = back(grad_output, cache)
+    return *grad_inputs, grads | {"b_key": np.zeros_like(grads["b_key"])}
+
+
+@multi_head_attention_backward.equivalent
+def back_head_by_head(grad_output, cache):
+    def each_head(grad_heads, attention_cache):
+        each = [
+            attention_backward(grad_heads[..., h, :, :], [array[..., h, :, :] for array in attention_cache])
+            for h in range(grad_heads.shape[-3])
+        ]
+        return [np.stack(role, axis=-3) for role in zip(*each, strict=True)]
+
+    return back(grad_output, cache, through=each_head, merge=concatenated, split=stacked_slices)
+
+
+@multi_head_attention_backward.equivalent
+def back_through_the_jacobian(grad_output, cache):
+    def jacobian_product(grad, weights):
+        jacobian = np.eye(weights.shape[-1], dtype=weights.dtype) * weights[..., np.newaxis, :]
+        jacobian = jacobian - weights[..., :, np.newaxis] * weights[..., np.newaxis, :]
+        return np.einsum("...j,...ij->...i", grad, jacobian)
+
+    return back(grad_output, cache, through=through_scores(jacobian_product))
+
+
+@multi_head_attention_backward.equivalent
+def back_by_einsum(grad_output, cache):
+    def einsum_back(grad, linear_cache):
+        x, weight = linear_cache
+        grad_weight = np.einsum("ni,no->io", as_rows(x), as_rows(grad))
+        return np.einsum("...o,io->...i", grad, weight), grad_weight, np.einsum("no->o", as_rows(grad))
+
+    return list(back(grad_output, cache, linear_back=einsum_back))

@@ -1,0 +1,131 @@
+"""split_heads: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.multihead.shared import interleaved_split, turned, view_split
+from solutions import multihead as reference
+
+split_heads = Exercise(
+    reference.split_heads,
+    outputs={"heads": "... n_heads T d_head"},
+    section="From the loop to an axis",
+)
+
+
+def to_split(draw, n_batch_axes=0, dtype=np.float64, **sizes):
+    """Features for several heads, no two sizes alike unless given."""
+    drawn = draw.sizes(3 + n_batch_axes)
+    size = dict(zip(("T", "n_heads", "d_head"), drawn, strict=False)) | sizes
+    x = draw.normal(*drawn[3:], size["T"], size["n_heads"] * size["d_head"], dtype=dtype)
+    return {"x": x, "n_heads": size["n_heads"]}
+
+
+@split_heads.cases("the idea", points=1)
+def _(draw):
+    yield "one sentence", to_split(draw)
+    yield "as many heads as positions", to_split(draw, T=3, n_heads=3, d_head=2)
+    yield "all sizes agree", to_split(draw, T=3, n_heads=3, d_head=3)
+
+
+@split_heads.cases("batches", points=1)
+def _(draw):
+    yield "one batch axis", to_split(draw, 1)
+    yield "two batch axes", to_split(draw, 2)
+
+
+@split_heads.cases("edge cases and errors", points=1)
+def _(draw):
+    yield "a single head", to_split(draw, 1, n_heads=1)
+    yield "one feature for each head", to_split(draw, 1, d_head=1)
+    yield "float32", to_split(draw, 1, dtype=np.float32)
+    T, n_heads = draw.sizes(2, low=3)
+    yield "features that cannot be divided", {"x": draw.normal(T, 2 * n_heads + 1), "n_heads": n_heads}
+
+
+@split_heads.mistake("reshapes without moving an axis")
+def only_a_view(x, n_heads):
+    """The shape is right and the numbers are in the wrong heads: a reshape reads the entries in their old order, so the
+    first head gets whole rows, all the features of the first positions, and "position" and "feature" are mixed. Split
+    the last axis in two first, then exchange the positions' axis with the heads' axis. Reread 'Why a reshape alone will
+    not do'."""
+    return view_split(x, n_heads)
+
+
+@split_heads.mistake("deals the features out in turn")
+def dealt_in_turn(x, n_heads):
+    """Head 0 gets features 0, h, 2h, ... and not the first slice. A consistent deal would do for a new model; but here
+    the features stand in blocks, head after head, as in the paper's concatenation and in PyTorch's weights. Split the
+    last axis into (n_heads, d_head), not into (d_head, n_heads). Reread 'From the loop to an axis'."""
+    return interleaved_split(x, n_heads)
+
+
+@split_heads.mistake("leaves the heads behind the positions")
+def not_moved(x, n_heads):
+    """The features are split, but the axes are (..., T, n_heads, d_head). The last two axes are the matrix, so
+    attention would now compare the heads of one position with each other. Bring the positions next to the features:
+    (..., n_heads, T, d_head). Reread 'From the loop to an axis'."""
+    return turned_back(reference.split_heads(x, n_heads))
+
+
+@split_heads.mistake("counts the axes from the front")
+def axes_from_the_front(x, n_heads):
+    """Axes 0 and 1 are positions and heads only while there is no batch. With one, you exchange the batch with the
+    positions. Count from the end: -2 and -3. Reread 'From the loop to an axis'."""
+    *batch, length, d_model = x.shape
+    return x.reshape(*batch, length, n_heads, d_model // n_heads).swapaxes(0, 1)
+
+
+@split_heads.mistake("takes exactly one batch axis for granted")
+def one_batch_axis_only(x, n_heads):
+    """`transpose(0, 2, 1, 3)` names four axes, so it fails for a single sentence and for two batch axes. Exchange two
+    axes counted from the end, and leave the others alone. Reread 'From the loop to an axis'."""
+    *batch, length, d_model = x.shape
+    return x.reshape(*batch, length, n_heads, d_model // n_heads).transpose(0, 2, 1, 3)
+
+
+@split_heads.mistake("turns each head")
+def each_head_turned(x, n_heads):
+    """The heads are in their place, but within each the features stand before the positions: (..., n_heads, d_head, T).
+    A head is a matrix with a row for each position. Reread 'From the loop to an axis'."""
+    return turned(reference.split_heads(x, n_heads))
+
+
+@split_heads.mistake("takes n_heads for the size of a head")
+def heads_of_that_size(x, n_heads):
+    """You make heads *of* n_heads features where n_heads heads are wanted. Each head gets d_model // n_heads features.
+    Reread 'From the loop to an axis'."""
+    return reference.split_heads(x, x.shape[-1] // n_heads)
+
+
+@split_heads.mistake("drops the features that are left over")
+def leftovers_dropped(x, n_heads):
+    """If the features cannot be shared out evenly, the last ones vanish without a word. A size that does not fit is a
+    mistake of the caller, and the caller should hear of it: raise a ValueError. Reread 'From the loop to an axis'."""
+    return reference.split_heads(x[..., : x.shape[-1] // n_heads * n_heads], n_heads)
+
+
+def turned_back(heads):
+    """(..., n_heads, T, d_head) to (..., T, n_heads, d_head)."""
+    return heads.swapaxes(-2, -3)
+
+
+@split_heads.equivalent
+def stacked_slices(x, n_heads):
+    return np.stack(np.split(x, n_heads, axis=-1), axis=-3)
+
+
+@split_heads.equivalent
+def split_by_einsum(x, n_heads):
+    return np.einsum("...thd->...htd", x.reshape(*x.shape[:-1], n_heads, -1))
+
+
+@split_heads.equivalent
+def head_by_head(x, n_heads):
+    d_head, left_over = divmod(x.shape[-1], n_heads)
+    if left_over:
+        raise ValueError("left over")
+    heads = np.empty((*x.shape[:-2], n_heads, x.shape[-2], d_head), x.dtype)
+    for h in range(n_heads):
+        heads[..., h, :, :] = x[..., h * d_head : (h + 1) * d_head]
+    return heads

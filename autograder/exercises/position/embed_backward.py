@@ -1,0 +1,138 @@
+"""embed_backward: its cases, its known mistakes and its right rewrites."""
+
+import math
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from solutions import position as reference
+
+embed_backward = Exercise(
+    reference.embed_backward,
+    outputs={"grad_table": "vocab d_model"},
+    section="Backwards: a scatter-add",
+)
+
+
+def arriving(draw, *shape, dtype=np.float64, d_model=None, extra=3):
+    """A random cotangent and the cache; the first and the last token of a text are the same, some never occur."""
+    n_distinct, width = draw.sizes(2, low=4, high=9)
+    tokens = draw.rng.integers(0, n_distinct, size=shape)
+    tokens.reshape(-1)[-1] = tokens.reshape(-1)[0]
+    width = width if d_model is None else d_model
+    return {"grad_output": draw.normal(*shape, width, dtype=dtype), "cache": (tokens, n_distinct + extra)}
+
+
+@embed_backward.cases("each token once", points=1)
+def _(draw):
+    vocab, width = draw.sizes(2, low=4, high=9)
+    tokens = draw.rng.permutation(vocab)[: vocab - 1]
+    yield "no token twice", {"grad_output": draw.normal(vocab - 1, width), "cache": (tokens, vocab)}
+
+
+@embed_backward.cases("repeated tokens and batches", points=2)
+def _(draw):
+    T = draw.size(4, 9)
+    yield "one sentence", arriving(draw, T)
+    yield "a batch", arriving(draw, 2, T)
+    yield "two batch axes", arriving(draw, 3, 2, T)
+
+
+@embed_backward.cases("float32 and edge cases", points=1)
+def _(draw):
+    yield "float32", arriving(draw, 2, 4, dtype=np.float32)
+    yield "one feature", arriving(draw, 5, d_model=1)
+    inputs = arriving(draw, 4)
+    tokens, vocab = inputs["cache"]
+    yield "one token throughout", inputs | {"cache": (np.full_like(tokens, vocab - 1), vocab)}
+    yield "no tokens at all", {"grad_output": inputs["grad_output"][:0], "cache": (tokens[:0], vocab)}
+
+
+@embed_backward.mistake("counts a repeated token once")
+def repeated_once(grad_output, cache):
+    """`grad[tokens] += ...` with a repeated token adds only once: NumPy reads all rows, adds, and writes all rows
+    back, and the last one written wins. No error, no warning, and right as long as no token comes twice. `np.add.at`
+    adds every time. Reread 'Backwards: a scatter-add'."""
+    tokens, vocab = cache
+    grad_table = np.zeros((vocab, grad_output.shape[-1]), grad_output.dtype)
+    grad_table[tokens] += grad_output
+    return grad_table * math.sqrt(grad_output.shape[-1])
+
+
+@embed_backward.mistake("forgets the scale")
+def backward_unscaled(grad_output, cache):
+    """What arrives is gathered rightly, but not scaled. The forward pass multiplies by the root of d_model, so the
+    gradient does too. Reread 'Backwards: a scatter-add'."""
+    return (reference.embed_backward(grad_output, cache) / math.sqrt(grad_output.shape[-1])).astype(grad_output.dtype)
+
+
+@embed_backward.mistake("divides by the scale")
+def backward_divided(grad_output, cache):
+    """You divide by the root of d_model. A backward pass does not undo the forward pass: it multiplies by the same
+    slope. Reread 'Backwards: a scatter-add'."""
+    return (reference.embed_backward(grad_output, cache) / grad_output.shape[-1]).astype(grad_output.dtype)
+
+
+@embed_backward.mistake("averages over the places of a token")
+def averaged(grad_output, cache):
+    """What arrives at a token's places is averaged. A row that is used five times moves the loss in five ways, and
+    their slopes add up. Reread 'Backwards: a scatter-add'."""
+    tokens, vocab = cache
+    counts = np.maximum(1, np.bincount(tokens.reshape(-1), minlength=vocab))[:, None]
+    return (reference.embed_backward(grad_output, cache) / counts).astype(grad_output.dtype)
+
+
+@embed_backward.mistake("divides by the number of tokens")
+def over_all_tokens(grad_output, cache):
+    """The gradient is divided by the number of tokens. If the loss is a mean, that factor has arrived in
+    `grad_output` already. Reread 'Backwards: a scatter-add'."""
+    grad_table = reference.embed_backward(grad_output, cache) / max(1, cache[0].size)
+    return grad_table.astype(grad_output.dtype)
+
+
+@embed_backward.mistake("looks at the last sentence only")
+def last_sentence(grad_output, cache):
+    """Only the last sentence of the batch is gathered; a table is shared by all of them. Reread 'Backwards: a
+    scatter-add'."""
+    tokens, vocab = cache
+    if tokens.ndim == 1:
+        return reference.embed_backward(grad_output, cache)
+    return reference.embed_backward(grad_output[-1], (tokens[-1], vocab))
+
+
+@embed_backward.mistake("leaves out the tokens that do not occur")
+def occurring_only(grad_output, cache):
+    """The gradient has a row for each token that occurs. It must have the shape of the table: tokens that do not
+    occur have the gradient zero. Reread 'Backwards: a scatter-add'."""
+    return reference.embed_backward(grad_output, cache)[np.unique(cache[0])]
+
+
+@embed_backward.mistake("makes float64 of float32")
+def backward_promoted(grad_output, cache):
+    """`np.zeros` makes float64 unless it is told otherwise; the gradient should have the dtype of what arrives.
+    Reread 'Backwards: a scatter-add'."""
+    return reference.embed_backward(grad_output, cache).astype(np.float64)
+
+
+@embed_backward.equivalent
+def by_one_hot(grad_output, cache):
+    tokens, vocab = cache
+    d_model = grad_output.shape[-1]
+    hot = (tokens.reshape(-1) == np.arange(vocab)[:, None]).astype(grad_output.dtype)
+    return hot @ grad_output.reshape(-1, d_model) * math.sqrt(d_model)
+
+
+@embed_backward.equivalent
+def place_by_place(grad_output, cache):
+    tokens, vocab = cache
+    grad_table = np.zeros((vocab, grad_output.shape[-1]), grad_output.dtype)
+    for index in np.ndindex(tokens.shape):
+        grad_table[tokens[index]] += grad_output[index] * math.sqrt(grad_output.shape[-1])
+    return grad_table
+
+
+@embed_backward.equivalent
+def row_by_row(grad_output, cache):
+    tokens, vocab = cache
+    found = [grad_output[tokens == token].sum(axis=0) for token in range(vocab)]
+    return np.stack(found) * grad_output.shape[-1] ** 0.5

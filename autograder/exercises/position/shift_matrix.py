@@ -1,0 +1,151 @@
+"""shift_matrix: its cases, its known mistakes and its right rewrites."""
+
+import math
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from solutions import position as reference
+
+shift_matrix = Exercise(
+    reference.shift_matrix,
+    outputs={"rotation": "d_model d_model"},
+    section="A shift is a rotation",
+)
+
+
+@shift_matrix.cases("forwards", points=2)
+def _(draw):
+    k, pairs = draw.sizes(2, low=2, high=8)
+    yield "a few positions on", {"k": k, "d_model": 2 * pairs}
+    yield "one position on", {"k": 1, "d_model": 2 * draw.size(3, 8)}
+
+
+@shift_matrix.cases("backwards and edge cases", points=1)
+def _(draw):
+    k, pairs = draw.sizes(2, low=2, high=8)
+    yield "backwards", {"k": -k, "d_model": 2 * pairs}
+    yield "not at all", {"k": 0, "d_model": 2 * draw.size(2, 6)}
+    yield "one pair", {"k": k, "d_model": 2}
+    yield "far", {"k": draw.size(100, 200), "d_model": 6}
+
+
+@shift_matrix.cases("errors", points=1)
+def _(draw):
+    yield "even, before odd", {"k": draw.size(2, 6), "d_model": 2 * draw.size(2, 6)}
+    yield "an odd width", {"k": 2, "d_model": 2 * draw.size(1, 6) + 1}
+
+
+def blocks(k, d_model, base=10000.0, flip=-1.0):
+    """One 2 x 2 block per pair; ValueError for an odd width."""
+    refuse_odd(d_model)
+    matrix = np.zeros((d_model, d_model))
+    for j in range(0, d_model, 2):
+        angle = k / base ** (j / d_model)
+        c, s = math.cos(angle), math.sin(angle)
+        matrix[j : j + 2, j : j + 2] = [[c, flip * s], [s, c]]
+    return matrix
+
+
+def refuse_odd(d_model):
+    if d_model % 2:
+        raise ValueError("odd")
+
+
+@shift_matrix.mistake("moves the other way")
+def transposed_rotation(k, d_model):
+    """This matrix moves k positions *back*. It is the transpose of the right one: either a sign is turned round, or you
+    built it for columns, R p, and here vectors are rows, p R. Reread 'A shift is a rotation'."""
+    return blocks(-k, d_model)
+
+
+@shift_matrix.mistake("has both signs plus")
+def no_minus(k, d_model):
+    """Both sines have a plus. The cosine of a sum has a minus in it: cos(a + b) = cos a cos b - sin a sin b. Without
+    it the matrix is no rotation, and lengths change. Reread 'A shift is a rotation'."""
+    return blocks(k, d_model, flip=1.0)
+
+
+@shift_matrix.mistake("takes 1000 for 10000")
+def shift_base_1000(k, d_model):
+    """The base is 1000. The matrix must turn each pair at the speed at which the encoding has it turning. Reread 'A
+    shift is a rotation'."""
+    return blocks(k, d_model, base=1000.0)
+
+
+@shift_matrix.mistake("has i/d where 2i/d belongs")
+def shift_half_exponent(k, d_model):
+    """The exponent is the pair's number over d_model; it should be twice that, as in the encoding. Reread 'A shift is
+    a rotation'."""
+    return blocks(k, d_model, base=100.0)
+
+
+@shift_matrix.mistake("turns all pairs at one speed")
+def one_speed(k, d_model):
+    """Every pair is turned by k radians. That is right for the first pair alone; each has its own frequency. Reread
+    'A shift is a rotation'."""
+    return blocks(k, d_model, base=1.0)
+
+
+@shift_matrix.mistake("ignores k")
+def always_one(k, d_model):
+    """The matrix moves one position on, whatever k is. Reread 'A shift is a rotation'."""
+    return blocks(1, d_model)
+
+
+@shift_matrix.mistake("multiplies the matrix by k")
+def times_k(k, d_model):
+    """You took k times the matrix of one step. Steps are made one after the other: the *angle* is multiplied by k, or
+    the matrix taken to the k-th power. Reread 'A shift is a rotation'."""
+    return k * blocks(1, d_model)
+
+
+@shift_matrix.mistake("is made for sines and cosines in halves")
+def rotation_in_halves(k, d_model):
+    """This is right for an encoding with all sines on the left and all cosines on the right. Here they take turns, so
+    each rotation sits in two neighbouring rows and columns. Reread 'A shift is a rotation'."""
+    refuse_odd(d_model)
+    order = np.concatenate([np.arange(0, d_model, 2), np.arange(1, d_model, 2)])
+    return blocks(k, d_model)[np.ix_(order, order)]
+
+
+@shift_matrix.mistake("moves the columns")
+def rolled_columns(k, d_model):
+    """This matrix moves *features* k columns on. We want the row of another position, with each feature in its own
+    place. Reread 'A shift is a rotation'."""
+    refuse_odd(d_model)
+    return np.roll(np.eye(d_model), k, axis=1)
+
+
+@shift_matrix.mistake("lets an odd width pass")
+def odd_passes(k, d_model):
+    """For an odd d_model you leave the last sine where it is. But it moves with the position, and without its cosine
+    no matrix can say where to: raise ValueError. Reread 'A shift is a rotation'."""
+    matrix = np.eye(d_model)
+    even = d_model - d_model % 2
+    for j in range(0, even, 2):
+        angle = k / 10000.0 ** (j / d_model)
+        matrix[j : j + 2, j : j + 2] = [
+            [math.cos(angle), -math.sin(angle)],
+            [math.sin(angle), math.cos(angle)],
+        ]
+    return matrix
+
+
+@shift_matrix.equivalent
+def block_after_block(k, d_model):
+    return blocks(k, d_model)
+
+
+@shift_matrix.equivalent
+def power_of_one_step(k, d_model):
+    return np.linalg.matrix_power(blocks(1, d_model), k)
+
+
+@shift_matrix.equivalent
+def from_the_encoding_s_row(k, d_model):
+    refuse_odd(d_model)
+    row = reference.sinusoidal_encoding(abs(k) + 1, d_model)[-1]
+    sine, cosine = math.copysign(1, k) * row[0::2], row[1::2]
+    turned = np.stack([cosine, -sine, sine, cosine], axis=-1).reshape(-1, 2, 2)
+    return np.einsum("pq,pab->paqb", np.eye(d_model // 2), turned).reshape(d_model, d_model)

@@ -1,0 +1,152 @@
+"""sinusoidal_encoding: its cases, its known mistakes and its right rewrites."""
+
+import math
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.position.shared import angles_of, taking_turns
+from solutions import position as reference
+
+sinusoidal_encoding = Exercise(
+    reference.sinusoidal_encoding,
+    outputs={"encoding": "T d_model"},
+    section="Clocks of many speeds",
+)
+
+
+@sinusoidal_encoding.cases("even widths", points=2)
+def _(draw):
+    length, pairs = draw.sizes(2, low=3, high=9)
+    yield "a few positions", {"length": length, "d_model": 2 * pairs}
+    length, pairs = draw.sizes(2, low=20, high=40)
+    yield "more of them, and wider", {"length": length, "d_model": 2 * pairs}
+
+
+@sinusoidal_encoding.cases("odd widths", points=1)
+def _(draw):
+    length, pairs = draw.sizes(2, low=3, high=9)
+    yield "an odd width", {"length": length, "d_model": 2 * pairs + 1}
+    yield "a single column", {"length": length, "d_model": 1}
+
+
+@sinusoidal_encoding.cases("edge cases", points=1)
+def _(draw):
+    yield "one position", {"length": 1, "d_model": 2 * draw.size(2, 6)}
+    yield "one pair", {"length": draw.size(4, 9), "d_model": 2}
+    yield "a long text", {"length": draw.size(900, 1100), "d_model": 8}
+
+
+@sinusoidal_encoding.mistake("takes 1000 for 10000")
+def base_1000(length, d_model):
+    """The base is 1000: a slip that is in print, beside code that has 10000. The first pair is right, since any base to
+    the power 0 is 1, and the slow pairs turn up to ten times too fast; entries differ by up to 2. Reread 'Clocks of
+    many speeds'."""
+    return taking_turns(angles_of(length, d_model, base=1000.0), d_model)
+
+
+@sinusoidal_encoding.mistake("has i/d where 2i/d belongs")
+def half_exponent(length, d_model):
+    """The exponent is the number of the pair over d_model. It should be twice that, the column of the pair's sine. As
+    it stands, the wavelengths end near 100 times 2 pi, not 10000 times. Reread 'Clocks of many speeds'."""
+    return taking_turns(angles_of(length, d_model, base=100.0), d_model)
+
+
+@sinusoidal_encoding.mistake("has a double exponent")
+def double_exponent(length, d_model):
+    """The column number already counts in twos: the 2i of the formula *is* the column of the sine. You double it once
+    more, so the wavelengths run to the square of what they should. Reread 'Clocks of many speeds'."""
+    return taking_turns(angles_of(length, d_model, base=1e8), d_model)
+
+
+@sinusoidal_encoding.mistake("gives each column a speed of its own")
+def speed_per_column(length, d_model):
+    """The cosines have the exponent (2i + 1)/d_model. Sine and cosine of a pair must share one angle: only then are
+    they the coordinates of a hand on a clock, and a shift a rotation. Reread 'Clocks of many speeds'."""
+    return taking_turns(np.arange(length)[:, None] / 10000.0 ** (np.arange(d_model) / d_model), d_model)
+
+
+@sinusoidal_encoding.mistake("puts all sines first, then all cosines")
+def in_halves(length, d_model):
+    """The right numbers in another order: sines in the left half, cosines in the right. A model trained with it works
+    as well, since the order of features means nothing to it; weights from a model with the paper's order do not fit.
+    In this book they take turns. Reread 'Clocks of many speeds'."""
+    encoding = reference.sinusoidal_encoding(length, d_model)
+    return np.concatenate([encoding[:, 0::2], encoding[:, 1::2]], axis=1)
+
+
+@sinusoidal_encoding.mistake("swaps sine and cosine")
+def swapped(length, d_model):
+    """Cosines stand in the even columns and sines in the odd ones. Position 0 should read 0, 1, 0, 1, ... Reread
+    'Clocks of many speeds'."""
+    return taking_turns(angles_of(length, d_model), d_model, even=np.cos, odd=np.sin)
+
+
+@sinusoidal_encoding.mistake("counts positions from 1")
+def from_one(length, d_model):
+    """Your first row is that of position 1. Every distance is still right, but weights trained with positions from 0
+    do not fit. The first row should read 0, 1, 0, 1, ... Reread 'Clocks of many speeds'."""
+    return taking_turns(angles_of(length, d_model, first=1), d_model)
+
+
+@sinusoidal_encoding.mistake("multiplies where it should divide")
+def too_fast(length, d_model):
+    """The position is multiplied by the power of 10000 instead of divided. The hands then race round many times
+    between two positions, and neighbours look unrelated. Reread 'Clocks of many speeds'."""
+    return taking_turns(angles_of(length, d_model, base=1e-4), d_model)
+
+
+@sinusoidal_encoding.mistake("stretches the wavelengths to reach the end")
+def with_endpoint(length, d_model):
+    """The last pair has the wavelength 10000 times 2 pi exactly, so you divide by one pair fewer than there are. Some
+    libraries do. The paper's formula stops one step before. Reread 'Clocks of many speeds'."""
+    pair = np.arange(d_model) // 2
+    return taking_turns(np.arange(length)[:, None] / 10000.0 ** (pair / max(1, pair[-1])), d_model)
+
+
+@sinusoidal_encoding.mistake("crashes when d_model is odd")
+def even_only(length, d_model):
+    """There are as many sines as even columns and as many cosines as odd ones: for an odd d_model, one cosine fewer.
+    Filling both with the same number fails there. Cut the cosines to what fits. Reread 'Clocks of many speeds'."""
+    angles = angles_of(length, d_model)[:, 0::2]
+    encoding = np.zeros((length, d_model))
+    encoding[:, 0::2] = np.sin(angles)
+    encoding[:, 1::2] = np.cos(angles)
+    return encoding
+
+
+@sinusoidal_encoding.mistake("rounds an odd width up, and cuts")
+def cut_from_even(length, d_model):
+    """For an odd d_model you make one column more and cut it off. Then the exponents are over d_model + 1: nearly
+    right, in all columns but the first two. Divide by the width that was asked for. Reread 'Clocks of many
+    speeds'."""
+    return reference.sinusoidal_encoding(length, d_model + d_model % 2)[:, :d_model]
+
+
+@sinusoidal_encoding.mistake("drops the last column of an odd width")
+def column_lost(length, d_model):
+    """An odd d_model loses its last sine: the encoding is one column narrower than the embeddings that it is to be
+    added to. Reread 'Clocks of many speeds'."""
+    return reference.sinusoidal_encoding(length, d_model)[:, : d_model - d_model % 2]
+
+
+@sinusoidal_encoding.equivalent
+def entry_by_entry(length, d_model):
+    encoding = np.zeros((length, d_model))
+    for p in range(length):
+        for j in range(d_model):
+            angle = p / 10000 ** (2 * (j // 2) / d_model)
+            encoding[p, j] = math.cos(angle) if j % 2 else math.sin(angle)
+    return encoding
+
+
+@sinusoidal_encoding.equivalent
+def by_exponentials(length, d_model):
+    rate = np.exp(np.arange(0, d_model, 2) * (-math.log(10000.0) / d_model))
+    hands = np.exp(1j * np.outer(np.arange(length), rate))
+    return np.stack([hands.imag, hands.real], axis=-1).reshape(length, -1)[:, :d_model]
+
+
+@sinusoidal_encoding.equivalent
+def cosine_as_a_late_sine(length, d_model):
+    return np.sin(angles_of(length, d_model) + np.pi / 2 * (np.arange(d_model) % 2))

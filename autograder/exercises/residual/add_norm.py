@@ -1,0 +1,108 @@
+"""add_norm: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import UNJUDGED, Exercise
+from autograder.exercises.residual.dropout import one_number_at_a_time
+from autograder.exercises.residual.layer_norm import by_einsum, position_by_position, with_var
+from autograder.exercises.residual.shared import generator, plain_norm, to_add
+from solutions import residual as reference
+
+add_norm = Exercise(
+    reference.add_norm,
+    outputs={"output": "... d_model", "cache": UNJUDGED},
+    section="Add and norm",
+    uses=("layer_norm", "dropout"),
+)
+
+
+@add_norm.cases("the idea", points=1)
+def _(draw):
+    yield "one position", to_add(draw, 0)
+    yield "one sentence", to_add(draw)
+
+
+@add_norm.cases("batches and float32", points=1)
+def _(draw):
+    yield "one batch axis", to_add(draw, 2)
+    yield "two batch axes", to_add(draw, 3)
+    yield "float32", to_add(draw, 2, np.float32)
+
+
+@add_norm.cases("dropout", points=1)
+def _(draw):
+    yield "two fifths of the update are forgotten", to_add(draw, 2) | {"rate": 0.4, "rng": generator(draw)}
+    yield "a rate, but no training", to_add(draw) | {"rate": 0.4}
+
+
+@add_norm.mistake("leaves out the residual connection")
+def no_stream(x, update, params, rate=0.0, rng=None):
+    """x is missing from the sum: what the sub-layer did not pass on is lost, and so is the straight way back for the
+    gradient. Reread 'Add and norm'."""
+    return plain_norm(reference.dropout(update, rate, rng)[0], params), None
+
+
+@add_norm.mistake("leaves out the norm")
+def no_norm(x, update, params, rate=0.0, rng=None):
+    """The sum is right, and it is not normalised: 'Add & Norm' has a second half. Reread 'Add and norm'."""
+    return x + reference.dropout(update, rate, rng)[0], None
+
+
+@add_norm.mistake("normalises the update only")
+def norm_of_update(x, update, params, rate=0.0, rng=None):
+    """You return x + norm(update). In the paper's order the norm comes last, after the sum: norm(x + update). Reread
+    'Add and norm'."""
+    return x + plain_norm(reference.dropout(update, rate, rng)[0], params), None
+
+
+@add_norm.mistake("normalises the stream only")
+def norm_of_stream(x, update, params, rate=0.0, rng=None):
+    """You return norm(x) + update: the stream is normalised before the update is added. The norm takes the *sum*.
+    Reread 'Add and norm'."""
+    return plain_norm(x, params) + reference.dropout(update, rate, rng)[0], None
+
+
+@add_norm.mistake("drops the stream too")
+def drops_the_sum(x, update, params, rate=0.0, rng=None):
+    """Dropout is applied to the sum, so the stream itself is forgotten in places, and layer after layer more of it.
+    Only the update is dropped. Without dropout the two agree. Reread 'Dropout'."""
+    return plain_norm(reference.dropout(x + update, rate, rng)[0], params), None
+
+
+@add_norm.mistake("drops the stream in place of the update")
+def drops_the_stream(x, update, params, rate=0.0, rng=None):
+    """You drop entries of x and leave the update whole. It is the other way round: the update may fail, the stream
+    must arrive. Reread 'Dropout'."""
+    return plain_norm(reference.dropout(x, rate, rng)[0] + update, params), None
+
+
+@add_norm.mistake("drops after the norm")
+def drops_after(x, update, params, rate=0.0, rng=None):
+    """Dropout comes last, after sum and norm. The paper drops the output of the sub-layer *before* it is added. Reread
+    'Dropout'."""
+    return reference.dropout(plain_norm(x + update, params), rate, rng)[0], None
+
+
+@add_norm.mistake("does not drop")
+def never_drops(x, update, params, rate=0.0, rng=None):
+    """`rate` and `rng` are not used: nothing is ever forgotten. Reread 'Dropout'."""
+    return plain_norm(x + update, params), None
+
+
+@add_norm.equivalent
+def written_out(x, update, params, rate=0.0, rng=None):
+    if rng is not None:
+        update = np.where(rng.random(update.shape) < rate, 0, update / (1 - rate)).astype(x.dtype)
+    return with_var(x + update, params["gain"], params["bias"])
+
+
+@add_norm.equivalent
+def row_for_row(x, update, params, rate=0.0, rng=None):
+    kept, _ = reference.dropout(update, rate, rng)
+    return position_by_position(np.add(kept, x), params["gain"], params["bias"])
+
+
+@add_norm.equivalent
+def sum_of_a_stack(x, update, params, rate=0.0, rng=None):
+    stack = np.stack([x, one_number_at_a_time(update, rate, rng)[0]])
+    return by_einsum(stack.sum(axis=0), params["gain"], params["bias"])

@@ -1,0 +1,122 @@
+"""add_norm_backward: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.residual.layer_norm_backward import row_after_row, through_each_statistic, with_the_jacobian
+from autograder.exercises.residual.shared import generator, to_add
+from solutions import residual as reference
+
+add_norm_backward = Exercise(
+    reference.add_norm_backward,
+    outputs={"grad_x": "... d_model", "grad_update": "... d_model", "grad_params": ""},
+    order=("grad_params", "grad_x", "grad_update"),
+    section="Add and norm",
+    uses=("layer_norm_backward", "dropout_backward"),
+)
+
+
+def added(draw, n_axes=1, dtype=np.float64, rate=0.0):
+    inputs = to_add(draw, n_axes, dtype)
+    output, cache = reference.add_norm(**inputs, rate=rate, rng=generator(draw) if rate else None)
+    return {"grad_output": draw.normal(*output.shape, dtype=dtype), "cache": cache}
+
+
+@add_norm_backward.cases("the idea", points=1)
+def _(draw):
+    yield "one position", added(draw, 0)
+    yield "one sentence", added(draw)
+
+
+@add_norm_backward.cases("batches and float32", points=1)
+def _(draw):
+    yield "one batch axis", added(draw, 2)
+    yield "two batch axes", added(draw, 3)
+    yield "float32", added(draw, 2, np.float32)
+
+
+@add_norm_backward.cases("dropout", points=1)
+def _(draw):
+    yield "two fifths of the update were forgotten", added(draw, 2, rate=0.4)
+
+
+@add_norm_backward.mistake("goes round the norm")
+def round_the_norm(grad_output, cache):
+    """grad_x is grad_output as it came. The sum does hand its gradient on unchanged, but in post-norm the norm stands
+    *behind* the sum, so the gradient must go through the norm first. Reread 'Add and norm'."""
+    _, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
+    return grad_output.copy(), grad_update, grad_params
+
+
+@add_norm_backward.mistake("shares the gradient between the two terms")
+def halved(grad_output, cache):
+    """Each term gets half. A sum does not divide its gradient: if x grows by one, the sum grows by one, and the same
+    is true of the update. Both get the whole. Reread 'Add and norm'."""
+    grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
+    return grad_x / 2, grad_update / 2, grad_params
+
+
+@add_norm_backward.mistake("adds both terms' gradients into x's")
+def twice_to_x(grad_output, cache):
+    """grad_x holds the update's gradient as well. What flows back through the sub-layer is added later, when the
+    sub-layer has been walked backwards; here x gets the straight path alone. Reread 'Add and norm'."""
+    grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
+    return grad_x + grad_update, grad_update, grad_params
+
+
+@add_norm_backward.mistake("drops the stream's gradient")
+def stream_dropped(grad_output, cache):
+    """grad_x is zero where the *update* was forgotten. Dropout stood on the update's path only; the stream gets the
+    whole gradient. Reread 'Dropout'."""
+    _, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
+    return grad_update.copy(), grad_update, grad_params
+
+
+@add_norm_backward.mistake("forgets dropout on the way back")
+def dropout_forgotten(grad_output, cache):
+    """grad_update has entries where the update was forgotten. What was multiplied by the scale forwards is multiplied
+    by it backwards. Without dropout nobody notices. Reread 'Dropout'."""
+    grad_x, _, grad_params = reference.add_norm_backward(grad_output, cache)
+    return grad_x, grad_x.copy(), grad_params
+
+
+@add_norm_backward.mistake("exchanges the stream and the update")
+def exchanged(grad_output, cache):
+    """The gradients of x and of the update have changed places. Without dropout they are equal; with it, only the
+    update's has zeros. Reread 'Add and norm'."""
+    grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
+    return grad_update, grad_x, grad_params
+
+
+@add_norm_backward.mistake("exchanges gain and bias")
+def gain_for_bias(grad_output, cache):
+    """The gradients of gain and bias stand under each other's names. layer_norm_backward returns them in the order x,
+    gain, bias. Reread 'Add and norm'."""
+    grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
+    return grad_x, grad_update, {"gain": grad_params["bias"], "bias": grad_params["gain"]}
+
+
+def unfold_add_norm(norm_backward):
+    """A right add_norm_backward made with another right norm backward."""
+
+    def backward(grad_output, cache):
+        scale, norm_cache = cache
+        grad_sum, grad_gain, grad_bias = norm_backward(grad_output, norm_cache)
+        return grad_sum, grad_sum * scale, {"gain": grad_gain, "bias": grad_bias}
+
+    return backward
+
+
+@add_norm_backward.equivalent
+def add_norm_by_jacobian(grad_output, cache):
+    return unfold_add_norm(with_the_jacobian)(grad_output, cache)
+
+
+@add_norm_backward.equivalent
+def add_norm_by_rows(grad_output, cache):
+    return unfold_add_norm(row_after_row)(grad_output, cache)
+
+
+@add_norm_backward.equivalent
+def add_norm_by_statistics(grad_output, cache):
+    return unfold_add_norm(through_each_statistic)(grad_output, cache)

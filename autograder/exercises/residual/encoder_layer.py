@@ -1,0 +1,167 @@
+"""encoder_layer: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import UNJUDGED, Exercise
+from autograder.exercises.residual.add_norm import no_stream, row_for_row, sum_of_a_stack, written_out
+from autograder.exercises.residual.feed_forward import half_of_sum_and_size, unit_by_unit, with_einsum
+from autograder.exercises.residual.shared import attend, generator, plain_norm, sentences, some_hidden, think
+from solutions import residual as reference
+
+encoder_layer = Exercise(
+    reference.encoder_layer,
+    outputs={"output": "... T d_model", "cache": UNJUDGED},
+    section="The encoder layer",
+    uses=("add_norm", "feed_forward", "layer_norm", "dropout"),
+)
+
+
+@encoder_layer.cases("the idea", points=2)
+def _(draw):
+    yield "one sentence", sentences(draw)
+    inputs = sentences(draw)
+    fresh = {"gain": np.ones_like(inputs["x"][0]), "bias": np.zeros_like(inputs["x"][0])}
+    yield "fresh norms", inputs | {"params": inputs["params"] | {"norm_attention": fresh, "norm_feed_forward": fresh}}
+
+
+@encoder_layer.cases("batches and float32", points=1)
+def _(draw):
+    yield "one batch axis", sentences(draw, 1)
+    yield "two batch axes", sentences(draw, 2)
+    yield "float32", sentences(draw, 1, np.float32)
+
+
+@encoder_layer.cases("masks and dropout", points=1)
+def _(draw):
+    inputs = sentences(draw, 1)
+    yield "a causal mask", inputs | {"mask": some_hidden(inputs["x"])}
+    yield "a query that sees nothing", inputs | {"mask": some_hidden(inputs["x"], empty=True)}
+    yield "dropout", sentences(draw, 1) | {"rate": 0.3, "rng": generator(draw)}
+
+
+def normed_sum(x, update, params, rate=0.0, rng=None):
+    return reference.add_norm(x, update, params, rate, rng)[0]
+
+
+@encoder_layer.mistake("uses the first norm twice")
+def first_norm_twice(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """Both sums go through norm_attention, and norm_feed_forward is never used. Fresh norms are all alike, so a parity
+    test on a fresh layer passes; then the second norm never learns. (A published model does this.) Reread 'The encoder
+    layer'."""
+    params = params | {"norm_feed_forward": params["norm_attention"]}
+    return reference.encoder_layer(x, params, n_heads, mask, rate, rng)
+
+
+@encoder_layer.mistake("exchanges the two norms")
+def norms_exchanged(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """norm_feed_forward stands behind the attention and norm_attention behind the feed-forward. Nothing shows as long
+    as both are fresh. Reread 'The encoder layer'."""
+    other = {"norm_attention": params["norm_feed_forward"], "norm_feed_forward": params["norm_attention"]}
+    return reference.encoder_layer(x, params | other, n_heads, mask, rate, rng)
+
+
+@encoder_layer.mistake("takes the second residual from the layer's input")
+def from_the_input(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """The feed-forward's update is added to the x that entered the *layer*. It belongs to what went into the
+    feed-forward: the stream after the attention. As it is, what attention found never reaches the sum. Reread 'The
+    encoder layer'."""
+    middle = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
+    return normed_sum(x, think(middle, params), params["norm_feed_forward"], rate, rng), None
+
+
+@encoder_layer.mistake("feeds the layer's input to the feed-forward")
+def in_parallel(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """The feed-forward gets the x that entered the layer and never sees what attention found. It works on the stream
+    after the first Add & Norm. Reread 'The encoder layer'."""
+    middle = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
+    return normed_sum(middle, think(x, params), params["norm_feed_forward"], rate, rng), None
+
+
+@encoder_layer.mistake("puts the norms before the sub-layers")
+def pre_norm(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """This is a pre-norm layer, x + sublayer(norm(x)). It is a good layer, and not the paper's: here the norm comes
+    after the sum. The weights of one do not fit the other. Reread 'Before or after?'."""
+    attended = attend(plain_norm(x, params["norm_attention"]), params, n_heads, mask)
+    x = x + reference.dropout(attended, rate, rng)[0]
+    thought_of = think(plain_norm(x, params["norm_feed_forward"]), params)
+    return x + reference.dropout(thought_of, rate, rng)[0], None
+
+
+@encoder_layer.mistake("takes the residual from the normalised stream")
+def normalised_stream(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """You normalise first, and then add the sub-layer's output to the *normalised* x: neither post-norm, norm(x +
+    f(x)), nor pre-norm, x + f(norm(x)). The stream itself is overwritten at each norm. (A published notebook does
+    this.) Reread 'Before or after?'."""
+    x = plain_norm(x, params["norm_attention"])
+    x = x + reference.dropout(attend(x, params, n_heads, mask), rate, rng)[0]
+    x = plain_norm(x, params["norm_feed_forward"])
+    return x + reference.dropout(think(x, params), rate, rng)[0], None
+
+
+@encoder_layer.mistake("thinks before it looks around")
+def thinks_first(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """The feed-forward comes before the attention. The order is attention, then feed-forward: first gather from the
+    other positions, then digest. Reread 'The encoder layer'."""
+    x = normed_sum(x, think(x, params), params["norm_feed_forward"], rate, rng)
+    return normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng), None
+
+
+@encoder_layer.mistake("leaves out the residual around attention")
+def attention_without_stream(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """The stream stops at the attention: its output alone is normalised, without x. Each position then forgets what it
+    was. Reread 'Add and norm'."""
+    middle = no_stream(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)[0]
+    return normed_sum(middle, think(middle, params), params["norm_feed_forward"], rate, rng), None
+
+
+@encoder_layer.mistake("leaves out the residual around the feed-forward")
+def thinking_without_stream(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """The first sum is there, the second is not: the feed-forward's output alone is normalised. Both sub-layers have
+    their residual connection. Reread 'Add and norm'."""
+    middle = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
+    return no_stream(middle, think(middle, params), params["norm_feed_forward"], rate, rng)[0], None
+
+
+@encoder_layer.mistake("ignores the mask")
+def mask_ignored(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """The mask does not reach the attention, so words attend to padding. Nothing shows until a batch holds sentences
+    of different length. Reread 'The encoder layer'."""
+    return reference.encoder_layer(x, params, n_heads, None, rate, rng)
+
+
+@encoder_layer.mistake("drops the attention's output only")
+def dropout_once(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """The feed-forward's output is added whole. Each sub-layer's output is dropped, first the attention's, then the
+    feed-forward's. Reread 'Dropout'."""
+    x = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
+    return normed_sum(x, think(x, params), params["norm_feed_forward"]), None
+
+
+@encoder_layer.mistake("does not drop")
+def layer_without_dropout(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """`rate` and `rng` do not reach the two sums, so nothing is ever forgotten. Reread 'Dropout'."""
+    return reference.encoder_layer(x, params, n_heads, mask)
+
+
+@encoder_layer.equivalent
+def layer_written_out(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    for part, norm in (("attention", "norm_attention"), ("feed_forward", "norm_feed_forward")):
+        update = attend(x, params, n_heads, mask) if part == "attention" else unit_by_unit(x, params[part])[0]
+        x, _ = written_out(x, update, params[norm], rate, rng)
+    return x, None
+
+
+@encoder_layer.equivalent
+def layer_by_rows(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    middle, _ = row_for_row(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
+    update, _ = with_einsum(middle, params["feed_forward"])
+    return row_for_row(middle, update, params["norm_feed_forward"], rate, rng)
+
+
+@encoder_layer.equivalent
+def layer_by_stacks(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    mask = np.True_ if mask is None else mask
+    everyone = np.broadcast_to(mask, (*x.shape[:-1], x.shape[-2]))
+    middle, _ = sum_of_a_stack(x, attend(x, params, n_heads, everyone), params["norm_attention"], rate, rng)
+    update, _ = half_of_sum_and_size(middle, params["feed_forward"])
+    return sum_of_a_stack(middle, update, params["norm_feed_forward"], rate, rng)

@@ -1,0 +1,170 @@
+"""encoder_layer_backward: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.residual.add_norm_backward import (
+    add_norm_by_jacobian,
+    add_norm_by_rows,
+    add_norm_by_statistics,
+    round_the_norm,
+)
+from autograder.exercises.residual.feed_forward_backward import by_sign
+from autograder.exercises.residual.shared import generator, sentences, some_hidden
+from solutions import residual as reference
+from solutions.multihead import multi_head_attention_backward
+
+encoder_layer_backward = Exercise(
+    reference.encoder_layer_backward,
+    outputs={"grad_x": "... T d_model", "grad_params": ""},
+    order=("grad_params", "grad_x"),
+    section="The encoder layer, walked backwards",
+    uses=("add_norm_backward", "feed_forward_backward", "layer_norm_backward", "dropout_backward"),
+)
+
+
+def encoded(draw, n_batch_axes=0, dtype=np.float64, rate=0.0, masked=False):
+    """A cotangent, and the cache of a layer whose rows of attention weights do not quite add up to one.
+
+    With rows that do, the key bias's gradient is zero but for rounding, and no two right answers agree on it.
+    """
+    inputs = sentences(draw, n_batch_axes, dtype)
+    mask = some_hidden(inputs["x"], empty=True) if masked else None
+    output, cache = reference.encoder_layer(**inputs, mask=mask, rate=rate, rng=generator(draw) if rate else None)
+    query, key, value, (queries, keys, values, weights), projected = cache[0]
+    weights = (weights * draw.rng.uniform(0.5, 0.9, (*weights.shape[:-1], 1))).astype(dtype)
+    attention_cache = query, key, value, (queries, keys, values, weights), projected
+    return {"grad_output": draw.normal(*output.shape, dtype=dtype), "cache": (attention_cache, *cache[1:])}
+
+
+@encoder_layer_backward.cases("the idea", points=3)
+def _(draw):
+    yield "one sentence", encoded(draw)
+
+
+@encoder_layer_backward.cases("batches and float32", points=1)
+def _(draw):
+    yield "one batch axis", encoded(draw, 1)
+    yield "two batch axes", encoded(draw, 2)
+    yield "float32", encoded(draw, 1, np.float32)
+
+
+@encoder_layer_backward.cases("masks and dropout", points=1)
+def _(draw):
+    yield "a mask with an empty row", encoded(draw, 1, masked=True)
+    yield "dropout", encoded(draw, 1, rate=0.3)
+
+
+def back(grad_output, cache, add_norm_back=reference.add_norm_backward, **keep):
+    """The layer backwards; a path named in keep with 0 is left out: past_2, thought, past_1, query, key, value."""
+
+    def kept(path, gradient):
+        return gradient * keep.get(path, 1)
+
+    attention_cache, norm_1, thought_cache, norm_2 = cache
+    past, update, grad_norm_2 = add_norm_back(grad_output, norm_2)
+    through, grad_thought = reference.feed_forward_backward(update, thought_cache)
+    past, update, grad_norm_1 = add_norm_back(kept("past_2", past) + kept("thought", through), norm_1)
+    *roles, grad_attention = multi_head_attention_backward(update, attention_cache)
+    query, key, value = (kept(name, grad) for name, grad in zip(("query", "key", "value"), roles, strict=True))
+    parts = (grad_attention, grad_norm_1, grad_thought, grad_norm_2)
+    names = ("attention", "norm_attention", "feed_forward", "norm_feed_forward")
+    return kept("past_1", past) + query + key + value, dict(zip(names, parts, strict=True))
+
+
+@encoder_layer_backward.mistake("loses the straight path past the feed-forward")
+def not_past_the_thinking(grad_output, cache):
+    """Between the two sums, only what came through the feed-forward flows on. The stream went past it as well, and
+    where an array was used twice its gradients add up. Everything before the feed-forward is wrong by that. Reread
+    'The encoder layer, walked backwards'."""
+    return back(grad_output, cache, past_2=0)
+
+
+@encoder_layer_backward.mistake("loses the path through the feed-forward")
+def not_through_the_thinking(grad_output, cache):
+    """The gradient goes past the feed-forward and not through it: its own weights get their gradients, but what it
+    sends back to its input is not added. Reread 'The encoder layer, walked backwards'."""
+    return back(grad_output, cache, thought=0)
+
+
+@encoder_layer_backward.mistake("loses the straight path past the attention")
+def not_past_the_attention(grad_output, cache):
+    """grad_x holds what came through the attention, and not what came past it along the residual connection. All
+    parameters have their right gradients, so this layer learns, and the one below does not. Reread 'The encoder layer,
+    walked backwards'."""
+    return back(grad_output, cache, past_1=0)
+
+
+@encoder_layer_backward.mistake("loses the path through the attention")
+def not_through_the_attention(grad_output, cache):
+    """grad_x is the straight path alone. x went into the attention as well, in three roles. Reread 'The encoder layer,
+    walked backwards'."""
+    return back(grad_output, cache, query=0, key=0, value=0)
+
+
+@encoder_layer_backward.mistake("forgets that x was the keys")
+def without_keys(grad_output, cache):
+    """In self-attention x has three roles: query, key and value. The keys' gradient is not added into grad_x. Reread
+    'The encoder layer, walked backwards'."""
+    return back(grad_output, cache, key=0)
+
+
+@encoder_layer_backward.mistake("forgets that x was the values")
+def without_values(grad_output, cache):
+    """In self-attention x has three roles: query, key and value. The values' gradient is not added into grad_x. Reread
+    'The encoder layer, walked backwards'."""
+    return back(grad_output, cache, value=0)
+
+
+@encoder_layer_backward.mistake("keeps the queries' gradient alone")
+def queries_only(grad_output, cache):
+    """Of the three roles of x only the query's gradient is added into grad_x. multi_head_attention_backward returns
+    three gradients of inputs, and here all three belong to the same x. Reread 'The encoder layer, walked
+    backwards'."""
+    return back(grad_output, cache, key=0, value=0)
+
+
+@encoder_layer_backward.mistake("exchanges the two norms")
+def grad_norms_exchanged(grad_output, cache):
+    """The gradients of the two norms stand under each other's names. Walking backwards, the first norm you meet is the
+    feed-forward's. Reread 'The encoder layer, walked backwards'."""
+    grad_x, grads = reference.encoder_layer_backward(grad_output, cache)
+    other = {"norm_attention": grads["norm_feed_forward"], "norm_feed_forward": grads["norm_attention"]}
+    return grad_x, grads | other
+
+
+@encoder_layer_backward.mistake("gives both norms one gradient")
+def one_norm_for_both(grad_output, cache):
+    """norm_attention carries the gradient of norm_feed_forward. Each norm was used once and has its own. Reread 'The
+    encoder layer, walked backwards'."""
+    grad_x, grads = reference.encoder_layer_backward(grad_output, cache)
+    return grad_x, grads | {"norm_attention": grads["norm_feed_forward"]}
+
+
+@encoder_layer_backward.mistake("goes round the norms")
+def past_the_norms(grad_output, cache):
+    """Along the residual connections the gradient passes as it came. That is so in a pre-norm layer; in post-norm a
+    norm stands behind each sum, and *both* paths go through it. Reread 'Before or after?'."""
+    return back(grad_output, cache, add_norm_back=round_the_norm)
+
+
+@encoder_layer_backward.equivalent
+def back_by_jacobians(grad_output, cache):
+    return back(grad_output, cache, add_norm_back=add_norm_by_jacobian)
+
+
+@encoder_layer_backward.equivalent
+def back_by_rows(grad_output, cache):
+    return back(grad_output, cache, add_norm_back=add_norm_by_rows)
+
+
+@encoder_layer_backward.equivalent
+def back_by_statistics(grad_output, cache):
+    attention_cache, norm_1, thought_cache, norm_2 = cache
+    grad, update, grad_norm_2 = add_norm_by_statistics(grad_output, norm_2)
+    through, grad_thought = by_sign(update, thought_cache)
+    grad, update, grad_norm_1 = add_norm_by_statistics(grad + through, norm_1)
+    *roles, grad_attention = multi_head_attention_backward(update, attention_cache)
+    grad_params = {"norm_feed_forward": grad_norm_2, "feed_forward": grad_thought}
+    grad_params |= {"norm_attention": grad_norm_1, "attention": grad_attention}
+    return np.sum([grad, *roles], axis=0), grad_params

@@ -1,0 +1,144 @@
+"""feed_forward_backward: its cases, its known mistakes and its right rewrites."""
+
+import math
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.residual.shared import to_think_about
+from solutions import residual as reference
+from solutions.backward import linear_backward
+
+feed_forward_backward = Exercise(
+    reference.feed_forward_backward,
+    outputs={"grad_x": "... d_model", "grad_params": ""},
+    order=("grad_params", "grad_x"),
+    section="The feed-forward, walked backwards",
+)
+
+
+def thought(draw, n_axes=1, dtype=np.float64):
+    inputs = to_think_about(draw, n_axes, dtype)
+    output, cache = reference.feed_forward(**inputs)
+    return {"grad_output": draw.normal(*output.shape, dtype=dtype), "cache": cache}
+
+
+@feed_forward_backward.cases("the idea", points=2)
+def _(draw):
+    yield "one position", thought(draw, 0)
+    yield "one sentence", thought(draw)
+
+
+@feed_forward_backward.cases("batches", points=1)
+def _(draw):
+    yield "one batch axis", thought(draw, 2)
+    yield "two batch axes", thought(draw, 3)
+
+
+@feed_forward_backward.cases("float32 and edge cases", points=1)
+def _(draw):
+    yield "float32", thought(draw, 2, np.float32)
+    inputs = to_think_about(draw)
+    inputs["params"]["b_in"] = inputs["params"]["b_in"] - 100
+    output, cache = reference.feed_forward(**inputs)
+    yield "nothing was positive", {"grad_output": draw.normal(*output.shape), "cache": cache}
+
+
+def through_relu(grad_output, cache, gate):
+    """The gradients, with another gate(grad_active, active) for the relu."""
+    in_cache, out_cache = cache
+    grad_active, grad_w_out, grad_b_out = linear_backward(grad_output, out_cache)
+    grad_x, grad_w_in, grad_b_in = linear_backward(gate(grad_active, out_cache[0]), in_cache)
+    return grad_x, {"w_in": grad_w_in, "b_in": grad_b_in, "w_out": grad_w_out, "b_out": grad_b_out}
+
+
+@feed_forward_backward.mistake("lets everything through relu")
+def no_gate(grad_output, cache):
+    """The gradient passes as if relu were not there (or the gate asks `>= 0`, which is always true of relu's output).
+    Where the hidden value was negative nothing went forwards, so nothing comes back. Reread 'The feed-forward, walked
+    backwards'."""
+    return through_relu(grad_output, cache, lambda grad, active: grad)
+
+
+@feed_forward_backward.mistake("gates by the sign of the gradient")
+def gate_of_the_gradient(grad_output, cache):
+    """You keep the *positive gradients*: relu applied to what comes back. relu's gate was set on the way forward, by
+    the sign of its input; a negative gradient passes an open gate, and a positive one stops at a closed one. Reread
+    'The feed-forward, walked backwards'."""
+    return through_relu(grad_output, cache, lambda grad, active: np.maximum(grad, 0))
+
+
+@feed_forward_backward.mistake("multiplies by relu's output")
+def output_for_slope(grad_output, cache):
+    """You multiply by relu's *value*; the chain rule wants its *slope*, which is 1 where the value is positive and 0
+    elsewhere. Reread 'The feed-forward, walked backwards'."""
+    return through_relu(grad_output, cache, lambda grad, active: grad * active)
+
+
+@feed_forward_backward.mistake("turns relu's gate round")
+def gate_inverted(grad_output, cache):
+    """The gate is open where it should be shut: the gradient passes where the hidden value was *positive*. Reread 'The
+    feed-forward, walked backwards'."""
+    return through_relu(grad_output, cache, lambda grad, active: grad * (active <= 0))
+
+
+@feed_forward_backward.mistake("averages the weights' gradients over the rows")
+def rows_averaged(grad_output, cache):
+    """The parameters' gradients are divided by the number of positions. A weight used by every position gets the *sum*
+    of what comes back; whether to average is the loss's affair. Reread 'The feed-forward, walked backwards'."""
+    grad_x, grad_params = reference.feed_forward_backward(grad_output, cache)
+    n_rows = math.prod(grad_output.shape[:-1])
+    return grad_x, {name: gradient / n_rows for name, gradient in grad_params.items()}
+
+
+@feed_forward_backward.mistake("uses the first sentence alone for the weights")
+def first_only(grad_output, cache):
+    """The parameters' gradients come from the first item of the leading axis only. All of them used the same weights,
+    so all of them add up. Reread 'The feed-forward, walked backwards'."""
+    grad_x, grad_params = reference.feed_forward_backward(grad_output, cache)
+    if grad_output.ndim > 1:
+        (x, w_in), (active, w_out) = cache
+        first = reference.feed_forward_backward(grad_output[0], ((x[0], w_in), (active[0], w_out)))
+        grad_params = first[1]
+    return grad_x, grad_params
+
+
+@feed_forward_backward.mistake("hands relu's gate to the second layer too")
+def gated_output(grad_output, cache):
+    """Nothing was gated behind the second layer, but its bias's gradient lacks the negative entries of grad_output.
+    The relu stands between the layers: the second is an ordinary linear layer. Reread 'The feed-forward, walked
+    backwards'."""
+    return reference.feed_forward_backward(np.maximum(grad_output, 0), cache)
+
+
+@feed_forward_backward.equivalent
+def entry_by_entry(grad_output, cache):
+    (x, w_in), (active, w_out) = cache
+    grad_x = np.zeros_like(x)
+    grads = [np.zeros_like(w_in), np.zeros_like(w_in[0]), np.zeros_like(w_out), np.zeros_like(w_out[0])]
+    for index in np.ndindex(x.shape[:-1]):
+        g = grad_output[index]
+        gated = np.array([w_out[f] @ g if active[index][f] > 0 else 0 for f in range(len(w_out))], x.dtype)
+        grad_x[index] = w_in @ gated
+        for total, part in zip(grads, (np.outer(x[index], gated), gated, np.outer(active[index], g), g), strict=True):
+            total += part
+    return grad_x, dict(zip(("w_in", "b_in", "w_out", "b_out"), grads, strict=True))
+
+
+@feed_forward_backward.equivalent
+def gate_by_where(grad_output, cache):
+    return through_relu(grad_output, cache, lambda grad, active: np.where(active == 0, 0, grad))
+
+
+@feed_forward_backward.equivalent
+def by_sign(grad_output, cache):
+    (x, w_in), (active, w_out) = cache
+    gated = (grad_output @ w_out.T) * np.sign(active)
+    sums = tuple(range(x.ndim - 1))
+    grad_params = {
+        "b_out": grad_output.sum(axis=sums),
+        "w_out": np.tensordot(active, grad_output, (sums, sums)),
+        "b_in": gated.sum(axis=sums),
+        "w_in": np.tensordot(x, gated, (sums, sums)),
+    }
+    return gated @ w_in.T, grad_params

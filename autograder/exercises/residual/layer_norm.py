@@ -1,0 +1,167 @@
+"""layer_norm: its cases, its known mistakes and its right rewrites."""
+
+import math
+
+import numpy as np
+
+from autograder.authoring.exercise import UNJUDGED, Exercise
+from autograder.exercises.residual.shared import norm_params, to_normalise
+from solutions import residual as reference
+
+layer_norm = Exercise(
+    reference.layer_norm,
+    outputs={"output": "... d_model", "cache": UNJUDGED},
+    section="Layer normalisation",
+)
+
+
+@layer_norm.cases("the idea", points=1)
+def _(draw):
+    yield "one position", to_normalise(draw, 0)
+    yield "one sentence", to_normalise(draw)
+
+
+@layer_norm.cases("batches", points=1)
+def _(draw):
+    yield "one batch axis", to_normalise(draw, 2)
+    yield "two batch axes", to_normalise(draw, 3)
+
+
+@layer_norm.cases("eps", points=1)
+def _(draw):
+    yield "eps = 0.1", to_normalise(draw) | {"eps": 0.1}
+    yield "eps = 2", to_normalise(draw, 2) | {"eps": 2.0}
+    inputs = to_normalise(draw)
+    yield "a position whose features are all equal", inputs | {"x": np.ones_like(inputs["x"])}
+
+
+@layer_norm.cases("float32 and edge cases", points=1)
+def _(draw):
+    yield "float32", to_normalise(draw, 2, np.float32)
+    inputs = to_normalise(draw)
+    yield "very small features", inputs | {"x": 0.01 * inputs["x"]}
+    yield "a single feature", {"x": draw.normal(3, 1)} | norm_params(draw, 1)
+
+
+def normed(x, gain, bias, eps, axis=-1, mean=None, spread=None):
+    """The norm, with another mean, another spread or another axis."""
+    centred = x - (x.mean(axis=axis, keepdims=True) if mean is None else mean)
+    spread = np.sqrt((centred * centred).mean(axis=axis, keepdims=True) + eps) if spread is None else spread
+    return centred / spread * gain + bias, None
+
+
+@layer_norm.mistake("divides by the unbiased standard deviation")
+def unbiased(x, gain, bias, eps=1e-5):
+    """Your variance divides the squares by d_model - 1. Layer normalisation estimates nothing: the features are all
+    there is, so the mean of their squares has d_model below (np.var does so; torch.std does not). At d_model = 512 the
+    difference is one in a thousand, and no run will tell you. Reread 'Layer normalisation'."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = np.divide(np.sum((x - x.mean(axis=-1, keepdims=True)) ** 2, axis=-1, keepdims=True), x.shape[-1] - 1)
+        return normed(x, gain, bias, eps, spread=np.sqrt(variance + eps))
+
+
+@layer_norm.mistake("adds eps outside the root")
+def eps_outside(x, gain, bias, eps=1e-5):
+    """eps is added to the standard deviation. It belongs to the *variance*, under the root. With eps = 1e-5 the two
+    are all but equal, until a position has nearly equal features: then yours is divided by 0.00001, and it should be
+    by 0.003. Reread 'Layer normalisation'."""
+    return normed(x, gain, bias, eps, spread=x.std(axis=-1, keepdims=True) + eps)
+
+
+@layer_norm.mistake("leaves eps out")
+def without_eps(x, gain, bias, eps=1e-5):
+    """Without eps a position whose features are all equal is 0/0, which is NaN, and one NaN spreads to the whole
+    sentence in the next attention. Add eps to the variance, inside the root. Reread 'Layer normalisation'."""
+    return normed(x, gain, bias, 0)
+
+
+@layer_norm.mistake("always takes eps = 1e-5")
+def fixed_eps(x, gain, bias, eps=1e-5):
+    """Right as long as nobody asks for another eps: the argument is not used. Reread 'Layer normalisation'."""
+    return normed(x, gain, bias, 1e-5)
+
+
+@layer_norm.mistake("normalises over time")
+def over_time(x, gain, bias, eps=1e-5):
+    """Mean and variance are taken over the positions of a sentence, feature by feature. A position would then know
+    what comes after it, and what one sentence gets would depend on how long it is. Each position is normalised by its
+    own features, axis=-1. Reread 'Layer normalisation'."""
+    return normed(x, gain, bias, eps, axis=max(-2, -x.ndim))
+
+
+@layer_norm.mistake("normalises over the batch")
+def over_the_batch(x, gain, bias, eps=1e-5):
+    """Mean and variance are taken along the first axis. With a single position that is the right one; with a batch, it
+    is *batch* normalisation, and a sentence's output depends on its neighbours. Count from the end: axis=-1. Reread
+    'Layer normalisation'."""
+    return normed(x, gain, bias, eps, axis=0)
+
+
+@layer_norm.mistake("normalises the whole array at once")
+def over_everything(x, gain, bias, eps=1e-5):
+    """One mean and one variance for the whole array. Each position has its own: axis=-1 with keepdims=True. With a
+    single position the two agree. Reread 'Layer normalisation'."""
+    return normed(x, gain, bias, eps, axis=tuple(range(x.ndim)))
+
+
+@layer_norm.mistake("divides by the variance, not by its root")
+def by_variance(x, gain, bias, eps=1e-5):
+    """You divide by the variance, which is measured in squares. Only its root has the unit of the features, so that
+    doubling x changes nothing. Reread 'Layer normalisation'."""
+    return normed(x, gain, bias, eps, spread=x.var(axis=-1, keepdims=True) + eps)
+
+
+@layer_norm.mistake("does not subtract the mean")
+def not_centred(x, gain, bias, eps=1e-5):
+    """You divide by the spread and leave the mean in. First comes the centring: each row minus its own mean. Reread
+    'Layer normalisation'."""
+    return x / np.sqrt(x.var(axis=-1, keepdims=True) + eps) * gain + bias, None
+
+
+@layer_norm.mistake("leaves out gain and bias")
+def without_gain(x, gain, bias, eps=1e-5):
+    """The normalised row is right, but gain and bias are not used. A fresh layer has gains of one and biases of zero,
+    so this goes unnoticed until it is trained. Reread 'Layer normalisation'."""
+    return normed(x, np.ones_like(gain), np.zeros_like(bias), eps)
+
+
+@layer_norm.mistake("adds the bias before it multiplies by the gain")
+def bias_first(x, gain, bias, eps=1e-5):
+    """You compute gain * (normalised + bias). It is gain * normalised + bias: stretched first, then shifted. On a
+    fresh layer both are the same. Reread 'Layer normalisation'."""
+    return normed(x, gain, gain * bias, eps)
+
+
+@layer_norm.mistake("writes into the caller's x")
+def in_place(x, gain, bias, eps=1e-5):
+    """The numbers are right, and the caller's array has changed: `x -= ...` writes into it. The residual connection
+    still needs x as it was. Make a new array: `x - ...`."""
+    output = reference.layer_norm(x, gain, bias, eps)
+    x -= x.mean(axis=-1, keepdims=True) + 1
+    return output
+
+
+@layer_norm.equivalent
+def position_by_position(x, gain, bias, eps=1e-5):
+    output = np.empty_like(x)
+    for index in np.ndindex(x.shape[:-1]):
+        row = x[index]
+        mean = sum(row) / len(row)
+        root = math.sqrt(sum((entry - mean) ** 2 for entry in row) / len(row) + eps)
+        output[index] = [g * (entry - mean) / root + b for entry, g, b in zip(row, gain, bias, strict=True)]
+    return output, "my own cache"
+
+
+@layer_norm.equivalent
+def with_var(x, gain, bias, eps=1e-5):
+    mean, variance = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
+    return gain * ((x - mean) / (variance + eps) ** 0.5) + bias, (x, mean, variance, gain)
+
+
+@layer_norm.equivalent
+def by_einsum(x, gain, bias, eps=1e-5):
+    d_model = x.shape[-1]
+    centring = (np.eye(d_model) - 1 / d_model).astype(x.dtype)
+    centred = x @ centring
+    variance = np.einsum("...d,...d->...", centred, centred) / d_model
+    return np.einsum("...d,...,d->...d", centred, (variance + eps) ** -0.5, gain) + bias, None

@@ -1,0 +1,194 @@
+"""layer_norm_backward: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.residual.shared import to_normalise
+from solutions import residual as reference
+
+layer_norm_backward = Exercise(
+    reference.layer_norm_backward,
+    outputs={"grad_x": "... d_model", "grad_gain": "d_model", "grad_bias": "d_model"},
+    order=("grad_bias", "grad_gain", "grad_x"),
+    section="The norm, walked backwards",
+)
+
+
+def normalised(draw, n_axes=1, dtype=np.float64, **options):
+    """A random cotangent and the cache that layer_norm left."""
+    inputs = to_normalise(draw, n_axes, dtype)
+    output, cache = reference.layer_norm(**inputs, **options)
+    return {"grad_output": draw.normal(*output.shape, dtype=dtype), "cache": cache}
+
+
+@layer_norm_backward.cases("the idea", points=3)
+def _(draw):
+    yield "one position", normalised(draw, 0)
+    yield "one sentence", normalised(draw)
+
+
+@layer_norm_backward.cases("batches", points=1)
+def _(draw):
+    yield "one batch axis", normalised(draw, 2)
+    yield "two batch axes", normalised(draw, 3)
+
+
+@layer_norm_backward.cases("eps, float32 and edge cases", points=1)
+def _(draw):
+    yield "eps = 2", normalised(draw, eps=2.0)
+    yield "float32", normalised(draw, 2, np.float32)
+    inputs = to_normalise(draw)
+    inputs["x"][0] = 1
+    output, cache = reference.layer_norm(**inputs)
+    yield "a position whose features are all equal", {"grad_output": draw.normal(*output.shape), "cache": cache}
+
+
+def norm_gradients(grad_output, cache, mean=1, variance=1, grad_normalised=None, **other):
+    """The three gradients, with other factors before the two terms or single gradients put in place."""
+    normalised_x, inverse_std, gain = cache
+    right = reference.layer_norm_backward(grad_output, cache)
+    g = grad_output * gain if grad_normalised is None else grad_normalised
+    term = normalised_x * (g * normalised_x).mean(axis=-1, keepdims=True)
+    grad_x = inverse_std * (g - mean * g.mean(axis=-1, keepdims=True) - variance * term)
+    return other.get("grad_x", grad_x), other.get("grad_gain", right[1]), other.get("grad_bias", right[2])
+
+
+@layer_norm_backward.mistake("treats mean and variance as constants")
+def statistics_constant(grad_output, cache):
+    """You go straight through: gradient times gain, divided by the standard deviation. But mean and variance are made
+    from the same row, so every feature moves every output, through both. The rows of grad_x should add up to zero; do
+    yours? Reread 'The norm, walked backwards'."""
+    return norm_gradients(grad_output, cache, mean=0, variance=0)
+
+
+@layer_norm_backward.mistake("treats the variance as a constant")
+def variance_constant(grad_output, cache):
+    """Two of the three terms are there; the path through the variance is missing. Test it: doubling x changes nothing,
+    so with a tiny eps grad_x must be at right angles to the normalised row. Reread 'The norm, walked backwards'."""
+    return norm_gradients(grad_output, cache, variance=0)
+
+
+@layer_norm_backward.mistake("treats the mean as a constant")
+def mean_constant(grad_output, cache):
+    """The path through the mean is missing. A shift of the whole row changes nothing, so each row of grad_x must add
+    up to zero. Reread 'The norm, walked backwards'."""
+    return norm_gradients(grad_output, cache, mean=0)
+
+
+@layer_norm_backward.mistake("adds the terms instead of taking them away")
+def wrong_signs(grad_output, cache):
+    """The two terms through mean and variance have the wrong sign: the mean is *subtracted* in the forward pass, and
+    the root of the variance stands below the line. Reread 'The norm, walked backwards'."""
+    return norm_gradients(grad_output, cache, mean=-1, variance=-1)
+
+
+@layer_norm_backward.mistake("takes sums where means belong")
+def sums_for_means(grad_output, cache):
+    """Mean and variance have a factor 1/d_model in the forward pass, and it stays in both terms on the way back; you
+    take sums. Reread 'The norm, walked backwards'."""
+    d_model = cache[0].shape[-1]
+    return norm_gradients(grad_output, cache, mean=d_model, variance=d_model)
+
+
+@layer_norm_backward.mistake("forgets the gain on the way to x")
+def gain_forgotten(grad_output, cache):
+    """grad_x does not depend on the gain. The normalised row was multiplied by it, so its gradient is grad_output *
+    gain, and the three terms start from there. On a fresh layer nobody notices. Reread 'The norm, walked
+    backwards'."""
+    return norm_gradients(grad_output, cache, grad_normalised=grad_output)
+
+
+@layer_norm_backward.mistake("multiplies by the gain at the end")
+def gain_last(grad_output, cache):
+    """The gain is multiplied in after the two means were taken. It differs from feature to feature, so it must be in
+    the row *before* the row is averaged. With equal gains the two agree. Reread 'The norm, walked backwards'."""
+    plain, *rest = norm_gradients(grad_output, cache, grad_normalised=grad_output)
+    return plain * cache[2], *rest
+
+
+@layer_norm_backward.mistake("forgets to divide by the standard deviation")
+def not_divided(grad_output, cache):
+    """The three terms are right, and the factor in front of them is missing: what was divided by the standard
+    deviation forwards is divided by it backwards. Reread 'The norm, walked backwards'."""
+    return norm_gradients(grad_output, cache, grad_x=reference.layer_norm_backward(grad_output, cache)[0] / cache[1])
+
+
+@layer_norm_backward.mistake("averages over the whole array")
+def one_mean_for_all(grad_output, cache):
+    """The means run over everything, which ties positions together that were normalised each by itself. Each row has
+    its own: axis=-1 with keepdims=True. With one position the two agree. Reread 'The norm, walked backwards'."""
+    normalised_x, inverse_std, gain = cache
+    g = grad_output * gain
+    grad_x = inverse_std * (g - g.mean() - normalised_x * (g * normalised_x).mean())
+    return norm_gradients(grad_output, cache, grad_x=grad_x)
+
+
+@layer_norm_backward.mistake("does not add up the gradients of gain and bias")
+def not_summed(grad_output, cache):
+    """grad_gain and grad_bias have a row for every position. One gain serves all positions of all sentences, so its
+    gradient is the sum over *all* leading axes. Reread 'The norm, walked backwards'."""
+    return norm_gradients(grad_output, cache, grad_gain=grad_output * cache[0], grad_bias=grad_output.copy())
+
+
+@layer_norm_backward.mistake("adds the gradients of gain and bias up over one axis only")
+def summed_over_one_axis(grad_output, cache):
+    """`sum(axis=0)` is the whole sum only while there is one leading axis; with a batch an axis is left over, and with
+    a single position it adds up the features. Sum over *all* leading axes. Reread 'The norm, walked backwards'."""
+    return norm_gradients(
+        grad_output, cache, grad_gain=(grad_output * cache[0]).sum(axis=0), grad_bias=grad_output.sum(axis=0)
+    )
+
+
+@layer_norm_backward.mistake("averages the gradients of gain and bias")
+def averaged(grad_output, cache):
+    """You take the mean over the positions. Whether to average is the loss's affair; a parameter used many times gets
+    the *sum* of what comes back. Reread 'The norm, walked backwards'."""
+    axes = tuple(range(grad_output.ndim - 1))
+    return norm_gradients(
+        grad_output, cache, grad_gain=(grad_output * cache[0]).mean(axis=axes), grad_bias=grad_output.mean(axis=axes)
+    )
+
+
+@layer_norm_backward.mistake("forgets the normalised row in the gain's gradient")
+def gain_like_bias(grad_output, cache):
+    """grad_gain equals grad_bias. The gain was *multiplied* by the normalised row, so its gradient is grad_output
+    times that row, added up; only the bias's is grad_output alone. Reread 'The norm, walked backwards'."""
+    axes = tuple(range(grad_output.ndim - 1))
+    return norm_gradients(grad_output, cache, grad_gain=grad_output.sum(axis=axes))
+
+
+@layer_norm_backward.equivalent
+def with_the_jacobian(grad_output, cache):
+    normalised_x, inverse_std, gain = cache
+    d_model = gain.size
+    eye = np.eye(d_model, dtype=gain.dtype)
+    jacobian = eye - 1 / d_model - normalised_x[..., :, None] * normalised_x[..., None, :] / d_model
+    grad_x = np.einsum("...i,...ij->...j", grad_output * gain, jacobian) * inverse_std
+    by_feature = grad_output.reshape(-1, d_model).T
+    return grad_x, np.einsum("dn,nd->d", by_feature, normalised_x.reshape(-1, d_model)), by_feature.sum(axis=1)
+
+
+@layer_norm_backward.equivalent
+def row_after_row(grad_output, cache):
+    normalised_x, inverse_std, gain = cache
+    grad_x, grad_gain, grad_bias = np.empty_like(grad_output), np.zeros_like(gain), np.zeros_like(gain)
+    for index in np.ndindex(grad_output.shape[:-1]):
+        g, n = grad_output[index] * gain, normalised_x[index]
+        grad_x[index] = inverse_std[index] * (g - sum(g) / len(g) - n * (g @ n) / len(g))
+        grad_gain += grad_output[index] * n
+        grad_bias += grad_output[index]
+    return grad_x, grad_gain, grad_bias
+
+
+@layer_norm_backward.equivalent
+def through_each_statistic(grad_output, cache):
+    """Variance first, then the mean, as one meets them walking back."""
+    normalised_x, inverse_std, gain = cache
+    rows = (-1, gain.size)
+    g = grad_output * gain
+    centred = normalised_x / inverse_std
+    grad_variance = -0.5 * inverse_std**3 * np.sum(g * centred, axis=-1, keepdims=True)
+    grad_centred = g * inverse_std + 2 / gain.size * grad_variance * centred
+    grad_x = grad_centred - grad_centred.mean(axis=-1, keepdims=True)
+    flat = grad_output.reshape(rows)
+    return [grad_x, (flat * normalised_x.reshape(rows)).sum(0), flat.sum(0)]

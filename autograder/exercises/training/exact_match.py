@@ -1,0 +1,146 @@
+"""exact_match: its cases, its known mistakes and its right rewrites."""
+
+from itertools import takewhile
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from solutions import training as reference
+
+exact_match = Exercise(reference.exact_match, outputs={"fraction": ""}, section="When is a translation right?")
+
+
+def sentences(draw, n, eos, low, width):
+    """References (n, width) of tokens that are never eos, each ended by it, then padding."""
+    rows = np.zeros((n, width), dtype=int)
+    for row in rows:
+        length = draw.size(2, width - 1)
+        row[:length] = low + draw.rng.permutation(9)[:length]
+        row[length] = eos
+    return rows
+
+
+def predicted(draw, eos=2, low=3):
+    """Nine predictions: right; right with noise behind the end; a wrong word; too short; too long; endless; ...
+
+    Each comes another number of times, so that a fraction says which of them were counted.
+    """
+    width = draw.size(7, 9)
+    references = sentences(draw, 9, eos, low, width)
+    predictions = np.pad(references, ((0, 0), (0, 2)))
+    ends = (references == eos).argmax(axis=1)
+    predictions[1, ends[1] + 1 :] = low + 1
+    predictions[2, ends[2] + 1 :] = low + 2
+    predictions[3, 0] = low + 9
+    predictions[4, ends[4] - 1 :] = [eos, *[0] * (width + 2 - ends[4])]
+    predictions[5, ends[5]], predictions[5, ends[5] + 1] = low + 4, eos
+    predictions[6, ends[6] :] = low + 4
+    predictions[7, :2] = predictions[7, 1::-1]
+    rows = np.repeat(np.arange(9), 1 + draw.rng.permutation(9))
+    return {"predictions": predictions[rows], "references": references[rows], "eos": eos}
+
+
+@exact_match.cases("the idea", points=1)
+def _(draw):
+    for what in ("some first words wrong", "more sentences", "and others"):
+        references = sentences(draw, draw.size(5, 11), 2, 3, 7)
+        predictions = references.copy()
+        predictions[: draw.size(1, 4), 0] = 15
+        yield what, {"predictions": predictions, "references": references, "eos": 2}
+
+
+@exact_match.cases("ends and widths", points=2)
+def _(draw):
+    yield "all that can happen", predicted(draw)
+    yield "another end mark", predicted(draw, eos=1, low=3)
+    references = sentences(draw, 3, 2, 3, 7)
+    yield "predictions narrower than references", {"predictions": references[:, :3], "references": references, "eos": 2}
+
+
+def up_to(tokens, eos, and_with=True):
+    words = list(takewhile(lambda token: token != eos, tokens.tolist()))
+    return words + [eos] * (and_with and eos in tokens)
+
+
+def share(matches):
+    return sum(matches) / len(matches)
+
+
+@exact_match.mistake("compares what follows the end mark, too")
+def whole_rows(predictions, references, eos=2):
+    """You compare whole rows, so a right sentence fails when its padding or its leftovers differ. What follows the
+    first end mark does not count. Reread 'When is a translation right?'."""
+    width = max(predictions.shape[1], references.shape[1])
+    p, r = (np.pad(a, ((0, 0), (0, width - a.shape[1]))) for a in (predictions, references))
+    return float((p == r).all(axis=1).mean())
+
+
+@exact_match.mistake("counts tokens, not sentences")
+def token_accuracy(predictions, references, eos=2):
+    """This is the share of right *tokens*: a sentence with one wrong word is still mostly right. A match is a whole
+    sentence. Reread 'When is a translation right?'."""
+    width = min(predictions.shape[1], references.shape[1])
+    p, r = predictions[:, :width], references[:, :width]
+    return float((p == r)[r != 0].mean())
+
+
+@exact_match.mistake("lets a sentence without an end match")
+def end_not_asked(predictions, references, eos=2):
+    """You compare what stands before the end mark, and do not ask whether it comes: a prediction that breaks off
+    without one counts as right. The end mark belongs to the sentence. Reread 'When is a translation right?'."""
+    pairs = zip(predictions, references, strict=True)
+    return share([up_to(p, eos, False)[: len(up_to(r, eos, False))] == up_to(r, eos, False) for p, r in pairs])
+
+
+@exact_match.mistake("compares only as far as the reference goes")
+def prefix_only(predictions, references, eos=2):
+    """You compare the words that both have, and not the lengths: `zip` stops at the shorter one. A prediction that ends
+    too early then counts as right. Reread 'When is a translation right?'."""
+    pairs = zip(predictions, references, strict=True)
+
+    def alike(p, r):
+        return all(a == b for a, b in zip(up_to(p, eos, False), up_to(r, eos, False), strict=False))
+
+    return share([alike(p, r) for p, r in pairs])
+
+
+@exact_match.mistake("does not mind the order of the words")
+def bag_of_words(predictions, references, eos=2):
+    """The same words in another order count as right: sets and sorted lists forget order. For numbers the order is
+    everything. Reread 'When is a translation right?'."""
+    return share([sorted(up_to(p, eos)) == sorted(up_to(r, eos)) for p, r in zip(predictions, references, strict=True)])
+
+
+@exact_match.mistake("takes 2 for the end mark, whatever eos is")
+def end_is_two(predictions, references, eos=2):
+    """The end mark is an argument, and you use 2. Reread 'When is a translation right?'."""
+    return reference.exact_match(predictions, references, 2)
+
+
+@exact_match.mistake("returns the number of matches")
+def counted_not_divided(predictions, references, eos=2):
+    """This is how many match. Divide by the number of sentences: a fraction from 0 to 1. Reread 'When is a translation
+    right?'."""
+    return float(reference.exact_match(predictions, references, eos) * len(references))
+
+
+@exact_match.equivalent
+def by_takewhile(predictions, references, eos=2):
+    return share([up_to(p, eos) == up_to(r, eos) for p, r in zip(predictions, references, strict=True)])
+
+
+@exact_match.equivalent
+def by_mask(predictions, references, eos=2):
+    width = max(predictions.shape[1], references.shape[1])
+    p, r = (np.pad(a, ((0, 0), (0, width - a.shape[1])), constant_values=-1) for a in (predictions, references))
+    counts = np.cumsum(r == eos, axis=1) - (r == eos) == 0
+    return ((p == r) | ~counts).all(axis=1).mean()
+
+
+@exact_match.equivalent
+def by_position_of_the_end(predictions, references, eos=2):
+    good = 0
+    for p, r in zip(predictions, references, strict=True):
+        n = int(np.argmax(r == eos)) + 1
+        good += bool(len(p) >= n and np.array_equal(p[:n], r[:n]))
+    return good / len(references)

@@ -1,0 +1,114 @@
+"""smooth_labels: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.training.shared import one_hot
+from solutions import training as reference
+
+smooth_labels = Exercise(reference.smooth_labels, outputs={"labels": "... vocab"}, section="Softer labels")
+
+
+def to_smooth(draw, *shape, smoothing=None):
+    vocab = draw.size(8, 14)
+    smoothing = draw.rng.uniform(0.05, 0.4) if smoothing is None else smoothing
+    return {"targets": draw.tokens(*shape, vocab=vocab - 1), "vocab": vocab, "smoothing": float(smoothing)}
+
+
+@smooth_labels.cases("the idea", points=1)
+def _(draw):
+    yield "one sentence", to_smooth(draw, draw.size(3, 8))
+
+
+@smooth_labels.cases("batches", points=1)
+def _(draw):
+    yield "one batch axis", to_smooth(draw, *draw.sizes(2))
+    yield "two batch axes", to_smooth(draw, *draw.sizes(3))
+    yield "a single target", to_smooth(draw)
+
+
+@smooth_labels.cases("edge cases", points=1)
+def _(draw):
+    yield "no smoothing", to_smooth(draw, *draw.sizes(2), smoothing=0.0)
+    yield "nothing but smoothing", to_smooth(draw, *draw.sizes(2), smoothing=1.0)
+    yield "the padding token as target", to_smooth(draw, 3) | {"targets": np.array([0, 2, 0])}
+
+
+@smooth_labels.mistake("spreads eps over the K - 1 wrong classes")
+def over_the_wrong_ones(targets, vocab, smoothing):
+    """You give eps/(K-1) to each wrong class and 1 - eps to the right one. That is a distribution, and a published
+    one, but not PyTorch's or this book's: there the even part covers all K classes, the right one too. Yours is ours
+    with eps' = eps K/(K-1). Reread 'Three ways to spread it'."""
+    return np.where(one_hot(targets, vocab) == 1, 1 - smoothing, smoothing / (vocab - 1))
+
+
+@smooth_labels.mistake("spreads eps over the K - 2 wrong classes without padding")
+def nothing_for_padding(targets, vocab, smoothing):
+    """You leave the padding class out and spread eps over the K - 2 others. Its label is then 0, and training pushes
+    that logit down without end. In this book, as in PyTorch, every class gets eps/K. Reread 'Three ways to spread
+    it'."""
+    labels = np.where(one_hot(targets, vocab) == 1, 1 - smoothing, smoothing / (vocab - 2))
+    labels[..., 0] = np.where(targets == 0, 1 - smoothing, 0)
+    return labels
+
+
+@smooth_labels.mistake("forgets the right class's share of the even part")
+def rows_too_light(targets, vocab, smoothing):
+    """The wrong classes have eps/K, the right one 1 - eps: a row adds up to 1 - eps/K, so it is no distribution. The
+    right class has its share of the even part too: 1 - eps + eps/K. Reread 'Softer labels'."""
+    return np.where(one_hot(targets, vocab) == 1, 1 - smoothing, smoothing / vocab)
+
+
+@smooth_labels.mistake("gives the right class one whole unit and more")
+def rows_too_heavy(targets, vocab, smoothing):
+    """You add eps/K to the one-hot row without taking eps from it, so a row adds up to 1 + eps. A mixture has two
+    shares: (1 - eps) of the one and eps of the other. Reread 'Softer labels'."""
+    return one_hot(targets, vocab) + smoothing / vocab
+
+
+@smooth_labels.mistake("exchanges eps and 1 - eps")
+def nearly_uniform(targets, vocab, smoothing):
+    """The right class has eps, and nearly everything is spread evenly. eps is the *small* part, that of the uniform
+    distribution. Reread 'The idea in a formula'."""
+    return smoothing * one_hot(targets, vocab) + (1 - smoothing) / vocab
+
+
+@smooth_labels.mistake("does not smooth")
+def hard_labels(targets, vocab, smoothing):
+    """These are one-hot labels; eps is not used. With eps = 0 that is right, and with no other. Reread 'Softer
+    labels'."""
+    return one_hot(targets, vocab)
+
+
+@smooth_labels.mistake("finds the vocabulary's size in the targets")
+def as_many_as_seen(targets, vocab, smoothing):
+    """The rows have as many classes as the largest target needs. A batch seldom holds the vocabulary's last token, so
+    the width changes from batch to batch. It is given: `vocab`. Reread 'Softer labels'."""
+    return reference.smooth_labels(targets, int(targets.max()) + 1, smoothing)
+
+
+@smooth_labels.mistake("works without batch axes only")
+def one_axis_only(targets, vocab, smoothing):
+    """`labels[np.arange(len(targets)), targets]` counts one axis. With a batch axis it pairs the wrong indices, or
+    raises. Compare targets[..., None] with np.arange(vocab), or use np.put_along_axis. Reread 'Softer labels'."""
+    labels = np.full((*targets.shape, vocab), smoothing / vocab)
+    labels[np.arange(len(targets)), targets] += 1 - smoothing
+    return labels
+
+
+@smooth_labels.equivalent
+def by_comparing(targets, vocab, smoothing):
+    return (1 - smoothing) * one_hot(targets, vocab) + smoothing / vocab
+
+
+@smooth_labels.equivalent
+def by_identity_rows(targets, vocab, smoothing):
+    return (np.eye(vocab) * (1 - smoothing) + smoothing / vocab)[targets]
+
+
+@smooth_labels.equivalent
+def by_loop(targets, vocab, smoothing):
+    labels = np.zeros((*targets.shape, vocab))
+    for index in np.ndindex(*labels.shape):
+        labels[index] = smoothing / vocab + (1 - smoothing if index[-1] == targets[index[:-1]] else 0)
+    return labels

@@ -1,0 +1,182 @@
+"""smoothed_cross_entropy: its cases, its known mistakes and its right rewrites."""
+
+import math
+
+import numpy as np
+
+from autograder.authoring.exercise import UNJUDGED, Exercise
+from autograder.exercises.training.shared import one_hot, to_judge, with_strange_padding
+from solutions import model
+from solutions import training as reference
+
+smoothed_cross_entropy = Exercise(
+    reference.smoothed_cross_entropy,
+    outputs={"loss": "", "cache": UNJUDGED},
+    section="Padding does not count",
+)
+
+
+@smoothed_cross_entropy.cases("the idea", points=2)
+def _(draw):
+    yield "no padding", to_judge(draw)
+    yield "no smoothing", to_judge(draw) | {"smoothing": 0.0}
+    yield "one sentence", to_judge(draw, 0)
+    yield "two batch axes", to_judge(draw, 2)
+
+
+@smoothed_cross_entropy.cases("padding", points=2)
+def _(draw):
+    yield "sentences of different lengths", to_judge(draw, n_padded=1)
+    yield "another padding token", to_judge(draw, n_padded=1, pad=2)
+    yield "infinite logits at padding", with_strange_padding(to_judge(draw, n_padded=1), -np.inf)
+    inputs = to_judge(draw)
+    yield "nothing but padding", inputs | {"targets": 0 * inputs["targets"]}
+
+
+@smoothed_cross_entropy.cases("stability", points=1)
+def _(draw):
+    yield "logits in the thousands", to_judge(draw, scale=1000.0)
+
+
+def loss_rows(logits, targets, smoothing, log=model.log_softmax):
+    """Losses (..., T), padding included, by the smoothed labels."""
+    labels = reference.smooth_labels(targets, logits.shape[-1], smoothing)
+    return -(labels * log(logits)).sum(axis=-1)
+
+
+def mean_of_counted(losses, targets, pad):
+    return losses[targets != pad].sum() / max(1, (targets != pad).sum())
+
+
+@smoothed_cross_entropy.mistake("divides by all positions, padding too")
+def mean_over_padding(logits, targets, smoothing=0.0, pad=0):
+    """The sum leaves padding out, and the mean counts it in: the more padding a batch holds, the smaller its loss and
+    its gradients. Divide by the number of targets that count. Reread 'Padding does not count'."""
+    losses = reference.smoothed_cross_entropy(logits, targets, smoothing, pad)[0]
+    return losses * (targets != pad).sum() / targets.size, None
+
+
+@smoothed_cross_entropy.mistake("multiplies padding by zero")
+def times_zero(logits, targets, smoothing=0.0, pad=0):
+    """Multiplying the loss at padding by 0 works until a logit there is infinite: 0 times infinity is NaN. Select what
+    counts, `logits[targets != pad]`, before you compute. Reread 'Padding does not count'."""
+    counts = targets != pad
+    return (loss_rows(logits, targets, smoothing) * counts).sum() / max(1, counts.sum()), None
+
+
+@smoothed_cross_entropy.mistake("counts padding as a word")
+def padding_counts(logits, targets, smoothing=0.0, pad=0):
+    """Padding is in the loss like any token, so the model learns to predict it, which is easy and useless. Leave out
+    the targets that equal `pad`. Reread 'Padding does not count'."""
+    return loss_rows(logits, targets, smoothing).mean(), None
+
+
+@smoothed_cross_entropy.mistake("takes 0 for padding, whatever pad is")
+def padding_is_zero(logits, targets, smoothing=0.0, pad=0):
+    """Token 0 is left out even where `pad` says another. Compare with the argument `pad`. Reread 'Padding does not
+    count'."""
+    return reference.smoothed_cross_entropy(logits, targets, smoothing, 0)
+
+
+@smoothed_cross_entropy.mistake("adds up instead of averaging")
+def summed(logits, targets, smoothing=0.0, pad=0):
+    """This is the sum over the targets. Long batches would then get larger gradients than short ones: divide by the
+    number of targets that count. Reread 'Padding does not count'."""
+    loss, _ = reference.smoothed_cross_entropy(logits, targets, smoothing, pad)
+    return loss * (targets != pad).sum(), None
+
+
+@smoothed_cross_entropy.mistake("averages sentence by sentence first")
+def mean_of_means(logits, targets, smoothing=0.0, pad=0):
+    """You average each sentence, then the averages. A word in a short sentence then weighs more than one in a long
+    one. There is one mean, over all targets that count. Reread 'Padding does not count'."""
+    if targets.ndim < 2:
+        return reference.smoothed_cross_entropy(logits, targets, smoothing, pad)
+    pairs = zip(logits.reshape(-1, *logits.shape[-2:]), targets.reshape(-1, targets.shape[-1]), strict=True)
+    return np.mean([reference.smoothed_cross_entropy(z, t, smoothing, pad)[0] for z, t in pairs]), None
+
+
+@smoothed_cross_entropy.mistake("divides by zero when everything is padding")
+def nan_for_nothing(logits, targets, smoothing=0.0, pad=0):
+    """If every target is padding, n is 0 and 0/0 is NaN. There is nothing to learn from such a batch, so its loss is
+    0: divide by max(1, n). Reread 'Padding does not count'."""
+    counts = targets != pad
+    with np.errstate(invalid="ignore"):
+        return loss_rows(logits[counts], targets[counts], smoothing).sum() / counts.sum(), None
+
+
+@smoothed_cross_entropy.mistake("spreads eps over the K - 1 wrong classes")
+def loss_of_the_variant(logits, targets, smoothing=0.0, pad=0):
+    """Your labels are 1 - eps and eps/(K-1): a published variant, but not this book's and not PyTorch's, which is
+    eps/K for all and 1 - eps more for the right one. Reread 'Three ways to spread it'."""
+    K = logits.shape[-1]
+    return reference.smoothed_cross_entropy(logits, targets, smoothing * K / (K - 1), pad)
+
+
+@smoothed_cross_entropy.mistake("leaves the padding class out of the smoothing")
+def smoothing_without_padding(logits, targets, smoothing=0.0, pad=0):
+    """The even part is spread over K - 2 classes and the padding class gets nothing. PyTorch and this book give eps/K
+    to every class of the vocabulary. Reread 'Three ways to spread it'."""
+    counts, K = targets != pad, logits.shape[-1]
+    rows, right = logits[counts], targets[counts]
+    labels = np.where(one_hot(right, K) == 1, 1 - smoothing, smoothing / (K - 2))
+    labels[..., pad] = 0
+    return -(labels * model.log_softmax(rows)).sum() / max(1, len(rows)), None
+
+
+@smoothed_cross_entropy.mistake("does not smooth")
+def unsmoothed(logits, targets, smoothing=0.0, pad=0):
+    """This is the loss with one-hot labels: `smoothing` is not used. Reread 'Two cross-entropies'."""
+    return reference.smoothed_cross_entropy(logits, targets, 0.0, pad)
+
+
+@smoothed_cross_entropy.mistake("leaves out the mean over all classes")
+def right_part_only(logits, targets, smoothing=0.0, pad=0):
+    """(1 - eps) times the surprise at the right class is there; eps times the mean surprise over all classes is not.
+    Without it the loss is one-hot's, made smaller. Reread 'Two cross-entropies'."""
+    return (1 - smoothing) * reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0], None
+
+
+@smoothed_cross_entropy.mistake("adds up all classes where the mean belongs")
+def sum_over_classes(logits, targets, smoothing=0.0, pad=0):
+    """The even part is eps times the *mean* surprise over the K classes; yours is eps times the sum, K times as much.
+    The uniform distribution gives each class 1/K. Reread 'Two cross-entropies'."""
+    hard = reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0]
+    even = reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0]
+    return (1 - smoothing) * hard + smoothing * even * logits.shape[-1], None
+
+
+@smoothed_cross_entropy.mistake("overflows on large logits")
+def naive_log_softmax(logits, targets, smoothing=0.0, pad=0):
+    """Right for small logits, infinite or NaN for large ones: either exp overflows, or a probability becomes 0 and its
+    logarithm -inf. `log_softmax` of chapter 8 does neither. Reread 'Padding does not count'."""
+    counts = targets != pad
+
+    def naive(z):
+        exponentials = np.exp(z)
+        return np.log(exponentials / exponentials.sum(axis=-1, keepdims=True))
+
+    return mean_of_counted(loss_rows(logits[counts], targets[counts], smoothing, naive), targets[counts], pad), None
+
+
+@smoothed_cross_entropy.equivalent
+def through_labels(logits, targets, smoothing=0.0, pad=0):
+    counts = targets != pad
+    return loss_rows(logits[counts], targets[counts], smoothing).sum() / max(1, counts.sum()), ()
+
+
+@smoothed_cross_entropy.equivalent
+def through_two_losses(logits, targets, smoothing=0.0, pad=0):
+    losses = [reference.smoothed_cross_entropy(logits, targets, eps, pad)[0] for eps in (0.0, 1.0)]
+    return (1 - smoothing) * losses[0] + smoothing * losses[1], ()
+
+
+@smoothed_cross_entropy.equivalent
+def target_by_target(logits, targets, smoothing=0.0, pad=0):
+    losses = []
+    for index in np.ndindex(*targets.shape):
+        if targets[index] != pad:
+            z = logits[index]
+            log_sum = np.logaddexp.reduce(z)
+            losses.append(log_sum - (1 - smoothing) * z[targets[index]] - smoothing * z.mean())
+    return (math.fsum(losses) / len(losses) if losses else 0.0), ()

@@ -1,0 +1,153 @@
+"""smoothed_cross_entropy_backward: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.training.shared import one_hot, to_judge
+from solutions import training as reference
+
+smoothed_cross_entropy_backward = Exercise(
+    reference.smoothed_cross_entropy_backward,
+    outputs={"grad_logits": "... T vocab"},
+    section="The gradient: p minus q′",
+)
+
+
+def to_go_back(draw, inputs, dtype=np.float64):
+    inputs = inputs | {"logits": inputs["logits"].astype(dtype)}
+    cache = reference.smoothed_cross_entropy(**inputs)[1]
+    return {"grad_loss": float(draw.rng.uniform(2, 4)), "cache": cache}
+
+
+@smoothed_cross_entropy_backward.cases("the idea", points=2)
+def _(draw):
+    yield "no padding", to_go_back(draw, to_judge(draw))
+    yield "no smoothing", to_go_back(draw, to_judge(draw) | {"smoothing": 0.0})
+    yield "one sentence", to_go_back(draw, to_judge(draw, 0))
+
+
+@smoothed_cross_entropy_backward.cases("padding", points=1)
+def _(draw):
+    yield "sentences of different lengths", to_go_back(draw, to_judge(draw, n_padded=1))
+    inputs = to_judge(draw)
+    yield "nothing but padding", to_go_back(draw, inputs | {"targets": 0 * inputs["targets"]})
+
+
+@smoothed_cross_entropy_backward.cases("batches and float32", points=1)
+def _(draw):
+    yield "two batch axes", to_go_back(draw, to_judge(draw, 2, n_padded=1))
+    yield "float32", to_go_back(draw, to_judge(draw, n_padded=1), np.float32)
+
+
+def spread(rows, counted):
+    full = np.zeros((*counted.shape, rows.shape[-1]), rows.dtype)
+    full[counted] = rows
+    return full
+
+
+def soft_rows(cache, smoothing=None):
+    log_p, labels, _, eps = cache
+    eps = eps if smoothing is None else smoothing
+    return reference.smooth_labels(labels, log_p.shape[-1], eps).astype(log_p.dtype)
+
+
+@smoothed_cross_entropy_backward.mistake("does not divide by the number of targets")
+def not_divided(grad_loss, cache):
+    """p - q' is there, and the loss was a *mean* over n targets: each row of the gradient is divided by n. Without it a
+    larger batch takes longer steps. Reread 'The gradient: p minus q′'."""
+    return reference.smoothed_cross_entropy_backward(grad_loss * max(1, len(cache[0])), cache)
+
+
+@smoothed_cross_entropy_backward.mistake("divides by all positions, padding too")
+def divided_by_all(grad_loss, cache):
+    """You divide by the number of positions. The loss was a mean over the targets that count, so the gradient is
+    divided by n, the number of rows in the cache. Reread 'Padding does not count'."""
+    return reference.smoothed_cross_entropy_backward(grad_loss * len(cache[0]) / cache[2].size, cache)
+
+
+@smoothed_cross_entropy_backward.mistake("subtracts the one-hot label")
+def hard_difference(grad_loss, cache):
+    """This is p - q with the one-hot q. The loss was made with the smoothed label, so its gradient is p - q'; with
+    yours the model is pushed past its goal for ever. Reread 'The gradient: p minus q′'."""
+    log_p, labels, counted, _ = cache
+    return reference.smoothed_cross_entropy_backward(grad_loss, (log_p, labels, counted, 0.0))
+
+
+@smoothed_cross_entropy_backward.mistake("adds eps/K for the wrong classes")
+def plus_for_minus(grad_loss, cache):
+    """For a wrong class the gradient is p - eps/K; yours is p + eps/K, as one well-read article has it. A row must add
+    up to zero: check it. Reread 'The gradient: p minus q′'."""
+    log_p, labels, counted, eps = cache
+    K = log_p.shape[-1]
+    right = one_hot(labels, K) == 1
+    rows = np.exp(log_p) + np.where(right, -(1 - eps) - eps / K, eps / K).astype(log_p.dtype)
+    return spread(rows * (grad_loss / max(1, len(log_p))), counted)
+
+
+@smoothed_cross_entropy_backward.mistake("smooths over the K - 1 wrong classes")
+def gradient_of_the_variant(grad_loss, cache):
+    """Your q' has eps/(K-1) for the wrong classes. The forward's has eps/K for all, and 1 - eps more for the right
+    one. Reread 'Three ways to spread it'."""
+    log_p, labels, counted, eps = cache
+    K = log_p.shape[-1]
+    return reference.smoothed_cross_entropy_backward(grad_loss, (log_p, labels, counted, eps * K / (K - 1)))
+
+
+@smoothed_cross_entropy_backward.mistake("has the sign reversed")
+def uphill(grad_loss, cache):
+    """This is q' - p, the direction downhill. The gradient points uphill: p - q'. The optimiser takes the minus.
+    Reread 'The gradient: p minus q′'."""
+    return -reference.smoothed_cross_entropy_backward(grad_loss, cache)
+
+
+@smoothed_cross_entropy_backward.mistake("ignores grad_loss")
+def as_if_one(grad_loss, cache):
+    """The gradient of the loss itself is there; the factor `grad_loss`, from what comes after the loss, is not.
+    Reread 'The gradient: p minus q′'."""
+    return reference.smoothed_cross_entropy_backward(1.0, cache)
+
+
+@smoothed_cross_entropy_backward.mistake("takes log-probabilities for probabilities")
+def logarithms(grad_loss, cache):
+    """The cache holds *logarithms* of probabilities. p is their exponential. Reread 'The gradient: p minus q′'."""
+    log_p, _, counted, _ = cache
+    return spread((log_p - soft_rows(cache)) * (grad_loss / max(1, len(log_p))), counted)
+
+
+@smoothed_cross_entropy_backward.mistake("returns the rows that count, without the padding's places")
+def rows_only(grad_loss, cache):
+    """These are the n rows that count. The logits had the shape (..., T, vocab), and so has their gradient: zeros at
+    padding. Write the rows to where `counted` is true. Reread 'Padding does not count'."""
+    log_p = cache[0]
+    return (np.exp(log_p) - soft_rows(cache)) * (grad_loss / max(1, len(log_p)))
+
+
+@smoothed_cross_entropy_backward.mistake("answers in float64 whatever was asked")
+def double_gradient(grad_loss, cache):
+    """The numbers are right, and float32 came back as float64: np.zeros makes float64 unless you say
+    dtype=... Reread 'The gradient: p minus q′'."""
+    return reference.smoothed_cross_entropy_backward(grad_loss, cache).astype(np.float64)
+
+
+@smoothed_cross_entropy_backward.equivalent
+def with_labels(grad_loss, cache):
+    log_p, _, counted, _ = cache
+    return spread((np.exp(log_p) - soft_rows(cache)) * (grad_loss / max(1, len(log_p))), counted)
+
+
+@smoothed_cross_entropy_backward.equivalent
+def row_after_row(grad_loss, cache):
+    log_p, labels, counted, eps = cache
+    full = np.zeros((*counted.shape, log_p.shape[-1]), log_p.dtype)
+    for place, log_row, label in zip(np.argwhere(counted), log_p, labels, strict=True):
+        row = np.exp(log_row) - eps / len(log_row)
+        row[label] -= 1 - eps
+        full[tuple(place)] = row * grad_loss / len(log_p)
+    return full
+
+
+@smoothed_cross_entropy_backward.equivalent
+def by_two_gradients(grad_loss, cache):
+    log_p, labels, counted, eps = cache
+    hard, even = (reference.smoothed_cross_entropy_backward(grad_loss, (log_p, labels, counted, e)) for e in (0.0, 1.0))
+    return (1 - eps) * hard + eps * even

@@ -1,0 +1,177 @@
+"""train_step: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.training.adam_step import by_differences
+from solutions import model
+from solutions import training as reference
+from solutions.parameters import flatten, from_vectors, initialise, to_vectors
+
+train_step = Exercise(
+    reference.train_step,
+    outputs={"params": "", "moments": "", "loss": ""},
+    order=("loss", "moments", "params"),
+    section="One step of training",
+    uses=("smoothed_cross_entropy", "smoothed_cross_entropy_backward", "adam_step"),
+    tolerance=1e-7,  # Adam divides by the size of a gradient, and the key bias's is rounding noise
+)
+
+
+def to_train(draw, step=None, dtype=np.float64, **others):
+    vocab, d_model, n_heads = draw.size(8, 12), 6, 2
+    params = initialise(draw.rng, {"shared": vocab}, d_model, draw.size(7, 10), 1, 1, dtype)
+    N, T_src, T_tgt = draw.sizes(3, low=3, high=7)
+    src, tgt = draw.tokens(N, T_src, vocab=vocab, low=3), draw.tokens(N, T_tgt + 1, vocab=vocab, low=3)
+    tgt[:, 0], tgt[:, -1] = 1, 2
+    src[0, -1] = tgt[1, -1] = 0
+    tgt[1, -2] = 2
+    moments = [(0.1 * draw.normal(v.size, dtype=dtype), (0.5 + draw.normal(v.size) ** 2).astype(dtype))
+               for v in to_vectors(params)]  # fmt: skip
+    return {
+        "params": params, "moments": moments, "step": draw.size(2, 9) if step is None else step, "src": src, "tgt": tgt,
+        "n_heads": n_heads, "learning_rate": float(draw.rng.uniform(0.05, 0.2)),
+        "smoothing": float(draw.rng.uniform(0.2, 0.4)), "pad": 0,
+    } | others  # fmt: skip
+
+
+@train_step.cases("the idea", points=2)
+def _(draw):
+    yield "a later step", to_train(draw)
+    yield "no smoothing", to_train(draw, smoothing=0.0)
+
+
+@train_step.cases("the first step", points=1)
+def _(draw):
+    inputs = to_train(draw, step=1)
+    yield "moments of zero", inputs | {"moments": [(0 * m, 0 * v) for m, v in inputs["moments"]]}
+
+
+@train_step.cases("another padding token", points=1)
+def _(draw):
+    inputs = to_train(draw)
+    for tokens in (inputs["src"], inputs["tgt"]):
+        tokens[tokens == 0] = 4
+        tokens[-1, -1] = 3
+    inputs["tgt"][-1, -2] = 2
+    yield "pad is 3", inputs | {"pad": 3, "src": inputs["src"]}
+
+
+def step_of(params, moments, step, src, tgt, n_heads, rate, smoothing, pad, inner=None, targets=None, loss_pad=None):
+    """The reference in pieces, so that a mistake can exchange one: decoder input, targets, padding of the loss."""
+    inner = tgt[:, :-1] if inner is None else inner
+    targets = tgt[:, 1:] if targets is None else targets
+    logits, cache = model.forward(params, src, inner, n_heads, pad)
+    loss_pad = pad if loss_pad is None else loss_pad
+    loss, loss_cache = reference.smoothed_cross_entropy(logits, targets, smoothing, loss_pad)
+    gradients = model.backward(reference.smoothed_cross_entropy_backward(1.0, loss_cache), cache)
+    vectors, fresh = [], []
+    for vector, gradient, moment in zip(to_vectors(params), to_vectors(gradients), moments, strict=True):
+        vector, moment = reference.adam_step(vector, gradient, moment, step, rate)
+        vectors.append(vector)
+        fresh.append(moment)
+    return from_vectors(vectors, params), fresh, float(loss)
+
+
+@train_step.mistake("does not shift the target")
+def not_shifted(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """The decoder is asked for the very token that it reads: input and target are both `tgt[:, :-1]`. The loss falls to
+    its floor in no time, and nothing is learnt but copying. Ask for `tgt[:, 1:]`. Reread 'One step of training'."""
+    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, targets=tgt[:, :-1])
+
+
+@train_step.mistake("lets the decoder read the answer")
+def reads_the_answer(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """The decoder reads `tgt[:, 1:]`, the tokens that it is to predict. It reads up to the last but one, starting with
+    the begin mark: `tgt[:, :-1]`. Reread 'One step of training'."""
+    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, inner=tgt[:, 1:])
+
+
+@train_step.mistake("does not smooth")
+def trains_hard(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """`smoothing` is not handed on to the loss, so the labels are one-hot. Reread 'One step of training'."""
+    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, 0.0, pad)
+
+
+@train_step.mistake("counts padding in the loss")
+def trains_on_padding(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """Padded targets are in the loss. Hand `pad` on to `smoothed_cross_entropy` as well as to `forward`. Reread
+    'Padding does not count'."""
+    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, loss_pad=-1)
+
+
+@train_step.mistake("returns the loss after the step")
+def loss_afterwards(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """The step is right, and the loss is that of the *new* parameters. It costs a second forward pass; the loss before
+    the step is there already. Reread 'One step of training'."""
+    params, moments, _ = reference.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
+    logits, _ = model.forward(params, src, tgt[:, :-1], n_heads, pad)
+    return params, moments, float(reference.smoothed_cross_entropy(logits, tgt[:, 1:], smoothing, pad)[0])
+
+
+@train_step.mistake("does not hand the step on to Adam")
+def always_step_one(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """Adam is told that this is step 1, every time. The bias correction then blows the averages up long after they have
+    filled. Hand `step` on. Reread 'Adam'."""
+    return step_of(params, moments, 1, src, tgt, n_heads, learning_rate, smoothing, pad)
+
+
+@train_step.mistake("forgets the moments")
+def forgets_moments(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """The moments returned are those that came in, so that Adam never remembers anything. Return the new ones. Reread
+    'One step of training'."""
+    new, _, loss = reference.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
+    return new, moments, loss
+
+
+@train_step.mistake("takes plain gradient steps")
+def plain_descent(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """The parameters move by rate times gradient, without Adam: those with small gradients hardly move. Use your
+    `adam_step`. Reread 'Adam'."""
+    _, fresh, loss = reference.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
+    gradients = [(new - 0.9 * old) / (1 - 0.9) for (new, _), (old, _) in zip(fresh, moments, strict=True)]
+    vectors = [v - learning_rate * g for v, g in zip(to_vectors(params), gradients, strict=True)]
+    return from_vectors(vectors, params), fresh, loss
+
+
+@train_step.mistake("leaves the parameters where they were")
+def stands_still(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """Everything is computed, and the parameters returned are the old ones. Put the new vectors into a tree with
+    `from_vectors`, and return that. Reread 'One step of training'."""
+    _, fresh, loss = reference.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
+    return params, fresh, loss
+
+
+@train_step.equivalent
+def in_pieces(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
+
+
+@train_step.equivalent
+def with_labels_built(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    memory, encoder_cache = model.encode(params, src, n_heads, pad)
+    logits, decoder_cache = model.decode(params, tgt[:, :-1], memory, src, n_heads, pad)
+    targets = tgt[:, 1:]
+    counts = (targets != pad)[..., None]
+    labels = reference.smooth_labels(targets, logits.shape[-1], smoothing)
+    log_p = model.log_softmax(logits)
+    loss = -(labels * log_p * counts).sum() / counts.sum()
+    grad_logits = (np.exp(log_p) - labels) * counts / counts.sum()
+    gradients = model.backward(grad_logits, (encoder_cache, decoder_cache, tuple(params["embeddings"])))
+    triples = zip(to_vectors(params), to_vectors(gradients), moments, strict=True)
+    steps = [by_differences(v, g, m, step, learning_rate) for v, g, m in triples]
+    return from_vectors([v for v, _ in steps], params), [m for _, m in steps], float(loss)
+
+
+@train_step.equivalent
+def on_one_long_vector(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    logits, cache = model.forward(params, src, tgt[:, :-1], n_heads, pad)
+    loss, loss_cache = reference.smoothed_cross_entropy(logits, tgt[:, 1:], smoothing, pad)
+    gradients = model.backward(reference.smoothed_cross_entropy_backward(1.0, loss_cache), cache)
+    ends = np.cumsum([len(vector) for vector in to_vectors(params)])[:-1]
+    long = tuple(np.concatenate([pair[i] for pair in moments]) for i in (0, 1))
+    vector = np.concatenate(to_vectors(params))
+    new, (m, v) = reference.adam_step(vector, np.concatenate(to_vectors(gradients)), long, step, learning_rate)
+    assert flatten(gradients).size == new.size
+    pairs = list(zip(np.split(m, ends), np.split(v, ends), strict=True))
+    return from_vectors(np.split(new, ends), params), pairs, float(loss)
