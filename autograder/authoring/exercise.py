@@ -116,9 +116,10 @@ class Exercise:
 
 
 def exercises_of(chapter: str) -> list[Exercise]:
-    """The exercises of a chapter ("01_attention"), in the order of its file. Raises ModuleNotFoundError."""
-    module = importlib.import_module(f"autograder.exercises.{number_and_word(chapter)[1]}")
-    return [value for value in vars(module).values() if isinstance(value, Exercise)]
+    """The exercises of a chapter ("01_attention"), in the order its folder writes down. Raises ModuleNotFoundError."""
+    package = f"autograder.exercises.{number_and_word(chapter)[1]}"
+    names = importlib.import_module(package).EXERCISES
+    return [getattr(importlib.import_module(f"{package}.{name}"), name) for name in names]
 
 
 def _refuse_twice(there: bool, what: str) -> None:

@@ -1,13 +1,16 @@
 """Every exercise of every chapter: its mistakes are rejected and told apart, its equivalents pass."""
 
+import importlib
+import pkgutil
+
 import pytest
 
-from autograder.authoring.exercise import exercises_of
+from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.authoring.problems import caught_by, problems
 from autograder.check.calling import Outcome, Raised, run
 from autograder.check.judge import grade
-from autograder.house import chapter_names
+from autograder.house import chapter_names, number_and_word
 
 pytestmark = pytest.mark.autograder
 
@@ -52,6 +55,23 @@ def test_an_exercise_is_complete(exercise):
 def test_names_are_unique_over_all_chapters():
     names = [exercise.name for exercise in EVERY]
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("chapter", chapter_names())
+def test_every_exercise_has_one_place_in_the_order_of_its_chapter(chapter):
+    word = number_and_word(chapter)[1]
+    package = importlib.import_module(f"autograder.exercises.{word}")
+    names = [file.name for file in pkgutil.iter_modules(package.__path__)]
+    files = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
+    defined = {value.name for file in files for value in vars(file).values() if isinstance(value, Exercise)}
+    order = f"the order in autograder/exercises/{word}/__init__.py"
+    assert not defined - set(package.EXERCISES), f"{order} leaves out {defined - set(package.EXERCISES)}"
+    assert len(set(package.EXERCISES)) == len(package.EXERCISES), f"{order} has an exercise twice"
+
+
+def test_an_unknown_chapter_is_refused():
+    with pytest.raises(ModuleNotFoundError, match="autograder.exercises.nowhere"):
+        exercises_of("10_nowhere")
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)

@@ -11,6 +11,7 @@ import psutil
 import pytest
 from nbgrader.api import Gradebook
 
+from autograder.exercises import attention
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.queries import computed_scores
@@ -25,7 +26,8 @@ KILLS = 50
 def processes():
     """Processes that start with everything imported, so that a kill hits the work and not the imports."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["autograder.gradebook.write", "autograder.exercises.attention", __name__])
+    exercises = [f"{attention.__name__}.{name}" for name in attention.EXERCISES]
+    context.set_forkserver_preload(["autograder.gradebook.write", *exercises, __name__])
     first = context.Process(target=print)
     first.start()
     first.join()
