@@ -37,9 +37,10 @@ def sources(root, docname, chapters):
     later = chapters[chapters.index(word) + 1 :] if word in chapters else []
     files = [*root.glob("chapters/*.py"), *root.glob("solutions/*.py")]
     files += [path for pattern in JUDGE for path in root.glob(f"autograder/{pattern}")]
-    files += root.glob(f"autograder/exercises/{word}.py")
+    if word in chapters:
+        files += root.glob(f"autograder/exercises/{word}/*.py")
     if "import indexes" in (root / f"{docname}.md").read_text(encoding="utf-8"):
-        files += [*root.glob("autograder/exercises/*.py"), *root.glob("chapters/[0-9]*.md")]
+        files += [*root.glob("autograder/exercises/*/*.py"), *root.glob("chapters/[0-9]*.md")]
     return sorted(path for path in files if path.parent.name != "solutions" or path.stem not in later)
 
 
