@@ -2,14 +2,13 @@
 
 import inspect
 import re
-import types
 
 import numpy as np
 import pytest
 
-from autograder.authoring.exercise import Exercise
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.authoring.problems import caught_by, problems
+from autograder.exercises.attention import EXERCISES
 from solutions import attention
 from tests.book.conftest import ROOT
 
@@ -34,10 +33,11 @@ def solution():
 
 @pytest.fixture(scope="module")
 def exercise(solution):
-    reference = types.SimpleNamespace(**vars(attention), attention_entropy=solution)
-    namespace = {"np": np, "Exercise": Exercise, "reference": reference}
-    for code in blocks("autograder/exercises/attention.py"):
-        exec(compile(code, "authors.md", "exec"), namespace)
+    namespace = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(attention, "attention_entropy", solution, raising=False)
+        for code in blocks("autograder/exercises/attention/attention_entropy.py"):
+            exec(compile(code, "authors.md", "exec"), namespace)
     return namespace["attention_entropy"]
 
 
@@ -46,6 +46,14 @@ def test_the_example_grades_soundly(exercise, seed):
     key = make_key(exercise, seed)
     assert problems(exercise, key) == []
     assert len(key.mistakes) == 2 and all(any(caught_by(key, slug)) for slug in key.mistakes)
+
+
+def test_its_place_is_one_line_in_the_order():
+    (code,) = blocks("autograder/exercises/attention/__init__.py")
+    namespace = {}
+    exec(compile(code, "authors.md", "exec"), namespace)
+    assert [name for name in namespace["EXERCISES"] if name != "attention_entropy"] == list(EXERCISES)
+    assert "attention_entropy" in namespace["EXERCISES"]
 
 
 def test_its_card_says_its_points(exercise):
