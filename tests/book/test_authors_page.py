@@ -48,6 +48,10 @@ def test_the_example_grades_soundly(exercise, seed):
     assert len(key.mistakes) == 2 and all(any(caught_by(key, slug)) for slug in key.mistakes)
 
 
+def test_the_example_has_as_many_rewrites_as_every_exercise_must_have(exercise):
+    assert len(exercise.equivalents) >= 3
+
+
 def test_its_place_is_one_line_in_the_order():
     (code,) = blocks("autograder/exercises/attention/__init__.py")
     namespace = {}
