@@ -45,7 +45,7 @@ def _(draw):
     yield "d_out = 1", affine(draw, 2, d_out=1)
 
 
-def linear_gradients(grad_output, cache, **wrong):
+def gradients(grad_output, cache, **wrong):
     """The right three gradients, with some replaced."""
     names = ("grad_x", "grad_weight", "grad_bias")
     right = dict(zip(names, reference.linear_backward(grad_output, cache), strict=True))
@@ -57,7 +57,7 @@ def weight_not_turned(grad_output, cache):
     """`grad_output @ weight` fits only if the weight is square, and then gives wrong numbers without a word. On the
     way back, entry (i, j) of the weight carries the gradient from output j to input i: that is the transpose. Reread
     'The gradients of a product'."""
-    return linear_gradients(grad_output, cache, grad_x=grad_output @ cache[1])
+    return gradients(grad_output, cache, grad_x=grad_output @ cache[1])
 
 
 @linear_backward.mistake("transposes the weight's gradient")
@@ -65,7 +65,7 @@ def weight_gradient_turned(grad_output, cache):
     """Your `grad_weight` is the transpose of what it should be: grad_output^T x is (d_out, d_in). A gradient has the
     shape of its array, (d_in, d_out), and that is x^T grad_output. Only a square weight hides the slip. Reread 'The
     gradients of a product'."""
-    return linear_gradients(grad_output, cache, grad_weight=as_rows(grad_output).T @ as_rows(cache[0]))
+    return gradients(grad_output, cache, grad_weight=as_rows(grad_output).T @ as_rows(cache[0]))
 
 
 @linear_backward.mistake("averages over the rows instead of adding them up")
@@ -75,7 +75,7 @@ def averaged(grad_output, cache):
     it is inside grad_output. Reread 'One weight, many rows'."""
     _, grad_weight, grad_bias = reference.linear_backward(grad_output, cache)
     n_rows = math.prod(grad_output.shape[:-1])
-    return linear_gradients(grad_output, cache, grad_weight=grad_weight / n_rows, grad_bias=grad_bias / n_rows)
+    return gradients(grad_output, cache, grad_weight=grad_weight / n_rows, grad_bias=grad_bias / n_rows)
 
 
 @linear_backward.mistake("averages over the batch")
@@ -85,7 +85,7 @@ def batch_averaged(grad_output, cache):
     grad_output. Reread 'One weight, many rows'."""
     _, grad_weight, grad_bias = reference.linear_backward(grad_output, cache)
     n = grad_output.shape[0] if grad_output.ndim > 2 else 1
-    return linear_gradients(grad_output, cache, grad_weight=grad_weight / n, grad_bias=grad_bias / n)
+    return gradients(grad_output, cache, grad_weight=grad_weight / n, grad_bias=grad_bias / n)
 
 
 @linear_backward.mistake("keeps only the last item of the batch")
@@ -95,7 +95,7 @@ def last_item_only(grad_output, cache):
     rows'."""
     x, weight = cache
     last = reference.linear_backward(grad_output[-1], (x[-1], weight)) if grad_output.ndim > 2 else None
-    return linear_gradients(grad_output, cache, **(dict(grad_weight=last[1], grad_bias=last[2]) if last else {}))
+    return gradients(grad_output, cache, **(dict(grad_weight=last[1], grad_bias=last[2]) if last else {}))
 
 
 @linear_backward.mistake("leaves the batch axes on the weight's gradient")
@@ -103,7 +103,7 @@ def one_weight_gradient_each(grad_output, cache):
     """There is one `grad_weight` for each item of the batch. But there is only one weight, and its gradient has its
     shape, (d_in, d_out): add up over all leading axes. Reread 'One weight, many rows'."""
     each = turned(np.atleast_2d(cache[0])) @ np.atleast_2d(grad_output)
-    return linear_gradients(grad_output, cache, grad_weight=each)
+    return gradients(grad_output, cache, grad_weight=each)
 
 
 @linear_backward.mistake("adds the bias's gradient up over one axis only")
@@ -111,14 +111,14 @@ def bias_over_one_axis(grad_output, cache):
     """`grad_output.sum(axis=0)` is the whole sum only while there is one leading axis; with a batch it leaves an axis
     over. The bias was added to every row of every sentence, so its gradient is the sum over *all* leading axes.
     Reread 'One weight, many rows'."""
-    return linear_gradients(grad_output, cache, grad_bias=grad_output.sum(axis=0))
+    return gradients(grad_output, cache, grad_bias=grad_output.sum(axis=0))
 
 
 @linear_backward.mistake("hands the bias the gradient of every row")
 def bias_not_summed(grad_output, cache):
     """`grad_bias` has a row for each position. The bias is one vector, stretched over all rows by broadcasting; what
     was stretched on the way forward is added up on the way back. Reread 'One weight, many rows'."""
-    return linear_gradients(grad_output, cache, grad_bias=grad_output.copy())
+    return gradients(grad_output, cache, grad_bias=grad_output.copy())
 
 
 @linear_backward.mistake("adds up before it multiplies")
@@ -127,7 +127,7 @@ def summed_too_early(grad_output, cache):
     sum of products: each row of x belongs to *its own* row of grad_output. Multiply first, then add: x^T grad_output
     does both. Reread 'One weight, many rows'."""
     outer = np.outer(as_rows(cache[0]).sum(axis=0), as_rows(grad_output).sum(axis=0))
-    return linear_gradients(grad_output, cache, grad_weight=outer)
+    return gradients(grad_output, cache, grad_weight=outer)
 
 
 @linear_backward.mistake("takes the cotangent for ones")

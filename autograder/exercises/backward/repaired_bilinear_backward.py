@@ -130,7 +130,7 @@ def by_the_loop(grad_scores, x, a):
 
 
 @repaired_bilinear_backward.equivalent
-def bilinear_by_einsum(grad_scores, x, a):
+def by_einsum(grad_scores, x, a):
     rows = np.einsum("...kl,...lm,nm->...kn", grad_scores, x, a)
     columns = np.einsum("...kl,...km,mn->...ln", grad_scores, x, a)
     flat, g = x.reshape(-1, *x.shape[-2:]), grad_scores.reshape(-1, *grad_scores.shape[-2:])

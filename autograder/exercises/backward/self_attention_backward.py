@@ -31,7 +31,7 @@ self_attention_backward = Exercise(
 )
 
 
-def self_attended(draw, n_batch_axes=0, dtype=np.float64, **sizes):
+def attended(draw, n_batch_axes=0, dtype=np.float64, **sizes):
     """A random cotangent and the cache that self-attention left, no two sizes alike unless given."""
     drawn = draw.sizes(4 + n_batch_axes)
     size = dict(zip(("T", "d_model", "d_key", "d_value"), drawn, strict=False)) | sizes
@@ -43,22 +43,22 @@ def self_attended(draw, n_batch_axes=0, dtype=np.float64, **sizes):
 
 @self_attention_backward.cases("the idea", points=3)
 def _(draw):
-    yield "one sentence", self_attended(draw)
-    yield "square projections", self_attended(draw, d_model=3, d_key=3, d_value=3)
+    yield "one sentence", attended(draw)
+    yield "square projections", attended(draw, d_model=3, d_key=3, d_value=3)
 
 
 @self_attention_backward.cases("batches", points=2)
 def _(draw):
-    yield "one batch axis", self_attended(draw, 1)
-    yield "two batch axes", self_attended(draw, 2)
-    yield "a batch where all sizes agree", self_attended(draw, 1, T=3, d_model=3, d_key=3, d_value=3)
+    yield "one batch axis", attended(draw, 1)
+    yield "two batch axes", attended(draw, 2)
+    yield "a batch where all sizes agree", attended(draw, 1, T=3, d_model=3, d_key=3, d_value=3)
 
 
 @self_attention_backward.cases("float32 and edge cases", points=1)
 def _(draw):
-    yield "float32", self_attended(draw, 1, dtype=np.float32)
+    yield "float32", attended(draw, 1, dtype=np.float32)
     for size in ("T", "d_key", "d_value"):
-        yield f"{size} = 1", self_attended(draw, 1, **{size: 1})
+        yield f"{size} = 1", attended(draw, 1, **{size: 1})
 
 
 def into_the_projections(grad_output, cache, through=reference.attention_backward):

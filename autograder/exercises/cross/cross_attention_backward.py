@@ -51,7 +51,7 @@ def _(draw):
     yield "float32", asked(draw, two_sequences(draw, 1, np.float32))
 
 
-def asked_back(grad_output, cache, attention_back=masked_attention_backward, **kept):
+def gradients(grad_output, cache, attention_back=masked_attention_backward, **kept):
     """The gradients, with parts left out (keys=0, values=0) or taken from the wrong input (query_of, key_of,
     value_of)."""
     x, memory, w_query, w_key, w_value, attention_cache = cache
@@ -67,7 +67,7 @@ def asked_back(grad_output, cache, attention_back=masked_attention_backward, **k
 def roles_swapped(grad_output, cache):
     """The gradients of x and of the memory stand in each other's place. x was used once, for the queries; the memory
     twice, for keys and values. A toy with equal shapes does not notice. Reread 'Two gradients come back'."""
-    grad_x, grad_memory, *rest = asked_back(grad_output, cache)
+    grad_x, grad_memory, *rest = gradients(grad_output, cache)
     return grad_memory, grad_x, *rest
 
 
@@ -77,7 +77,7 @@ def keys_to_x(grad_output, cache):
     'Two gradients come back'."""
     x, memory, _, w_key, _, attention_cache = cache
     from_keys = masked_attention_backward(grad_output, attention_cache)[1] @ w_key.T
-    grad_x, grad_memory, *rest = asked_back(grad_output, cache, keys=0)
+    grad_x, grad_memory, *rest = gradients(grad_output, cache, keys=0)
     return grad_x + from_keys, grad_memory, *rest
 
 
@@ -85,14 +85,14 @@ def keys_to_x(grad_output, cache):
 def memory_through_values(grad_output, cache):
     """The memory gets its gradient through the values only. It was used twice: as keys it also decided *where* the
     decoder looks. Without this term the encoder never learns to be found. Reread 'Two gradients come back'."""
-    return asked_back(grad_output, cache, keys=0)
+    return gradients(grad_output, cache, keys=0)
 
 
 @cross_attention_backward.mistake("memory gradient through the keys only")
 def memory_through_keys(grad_output, cache):
     """The memory gets its gradient through the keys only. It was used twice: as values it is what the decoder is
     handed. Add both. Reread 'Two gradients come back'."""
-    return asked_back(grad_output, cache, values=0)
+    return gradients(grad_output, cache, values=0)
 
 
 @cross_attention_backward.mistake("makes the gradients of w_key and w_value from x")
@@ -100,14 +100,14 @@ def weights_from_x(grad_output, cache):
     """The gradient of a weight is its input, transposed, times the gradient of its output. The input of w_key and
     w_value was the memory; you take x. It fits only where both have the same shape. Reread 'Two gradients come
     back'."""
-    return asked_back(grad_output, cache, key_of=cache[0], value_of=cache[0])
+    return gradients(grad_output, cache, key_of=cache[0], value_of=cache[0])
 
 
 @cross_attention_backward.mistake("makes the gradient of w_query from the memory")
 def query_from_memory(grad_output, cache):
     """The gradient of w_query is built with the memory. The queries were made from x. Reread 'Two gradients come
     back'."""
-    return asked_back(grad_output, cache, query_of=cache[1])
+    return gradients(grad_output, cache, query_of=cache[1])
 
 
 @cross_attention_backward.mistake("forgets the scale")
@@ -120,7 +120,7 @@ def scale_forgotten(grad_output, cache):
         root = math.sqrt(grad_keys.shape[-1])
         return grad_queries * root, grad_keys * root, grad_values
 
-    return asked_back(grad_output, cache, unscaled)
+    return gradients(grad_output, cache, unscaled)
 
 
 @cross_attention_backward.mistake("does not transpose the scores' gradient for the keys")
@@ -135,7 +135,7 @@ def scores_not_turned(grad_output, cache):
         grad_scores = weights * (grad_weights - (grad_weights * weights).sum(axis=-1, keepdims=True))
         return grad_queries, grad_scores @ queries / math.sqrt(keys.shape[-1]), grad_values
 
-    return asked_back(grad_output, cache, straight)
+    return gradients(grad_output, cache, straight)
 
 
 @cross_attention_backward.mistake("averages the weights' gradients over the batch")
@@ -143,12 +143,12 @@ def batch_averaged(grad_output, cache):
     """The gradients of the weights are divided by the number of sentences. The loss adds up, so its gradient adds up.
     Reread 'Two gradients come back'."""
     n = math.prod(grad_output.shape[:-2])
-    grad_x, grad_memory, *grad_weights = asked_back(grad_output, cache)
+    grad_x, grad_memory, *grad_weights = gradients(grad_output, cache)
     return grad_x, grad_memory, *(grad / n for grad in grad_weights)
 
 
 @cross_attention_backward.equivalent
-def back_by_einsum(grad_output, cache):
+def by_einsum(grad_output, cache):
     x, memory, w_query, w_key, w_value, (queries, keys, values, weights) = cache
     to_weights = np.einsum("...qv,...mv->...qm", grad_output, values)
     scores = weights * (to_weights - np.einsum("...qm,...qm->...q", weights, to_weights)[..., None])
@@ -168,7 +168,7 @@ def back_by_einsum(grad_output, cache):
 
 
 @cross_attention_backward.equivalent
-def back_from_one_product(grad_output, cache):
+def from_one_product(grad_output, cache):
     x, memory, w_query, w_key, w_value, attention_cache = cache
     grads = masked_attention_backward(grad_output, attention_cache)
     both = np.concatenate(grads[1:], axis=-1)
@@ -180,12 +180,12 @@ def back_from_one_product(grad_output, cache):
 
 
 @cross_attention_backward.equivalent
-def back_sentence_by_sentence(grad_output, cache):
+def sentence_by_sentence(grad_output, cache):
     x, memory, *weights, arrays = cache
     total = [np.zeros_like(array) for array in (x, memory, *weights)]
     for at in np.ndindex(x.shape[:-2]):
         one = (x[at], memory[at], *weights, tuple(array[at] for array in arrays))
-        grad_x, grad_memory, *grads = asked_back(grad_output[at], one)
+        grad_x, grad_memory, *grads = gradients(grad_output[at], one)
         total[0][at], total[1][at] = grad_x, grad_memory
         for sum_so_far, grad in zip(total[2:], grads, strict=True):
             sum_so_far += grad

@@ -43,7 +43,7 @@ def _(draw):
     yield "dropout", decoded(draw, 1, rate=0.3)
 
 
-def decoded_back(
+def gradients(
     grad_output, cache, add_norm_back=add_norm_backward, heads_back=multi_head_attention_backward,
     feed_back=feed_forward_backward, **keep,
 ):  # fmt: skip
@@ -78,20 +78,20 @@ def decoded_back(
 def layer_values_only(grad_output, cache):
     """The memory's gradient lacks what comes back through the keys. The encoder would learn what to say and never
     how to be found. Reread 'Two gradients come back'."""
-    return decoded_back(grad_output, cache, keys=0)
+    return gradients(grad_output, cache, keys=0)
 
 
 @decoder_layer_backward.mistake("memory gradient through the keys only")
 def layer_keys_only(grad_output, cache):
     """The memory's gradient lacks what comes back through the values. Add both. Reread 'Two gradients come back'."""
-    return decoded_back(grad_output, cache, values=0)
+    return gradients(grad_output, cache, values=0)
 
 
 @decoder_layer_backward.mistake("swaps the roles of x and the memory")
 def layer_roles_swapped(grad_output, cache):
     """The gradients of x and of the memory stand in each other's place. Only equal lengths hide it. Reread 'The decoder
     layer, walked backwards'."""
-    grad_x, grad_memory, grad_params = decoded_back(grad_output, cache)
+    grad_x, grad_memory, grad_params = gradients(grad_output, cache)
     return grad_memory, grad_x, grad_params
 
 
@@ -99,62 +99,62 @@ def layer_roles_swapped(grad_output, cache):
 def queries_lost(grad_output, cache):
     """At the cross-attention only the straight path goes on towards x. The stream was also the *query* there, so its
     gradient is added. Reread 'The decoder layer, walked backwards'."""
-    return decoded_back(grad_output, cache, asked=0)
+    return gradients(grad_output, cache, asked=0)
 
 
 @decoder_layer_backward.mistake("loses the straight path past the cross-attention")
 def not_past_the_cross(grad_output, cache):
     """At the cross-attention only the queries' gradient goes on. The stream went past it as well. Reread 'The decoder
     layer, walked backwards'."""
-    return decoded_back(grad_output, cache, past_2=0)
+    return gradients(grad_output, cache, past_2=0)
 
 
 @decoder_layer_backward.mistake("loses the straight path past the feed-forward")
 def not_past_the_thinking(grad_output, cache):
     """Below the feed-forward only what came through it goes on. The stream went past it as well. Reread 'The decoder
     layer, walked backwards'."""
-    return decoded_back(grad_output, cache, past_3=0)
+    return gradients(grad_output, cache, past_3=0)
 
 
 @decoder_layer_backward.mistake("loses the path through the feed-forward")
 def not_through_the_thinking(grad_output, cache):
     """What the feed-forward sends back to its input is not added. Reread 'The decoder layer, walked backwards'."""
-    return decoded_back(grad_output, cache, thought=0)
+    return gradients(grad_output, cache, thought=0)
 
 
 @decoder_layer_backward.mistake("loses the straight path past the self-attention")
 def not_past_the_attention(grad_output, cache):
     """grad_x lacks what came past the self-attention. All parameters are right, so this layer learns, and the one below
     does not. Reread 'The decoder layer, walked backwards'."""
-    return decoded_back(grad_output, cache, past_1=0)
+    return gradients(grad_output, cache, past_1=0)
 
 
 @decoder_layer_backward.mistake("keeps the queries' gradient alone")
 def own_queries_only(grad_output, cache):
     """In the *self*-attention x has three roles, and all three gradients belong to it. Only in the cross-attention
     is it the query alone. Reread 'The decoder layer, walked backwards'."""
-    return decoded_back(grad_output, cache, k=0, v=0)
+    return gradients(grad_output, cache, k=0, v=0)
 
 
 @decoder_layer_backward.mistake("gives the first norm the third norm's gradient")
 def norms_confused(grad_output, cache):
     """The gradients of norm_attention and norm_feed_forward stand under each other's names. Walking backwards, the
     first norm you meet is the feed-forward's. Reread 'The decoder layer, walked backwards'."""
-    grad_x, grad_memory, grads = decoded_back(grad_output, cache)
+    grad_x, grad_memory, grads = gradients(grad_output, cache)
     other = {"norm_attention": grads["norm_feed_forward"], "norm_feed_forward": grads["norm_attention"]}
     return grad_x, grad_memory, grads | other
 
 
 @decoder_layer_backward.equivalent
-def layer_back_in_turn(grad_output, cache):
-    return decoded_back(grad_output, cache, heads_back=back_head_by_head)
+def heads_in_turn(grad_output, cache):
+    return gradients(grad_output, cache, heads_back=back_head_by_head)
 
 
 @decoder_layer_backward.equivalent
-def layer_back_by_rows(grad_output, cache):
-    return decoded_back(grad_output, cache, add_norm_back=add_norm_by_rows, heads_back=back_by_einsum)
+def by_rows(grad_output, cache):
+    return gradients(grad_output, cache, add_norm_back=add_norm_by_rows, heads_back=back_by_einsum)
 
 
 @decoder_layer_backward.equivalent
-def layer_back_by_jacobians(grad_output, cache):
-    return decoded_back(grad_output, cache, add_norm_back=add_norm_by_jacobian, feed_back=by_sign)
+def by_jacobians(grad_output, cache):
+    return gradients(grad_output, cache, add_norm_back=add_norm_by_jacobian, feed_back=by_sign)

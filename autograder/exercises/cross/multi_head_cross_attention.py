@@ -74,15 +74,15 @@ def many_mask_transposed(x, memory, params, n_heads, mask=None):
 
 
 @multi_head_cross_attention.equivalent
-def many_head_by_head(x, memory, params, n_heads, mask=None):
+def head_by_head(x, memory, params, n_heads, mask=None):
     return one_head_after_the_other(x, memory, memory, params, n_heads, mask)
 
 
 @multi_head_cross_attention.equivalent
-def many_by_einsum(x, memory, params, n_heads, mask=None):
+def by_einsum(x, memory, params, n_heads, mask=None):
     return all_by_einsum(x, memory, memory, params, n_heads, mask)
 
 
 @multi_head_cross_attention.equivalent
-def many_with_low_scores(x, memory, params, n_heads, mask=None):
+def with_low_scores(x, memory, params, n_heads, mask=None):
     return with_large_negative_scores(x, memory, memory, params, n_heads, mask)

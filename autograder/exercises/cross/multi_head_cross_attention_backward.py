@@ -20,7 +20,7 @@ multi_head_cross_attention_backward = Exercise(
 )
 
 
-def asked_by_heads(draw, *sizes, **options):
+def asked(draw, *sizes, **options):
     """A random cotangent, and the cache of the forward pass."""
     output, cache = reference.multi_head_cross_attention(**with_heads(draw, *sizes, **options))
     return {"grad_output": draw.normal(*output.shape, dtype=output.dtype), "cache": thinned(draw, cache)}
@@ -28,18 +28,18 @@ def asked_by_heads(draw, *sizes, **options):
 
 @multi_head_cross_attention_backward.cases("the idea", points=1)
 def _(draw):
-    yield "two sequences", asked_by_heads(draw)
-    yield "two sequences of one shape", asked_by_heads(draw, is_square=True)
+    yield "two sequences", asked(draw)
+    yield "two sequences of one shape", asked(draw, is_square=True)
 
 
 @multi_head_cross_attention_backward.cases("batches, masks and float32", points=1)
 def _(draw):
-    yield "one batch axis", asked_by_heads(draw, 1)
-    yield "two batch axes, with a mask", asked_by_heads(draw, 2, masked=True)
-    yield "float32", asked_by_heads(draw, 1, np.float32)
+    yield "one batch axis", asked(draw, 1)
+    yield "two batch axes, with a mask", asked(draw, 2, masked=True)
+    yield "float32", asked(draw, 1, np.float32)
 
 
-def by_heads_back(grad_output, cache, keys=1, values=1, heads_back=multi_head_attention_backward):
+def gradients(grad_output, cache, keys=1, values=1, heads_back=multi_head_attention_backward):
     """The gradients; one of the two that come back to the memory may be left out."""
     grad_x, from_keys, from_values, grad_params = heads_back(grad_output, cache)
     return grad_x, keys * from_keys + values * from_values, grad_params
@@ -49,21 +49,21 @@ def by_heads_back(grad_output, cache, keys=1, values=1, heads_back=multi_head_at
 def heads_values_only(grad_output, cache):
     """The memory was the keys and the values; you return what comes back through the values. Add both. Reread 'Two
     gradients come back'."""
-    return by_heads_back(grad_output, cache, keys=0)
+    return gradients(grad_output, cache, keys=0)
 
 
 @multi_head_cross_attention_backward.mistake("memory gradient through the keys only")
 def heads_keys_only(grad_output, cache):
     """The memory was the keys and the values; you return what comes back through the keys. Add both. Reread 'Two
     gradients come back'."""
-    return by_heads_back(grad_output, cache, values=0)
+    return gradients(grad_output, cache, values=0)
 
 
 @multi_head_cross_attention_backward.mistake("swaps the roles of x and the memory")
 def heads_roles_swapped(grad_output, cache):
     """The gradients of x and of the memory stand in each other's place. The queries' gradient belongs to x. Reread 'Two
     gradients come back'."""
-    grad_x, grad_memory, grad_params = by_heads_back(grad_output, cache)
+    grad_x, grad_memory, grad_params = gradients(grad_output, cache)
     return grad_memory, grad_x, grad_params
 
 
@@ -71,28 +71,28 @@ def heads_roles_swapped(grad_output, cache):
 def memory_averaged(grad_output, cache):
     """You take the mean of the two gradients that come back to the memory. Where an array was used twice, its gradients
     add up. Reread 'Two gradients come back'."""
-    return by_heads_back(grad_output, cache, keys=0.5, values=0.5)
+    return gradients(grad_output, cache, keys=0.5, values=0.5)
 
 
 @multi_head_cross_attention_backward.mistake("adds all three gradients up")
 def all_to_one(grad_output, cache):
     """The three gradients are added up, as in self-attention. There one array had three roles; here x had one and the
     memory two. Reread 'Two gradients come back'."""
-    grad_x, grad_memory, grad_params = by_heads_back(grad_output, cache)
+    grad_x, grad_memory, grad_params = gradients(grad_output, cache)
     total = grad_x + grad_memory
     return total, total, grad_params
 
 
 @multi_head_cross_attention_backward.equivalent
 def heads_in_turn(grad_output, cache):
-    return by_heads_back(grad_output, cache, heads_back=back_head_by_head)
+    return gradients(grad_output, cache, heads_back=back_head_by_head)
 
 
 @multi_head_cross_attention_backward.equivalent
-def heads_through_the_jacobian(grad_output, cache):
-    return by_heads_back(grad_output, cache, heads_back=back_through_the_jacobian)
+def through_the_jacobian(grad_output, cache):
+    return gradients(grad_output, cache, heads_back=back_through_the_jacobian)
 
 
 @multi_head_cross_attention_backward.equivalent
-def heads_by_einsum(grad_output, cache):
-    return by_heads_back(grad_output, cache, heads_back=back_by_einsum)
+def by_einsum(grad_output, cache):
+    return gradients(grad_output, cache, heads_back=back_by_einsum)

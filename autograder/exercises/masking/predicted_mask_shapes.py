@@ -81,7 +81,7 @@ def heads_in_front(**sizes):
 
 
 @predicted_mask_shapes.equivalent
-def shapes_by_trying(n_batch, n_heads, T_source, T_target):
+def by_trying(n_batch, n_heads, T_source, T_target):
     source, target = np.ones((n_batch, T_source)), np.ones((n_batch, T_target))
     asks, found = np.ones((2, n_batch, n_heads, T_source, 1))
     asks_target = np.ones((n_batch, n_heads, T_target, 1))

@@ -30,7 +30,7 @@ def _(draw):
     yield "both masks", asked_of(model_torch.DecoderLayer, draw, LAYER, inputs)
 
 
-class DecoderSteps(model_torch.DecoderLayer):
+class Steps(model_torch.DecoderLayer):
     """The layer with its sub-layers at hand."""
 
     def attend(self, x, mask):
@@ -44,7 +44,7 @@ class DecoderSteps(model_torch.DecoderLayer):
 
 
 @DecoderLayer.mistake("uses its first norm twice")
-class FirstNormTwice(DecoderSteps):
+class FirstNormTwice(Steps):
     """The sum after the cross-attention goes through `norm_attention`, and `norm_cross_attention` never gets a
     gradient. With fresh norms all is well; with trained ones the error is of the size of the output. Reread 'The same
     model in PyTorch'."""
@@ -56,7 +56,7 @@ class FirstNormTwice(DecoderSteps):
 
 
 @DecoderLayer.mistake("asks the memory first")
-class CrossFirst(DecoderSteps):
+class CrossFirst(Steps):
     """The cross-attention comes before the self-attention: the decoder asks the source before it has looked at what it
     wrote. Reread 'The same model in PyTorch'."""
 
@@ -67,7 +67,7 @@ class CrossFirst(DecoderSteps):
 
 
 @DecoderLayer.mistake("has no memory mask")
-class DecoderWithoutMemoryMask(DecoderSteps):
+class DecoderWithoutMemoryMask(Steps):
     """The cross-attention is not given its mask, and looks at padding. Reread 'The same model in PyTorch'."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
@@ -75,7 +75,7 @@ class DecoderWithoutMemoryMask(DecoderSteps):
 
 
 @DecoderLayer.mistake("has no mask over itself")
-class DecoderWithoutCausalMask(DecoderSteps):
+class DecoderWithoutCausalMask(Steps):
     """The self-attention is not given its mask, and sees what is still to be written. Reread 'The same model in
     PyTorch'."""
 
@@ -84,7 +84,7 @@ class DecoderWithoutCausalMask(DecoderSteps):
 
 
 @DecoderLayer.mistake("takes the values from the decoder")
-class ValuesFromDecoder(DecoderSteps):
+class ValuesFromDecoder(Steps):
     """The roles are exchanged: the memory asks and the decoder answers, wherever the shapes allow it. Queries come from
     x; keys and values from the memory. Reread 'The same model in PyTorch'."""
 
@@ -95,7 +95,7 @@ class ValuesFromDecoder(DecoderSteps):
 
 
 @DecoderLayer.equivalent
-class DecoderStepByStep(DecoderSteps):
+class StepByStep(Steps):
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         x = self.norm_attention(self.attend(x, self_mask) + x)
         x = self.norm_cross_attention(self.recall(x, memory, memory_mask) + x)
@@ -103,7 +103,7 @@ class DecoderStepByStep(DecoderSteps):
 
 
 @DecoderLayer.equivalent
-class DecoderWithoutDropout(model_torch.DecoderLayer):
+class WithoutDropout(model_torch.DecoderLayer):
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         y = self.norm_attention(x + self.attention(x, x, x, self_mask))
         z = self.norm_cross_attention(y + self.cross_attention(y, memory, memory, memory_mask))
@@ -111,7 +111,7 @@ class DecoderWithoutDropout(model_torch.DecoderLayer):
 
 
 @DecoderLayer.equivalent
-class DecoderInALoop(DecoderSteps):
+class InALoop(Steps):
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         for norm, sub_layer in (
             (self.norm_attention, lambda y: self.attend(y, self_mask)),

@@ -31,7 +31,7 @@ def _(draw):
     yield "dropout is still in evaluation", asked_of(model_torch.EncoderLayer, draw, still, [draw.normal(n, T, 8)])
 
 
-class EncoderSteps(model_torch.EncoderLayer):
+class Steps(model_torch.EncoderLayer):
     """The layer with its sub-layers at hand."""
 
     def attend(self, x, mask):
@@ -42,7 +42,7 @@ class EncoderSteps(model_torch.EncoderLayer):
 
 
 @EncoderLayer.mistake("normalises before, not after")
-class PreNormEncoder(EncoderSteps):
+class PreNormEncoder(Steps):
     """This is pre-norm: each sub-layer gets a normalised input, and the sum is left as it is. The paper, and this
     model, normalise the sum. Reread 'The same model in PyTorch'."""
 
@@ -52,7 +52,7 @@ class PreNormEncoder(EncoderSteps):
 
 
 @EncoderLayer.mistake("uses one norm twice")
-class OneNormEncoder(EncoderSteps):
+class OneNormEncoder(Steps):
     """Both sums go through `norm_attention`. Fresh norms are all alike, so nothing shows until training has moved them;
     the other norm never gets a gradient. Reread 'The same model in PyTorch'."""
 
@@ -62,7 +62,7 @@ class OneNormEncoder(EncoderSteps):
 
 
 @EncoderLayer.mistake("leaves out the residual connections")
-class NoResidualEncoder(EncoderSteps):
+class NoResidualEncoder(Steps):
     """The sub-layers' outputs are normalised without x being added: "Add & Norm" lacks its Add. Reread 'The same
     model in PyTorch'."""
 
@@ -72,7 +72,7 @@ class NoResidualEncoder(EncoderSteps):
 
 
 @EncoderLayer.mistake("does not pass the mask on")
-class EncoderWithoutMask(EncoderSteps):
+class EncoderWithoutMask(Steps):
     """The mask stops at the layer. Hand it to the attention. Reread 'The same model in PyTorch'."""
 
     def forward(self, x, mask=None):
@@ -91,14 +91,14 @@ class DropoutAlwaysOn(model_torch.EncoderLayer):
 
 
 @EncoderLayer.equivalent
-class EncoderStepByStep(EncoderSteps):
+class StepByStep(Steps):
     def forward(self, x, mask=None):
         x = self.norm_attention(self.attend(x, mask) + x)
         return self.norm_feed_forward(self.think(x) + x)
 
 
 @EncoderLayer.equivalent
-class EncoderByFunctions(model_torch.EncoderLayer):
+class ByFunctions(model_torch.EncoderLayer):
     def forward(self, x, mask=None):
         first, second = self.norm_attention, self.norm_feed_forward
         x = functional.layer_norm(x + self.attention(x, x, x, mask), first.normalized_shape, first.weight, first.bias)
@@ -106,7 +106,7 @@ class EncoderByFunctions(model_torch.EncoderLayer):
 
 
 @EncoderLayer.equivalent
-class EncoderByGather(model_torch.EncoderLayer):
+class ByGather(model_torch.EncoderLayer):
     def forward(self, x, mask=None):
         hidden = x.clone()
         for norm, sub_layer in (

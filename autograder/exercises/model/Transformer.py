@@ -103,21 +103,21 @@ class ModelWithFinalNorms(model_torch.Transformer):
 
 
 @Transformer.equivalent
-class ModelSentenceBySentence(model_torch.Transformer):
+class SentenceBySentence(model_torch.Transformer):
     def forward(self, src, tgt):
         pairs = zip(src, tgt, strict=True)
         return nn.utils.rnn.pad_sequence([super(type(self), self).forward(s, t) for s, t in pairs], batch_first=True)
 
 
 @Transformer.equivalent
-class ModelByMatrixProduct(model_torch.Transformer):
+class ByMatrixProduct(model_torch.Transformer):
     def forward(self, src, tgt):
         memory = self.encode(src)
         return self.decode(tgt, memory, src)
 
 
 @Transformer.equivalent
-class ModelByOneHot(model_torch.Transformer):
+class ByOneHot(model_torch.Transformer):
     def embed(self, tokens, table):
         one_hot = functional.one_hot(tokens, table.num_embeddings).to(table.weight)
         x = one_hot @ table.weight * table.embedding_dim**0.5

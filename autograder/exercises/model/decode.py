@@ -111,12 +111,12 @@ def output_scaled(params, tgt, memory, src, n_heads, pad=0):
 
 
 @decode.equivalent
-def target_without_cache(params, tgt, memory, src, n_heads, pad=0):
+def without_cache(params, tgt, memory, src, n_heads, pad=0):
     return decoded(params, tgt, memory, src, n_heads, pad)
 
 
 @decode.equivalent
-def target_sentence_by_sentence(params, tgt, memory, src, n_heads, pad=0):
+def sentence_by_sentence(params, tgt, memory, src, n_heads, pad=0):
     if tgt.ndim == 1:
         return decoded(params, tgt, memory, src, n_heads, pad)
     rows = zip(tgt, memory, src, strict=True)
@@ -124,7 +124,7 @@ def target_sentence_by_sentence(params, tgt, memory, src, n_heads, pad=0):
 
 
 @decode.equivalent
-def target_prefix_by_prefix(params, tgt, memory, src, n_heads, pad=0):
+def prefix_by_prefix(params, tgt, memory, src, n_heads, pad=0):
     prefixes = (tgt[..., : t + 1] for t in range(tgt.shape[-1]))
     logits = [decoded(params, prefix, memory, src, n_heads, pad)[0][..., -1, :] for prefix in prefixes]
     return np.stack(logits, axis=-2), None

@@ -87,19 +87,19 @@ def pad_is_zero(params, src, n_heads, pad=0):
 
 
 @encode.equivalent
-def source_without_cache(params, src, n_heads, pad=0):
+def without_cache(params, src, n_heads, pad=0):
     return encoded(params, src, n_heads, pad)
 
 
 @encode.equivalent
-def source_sentence_by_sentence(params, src, n_heads, pad=0):
+def sentence_by_sentence(params, src, n_heads, pad=0):
     rows = src.reshape(-1, src.shape[-1])
     memory = np.stack([encoded(params, row, n_heads, pad)[0] for row in rows])
     return memory.reshape(*src.shape, -1), []
 
 
 @encode.equivalent
-def source_by_one_hot(params, src, n_heads, pad=0):
+def by_one_hot(params, src, n_heads, pad=0):
     table = table_for(params["embeddings"], "source")
     x = np.eye(len(table), dtype=table.dtype)[src] @ table * table.shape[1] ** 0.5
     x = x + sinusoidal_encoding(src.shape[-1], table.shape[1]).astype(table.dtype)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
-from autograder.exercises.model.decode import target_prefix_by_prefix
+from autograder.exercises.model.decode import prefix_by_prefix
 from autograder.exercises.model.shared import decoded, encoded, question
 from solutions import model as reference
 from solutions.cross import decoder_layer
@@ -84,7 +84,7 @@ def both_by_hand(params, src, tgt, n_heads, pad=0):
 
 @forward.equivalent
 def one_prefix_after_another(params, src, tgt, n_heads, pad=0):
-    return target_prefix_by_prefix(params, tgt, encoded(params, src, n_heads, pad)[0], src, n_heads, pad)
+    return prefix_by_prefix(params, tgt, encoded(params, src, n_heads, pad)[0], src, n_heads, pad)
 
 
 @forward.equivalent

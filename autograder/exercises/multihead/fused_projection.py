@@ -90,7 +90,7 @@ def three_products(x, w_fused, b_fused):
 
 
 @fused_projection.equivalent
-def fused_by_einsum(x, w_fused, b_fused):
+def by_einsum(x, w_fused, b_fused):
     d_model = x.shape[-1]
     projected = np.einsum("...i,irj->r...j", x, w_fused.reshape(d_model, 3, d_model))
     return tuple(part + bias for part, bias in zip(projected, b_fused.reshape(3, -1), strict=True))

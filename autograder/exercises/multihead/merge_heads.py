@@ -98,7 +98,7 @@ def concatenated(heads):
 
 
 @merge_heads.equivalent
-def merge_by_einsum(heads):
+def by_einsum(heads):
     swapped = np.einsum("...htd->...thd", heads)
     return swapped.reshape(*swapped.shape[:-2], -1)
 

@@ -116,7 +116,7 @@ def stacked_slices(x, n_heads):
 
 
 @split_heads.equivalent
-def split_by_einsum(x, n_heads):
+def by_einsum(x, n_heads):
     return np.einsum("...thd->...htd", x.reshape(*x.shape[:-1], n_heads, -1))
 
 

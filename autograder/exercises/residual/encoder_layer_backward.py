@@ -149,17 +149,17 @@ def past_the_norms(grad_output, cache):
 
 
 @encoder_layer_backward.equivalent
-def back_by_jacobians(grad_output, cache):
+def by_jacobians(grad_output, cache):
     return back(grad_output, cache, add_norm_back=add_norm_by_jacobian)
 
 
 @encoder_layer_backward.equivalent
-def back_by_rows(grad_output, cache):
+def by_rows(grad_output, cache):
     return back(grad_output, cache, add_norm_back=add_norm_by_rows)
 
 
 @encoder_layer_backward.equivalent
-def back_by_statistics(grad_output, cache):
+def by_statistics(grad_output, cache):
     attention_cache, norm_1, thought_cache, norm_2 = cache
     grad, update, grad_norm_2 = add_norm_by_statistics(grad_output, norm_2)
     through, grad_thought = by_sign(update, thought_cache)

@@ -43,7 +43,7 @@ def _(draw):
     yield "a position whose features are all equal", {"grad_output": draw.normal(*output.shape), "cache": cache}
 
 
-def norm_gradients(grad_output, cache, mean=1, variance=1, grad_normalised=None, **other):
+def gradients(grad_output, cache, mean=1, variance=1, grad_normalised=None, **other):
     """The three gradients, with other factors before the two terms or single gradients put in place."""
     normalised_x, inverse_std, gain = cache
     right = reference.layer_norm_backward(grad_output, cache)
@@ -58,28 +58,28 @@ def statistics_constant(grad_output, cache):
     """You go straight through: gradient times gain, divided by the standard deviation. But mean and variance are made
     from the same row, so every feature moves every output, through both. The rows of grad_x should add up to zero; do
     yours? Reread 'The norm, walked backwards'."""
-    return norm_gradients(grad_output, cache, mean=0, variance=0)
+    return gradients(grad_output, cache, mean=0, variance=0)
 
 
 @layer_norm_backward.mistake("treats the variance as a constant")
 def variance_constant(grad_output, cache):
     """Two of the three terms are there; the path through the variance is missing. Test it: doubling x changes nothing,
     so with a tiny eps grad_x must be at right angles to the normalised row. Reread 'The norm, walked backwards'."""
-    return norm_gradients(grad_output, cache, variance=0)
+    return gradients(grad_output, cache, variance=0)
 
 
 @layer_norm_backward.mistake("treats the mean as a constant")
 def mean_constant(grad_output, cache):
     """The path through the mean is missing. A shift of the whole row changes nothing, so each row of grad_x must add
     up to zero. Reread 'The norm, walked backwards'."""
-    return norm_gradients(grad_output, cache, mean=0)
+    return gradients(grad_output, cache, mean=0)
 
 
 @layer_norm_backward.mistake("adds the terms instead of taking them away")
 def wrong_signs(grad_output, cache):
     """The two terms through mean and variance have the wrong sign: the mean is *subtracted* in the forward pass, and
     the root of the variance stands below the line. Reread 'The norm, walked backwards'."""
-    return norm_gradients(grad_output, cache, mean=-1, variance=-1)
+    return gradients(grad_output, cache, mean=-1, variance=-1)
 
 
 @layer_norm_backward.mistake("takes sums where means belong")
@@ -87,7 +87,7 @@ def sums_for_means(grad_output, cache):
     """Mean and variance have a factor 1/d_model in the forward pass, and it stays in both terms on the way back; you
     take sums. Reread 'The norm, walked backwards'."""
     d_model = cache[0].shape[-1]
-    return norm_gradients(grad_output, cache, mean=d_model, variance=d_model)
+    return gradients(grad_output, cache, mean=d_model, variance=d_model)
 
 
 @layer_norm_backward.mistake("forgets the gain on the way to x")
@@ -95,14 +95,14 @@ def gain_forgotten(grad_output, cache):
     """grad_x does not depend on the gain. The normalised row was multiplied by it, so its gradient is grad_output *
     gain, and the three terms start from there. On a fresh layer nobody notices. Reread 'The norm, walked
     backwards'."""
-    return norm_gradients(grad_output, cache, grad_normalised=grad_output)
+    return gradients(grad_output, cache, grad_normalised=grad_output)
 
 
 @layer_norm_backward.mistake("multiplies by the gain at the end")
 def gain_last(grad_output, cache):
     """The gain is multiplied in after the two means were taken. It differs from feature to feature, so it must be in
     the row *before* the row is averaged. With equal gains the two agree. Reread 'The norm, walked backwards'."""
-    plain, *rest = norm_gradients(grad_output, cache, grad_normalised=grad_output)
+    plain, *rest = gradients(grad_output, cache, grad_normalised=grad_output)
     return plain * cache[2], *rest
 
 
@@ -110,7 +110,7 @@ def gain_last(grad_output, cache):
 def not_divided(grad_output, cache):
     """The three terms are right, and the factor in front of them is missing: what was divided by the standard
     deviation forwards is divided by it backwards. Reread 'The norm, walked backwards'."""
-    return norm_gradients(grad_output, cache, grad_x=reference.layer_norm_backward(grad_output, cache)[0] / cache[1])
+    return gradients(grad_output, cache, grad_x=reference.layer_norm_backward(grad_output, cache)[0] / cache[1])
 
 
 @layer_norm_backward.mistake("averages over the whole array")
@@ -120,21 +120,21 @@ def one_mean_for_all(grad_output, cache):
     normalised_x, inverse_std, gain = cache
     g = grad_output * gain
     grad_x = inverse_std * (g - g.mean() - normalised_x * (g * normalised_x).mean())
-    return norm_gradients(grad_output, cache, grad_x=grad_x)
+    return gradients(grad_output, cache, grad_x=grad_x)
 
 
 @layer_norm_backward.mistake("does not add up the gradients of gain and bias")
 def not_summed(grad_output, cache):
     """grad_gain and grad_bias have a row for every position. One gain serves all positions of all sentences, so its
     gradient is the sum over *all* leading axes. Reread 'The norm, walked backwards'."""
-    return norm_gradients(grad_output, cache, grad_gain=grad_output * cache[0], grad_bias=grad_output.copy())
+    return gradients(grad_output, cache, grad_gain=grad_output * cache[0], grad_bias=grad_output.copy())
 
 
 @layer_norm_backward.mistake("adds the gradients of gain and bias up over one axis only")
 def summed_over_one_axis(grad_output, cache):
     """`sum(axis=0)` is the whole sum only while there is one leading axis; with a batch an axis is left over, and with
     a single position it adds up the features. Sum over *all* leading axes. Reread 'The norm, walked backwards'."""
-    return norm_gradients(
+    return gradients(
         grad_output, cache, grad_gain=(grad_output * cache[0]).sum(axis=0), grad_bias=grad_output.sum(axis=0)
     )
 
@@ -144,7 +144,7 @@ def averaged(grad_output, cache):
     """You take the mean over the positions. Whether to average is the loss's affair; a parameter used many times gets
     the *sum* of what comes back. Reread 'The norm, walked backwards'."""
     axes = tuple(range(grad_output.ndim - 1))
-    return norm_gradients(
+    return gradients(
         grad_output, cache, grad_gain=(grad_output * cache[0]).mean(axis=axes), grad_bias=grad_output.mean(axis=axes)
     )
 
@@ -154,7 +154,7 @@ def gain_like_bias(grad_output, cache):
     """grad_gain equals grad_bias. The gain was *multiplied* by the normalised row, so its gradient is grad_output
     times that row, added up; only the bias's is grad_output alone. Reread 'The norm, walked backwards'."""
     axes = tuple(range(grad_output.ndim - 1))
-    return norm_gradients(grad_output, cache, grad_gain=grad_output.sum(axis=axes))
+    return gradients(grad_output, cache, grad_gain=grad_output.sum(axis=axes))
 
 
 @layer_norm_backward.equivalent
