@@ -2,10 +2,10 @@
 
 EXERCISES = (
     "cross_attention",
+    "predicted_cross_shapes",
     "cross_attention_backward",
     "multi_head_cross_attention",
     "multi_head_cross_attention_backward",
-    "predicted_cross_shapes",
     "decoder_layer",
     "decoder_layer_backward",
     "repaired_decoder_norms",

@@ -4,8 +4,8 @@ EXERCISES = (
     "split_heads",
     "merge_heads",
     "multi_head_attention",
-    "multi_head_attention_backward",
-    "fused_projection",
     "predicted_multi_head_shapes",
+    "fused_projection",
+    "multi_head_attention_backward",
     "repaired_fused_attention",
 )

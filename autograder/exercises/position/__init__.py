@@ -3,8 +3,8 @@
 EXERCISES = (
     "sinusoidal_encoding",
     "shift_matrix",
-    "predicted_squared_lengths",
     "embed",
+    "predicted_squared_lengths",
     "embed_backward",
     "positional_embedding",
     "repaired_add_positions",

@@ -1,10 +1,10 @@
 """Chapter 5, residual connections and layer normalisation: its exercises, each in a file of its own, in their order."""
 
 EXERCISES = (
-    "layer_norm",
-    "layer_norm_backward",
     "feed_forward",
     "feed_forward_backward",
+    "layer_norm",
+    "layer_norm_backward",
     "dropout",
     "dropout_backward",
     "add_norm",
