@@ -12,6 +12,7 @@ import numpy as np
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import make_key
 from autograder.check.key import Key
+from autograder.check.words import listed
 from autograder.course.handout import Handout, load_handout
 from autograder.course.seed import secret_seed
 from autograder.grading.submitted_file import File
@@ -80,10 +81,15 @@ def _version(package):
 def open_assignment(course: Path, chapter: str, sandbox: str = "bwrap", seed: int | None = None) -> Assignment:
     """Load a released chapter and make its keys, from the course's secret seed if no other is given.
 
-    Raises FileNotFoundError if it is not released.
+    Raises FileNotFoundError if it is not released, LookupError if its release is of another version of the course.
     """
     notebook = load_handout(course, chapter)
     exercises = {each.name: each for each in exercises_of(chapter)}
+    if gone := [name for name in notebook.functions if name not in exercises]:
+        raise LookupError(
+            f"{chapter} as it is released asks for {listed(gone)}, and this version of the course does not: grade it "
+            f"with the version it was released with, or release it again"
+        )
     seed = secret_seed(course) if seed is None else seed
     keys = {name: make_key(exercises[name], seed) for name in notebook.functions}
     bundle = (course / "release" / f"{chapter}.zip").read_bytes()

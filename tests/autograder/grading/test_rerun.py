@@ -91,6 +91,16 @@ def test_another_release_regrades_and_is_named(ada):
     assert graded(ada)["ada"].why == "the release changed"
 
 
+def test_a_release_of_another_version_is_not_regraded_and_loses_nothing(ada, capsys):
+    notebook = ada / "release" / CHAPTER / f"{CHAPTER}.ipynb"
+    notebook.write_text(
+        notebook.read_text(encoding="utf-8").replace("check-softmax", "check-soft_max"), encoding="utf-8"
+    )
+    assert main(["grade", CHAPTER, "--course", str(ada)]) == 2
+    assert "as it is released asks for soft_max" in capsys.readouterr().err
+    assert total(ada, "ada") == 25
+
+
 def test_an_emptied_folder_of_reports_is_filled_again(ada):
     for report in (ada / "reports" / CHAPTER).iterdir():
         report.unlink()
