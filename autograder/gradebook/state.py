@@ -70,7 +70,7 @@ def changes(earlier: Report | None, report: Report) -> str:
     exercises = [name.removeprefix("key of ") for name in names if name.startswith("key of ")]
     said = [f"another key for {listed(exercises)}"] if exercises else []
     said += [
-        _SAID.get(name, f"{name} {before.get(name)} became {now.get(name)}")
+        _SAID.get(name, f"{name} {before[name]} became {now.get(name)}" if name in before else f"{name} counts too")
         for name in names
         if not name.startswith("key of ")
     ]
