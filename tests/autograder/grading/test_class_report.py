@@ -110,7 +110,7 @@ def test_whom_to_look_at_and_who_took_longest():
 @pytest.fixture(scope="module")
 def graded(graded_class):
     made, _, course = graded_class
-    return made, entries.read(open_coursedir(course, CHAPTER), submissions(course, CHAPTER))
+    return made, entries.read_class(open_coursedir(course, CHAPTER), submissions(course, CHAPTER))
 
 
 def test_the_example_class(graded, tmp_path):
@@ -141,7 +141,7 @@ def test_the_gradebook_has_the_last_word(graded_class, tmp_path):
         gradebook.db.commit()
     (course / "submitted" / "perfect" / CHAPTER / f"{CHAPTER}.ipynb").write_text("another")
     (course / "submitted" / "late" / CHAPTER).mkdir(parents=True)
-    group = entries.read(coursedir, submissions(course, CHAPTER))
+    group = entries.read_class(coursedir, submissions(course, CHAPTER))
     assert (group.ungraded, group.again, group.absent) == (("late",), ("perfect",), ("mallory",))
     said = {each.student: (each.score, *each.differs) for each in group.entries if each.differs}
     assert said == {
@@ -159,7 +159,7 @@ def test_a_file_that_was_graded_twice_has_a_history(course, hand_in, contents):
     hand_in("ada", contents["perfect"])
     for force in (False, True):
         class_run.grade_class(course, CHAPTER, jobs=1, force=force)
-    (ada,) = entries.read(open_coursedir(course, CHAPTER), submissions(course, CHAPTER)).entries
+    (ada,) = entries.read_class(open_coursedir(course, CHAPTER), submissions(course, CHAPTER)).entries
     assert [grading.why for grading in ada.history] == ["graded for the first time", "graded again"]
     assert [grading.earned for grading in ada.history] == [25.0, 25.0] and ada.chapters == {CHAPTER: (25.0, 25.0)}
 

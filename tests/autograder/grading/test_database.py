@@ -170,7 +170,7 @@ def test_a_gradebook_that_is_locked_for_a_moment_is_waited_for(course, contents,
         threading.Timer(0.5, lock.execute, ["ROLLBACK"]).start()
         return ClassState(*arguments)
 
-    monkeypatch.setattr(write, "Recorded", let_go_soon)
+    monkeypatch.setattr(write, "ClassState", let_go_soon)
     (row,) = class_run.grade_class(course, CHAPTER)
     assert row.written and totals(course) == {"ada": 25}
 

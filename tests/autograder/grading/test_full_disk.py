@@ -21,7 +21,7 @@ SCRIPT = """
 import json, os, shutil, sys
 from pathlib import Path
 from autograder.gradebook.coursedir import open_coursedir
-from autograder.cli import main
+from autograder.cli.main import main
 from autograder.gradebook.queries import computed_scores
 
 chapter, course, small = sys.argv[1], sys.argv[2], Path(sys.argv[3])
