@@ -69,7 +69,7 @@ def multi_head_cross_attention(x, memory, params, n_heads, mask=None):
 
     Returns:
         output: (..., T, d_model)
-        cache: that of `multi_head_attention`; cache[3][3] holds the weights,
+        cache: that of `multi_head_attention`; its `cached_weights` are
             (..., n_heads, T, T_memory).
 
     Source: Vaswani et al. 2017, section 3.2.3.

@@ -9,6 +9,7 @@ import numpy as np
 
 from solutions.cross import decoder_layer, decoder_layer_backward
 from solutions.masking import memory_mask, padding_mask, target_mask
+from solutions.multihead import cached_weights
 from solutions.position import embed_backward, positional_embedding
 from solutions.residual import encoder_layer, encoder_layer_backward
 
@@ -173,8 +174,7 @@ def cross_attention_weights(cache):
         weights: (n_decoder, ..., n_heads, T_tgt, T_src)
     """
     _, layer_caches, _ = cache
-    attention_caches = [cross_cache[3] for _, _, cross_cache, _, _, _ in layer_caches]
-    return np.stack([weights for *_, weights in attention_caches])
+    return np.stack([cached_weights(cross_cache) for _, _, cross_cache, _, _, _ in layer_caches])
 
 
 def forward(params, src, tgt, n_heads, pad=0):

@@ -89,6 +89,19 @@ def multi_head_attention(query, key, value, params, n_heads, mask=None):
     return output, (query_cache, key_cache, value_cache, attention_cache, output_cache)
 
 
+def cached_weights(cache):
+    """Who attended to whom, for each head: the weights that a layer has kept.
+
+    Args:
+        cache: that of `multi_head_attention`.
+
+    Returns:
+        weights: (..., n_heads, T_query, T_key)
+    """
+    attention_cache = cache[3]
+    return attention_cache[3]
+
+
 def multi_head_attention_backward(grad_output, cache):
     """The gradients of `multi_head_attention`, walked backwards.
 
