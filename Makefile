@@ -1,40 +1,52 @@
 # `make` sets up, builds the book, releases, grades the example class, and says where to look. `make test` tests.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
+# The book is built beside the release and the example class.
+MAKEFLAGS += --jobs=2
 
 export OMP_NUM_THREADS ?= 1
+
+COURSE := $(shell find chapters solutions autograder -name '*.md' -o -name '*.py' -o -name '*.npz' -o -name '*.j2' -o -name '*.css') \
+	nbgrader_config.py requirements.txt
+BOOK := $(COURSE) _config.yml _toc.yml $(shell find book -type f -not -name '*.pyc') $(wildcard chapters/*.bib)
 
 .PHONY: all setup book release example test clean
 .SILENT:
 
 all: book release example
+	cat example/scores.txt
 	echo
 	echo "The book:       $(CURDIR)/_build/html/index.html"
 	echo "The bundles:    $(CURDIR)/course/release/*.zip, one for each chapter"
 	echo "The feedback:   $(CURDIR)/example/feedback/STUDENT/CHAPTER/CHAPTER.html, for the example class above"
 
 setup: .venv/.done
+book: _build/.done
+release: course/release/.done
+example: example/scores.txt
 
 .venv/.done: requirements.txt pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Python 3.11 or newer is needed"'
+	echo "Setting up .venv: about a minute, if pip has the packages already."
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
 	touch $@
 
-# Sphinx and jupyter-cache know what has changed; the gate then reads every built page for a solution.
-book: setup
+# Sphinx and jupyter-cache know which pages have changed; the gate then reads every built page for a solution.
+_build/.done: .venv/.done $(BOOK)
+	echo "Building the book: chapters that have changed are executed, two minutes for all of them."
 	$(BIN)/jupyter-book build . --quiet
 	$(BIN)/python -m autograder.release.gate _build/html
+	touch $@
 
-release: setup
+course/release/.done: .venv/.done $(COURSE)
+	echo "Releasing the chapters into course/release."
 	$(BIN)/autograder release
+	touch $@
 
-example: example/scores.txt
-	cat $<
-
-# Graded again when a chapter or any code has changed.
-example/scores.txt: .venv/.done $(shell find chapters solutions autograder -name '*.md' -o -name '*.py') nbgrader_config.py
+example/scores.txt: .venv/.done $(COURSE)
+	echo "Grading the example class, sixteen submissions in each chapter."
 	mkdir -p example
 	$(BIN)/python -m autograder.example.example_class > $@.new || { cat $@.new; exit 1; }
 	mv $@.new $@
