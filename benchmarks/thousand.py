@@ -100,7 +100,7 @@ def timed(spent):
         "reading": (reading, "read"),
         "sandbox (start, NumPy, the student's code)": (grade, "run"),
         "judging": (grade, "_results"),
-        "writing, in all": (write._Writer, "write"),
+        "writing, in all": (write.Writer, "write"),
         "rebuilding the notebook": (plugin, "rebuild"),
     }
     before = {part: getattr(*where) for part, where in parts.items()}

@@ -143,8 +143,8 @@ def is_named(value: object) -> bool:
 
 _SCALARS = (sum_of_squares, weighted_sines, sum_of_cubes, log_sum_exp)
 _TIGHT = (each_position_alone, running_sum, sum_of_the_past, all_minus_the_future, looks_back)
-_LEAKY = (
+LEAKY = (
     *(looks_around, looks_one_ahead, divides_by_all, centred_over_time, whispers),
     *(first_hears_second, first_hears_third, last_but_one_hears_last),
 )
-_FUNCTIONS = {f.__name__: f for f in (*_SCALARS, *_TIGHT, *_LEAKY)}
+_FUNCTIONS = {f.__name__: f for f in (*_SCALARS, *_TIGHT, *LEAKY)}

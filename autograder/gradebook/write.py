@@ -50,7 +50,7 @@ def write_class(
             recorded = ClassState(coursedir, grader.reports)
         except OperationalError as error:
             raise Incomplete(rows, [why_not(error)]) from error
-        writer = None if dry_run else _Writer(coursedir, log, grader)
+        writer = None if dry_run else Writer(coursedir, log, grader)
         for student, path in tqdm(paths.items(), desc="grading", unit=" submissions", disable=None, leave=False):
             try:
                 graded = grader.graded(path)
@@ -81,7 +81,7 @@ def _reason(error, said):
     return f"{type(error).__name__}: {error}"
 
 
-class _Writer:
+class Writer:
     """nbgrader's two converters, each opened once."""
 
     def __init__(self, coursedir: CourseDirectory, log, grader: GradingQueue):

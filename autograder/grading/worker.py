@@ -38,11 +38,11 @@ def grade_file(file: File, assignment: Assignment) -> dict:
 
 def _bundle(assignment):
     with _preparing:
-        return _tried(assignment.bundle, tuple(assignment.environment.items()))
+        return tried_bundle(assignment.bundle, tuple(assignment.environment.items()))
 
 
 @lru_cache(maxsize=4)
-def _tried(bundle, expected):
+def tried_bundle(bundle, expected):
     """The folder with the bundle in it, after the sandbox was tried."""
     ours = environment(dict(expected)["sandbox"])
     if other := [f"{name} {ours.get(name)}, not {theirs}" for name, theirs in expected if ours.get(name) != theirs]:

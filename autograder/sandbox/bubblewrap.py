@@ -17,7 +17,7 @@ TEMPORARY = Path("/tmp")
 
 # What of ours runs inside; nothing else of this package can be read there.
 OURS = ("check", "sandbox/inside")
-_AUTOGRADER = Path(__file__).resolve().parent.parent
+AUTOGRADER = Path(__file__).resolve().parent.parent
 _NOBODY = "65534"
 
 
@@ -69,7 +69,7 @@ def _files(bundle, limits):
     for folder, inside in zip(interpreter.packages(), packages_inside(), strict=True):
         options += _read_only(folder, inside)
     for name in OURS:
-        options += _read_only(_AUTOGRADER / name, RUNNER / name)
+        options += _read_only(AUTOGRADER / name, RUNNER / name)
     options += _read_only(bundle, BUNDLE)
     size = str(limits.disk_mb * 2**20)
     options += ["--size", size, "--tmpfs", str(WORK), "--size", size, "--tmpfs", str(TEMPORARY)]

@@ -72,13 +72,13 @@ def launch(bundle: Path, limits: Limits, kind: str) -> Launched:
         _close_with(ours, requests, replies)
         for descriptor in (requests, replies):
             os.set_blocking(descriptor, False)
-        start = _bubblewrapped if kind == "bwrap" else _bare
+        start = in_bubblewrap if kind == "bwrap" else _bare
         popen, first, kill = start(bundle, limits, (from_us, to_us), theirs, ours)
         ours.enter_context(popen.stderr)
         return Launched(popen, requests, replies, first, kill, ours.pop_all())
 
 
-def _bubblewrapped(bundle, limits, pipes, theirs, ours):
+def in_bubblewrap(bundle, limits, pipes, theirs, ours):
     # No pipe: bwrap would die of one whose reader was killed, and leave behind what it had just started.
     information = _holding(b"", ours)
     # Through a pipe, since /proc would show the arguments, and with them our paths, to the student's code.
@@ -88,7 +88,7 @@ def _bubblewrapped(bundle, limits, pipes, theirs, ours):
         *("bwrap", "--args", str(arguments), "--seccomp", str(rules), "--info-fd", str(information), "--"),
         *_python(bubblewrap.RUNNER, bubblewrap.BUNDLE, bubblewrap.packages_inside(), limits, pipes),
     ]
-    popen = _popen(bubblewrap.find(), command, {}, "/", (*pipes, arguments, rules, information))
+    popen = start_process(bubblewrap.find(), command, {}, "/", (*pipes, arguments, rules, information))
 
     @functools.cache
     def first():
@@ -111,7 +111,7 @@ def _bare(bundle, limits, pipes, theirs, ours):
     package = Path(bubblewrap.__file__).resolve().parent.parent
     packages = [str(path) for path in interpreter.packages()]
     command = _python(package, bundle.resolve(), packages, limits, pipes)
-    popen = _popen(command[0], command, {**ENVIRONMENT, "HOME": folder}, folder, pipes)
+    popen = start_process(command[0], command, {**ENVIRONMENT, "HOME": folder}, folder, pipes)
     return popen, lambda: 0, lambda: os.killpg(popen.pid, signal.SIGKILL)
 
 
@@ -135,7 +135,7 @@ def _python(runner, bundle, packages, limits, pipes):
     return [str(interpreter.executable()), *options, str(runner / "sandbox/inside/child.py"), json.dumps(settings)]
 
 
-def _popen(program, command, environment, folder, descriptors):
+def start_process(program, command, environment, folder, descriptors):
     return subprocess.Popen(
         command,
         executable=program,

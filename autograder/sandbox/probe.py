@@ -22,7 +22,7 @@ If bubblewrap may not make user namespaces, allow them as root:
   sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu)
 and in a container start that with `--security-opt seccomp=unconfined`."""
 
-_AUTOGRADER = Path(__file__).resolve().parent.parent
+AUTOGRADER = Path(__file__).resolve().parent.parent
 # What has to be stopped, and the first words of the reason.
 _STOPPED = {
     "endless": "took longer",
@@ -119,5 +119,5 @@ def _canary(folder: Path) -> Iterator[list[str]]:
 
 def _solutions() -> list[str]:
     """The files that would give the answers away."""
-    folders = (_AUTOGRADER / "exercises", _AUTOGRADER.parent / "solutions")
+    folders = (AUTOGRADER / "exercises", AUTOGRADER.parent / "solutions")
     return [str(path) for folder in folders for path in folder.glob("*.py")]

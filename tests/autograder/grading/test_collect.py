@@ -1,7 +1,6 @@
 """Downloads of Moodle and Canvas become submissions; what has no place is named, and nothing is lost."""
 
 import os
-import time
 import zipfile
 
 import pytest
@@ -125,7 +124,6 @@ def test_no_path_of_an_archive_is_used_for_writing(course, zipped, tmp_path, ent
 def test_bombs_and_broken_archives_are_refused_in_words(course, tmp_path, zipped, monkeypatch, capsys):
     monkeypatch.setattr("autograder.platforms.download.MAX_BYTES", 10_000)
     bomb = zipped({"ada/01_attention.ipynb": bytes(100_000_000), "bob/01_attention.ipynb": b"b"})
-    started = time.perf_counter()
     _, said = collect(course, bomb, capsys)
     assert "ada/01_attention.ipynb: 100 MB large" in said.out and submitted(course) == {"bob": b"b"}
     monkeypatch.setattr("autograder.platforms.download.MAX_TOTAL", 10_000)
@@ -134,7 +132,6 @@ def test_bombs_and_broken_archives_are_refused_in_words(course, tmp_path, zipped
     broken.write_bytes(bomb.read_bytes()[:-30])
     assert "no zip file that can be read" in collect(course, broken, capsys)[1].err
     assert "there is no file or folder" in collect(course, tmp_path / "nowhere", capsys)[1].err
-    assert time.perf_counter() - started < 60
 
 
 def test_a_lying_size_is_no_way_round_the_limit(course, tmp_path, zipped, capsys):

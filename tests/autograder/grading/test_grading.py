@@ -210,7 +210,7 @@ def test_nbgraders_command_refuses_without_a_sandbox(course, hand_in, contents, 
         raise SandboxUnavailable("no bubblewrap here")
 
     monkeypatch.setattr(worker, "probe", unavailable)
-    worker._tried.cache_clear()
+    worker.tried_bundle.cache_clear()
     directory = open_coursedir(course, CHAPTER)
     done = NbGraderAPI(directory, config=directory.config).autograde(CHAPTER, "ada")
     assert not done["success"] and "no bubblewrap here" in done["error"]

@@ -171,13 +171,13 @@ def test_what_is_handed_in_while_its_predecessor_is_graded_waits_for_the_next_ru
     course, hand_in, contents, monkeypatch
 ):
     hand_in("ada", contents["perfect"])
-    whole = write._Writer.write
+    whole = write.Writer.write
 
     def late(writer, *arguments):
         hand_in("ada", contents["mistake-1"])
         return whole(writer, *arguments)
 
-    monkeypatch.setattr(write._Writer, "write", late)
+    monkeypatch.setattr(write.Writer, "write", late)
     assert graded(course)["ada"].report.earned == total(course, "ada") == 25
     monkeypatch.undo()
     assert graded(course)["ada"].why == "handed in again"

@@ -14,7 +14,7 @@ def good(x):
 """
 X = np.arange(6.0).reshape(2, 3)
 # Short, so that the tests are; long enough for a busy machine to run what is not meant to be stopped.
-QUICK = Limits(call_seconds=1.0, cell_seconds=2.0, patience=0.3, wall_seconds=30.0)
+QUICK = Limits(call_seconds=1.0, cell_seconds=2.0, patience=0.3, wall_seconds=300.0)
 
 
 @pytest.fixture(scope="session")

@@ -34,9 +34,9 @@ def test_a_missing_filter_is_found(bundle, monkeypatch, promise):
 
 
 def test_a_leaking_environment_is_found(bundle, monkeypatch):
-    whole, start = bubblewrap.arguments, launch._popen
+    whole, start = bubblewrap.arguments, launch.start_process
     monkeypatch.setattr(bubblewrap, "arguments", lambda *a: without(whole(*a), "--clearenv"))
-    monkeypatch.setattr(launch, "_popen", lambda program, c, e, *a: start(program, c, {"SECRET": "seed"}, *a))
+    monkeypatch.setattr(launch, "start_process", lambda program, c, e, *a: start(program, c, {"SECRET": "seed"}, *a))
     with pytest.raises(SandboxUnavailable, match="clean environment: it can see SECRET"):
         probe(bundle)
 
@@ -65,10 +65,10 @@ def test_floods_that_nobody_counts_are_found(bundle, monkeypatch, promise):
 @pytest.mark.parametrize(("limit", "promise"), [("memory_mb", "memory limit"), ("disk_mb", "little disk")])
 def test_each_limit_by_itself_is_missed(bundle, monkeypatch, limit, promise):
     # The sandbox is given ten times what was asked for.
-    start = launch._bubblewrapped
+    start = launch.in_bubblewrap
     monkeypatch.setattr(
         launch,
-        "_bubblewrapped",
+        "in_bubblewrap",
         lambda b, limits, *a: start(b, replace(limits, **{limit: 2 * getattr(limits, limit)}), *a),
     )
     with pytest.raises(SandboxUnavailable, match=f"- {promise}: "):
@@ -85,7 +85,7 @@ def test_solutions_among_the_packages_are_found(bundle, monkeypatch, tmp_path):
 
 def test_code_that_is_not_stopped_is_found(bundle, monkeypatch):
     # A process that answers in the place of code that never ends.
-    whole, real = bubblewrap.arguments, bubblewrap._AUTOGRADER / "sandbox/inside/child.py"
+    whole, real = bubblewrap.arguments, bubblewrap.AUTOGRADER / "sandbox/inside/child.py"
     deaf = bundle.parent / "child.py"
     lazy = "return action() if milliseconds > 300 else (_reply(), ())"
     deaf.write_text(real.read_text(encoding="utf-8").replace("return action()", lazy), encoding="utf-8")

@@ -2,7 +2,7 @@
 
 from autograder.sandbox import bubblewrap
 
-REPOSITORY = bubblewrap._AUTOGRADER.parent
+REPOSITORY = bubblewrap.AUTOGRADER.parent
 ALLOW_EVERYTHING = b"\x06\x00\x00\x00\x00\x00\xff\x7f"
 
 
