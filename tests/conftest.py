@@ -18,13 +18,19 @@ def released_course(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def browser():
-    """A headless Chromium that reaches no other machine; skipped, loudly, where there is none."""
-    from tests.book.devtools import Browser
-
+def chromium():
+    """Path of a Chromium; skipped, loudly, where there is none."""
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
     program = next(filter(None, map(shutil.which, names)), None)
     if program is None:
         pytest.skip("NO CHROMIUM: pages were not tried in a browser. Install one, `apt-get install chromium`, say.")
-    with Browser(program) as started:
+    return program
+
+
+@pytest.fixture(scope="session")
+def browser(chromium):
+    """A headless Chromium that reaches no other machine."""
+    from tests.book.devtools import Browser
+
+    with Browser(chromium) as started:
         yield started

@@ -1,10 +1,12 @@
 """A headless Chromium, told what to do over its DevTools protocol (https://chromedevtools.github.io/devtools-protocol)."""
 
 import json
+import os
 import subprocess
 import tempfile
 import time
 import urllib.request
+from pathlib import Path
 
 import websocket
 
@@ -14,17 +16,47 @@ FLAGS = [
     *("--remote-debugging-port=0", "--remote-allow-origins=*"),
 ]
 
+# https://fontconfig.pages.freedesktop.org/fontconfig/fontconfig-user.html
+FONTS_OF_THE_MACHINE = "<fontconfig><dir>{fonts}</dir><cachedir>{cache}</cachedir></fontconfig>"
+
+# For each style of text on the page, a paragraph that holds one span for each character that is written in it.
+# Formulas are left out: MathJax sets a character that its own fonts lack as an mjx-utext, which a test can look for.
+SPECIMENS = """(() => {
+  const characters = {};
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const element = texts.currentNode.parentElement;
+    if (element.closest("mjx-container, math, script, style, noscript")) continue;
+    const {fontFamily, fontWeight, fontStyle} = getComputedStyle(element);
+    const style = JSON.stringify({fontFamily, fontWeight, fontStyle});
+    characters[style] ??= new Set();
+    for (const character of texts.currentNode.data) if (character.trim()) characters[style].add(character);
+  }
+  for (const [style, found] of Object.entries(characters)) {
+    const paragraph = document.body.appendChild(document.createElement("p"));
+    Object.assign(paragraph.style, JSON.parse(style));
+    paragraph.className = "specimen";
+    for (const character of found) paragraph.appendChild(document.createElement("span")).textContent = character;
+  }
+  return document.fonts.ready.then(() => Object.keys(characters).length);
+})()"""
+
 
 class Browser:
-    """One tab. Use it as a context manager: `with Browser("chromium") as browser: ...`."""
+    """One tab. Use it as a context manager: `with Browser("chromium") as browser: ...`.
 
-    def __init__(self, program):
-        self._program = program
+    Args:
+        program: name or path of a Chromium.
+        fonts: a folder of fonts; if given, it takes the place of all fonts that are installed on the machine.
+    """
+
+    def __init__(self, program, fonts=None):
+        self._program, self._fonts = program, fonts
 
     def __enter__(self):
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        command = [self._program, *FLAGS, f"--user-data-dir={self._profile.name}"]
-        self._process = subprocess.Popen([*command, "about:blank"], stderr=subprocess.PIPE, text=True)
+        command = [self._program, *FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"]
+        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=self._environment())
         address = next(line for line in self._process.stderr if "DevTools listening on" in line).split("ws://")[1]
         with urllib.request.urlopen(f"http://{address.split('/')[0]}/json") as tabs:
             tab = next(tab for tab in json.load(tabs) if tab["type"] == "page")
@@ -34,6 +66,13 @@ class Browser:
         for domain in ("Page", "Network", "Runtime", "Log"):
             self.send(f"{domain}.enable")
         return self
+
+    def _environment(self):
+        if self._fonts is None:
+            return None
+        config = Path(self._profile.name, "fonts.conf")
+        config.write_text(FONTS_OF_THE_MACHINE.format(fonts=self._fonts, cache=f"{self._profile.name}/fontconfig"))
+        return {**os.environ, "FONTCONFIG_FILE": str(config)}
 
     def __exit__(self, *error):
         self._socket.close()
@@ -76,6 +115,33 @@ class Browser:
         answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
+
+    def text_in_fonts_of_the_machine(self):
+        """What is not written in the page's own fonts: name of a font of the machine -> characters.
+
+        It adds specimens to the page: ask it last.
+        """
+        styles = self.evaluate(SPECIMENS)
+        for domain in ("DOM", "CSS"):
+            self.send(f"{domain}.enable")
+        page = self.send("DOM.getDocument", depth=0)["root"]["nodeId"]
+        paragraphs = self._nodes(page, ".specimen")
+        assert len(paragraphs) == styles > 0
+        foreign = {}
+        for paragraph in paragraphs:
+            if self._fonts_of_the_machine(paragraph):
+                for span in self._nodes(paragraph, "span"):
+                    character = self.send("DOM.describeNode", nodeId=span, depth=1)["node"]["children"][0]["nodeValue"]
+                    for font in self._fonts_of_the_machine(span):
+                        foreign[font] = foreign.get(font, "") + character
+        return foreign
+
+    def _nodes(self, node, selector):
+        return self.send("DOM.querySelectorAll", nodeId=node, selector=selector)["nodeIds"]
+
+    def _fonts_of_the_machine(self, node):
+        fonts = self.send("CSS.getPlatformFontsForNode", nodeId=node)["fonts"]
+        return [font["familyName"] for font in fonts if not font["isCustomFont"]]
 
     def wait(self, condition, seconds=30):
         """Wait until a JavaScript condition holds."""

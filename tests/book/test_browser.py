@@ -53,6 +53,8 @@ def test_a_page_stands_on_a_desk(html, browser, page):
     assert browser.evaluate("document.querySelectorAll('mjx-merror, [data-mjx-error]').length") == 0
     broken = "[...document.images].filter(image => !image.complete || !image.naturalWidth).map(image => image.src)"
     assert browser.evaluate(broken) == []
+    assert browser.evaluate("document.querySelectorAll('mjx-utext').length") == 0, "a sign that MathJax's fonts lack"
+    assert browser.text_in_fonts_of_the_machine() == {}, "signs for book/fonts/make.py"
 
 
 def test_formulas_are_set_in_the_book_s_own_fonts(html, browser):
