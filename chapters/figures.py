@@ -22,7 +22,7 @@ from matplotlib.patches import Rectangle
 from model_map import draw_model
 
 WIDTH, HEIGHT = 5.6, 3.3  # inches; on the page a figure is as wide as this or as wide as the phone
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+FONT = "'House Sans', system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 BLUE, ORANGE, GREEN, PURPLE, RED, GREY = "#2f7cc4", "#c8690c", "#1f8a5f", "#9467c4", "#d04a5e", "#7d7d7d"
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, RED, GREY)
 DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)), (0, (10, 2)), (0, (1, 1)))
