@@ -1,10 +1,25 @@
 """One browser for all tests that look at pages, and one released course for all that copy it."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 
 CHAPTER = "01_attention"
+# The book takes longest to build, so it comes first; beside it, on another processor, what is fast goes first.
+ORDER = ("book", ".", "autograder/check", "autograder", "solutions", "autograder/release", "autograder/sandbox")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """The tests of one folder go to one processor, where they share what they have made."""
+
+    def folder(item):
+        return item.path.relative_to(Path(__file__).parent).parent.as_posix()
+
+    items.sort(key=lambda item: ORDER.index(folder(item)) if folder(item) in ORDER else len(ORDER))
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(folder(item)))
 
 
 @pytest.fixture(scope="session")
