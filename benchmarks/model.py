@@ -3,8 +3,14 @@
     python benchmarks/model.py [--rounds 7]
 
 Forward, loss, backward and Adam for a model of 2 + 2 layers, d_ff = 4 d_model, 512 tokens, float32, one thread, CPU
-time. Both sides start from the same parameters, get the same batches, and take turns. The last column is what share of
-the machine's own matrix-multiply rate the NumPy step keeps up; peak memory is measured in a process of its own.
+time. All contenders start from the same parameters, get the same batches, and take turns. A share is that of the
+machine's own matrix-multiply rate which the NumPy step keeps up; peak memory is measured in a process of its own.
+
+The contenders:
+    NumPy      `train_step` as it stands in solutions/training.py
+    vectors    the same, with one vector for each part of the model (the embeddings, each layer) in Adam: few long
+               arrays in place of many short ones, at the price of copying the gradients together
+    PyTorch    solutions/model_torch.py, eager, with torch.optim.Adam
 """
 
 import argparse
@@ -23,9 +29,16 @@ from torch.nn import functional
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from solutions.decoding import greedy_decode, incremental_greedy_decode
+from solutions.model import backward, forward
 from solutions.model_torch import Transformer, load_parameters
-from solutions.parameters import initialise, named
-from solutions.training import train_step, zero_moments
+from solutions.parameters import flatten, initialise, named, unflatten
+from solutions.training import (
+    adam_step,
+    smoothed_cross_entropy,
+    smoothed_cross_entropy_backward,
+    train_step,
+    zero_moments,
+)
 
 SIZES = [(2, 8, 16, 4), (32, 16, 64, 4), (64, 32, 128, 8), (16, 64, 512, 8)]
 TARGETS = [0.4, 1.0, 1.1, 1.1]
@@ -37,15 +50,16 @@ def main():
     arguments.add_argument("--rounds", type=int, default=7, help="how often the two take turns, at each size")
     rounds = arguments.parse_args().rounds
     torch.set_num_threads(1)
-    print("  N   T d_model heads | NumPy ms  PyTorch ms | ratio  aim | share of matmul rate | peak MB NumPy  PyTorch")
+    print("                      |        ms a step          | by PyTorch's          | matmul |    peak MB")
+    print("  N   T d_model heads |   NumPy vectors   PyTorch | NumPy vectors (aim)   | share  | NumPy  PyTorch")
     for size, target in zip(SIZES, TARGETS, strict=True):
-        numpy_time, torch_time, rate_share = step_times(size, rounds)
+        numpy_time, vector_time, torch_time, rate_share = step_times(size, rounds)
         numpy_peak, torch_peak = (peak_megabytes(stepper, size) for stepper in (numpy_stepper, torch_stepper))
         print(
             "{:3d} {:3d} {:7d} {:5d}".format(*size),
-            f"| {1e3 * numpy_time:8.2f} {1e3 * torch_time:11.2f}",
-            f"| {numpy_time / torch_time:5.2f} {target:4.1f} | {rate_share:20.0%}",
-            f"| {numpy_peak:13.0f} {torch_peak:8.0f}",
+            f"| {1e3 * numpy_time:7.2f} {1e3 * vector_time:7.2f} {1e3 * torch_time:9.2f}",
+            f"| {numpy_time / torch_time:5.2f} {vector_time / torch_time:7.2f} {f'({target})':7}",
+            f"| {rate_share:6.0%} | {numpy_peak:5.0f} {torch_peak:8.0f}",
         )
     full, incremental = decoding_times(rounds)
     print(f"50 tokens for 16 sentences, d_model 64: full {full:.2f} s, incremental {incremental:.2f} s", end="")
@@ -53,15 +67,15 @@ def main():
 
 
 def step_times(size, rounds):
-    """Best CPU seconds per step of either side, and the NumPy side's share of the matrix-multiply rate."""
-    steppers = numpy_stepper(size), torch_stepper(size)
+    """Best CPU seconds per step of each contender, and the NumPy step's share of the matrix-multiply rate."""
+    steppers = numpy_stepper(size), vector_stepper(size), torch_stepper(size)
     repeats = [max(1, round(0.3 / cpu_seconds(stepper))) for stepper in steppers]
     rates, times = [], []
     for _ in range(rounds):
         rates.append(matmul_rate())
         times.append([cpu_seconds(stepper, n) for stepper, n in zip(steppers, repeats, strict=True)])
-    numpy_time, torch_time = map(min, zip(*times, strict=True))
-    return numpy_time, torch_time, step_flops(size) / numpy_time / max(rates)
+    numpy_time, vector_time, torch_time = map(min, zip(*times, strict=True))
+    return numpy_time, vector_time, torch_time, step_flops(size) / numpy_time / max(rates)
 
 
 def numpy_stepper(size):
@@ -74,6 +88,42 @@ def numpy_stepper(size):
         state[0], state[1], _ = train_step(*state, src, tgt, n_heads, LEARNING_RATE, smoothing=0.1)
 
     return step
+
+
+def vector_stepper(size):
+    """A function that does the same step with Adam on few long vectors, which are a tree as well: a list."""
+    like, src, tgt, n_heads = problem(size)
+    vectors = to_vectors(like)
+    state = [vectors, zero_moments(vectors), 0]
+
+    def step():
+        vectors, moments, count = state
+        logits, cache = forward(from_vectors(vectors, like), src, tgt[:, :-1], n_heads)
+        _, loss_cache = smoothed_cross_entropy(logits, tgt[:, 1:], smoothing=0.1)
+        gradients = backward(smoothed_cross_entropy_backward(1.0, loss_cache), cache)
+        state[:] = *adam_step(vectors, to_vectors(gradients), moments, count + 1, LEARNING_RATE), count + 1
+
+    return step
+
+
+def to_vectors(params):
+    """One vector for each part of a model: the embeddings, each encoder layer, each decoder layer.
+
+    A single vector of a large model would be worse: its memory is not used again, and costs more to get than to
+    compute with.
+    """
+    return [flatten(part) for part in (params["embeddings"], *params["encoder"], *params["decoder"])]
+
+
+def from_vectors(vectors, like):
+    """The inverse of `to_vectors`: a model like `like`, whose arrays are views of the vectors."""
+    embeddings, *layers = vectors
+    n_encoder = len(like["encoder"])
+    return {
+        "embeddings": unflatten(embeddings, like["embeddings"]),
+        "encoder": list(map(unflatten, layers[:n_encoder], like["encoder"])),
+        "decoder": list(map(unflatten, layers[n_encoder:], like["decoder"])),
+    }
 
 
 def torch_stepper(size):

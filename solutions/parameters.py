@@ -1,7 +1,9 @@
-"""Parameters as a plain nested dict: how they start, and how they travel as one vector or one file.
+"""Parameters as a plain nested dict: how they start, how one goes through them, and how they travel.
 
 Given, not asked for: chapters 8 and 9 use it as it stands. A tree is an array, a list of trees or a dict of
-trees. Dicts are walked in alphabetical order, so two trees with the same names always line up.
+trees. Parameters, their gradients and Adam's moments are trees with the same names, and `map_tree` goes through
+several of them at once. They travel as one vector (`flatten`, `unflatten`) or as one file (`save`, `load`). Dicts are
+walked in alphabetical order, so two trees with the same names always line up.
 """
 
 import math
@@ -76,13 +78,19 @@ def initialise(rng, vocabularies, d_model, d_ff, n_encoder, n_decoder, dtype=np.
     }
 
 
-def map_tree(f, tree):
-    """The same tree with f(array) in place of each array."""
+def map_tree(f, tree, *others):
+    """The same tree with f(array) in place of each array; with more trees, f(array, the others' arrays of that name).
+
+    Args:
+        f: function of one array per tree; what it returns becomes a leaf.
+        tree: the tree whose names are followed.
+        others: trees with the same names.
+    """
     if isinstance(tree, dict):
-        return {name: map_tree(f, tree[name]) for name in sorted(tree)}
+        return {name: map_tree(f, tree[name], *(other[name] for other in others)) for name in sorted(tree)}
     if isinstance(tree, list):
-        return [map_tree(f, branch) for branch in tree]
-    return f(tree)
+        return [map_tree(f, *branches) for branches in zip(tree, *others, strict=True)]
+    return f(tree, *others)
 
 
 def named(tree):
@@ -118,22 +126,6 @@ def unflatten(vector, like):
     return map_tree(take, like)
 
 
-def to_vectors(params):
-    """A model's parameters as one vector per part: the embeddings, each encoder layer, each decoder layer.
-
-    Few and long, which suits arithmetic on all of them; yet short enough for memory to be used again, which a single
-    vector of a large model is not: it then costs more to get than to compute with.
-    """
-    return [flatten(part) for part in _parts(params)]
-
-
-def from_vectors(vectors, like):
-    """The inverse of `to_vectors`: a model like `like`, whose arrays are views of the vectors."""
-    parts = [unflatten(vector, part) for vector, part in zip(vectors, _parts(like), strict=True)]
-    first_decoder = 1 + len(like["encoder"])
-    return {"embeddings": parts[0], "encoder": parts[1:first_decoder], "decoder": parts[first_decoder:]}
-
-
 def count(tree):
     """Number of parameters in a tree."""
     return sum(leaf.size for leaf in leaves(tree))
@@ -155,10 +147,6 @@ def load(path):
                 branch = branch.setdefault(step, {})
             branch[leaf] = file[name]
     return _with_lists(tree)
-
-
-def _parts(params):
-    return [params["embeddings"], *params["encoder"], *params["decoder"]]
 
 
 def _with_lists(tree):

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from solutions.model import backward, cross_entropy, forward, log_softmax, table_for
-from solutions.parameters import flatten, from_vectors, to_vectors, unflatten
+from solutions.parameters import map_tree
 
 
 def smooth_labels(targets, vocab, smoothing):
@@ -111,9 +111,9 @@ def adam_step(parameters, gradients, moments, step, learning_rate, beta_1=0.9, b
     their running size.
 
     Args:
-        parameters: any shape; all those of a layer as one vector, say.
-        gradients: the same shape.
-        moments: (mean, mean_of_squares), two arrays of that shape, zeros
+        parameters: a tree: an array, or a list or a dict of trees.
+        gradients: a tree with the same names and shapes.
+        moments: (mean, mean_of_squares), two more such trees, of zeros
             before step 1.
         step: 1, 2, 3, ...
         learning_rate: length of the step.
@@ -134,12 +134,16 @@ def adam_step(parameters, gradients, moments, step, learning_rate, beta_1=0.9, b
     if step < 1:
         raise ValueError(f"steps count from 1, and this one is {step}")
     mean, mean_of_squares = moments
-    mean = beta_1 * mean + (1 - beta_1) * gradients
-    mean_of_squares = beta_2 * mean_of_squares + (1 - beta_2) * gradients**2
-    # Running means that start at zero are too small at first, by these factors.
-    unbiased_mean = mean / (1 - beta_1**step)
-    unbiased_root = np.sqrt(mean_of_squares / (1 - beta_2**step))
-    return parameters - learning_rate * unbiased_mean / (unbiased_root + eps), (mean, mean_of_squares)
+    mean = map_tree(lambda m, g: beta_1 * m + (1 - beta_1) * g, mean, gradients)
+    mean_of_squares = map_tree(lambda v, g: beta_2 * v + (1 - beta_2) * g**2, mean_of_squares, gradients)
+
+    def moved(parameter, m, v):
+        # Running means that start at zero are too small at first, by these factors.
+        unbiased_mean = m / (1 - beta_1**step)
+        unbiased_root = np.sqrt(v / (1 - beta_2**step))
+        return parameter - learning_rate * unbiased_mean / (unbiased_root + eps)
+
+    return map_tree(moved, parameters, mean, mean_of_squares), (mean, mean_of_squares)
 
 
 def exact_match(predictions, references, eos=2):
@@ -162,18 +166,18 @@ def exact_match(predictions, references, eos=2):
 
 
 def zero_moments(params):
-    """What Adam remembers before step 1: a (mean, mean_of_squares) of zeros for each vector of `to_vectors(params)`."""
-    return [(np.zeros_like(vector), np.zeros_like(vector)) for vector in to_vectors(params)]
+    """What Adam remembers before step 1: (mean, mean_of_squares), two trees of zeros like params."""
+    zeros = map_tree(np.zeros_like, params)
+    return zeros, zeros
 
 
 def train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """One step of training: forward, loss, backward, and Adam on one vector
-    per layer.
+    """One step of training: forward, loss, backward, and Adam.
 
     Args:
         params: nested dict of arrays, as `initialise` makes it.
-        moments: list of (mean, mean_of_squares), one pair per vector of
-            `to_vectors(params)`; zeros before step 1.
+        moments: (mean, mean_of_squares), two trees like params, of zeros
+            before step 1.
         step: 1, 2, 3, ...
         src: (N, T_src), integers.
         tgt: (N, T_tgt), integers, from begin mark to end mark, then
@@ -186,7 +190,7 @@ def train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothin
     Returns:
         params: the new ones, in the same tree; what was handed in is left
             as it is.
-        moments: the new ones, a list of pairs.
+        moments: (mean, mean_of_squares), the new ones.
         loss: float, the smoothed cross-entropy before the step.
 
     Source: Vaswani et al. 2017, section 5.
@@ -194,11 +198,8 @@ def train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothin
     logits, model_cache = forward(params, src, tgt[:, :-1], n_heads, pad)
     loss, loss_cache = smoothed_cross_entropy(logits, tgt[:, 1:], smoothing, pad)
     gradients = backward(smoothed_cross_entropy_backward(1.0, loss_cache), model_cache)
-    steps = [
-        adam_step(vector, gradient, moment, step, learning_rate)
-        for vector, gradient, moment in zip(to_vectors(params), to_vectors(gradients), moments, strict=True)
-    ]
-    return from_vectors([vector for vector, _ in steps], params), [moment for _, moment in steps], float(loss)
+    params, moments = adam_step(params, gradients, moments, step, learning_rate)
+    return params, moments, float(loss)
 
 
 def train(params, batches, n_heads, warmup, peak=1.0, smoothing=0.1, pad=0):
@@ -235,8 +236,7 @@ def average(checkpoints):
 
     Source: Vaswani et al. 2017, section 6.1.
     """
-    vectors = [flatten(params) for params in checkpoints]
-    return unflatten(sum(vectors) / len(vectors), checkpoints[0])
+    return map_tree(lambda *arrays: sum(arrays) / len(arrays), *checkpoints)
 
 
 def label_entropy(vocab, smoothing):

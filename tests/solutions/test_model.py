@@ -27,13 +27,11 @@ from solutions.model import (
 from solutions.parameters import (
     count,
     flatten,
-    from_vectors,
     initialise,
     load,
     map_tree,
     named,
     save,
-    to_vectors,
     unflatten,
 )
 from tests.solutions.conftest import TOLERANCE, relative_error
@@ -360,7 +358,7 @@ def test_the_pytorch_modules_train_with_dropout_and_are_still_in_evaluation():
 def test_parameters_travel_as_a_vector_and_as_a_file(rng, tmp_path):
     params = random_model(rng, HALF_TIED, np.float32, (1, 11))
     through_a_file = _through_a_file(params, tmp_path / "params.npz")
-    for copy in (unflatten(flatten(params), params), from_vectors(to_vectors(params), params), through_a_file):
+    for copy in (unflatten(flatten(params), params), through_a_file):
         assert named(copy).keys() == named(params).keys()
         assert all(np.array_equal(named(copy)[path], array) for path, array in named(params).items())
         assert flatten(copy).dtype == np.float32 and len(copy["decoder"]) == 11
@@ -369,6 +367,17 @@ def test_parameters_travel_as_a_vector_and_as_a_file(rng, tmp_path):
         ]
     shuffled = {name: params[name] for name in reversed(params)}
     np.testing.assert_array_equal(flatten(shuffled), flatten(params))
+
+
+def test_several_trees_are_walked_by_their_names():
+    tree = {"b": [np.array(1), np.array(2)], "a": np.array(3)}
+    other = {"a": np.array(30), "b": [np.array(10), np.array(20)]}
+    assert map_tree(lambda x, y: int(x + y), tree, other) == {"a": 33, "b": [11, 22]}
+    assert map_tree(int, np.array(4)) == 4
+    with pytest.raises(KeyError):
+        map_tree(lambda x, y: x, tree, {"b": other["b"]})
+    with pytest.raises(ValueError):
+        map_tree(lambda x, y: x, tree, other | {"b": other["b"][:1]})
 
 
 def _through_a_file(params, path):

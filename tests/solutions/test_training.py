@@ -31,6 +31,7 @@ from solutions.training import (
     train_step,
     zero_moments,
 )
+from tests.solutions.comparing import assert_close
 from tests.solutions.conftest import TOLERANCE, relative_error
 
 pytestmark = pytest.mark.solutions
@@ -158,6 +159,20 @@ def test_fifty_steps_of_adam_against_pytorch(rng, dtype, constants):
         optimizer.step()
         assert relative_error(parameters, leaf.detach().numpy()) <= TOLERANCE[dtype]
     assert parameters.dtype == dtype and {moment.dtype for moment in moments} == {np.dtype(dtype)}
+
+
+def test_adam_moves_a_tree_as_it_moves_each_array(rng):
+    """Arrays belong together by their names, in whatever order the dicts hold them."""
+
+    def tree(bias, gain, table):
+        return {"norm": {"bias": bias, "gain": gain}, "layers": [{"table": table}]}
+
+    parameters, gradients, mean, squares = (rng.uniform(1, 2, size=(3, 5)) for _ in range(4))
+    other_order = {"layers": [{"table": gradients[2]}], "norm": {"gain": gradients[1], "bias": gradients[0]}}
+    new, (new_mean, new_squares) = adam_step(tree(*parameters), other_order, (tree(*mean), tree(*squares)), 3, 0.1)
+    expected, (expected_mean, expected_squares) = adam_step(parameters, gradients, (mean, squares), 3, 0.1)
+    for made, right in ((new, expected), (new_mean, expected_mean), (new_squares, expected_squares)):
+        assert_close(made, tree(*right), 0)
 
 
 def test_the_first_step_of_adam_is_the_sign_of_the_gradient():

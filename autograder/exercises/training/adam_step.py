@@ -1,43 +1,70 @@
 """adam_step: its cases, its known mistakes and its right rewrites."""
 
 import math
+from operator import itemgetter
 
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.exercises.training.shared import checked
+from autograder.exercises.training.shared import checked, of_the_first_step
 from solutions import training as reference
+from solutions.parameters import flatten, map_tree, unflatten
 
 adam_step = Exercise(reference.adam_step, outputs={"parameters": "...", "moments": ""}, section="Adam", tolerance=1e-10)
 
 
-def to_move(draw, *shape, step=None, dtype=np.float64, **constants):
+def to_move(draw, tree, step=None, **constants):
+    """What Adam gets for these parameters; gradients and moments are drawn like them."""
+
+    def another():
+        return map_tree(lambda array: draw.normal(*array.shape, dtype=array.dtype), tree)
+
     return {
-        "parameters": draw.normal(*shape, dtype=dtype),
-        "gradients": draw.normal(*shape, dtype=dtype),
-        "moments": (draw.normal(*shape, dtype=dtype), (0.2 + draw.normal(*shape) ** 2).astype(dtype)),
+        "parameters": tree,
+        "gradients": another(),
+        "moments": (another(), map_tree(lambda array: (0.2 + array**2).astype(array.dtype), another())),
         "step": draw.size(2, 9) if step is None else step,
         "learning_rate": float(draw.rng.uniform(0.1, 0.5)),
     } | constants
 
 
+def a_tree(draw):
+    """Two norms, which have arrays of one shape under two names, and a table."""
+    n = draw.size(3, 8)
+    norms = [{"gain": draw.normal(n), "bias": draw.normal(n)} for _ in range(2)]
+    return {"table": draw.normal(*draw.sizes(2)), "norms": norms}
+
+
 @adam_step.cases("the first step", points=1)
 def _(draw):
-    inputs = to_move(draw, draw.size(3, 8), step=1)
-    yield "moments of zero", inputs | {"moments": tuple(np.zeros_like(m) for m in inputs["moments"])}
+    yield "moments of zero", of_the_first_step(to_move(draw, draw.normal(draw.size(3, 8))))
 
 
 @adam_step.cases("later steps", points=2)
 def _(draw):
-    yield "a vector", to_move(draw, draw.size(3, 8))
-    yield "a matrix", to_move(draw, *draw.sizes(2))
-    yield "other constants", to_move(draw, *draw.sizes(2), beta_1=0.7, beta_2=0.95, eps=0.05)
+    yield "a vector", to_move(draw, draw.normal(draw.size(3, 8)))
+    yield "a matrix", to_move(draw, draw.normal(*draw.sizes(2)))
+    yield "other constants", to_move(draw, draw.normal(*draw.sizes(2)), beta_1=0.7, beta_2=0.95, eps=0.05)
 
 
-@adam_step.cases("float32 and errors", points=2)
+@adam_step.cases("trees", points=1)
 def _(draw):
-    yield "float32", to_move(draw, *draw.sizes(2), dtype=np.float32)
-    yield "step 0", to_move(draw, 3, step=0)
+    yield "a dict of lists of dicts", to_move(draw, a_tree(draw))
+    inputs = to_move(draw, a_tree(draw))
+    yield "gradients in another order", inputs | {"gradients": turned_round(inputs["gradients"])}
+
+
+@adam_step.cases("float32 and errors", points=1)
+def _(draw):
+    yield "float32", to_move(draw, draw.normal(*draw.sizes(2), dtype=np.float32))
+    yield "step 0", to_move(draw, draw.normal(3), step=0)
+
+
+def turned_round(tree):
+    """The same tree, its names in the opposite order, as a backward pass comes by them."""
+    if isinstance(tree, dict):
+        return {name: turned_round(tree[name]) for name in reversed(tree)}
+    return [turned_round(branch) for branch in tree] if isinstance(tree, list) else tree
 
 
 def adam(inputs, corrected=(True, True), root=lambda v, eps: np.sqrt(v) + eps, power=lambda b, s: b**s, complement=0):
@@ -45,11 +72,15 @@ def adam(inputs, corrected=(True, True), root=lambda v, eps: np.sqrt(v) + eps, p
     parameters, gradients, (m, v), step, rate, b1, b2, eps = inputs
     checked(step)
     old_1, old_2 = (1 - b1, 1 - b2) if complement else (b1, b2)
-    m = old_1 * m + (1 - old_1) * gradients
-    v = old_2 * v + (1 - old_2) * gradients**2
-    m_hat = m / (1 - power(b1, step)) if corrected[0] else m
-    v_hat = v / (1 - power(b2, step)) if corrected[1] else v
-    return parameters - rate * m_hat / root(v_hat, eps), (m, v)
+    m = map_tree(lambda m, g: old_1 * m + (1 - old_1) * g, m, gradients)
+    v = map_tree(lambda v, g: old_2 * v + (1 - old_2) * g**2, v, gradients)
+
+    def moved(parameter, m, v):
+        m_hat = m / (1 - power(b1, step)) if corrected[0] else m
+        v_hat = v / (1 - power(b2, step)) if corrected[1] else v
+        return parameter - rate * m_hat / root(v_hat, eps)
+
+    return map_tree(moved, parameters, m, v), (m, v)
 
 
 @adam_step.mistake("does not correct the bias")
@@ -117,9 +148,8 @@ def betas_reversed(parameters, gradients, moments, step, learning_rate, beta_1=0
 @adam_step.mistake("averages the gradients themselves in place of their squares")
 def not_squared(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
     """The second average is of the gradients' absolute values; it should be of their squares. Reread 'Adam'."""
-    return reference.adam_step(
-        parameters, np.sign(gradients) * np.sqrt(np.abs(gradients)), moments, step, learning_rate, beta_1, beta_2, eps
-    )
+    roots = map_tree(lambda g: np.sign(g) * np.sqrt(np.abs(g)), gradients)
+    return reference.adam_step(parameters, roots, moments, step, learning_rate, beta_1, beta_2, eps)
 
 
 @adam_step.mistake("hands back the corrected averages")
@@ -127,7 +157,8 @@ def corrected_moments(parameters, gradients, moments, step, learning_rate, beta_
     """The step is right, and the averages returned are the *corrected* ones: the next step would correct them again.
     Return them as they were before the correction. Reread 'Adam'."""
     new, (m, v) = reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
-    return new, (m / (1 - beta_1**step), v / (1 - beta_2**step))
+    corrected_m = map_tree(lambda m: m / (1 - beta_1**step), m)
+    return new, (corrected_m, map_tree(lambda v: v / (1 - beta_2**step), v))
 
 
 @adam_step.mistake("hands back the old averages")
@@ -143,8 +174,8 @@ def in_place_moments(parameters, gradients, moments, step, learning_rate, beta_1
     parameters share an array of zeros at the start, as they may, each then remembers the others' gradients. Make new
     arrays. Reread 'Adam'."""
     new, fresh = reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
-    for array, value in zip(moments, fresh, strict=True):
-        array[...] = value
+    for old, value in zip(moments, fresh, strict=True):
+        map_tree(np.copyto, old, value)
     return new, moments
 
 
@@ -153,7 +184,7 @@ def in_place_parameters(parameters, gradients, moments, step, learning_rate, bet
     """The numbers are right, and the caller's parameters have changed: `parameters -= ...` writes into them. Then no
     earlier checkpoint can be kept or averaged. Make a new array. Reread 'Adam'."""
     new, fresh = reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
-    parameters[...] = new
+    map_tree(np.copyto, parameters, new)
     return parameters, fresh
 
 
@@ -162,34 +193,61 @@ def step_zero(parameters, gradients, moments, step, learning_rate, beta_1=0.9, b
     """At step 0 the bias correction divides by 1 - beta**0 = 0, and everything becomes NaN or infinite. Raise a
     ValueError if the step is smaller than 1. Reread 'Adam'."""
     if step < 1:
-        return np.full_like(parameters, np.nan), moments
+        return map_tree(lambda array: np.full_like(array, np.nan), parameters), moments
+    return reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
+
+
+@adam_step.mistake("pairs arrays by their order, not by their names")
+def paired_by_order(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
+    """Each parameter is moved by the gradient that stands in the same *place*. A backward pass comes by the gradients
+    from the output back, so its dicts have another order than the parameters': a gain gets the gradient of a bias, and
+    both have one shape. Pair them by their names, as `map_tree` does. Reread 'Adam'."""
+
+    def renamed(like, tree):
+        if isinstance(like, dict):
+            return {name: renamed(like[name], branch) for name, branch in zip(like, tree.values(), strict=True)}
+        return list(map(renamed, like, tree)) if isinstance(like, list) else tree
+
+    gradients = renamed(parameters, gradients)
     return reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
 
 
 @adam_step.equivalent
 def by_differences(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
     checked(step)
-    m, v = moments
-    m, v = m + (1 - beta_1) * (gradients - m), v + (1 - beta_2) * (gradients * gradients - v)
-    return parameters - learning_rate * (m / (1 - beta_1**step)) / (np.sqrt(v / (1 - beta_2**step)) + eps), (m, v)
+    m = map_tree(lambda m, g: m + (1 - beta_1) * (g - m), moments[0], gradients)
+    v = map_tree(lambda v, g: v + (1 - beta_2) * (g * g - v), moments[1], gradients)
+
+    def update(m, v):
+        return learning_rate * (m / (1 - beta_1**step)) / (np.sqrt(v / (1 - beta_2**step)) + eps)
+
+    return map_tree(np.subtract, parameters, map_tree(update, m, v)), (m, v)
 
 
 @adam_step.equivalent
 def as_pytorch_orders_it(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
     checked(step)
-    m = moments[0] * beta_1 + gradients * (1 - beta_1)
-    v = moments[1] * beta_2 + np.square(gradients) * (1 - beta_2)
-    root = np.sqrt(v) / math.sqrt(1 - beta_2**step) + eps
-    return parameters - (learning_rate / (1 - beta_1**step)) * (m / root), (m, v)
+
+    def all_three(parameter, gradient, m, v):
+        m = m * beta_1 + gradient * (1 - beta_1)
+        v = v * beta_2 + np.square(gradient) * (1 - beta_2)
+        root = np.sqrt(v) / math.sqrt(1 - beta_2**step) + eps
+        return parameter - (learning_rate / (1 - beta_1**step)) * (m / root), m, v
+
+    moved = map_tree(all_three, parameters, gradients, *moments)
+    new, m, v = (map_tree(itemgetter(i), moved) for i in range(3))
+    return new, (m, v)
 
 
 @adam_step.equivalent
 def number_by_number(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
     checked(step)
-    new, mean, squares = (np.empty_like(parameters) for _ in range(3))
-    for i in np.ndindex(*parameters.shape):
-        mean[i] = beta_1 * moments[0][i] + (1 - beta_1) * gradients[i]
-        squares[i] = beta_2 * moments[1][i] + (1 - beta_2) * gradients[i] ** 2
+    old, grad, old_mean, old_squares = map(flatten, (parameters, gradients, *moments))
+    new, mean, squares = (np.empty_like(old) for _ in range(3))
+    for i in range(old.size):
+        mean[i] = beta_1 * old_mean[i] + (1 - beta_1) * grad[i]
+        squares[i] = beta_2 * old_squares[i] + (1 - beta_2) * grad[i] ** 2
         down = math.sqrt(squares[i] / (1 - beta_2**step)) + eps
-        new[i] = parameters[i] - learning_rate * mean[i] / (1 - beta_1**step) / down
+        new[i] = old[i] - learning_rate * mean[i] / (1 - beta_1**step) / down
+    new, mean, squares = (unflatten(vector, parameters) for vector in (new, mean, squares))
     return new, (mean, squares)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from solutions.parameters import map_tree
+
 
 def one_hot(targets, vocab):
     return (targets[..., None] == np.arange(vocab)).astype(float)
@@ -30,3 +32,8 @@ def checked(step):
     if step < 1:
         raise ValueError("steps count from 1")
     return step
+
+
+def of_the_first_step(inputs):
+    """With moments of zero."""
+    return inputs | {"step": 1, "moments": tuple(map_tree(np.zeros_like, moment) for moment in inputs["moments"])}

@@ -4,9 +4,10 @@ import numpy as np
 
 from autograder.authoring.exercise import Exercise
 from autograder.exercises.training.adam_step import by_differences
+from autograder.exercises.training.shared import of_the_first_step
 from solutions import model
 from solutions import training as reference
-from solutions.parameters import flatten, from_vectors, initialise, to_vectors
+from solutions.parameters import flatten, initialise, map_tree, unflatten
 
 train_step = Exercise(
     reference.train_step,
@@ -26,11 +27,11 @@ def to_train(draw, step=None, dtype=np.float64, **others):
     tgt[:, 0], tgt[:, -1] = 1, 2
     src[0, -1] = tgt[1, -1] = 0
     tgt[1, -2] = 2
-    moments = [(0.1 * draw.normal(v.size, dtype=dtype), (0.5 + draw.normal(v.size) ** 2).astype(dtype))
-               for v in to_vectors(params)]  # fmt: skip
+    mean = map_tree(lambda array: 0.1 * draw.normal(*array.shape, dtype=dtype), params)
+    mean_of_squares = map_tree(lambda array: (0.5 + draw.normal(*array.shape) ** 2).astype(dtype), params)
     return {
-        "params": params, "moments": moments, "step": draw.size(2, 9) if step is None else step, "src": src, "tgt": tgt,
-        "n_heads": n_heads, "learning_rate": float(draw.rng.uniform(0.05, 0.2)),
+        "params": params, "moments": (mean, mean_of_squares), "step": draw.size(2, 9) if step is None else step,
+        "src": src, "tgt": tgt, "n_heads": n_heads, "learning_rate": float(draw.rng.uniform(0.05, 0.2)),
         "smoothing": float(draw.rng.uniform(0.2, 0.4)), "pad": 0,
     } | others  # fmt: skip
 
@@ -43,8 +44,7 @@ def _(draw):
 
 @train_step.cases("the first step", points=1)
 def _(draw):
-    inputs = to_train(draw, step=1)
-    yield "moments of zero", inputs | {"moments": [(0 * m, 0 * v) for m, v in inputs["moments"]]}
+    yield "moments of zero", of_the_first_step(to_train(draw))
 
 
 @train_step.cases("another padding token", points=1)
@@ -65,12 +65,8 @@ def step_of(params, moments, step, src, tgt, n_heads, rate, smoothing, pad, inne
     loss_pad = pad if loss_pad is None else loss_pad
     loss, loss_cache = reference.smoothed_cross_entropy(logits, targets, smoothing, loss_pad)
     gradients = model.backward(reference.smoothed_cross_entropy_backward(1.0, loss_cache), cache)
-    vectors, fresh = [], []
-    for vector, gradient, moment in zip(to_vectors(params), to_vectors(gradients), moments, strict=True):
-        vector, moment = reference.adam_step(vector, gradient, moment, step, rate)
-        vectors.append(vector)
-        fresh.append(moment)
-    return from_vectors(vectors, params), fresh, float(loss)
+    params, moments = reference.adam_step(params, gradients, moments, step, rate)
+    return params, moments, float(loss)
 
 
 @train_step.mistake("does not shift the target")
@@ -129,15 +125,14 @@ def plain_descent(params, moments, step, src, tgt, n_heads, learning_rate, smoot
     """The parameters move by rate times gradient, without Adam: those with small gradients hardly move. Use your
     `adam_step`. Reread 'Adam'."""
     _, fresh, loss = reference.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
-    gradients = [(new - 0.9 * old) / (1 - 0.9) for (new, _), (old, _) in zip(fresh, moments, strict=True)]
-    vectors = [v - learning_rate * g for v, g in zip(to_vectors(params), gradients, strict=True)]
-    return from_vectors(vectors, params), fresh, loss
+    gradients = map_tree(lambda new, old: (new - 0.9 * old) / (1 - 0.9), fresh[0], moments[0])
+    return map_tree(lambda p, g: p - learning_rate * g, params, gradients), fresh, loss
 
 
 @train_step.mistake("leaves the parameters where they were")
 def stands_still(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """Everything is computed, and the parameters returned are the old ones. Put the new vectors into a tree with
-    `from_vectors`, and return that. Reread 'One step of training'."""
+    """Everything is computed, and the parameters returned are the old ones. Return those that `adam_step` gives you.
+    Reread 'One step of training'."""
     _, fresh, loss = reference.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
     return params, fresh, loss
 
@@ -158,9 +153,7 @@ def with_labels_built(params, moments, step, src, tgt, n_heads, learning_rate, s
     loss = -(labels * log_p * counts).sum() / counts.sum()
     grad_logits = (np.exp(log_p) - labels) * counts / counts.sum()
     gradients = model.backward(grad_logits, (encoder_cache, decoder_cache, tuple(params["embeddings"])))
-    triples = zip(to_vectors(params), to_vectors(gradients), moments, strict=True)
-    steps = [by_differences(v, g, m, step, learning_rate) for v, g, m in triples]
-    return from_vectors([v for v, _ in steps], params), [m for _, m in steps], float(loss)
+    return *by_differences(params, gradients, moments, step, learning_rate), float(loss)
 
 
 @train_step.equivalent
@@ -168,10 +161,7 @@ def on_one_long_vector(params, moments, step, src, tgt, n_heads, learning_rate, 
     logits, cache = model.forward(params, src, tgt[:, :-1], n_heads, pad)
     loss, loss_cache = reference.smoothed_cross_entropy(logits, tgt[:, 1:], smoothing, pad)
     gradients = model.backward(reference.smoothed_cross_entropy_backward(1.0, loss_cache), cache)
-    ends = np.cumsum([len(vector) for vector in to_vectors(params)])[:-1]
-    long = tuple(np.concatenate([pair[i] for pair in moments]) for i in (0, 1))
-    vector = np.concatenate(to_vectors(params))
-    new, (m, v) = reference.adam_step(vector, np.concatenate(to_vectors(gradients)), long, step, learning_rate)
-    assert flatten(gradients).size == new.size
-    pairs = list(zip(np.split(m, ends), np.split(v, ends), strict=True))
-    return from_vectors(np.split(new, ends), params), pairs, float(loss)
+    vectors = flatten(params), flatten(gradients), tuple(map(flatten, moments))
+    vector, (mean, mean_of_squares) = reference.adam_step(*vectors, step, learning_rate)
+    new, *moments = (unflatten(each, params) for each in (vector, mean, mean_of_squares))
+    return new, tuple(moments), float(loss)
