@@ -10,6 +10,27 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
+NOTEBOOK = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+# A page
+
+```{{code-cell}} python
+{code}
+```
+
+{text}
+"""
+
+
 def jupyter_book(folder):
     """Run `jupyter-book build .` in a folder."""
     command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", "."]
@@ -27,11 +48,27 @@ def html():
 @pytest.fixture
 def little_book(tmp_path):
     """A book of one page with the house's configuration; write it with `page`, build it with `jupyter_book`."""
+    return make_little_book(tmp_path)
+
+
+def make_little_book(folder):
+    """Put all but the page into a folder; returns the folder."""
     for name in ("book", "_config.yml"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, tmp_path / name)
-    for folder in ("chapters", "solutions", "autograder"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "chapters" / "references.bib").write_text("")
-    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: chapters/01_attention\n")
-    return tmp_path
+        copy(ROOT / name, folder / name)
+    for name in ("chapters", "solutions", "autograder"):
+        (folder / name).mkdir()
+    (folder / "chapters" / "references.bib").write_text("")
+    (folder / "_toc.yml").write_text("format: jb-book\nroot: chapters/01_attention\n")
+    return folder
+
+
+def page(folder, code="print('here')", text=""):
+    """Write the page: a title, one cell, and the text."""
+    source = NOTEBOOK.format(code=code, text=text)
+    (folder / "chapters" / "01_attention.md").write_text(source, encoding="utf-8")
+
+
+def built_page(folder):
+    """The HTML of the page."""
+    return (folder / "_build" / "html" / "chapters" / "01_attention.html").read_text(encoding="utf-8")

@@ -6,38 +6,9 @@ import freshness
 import offline
 import pytest
 
-from tests.book.conftest import jupyter_book
+from tests.book.conftest import built_page, jupyter_book, page
 
 pytestmark = pytest.mark.book
-
-NOTEBOOK = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-
-# A page
-
-```{{code-cell}} python
-{code}
-```
-
-{text}
-"""
-
-
-def page(folder, code="print('here')", text=""):
-    source = NOTEBOOK.format(code=code, text=text)
-    (folder / "chapters" / "01_attention.md").write_text(source, encoding="utf-8")
-
-
-def built_page(folder):
-    return (folder / "_build" / "html" / "chapters" / "01_attention.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
