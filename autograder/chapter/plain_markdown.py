@@ -12,6 +12,9 @@ from autograder.chapter import myst
 from autograder.chapter.myst import Directive, MystError
 from autograder.chapter.targets import Targets
 
+OFF_CORE_PATH = "{.off-core-path}"
+# Line by line, so that what comes after stays on its line. Each heading keeps its own words.
+_OFF_CORE_PATH = re.compile(rf"^{re.escape(OFF_CORE_PATH)}\n(#+ .*)$", re.MULTILINE)
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?:#[\w-]+|([\w./-]+)\.(?:md|ipynb)(?:#[\w-]+)?)\)")
 
 
@@ -33,7 +36,8 @@ def convert(text: str, references: Targets, file: str = "chapter") -> str:
     Raises:
         MystError: a directive, role, label or citation that is not known.
     """
-    return _convert(Page(file, text, references), text, line=0)
+    page = Page(file, text, references)
+    return _convert(page, _OFF_CORE_PATH.sub(r"\n\1 *(off the core path)*", text), line=0)
 
 
 def convert_line(text: str, references: Targets, file: str = "chapter") -> str:
@@ -62,6 +66,8 @@ def _rewrite(page, token, source, line):
     if token.type in ("myst_target", "myst_line_comment"):
         return ""
     if token.type == "inline":
+        if re.match(r"\{[.#][\w-]+\}$", source):
+            raise page.error(start, f"{source} is not {OFF_CORE_PATH}, right above a heading")
         return _inline(page, source, start)
     if token.type == "math_block_label":
         return _math(token.content, page.references.numbers[token.info])
@@ -113,7 +119,11 @@ def _dropdown(page, directive):
     # Markdown is not read inside <summary>, so its code spans are written as HTML.
     summary = html.escape(_title(page, directive), quote=False)
     summary = re.sub(r"`([^`]+)`", r"<code>\1</code>", summary)
-    return f"<details>\n<summary>{summary}</summary>\n\n{_body(page, directive)}\n\n</details>"
+    return _folded(summary, _body(page, directive))
+
+
+def _folded(summary, text):
+    return f"<details>\n<summary>{summary}</summary>\n\n{text}\n\n</details>"
 
 
 def _exercise(page, directive):
@@ -221,6 +231,7 @@ DIRECTIVES = {
     "admonition": _admonition,
     "dropdown": _dropdown,
     "exercise": _exercise,
+    "reading-time": lambda page, directive: str(reading_time.of(page.text)),
     "prf:proof": _proof,
     **{f"prf:{kind}": _theorem for kind in ("theorem", "lemma", "corollary", "proposition", "definition", "remark")},
     "math": _math_directive,

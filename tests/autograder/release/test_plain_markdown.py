@@ -98,6 +98,8 @@ def test_code_cells_stay_as_they_are(plain):
         ("``{cite}`nobody` `` and `{ref}`", "``{cite}`nobody` `` and `{ref}`"),
         ("% a comment\n\nA", "\n\nA"),
         ("- a\n\n  :::{note}\n  B\n  :::\n- c", "- a\n\n  > **Note**\n  >\n  > B\n- c"),
+        ("(a)=\n{.off-core-path}\n## B\n\n{ref}`a`", "\n\n## B *(off the core path)*\n\nB"),
+        (":::{reading-time}\n:::\n\n" + "word " * 1750, "**Time:** about 10 minutes to read.\n\n" + "word " * 1750),
         ("| a | b |\n| - | - |\n| {term}`x` | {term}`y` |", "| a | b |\n| - | - |\n| x | y |"),
     ],
 )
@@ -136,6 +138,7 @@ def test_the_bibliography_lists_what_the_page_cites(plain):
         (":::\nA\n:::", 1, "directive"),
         (":::{note}\n```{code-cell}\n1\n```\n:::", 2, "code cell"),
         (":::{list-table}\n:header-rows: 1\n\n* - a\n  - b\n* - c\n:::", 1, "lengths"),
+        ("A\n\n{.off-the-path}\n## B", 3, "off-core-path"),
     ],
 )
 def test_what_has_no_plain_form_is_refused_with_file_and_line(plain, text, line, words):

@@ -1,0 +1,76 @@
+"""The core path: the badge beside a heading that is off it, and the time that a chapter takes."""
+
+import pytest
+from bs4 import BeautifulSoup
+
+from tests.book.conftest import ROOT, built_page, jupyter_book, make_little_book, page
+
+pytestmark = pytest.mark.book
+
+TEXT = f"""
+:::{{reading-time}}
+:::
+
+See {{ref}}`parity`.
+
+{"word " * 1750}
+
+(parity)=
+{{.off-core-path}}
+## Parity with `PyTorch`
+
+{"word " * 875}
+
+## Summary
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A built book of two pages, one with a section off the core path."""
+    folder = make_little_book(tmp_path_factory.mktemp("core_path"))
+    (folder / "_toc.yml").write_text(
+        "format: jb-book\nroot: chapters/01_attention\nchapters:\n- file: chapters/other\n"
+    )
+    (folder / "chapters" / "other.md").write_text("# Another page\n\nSee {ref}`parity`.")
+    page(folder, text=TEXT)
+    built = jupyter_book(folder)
+    assert built.returncode == 0, built.stderr
+    return folder
+
+
+def test_a_marked_heading_has_a_badge_and_others_have_none(folder):
+    html = BeautifulSoup(built_page(folder), "lxml")
+    assert [heading.code.get_text() for heading in html.select("h2:has(.off-core-path-badge)")] == ["PyTorch"]
+    assert "core_path.css" in built_page(folder)
+
+
+def test_the_contents_of_the_page_know_it(folder, browser):
+    browser.open((folder / "_build" / "html" / "chapters" / "01_attention.html").as_uri())
+    entries = "[...document.querySelectorAll('.bd-sidebar-secondary a')].map(a => getComputedStyle(a).fontStyle).join()"
+    assert browser.evaluate(entries) == "italic,normal"
+    badge = "getComputedStyle(document.querySelector('h2 .off-core-path-badge'), '::after').content"
+    assert browser.evaluate(badge) == '"off the core path"'
+
+
+def test_a_title_is_referred_to_without_its_badge(folder):
+    other = folder / "_build" / "html" / "chapters" / "other.html"
+    text = other.read_text(encoding="utf-8")
+    assert "Parity with PyTorch" in BeautifulSoup(text, "lxml").find("article").get_text()
+    assert "off-core-path" not in text and "core_path.css" not in text
+
+
+def test_the_time_is_computed_from_the_page(folder):
+    text = BeautifulSoup(built_page(folder), "lxml").find("article").get_text()
+    assert "Time: about 10 minutes to read the core path, 15 minutes to read everything." in text
+
+
+def test_a_change_of_the_rule_changes_the_page(little_book):
+    rule = (ROOT / "book" / "reading_time.py").read_text(encoding="utf-8")
+    page(little_book, text=TEXT)
+    for words_a_minute, told in ((175, "about 10 minutes"), (350, "about 5 minutes")):
+        changed = rule.replace("WORDS_A_MINUTE = 175", f"WORDS_A_MINUTE = {words_a_minute}")
+        (little_book / "book" / "reading_time.py").write_text(changed, encoding="utf-8")
+        built = jupyter_book(little_book)
+        assert built.returncode == 0, built.stderr
+        assert told in built_page(little_book)

@@ -1,0 +1,79 @@
+"""How long a chapter takes: one rule, and what it leaves out."""
+
+import pytest
+import reading_time
+
+from autograder.chapter.chapter import read_chapter
+from autograder.house import chapter_names
+
+pytestmark = pytest.mark.book
+
+CELL = "```{code-cell} python\n%s\n```\n"
+CARD = ":::{exercise} Softmax\n**4 points · difficulty ●○○ · 10 minutes** — Write it.\n:::\n"
+
+
+def seconds(text):
+    return round(60 * reading_time.of(text).whole, 6)
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("word " * 175, 60),
+        ("- a b\n- c\n\n| d | e |\n| - | - |\n| f | g |", 7 * 60 / 175),
+        ("A $x + y$ b", 3 * 60 / 175),
+        ("$$\n\\begin{aligned}\na \\\\\nb\n\\end{aligned}\n$$", 40),
+        ("$$\na\n$$ (label)", 20),
+        (":::{note}\nA b.\n\n$$\nx\n$$\n:::", 20 + 2 * 60 / 175),
+        (":::{dropdown} Hint 1: c\nA b.\n:::", 5 * 60 / 175),
+        (CELL % "x = 1\n\ny = 2", 8),
+        ("```python\nx = 1\n```", 4),
+        (CELL % ":tags: [hide-input]\n\nx = 1", 0),
+        (CELL % ":tags: [remove-input]\n\nfigures.model_map()", 30),
+        (CELL % ":tags: [hide-input]\n\nfigures.show(fig, alt='')", 30),
+        (CELL % ":tags: [exercise]\n\ndef f():\n    raise NotImplementedError", 0),
+        (CELL % ":tags: [check]\n\ncheck(f)", 0),
+        (":::{figure} a.png\n:alt: b\nA caption here.\n:::", 30 + 3 * 60 / 175),
+    ],
+)
+def test_the_rule(text, expected):
+    assert seconds(text) == pytest.approx(expected)
+
+
+def test_what_stands_below_a_marked_heading_is_off_the_core_path():
+    words = "word " * 175
+    sections = ["# T", "{.off-core-path}\n## A", "### B", "## C", "(d)=\n{.off-core-path}\n### D", "#### E", "### F"]
+    reading = reading_time.of("\n\n".join(f"{heading}\n\n{words}" for heading in sections))
+    marks_and_titles = 9 / 175
+    assert reading.whole == pytest.approx(7 + marks_and_titles)
+    assert 3 < reading.core < 3 + marks_and_titles
+
+
+def test_cards_are_added_up():
+    reading = reading_time.of(CARD + CARD.replace("4 points", "1 point").replace("10", "65"))
+    assert (reading.exercises, reading.practice, reading.points) == (2, 75, 5)
+
+
+@pytest.mark.parametrize(
+    "core, whole, told",
+    [
+        (3, 3, "about 5 minutes to read"),
+        (38, 38, "about 40 minutes to read"),
+        (58, 62, "about an hour to read"),
+        (61, 66, "about an hour to read the core path, an hour and 5 minutes to read everything"),
+        (120, 139, "about 2 hours to read the core path, 2 hours and 20 minutes to read everything"),
+    ],
+)
+def test_it_is_told_in_words(core, whole, told):
+    reading = reading_time.Reading(core, whole, exercises=0, practice=0, points=0)
+    assert str(reading) == f"**Time:** {told}."
+    busy = reading_time.Reading(core, whole, exercises=6, practice=70, points=25)
+    assert str(busy) == f"**Time:** {told}, and an hour and 10 minutes for the six exercises (25 points)."
+
+
+@pytest.mark.parametrize("name", chapter_names())
+def test_each_exercise_of_a_chapter_is_counted(name):
+    chapter = read_chapter(name)
+    reading = reading_time.of(chapter.text)
+    assert reading.exercises == len(chapter.exercises)
+    assert reading.points == sum(exercise.points for exercise in chapter.exercises)
