@@ -143,6 +143,13 @@ class Browser:
         fonts = self.send("CSS.getPlatformFontsForNode", nodeId=node)["fonts"]
         return [font["familyName"] for font in fonts if not font["isCustomFont"]]
 
+    def press(self, key):
+        """Press and release a key, "Enter", "Tab", "Escape" or a character, on whatever has the focus."""
+        code = {"Enter": 13, "Tab": 9, "Escape": 27}.get(key) or ord(key)
+        text = {"Enter": "\r", "Tab": "", "Escape": ""}.get(key, key)
+        for kind in ("keyDown" if text else "rawKeyDown", "keyUp"):
+            self.send("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code, text=text)
+
     def wait(self, condition, seconds=30):
         """Wait until a JavaScript condition holds."""
         deadline = time.monotonic() + seconds

@@ -100,6 +100,7 @@ def test_code_cells_stay_as_they_are(plain):
         ("- a\n\n  :::{note}\n  B\n  :::\n- c", "- a\n\n  > **Note**\n  >\n  > B\n- c"),
         ("(a)=\n{.off-core-path}\n## B\n\n{ref}`a`", "\n\n## B *(off the core path)*\n\nB"),
         (":::{reading-time}\n:::\n\n" + "word " * 1750, "**Time:** about 10 minutes to read.\n\n" + "word " * 1750),
+        ("**{term}`keys <key>`**", "**keys**"),
         ("| a | b |\n| - | - |\n| {term}`x` | {term}`y` |", "| a | b |\n| - | - |\n| x | y |"),
     ],
 )

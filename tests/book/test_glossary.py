@@ -1,0 +1,214 @@
+"""The glossary: its definitions beside the terms, where each term is first used, and no formula in it."""
+
+import re
+
+import pytest
+from bs4 import BeautifulSoup
+
+from tests.book.conftest import built_page, jupyter_book, make_little_book, page
+
+pytestmark = pytest.mark.book
+
+GLOSSARY = """# Glossary
+
+:::{glossary}
+batch
+  Several *sequences*, see {term}`token`.
+
+Saturate
+  To become flat.{more}
+
+token
+  A word.
+:::
+"""
+TEXT = """
+A {{term}}`batch` of words. {padding}
+
+## Later
+
+Another {{term}}`batch`, {{term}}`saturated <Saturate>`.
+"""
+TERMS = "article a:has(> .std-term)"
+
+
+def write(folder, more="", padding=""):
+    (folder / "chapters" / "glossary.md").write_text(GLOSSARY.replace("{more}", more))
+    page(folder, text=TEXT.format(padding=padding))
+
+
+def glossary(folder):
+    text = (folder / "_build" / "html" / "chapters" / "glossary.html").read_text(encoding="utf-8")
+    return BeautifulSoup(text, "lxml").select_one("dl.glossary")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A built book of a page with terms, a page without, and a glossary."""
+    folder = make_little_book(tmp_path_factory.mktemp("glossary"))
+    pages = "- file: chapters/glossary\n- file: chapters/other\n"
+    (folder / "_toc.yml").write_text(f"format: jb-book\nroot: chapters/01_attention\nchapters:\n{pages}")
+    (folder / "chapters" / "other.md").write_text("# Another page\n")
+    write(folder, padding="Much to read.\n\n" * 40)
+    built = jupyter_book(folder)
+    assert built.returncode == 0, built.stderr
+    return folder
+
+
+def test_a_page_carries_the_definitions_of_its_terms_and_no_others(folder):
+    boxes = BeautifulSoup(built_page(folder), "lxml").select(
+        ".term-definitions[hidden] > .term-definition[role=tooltip]"
+    )
+    assert [box["id"] for box in boxes] == ["definition-term-batch", "definition-term-Saturate"]
+    assert boxes[0].get_text(" ", strip=True) == "batch Several sequences , see token ."
+    assert not boxes[0].select("a, [id]"), "a definition that appears and goes has nothing to click on"
+
+
+def test_only_a_page_with_terms_loads_their_script(folder):
+    other = (folder / "_build" / "html" / "chapters" / "other.html").read_text(encoding="utf-8")
+    assert "glossary.js" in built_page(folder) and "glossary.css" in built_page(folder)
+    assert "glossary.js" not in other and "glossary.css" not in other
+
+
+def test_without_javascript_a_term_is_a_link_to_the_glossary(folder):
+    link = BeautifulSoup(built_page(folder), "lxml").select_one("a:has(> .std-term)")
+    assert link["href"] == "glossary.html#term-batch"
+    assert glossary(folder).select_one("dt#term-batch")
+
+
+def test_the_glossary_says_where_a_term_is_first_used(folder):
+    said = [definition.get_text(" ", strip=True) for definition in glossary(folder).select("dd")]
+    assert [re.search(r"First used in .*", text)[0] for text in said[:2]] == [
+        "First used in A page .",
+        "First used in Later .",
+    ]
+    assert "First used" not in said[2]
+    assert glossary(folder).select("dd")[1].find_all("a")[-1]["href"] == "01_attention.html#later"
+
+
+def test_what_changes_in_the_glossary_or_in_a_page_changes_in_the_other(tmp_path):
+    folder = make_little_book(tmp_path)
+    pages = "chapters:\n- file: chapters/glossary\n"
+    (folder / "_toc.yml").write_text(f"format: jb-book\nroot: chapters/01_attention\n{pages}")
+    write(folder)
+    assert jupyter_book(folder).returncode == 0
+    write(folder, more=" So it is.", padding="{term}`token`")
+    assert jupyter_book(folder).returncode == 0
+    assert "To become flat. So it is." in built_page(folder)
+    assert "First used" in glossary(folder).select("dd")[2].get_text()
+    page(folder, text="No terms.")
+    assert jupyter_book(folder).returncode == 0
+    assert "First used" not in glossary(folder).get_text()
+
+
+def test_a_formula_in_a_definition_fails_the_build(little_book):
+    (little_book / "_toc.yml").write_text(
+        "format: jb-book\nroot: chapters/01_attention\nchapters:\n- file: chapters/glossary\n"
+    )
+    write(little_book, more=" $x$")
+    built = jupyter_book(little_book)
+    assert built.returncode != 0 and re.search(r"glossary.md:\d+: WARNING: a formula in a definition", built.stderr)
+
+
+# In a browser.
+
+SHOWN = (
+    "[...document.querySelectorAll('.term-definition')].filter(box => box.checkVisibility()).map(box => box.id).join()"
+)
+
+
+@pytest.fixture
+def tab(folder, browser):
+    browser.send("Emulation.setFocusEmulationEnabled", enabled=True)
+    browser.url = (folder / "_build" / "html" / "chapters" / "01_attention.html").as_uri()
+    browser.open(browser.url)
+    return browser
+
+
+def term(browser, number):
+    """The middle of a term, on the screen; it is scrolled there."""
+    link = f"document.querySelectorAll('{TERMS}')[{number}]"
+    browser.evaluate(f"{link}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+    return browser.evaluate(
+        f"(r => ({{x: r.left + r.width / 2, y: r.top + r.height / 2}}))({link}.getClientRects()[0])"
+    )
+
+
+def shown(browser, name):
+    browser.wait(f"{SHOWN} === '{name}'")
+
+
+def test_a_definition_comes_with_the_focus_and_goes_with_escape(tab):
+    assert tab.evaluate(SHOWN) == ""
+    tab.evaluate(f"document.querySelector('{TERMS}').focus()")
+    shown(tab, "definition-term-batch")
+    assert tab.evaluate("document.activeElement.getAttribute('aria-describedby')") == "definition-term-batch"
+    tab.press("Escape")
+    shown(tab, "")
+    tab.press("Tab")
+    shown(tab, "definition-term-batch")  # of the second one
+    tab.press("Tab")
+    shown(tab, "definition-term-Saturate")
+    tab.evaluate("document.activeElement.blur()")
+    shown(tab, "")
+
+
+def test_a_definition_comes_under_the_mouse_and_stays_while_one_is_on_it(tab):
+    place = term(tab, 2)
+    tab.send("Input.dispatchMouseEvent", type="mouseMoved", **place)
+    shown(tab, "definition-term-Saturate")
+    box = tab.evaluate(
+        "(r => ({x: r.left + 9, y: r.top + 9}))(document.querySelector('.shown').getBoundingClientRect())"
+    )
+    tab.send("Input.dispatchMouseEvent", type="mouseMoved", **box)
+    tab.evaluate("new Promise(done => setTimeout(done, 400))")
+    shown(tab, "definition-term-Saturate")
+    tab.send("Input.dispatchMouseEvent", type="mouseMoved", x=5, y=5)
+    shown(tab, "")
+
+
+def test_a_finger_gets_the_definition_first_and_the_glossary_second(tab):
+    tab.open(tab.url, width=390)
+    tab.send("Emulation.setTouchEmulationEnabled", enabled=True)
+
+    def tap(**place):
+        tab.send("Input.dispatchTouchEvent", type="touchStart", touchPoints=[place])
+        tab.send("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
+    try:
+        tap(**term(tab, 2))
+        shown(tab, "definition-term-Saturate")
+        tap(x=5, y=400)
+        shown(tab, "")
+        tap(**term(tab, 2))
+        shown(tab, "definition-term-Saturate")
+        tap(**term(tab, 2))
+        tab.wait("location.href.endsWith('glossary.html#term-Saturate')")
+    finally:
+        tab.send("Emulation.setTouchEmulationEnabled", enabled=False)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("number", [0, 2])
+def test_a_definition_stands_beside_its_term_and_within_the_window(tab, width, number):
+    tab.open(tab.url, width=width)
+    term(tab, number)
+    tab.evaluate(f"document.querySelectorAll('{TERMS}')[{number}].focus()")
+    tab.wait(f"{SHOWN} !== ''")
+    box = tab.evaluate("document.querySelector('.shown').getBoundingClientRect().toJSON()")
+    link = tab.evaluate(f"document.querySelectorAll('{TERMS}')[{number}].getBoundingClientRect().toJSON()")
+    assert box["left"] >= 0 and box["right"] <= width
+    gap = max(box["top"] - link["bottom"], link["top"] - box["bottom"])
+    assert 0 <= gap < 12
+    assert box["top"] >= 0 and box["bottom"] <= 844
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_definition_can_be_read(tab, dark):
+    tab.open(tab.url, dark=dark)
+    tab.evaluate(f"document.querySelector('{TERMS}').focus()")
+    shown(tab, "definition-term-batch")
+    style = "getComputedStyle(document.querySelector('.shown'))"
+    assert tab.evaluate(f"{style}.backgroundColor") == ("rgb(18, 18, 18)" if dark else "rgb(255, 255, 255)")
+    assert tab.evaluate(f"{style}.color") == tab.evaluate("getComputedStyle(document.querySelector('main')).color")
