@@ -15,6 +15,7 @@ from autograder.chapter.targets import Targets
 OFF_CORE_PATH = "{.off-core-path}"
 # Line by line, so that what comes after stays on its line. Each heading keeps its own words.
 _OFF_CORE_PATH = re.compile(rf"^{re.escape(OFF_CORE_PATH)}\n(#+ .*)$", re.MULTILINE)
+_CHOICE = re.compile(r"^- \[[ x]\] ")
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?:#[\w-]+|([\w./-]+)\.(?:md|ipynb)(?:#[\w-]+)?)\)")
 
 
@@ -130,6 +131,39 @@ def _exercise(page, directive):
     return f"### Exercise: {_title(page, directive)}\n\n{_body(page, directive)}"
 
 
+def _question(page, directive):
+    """What is asked, its choices as a numbered list, and below it, folded, what the page says to each of them."""
+    lines = directive.body.split("\n")
+    tokens = myst.blocks(directive.body)
+    items = [token.map for token in tokens if token.type == "list_item_open" and token.level == 1 and token.map]
+    options = [item for item in items if _CHOICE.match(lines[item[0]])]
+    asked = "\n".join(lines[: options[0][0]] if options else lines).strip()
+    if options and any(line.strip() for line in lines[options[-1][1] :]):
+        raise page.error(directive.body_line + options[-1][1], "the choices stand at the end of a question")
+    parts = [f"**{_title(page, directive)}**", _convert(page, asked, directive.body_line)]
+    if options:
+        choices, answers = zip(*(_choice(page, lines, item, directive.body_line) for item in options), strict=True)
+        folded = "\n".join(_indent(answer, f"{n}. ") for n, answer in enumerate(answers, start=1))
+        parts.append("\n".join(f"{n}. {choice}" for n, choice in enumerate(choices, start=1)))
+        parts.append(_folded("The answers", folded))
+    return "\n\n".join(filter(None, parts))
+
+
+def _choice(page, lines, item, line):
+    """A choice, and the answer below it, in plain Markdown."""
+    start, end = item
+    verdict = "Yes" if lines[start].startswith("- [x]") else "No"
+    text = [re.sub(r"^  ", "", each) for each in lines[start:end]]
+    below = next((n for n, each in enumerate(text) if not each.strip()), len(text))
+    choice = _inline(page, _CHOICE.sub("", " ".join(text[:below])), line + start)
+    answer = _convert(page, "\n".join(text[below:]).strip(), line + start + below + 1)
+    return choice, f"**{verdict}.** {answer}"
+
+
+def _answer(page, directive):
+    return _folded("An answer", _body(page, directive))
+
+
 def _theorem(page, directive):
     kind = directive.name.removeprefix("prf:").capitalize()
     title = _title(page, directive)
@@ -231,6 +265,8 @@ DIRECTIVES = {
     "admonition": _admonition,
     "dropdown": _dropdown,
     "exercise": _exercise,
+    "question": _question,
+    "answer": _answer,
     "reading-time": lambda page, directive: str(reading_time.of(page.text)),
     "prf:proof": _proof,
     **{f"prf:{kind}": _theorem for kind in ("theorem", "lemma", "corollary", "proposition", "definition", "remark")},

@@ -1,5 +1,7 @@
 """Chapters rewritten as plain Markdown."""
 
+import re
+
 import pytest
 from pybtex.database import parse_string
 
@@ -101,11 +103,76 @@ def test_code_cells_stay_as_they_are(plain):
         ("(a)=\n{.off-core-path}\n## B\n\n{ref}`a`", "\n\n## B *(off the core path)*\n\nB"),
         (":::{reading-time}\n:::\n\n" + "word " * 1750, "**Time:** about 10 minutes to read.\n\n" + "word " * 1750),
         ("**{term}`keys <key>`**", "**keys**"),
+        (
+            "::::{question} Why, {term}`x`?\n:kind: words\n\nSay.\n\n:::{answer}\n{ref}`So <a>`.\n:::\n::::\n(a)=\n# A",
+            "**Why, x?**\n\nSay.\n\n<details>\n<summary>An answer</summary>\n\nSo.\n\n</details>\n\n# A",
+        ),
         ("| a | b |\n| - | - |\n| {term}`x` | {term}`y` |", "| a | b |\n| - | - |\n| x | y |"),
     ],
 )
 def test_directives_and_roles(plain, text, expected):
     assert plain(text) == expected
+
+
+QUESTION = """(rows)=
+## Rows
+
+:::{question} Which of
+:kind: prediction
+
+- one
+- two
+
+```
+1 2
+```
+
+- [ ] the
+  columns, $x$
+
+  Not so.
+
+  $$
+  x
+  $$ (sum)
+
+  See {ref}`rows`.
+- [x] the rows
+
+  Yes, {eq}`sum`.
+:::"""
+PLAIN_QUESTION = """
+## Rows
+
+**Which of**
+
+- one
+- two
+
+```
+1 2
+```
+
+1. the columns, $x$
+2. the rows
+
+<details>
+<summary>The answers</summary>
+
+1. **No.** Not so.
+
+   $$
+   x \\tag{1.1}
+   $$
+
+   See Rows.
+2. **Yes.** Yes, (1.1).
+
+</details>"""
+
+
+def test_a_question_becomes_a_list_and_its_answers_are_folded(plain):
+    assert re.sub(r" +$", "", plain(QUESTION), flags=re.MULTILINE) == PLAIN_QUESTION
 
 
 def test_links_within_the_book_become_text(plain):
@@ -139,6 +206,9 @@ def test_the_bibliography_lists_what_the_page_cites(plain):
         (":::\nA\n:::", 1, "directive"),
         (":::{note}\n```{code-cell}\n1\n```\n:::", 2, "code cell"),
         (":::{list-table}\n:header-rows: 1\n\n* - a\n  - b\n* - c\n:::", 1, "lengths"),
+        (":::{question} A\n:kind: mistake\n\n- [ ] a\n\n  B\n\n  {sub}`x`\n:::", 8, "sub"),
+        (":::{question} A\n:kind: mistake\n\n- [ ] {sub}`x`\n\n  B\n:::", 4, "sub"),
+        (":::{question} A\n:kind: mistake\n\n- [ ] a\n\n  B\n\nC\n:::", 8, "choices stand at the end"),
         ("A\n\n{.off-the-path}\n## B", 3, "off-core-path"),
     ],
 )

@@ -1,0 +1,279 @@
+"""Questions: how they are written, what they refuse, and how they work in a browser, with and without its help."""
+
+import json
+import re
+
+import pytest
+from bs4 import BeautifulSoup
+
+from tests.book.conftest import ROOT, built_page, jupyter_book, make_little_book, page
+
+pytestmark = pytest.mark.book
+
+AUTHORS = (ROOT / "chapters" / "authors.md").read_text(encoding="utf-8")
+EXAMPLE = re.search(r"^:caption: a question\n\n(.*?)^`{5}$", AUTHORS, re.DOTALL | re.MULTILINE)[1]
+TEXT = """
+(here)=
+## All queries at once
+
+Words.
+
+## Questions
+
+{example}
+
+::::{{question}} Which mistake made ${number}$?
+:kind: mistake
+
+- [x] the first
+
+  It did.
+- [ ] the second, with $x$ in it
+
+  It did not. See {{ref}}`there <here>`.
+::::
+
+::::{{question}} Derive it.
+:kind: derivation
+
+:::{{answer}}
+$$
+a = b
+$$
+:::
+::::
+
+::::{{question}} Why?
+:kind: words
+
+:::{{answer}}
+Because.
+:::
+::::
+"""
+
+
+def written(number=7):
+    return TEXT.format(example=EXAMPLE, number=number)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A built book of two pages, the first with questions."""
+    folder = make_little_book(tmp_path_factory.mktemp("questions"))
+    toc = "format: jb-book\nroot: chapters/01_attention\nchapters:\n- file: chapters/other\n"
+    (folder / "_toc.yml").write_text(toc)
+    (folder / "chapters" / "other.md").write_text("# Another page\n")
+    page(folder, text=written())
+    built = jupyter_book(folder)
+    assert built.returncode == 0, built.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def questions(folder):
+    return BeautifulSoup(built_page(folder), "lxml").select(".question")
+
+
+def test_a_question_is_a_group_that_is_named_by_what_it_asks(questions):
+    assert [question["class"][1] for question in questions] == ["prediction", "mistake", "derivation", "words"]
+    asked = [question.select_one("fieldset > legend").get_text() for question in questions]
+    assert asked[0].startswith("Predict Four queries share out")
+    assert asked[3] == "In your own words Why?"
+
+
+def test_each_choice_holds_its_answer_and_a_verdict(questions):
+    choices = questions[1].select("li > details")
+    assert [choice.summary.get_text() for choice in choices] == ["the first", r"the second, with \(x\) in it"]
+    assert [choice.div.get_text().strip() for choice in choices] == ["Yes. It did.", "No. It did not. See there."]
+    assert choices[1].select_one(".answer-text a")["href"] == "#here"
+    assert not questions[0].select("details[open], input")
+
+
+def test_an_answer_on_paper_or_in_words_is_folded(questions):
+    assert questions[2].summary.get_text() == "The worked answer"
+    assert questions[3].summary.get_text() == "Compare with a model answer"
+    (label,) = questions[3].select("label")
+    assert questions[3].select_one(f"textarea#{label['for']}")
+
+
+def test_a_question_is_remembered_by_its_text(folder, questions):
+    keys = [question["data-key"] for question in questions]
+    assert len(set(keys)) == 4
+    assert all(key.startswith("question chapters/01_attention ") for key in keys)
+
+
+def test_only_a_page_with_questions_loads_their_script(folder):
+    other = (folder / "_build" / "html" / "chapters" / "other.html").read_text(encoding="utf-8")
+    assert "questions.js" in built_page(folder) and "questions.css" in built_page(folder)
+    assert "questions." not in other
+
+
+BAD = {
+    "needs a kind": "- [x] a\n\n  A.\n- [ ] b\n\n  See {ref}`there <here>`.",
+    "one of them right, `- [x] ...`": ":kind: prediction\n\n- [x] a\n\n  A.\n- [x] b\n\n  B.",
+    "two or more choices": ":kind: mistake\n\n- [x] a\n\n  A.",
+    "'b' needs an answer": ":kind: prediction\n\n- [x] a\n\n  A.\n- [ ] b",
+    "the wrong choice 'b' needs a reference": ":kind: prediction\n\n- [x] a\n\n  A.\n- [ ] b\n\n  B.",
+    "needs one {answer}": ":kind: words\n\nWords.",
+}
+
+
+def test_a_question_that_is_not_well_made_fails_the_build(little_book):
+    asked = "\n\n".join(f"::::{{question}} {i}?\n{text}\n::::" for i, text in enumerate(BAD.values()))
+    page(little_book, text=f"(here)=\n## There\n\n{asked}")
+    built = jupyter_book(little_book)
+    assert built.returncode != 0
+    for i, problem in enumerate(BAD):
+        assert re.search(rf"01_attention\.md:\d+: WARNING: question '{i}\?': .*{re.escape(problem)}", built.stderr)
+
+
+# In a browser.
+
+OPEN = "[...document.querySelectorAll('.question details')].flatMap((d, i) => d.open ? [i] : [])"
+COUNT = "document.querySelector('.questions-answered span').textContent"
+CONTRAST = """(() => {
+  const channels = text => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
+  const light = text => channels(text).map(c => c / 255)
+    .map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const paper = element => {
+    const colour = getComputedStyle(element).backgroundColor;
+    return /, 0\\)$|transparent/.test(colour) ? paper(element.parentElement) : colour;
+  };
+  const inks = '.question legend, .question-kind, .question summary, .question strong, .question a, .question label,' +
+    ' .question textarea, .questions-answered span, .questions-answered button';
+  return Math.min(...[...document.querySelectorAll(inks)].map(element => {
+    const [a, b] = [light(getComputedStyle(element).color), light(paper(element))];
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  }));
+})()"""
+
+
+@pytest.fixture
+def tab(folder, browser):
+    """The page with questions in a browser that has the focus and remembers nothing yet."""
+    browser.send("Emulation.setFocusEmulationEnabled", enabled=True)
+    url = (folder / "_build" / "html" / "chapters" / "01_attention.html").as_uri()
+    browser.open(url)
+    browser.evaluate("localStorage.clear()")
+    browser.open(url)
+    browser.url = url
+    yield browser
+    browser.evaluate("localStorage.clear()")
+
+
+def choose(browser, number):
+    """Open an answer, or close it, as one does from the keyboard."""
+    browser.evaluate(f"document.querySelectorAll('.question summary')[{number}].focus()")
+    browser.press("Enter")
+
+
+def shown(browser, answers, answered):
+    """Wait until these answers are open, and so many questions answered."""
+    browser.wait(f"JSON.stringify({OPEN}) === '{json.dumps(answers, separators=(',', ':'))}'")
+    browser.wait(f"{COUNT} === '{answered} of 4 answered'")
+
+
+def test_a_choice_is_answered_from_the_keyboard(tab):
+    choose(tab, 0)
+    shown(tab, [0], answered=1)
+    said = "document.querySelector('.question details[open] .answer-text').innerText"
+    assert tab.evaluate(said).startswith("No. The columns belong to the keys")
+    tab.press("Tab")  # to the reference in the answer,
+    assert tab.evaluate("document.activeElement.getAttribute('href')") == "#all-queries-at-once"
+    tab.press("Tab")  # and to the next choice
+    tab.press(" ")
+    shown(tab, [0, 1], answered=1)
+
+
+def test_the_answer_stands_at_once_below_its_choice_and_is_read_aloud(tab):
+    choose(tab, 1)
+    shown(tab, [1], answered=1)
+    below = """(choice => choice.querySelector('.answer-text').getBoundingClientRect().top >=
+      choice.querySelector('summary').getBoundingClientRect().bottom - 1)(document.querySelector('details[open]'))"""
+    assert tab.evaluate(below)
+    assert tab.evaluate("document.querySelector('details[open]').parentElement.ariaLive") == "polite"
+
+
+def test_what_was_chosen_and_written_is_there_after_a_reload(tab):
+    choose(tab, 2)
+    choose(tab, 4)
+    shown(tab, [2, 4], answered=2)
+    tab.evaluate("document.querySelector('textarea').focus()")
+    tab.send("Input.insertText", text="Since it does.")
+    tab.open(tab.url)
+    shown(tab, [2, 4], answered=2)
+    assert tab.evaluate("document.querySelector('textarea').value") == "Since it does."
+
+
+def test_one_can_start_again_and_keeps_one_s_words(tab):
+    choose(tab, 5)
+    shown(tab, [5], answered=1)
+    tab.evaluate("document.querySelector('textarea').focus()")
+    tab.send("Input.insertText", text="Mine.")
+    tab.evaluate("document.querySelector('.questions-answered button').focus()")
+    tab.press("Enter")
+    for _ in range(2):
+        shown(tab, [], answered=0)
+        assert tab.evaluate("document.querySelector('textarea').value") == "Mine."
+        tab.open(tab.url)
+
+
+def test_a_changed_question_starts_anew(tab, folder):
+    choose(tab, 0)
+    choose(tab, 2)
+    shown(tab, [0, 2], answered=2)
+    page(folder, text=written(number=8))
+    assert jupyter_book(folder).returncode == 0
+    tab.open(tab.url)
+    shown(tab, [0], answered=1)  # the other one was about 7
+
+
+def test_it_works_where_nothing_can_be_stored(tab):
+    forbidden = (
+        "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError'); }})"
+    )
+    script = tab.send("Page.addScriptToEvaluateOnNewDocument", source=forbidden)["identifier"]
+    try:
+        tab.open(tab.url)
+        choose(tab, 1)
+        shown(tab, [1], answered=1)
+        assert tab.complaints() == []
+    finally:
+        tab.send("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+        tab.open(tab.url)
+
+
+def test_without_javascript_every_answer_can_be_opened(tab):
+    tab.send("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        tab.open(tab.url)
+        assert tab.evaluate("document.querySelector('.questions-answered')") is None
+        for number in range(tab.evaluate("document.querySelectorAll('.question summary').length")):
+            choose(tab, number)
+        unread = "[...document.querySelectorAll('.question .answer-text')].filter(a => !a.offsetHeight).length"
+        assert tab.evaluate(OPEN) == [0, 1, 2, 3, 4, 5] and tab.evaluate(unread) == 0
+    finally:
+        tab.send("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_on_paper_every_answer_is_open(tab):
+    hidden = "[...document.querySelectorAll('.question .answer-text')].filter(a => !a.checkVisibility()).length"
+    assert tab.evaluate(hidden) == 6
+    tab.send("Emulation.setEmulatedMedia", media="print")
+    try:
+        assert tab.evaluate(hidden) == 0
+        assert tab.evaluate("document.querySelector('.question textarea').offsetHeight") == 0
+    finally:
+        tab.send("Emulation.setEmulatedMedia", media="")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_it_can_be_read_and_touched_on_a_phone(tab, dark):
+    tab.open(tab.url, width=390, dark=dark)
+    tab.evaluate("document.querySelectorAll('.question details').forEach(d => { d.open = true; })")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    assert tab.evaluate(CONTRAST) > 4.5
+    small = "[...document.querySelectorAll('.question summary')].filter(s => s.offsetHeight < 44).length"
+    assert tab.evaluate(small) == 0
