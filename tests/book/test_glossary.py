@@ -5,6 +5,7 @@ import re
 import pytest
 from bs4 import BeautifulSoup
 
+from autograder import chapters
 from tests.book.conftest import built_page, jupyter_book, make_little_book, page
 
 pytestmark = pytest.mark.book
@@ -212,3 +213,17 @@ def test_a_definition_can_be_read(tab, dark):
     style = "getComputedStyle(document.querySelector('.shown'))"
     assert tab.evaluate(f"{style}.backgroundColor") == ("rgb(18, 18, 18)" if dark else "rgb(255, 255, 255)")
     assert tab.evaluate(f"{style}.color") == tab.evaluate("getComputedStyle(document.querySelector('main')).color")
+
+
+# In the book.
+
+
+@pytest.mark.parametrize("name", chapters.names())
+def test_a_chapter_marks_a_term_once(name):
+    marked = re.findall(r"\{term\}`(?:[^`<]*<)?([^`>]+)>?`", chapters.text_of(name))
+    assert len(marked) == len(set(map(str.lower, marked)))
+
+
+def test_the_first_chapter_marks_what_arrives_unannounced():
+    marked = re.findall(r"\{term\}`(?:[^`<]*<)?([^`>]+)>?`", chapters.text_of("01_attention"))
+    assert {"batch", "saturate", "einsum", "softmax", "NaN", "rank", "expectation"} <= set(marked)

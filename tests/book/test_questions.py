@@ -2,10 +2,12 @@
 
 import json
 import re
+from collections import Counter
 
 import pytest
 from bs4 import BeautifulSoup
 
+from autograder import chapters
 from tests.book.conftest import ROOT, built_page, jupyter_book, make_little_book, page
 
 pytestmark = pytest.mark.book
@@ -277,3 +279,23 @@ def test_it_can_be_read_and_touched_on_a_phone(tab, dark):
     assert tab.evaluate(CONTRAST) > 4.5
     small = "[...document.querySelectorAll('.question summary')].filter(s => s.offsetHeight < 44).length"
     assert tab.evaluate(small) == 0
+
+
+# In the book.
+
+KINDS = re.compile(r"^:{3,}\{question\} .*\n:kind: (\w+)$", re.MULTILINE)
+ASKING = [name for name in chapters.names() if "{question}" in chapters.text_of(name)]
+
+
+def test_the_first_chapter_asks():
+    assert "01_attention" in ASKING
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_a_chapter_asks_what_it_should(name):
+    kinds = KINDS.findall(chapters.text_of(name))
+    assert len(kinds) == chapters.text_of(name).count("{question}")
+    count = Counter(kinds)
+    assert 5 <= len(kinds) <= 8
+    assert count["prediction"] >= 3 and count["mistake"] >= 1 and count["derivation"] >= 1
+    assert kinds[-1] == "words" and count["words"] == 1
