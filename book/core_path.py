@@ -2,15 +2,16 @@
 
 `{.off-core-path}` above a heading puts a badge beside it, on the page and in its contents: at a first reading one may
 skip this section. `{reading-time}` at the top of a chapter says how long the core path and the whole chapter take, by
-the rule of `reading_time`.
+the rule of `autograder.chapter.reading_time`.
 """
 
 from pathlib import Path
 
-import reading_time
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
+
+from autograder.chapter import reading_time
 
 OFF = "off-core-path"
 

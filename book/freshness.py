@@ -17,6 +17,7 @@ from autograder.release.bundle import SHIPPED
 
 RECORD = "sources.json"
 LOOK = "book"
+RULES = ("autograder/chapter/reading_time.py",)  # of what the extensions say on a page
 # What `check` runs in a page: what students get of `autograder`, and what makes its keys.
 JUDGE = (*SHIPPED, "authoring/*.py")
 
@@ -61,6 +62,7 @@ def outdated(app, env, added, changed, removed):
     chapters = [path.stem.partition("_")[2] for path in sorted(root.glob("chapters/[0-9][0-9]_*.md"))]
     app.page_digests = {docname: digest(root, sources(root, docname, chapters)) for docname in env.found_docs}
     look = sorted(path for path in (root / LOOK).rglob("*") if path.is_file() and path.suffix != ".pyc")
+    look += [root / rule for rule in RULES if (root / rule).exists()]
     app.page_digests[LOOK] = digest(root, look)
     known = json.loads(_record(app).read_text(encoding="utf-8")) if _record(app).exists() else {}
     stale = {name for name, now in app.page_digests.items() if known.get(name) != now}

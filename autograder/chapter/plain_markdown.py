@@ -8,13 +8,12 @@ import html
 import re
 from dataclasses import dataclass
 
-from autograder.chapter import myst
+from autograder.chapter import myst, reading_time
 from autograder.chapter.myst import Directive, MystError
 from autograder.chapter.targets import Targets
 
-OFF_CORE_PATH = "{.off-core-path}"
 # Line by line, so that what comes after stays on its line. Each heading keeps its own words.
-_OFF_CORE_PATH = re.compile(rf"^{re.escape(OFF_CORE_PATH)}\n(#+ .*)$", re.MULTILINE)
+_OFF_CORE_PATH = re.compile(rf"^{re.escape(reading_time.OFF_CORE_PATH)}\n(#+ .*)$", re.MULTILINE)
 _CHOICE = re.compile(r"^- \[[ x]\] ")
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?:#[\w-]+|([\w./-]+)\.(?:md|ipynb)(?:#[\w-]+)?)\)")
 

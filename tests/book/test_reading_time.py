@@ -1,8 +1,8 @@
 """How long a chapter takes: one rule, and what it leaves out."""
 
 import pytest
-import reading_time
 
+from autograder.chapter import reading_time
 from autograder.chapter.chapter import read_chapter
 from autograder.house import chapter_names
 

@@ -17,13 +17,14 @@ from jupytext.myst import read_fenced_cell
 from num2words import num2words
 
 from autograder.chapter import myst
-from autograder.chapter.plain_markdown import OFF_CORE_PATH
 from autograder.check.words import count
 
 WORDS_A_MINUTE = 175
 SECONDS_A_LINE_OF_MATHS = 20
 SECONDS_A_LINE_OF_CODE = 4
 SECONDS_A_FIGURE = 30
+
+OFF_CORE_PATH = "{.off-core-path}"
 
 _FORMULA = re.compile(r"\$[^$]+\$")
 _FIGURE = re.compile(r"\bfigures\.(?:show|model_map)\(")
