@@ -4,6 +4,11 @@
     ax.plot(steps, losses, label="training")
     figures.show(fig, alt="The loss falls from 5.2 to 1.1 within 600 steps.")
 
+Several panels are several figures: beside each other where the page is wide, below each other on a phone.
+
+    figs, (left, right) = figures.panels(2)
+    figures.show(*figs, alt="...")
+
 Needs matplotlib and NumPy. Ink is the page's own text colour; every other colour has a contrast of at least 3 on
 white and on #121212 (a test computes it), and lines also differ in their dashes.
 """
@@ -22,6 +27,7 @@ from matplotlib.patches import Rectangle
 from model_map import draw_model
 
 WIDTH, HEIGHT = 5.6, 3.3  # inches; on the page a figure is as wide as this or as wide as the phone
+PANEL_GAP = 0.15  # inches, between panels
 FONT = "'House Sans', system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 BLUE, ORANGE, GREEN, PURPLE, RED, GREY = "#2f7cc4", "#c8690c", "#1f8a5f", "#9467c4", "#d04a5e", "#7d7d7d"
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, RED, GREY)
@@ -42,7 +48,7 @@ matplotlib.rcParams.update({
 
 
 class Picture:
-    """An SVG with its alternative text: drawn by notebooks and by the book, its text where there is no HTML."""
+    """An SVG, or a row of them, with its alternative text: drawn by notebooks and by the book, its text elsewhere."""
 
     def __init__(self, svg, alt):
         self.svg, self.alt = svg, alt
@@ -69,12 +75,37 @@ def subplots(rows=1, columns=1, width=WIDTH, height=HEIGHT, **options):
     return figure, figure.subplots(rows, columns, **options)
 
 
-def show(figure, *, alt):
+def panels(n, width=None, height=2.6, columns=None, **options):
+    """Figures of one Axes each, for `show(*figures, alt=...)`: side by side on a desk, one below the other on a phone.
+
+    On a phone each stands alone: give each its title and labels, and panels that are to be compared the same limits.
+
+    Args:
+        n: how many.
+        width: inches, of each; by default what lets `columns` of them stand side by side within WIDTH.
+        height: inches, of each.
+        columns: int, at most this many side by side; by default n.
+        options: for `Figure.subplots`: subplot_kw, ...
+
+    Returns:
+        (figures, axes): two lists of n.
+    """
+    columns = columns or n
+    width = width or (WIDTH - (columns - 1) * PANEL_GAP) / columns
+    pairs = [subplots(width=width, height=height, **options) for _ in range(n)]
+    return [figure for figure, _ in pairs], [ax for _, ax in pairs]
+
+
+def show(figure, *others, alt):
     """The figure as a Picture: put it last in a cell.
 
     Args:
         figure: a matplotlib Figure.
-        alt: str, what someone who cannot see the figure must know: what is drawn, and what it shows.
+        others: more of them, the panels of one picture. They stand side by side as long as the page is wide enough,
+            and below each other where it is not, so that their letters stay as large as they are. Their frames get
+            the same margins, so that they stand in line.
+        alt: str, what someone who cannot see the figure must know: what is drawn, and what it shows. One text for
+            all panels.
 
     Returns:
         Picture, the same to the last byte whenever it is drawn again.
@@ -83,16 +114,10 @@ def show(figure, *, alt):
         ValueError: `alt` is empty.
     """
     _require(alt)
-    buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    if figure.canvas.manager:  # made by pyplot, which would draw it a second time
-        import matplotlib.pyplot
-
-        matplotlib.pyplot.close(figure)
-    drawing = buffer.getvalue()
-    width, height = re.search(r'viewBox="0 0 (\S+) (\S+)"', drawing).groups()
-    body = drawing[drawing.index(">", drawing.index("<svg")) + 1 : drawing.rindex("</svg>")]
-    return Picture(_inline(body, float(width), float(height), alt), alt)
+    if others:
+        _align((figure, *others))
+    drawings = [_draw(panel) for panel in (figure, *others)]
+    return Picture(_side_by_side(drawings, alt) if others else _inline(*drawings[0], alt), alt)
 
 
 def heatmap(matrix, rows=None, columns=None, *, row_title="", column_title="", title="", ax=None):
@@ -157,6 +182,37 @@ def model_map(lit):
     return Picture(_inline(body, width, height, alt), alt)
 
 
+def _align(panels):
+    """Give figures of one Axes each the same margins, in inches: as wide as what is written there needs them."""
+    if any(len(panel.axes) != 1 for panel in panels):
+        return
+    margins = []
+    for panel in panels:
+        panel.draw_without_rendering()  # lays it out
+        box, (width, height) = panel.axes[0].get_position(original=True), panel.get_size_inches()
+        margins.append((box.x0 * width, box.y0 * height, (1 - box.x1) * width, (1 - box.y1) * height))
+    left, bottom, right, top = np.max(margins, axis=0)
+    for panel in panels:
+        width, height = panel.get_size_inches()
+        panel.set_layout_engine("none")
+        share = left / width, bottom / height, 1 - (left + right) / width, 1 - (bottom + top) / height
+        panel.axes[0].set_position(share)
+
+
+def _draw(figure):
+    """A figure as SVG: (what is between its tags, width and height in points)."""
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    if figure.canvas.manager:  # made by pyplot, which would draw it a second time
+        import matplotlib.pyplot
+
+        matplotlib.pyplot.close(figure)
+    drawing = buffer.getvalue()
+    width, height = re.search(r'viewBox="0 0 (\S+) (\S+)"', drawing).groups()
+    body = drawing[drawing.index(">", drawing.index("<svg")) + 1 : drawing.rindex("</svg>")]
+    return body, float(width), float(height)
+
+
 def _require(alt):
     if not isinstance(alt, str) or not alt.strip():
         raise ValueError("a figure needs alternative text: show(fig, alt='what it shows')")
@@ -190,17 +246,33 @@ def _written(value):
     return f"{value:.2f}".replace("-", "−")
 
 
-def _inline(body, width, height, alt):
-    """An SVG element that sits in a page: its own ids, the page's ink, a name, no wider than the page."""
+def _side_by_side(drawings, alt):
+    """Several SVG elements as one picture with one name; a line that is full goes on below."""
+    svgs = "\n".join(_inline(*drawing, alt, panel) for panel, drawing in enumerate(drawings))
+    return (
+        f'<div class="figure-panels" role="img" aria-label="{html.escape(alt)}" '
+        f'style="display: flex; flex-wrap: wrap; justify-content: center; align-items: flex-start; '
+        f'gap: {PANEL_GAP * 96:.0f}px">\n{svgs}\n</div>'
+    )
+
+
+def _inline(body, width, height, alt, panel=None):
+    """An SVG element that sits in a page: its own ids, the page's ink, a name, no wider than the page.
+
+    The panels of a row are numbered, and have no names: their row has it.
+    """
     body = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", body, flags=re.DOTALL)
     body = body.replace(INK, "currentColor").replace("'DejaVu Sans'", FONT)
-    own = "f" + hashlib.sha256((body + alt).encode()).hexdigest()[:10]
+    own = "f" + hashlib.sha256((body + alt).encode()).hexdigest()[:10] + ("" if panel is None else f"-{panel}")
     body = re.sub(r'\bid="', f'id="{own}-', body)
     body = re.sub(r'(url\(#|href="#)', rf"\g<1>{own}-", body)
     body = re.sub(r"\s*\n\s*", "\n", body).strip()
+    words = html.escape(alt)
+    name = f'role="img" aria-label="{words}"' if panel is None else 'aria-hidden="true"'
+    title = f"<title>{words}</title>\n" if panel is None else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" class="figure-drawing" '
-        f'role="img" aria-label="{html.escape(alt)}" viewBox="0 0 {width:g} {height:g}" '
+        f'{name} viewBox="0 0 {width:g} {height:g}" '
         f'style="width: {width * 4 / 3:.0f}px; max-width: 100%; height: auto; stroke-linejoin: round">'
-        f"<title>{html.escape(alt)}</title>\n{body}\n</svg>"
+        f"{title}{body}\n</svg>"
     )

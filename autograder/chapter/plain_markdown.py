@@ -67,7 +67,7 @@ def _rewrite(page, token, source, line):
         return ""
     if token.type == "inline":
         if re.match(r"\{[.#][\w-]+\}$", source):
-            raise page.error(start, f"{source} is not {OFF_CORE_PATH}, right above a heading")
+            raise page.error(start, f"{source} is not {reading_time.OFF_CORE_PATH}, right above a heading")
         return _inline(page, source, start)
     if token.type == "math_block_label":
         return _math(token.content, page.references.numbers[token.info])

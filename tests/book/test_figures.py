@@ -1,5 +1,6 @@
 """The house style of figures: words for every picture, ids of their own, colours that can be seen."""
 
+import math
 import re
 import subprocess
 import sys
@@ -90,6 +91,41 @@ def test_ids_are_a_figure_s_own_and_all_references_are_met():
     assert ids[0].isdisjoint(ids[1])
     for svg, own in zip((one, other), ids, strict=True):
         assert set(re.findall(r'(?:url\(#|href="#)([^")]+)', svg)) <= own
+
+
+def test_panels_are_one_picture_with_one_name():
+    figs, axes = figures.panels(2)
+    for ax in axes:
+        ax.plot([1, 3, 2])
+    picture = figures.show(*figs, alt="Two lines, <alike>.")
+    assert repr(picture) == "Two lines, <alike>."
+    assert picture.svg.count("<svg") == 2 and picture.svg.count('aria-hidden="true"') == 2
+    assert picture.svg.count('role="img"') == picture.svg.count("Two lines, &lt;alike&gt;.") == 1
+
+
+def test_panels_that_are_alike_have_ids_of_their_own():
+    figs, axes = figures.panels(2)
+    for ax in axes:
+        ax.plot([1, 3, 2])
+    ids = re.findall(r'\bid="([^"]+)"', figures.show(*figs, alt="Two lines.").svg)
+    assert len(ids) == len(set(ids)) > 10
+
+
+@pytest.mark.parametrize(("arguments", "columns"), [({"n": 2}, 2), ({"n": 4, "columns": 2}, 2), ({"n": 3}, 3)])
+def test_panels_fill_the_width_of_a_figure(arguments, columns):
+    figs, axes = figures.panels(**arguments)
+    assert len(figs) == len(axes) == arguments["n"]
+    width = figs[0].get_figwidth()
+    assert math.isclose(columns * width + (columns - 1) * figures.PANEL_GAP, figures.WIDTH)
+
+
+def test_frames_of_panels_stand_in_line():
+    figs, (left, right) = figures.panels(2)
+    left.set(title="A title", xlabel="x", ylabel="y")
+    right.plot([1000, 2000])
+    figures.show(*figs, alt="Two frames.")
+    assert np.allclose(left.get_position().bounds, right.get_position().bounds)
+    assert left.get_position().width > 0.5
 
 
 def test_a_figure_is_the_same_to_the_byte_in_another_process():
