@@ -37,7 +37,7 @@ def _take(formula, step, punctuation):
     found = punctuation.search(siblings[at])
     if not found:
         return ""
-    formula.parent.replace(siblings[at], nodes.Text(punctuation.sub("", siblings[at])))
+    formula.parent[at] = nodes.Text(punctuation.sub("", siblings[at]))  # by its place: another text may be equal
     return found[0]
 
 

@@ -43,6 +43,13 @@ def test_a_formula_keeps_the_punctuation_that_touches_it(little_book):
     assert f'A formula <span class="unbroken">({x}),</span> and {y} without.' in built_page(little_book)
 
 
+def test_equal_texts_keep_a_full_stop_each(little_book):
+    page(little_book, text="First $x$, then *one*, then $y$, then *two*. So $z$. Or $z$.")
+    assert jupyter_book(little_book).returncode == 0
+    (paragraph,) = re.findall(r"<p>First.*?</p>", built_page(little_book))
+    assert re.sub(r"<.*?>", "", paragraph) == r"First \(x\), then one, then \(y\), then two. So \(z\). Or \(z\)."
+
+
 def test_a_warning_fails_the_build_and_the_next_one_too(little_book):
     page(little_book, text="See {ref}`nowhere <there-is-no-such-place>`.")
     for _ in range(2):
