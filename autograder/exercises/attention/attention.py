@@ -93,21 +93,21 @@ def weights_transposed(queries, keys, values):
 @attention.mistake("scales by the width of the values")
 def by_d_value(queries, keys, values):
     """You divide by the root of d_value. The values have no part in a score: what adds up in it are d_key products.
-    Reread 'Why divide by the square root of d_key'."""
+    Reread 'Why divide by the square root of the key width'."""
     return reference.softmax(scores_of(queries, keys) / math.sqrt(values.shape[-1])) @ values, None
 
 
 @attention.mistake("does not scale the scores")
 def unscaled_attention(queries, keys, values):
     """The division by the square root of d_key is missing: call your `attention_weights`. Reread 'Why divide by the
-    square root of d_key'."""
+    square root of the key width'."""
     return unscaled(queries, keys) @ values, None
 
 
 @attention.mistake("scales the output, not the scores")
 def output_scaled(queries, keys, values):
     """The division by the root of d_key comes last, on the output: it only shrinks the average, and the softmax has
-    seen the large scores already. Reread 'Why divide by the square root of d_key'."""
+    seen the large scores already. Reread 'Why divide by the square root of the key width'."""
     return unscaled(queries, keys) @ values / math.sqrt(keys.shape[-1]), None
 
 

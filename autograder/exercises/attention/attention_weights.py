@@ -12,7 +12,7 @@ from solutions import attention as reference
 attention_weights = Exercise(
     reference.attention_weights,
     outputs={"weights": "... T_query T_key"},
-    section="Why divide by the square root of d_key",
+    section="Why divide by the square root of the key width",
     uses=("softmax",),
 )
 
@@ -56,7 +56,7 @@ def _(draw):
 def unscaled(queries, keys):
     """The division by the square root of d_key is missing. The scores then spread more and more as d_key grows, one
     weight takes nearly everything, and almost no gradient is left to learn from. Reread 'Why divide by the square
-    root of d_key'."""
+    root of the key width'."""
     return reference.softmax(scores_of(queries, keys))
 
 
@@ -64,21 +64,23 @@ def unscaled(queries, keys):
 def by_d_key(queries, keys):
     """You divide by d_key. It is the *variance* of a score that grows like d_key; its spread grows like the root, so
     dividing by d_key flattens the weights towards a plain average. Reread 'Why divide by the square root of
-    d_key'."""
+    the key width'."""
     return reference.softmax(scores_of(queries, keys) / keys.shape[-1])
 
 
 @attention_weights.mistake("scales by the number of keys")
 def by_number_of_keys(queries, keys):
     """You divide by the root of the number of keys: that is keys.shape[-2]. What makes a score large is the number
-    of products added up in it, d_key, which is keys.shape[-1]. Reread 'Why divide by the square root of d_key'."""
+    of products added up in it, d_key, which is keys.shape[-1]. Reread 'Why divide by the square root of the
+    key width'."""
     return reference.softmax(scores_of(queries, keys) / math.sqrt(keys.shape[-2]))
 
 
 @attention_weights.mistake("scales the weights, not the scores")
 def scaled_too_late(queries, keys):
     """The division by the root of d_key comes after the softmax: the rows no longer add up to one, and the softmax
-    has seen the large scores already. Scale before the softmax. Reread 'Why divide by the square root of d_key'."""
+    has seen the large scores already. Scale before the softmax. Reread 'Why divide by the square root of the
+    key width'."""
     return unscaled(queries, keys) / math.sqrt(keys.shape[-1])
 
 

@@ -45,21 +45,21 @@ def buggy(queries, keys, values, *, scale_late, overflow, promote):
 @repaired_attention.mistake("nothing is mended yet")
 def as_published(queries, keys, values):
     """All three mistakes are still there. Start with the one on the formula: at which step does the paper divide by
-    the root of d_key? Reread 'Why divide by the square root of d_key'."""
+    the root of d_key? Reread 'Why divide by the square root of the key width'."""
     return buggy(queries, keys, values, scale_late=True, overflow=True, promote=True)
 
 
 @repaired_attention.mistake("one found: float32 stays float32; two to go")
 def scale_and_overflow_left(queries, keys, values):
     """float32 stays float32 now. Next: at which step does the paper divide by the root of d_key? Reread 'Why divide
-    by the square root of d_key'."""
+    by the square root of the key width'."""
     return buggy(queries, keys, values, scale_late=True, overflow=True, promote=False)
 
 
 @repaired_attention.mistake("one found: large scores are safe; two to go")
 def scale_and_dtype_left(queries, keys, values):
     """Large scores are safe now. Next: at which step does the paper divide by the root of d_key? Reread 'Why divide
-    by the square root of d_key'."""
+    by the square root of the key width'."""
     return buggy(queries, keys, values, scale_late=True, overflow=False, promote=True)
 
 
@@ -73,7 +73,7 @@ def overflow_and_dtype_left(queries, keys, values):
 @repaired_attention.mistake("two found; the scale still comes after the softmax")
 def scale_left(queries, keys, values):
     """One is left: the division by the root of d_key still comes after the softmax, where it shrinks the output and
-    tames nothing. Reread 'Why divide by the square root of d_key'."""
+    tames nothing. Reread 'Why divide by the square root of the key width'."""
     return buggy(queries, keys, values, scale_late=True, overflow=False, promote=False)
 
 

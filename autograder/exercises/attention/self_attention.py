@@ -57,7 +57,7 @@ def _(draw):
 def by_d_model(x, w_query, w_key, w_value):
     """You divide by the root of d_model, the width of x. The score is taken after the projection, between vectors of
     width d_key; when d_key is smaller than d_model, your weights are too flat. Reread 'Why divide by the square root
-    of d_key'."""
+    of the key width'."""
     scores = scores_of(x @ w_query, x @ w_key) / math.sqrt(x.shape[-1])
     return reference.softmax(scores) @ (x @ w_value), None
 
