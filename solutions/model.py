@@ -269,8 +269,7 @@ def cross_entropy_backward(grad_loss, cache):
 
 
 def loss_and_gradients(params, src, tgt, n_heads, pad=0):
-    """Teacher forcing: from every prefix of the right target, predict its
-    next token; then go all the way back.
+    """Predict every next token from the right prefix, then go all the way back.
 
     Args:
         params: see `encode`.

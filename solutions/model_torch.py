@@ -95,8 +95,9 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Masked self-attention, cross-attention and a feed-forward, each in
-    dropout, "Add & Norm".
+    """Masked self-attention, cross-attention, feed-forward: three sub-layers.
+
+    Each is followed by dropout and "Add & Norm".
 
     Args:
         d_model, n_heads, d_ff, dropout: see `EncoderLayer`.

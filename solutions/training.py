@@ -12,8 +12,7 @@ from solutions.parameters import map_tree
 
 
 def smooth_labels(targets, vocab, smoothing):
-    """Soften one-hot labels: most of the weight on the right class, a little
-    spread evenly over all.
+    """Soften one-hot labels: a little of the weight goes evenly to all.
 
     Args:
         targets: (...), integers in 0 .. vocab - 1.
@@ -33,8 +32,7 @@ def smooth_labels(targets, vocab, smoothing):
 
 
 def smoothed_cross_entropy(logits, targets, smoothing=0.0, pad=0):
-    """Cross-entropy between smoothed labels and softmax(logits), averaged
-    over the targets that are not padding.
+    """Cross-entropy with smoothed labels, averaged over all but padding.
 
     Args:
         logits: (..., T, vocab)
@@ -84,8 +82,7 @@ def smoothed_cross_entropy_backward(grad_loss, cache):
 
 
 def noam_learning_rate(step, d_model, warmup=4000):
-    """The paper's schedule: a straight climb up to step `warmup`, then a
-    descent with 1 / sqrt(step).
+    """A straight climb up to step `warmup`, then a descent as 1 / sqrt(step).
 
     Args:
         step: 1, 2, 3, ...
@@ -107,8 +104,7 @@ def noam_learning_rate(step, d_model, warmup=4000):
 
 
 def adam_step(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
-    """One step of Adam: follow the running mean of the gradients, divided by
-    their running size.
+    """One step of Adam: the gradients' running mean, over their running size.
 
     Args:
         parameters: a tree: an array, or a list or a dict of trees.
@@ -147,8 +143,7 @@ def adam_step(parameters, gradients, moments, step, learning_rate, beta_1=0.9, b
 
 
 def exact_match(predictions, references, eos=2):
-    """Fraction of the predictions that equal their reference up to and
-    including the first end mark.
+    """Share of predictions that equal their reference to the first end mark.
 
     Args:
         predictions: (N, T_predicted), integers. What follows the first
