@@ -5,7 +5,8 @@ import re
 import pytest
 from bs4 import BeautifulSoup
 
-from autograder import chapters
+from autograder.chapter.chapter import text_of
+from autograder.house import chapter_names
 from tests.book.conftest import built_page, jupyter_book, make_little_book, page
 
 pytestmark = pytest.mark.book
@@ -218,12 +219,12 @@ def test_a_definition_can_be_read(tab, dark):
 # In the book.
 
 
-@pytest.mark.parametrize("name", chapters.names())
+@pytest.mark.parametrize("name", chapter_names())
 def test_a_chapter_marks_a_term_once(name):
-    marked = re.findall(r"\{term\}`(?:[^`<]*<)?([^`>]+)>?`", chapters.text_of(name))
+    marked = re.findall(r"\{term\}`(?:[^`<]*<)?([^`>]+)>?`", text_of(name))
     assert len(marked) == len(set(map(str.lower, marked)))
 
 
 def test_the_first_chapter_marks_what_arrives_unannounced():
-    marked = re.findall(r"\{term\}`(?:[^`<]*<)?([^`>]+)>?`", chapters.text_of("01_attention"))
+    marked = re.findall(r"\{term\}`(?:[^`<]*<)?([^`>]+)>?`", text_of("01_attention"))
     assert {"batch", "saturate", "einsum", "softmax", "NaN", "rank", "expectation"} <= set(marked)

@@ -7,7 +7,8 @@ from collections import Counter
 import pytest
 from bs4 import BeautifulSoup
 
-from autograder import chapters
+from autograder.chapter.chapter import text_of
+from autograder.house import chapter_names
 from tests.book.conftest import ROOT, built_page, jupyter_book, make_little_book, page
 
 pytestmark = pytest.mark.book
@@ -284,7 +285,7 @@ def test_it_can_be_read_and_touched_on_a_phone(tab, dark):
 # In the book.
 
 KINDS = re.compile(r"^:{3,}\{question\} .*\n:kind: (\w+)$", re.MULTILINE)
-ASKING = [name for name in chapters.names() if "{question}" in chapters.text_of(name)]
+ASKING = [name for name in chapter_names() if "{question}" in text_of(name)]
 
 
 def test_the_first_chapter_asks():
@@ -293,8 +294,8 @@ def test_the_first_chapter_asks():
 
 @pytest.mark.parametrize("name", ASKING)
 def test_a_chapter_asks_what_it_should(name):
-    kinds = KINDS.findall(chapters.text_of(name))
-    assert len(kinds) == chapters.text_of(name).count("{question}")
+    kinds = KINDS.findall(text_of(name))
+    assert len(kinds) == text_of(name).count("{question}")
     count = Counter(kinds)
     assert 5 <= len(kinds) <= 8
     assert count["prediction"] >= 3 and count["mistake"] >= 1 and count["derivation"] >= 1
