@@ -16,8 +16,12 @@ FLAGS = [
     *("--remote-debugging-port=0", "--remote-allow-origins=*"),
 ]
 
-# https://fontconfig.pages.freedesktop.org/fontconfig/fontconfig-user.html
-FONTS_OF_THE_MACHINE = "<fontconfig><dir>{fonts}</dir><cachedir>{cache}</cachedir></fontconfig>"
+# The machine's own rules about what is a serif, but other fonts to choose from; see fonts.conf(5).
+FONTS_OF_THE_MACHINE = """<fontconfig>
+<include ignore_missing="yes">/etc/fonts/conf.d</include>
+<dir>{fonts}</dir>
+<cachedir>{cache}</cachedir>
+</fontconfig>"""
 
 # For each style of text on the page, a paragraph that holds one span for each character that is written in it.
 # Formulas are left out: MathJax sets a character that its own fonts lack as an mjx-utext, which a test can look for.
