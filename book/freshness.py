@@ -67,9 +67,10 @@ def outdated(app, env, added, changed, removed):
     known = json.loads(_record(app).read_text(encoding="utf-8")) if _record(app).exists() else {}
     stale = {name for name, now in app.page_digests.items() if known.get(name) != now}
     cache = get_cache(_cache_path(app))
-    paths = {os.path.realpath(env.doc2path(docname)) for docname in stale - {LOOK}}
+    # By their names: the folder may have been moved since they were made.
+    names = {Path(env.doc2path(docname)).name for docname in stale - {LOOK}}
     for record in cache.list_cache_records():
-        if os.path.realpath(record.uri) in paths:
+        if Path(record.uri).name in names:
             cache.remove_cache(record.pk)
     return set(env.all_docs) if LOOK in stale else stale & set(env.all_docs)
 
