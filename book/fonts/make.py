@@ -27,7 +27,7 @@ PACKAGES = {  # of npm: SHA-256
 
 # Printable ASCII, the letters of most European languages in Latin script, and the signs of prose and of small drawings.
 BOOK = [*range(0x20, 0x7F), *range(0xA0, 0x180), *range(0x2010, 0x2028)]
-BOOK += map(ord, "εδ′″€™←↑→↓↔−√∞≈≠≤≥□▫○●✓✗")
+BOOK += [0x303, *map(ord, "₀₁₂₃₄₅₆₇₈₉ᵀθεδ′″€™←↑→↓↔−√∞≈≠≤≥□▫○●✓✗")]
 FEEDBACK_TEXT = [*range(0x20, 0x7F), 0xA0, *map(ord, "ÄÖÜäöüß·×–—‘’“”…→−")]
 FEEDBACK_MARKS = [*map(ord, "○●✓✗")]
 FEATURES = ["calt", "ccmp", "kern", "liga", "locl", "mark", "mkmk"]
