@@ -80,6 +80,19 @@ def test_a_changed_solution_is_executed_again(little_book):
         assert f"the {value} answer" in built_page(little_book)
 
 
+def test_a_changed_solution_is_executed_again_in_a_folder_that_was_moved(little_book):
+    folder = little_book
+    (folder / "solutions" / "__init__.py").touch()
+    page(folder, code="from solutions.attention import answer\nprint(answer())")
+    for value in ("first", "second"):
+        solution = f"def answer():\n    return 'the {value} answer'\n"
+        (folder / "solutions" / "attention.py").write_text(solution, encoding="utf-8")
+        built = jupyter_book(folder)
+        assert built.returncode == 0, built.stderr
+        assert f"the {value} answer" in built_page(folder)
+        folder = folder.rename(folder.with_name("moved"))
+
+
 def test_a_changed_style_is_in_the_book_without_another_run(little_book):
     page(little_book, code="import random\nprint(random.random())")
     assert jupyter_book(little_book).returncode == 0
