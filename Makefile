@@ -56,8 +56,7 @@ test: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
-	$(BIN)/pytest --numprocesses=2 --dist=loadgroup --no-loadscope-reorder --ignore=tests/attacks
-	$(BIN)/pytest tests/attacks  # alone: they look for what an attack left among all processes of the machine
+	$(BIN)/pytest --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
 
 clean:
 	rm -rf _build example .pytest_cache .mypy_cache .ruff_cache
