@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from autograder.authoring.exercise import Exercise
 from autograder.check import judge
 from autograder.check.calling import run
+from autograder.check.explain import same
 from autograder.check.judge import Result
 from autograder.check.key import Case, Key
 
@@ -20,7 +21,7 @@ def caught_by(key: Key, slug: str) -> Iterator[Case]:
 
 def told_apart_by(key: Key, one: str, other: str) -> Iterator[Case]:
     """The cases of the key on which two mistakes come to different outcomes."""
-    return (case for case in key.cases if not judge.same(key, case, case.mistakes[one], case.mistakes[other]))
+    return (case for case in key.cases if not same(key, case, case.mistakes[one], case.mistakes[other]))
 
 
 def graded(key: Key, function: Callable) -> Result:

@@ -14,6 +14,8 @@ import numpy as np
 from autograder.check import judge, render
 from autograder.check.calling import Outcome, run
 from autograder.check.comparing import difference
+from autograder.check.explain import explain
+from autograder.check.faults import Verdict, judged_outputs
 from autograder.check.key import Case, Key, load
 from autograder.check.picture import picture
 
@@ -96,14 +98,14 @@ def _passes(function: Callable, key: Key) -> bool:
 
 def _words(key: Key, outcomes: list[Outcome], result: judge.Result) -> tuple[str, str]:
     text, more = render.as_text(result), []
-    verdicts = [judge.judge(key, case, outcome) for case, outcome in zip(key.cases, outcomes, strict=True)]
-    first = judge.first_failing(key, verdicts)
-    if first is not None and verdicts[first].kind != "blank":
-        inputs = _inputs(key.cases[first].inputs)
+    why = explain(key, outcomes)
+    if why and result.verdict and result.verdict.kind != "blank":
+        case = key.cases[why.shown]
+        inputs = _inputs(case.inputs)
         text += f"\nThe smallest failing input: {inputs}"
         more = [
             f"<details><summary>The smallest failing input</summary><pre>{escape(inputs)}</pre></details>",
-            *_pictures(key, key.cases[first], outcomes[first], verdicts[first]),
+            *_pictures(key, case, outcomes[why.shown], result.verdict),
         ]
     return text, render.as_html(result, *more)
 
@@ -113,11 +115,11 @@ def _inputs(inputs: dict[str, Any]) -> str:
         return "\n".join(f"{name} = {getattr(value, '__name__', repr(value))}" for name, value in inputs.items())
 
 
-def _pictures(key: Key, case: Case, outcome: Outcome, verdict: judge.Verdict) -> list[str]:
+def _pictures(key: Key, case: Case, outcome: Outcome, verdict: Verdict) -> list[str]:
     """A picture of the first judged output that differs, where the verdict is about values."""
     if verdict.kind not in ("nan", "value"):
         return []
-    outputs = judge.judged_outputs(key, case.expected.value, outcome.value)
+    outputs = judged_outputs(key, case.expected.value, outcome.value)
     return [picture(e, v, name) for name, e, v in outputs if difference(e, v, name, "", key.tolerance)][:1]
 
 

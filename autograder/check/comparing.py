@@ -1,7 +1,7 @@
 """Compare one value with another and say, in plain words, the first thing that is different.
 
-The order is the order in which one would look: type, structure, shape, dtype, NaN or infinity, value.
-No sentence holds an expected value, so all of them may be shown for hidden cases.
+The order is the order in which one would look: type, structure, shape, NaN or infinity, value; how finely the numbers
+are kept comes last. No sentence holds an expected value, so all of them may be shown for hidden cases.
 """
 
 import math
@@ -20,7 +20,7 @@ TOLERANCES = {"float16": 1e-2, "float32": 2e-5}
 
 @dataclass(frozen=True)
 class Difference:
-    """kind: type, structure, shape, dtype, nan or value. message: a sentence about it."""
+    """kind: type, structure, shape, nan, value or dtype. message: a sentence about it."""
 
     kind: str
     message: str
@@ -29,7 +29,7 @@ class Difference:
 def difference(
     expected: Any, value: Any, name: str, axes: str = "", tolerance: float = 1e-9, scale: float = 0.0
 ) -> Difference | None:
-    """The first difference between a value and what was expected.
+    """The first difference between a value and what was expected, whether numbers are float32 or float64 aside.
 
     Args:
         expected: None, bool, int, float, str, array, or tuples, lists and dicts of these.
@@ -49,6 +49,19 @@ def difference(
     if isinstance(expected, np.ndarray) and expected.ndim:
         return _array_difference(expected, value, name, axes, tolerance, scale)
     return _scalar_difference(expected, value, name, tolerance)
+
+
+def precision_difference(expected: Any, value: Any, name: str) -> Difference | None:
+    """The first array that is kept in another float dtype than expected; whatever is no such array is passed over."""
+    if isinstance(expected, dict) and isinstance(value, dict):
+        pairs = [(expected[key], value[key], f"{name}[{key!r}]") for key in expected if key in value]
+    elif isinstance(expected, tuple | list) and isinstance(value, tuple | list):
+        pairs = [(e, v, f"{name}[{i}]") for i, (e, v) in enumerate(zip(expected, value, strict=False))]
+    elif _floats(expected, value) and expected.ndim and expected.dtype != value.dtype:
+        return Difference("dtype", _dtype_message(expected.dtype, value.dtype, name))
+    else:
+        return None
+    return next(filter(None, (precision_difference(*pair) for pair in pairs)), None)
 
 
 def relative_error(expected: ArrayLike, value: ArrayLike, scale: float = 0.0) -> np.ndarray:
@@ -116,7 +129,7 @@ def _array_difference(
         return Difference("type", f"`{name}` is {_a(value)} where a NumPy array of {expected.dtype} is expected.")
     if value.shape != expected.shape:
         return Difference("shape", _shape_message(expected.shape, value.shape, name, axes))
-    if not _dtype_fits(expected.dtype, value.dtype):
+    if not _floats(expected, value) and not _dtype_fits(expected.dtype, value.dtype):
         return Difference("dtype", _dtype_message(expected.dtype, value.dtype, name))
     if expected.dtype.kind != "f":
         wrong = expected != value
@@ -127,7 +140,8 @@ def _array_difference(
         first = [int(i) for i in np.argwhere(strange)[0]]
         count = f"{strange.sum()} of {value.size}"
         return Difference("nan", f"`{name}`: {count} entries are {what}, the first at index {first}.")
-    allowed = TOLERANCES.get(expected.dtype.name, tolerance)
+    # A value of a coarser dtype has its rounding; that the dtype is another one is said apart.
+    allowed = max(TOLERANCES.get(expected.dtype.name, tolerance), TOLERANCES.get(value.dtype.name, 0.0))
     errors = relative_error(expected, value, scale)
     # `not <=` rather than `>`: an error that is NaN is an error.
     wrong = ~(errors <= allowed)
@@ -184,6 +198,10 @@ def _shape_message(expected: tuple[int, ...], got: tuple[int, ...], name: str, a
     elif len(got) != len(expected):
         message += f" Yours has {len(got)} axes, {len(expected)} are expected."
     return message
+
+
+def _floats(expected: Any, value: Any) -> bool:
+    return all(isinstance(each, np.ndarray) and each.dtype.kind == "f" for each in (expected, value))
 
 
 def _dtype_fits(expected: np.dtype, got: np.dtype) -> bool:

@@ -10,6 +10,8 @@ from html import escape
 from autograder.check.judge import Result
 from autograder.check.words import listed
 
+# One mistake after the other; explain.py looks for no more.
+INTRODUCTIONS = ("Known mistake", "A second known mistake", "A third known mistake")
 GOOD, BAD = "#2e8b57", "#c2503a"
 
 
@@ -57,9 +59,12 @@ def _advice(result: Result) -> Iterator[str]:
     if result.mend_first:
         names = listed(f"`{name}`" for name in result.mend_first)
         yield f"It calls {names}, which is wrong itself: mend that first."
-    if result.mistake:
-        yield f"Known mistake: {result.mistake.name}. {' '.join(result.mistake.message.split())}"
-    elif result.verdict and result.verdict.kind == "blank":
+    for introduction, mistake in zip(INTRODUCTIONS, result.mistakes, strict=False):
+        yield f"{introduction}: {mistake.name}. {' '.join(mistake.message.split())}"
+    yield from (f"Besides: {remark}" for remark in result.remarks)
+    if result.mistakes:
+        return
+    if result.verdict and result.verdict.kind == "blank":
         yield f"“{result.section}” leads up to it, and the hints above its cell are there to be opened."
     else:
         yield f"Read again: “{result.section}”."

@@ -16,11 +16,12 @@ FORGING = (
         """
 import sys
 import autograder
-from autograder.check import calling, check as checking, comparing, judge
+from autograder.check import calling, check as checking, comparing, faults, judge
 
 autograder.check = checking.check = check = lambda function: None
-comparing.difference = judge.difference = lambda *args, **kwargs: None
-judge.judge = judge._compare = lambda *args, **kwargs: judge.Verdict(True)
+comparing.difference = faults.difference = lambda *args, **kwargs: None
+faults.faults = judge.faults = lambda *args, **kwargs: iter(())
+judge.judge = lambda *args, **kwargs: judge.Verdict(True)
 calling.run = lambda function, inputs: calling.Outcome(value=inputs)
 for module in list(sys.modules.values()):
     for name in ("judge", "grade", "difference", "determine_grade", "run"):

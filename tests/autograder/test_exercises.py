@@ -30,7 +30,7 @@ def test_every_mistake_is_named_as_itself(exercise):
     key = make_key(exercise, PUBLIC_SEED)
     for slug, (mistake, wrong) in exercise.mistakes.items():
         result = grade(key, [run(wrong, case.inputs) for case in key.cases])
-        assert (result.mistake, result.passed) == (mistake, False), slug
+        assert (result.mistakes, result.remarks, result.passed) == ((mistake,), (), False), slug
         assert result.earned < result.points
 
 

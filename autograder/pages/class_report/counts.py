@@ -87,8 +87,8 @@ def misconceptions(entries: Sequence[Entry]) -> list[Misconception]:
     found: dict[tuple[str, Mistake, str], list[tuple[Entry, Result]]] = {}
     for name in _names(entries):
         for entry, result in _of(entries, name):
-            if result.mistake:
-                found.setdefault((name, result.mistake, result.section), []).append((entry, result))
+            for mistake in result.mistakes:
+                found.setdefault((name, mistake, result.section), []).append((entry, result))
     made = [
         Misconception(
             *what,

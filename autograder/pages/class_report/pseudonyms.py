@@ -80,7 +80,11 @@ def _hider(names: dict[str, str]) -> Callable[[str], str]:
 def _without_ids(report: Report, hide) -> Report:
     """The report with ids hidden in everything that a student's file or code may have written into it."""
     results = tuple(
-        replace(result, verdict=replace(result.verdict, message=hide(result.verdict.message)))
+        replace(
+            result,
+            verdict=replace(result.verdict, message=hide(result.verdict.message)),
+            remarks=tuple(map(hide, result.remarks)),
+        )
         if result.verdict
         else result
         for result in report.results

@@ -114,6 +114,84 @@ def test_a_shuffled_half_of_a_mistake_is_not_that_mistake(key, exercise):
     assert graded(key, lambda x: right(x) if x.dtype == np.float32 else whole_sum(x)).mistake is None
 
 
+def test_a_mistake_keeps_its_name_when_numbers_are_promoted_too(key, exercise):
+    wrong = exercise.mistakes["whole_sum"][1]
+    result = graded(key, lambda x: (wrong(x)[0].astype(np.float64), x))
+    assert [mistake.name for mistake in result.mistakes] == ["divides by the whole sum"]
+    assert result.verdict.kind == "value"
+    assert result.remarks == (
+        "`shares` has dtype float64 where float32 is expected. Something promoted it: np.sqrt(64) is a float64 NumPy "
+        "scalar, math.sqrt(64) promotes nothing. Seen on the case “single precision”.",
+    )
+
+
+def test_a_mistake_keeps_its_name_when_its_input_is_changed_too(key, exercise):
+    wrong = exercise.mistakes["column_sum"][1]
+    result = graded(key, lambda x: (wrong(x.copy())[0], np.multiply(x, 2, out=x)))
+    assert [mistake.name for mistake in result.mistakes] == ["divides by the column sum"]
+    (remark,) = result.remarks
+    assert "changed its input `x` in place" in remark and "a small matrix" in remark
+
+
+def test_a_mistake_keeps_its_name_when_some_input_raises_too(key, exercise):
+    wrong = exercise.mistakes["whole_sum"][1]
+    result = graded(key, lambda x: wrong(x) if x.dtype == np.float64 else x.no_such_thing)
+    assert [mistake.name for mistake in result.mistakes] == ["divides by the whole sum"]
+    assert result.verdict.kind == "value" and "AttributeError" in result.remarks[0]
+
+
+def test_two_mistakes_on_different_cases_are_both_named(key, exercise):
+    whole, column = (exercise.mistakes[slug][1] for slug in ("whole_sum", "column_sum"))
+    result = graded(key, lambda x: whole(x) if x.dtype == np.float32 else column(x))
+    assert {mistake.name for mistake in result.mistakes} == {"divides by the whole sum", "divides by the column sum"}
+    assert result.remarks == ()
+
+
+def test_what_no_mistake_explains_is_said_besides_the_one_that_is_known(key, exercise):
+    wrong = exercise.mistakes["whole_sum"][1]
+    result = graded(key, lambda x: wrong(x) if len(x) > 1 else (x * 0.5, x))
+    assert [mistake.name for mistake in result.mistakes] == ["divides by the whole sum"]
+    assert len(result.remarks) == 1 and "a small matrix" in result.remarks[0]
+
+
+def test_a_slip_of_manner_that_is_known_is_named_beside_wrong_values(exercise):
+    @exercise.mistake("changes what it is given")
+    def in_place(x):
+        """Others use the array too."""
+        y = right(x)
+        x *= 2
+        return y
+
+    key = make_key(exercise, seed=1)
+    wrong = exercise.mistakes["whole_sum"][1]
+    result = graded(key, lambda x: (wrong(x.copy())[0], np.multiply(x, 2, out=x)))
+    assert [mistake.name for mistake in result.mistakes] == ["divides by the whole sum", "changes what it is given"]
+    assert result.remarks == ()
+
+
+def test_two_mistakes_that_fit_alike_are_not_guessed_between(exercise):
+    @exercise.mistake("divides by the whole sum, and by rows in single precision")
+    def whole_sum_sometimes(x):
+        """One of many."""
+        return right(x) if x.dtype == np.float32 else (x / x.sum(), x)
+
+    key = make_key(exercise, seed=1)
+    wrong = exercise.mistakes["whole_sum"][1]
+    hidden = graded(key, lambda x: wrong(x) if x.dtype == np.float64 else x.no_such_thing)
+    assert hidden.mistakes == ()
+
+
+def test_values_come_before_their_precision(key):
+    result = graded(key, spoiled(lambda s, x: s.astype(np.float64) + 1))
+    assert result.verdict.kind == "value"
+    assert [words in result.remarks[0] for words in ("float64 where float32", "single precision")] == [True, True]
+
+
+def test_single_precision_where_double_is_asked_for_is_a_matter_of_dtype(key):
+    result = graded(key, spoiled(lambda s, x: s.astype(np.float32)))
+    assert result.verdict.kind == "dtype" and result.earned < result.points
+
+
 def test_the_smallest_failing_case_is_shown(key):
     assert graded(key, spoiled(lambda s, x: s + 1)).case == "a small matrix"
 
@@ -130,8 +208,18 @@ def test_an_exercise_it_calls_is_blamed(key):
 
 
 def test_result_survives_json(key, exercise):
-    result = graded(key, exercise.mistakes["whole_sum"][1])
+    wrong = exercise.mistakes["whole_sum"][1]
+    result = graded(key, lambda x: (wrong(x)[0].astype(np.float64), x))
+    assert result.mistakes and result.remarks
     assert Result.from_json(result.to_json()) == result
+
+
+def test_a_result_from_before_there_were_remarks_is_read(key, exercise):
+    result = graded(key, exercise.mistakes["whole_sum"][1])
+    earlier = result.to_json()
+    (earlier["mistake"],) = earlier.pop("mistakes")
+    del earlier["remarks"]
+    assert Result.from_json(earlier) == result
 
 
 def test_no_sentence_holds_an_expected_value(key):

@@ -7,7 +7,8 @@ import shutil
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.check.judge import Aspect, Result, Verdict
+from autograder.check.faults import Verdict
+from autograder.check.judge import Aspect, Result
 from autograder.check.key import Mistake
 from autograder.cli.main import main
 from autograder.gradebook import class_run
@@ -31,7 +32,17 @@ def result(function, idea, edge, kind="value", mistake=None, message="Wrong.", m
     )
     verdict = None if idea and edge else Verdict(False, kind, message)
     earned = sum(aspect.earned for aspect in aspects)
-    return Result(function, earned, 4.0, aspects, verdict, "large" if verdict else "", mistake, "Scale", mend_first)
+    return Result(
+        function,
+        earned,
+        4.0,
+        aspects,
+        verdict,
+        "large" if verdict else "",
+        (mistake,) if mistake else (),
+        "Scale",
+        mend_first,
+    )
 
 
 def entry(student, *results, trouble="", notes=(), log=(), seconds=0.1):

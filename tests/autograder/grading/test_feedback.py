@@ -20,7 +20,8 @@ from traitlets.config import Config
 
 import autograder
 from autograder.authoring.exercise import exercises_of
-from autograder.check.judge import KINDS, Result, Verdict
+from autograder.check.faults import KINDS, Verdict
+from autograder.check.judge import Result
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.house import chapter_names
@@ -120,7 +121,7 @@ def test_a_file_that_could_not_be_read_gets_the_reason_and_the_way_out(pages):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_trouble_has_a_next_step(kind):
-    result = Result("f", 0, 1, (), Verdict(False, kind, "…"), "a case", None, "Section")
+    result = Result("f", 0, 1, (), Verdict(False, kind, "…"), "a case", (), "Section")
     assert feedback.next_step(result).endswith("Then run `check(f)`.")
 
 
@@ -129,8 +130,8 @@ def test_every_section_to_read_again_is_a_heading_of_its_chapter(chapter):
     source = (HOUSE / "chapters" / f"{chapter}.md").read_text(encoding="utf-8")
     headings = {line.lstrip("#").strip() for line in source.splitlines() if line.startswith("#")}
     for each in exercises_of(chapter):
-        mistakes = [None, *(mistake for mistake, _ in each.mistakes.values())]
-        results = [Result(each.name, 0, 1, (), None, "", mistake, each.section) for mistake in mistakes]
+        mistakes = [(), *((mistake,) for mistake, _ in each.mistakes.values())]
+        results = [Result(each.name, 0, 1, (), None, "", named, each.section) for named in mistakes]
         assert {feedback.section(result) for result in results} <= headings
 
 

@@ -1,0 +1,93 @@
+"""What is wrong with one outcome, held against what was expected: each fault is a kind and a sentence about it.
+
+It sees outcomes, never the function.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from autograder.check.calling import Outcome, Raised
+from autograder.check.comparing import Difference, difference, precision_difference
+from autograder.check.key import UNJUDGED, Key
+from autograder.check.words import listed
+
+# What is reported first when several things are wrong: what was meant, then how finely and how politely it was done.
+KINDS = ("stopped", "blank", "raised", "type", "structure", "shape", "nan", "value", "no error", "dtype", "modified")
+MEANT = frozenset(KINDS) - {"dtype", "modified"}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the judge says of one case: passed, or the kind of the first thing wrong and a sentence about it."""
+
+    passed: bool
+    kind: str = ""
+    message: str = ""
+
+
+def faults(key: Key, expected: Outcome, outcome: Outcome) -> Iterator[Verdict]:
+    """What is wrong with an outcome, the first thing first; how finely numbers are kept is no part of their value."""
+    if outcome.stopped:
+        yield Verdict(False, "stopped", f"`{key.function}` {outcome.stopped}.")
+    elif outcome.raised:
+        yield from _wrong_exception(key, expected, outcome.raised)
+    elif expected.raised:
+        message = f"`{key.function}` should raise {expected.raised.type} here, and returned a value."
+        yield Verdict(False, "no error", message)
+    else:
+        for wrong in _wrong_output(key, expected.value, outcome.value):
+            yield Verdict(False, wrong.kind, wrong.message)
+        if changed := [name for name in outcome.modified if name not in expected.modified]:
+            names = listed(f"`{name}`" for name in changed)
+            yield Verdict(False, "modified", f"`{key.function}` changed its input {names} in place: work on a copy.")
+
+
+def _wrong_exception(key: Key, expected: Outcome, raised: Raised) -> Iterator[Verdict]:
+    if expected.raised and expected.raised.type == raised.type:
+        return
+    if raised.type == "NotImplementedError":
+        yield Verdict(False, "blank", f"`{key.function}` is not written yet.")
+        return
+    instead = f"; it should raise {expected.raised.type} here" if expected.raised else ""
+    where = f" ({raised.line})" if raised.line else ""
+    message = f": {raised.message}" if raised.message else ""
+    # Python names the function if it was the call that went wrong, and not the body.
+    names = re.match(rf"{key.function}(\.__init__|\.forward)?\(\) .*\bargument", raised.message)
+    renamed = " Its parameters must have the names that the released cell gave them." if names else ""
+    yield Verdict(False, "raised", f"`{key.function}` raised {raised.type}{message}{where}{instead}.{renamed}")
+
+
+def _wrong_output(key: Key, expected: Any, value: Any) -> Iterator[Difference]:
+    """The first output that is not what was meant, then the first that is kept in another float dtype."""
+    if len(key.outputs) > 1 and not _is_frame(key, expected):  # only a mistake's value can be that
+        outputs = [("the result", expected, value)]
+    elif len(key.outputs) > 1 and (wrong := _frame_difference(expected, value)):
+        yield wrong
+        return
+    else:
+        outputs = judged_outputs(key, expected, value)
+    meant = (difference(e, v, name, key.outputs.get(name, ""), key.tolerance) for name, e, v in outputs)
+    finer = (precision_difference(e, v, name) for name, e, v in outputs)
+    for found in (meant, finer):
+        yield from islice(filter(None, found), 1)
+
+
+def _is_frame(key: Key, value: Any) -> bool:
+    return isinstance(value, tuple | list) and len(value) == len(key.outputs)
+
+
+def judged_outputs(key: Key, expected: Any, value: Any) -> list[tuple[str, Any, Any]]:
+    """(name, expected, value) of each judged output, in the order of the derivation: later ones are consequences."""
+    if len(key.outputs) == 1:
+        return [(*key.outputs, expected, value)]
+    together = {name: (name, e, v) for name, e, v in zip(key.outputs, expected, value, strict=True)}
+    return [together[name] for name in key.order if key.outputs[name] != UNJUDGED]
+
+
+def _frame_difference(expected: Sequence, value: Any) -> Difference | None:
+    """Whether the value is a tuple of the right length at all; what is in it comes later."""
+    inside = len(value) if isinstance(value, tuple | list) else 0
+    return difference((None,) * len(expected), (None,) * inside if inside else value, "the result")
