@@ -5,12 +5,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pybtex.database import BibliographyData, parse_file
+from pybtex.database import BibliographyData
 from pybtex.plugin import find_plugin
 from sphinx_external_toc.parsing import parse_toc_yaml
 
 from autograder.chapter import myst
 from autograder.chapter.myst import MystError
+from autograder.chapter.works import cited, read_works
 
 LEAVES = ("code", "code-block", "figure", "list-table", "math", "table")  # no blocks of the page stand inside
 
@@ -35,11 +36,7 @@ class Targets:
 
     def cite(self, key: str) -> tuple[str, str]:
         """A work's authors, shortened, and its year: ("Vaswani et al.", "2017"). Raises KeyError."""
-        work = self.works.entries[key]
-        names = [" ".join(person.prelast_names + person.last_names) for person in work.persons["author"]]
-        names = [name.replace("{", "").replace("}", "") for name in names]
-        authors = f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
-        return authors, work.fields.get("year", "n.d.")
+        return cited(self.works.entries[key])
 
     def full(self, keys) -> list[str]:
         """The works as lines of Markdown, in the order of the bibliography file."""
@@ -57,7 +54,7 @@ def read_targets(folder: Path) -> Targets:
     """
     references = Targets()
     if (folder / "references.bib").exists():
-        references.works = parse_file(folder / "references.bib", "bibtex")
+        references.works = read_works(folder / "references.bib")
     unnumbered: Counter[str] = Counter()
     for page in _in_order(folder):
         try:
