@@ -11,6 +11,7 @@ from autograder.check.calling import Outcome
 from autograder.check.comparing import TOLERANCES
 from autograder.check.faults import KINDS, MEANT, Verdict, faults
 from autograder.check.key import Case, Key
+from autograder.check.relations import relation
 from autograder.check.values import pack
 
 MOST = 2  # mistakes whose values are looked for: with more, anything could be explained
@@ -20,11 +21,16 @@ Wrong = Sequence[Sequence[Verdict]]  # the faults of each case
 
 @dataclass(frozen=True)
 class Explanation:
-    """mistakes: slugs, what explains most first. shown: index of the case to show. remarks: sentences on the rest."""
+    """What a result says.
+
+    mistakes: slugs, what explains most first. shown: index of the case to show. remarks: sentences on what is left.
+    relation: a sentence on what wrong values have to do with the right ones, if no mistake is known for them.
+    """
 
     mistakes: tuple[str, ...]
     shown: int
     remarks: tuple[str, ...]
+    relation: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,9 @@ def explain(key: Key, outcomes: Sequence[Outcome]) -> Explanation | None:
     shown = _first(key, wrong, fits[0].proved if fits else range(len(wrong)))
     if not fits and not manner:
         remarks.pop(wrong[shown][0].kind)  # it is what is shown
-    return Explanation((*(fit.slug for fit in fits), *manner), shown, tuple(remarks.values()))
+    valued = [i for i, found in enumerate(wrong) if found and found[0].kind == "value"]
+    related = "" if fits else relation(key, [key.cases[i] for i in valued], [outcomes[i] for i in valued])
+    return Explanation((*(fit.slug for fit in fits), *manner), shown, tuple(remarks.values()), related)
 
 
 def same(key: Key, case: Case, known: Outcome, outcome: Outcome) -> bool:

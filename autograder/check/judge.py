@@ -101,12 +101,15 @@ def grade(key: Key, outcomes: list[Outcome]) -> Result:
     valued = [v.passed for v, case in zip(verdicts, key.cases, strict=True) if case.expected.raised is None]
     aspects = tuple(_aspect(key, name, verdicts, earns=any(valued)) for name in key.aspects)
     why = explain(key, outcomes)
+    shown = verdicts[why.shown] if why else None
+    if why and shown and why.relation and shown.kind == "value":
+        shown = replace(shown, message=f"{shown.message} {why.relation}")
     return Result(
         function=key.function,
         earned=sum(aspect.earned for aspect in aspects),
         points=key.points,
         aspects=aspects,
-        verdict=verdicts[why.shown] if why else None,
+        verdict=shown,
         case=key.cases[why.shown].name if why else "",
         mistakes=tuple(key.mistakes[slug] for slug in why.mistakes) if why else (),
         section=key.section,

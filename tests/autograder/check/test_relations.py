@@ -1,0 +1,109 @@
+"""What a wrong array has to do with the right one is said where it is so, and only there."""
+
+import numpy as np
+import pytest
+
+from autograder.authoring.exercise import Exercise
+from autograder.authoring.make_key import make_key
+from autograder.check.calling import run
+from autograder.check.judge import grade
+
+pytestmark = pytest.mark.autograder
+
+
+def weights(scores, mask):
+    """A softmax over the last axis, and the scores once more."""
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True), scores * 2
+
+
+@pytest.fixture(scope="module")
+def key():
+    outputs = {"shares": "... T_query T_key", "doubled": "... T_query T_key"}
+    exercise = Exercise(weights, outputs=outputs, section="Softmax")
+
+    @exercise.cases("the idea", points=1)
+    def _(draw):
+        for name, sizes in {"square": (4, 4), "another square": (5, 5), "a batch": (2, 3, 3)}.items():
+            yield name, {"scores": draw.normal(*sizes), "mask": draw.normal(*sizes)}
+
+    return make_key(exercise, seed=3)
+
+
+def total(x, axis):
+    return np.exp(x) / np.exp(x).sum(axis=axis, keepdims=True)
+
+
+def only(place):
+    def change(s, x):
+        wrong = s + 1.0 + np.arange(s.size).reshape(s.shape)
+        wrong[..., place, :] = s[..., place, :]
+        return wrong
+
+    return change
+
+
+TRUE = {
+    "`shares` is zero everywhere.": lambda s, x: 0 * s,
+    "`shares` is minus what it should be.": lambda s, x: -s,
+    "`shares` is twice what it should be.": lambda s, x: 2 * s,
+    "`shares` is what it should be times the length of `T_query`.": lambda s, x: s.shape[-2] * s,
+    "`shares` is what it should be divided by the root of the length of `T_query`.": lambda s, x: (
+        s / s.shape[-2] ** 0.5
+    ),
+    "`shares` is right but for one factor, the same for all entries.": lambda s, x: 0.3 * s,
+    "`shares` is what `doubled` should be.": lambda s, x: 2 * x,
+    "`shares` is `scores`, unchanged.": lambda s, x: x.copy(),
+    "`shares` holds `scores` once too often: take it away and it is right.": lambda s, x: s + x,
+    "`shares` lacks `scores`: add it and it is right.": lambda s, x: s - x,
+    "`shares` is right but for its last two axes, which are exchanged.": lambda s, x: np.swapaxes(s, -1, -2).copy(),
+    "`shares` is right but for the order along `T_key`, which is reversed.": lambda s, x: s[..., ::-1].copy(),
+    "`shares` is right at the first place along `T_query`, and wrong at all the others.": only(0),
+    "`shares` is right at the last place along `T_query`, and wrong at all the others.": only(-1),
+    "`shares` adds up to one along `T_query`, and should along `T_key`.": lambda s, x: total(x, -2),
+    "`shares` has the right proportions along `T_key`, and not the right size.": lambda s, x: np.exp(x),
+    "`shares` has the right differences along `T_key`: a number is added to all of it.": lambda s, x: s + x[..., :1],
+}
+
+
+def said(key, change):
+    def function(scores, mask):
+        shares, doubled = weights(scores, mask)
+        return change(shares, scores), doubled
+
+    return grade(key, [run(function, case.inputs) for case in key.cases]).verdict.message
+
+
+@pytest.mark.parametrize("sentence", TRUE)
+def test_a_relation_is_said_where_it_holds(key, sentence):
+    assert said(key, TRUE[sentence]).endswith(sentence)
+
+
+@pytest.mark.parametrize("sentence", TRUE)
+def test_a_relation_is_not_said_where_it_nearly_holds(key, sentence):
+    """One entry, of one case, is off by a thousandth."""
+
+    def nearly(s, x):
+        wrong = TRUE[sentence](s, x).astype(np.float64)
+        if s.ndim == 3:
+            wrong[0, 0, 0] += 1e-3
+            wrong[1, 2, 1] -= 1e-3
+            wrong[1, 1, 2] += 2e-3
+        return wrong
+
+    assert sentence not in said(key, nearly)
+
+
+@pytest.mark.parametrize("change", [lambda s, x: s**2, lambda s, x: s + np.cos(x), lambda s, x: np.tanh(x) + s])
+def test_nothing_is_said_of_what_is_merely_wrong(key, change):
+    assert said(key, change).endswith("of the largest entry).")
+
+
+def test_nothing_is_said_of_arrays_that_hold_one_number(key):
+    assert said(key, lambda s, x: np.ones_like(s)).endswith("of the largest entry).")
+
+
+def test_a_mistake_that_is_known_needs_no_relation(exercise):
+    key = make_key(exercise, seed=1)
+    result = grade(key, [run(exercise.mistakes["column_sum"][1], case.inputs) for case in key.cases])
+    assert result.verdict.message.endswith("of the largest entry).")
