@@ -13,7 +13,8 @@ PARTS = {
     "position": "the embeddings and the positional encodings",
     "cross": "the cross-attention of the decoder and the memory it reads from the encoder",
     "model": "everything from the words to the next word's probabilities",
-    "training": "the loss, which compares the prediction with the smoothed next word",
+    "training": "the loss, which compares the prediction with the smoothed next word, and the way from the gradients "
+    "over schedule and Adam to new parameters",
 }
 WIDTH, HEIGHT = 440, 548
 ENCODER, DECODER, BOX = 112, 322, 144  # the two columns' centres, and the width of their boxes
@@ -195,9 +196,14 @@ def _top(pen):
 
 
 def _gradients(pen):
+    """The way back, and beside its name what a step of training makes of it."""
     right, left = DECODER + BOX / 2 + 2, ENCODER - BOX / 2 - 2
     pen.line("backward", (right, 27), (433, 27), (433, 499), (right + 1, 499), dashed=True)
     way = [(DECODER - BOX / 2 - 4, 283), (228, 283), (228, 444), (5, 444), (5, 499), (left, 499)]
     pen.line("backward", *way, dashed=True)
     pen.line("backward", (14, 60), (50, 60), dashed=True, arrow=False)
     pen.text("backward", 60, 60, "gradients", anchor="start")
+    pen.line("training", (88, 69), (88, 86), dashed=True)
+    pen.box("training", 16, 88, BOX, 26, "schedule, Adam")
+    pen.line("training", (88, 114), (88, 131))
+    pen.text("training", 88, 140, "new parameters")

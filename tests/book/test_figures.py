@@ -203,6 +203,14 @@ def test_each_chapter_lights_its_own_part(word):
     assert picture.svg not in others
 
 
+def test_the_way_from_a_gradient_to_a_better_model_is_lit_where_chapter_9_says_so():
+    lit = re.findall(r"font: 600 [^>]*>([^<]+)</text>", figures.model_map(lit="training").svg)
+    assert set(lit) == {"loss", "smoothed next word", "schedule, Adam", "new parameters"}
+    chapter = (ROOT / "chapters" / "09_training.md").read_text(encoding="utf-8")
+    (said,) = re.findall(r"^The model stands\. (.*?)\n\n", chapter, re.DOTALL | re.MULTILINE)
+    assert all(word in said for part in lit for word in re.findall(r"\w+", part) if word not in ("next", "word"))
+
+
 def test_the_map_knows_the_nine_words_only():
     words = "attention backward masking multihead residual position cross model training"
     assert " ".join(model_map.PARTS) == words
