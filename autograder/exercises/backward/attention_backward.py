@@ -89,8 +89,8 @@ def from_the_scores(gradients, cache, scale=None):
 @attention_backward.mistake("forgets the scale")
 def scale_forgotten(grad_output, cache):
     """The forward pass divided the scores by the square root of d_key, so the same factor stands in the gradients of
-    queries and keys; without it both are too large by that root. (A published derivation leaves it out.) Reread
-    'Attention, walked backwards'."""
+    queries and keys; without it both are too large by that root. Reread 'Attention, walked
+    backwards'."""
     return from_the_scores(down_to_the_scores(grad_output, cache), cache, scale=1)
 
 
@@ -171,7 +171,7 @@ def keys_from_keys(grad_output, cache):
 @attention_backward.mistake("builds the keys' gradient from the values")
 def keys_from_values(grad_output, cache):
     """Your keys' gradient multiplies by the values where the queries belong. Values take no part in a score, so they
-    cannot stand there; a published formula for W_K has the same slip. Reread 'Attention, walked backwards'."""
+    cannot stand there. Reread 'Attention, walked backwards'."""
     grad_scores, grad_values = down_to_the_scores(grad_output, cache)
     _, keys, values, _ = cache
     scale = 1 / math.sqrt(keys.shape[-1])
@@ -205,9 +205,8 @@ def weights_anew(grad_output, cache):
 
 @attention_backward.mistake("takes the weights from another item of the batch")
 def weights_of_another(grad_output, cache):
-    """Each sentence is walked back with the weights of another one. If all sentences of the batch are copies, as in a
-    published gradient check, nobody can tell; with different ones everything is wrong. Reread 'A check that is
-    blind'."""
+    """Each sentence is walked back with the weights of another one. If all sentences of the batch are copies,
+    nobody can tell; with different ones everything is wrong. Reread 'A check that is blind'."""
     queries, keys, values, weights = cache
     other = shifted(weights) if weights.ndim > 2 else weights
     return reference.attention_backward(grad_output, (queries, keys, values, other))

@@ -167,8 +167,7 @@ def weights_of_each_sentence(grad_output, cache):
 @self_attention_backward.mistake("takes x from another item of the batch")
 def x_of_another(grad_output, cache):
     """The gradients of the projections pair each sentence's gradient with *another* sentence's x. If the batch is made
-    of copies, as in a published gradient check, nobody can tell; with different sentences all of it is wrong. Reread
-    'A check that is blind'."""
+    of copies, nobody can tell; with different sentences all of it is wrong. Reread 'A check that is blind'."""
     x, parts = cache[0], into_the_projections(grad_output, cache)
     grad_x, *_ = reference.self_attention_backward(grad_output, cache)
     return (grad_x, *assemble(shifted(x) if x.ndim > 2 else x, parts)[1:])
@@ -177,7 +176,7 @@ def x_of_another(grad_output, cache):
 @self_attention_backward.mistake("forgets the scale")
 def self_attention_without_scale(grad_output, cache):
     """The factor 1 / sqrt(d_key) is missing on the way through queries and keys: call your `attention_backward`, which
-    has it. (A published derivation leaves it out.) Reread 'Attention, walked backwards'."""
+    has it. Reread 'Attention, walked backwards'."""
     return assemble(cache[0], into_the_projections(grad_output, cache, scale_forgotten))
 
 
@@ -191,9 +190,8 @@ def self_attention_with_a_diagonal_jacobian(grad_output, cache):
 
 @self_attention_backward.mistake("builds the gradient of w_key from the values")
 def w_key_from_values(grad_output, cache):
-    """The gradient of w_key multiplies by the values where the queries belong; everything else is right. The same slip
-    stands in a published formula. A score is a query times a key, and no value takes part in it. Reread 'Attention,
-    walked backwards'."""
+    """The gradient of w_key multiplies by the values where the queries belong; everything else is right. A score is a
+    query times a key, and no value takes part in it. Reread 'Attention, walked backwards'."""
     x, attention_cache = cache[0], cache[4]
     grad_x, grad_w_query, _, grad_w_value = reference.self_attention_backward(grad_output, cache)
     _, grad_keys, _ = keys_from_values(grad_output, attention_cache)

@@ -47,8 +47,8 @@ def _(draw):
 @softmax_backward.mistake("treats the Jacobian as diagonal")
 def diagonal_jacobian(grad_weights, weights):
     """s(1 - s) is the derivative of each weight by its *own* score. But softmax mixes a whole row: a score that rises
-    takes weight away from all others, so every entry of the gradient needs the whole row of grad_weights. (A published
-    tutorial makes this mistake.) Reread 'The softmax Jacobian, and why one never builds it'."""
+    takes weight away from all others, so every entry of the gradient needs the whole row of grad_weights. Reread
+    'The softmax Jacobian, and why one never builds it'."""
     return grad_weights * weights * (1 - weights)
 
 

@@ -46,7 +46,7 @@ def _(draw):
 @cross_attention.mistake("takes the keys from x")
 def keys_from_x(x, memory, w_query, w_key, w_value, mask):
     """Your keys are made from x, the sequence that asks. A query must be held against what it looks *for*, and that is
-    in the memory: K = memory @ w_key. (A published text writes so; with two sequences of one length it even runs.)
+    in the memory: K = memory @ w_key. (With two sequences of one length yours even runs.)
     Reread 'Who asks, and who answers'."""
     return masked_attention(x @ w_query, x @ w_key, memory @ w_value, mask)
 
@@ -82,8 +82,8 @@ def weights_exchanged(x, memory, w_query, w_key, w_value, mask):
 @cross_attention.mistake("assumes that both sequences are equally long")
 def square_only(x, memory, w_query, w_key, w_value, mask):
     """Your function runs only where T = T_memory. The scores are (T, T_memory), a rectangle; never write one length for
-    both, nor take one from outside the function. (A published notebook reads the source's length from a global
-    variable.) Reread 'A rectangle'."""
+    both, nor take one from outside the function, such as the source's length from a global variable. Reread
+    'A rectangle'."""
     T = x.shape[-2]
     keys, values = ((memory @ w).reshape(*x.shape[:-2], T, w.shape[-1]) for w in (w_key, w_value))
     return masked_attention(x @ w_query, keys, values, mask)

@@ -43,8 +43,8 @@ def _(draw):
 @decoder_layer.mistake("never uses the third norm")
 def first_norm_twice(*inputs, **named):
     """norm_attention stands behind the feed-forward as well, and norm_feed_forward is never used. Fresh norms are all
-    alike, so a comparison with a fresh layer passes; after training it does not, and the third norm never learns. (A
-    published decoder does this.) Reread 'The decoder layer'."""
+    alike, so a comparison with a fresh layer passes; after training it does not, and the third norm never learns.
+    Reread 'The decoder layer'."""
     return layered(*inputs, **named, norms={"feed_forward": "attention"})
 
 

@@ -79,8 +79,8 @@ def through(weigh):
 
 @masked_attention.mistake("the mask has no effect")
 def mask_ignored(queries, keys, values, mask):
-    """Every query sees every key. Either the mask is not used, or it hides with a number that is too small: -1e-20,
-    which stands in print, changes no digit of a score. Minus infinity is `-np.inf`. Reread 'Finite substitutes for
+    """Every query sees every key. Either the mask is not used, or it hides with a number that is too small: -1e-20
+    changes no digit of a score. Minus infinity is `-np.inf`. Reread 'Finite substitutes for
     infinity'."""
     return softmax(scaled_scores(queries, keys)) @ values, None
 

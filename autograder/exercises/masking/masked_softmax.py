@@ -84,8 +84,8 @@ def scores_times_mask(scores, mask):
 @masked_softmax.mistake("the mask has no effect")
 def tiny_penalty(scores, mask):
     """The weights are those without a mask. Either it is not used at all, or it hides with -1e-20: that is not a very
-    negative number, it is next to zero, and added to a score it changes nothing. (This slip stands in print.) Minus
-    infinity is `-np.inf`. Reread 'Finite substitutes for infinity'."""
+    negative number, it is next to zero, and added to a score it changes nothing. Minus infinity is `-np.inf`. Reread
+    'Finite substitutes for infinity'."""
     return softmax(scores + np.where(mask, 0, -1e-20).astype(scores.dtype))
 
 

@@ -148,15 +148,14 @@ def heads_in_reverse(grad_output, cache):
 @multi_head_attention_backward.mistake("treats the softmax Jacobian as diagonal")
 def diagonal_jacobian(grad_output, cache):
     """You multiply by s(1 - s). Softmax mixes a whole row: each score moves every weight of its row, so the row's
-    weighted average has to come off: s * (g - sum(g * s)). (It stands so in a published derivation of this layer.)
-    Reread 'The way back'."""
+    weighted average has to come off: s * (g - sum(g * s)). Reread 'The way back'."""
     return back(grad_output, cache, through=through_scores(lambda g, s: g * s * (1 - s)))
 
 
 @multi_head_attention_backward.mistake("makes the keys' gradient from the values")
 def keys_from_values(grad_output, cache):
     """Your gradient of the keys is dS^T V, where dS^T Q belongs: a score is a product of a query and a key, so what
-    comes back to the key is multiplied with the *query*. (A published formula has V here.) Reread 'The way back'."""
+    comes back to the key is multiplied with the *query*. Reread 'The way back'."""
     from_values = through_scores(keys_from=lambda s, c: np.einsum("...qk,...kd->...kd", s, c[2]))
     return back(grad_output, cache, through=from_values)
 

@@ -39,7 +39,7 @@ def _(draw):
 
 @sinusoidal_encoding.mistake("takes 1000 for 10000")
 def base_1000(length, d_model):
-    """The base is 1000: a slip that is in print, beside code that has 10000. The first pair is right, since any base to
+    """The base is 1000, and should be 10000. The first pair is right, since any base to
     the power 0 is 1, and the slow pairs turn up to ten times too fast; entries differ by up to 2. Reread 'Clocks of
     many speeds'."""
     return taking_turns(angles_of(length, d_model, base=1000.0), d_model)

@@ -46,8 +46,7 @@ def normed_sum(x, update, params, rate=0.0, rng=None):
 @encoder_layer.mistake("uses the first norm twice")
 def first_norm_twice(x, params, n_heads, mask=None, rate=0.0, rng=None):
     """Both sums go through norm_attention, and norm_feed_forward is never used. Fresh norms are all alike, so a parity
-    test on a fresh layer passes; then the second norm never learns. (A published model does this.) Reread 'The encoder
-    layer'."""
+    test on a fresh layer passes; then the second norm never learns. Reread 'The encoder layer'."""
     params = params | {"norm_feed_forward": params["norm_attention"]}
     return reference.encoder_layer(x, params, n_heads, mask, rate, rng)
 
@@ -90,8 +89,8 @@ def pre_norm(x, params, n_heads, mask=None, rate=0.0, rng=None):
 @encoder_layer.mistake("takes the residual from the normalised stream")
 def normalised_stream(x, params, n_heads, mask=None, rate=0.0, rng=None):
     """You normalise first, and then add the sub-layer's output to the *normalised* x: neither post-norm, norm(x +
-    f(x)), nor pre-norm, x + f(norm(x)). The stream itself is overwritten at each norm. (A published notebook does
-    this.) Reread 'Before or after?'."""
+    f(x)), nor pre-norm, x + f(norm(x)). The stream itself is overwritten at each norm. Reread 'Before or
+    after?'."""
     x = plain_norm(x, params["norm_attention"])
     x = x + reference.dropout(attend(x, params, n_heads, mask), rate, rng)[0]
     x = plain_norm(x, params["norm_feed_forward"])

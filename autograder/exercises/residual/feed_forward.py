@@ -46,8 +46,8 @@ def relu(z):
 @feed_forward.mistake("applies relu after the second layer")
 def relu_last(x, params):
     """The relu comes last: no output is ever negative, so the layer can only ever add to the stream, and the two
-    linear maps before it are one linear map. relu stands *between* them. (A published lecture says it ends with the
-    relu.) Reread 'The feed-forward: each position by itself'."""
+    linear maps before it are one linear map. relu stands *between* them. Reread 'The feed-forward: each
+    position by itself'."""
     return two_layers(x, params, between=lambda z: z, after=relu)
 
 

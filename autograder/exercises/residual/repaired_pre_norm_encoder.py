@@ -101,8 +101,7 @@ def own_mended(x, layers, norm, n_heads, mask=None):
 @repaired_pre_norm_encoder.mistake("uses the first norm twice, one mistake is left")
 def own_left(x, layers, norm, n_heads, mask=None):
     """One mistake is left, and it is invisible as long as all gains are one: the feed-forward's input goes through
-    norm_attention, and norm_feed_forward is never used. (A published decoder uses its first norm twice.) Reread 'The
-    encoder layer'."""
+    norm_attention, and norm_feed_forward is never used. Reread 'The encoder layer'."""
     return hunted(x, layers, norm, n_heads, mask, stream=True, own=False, last=True)
 
 

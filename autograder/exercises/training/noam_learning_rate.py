@@ -53,7 +53,7 @@ def wrong_exponent(step, d_model, warmup=4000):
 @noam_learning_rate.mistake("loses the step in the climb")
 def no_step(step, d_model, warmup=4000):
     """The climbing branch lacks its factor `step`, so it is a constant and nothing climbs: at step 1000 the rate is a
-    thousandth of what it should be. One published proof loses it too. Reread 'The learning-rate schedule'."""
+    thousandth of what it should be. Reread 'The learning-rate schedule'."""
     return d_model**-0.5 * min(checked(step) ** -0.5, warmup**-1.5)
 
 

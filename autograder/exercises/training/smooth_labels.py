@@ -36,8 +36,8 @@ def _(draw):
 
 @smooth_labels.mistake("spreads eps over the K - 1 wrong classes")
 def over_the_wrong_ones(targets, vocab, smoothing):
-    """You give eps/(K-1) to each wrong class and 1 - eps to the right one. That is a distribution, and a published
-    one, but not PyTorch's or this book's: there the even part covers all K classes, the right one too. Yours is ours
+    """You give eps/(K-1) to each wrong class and 1 - eps to the right one. That is a distribution, but neither
+    PyTorch's nor this book's: there the even part covers all K classes, the right one too. Yours is ours
     with eps' = eps K/(K-1). Reread 'Three ways to spread it'."""
     return np.where(one_hot(targets, vocab) == 1, 1 - smoothing, smoothing / (vocab - 1))
 

@@ -107,7 +107,7 @@ def nan_for_nothing(logits, targets, smoothing=0.0, pad=0):
 
 @smoothed_cross_entropy.mistake("spreads eps over the K - 1 wrong classes")
 def loss_of_the_variant(logits, targets, smoothing=0.0, pad=0):
-    """Your labels are 1 - eps and eps/(K-1): a published variant, but not this book's and not PyTorch's, which is
+    """Your labels are 1 - eps and eps/(K-1): a variant, but neither this book's nor PyTorch's, which is
     eps/K for all and 1 - eps more for the right one. Reread 'Three ways to spread it'."""
     K = logits.shape[-1]
     return reference.smoothed_cross_entropy(logits, targets, smoothing * K / (K - 1), pad)
