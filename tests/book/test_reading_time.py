@@ -24,11 +24,14 @@ def seconds(text):
         ("A $x + y$ b", 3 * 60 / 175),
         ("$$\n\\begin{aligned}\na \\\\\nb\n\\end{aligned}\n$$", 40),
         ("$$\na\n$$ (label)", 20),
+        ("\\begin{align}\na \\\\\nb\n\\end{align}", 40),
         (":::{note}\nA b.\n\n$$\nx\n$$\n:::", 20 + 2 * 60 / 175),
         (":::{dropdown} Hint 1: c\nA b.\n:::", 5 * 60 / 175),
         (CELL % "x = 1\n\ny = 2", 8),
         ("```python\nx = 1\n```", 4),
         (CELL % ":tags: [hide-input]\n\nx = 1", 0),
+        (CELL % ":tags: [hide-cell]\n\nx = 1", 0),
+        (CELL % ":tags: [remove-cell]\n\nx = 1", 0),
         (CELL % ":tags: [remove-input]\n\nfigures.model_map()", 30),
         (CELL % ":tags: [hide-input]\n\nfigures.show(fig, alt='')", 30),
         (CELL % ":tags: [exercise]\n\ndef f():\n    raise NotImplementedError", 0),
@@ -57,7 +60,7 @@ def test_cards_are_added_up():
 @pytest.mark.parametrize(
     "core, whole, told",
     [
-        (3, 3, "about 5 minutes to read"),
+        (1, 1, "about 5 minutes to read"),
         (38, 38, "about 40 minutes to read"),
         (58, 62, "about an hour to read"),
         (61, 66, "about an hour to read the core path, an hour and 5 minutes to read everything"),
