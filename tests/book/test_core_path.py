@@ -1,10 +1,13 @@
 """The core path: the badge beside a heading that is off it, and the time that a chapter takes."""
 
+import re
 import shutil
 
 import pytest
 from bs4 import BeautifulSoup
 
+from autograder.chapter.chapter import text_of
+from autograder.house import chapter_names
 from tests.book.conftest import ROOT, built_page, jupyter_book, make_little_book, page
 
 pytestmark = pytest.mark.book
@@ -77,3 +80,14 @@ def test_a_change_of_the_rule_changes_the_page(little_book):
         built = jupyter_book(little_book)
         assert built.returncode == 0, built.stderr
         assert told in built_page(little_book)
+
+
+# In the book.
+
+
+@pytest.mark.parametrize("name", [name for name in chapter_names() if "{question}" in text_of(name)])
+def test_a_chapter_says_how_long_it_takes_and_what_may_be_skipped(name):
+    text = text_of(name)
+    assert text.count("\n:::{reading-time}\n:::\n") == 1 and "**Time:**" not in text
+    skipped = re.findall(r"^\{\.off-core-path\}\n#+ (.*)$", text, re.MULTILINE)
+    assert {"Parity with PyTorch", "Since then"} <= set(skipped)
