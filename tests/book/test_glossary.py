@@ -46,11 +46,12 @@ def glossary(folder):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A built book of a page with terms, a page without, and a glossary."""
+    """A built book of a page with terms, a page without, a later one with the same term, and a glossary."""
     folder = make_little_book(tmp_path_factory.mktemp("glossary"))
-    pages = "- file: chapters/glossary\n- file: chapters/other\n"
+    pages = "- file: chapters/glossary\n- file: chapters/other\n- file: chapters/later\n"
     (folder / "_toc.yml").write_text(f"format: jb-book\nroot: chapters/01_attention\nchapters:\n{pages}")
     (folder / "chapters" / "other.md").write_text("# Another page\n")
+    (folder / "chapters" / "later.md").write_text("# A later page\n\nOne more {term}`batch`.\n")
     write(folder, padding="Much to read.\n\n" * 40)
     built = jupyter_book(folder)
     assert built.returncode == 0, built.stderr
@@ -90,17 +91,21 @@ def test_the_glossary_says_where_a_term_is_first_used(folder):
 
 def test_what_changes_in_the_glossary_or_in_a_page_changes_in_the_other(tmp_path):
     folder = make_little_book(tmp_path)
-    pages = "chapters:\n- file: chapters/glossary\n"
+    pages = "chapters:\n- file: chapters/glossary\n- file: chapters/later\n"
     (folder / "_toc.yml").write_text(f"format: jb-book\nroot: chapters/01_attention\n{pages}")
+    (folder / "chapters" / "later.md").write_text("# A later page\n\nIt {term}`saturates <Saturate>`.\n")
     write(folder)
     assert jupyter_book(folder).returncode == 0
-    write(folder, more=" So it is.", padding="{term}`token`")
+    (folder / "chapters" / "glossary.md").write_text(GLOSSARY.replace("{more}", " So it is."))
     assert jupyter_book(folder).returncode == 0
-    assert "To become flat. So it is." in built_page(folder)
+    later = folder / "_build" / "html" / "chapters" / "later.html"  # the first page is made again in any case
+    assert "To become flat. So it is." in later.read_text(encoding="utf-8")
+    page(folder, text=TEXT.format(padding="{term}`token`"))
+    assert jupyter_book(folder).returncode == 0
     assert "First used" in glossary(folder).select("dd")[2].get_text()
     page(folder, text="No terms.")
     assert jupyter_book(folder).returncode == 0
-    assert "First used" not in glossary(folder).get_text()
+    assert glossary(folder).get_text().count("First used") == 1
 
 
 def test_a_formula_in_a_definition_fails_the_build(little_book):
