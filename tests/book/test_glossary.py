@@ -108,11 +108,12 @@ def test_what_changes_in_the_glossary_or_in_a_page_changes_in_the_other(tmp_path
     assert glossary(folder).get_text().count("First used") == 1
 
 
-def test_a_formula_in_a_definition_fails_the_build(little_book):
+@pytest.mark.parametrize("formula", [" $x$", "\n\n  $$\n  x\n  $$"], ids=["in a line", "displayed"])
+def test_a_formula_in_a_definition_fails_the_build(little_book, formula):
     (little_book / "_toc.yml").write_text(
         "format: jb-book\nroot: chapters/01_attention\nchapters:\n- file: chapters/glossary\n"
     )
-    write(little_book, more=" $x$")
+    write(little_book, more=formula)
     built = jupyter_book(little_book)
     assert built.returncode != 0 and re.search(r"glossary.md:\d+: WARNING: a formula in a definition", built.stderr)
 
