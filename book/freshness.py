@@ -17,7 +17,7 @@ from autograder.release.bundle import SHIPPED
 
 RECORD = "sources.json"
 LOOK = "book"
-RULES = ("autograder/chapter/reading_time.py",)  # of what the extensions say on a page
+RULES = ("autograder/chapter/cards.py", "autograder/chapter/reading_time.py")  # of what the extensions say on a page
 # What `check` runs in a page: what students get of `autograder`, and what makes its keys.
 JUDGE = (*SHIPPED, "authoring/*.py")
 
@@ -41,7 +41,8 @@ def sources(root, docname, chapters):
     if word in chapters:
         files += root.glob(f"autograder/exercises/{word}/*.py")
     if "import indexes" in (root / f"{docname}.md").read_text(encoding="utf-8"):
-        files += [*root.glob("autograder/exercises/*/*.py"), *root.glob("chapters/[0-9]*.md")]
+        files += [*root.glob("autograder/exercises/*/*.py"), *root.glob("autograder/chapter/*.py")]
+        files += root.glob("chapters/[0-9]*.md")
     return sorted(path for path in files if path.parent.name != "solutions" or path.stem not in later)
 
 

@@ -6,18 +6,18 @@ import inspect
 import re
 import textwrap
 from dataclasses import dataclass
-from pathlib import Path
 
 import figures
 import numpy as np
 from docutils.nodes import make_id
 
 from autograder.authoring.exercise import Exercise, exercises_of
+from autograder.chapter import myst
+from autograder.chapter.cards import Card, cards
+from autograder.chapter.chapter import text_of
+from autograder.house import chapter_names
 
-HERE = Path(__file__).parent
-CHAPTERS = [path.stem for path in sorted(HERE.glob("[0-9][0-9]_*.md"))]
-# An exercise's label and card, up to the name that its check asks for.
-CARD = re.compile(r"^\((exercise-[\w-]+)\)=\n.*?difficulty (\S+) · (\d+) minutes.*?^check\((\w+)\)", re.M | re.S)
+CHAPTERS = chapter_names()
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,7 @@ class Listed:
 
     exercise: Exercise
     chapter: str
-    label: str
-    difficulty: str
-    minutes: int
+    card: Card
     needs: tuple[str, ...]
 
 
@@ -67,18 +65,17 @@ def listed():
     """All exercises of the book, by name, in its order."""
     found = {}
     for chapter in CHAPTERS:
-        text = (HERE / f"{chapter}.md").read_text(encoding="utf-8")
-        cards = {name: (label, hard, int(minutes)) for label, hard, minutes, name in CARD.findall(text)}
+        its_card = {card.function: card for card in cards(text_of(chapter))}
         for each in exercises_of(chapter):
             needs = tuple(name for name in found if name in _names(each.reference))
             needs += tuple(name for name in each.uses if name not in needs)
-            found[each.name] = Listed(each, chapter, *cards[each.name], needs)
+            found[each.name] = Listed(each, chapter, its_card[each.name], needs)
     return found
 
 
 def mistakes(chapter):
     """The mistakes of a chapter's exercises, by name and message, without their code; sections they name are links."""
-    titles = re.findall(r"^##+ (.+)$", (HERE / f"{chapter}.md").read_text(encoding="utf-8"), re.M)
+    titles = myst.titles(text_of(chapter))
     # By the titles, since a message may have other apostrophes.
     quoted = re.compile("'(" + "|".join(map(re.escape, titles)) + ")'")
     parts = []
@@ -101,7 +98,8 @@ def table():
         for name, each in every.items():
             if each.chapter == chapter:
                 leads = [other for other, its in every.items() if name in its.needs]
-                cells = [_to(each), f"{each.exercise.points:g}", f"{each.difficulty}<br>{each.minutes}&nbsp;min"]
+                effort = f"{each.card.difficulty}<br>{each.card.minutes}&nbsp;min"
+                cells = [_to(each), f"{each.exercise.points:g}", effort]
                 cells += ["".join(f"<div>{_to(every[n])}</div>" for n in names) for names in (each.needs, leads)]
                 rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     source = f'<table class="table exercises"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
@@ -141,7 +139,7 @@ def _arc(ax, start, end, colour):
 
 def _to(each):
     name = each.exercise.name.replace("_", "_<wbr>")
-    return f'<a href="{each.chapter}.html#{each.label}"><code>{name}</code></a>'
+    return f'<a href="{each.chapter}.html#{each.card.label}"><code>{name}</code></a>'
 
 
 def _names(reference):

@@ -10,6 +10,7 @@ from pathlib import Path
 from jupytext.myst import myst_to_notebook
 
 from autograder.authoring.exercise import Exercise, exercises_of
+from autograder.chapter import myst
 from autograder.house import HOUSE, chapter_names, number_and_word
 
 PARTS = ("setup", "exercise", "reference", "check")
@@ -53,6 +54,11 @@ class Chapter:
     def stubs(self) -> dict[str, str]:
         """Name of each exercise -> the source of its cell."""
         return stubs(self.text)
+
+    @property
+    def pictures(self) -> list[str]:
+        """The files that its figures show, as it names them."""
+        return [each.argument for each in myst.directives(self.text) if each.name == "figure"]
 
 
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef)

@@ -1,6 +1,7 @@
 """Read MyST Markdown: its blocks, its directives and its inline roles, each with the line it stands on."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from mdit_py_plugins.myst_role import myst_role_plugin
 from myst_parser.parsers.directives import parse_directive_text
 
 CELLS = ("code-cell", "raw-cell")
+LEAVES = ("code", "code-block", "figure", "list-table", "math", "table")  # no blocks of the page stand inside
 NOTES = ("note", "tip", "important", "warning", "seealso")  # what stands behind such a name is the body's first line
 # A code span, and the role in front of it if there is one; a span may break over a line.
 _SPAN = re.compile(
@@ -85,6 +87,23 @@ def directive(token: Token, line: int = 0) -> Directive | None:
     body = "\n".join(read.body[blank:]).rstrip("\n")
     above = start if kind is _Note and argument else start + 1 + read.body_offset - len(added)
     return Directive(name, " ".join(read.arguments), read.options, body, start, above + blank)
+
+
+def directives(text: str, line: int = 0) -> Iterator[Directive]:
+    """All directives of a MyST text, each before those that stand in it. Raises MystError, as `directive` does."""
+    for token in blocks(text):
+        found = directive(token, line)
+        if found:
+            yield found
+            if found.name not in (*CELLS, *LEAVES):
+                yield from directives(found.body, found.body_line)
+
+
+def titles(text: str) -> list[str]:
+    """The titles of a page's sections, at any depth, without that of the page."""
+    tokens = blocks(text)
+    pairs = zip(tokens, tokens[1:], strict=False)
+    return [after.content for token, after in pairs if token.type == "heading_open" and token.tag != "h1"]
 
 
 def replace_spans(text: str, replace_role, replace_text) -> str:

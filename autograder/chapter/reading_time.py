@@ -17,6 +17,7 @@ from jupytext.myst import read_fenced_cell
 from num2words import num2words
 
 from autograder.chapter import myst
+from autograder.chapter.cards import cards
 from autograder.check.words import count
 
 WORDS_A_MINUTE = 175
@@ -28,7 +29,6 @@ OFF_CORE_PATH = "{.off-core-path}"
 
 _FORMULA = re.compile(r"\$[^$]+\$")
 _FIGURE = re.compile(r"\bfigures\.(?:show|model_map)\(")
-_CARD = re.compile(r"\*\*(\d+) points?\b[^*]*?(\d+) minutes\*\*")
 _NOT_READ = {"hide-input", "hide-cell", "remove-input", "remove-cell", "exercise", "check"}
 
 
@@ -53,14 +53,14 @@ class Reading:
 
 def of(text: str) -> Reading:
     """The times of a chapter, given as MyST."""
-    cards = [(int(points), int(minutes)) for points, minutes in _CARD.findall(text)]
+    found = cards(text)
     times = list(_blocks(text))
     return Reading(
         core=sum(minutes for minutes, on_core_path in times if on_core_path),
         whole=sum(minutes for minutes, _ in times),
-        exercises=len(cards),
-        practice=sum(minutes for _, minutes in cards),
-        points=sum(points for points, _ in cards),
+        exercises=len(found),
+        practice=sum(card.minutes for card in found),
+        points=sum(card.points for card in found),
     )
 
 

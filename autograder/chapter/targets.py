@@ -13,8 +13,6 @@ from autograder.chapter import myst
 from autograder.chapter.myst import MystError
 from autograder.chapter.works import cited, read_works
 
-LEAVES = ("code", "code-block", "figure", "list-table", "math", "table")  # no blocks of the page stand inside
-
 
 @dataclass
 class Targets:
@@ -106,7 +104,7 @@ def _read_blocks(references, tokens, number, line):
             if kind := _numbered(directive):
                 references.numbers |= dict.fromkeys(pending, number(kind))
             pending = _name(references, pending, directive.argument)
-            if directive.name not in LEAVES:
+            if directive.name not in myst.LEAVES:
                 _read_blocks(references, myst.blocks(directive.body), number, directive.body_line)
 
 

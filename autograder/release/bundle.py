@@ -39,7 +39,7 @@ def files(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:
         **{f"autograder/{file.relative_to(AUTOGRADER).as_posix()}": file.read_bytes() for file in shipped_code()},
         **{f"autograder/check/keys/{exercise.name}.npz": _public_key(exercise) for exercise in chapter.exercises},
         **shipped,
-        **_pictures(chapter, house),
+        **{picture: (house / "chapters" / picture).read_bytes() for picture in chapter.pictures},
         **_data(sources, house),
         "requirements.txt": _requirements((house / "requirements.txt").read_text(encoding="utf-8"), imported).encode(),
         "README.txt": _readme(chapter).encode(),
@@ -96,11 +96,6 @@ def _public_key(exercise):
         path = Path(folder) / "key.npz"
         key.save(make_key(exercise, PUBLIC_SEED), path)
         return path.read_bytes()
-
-
-def _pictures(chapter, house):
-    named = re.findall(r"^\s*[:`]{3,}\{figure\}\s+(\S+)", chapter.text, re.MULTILINE)
-    return {path: (house / "chapters" / path).read_bytes() for path in named}
 
 
 def _data(sources, house):

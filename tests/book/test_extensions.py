@@ -114,6 +114,7 @@ def test_a_chapter_depends_on_the_solutions_up_to_its_own(tmp_path):
         "autograder/exercises/__init__.py",
         exercise,
         "autograder/check/judge.py",
+        "autograder/chapter/cards.py",
         "autograder/release/publish.py",
         "chapters/figures.py",
         "chapters/01_attention.md",
@@ -133,4 +134,4 @@ def test_a_chapter_depends_on_the_solutions_up_to_its_own(tmp_path):
     assert exercise in names("chapters/02_backward")
     assert {"solutions/attention.py", "solutions/backward.py"} <= names("chapters/notation")
     assert not {"chapters/01_attention.md", "autograder/exercises/__init__.py"} & names("chapters/notation")
-    assert {exercise, "chapters/01_attention.md"} <= names("chapters/mistakes")
+    assert {exercise, "autograder/chapter/cards.py", "chapters/01_attention.md"} <= names("chapters/mistakes")

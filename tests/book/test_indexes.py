@@ -57,7 +57,7 @@ def test_the_map_knows_what_builds_on_what():
     # `memory_mask` and `dropout` are parameters here, not the functions of that name.
     assert "memory_mask" not in every["multi_head_cross_attention"].needs + every["decoder_layer"].needs
     assert "dropout" not in every["forward"].needs
-    assert every["softmax"].label == "exercise-softmax" and every["softmax"].minutes == 10
+    assert every["softmax"].card.label == "exercise-softmax" and every["softmax"].card.minutes == 10
 
 
 def test_names_in_the_symbols_table_are_names_in_the_solutions():
