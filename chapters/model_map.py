@@ -161,8 +161,8 @@ def _attention(pen, column, y, text, mask, also=""):
     pen.box(name, x, y, BOX, 38)
     for i, row in enumerate(mask):
         for j, cell in enumerate(row):
-            pen.cell("masking model", x + 9 + 5 * j, y + 9.5 + 5 * i, cell == "X")
-    pen.text(name, x + 35, y + 19, text, anchor="start")
+            pen.cell("masking model", x + 7 + 5 * j, y + 9.5 + 5 * i, cell == "X")
+    pen.text(name, x + 31, y + 19, text, anchor="start")
 
 
 def _feed_forward(pen, column, y):

@@ -10,6 +10,8 @@ import figures
 import model_map
 import numpy as np
 import pytest
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
 
 from tests.book.conftest import ROOT
 
@@ -209,6 +211,14 @@ def test_the_way_from_a_gradient_to_a_better_model_is_lit_where_chapter_9_says_s
     chapter = (ROOT / "chapters" / "09_training.md").read_text(encoding="utf-8")
     (said,) = re.findall(r"^The model stands\. (.*?)\n\n", chapter, re.DOTALL | re.MULTILINE)
     assert all(word in said for part in lit for word in re.findall(r"\w+", part) if word not in ("next", "word"))
+
+
+def test_the_name_of_a_lit_block_fits_its_box_in_a_wide_font():
+    """A notebook has the machine's font; DejaVu Sans is among the widest."""
+    elements = model_map.draw_model("cross", figures.BLUE)[0]
+    (left,) = re.findall(r'<text x="([\d.]+)"[^>]*>cross-attention<', elements)
+    wide = TextPath((0, 0), "cross-attention", size=12.5, prop=FontProperties(family="DejaVu Sans", weight="bold"))
+    assert float(left) + wide.get_extents().x1 <= model_map.DECODER + model_map.BOX / 2 - 5
 
 
 def test_the_map_knows_the_nine_words_only():
