@@ -1,14 +1,12 @@
 """What the index pages show, made from the exercises and the chapters themselves, so that it cannot grow old."""
 
-import ast
 import html
-import inspect
 import re
-import textwrap
 from dataclasses import dataclass
 
 import figures
 import numpy as np
+from call_graph import reached
 from docutils.nodes import make_id
 
 from autograder.authoring.exercise import Exercise, exercises_of
@@ -18,11 +16,12 @@ from autograder.chapter.chapter import text_of
 from autograder.house import chapter_names
 
 CHAPTERS = chapter_names()
+PHONE = 3.5  # inches: as wide as a figure on a phone, so that its letters are not made smaller there
 
 
 @dataclass(frozen=True)
 class Listed:
-    """An exercise with its place in the book. needs: exercises that come before it, and that it builds on."""
+    """An exercise with its place in the book. needs: earlier exercises that it builds on, itself or by a helper."""
 
     exercise: Exercise
     chapter: str
@@ -67,8 +66,8 @@ def listed():
     for chapter in CHAPTERS:
         its_card = {card.function: card for card in cards(text_of(chapter))}
         for each in exercises_of(chapter):
-            needs = tuple(name for name in found if name in _names(each.reference))
-            needs += tuple(name for name in each.uses if name not in needs)
+            built_on = {*reached(each.reference, found), *each.uses}
+            needs = tuple(name for name in found if name in built_on)
             found[each.name] = Listed(each, chapter, its_card[each.name], needs)
     return found
 
@@ -111,15 +110,15 @@ def draw():
     every = {name: each for name, each in listed().items() if not name.startswith(("predicted_", "repaired_"))}
     at = {name: -row for row, name in enumerate(every)}
     colours = dict(zip(CHAPTERS, (*figures.PALETTE[:5], *figures.PALETTE[:5]), strict=False))
-    fig, ax = figures.subplots(height=0.2 * len(every) + 0.4)
+    fig, ax = figures.subplots(width=PHONE, height=0.2 * len(every) + 0.4)
     for name, each in every.items():
         for needed in each.needs:
             if needed in at:
                 _arc(ax, at[needed], at[name], colours[every[needed].chapter])
         number = int(each.chapter[:2])
-        ax.text(-0.3, at[name], f"{number}  {name}", ha="right", va="center", fontsize=9, color=colours[each.chapter])
+        ax.text(-0.2, at[name], f"{number}  {name}", ha="right", va="center", fontsize=9, color=colours[each.chapter])
     n_arcs = len(ax.lines)
-    ax.set(xlim=(-15, 15), ylim=(-len(every), 1))
+    ax.set(xlim=(-25, 11), ylim=(-len(every), 1))
     ax.axis("off")
     alt = (
         f"{len(every)} functions in a column, coloured by chapter, and {n_arcs} arcs, from each to those that build "
@@ -131,7 +130,7 @@ def draw():
 def _arc(ax, start, end, colour):
     angles = np.linspace(-np.pi / 2, np.pi / 2, 40)
     middle, radius = (start + end) / 2, (start - end) / 2
-    width = min(14.0, 1.2 + 1.9 * radius**0.5)
+    width = 1 + 2 * radius**0.5
     ax.plot(
         width * np.cos(angles), middle - radius * np.sin(angles), color=colour, linestyle="-", linewidth=1, alpha=0.7
     )
@@ -140,12 +139,3 @@ def _arc(ax, start, end, colour):
 def _to(each):
     name = each.exercise.name.replace("_", "_<wbr>")
     return f'<a href="{each.chapter}.html#{each.card.label}"><code>{name}</code></a>'
-
-
-def _names(reference):
-    """The names that a function's or a class's code takes from outside: neither its parameters nor its variables."""
-    nodes = list(ast.walk(ast.parse(textwrap.dedent(inspect.getsource(reference)))))
-    own = {node.arg for node in nodes if isinstance(node, ast.arg)}
-    named = [node for node in nodes if isinstance(node, ast.Name)]
-    own |= {node.id for node in named if isinstance(node.ctx, ast.Store)}
-    return {node.id for node in named} - own

@@ -60,6 +60,20 @@ def test_the_map_knows_what_builds_on_what():
     assert every["softmax"].card.label == "exercise-softmax" and every["softmax"].card.minutes == 10
 
 
+def test_the_map_knows_what_is_built_on_through_a_helper():
+    every = indexes.listed()
+    layers = {"embed_backward", "encoder_layer_backward", "decoder_layer_backward"}
+    # `loss_and_gradients` calls `backward`, which is no exercise, and that one calls the three.
+    assert "backward" not in every and layers <= set(every["loss_and_gradients"].needs)
+    # What an exercise does by calling another one is that other one's.
+    assert "softmax" not in every["attention"].needs
+
+
+def test_the_letters_of_the_map_are_as_large_on_a_phone_as_on_a_desk():
+    (width,) = re.findall(r'class="figure-drawing".*?style="width: (\d+)px', indexes.draw().svg)
+    assert int(width) <= 342  # of 390, without the page's margins
+
+
 def test_names_in_the_symbols_table_are_names_in_the_solutions():
     text = (ROOT / "chapters" / "symbols.md").read_text(encoding="utf-8")
     code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "solutions").glob("*.py"))

@@ -1,0 +1,38 @@
+"""What a solution builds on: which functions its code calls, itself or through helpers."""
+
+import ast
+import inspect
+import textwrap
+
+
+def reached(function, known):
+    """The functions of `known` that a function's code reaches without passing through another one of them.
+
+    Args:
+        function: a function or class of `solutions`.
+        known: names, of the exercises.
+
+    Returns:
+        list of names, in the order in which the search meets them. What stands between is a helper: another
+        function or class of `solutions`.
+    """
+    found, seen, waiting = [], {function.__name__}, [function]
+    while waiting:
+        caller = waiting.pop(0)
+        for name in sorted(names_from_outside(caller) - seen):
+            seen.add(name)
+            called = vars(inspect.getmodule(caller)).get(name)
+            if name in known:
+                found.append(name)
+            elif callable(called) and called.__module__.startswith("solutions."):
+                waiting.append(called)
+    return found
+
+
+def names_from_outside(function):
+    """The names that a function's or a class's code takes from outside: neither its parameters nor its variables."""
+    nodes = list(ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function)))))
+    own = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    named = [node for node in nodes if isinstance(node, ast.Name)]
+    own |= {node.id for node in named if isinstance(node.ctx, ast.Store)}
+    return {node.id for node in named} - own
