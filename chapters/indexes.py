@@ -13,6 +13,7 @@ from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.chapter import myst
 from autograder.chapter.cards import Card, cards
 from autograder.chapter.chapter import text_of
+from autograder.check.words import count
 from autograder.house import chapter_names
 
 CHAPTERS = chapter_names()
@@ -73,17 +74,31 @@ def listed():
 
 
 def mistakes(chapter):
-    """The mistakes of a chapter's exercises, by name and message, without their code; sections they name are links."""
+    """A chapter's mistakes, by name and message, without their code: a fold for each exercise, an address for each.
+
+    The folds are open; the page's script closes them. Sections that a message names are links.
+    """
     titles = myst.titles(text_of(chapter))
     # By the titles, since a message may have other apostrophes.
     quoted = re.compile("'(" + "|".join(map(re.escape, titles)) + ")'")
     parts = []
     for each in exercises_of(chapter):
-        parts.append(f"**`{each.name}`** ({link(chapter, each.section)})\n")
-        for mistake, _ in each.mistakes.values():
+        number = count(len(each.mistakes), "mistake")
+        parts += [
+            f'<details open class="mistakes" id="mistakes-of-{_hyphened(each.name)}">',
+            f"<summary><code>{each.name}</code> <span>{number}</span></summary>\n",
+            f"Read again: {link(chapter, each.section)}\n",
+        ]
+        for slug, (mistake, _) in each.mistakes.items():
+            address = f"{_hyphened(each.name)}-{_hyphened(slug)}"
             message = quoted.sub(lambda title: f"‘{link(chapter, title[1])}’", " ".join(mistake.message.split()))
-            parts.append(f"- *{mistake.name}.* {message}")
-        parts.append("")
+            parts += [
+                f'<div class="mistake" id="{address}">\n',
+                f"*{mistake.name}.* {message}",
+                f'<a class="mistake-link" href="#{address}" title="Link to this mistake">#</a>\n',
+                "</div>\n",
+            ]
+        parts.append("</details>\n")
     return Markdown("\n".join(parts))
 
 
@@ -134,6 +149,10 @@ def _arc(ax, start, end, colour):
     ax.plot(
         width * np.cos(angles), middle - radius * np.sin(angles), color=colour, linestyle="-", linewidth=1, alpha=0.7
     )
+
+
+def _hyphened(name):
+    return name.replace("_", "-")
 
 
 def _to(each):
