@@ -7,7 +7,6 @@ from pathlib import Path
 
 from pybtex.database import BibliographyData
 from pybtex.plugin import find_plugin
-from sphinx_external_toc.parsing import parse_toc_yaml
 
 from autograder.chapter import myst
 from autograder.chapter.myst import MystError
@@ -20,7 +19,7 @@ class Targets:
 
     titles: label -> title of the section, exercise, theorem ... that it names.
     numbers: label of an equation, figure or table -> "1.3", the third one of chapter 1, as the book counts; "3" for
-        the third one of all pages that are no chapter.
+        the third one of a page that is no chapter.
     captions: caption of a code cell's figure -> its number.
     documents: file name without its ending -> title of the page.
     works: the bibliography.
@@ -53,26 +52,17 @@ def read_targets(folder: Path) -> Targets:
     references = Targets()
     if (folder / "references.bib").exists():
         references.works = read_works(folder / "references.bib")
-    unnumbered: Counter[str] = Counter()
-    for page in _in_order(folder):
+    for page in sorted(folder.glob("*.md")):
         try:
-            _read_page(references, page.stem, page.read_text(encoding="utf-8"), unnumbered)
+            _read_page(references, page.stem, page.read_text(encoding="utf-8"))
         except MystError as error:
             raise MystError(f"{folder.name}/{page.name}, {error}") from error
     return references
 
 
-def _in_order(folder):
-    """The pages of a folder in the order of the book, if there is one; then those that the book leaves out."""
-    toc = folder.parent / "_toc.yml"
-    order = [folder.parent / f"{name}.md" for name in parse_toc_yaml(toc)] if toc.exists() else []
-    pages = sorted(folder.glob("*.md"))
-    return [*(page for page in order if page in pages), *(page for page in pages if page not in order)]
-
-
-def _read_page(references, name, text, unnumbered):
+def _read_page(references, name, text):
     chapter = re.match(r"0*(\d+)_", name)
-    counts = Counter() if chapter else unnumbered
+    counts: Counter[str] = Counter()
 
     def number(kind):
         counts[kind] += 1

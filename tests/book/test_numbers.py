@@ -77,6 +77,8 @@ The figure of this page.
 :::
 
 $$a$$ (eq-{name})
+
+See {{numref}}`fig-{name}` and {{eq}}`eq-{name}`.
 """
 EVERYTHING = r"""
 $$no label$$
@@ -181,5 +183,9 @@ def test_all_that_has_a_number_is_counted_as_sphinx_counts(little_book):
     labels, captions = numbers_in(little_book)
     known = read_targets(little_book / "chapters")
     assert {make_id(label): number for label, number in known.numbers.items()} == labels
-    assert labels["table-costs"] == "1.1" and labels["fig-ant"] == "3" and len(labels) == 17
+    assert labels["table-costs"] == "1.1" and len(labels) == 17
+    # A page that is no chapter counts from one, and its text says so.
+    assert labels["fig-zebra"] == labels["eq-ant"] == labels["fig-ant"] == "1"
+    ant = (little_book / "_build" / "html" / "chapters" / "ant.html").read_text(encoding="utf-8")
+    assert "See Fig. 1 and (1)." in BeautifulSoup(ant, "lxml").article.get_text()
     assert known.captions == {"Drawn by *a* cell.": captions["Drawnbyacell"]}
