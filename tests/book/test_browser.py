@@ -32,6 +32,23 @@ CUT_OFF = """[...document.querySelectorAll("article table")]
   .map(table => table.textContent.trim().slice(0, 40))"""
 
 
+# Formulas that a box hides a part of, and what scrolls for the sake of a few pixels.
+CUT_ON_A_PHONE = """(() => {
+  const over = box => box.scrollWidth - box.clientWidth;
+  const hides = box => !["inline", "contents"].includes(getComputedStyle(box).display)
+    && ["hidden", "clip"].includes(getComputedStyle(box).overflowX);
+  const cut = [...document.querySelectorAll("article mjx-math")].filter(formula => {
+    const right = formula.getBoundingClientRect().right;
+    for (let box = formula.parentElement; box.tagName !== "ARTICLE"; box = box.parentElement)
+      if (hides(box) && right > box.getBoundingClientRect().right + 1) return true;
+  });
+  const nearly = [...document.querySelectorAll(
+    "article .pst-scrollable-table-container, article mjx-container[display=true], article .cell_output .output",
+  )].filter(box => over(box) > 0 && over(box) < 16);
+  return [...cut, ...nearly].map(box => (box.closest("p, li, figure, div") ?? box).textContent.slice(0, 60));
+})()"""
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_stands_on_a_phone_without_a_network(html, browser, page, dark):
@@ -39,6 +56,7 @@ def test_a_page_stands_on_a_phone_without_a_network(html, browser, page, dark):
     assert [url for url in asked if not url.startswith(LOCAL)] == []
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390, f"{page} scrolls sideways on a phone"
     assert browser.evaluate(TOO_WIDE) == [], "a formula to be broken into two lines"
+    assert browser.evaluate(CUT_ON_A_PHONE) == []
     assert browser.evaluate("document.documentElement.dataset.theme") == ("dark" if dark else "light")
     assert browser.evaluate(CONTRAST) > 7
 

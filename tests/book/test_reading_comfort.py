@@ -1,0 +1,93 @@
+"""What makes a page pleasant to read: code that shows it goes on, links that stay whole, colours one can tell apart."""
+
+import base64
+import io
+
+import matplotlib.image
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.book
+
+BROKEN_WORDS = """(() => {
+  const broken = [];
+  const texts = document.createTreeWalker(document.querySelector("article"), NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const text = texts.currentNode;
+    if (!text.parentElement.closest("a") || text.data.includes("/")) continue; // an address may be longer than a line
+    for (const word of text.data.matchAll(/[A-Za-z]{3,}/g)) {
+      const range = document.createRange();
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map(box => box.top)).size > 1) broken.push(word[0]);
+    }
+  }
+  return broken;
+})()"""
+
+# Class of a token -> [contrast with the paper, its colour], for all code of the page.
+INKS = """(() => {
+  const channels = text => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
+  const light = text => channels(text).map(c => c / 255)
+    .map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const found = {};
+  for (const token of document.querySelectorAll("article div.highlight pre span[class]")) {
+    const ink = getComputedStyle(token).color;
+    const pair = [light(ink), light(getComputedStyle(token.closest("pre")).backgroundColor)];
+    found[token.className] = [(Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05), ink];
+  }
+  return found;
+})()"""
+
+
+@pytest.mark.parametrize("width", [390, 1280], ids=["phone", "desk"])
+@pytest.mark.parametrize("page", ["coverage", "symbols", "exercises", "since_then"])
+def test_no_link_breaks_inside_a_word(html, browser, page, width):
+    browser.open((html / "chapters" / f"{page}.html").as_uri(), width=width)
+    assert browser.evaluate("document.querySelectorAll('article a').length") > 10
+    assert browser.evaluate(BROKEN_WORDS) == []
+
+
+def test_the_underline_of_a_name_stands_below_its_underscores(html, browser):
+    browser.open((html / "chapters" / "exercises.html").as_uri())
+    # House Mono's underscore reaches 0.13 em below the line; the underline must begin lower.
+    offsets = "[...document.querySelectorAll('article a:has(code)')].map(link => "
+    offsets += "parseFloat(getComputedStyle(link).textUnderlineOffset) / parseFloat(getComputedStyle(link).fontSize))"
+    found = browser.evaluate(offsets)
+    assert len(found) > 60 and min(found) > 0.25
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_code_is_legible_and_a_comment_is_no_number(html, browser, dark):
+    browser.open((html / "chapters" / "01_attention.html").as_uri(), dark=dark)
+    inks = browser.evaluate(INKS)
+    assert {"c1", "mi", "mf", "k", "sd"} <= inks.keys()
+    assert not {token: ink for token, ink in inks.items() if ink[0] < 4.5}
+    assert inks["c1"][1] not in (inks["mi"][1], inks["mf"][1])
+
+
+def right_edge(browser, box):
+    """The pixels of the last column of a box, inside its frame, as (rows, 3)."""
+    place = browser.evaluate(f"(r => ({{x: r.right + scrollX - 3, y: r.top + scrollY, height: r.height}}))({box})")
+    clip = {**place, "width": 1, "scale": 1}
+    shot = browser.send("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)["data"]
+    return matplotlib.image.imread(io.BytesIO(base64.b64decode(shot)))[:, 0, :3]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    "page, selector",
+    [
+        ("01_attention", "div.highlight pre"),
+        ("symbols", ".pst-scrollable-table-container"),
+        ("exercises", ".cell_output .output"),
+    ],
+)
+def test_what_goes_on_shows_that_it_does(html, browser, page, selector, dark):
+    browser.open((html / "chapters" / f"{page}.html").as_uri(), width=390, dark=dark)
+    wide = f"[...document.querySelectorAll('article {selector}')].find(box => box.scrollWidth > box.clientWidth + 9)"
+    before = np.median(right_edge(browser, f"{wide}.getBoundingClientRect()"), axis=0)
+    browser.evaluate(f"{wide}.scrollTo({{left: 9999, behavior: 'instant'}})")
+    after = np.median(right_edge(browser, f"{wide}.getBoundingClientRect()"), axis=0)
+    assert np.abs(before - after).max() > 0.1
