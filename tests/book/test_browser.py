@@ -8,7 +8,7 @@ from tests.book.conftest import ROOT
 pytestmark = pytest.mark.book
 
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]), "search"]
+PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]), "search", "404"]
 LOCAL = ("file:", "data:", "blob:", "about:")
 
 CONTRAST = """(() => {
