@@ -49,11 +49,12 @@ def test_no_page_of_the_book_shows_tex_in_an_excerpt(html, browser):
 
 
 def test_a_second_build_forgets_no_term(little_book):
-    page(little_book, text=":::{glossary}\nwidget\n  A thing.\n:::")
-    (little_book / "chapters" / "other.md").write_text("# Other\n\nFirst.\n")
-    (little_book / "_toc.yml").write_text(
-        "format: jb-book\nroot: chapters/01_attention\nchapters:\n  - file: chapters/other\n"
+    page(little_book)
+    toc = (
+        "format: jb-book\nroot: chapters/01_attention\nchapters:\n  - file: chapters/words\n  - file: chapters/other\n"
     )
+    (little_book / "_toc.yml").write_text(toc)
+    (little_book / "chapters" / "words.md").write_text("# Words\n\n:::{glossary}\nwidget\n  A thing.\n:::\n")
     for text in ("First.", "Second."):
         (little_book / "chapters" / "other.md").write_text(f"# Other\n\n{text}\n")
         built = jupyter_book(little_book)
