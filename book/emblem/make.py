@@ -6,6 +6,7 @@ The card is what a chat or a social network shows beside a link to the book.
 import io
 from pathlib import Path
 
+from matplotlib import style
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -33,6 +34,7 @@ def icon():
     return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">\n{frame}\n{squares}\n</svg>\n'
 
 
+@style.context("default")  # whatever the style of figures is
 def card(width=1200, height=630):
     """The title beside the emblem, as PNG, in pixels."""
     figure = Figure(figsize=(width / 100, height / 100), dpi=100, facecolor=WHITE)
