@@ -1,4 +1,5 @@
 # `make` sets up, builds the book, releases, grades the example class, and says where to look. `make test` tests.
+# `make pdf` makes one PDF of the whole book.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 # The book is built beside the release and the example class.
@@ -10,7 +11,7 @@ COURSE := $(shell find chapters solutions autograder -name '*.md' -o -name '*.py
 	nbgrader_config.py requirements.txt
 BOOK := $(COURSE) _config.yml _toc.yml $(shell find book -type f -not -name '*.pyc') $(wildcard chapters/*.bib)
 
-.PHONY: all setup book release example test clean
+.PHONY: all setup book pdf release example test clean
 .SILENT:
 
 all: book release example
@@ -22,6 +23,8 @@ all: book release example
 
 setup: .venv/.done
 book: _build/.done
+pdf: _build/transformer-by-hand.pdf
+	echo "The book on paper:     $(CURDIR)/$<"
 release: course/release/.done
 example: example/scores.txt
 
@@ -39,6 +42,10 @@ _build/.done: .venv/.done $(BOOK)
 	$(BIN)/jupyter-book build . --quiet
 	$(BIN)/python -m autograder.release.gate _build/html
 	touch $@
+
+_build/transformer-by-hand.pdf: _build/.done
+	echo "Printing the book with Chromium: a minute or two."
+	$(BIN)/python book/pdf.py _build/html $@
 
 course/release/.done: .venv/.done $(COURSE)
 	echo "Releasing the chapters into course/release."

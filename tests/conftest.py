@@ -1,9 +1,9 @@
 """One browser for all tests that look at pages, and one released course for all that copy it."""
 
-import shutil
 from pathlib import Path
 
 import pytest
+from pdf import find_browser
 
 CHAPTER = "01_attention"
 # The book takes longest to build, so it comes first; beside it, on another processor, what is fast goes first.
@@ -35,8 +35,7 @@ def released_course(tmp_path_factory):
 @pytest.fixture(scope="session")
 def chromium():
     """Path of a Chromium; skipped, loudly, where there is none."""
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-    program = next(filter(None, map(shutil.which, names)), None)
+    program = find_browser()
     if program is None:
         pytest.skip("NO CHROMIUM: pages were not tried in a browser. Install one, `apt-get install chromium`, say.")
     return program

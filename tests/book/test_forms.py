@@ -1,0 +1,163 @@
+"""The book's other forms: a printed page and the PDF; made from a small book, and opened."""
+
+import re
+
+import pdf
+import pytest
+from pypdf import PdfReader
+
+from tests.book.conftest import jupyter_book, make_little_book, page
+
+pytestmark = pytest.mark.book
+
+TOC = """format: jb-book
+root: chapters/01_attention
+parts:
+  - caption: More
+    numbered: true
+    chapters:
+      - file: chapters/02_more
+"""
+WIDE = f"wide = '{' '.join(['word'] * 60)} the_end_of_a_wide_line'"
+FIRST = """
+A formula, $a_j = \\frac{e^{s_j}}{\\sum_m e^{s_m}}$, and a numbered one:
+
+$$
+\\begin{aligned}
+a &= \\mathrm{softmax}(b) \\\\
+  &< \\log c .
+\\end{aligned}
+$$ (the-formula)
+
+:::{dropdown} A hint
+What the dropdown hides.
+:::
+
+::::{question} Which of the two?
+:kind: prediction
+
+- [x] this
+
+  It is the right answer's reason.
+- [ ] that
+
+  No, see {eq}`the-formula`.
+::::
+
+::::{question} In words?
+:kind: words
+
+:::{answer}
+What the model answer says.
+:::
+::::
+
+:::::{tab-set}
+::::{tab-item} One
+The first tab.
+::::
+::::{tab-item} Two
+The second tab.
+::::
+:::::
+
+Read on in {doc}`the other page <02_more>`, or [elsewhere](https://example.org/elsewhere).
+"""
+SECOND = """# Another page
+
+## A section of it
+
+Back to {eq}`the-formula`.
+
+## A table
+
+{{ROWS}}
+"""
+HIDDEN = ["What the dropdown hides", "the right answer’s reason", "What the model answer says", "The second tab"]
+
+
+@pytest.fixture(scope="module")
+def small_book(tmp_path_factory):
+    """A built book of two pages."""
+    folder = make_little_book(tmp_path_factory.mktemp("forms"))
+    (folder / "_toc.yml").write_text(TOC)
+    rows = "\n".join(f"| row {row} | {'a word ' * 200} its end {row} |" for row in range(9))
+    (folder / "chapters" / "02_more.md").write_text(SECOND.replace("{{ROWS}}", f"| a | b |\n| --- | --- |\n{rows}"))
+    page(folder, code=f"{WIDE}\nprint(wide)", text=FIRST)
+    built = jupyter_book(folder)
+    assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-4000:]
+    return folder
+
+
+@pytest.fixture(scope="module")
+def printed(small_book, chromium):
+    pdf.make(chromium, small_book / "_build" / "html", small_book / "book.pdf", "A Title", "An Author")
+    return PdfReader(small_book / "book.pdf")
+
+
+def words(text):
+    return " ".join(text.split())
+
+
+def test_the_pdf_says_what_it_is_and_numbers_its_pages(printed):
+    assert (printed.metadata.title, printed.metadata.author) == ("A Title", "An Author")
+    for number, each in enumerate(printed.pages[1:], start=2):
+        assert words(each.extract_text()).startswith(str(number))  # what stands in the margins comes first
+
+
+def test_the_pdf_has_bookmarks_and_contents_that_agree(printed):
+    def flat(items):
+        return [each for item in items for each in (flat(item) if isinstance(item, list) else [item])]
+
+    bookmarks = {each.title: printed.get_destination_page_number(each) + 1 for each in flat(printed.outline)}
+    assert list(bookmarks) == ["A page", "1. Another page", "1.1. A section of it", "1.2. A table"]
+    assert [type(item) for item in printed.outline].count(list) == 1  # sections stand below their chapter
+    for title, number in bookmarks.items():
+        assert title in words(printed.pages[number - 1].extract_text())
+    lines = [*bookmarks, *map(str, bookmarks.values())]  # the numbers were laid over it
+    assert words(printed.pages[1].extract_text()) == "2 Contents " + " ".join(lines)
+
+
+def test_every_link_of_the_pdf_leads_somewhere(printed):
+    outside, inside = set(), set()
+    for each in printed.pages:
+        for link in (note.get_object() for note in each.get("/Annots", ())):
+            if "/A" in link:
+                outside.add(link["/A"]["/URI"])
+            else:
+                inside.add(link["/Dest"])
+    assert outside == {"https://example.org/elsewhere"}
+    assert inside <= set(printed.named_destinations)
+    assert {"/02_more", "/01_attention--equation-the-formula"} <= inside
+
+
+def test_the_pdf_shows_what_is_folded_and_cuts_nothing_off(printed):
+    text = words(" ".join(each.extract_text() for each in printed.pages))
+    assert [missing for missing in HIDDEN if missing not in text.replace("'", "’")] == []
+    assert text.count("the_end_of_a_wide_line") == 2  # in the code and below it
+    for each in printed.pages[2:]:
+        right = []
+        each.extract_text(visitor_text=lambda text, cm, tm, font, size: right.append(tm[4] * cm[0] + cm[4]))  # noqa: B023
+        assert max(right) < float(each.mediabox.right) - 40  # of 57 points that the margin has
+    assert "\\frac" not in text
+
+
+def test_no_row_of_a_table_is_broken(printed):
+    pages = [words(each.extract_text()) for each in printed.pages]
+    assert any("row 0 " in each and "row 8 " not in each for each in pages)  # it is longer than a page
+    for row in range(9):
+        assert [bool(re.search(rf"row {row}\b.*its end {row}\b", each)) for each in pages].count(True) == 1, row
+
+
+def test_a_page_that_is_read_in_the_dark_is_printed_light_with_its_number(small_book, browser):
+    browser.open((small_book / "_build" / "html" / "chapters" / "02_more.html").as_uri(), dark=True)
+    theme = "document.documentElement.dataset.theme"
+    browser.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert browser.evaluate(theme) == "light"
+    browser.send("Emulation.setEmulatedMedia", media="print")
+    shown = words(browser.evaluate("document.body.innerText"))
+    browser.send("Emulation.setEmulatedMedia", media="")
+    assert shown.startswith("1. Another page 1.1. A section of it Back to")
+    assert "Search" not in shown and "Contents" not in shown
+    browser.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert browser.evaluate(theme) == "dark"
