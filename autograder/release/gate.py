@@ -22,8 +22,8 @@ from autograder.house import HOUSE, chapter_names, solution_modules
 from autograder.release.fingerprints import Fingerprints
 
 _NO_TEXT = frozenset({".png", ".jpg", ".gif", ".ico", ".woff", ".woff2", ".ttf", ".otf", ".eot", ".inv", ".pdf"})
-_ZIPS = frozenset({".zip", ".npz", ".whl"})
-_ENCODED = frozenset({".html", ".htm", ".ipynb", ".json", ".js", ".svg", ".xml"})
+_ZIPS = frozenset({".zip", ".epub", ".npz", ".whl"})
+_ENCODED = frozenset({".html", ".htm", ".xhtml", ".ipynb", ".json", ".js", ".svg", ".xml"})
 _PRIVATE_FILES = frozenset({"gradebook.db", "secret_seed", "nbgrader_config.py"})
 _MARKER = re.compile(r"#+\s*(?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS|MARK SCHEME)|\"autograder\":\s*\{\s*\"stub\"")
 _PRINTED = re.compile(r"(?:<|&lt;)function ([\w.]+) at 0x")

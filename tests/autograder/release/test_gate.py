@@ -220,6 +220,8 @@ def test_zip_files_and_keys_are_read_from_within():
     key = io.BytesIO()
     np.savez_compressed(key, index=np.array(SOFTMAX))
     assert leaks_of("a.npz", key.getvalue()) == [f"a.npz/index.npy:2: {BODY}"]
+    page = Highlight2HTML()(SOFTMAX)
+    assert leaks_of("a.epub", zipped("chapters/b.xhtml", page)) == [f"a.epub/chapters/b.xhtml:1: {BODY}"]
 
 
 @pytest.mark.parametrize(
