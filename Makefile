@@ -1,5 +1,5 @@
 # `make` sets up, builds the book, releases, grades the example class, and says where to look. `make test` tests.
-# `make pdf` makes one PDF of the whole book.
+# `make pdf` and `make epub` make the book's other forms.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 # The book is built beside the release and the example class.
@@ -11,7 +11,7 @@ COURSE := $(shell find chapters solutions autograder -name '*.md' -o -name '*.py
 	nbgrader_config.py requirements.txt
 BOOK := $(COURSE) _config.yml _toc.yml $(shell find book -type f -not -name '*.pyc') $(wildcard chapters/*.bib)
 
-.PHONY: all setup book pdf release example test clean
+.PHONY: all setup book pdf epub release example test clean
 .SILENT:
 
 all: book release example
@@ -25,6 +25,8 @@ setup: .venv/.done
 book: _build/.done
 pdf: _build/transformer-by-hand.pdf
 	echo "The book on paper:     $(CURDIR)/$<"
+epub: _build/transformer-by-hand.epub
+	echo "The book for readers:  $(CURDIR)/$<"
 release: course/release/.done
 example: example/scores.txt
 
@@ -46,6 +48,12 @@ _build/.done: .venv/.done $(BOOK)
 _build/transformer-by-hand.pdf: _build/.done
 	echo "Printing the book with Chromium: a minute or two."
 	$(BIN)/python book/pdf.py _build/html $@
+
+_build/transformer-by-hand.epub: _build/.done
+	echo "Writing the book as an EPUB: half a minute."
+	$(BIN)/jupyter-book build . --quiet --builder custom --custom-builder epub
+	$(BIN)/python -m autograder.release.gate _build/epub/$(@F)
+	cp _build/epub/$(@F) $@
 
 course/release/.done: .venv/.done $(COURSE)
 	echo "Releasing the chapters into course/release."

@@ -77,8 +77,11 @@ def _section(node):
 
 
 def add_definitions(app, pagename, templatename, context, doctree):
-    """Append the definitions of the page's terms, hidden, each under the id that its link ends in."""
-    if doctree is None or pagename == PAGE:
+    """Append the definitions of the page's terms, hidden, each under the id that its link ends in.
+
+    A book that is embedded in a reader's own program runs no script which could show them: there the links must do.
+    """
+    if doctree is None or pagename == PAGE or app.builder.embedded:
         return
     wanted = [_fragment(reference) for reference in doctree.findall(nodes.reference) if _is_term(reference)]
     if not wanted:

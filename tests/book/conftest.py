@@ -31,9 +31,9 @@ kernelspec:
 """
 
 
-def jupyter_book(folder):
+def jupyter_book(folder, *options):
     """Run `jupyter-book build .` in a folder."""
-    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", "."]
+    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", ".", *options]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=900)
 
 

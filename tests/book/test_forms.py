@@ -1,9 +1,14 @@
-"""The book's other forms: a printed page and the PDF; made from a small book, and opened."""
+"""The book's other forms: a printed page, the PDF, the EPUB; made from a small book, and opened."""
 
 import re
+import shutil
+import subprocess
+import zipfile
+from posixpath import dirname, normpath
 
 import pdf
 import pytest
+from lxml import etree
 from pypdf import PdfReader
 
 from tests.book.conftest import jupyter_book, make_little_book, page
@@ -95,6 +100,19 @@ def printed(small_book, chromium):
     return PdfReader(small_book / "book.pdf")
 
 
+@pytest.fixture(scope="module")
+def epub(small_book):
+    """The EPUB, opened: name -> bytes."""
+    folder = small_book / "_build" / "epub"
+    (folder / "_static").mkdir(parents=True)
+    for left in ("index.html", "epub-cover.xhtml", "_static/left.css"):  # as an earlier build leaves it
+        (folder / left).write_text("left")
+    built = jupyter_book(small_book, "--builder", "custom", "--custom-builder", "epub")
+    assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-4000:]
+    with zipfile.ZipFile(folder / "transformer-by-hand.epub") as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 def words(text):
     return " ".join(text.split())
 
@@ -161,3 +179,54 @@ def test_a_page_that_is_read_in_the_dark_is_printed_light_with_its_number(small_
     assert "Search" not in shown and "Contents" not in shown
     browser.evaluate("dispatchEvent(new Event('afterprint'))")
     assert browser.evaluate(theme) == "dark"
+
+
+def test_the_epub_lists_every_file_and_says_what_is_in_it(epub):
+    assert list(epub)[0] == "mimetype" and epub["mimetype"].strip() == b"application/epub+zip"
+    package = etree.fromstring(epub["content.opf"])
+    items = {item.get("href"): item.get("properties") for item in package.iterfind(".//{*}item")}
+    assert {*items, "mimetype", "content.opf", "META-INF/container.xml"} == set(epub)
+    assert items["chapters/01_attention.xhtml"] == "mathml"
+    assert {name for name in items if name.startswith("_static/")} == {"_static/cover.png", "_static/epub.css"}
+    assert items["_static/cover.png"] == "cover-image"
+    assert package.findtext(".//{*}title") == "The Transformer by Hand"
+
+
+def test_every_page_of_the_epub_is_xml_without_scripts_whose_links_lead_somewhere(epub):
+    pages = {name: etree.fromstring(content) for name, content in epub.items() if name.endswith(".xhtml")}
+    ids = {name: set(tree.xpath("//@id")) for name, tree in pages.items()}
+    linked = 0
+    for name, tree in pages.items():
+        assert tree.xpath("//*[local-name() = 'script' or local-name() = 'input' or local-name() = 'textarea']") == []
+        for link in tree.xpath("//@href | //@src"):
+            address, _, fragment = link.partition("#")
+            if ":" not in address:
+                target = normpath(f"{dirname(name)}/{address}").lstrip("/") if address else name
+                assert target in epub and (not fragment or fragment in ids[target]), (name, link)
+                linked += 1
+    assert linked > 10
+
+
+def test_formulas_of_the_epub_are_mathml_and_answers_are_there(epub):
+    tree = etree.fromstring(epub["chapters/01_attention.xhtml"])
+    formulas = tree.xpath("//*[local-name() = 'math']")
+    assert len(formulas) == 2
+    assert len(formulas[1].xpath(".//*[local-name() = 'mtr']")) == 2  # aligned is a table of two rows
+    assert formulas[1].xpath(".//*[local-name() = 'mi' and . = 'softmax']")  # one word, not seven letters
+    text = words(etree.tostring(tree, method="text", encoding="unicode"))
+    assert [missing for missing in HIDDEN if missing not in text.replace("'", "’")] == []
+    assert "\\" not in text
+
+
+def test_the_contents_of_the_epub_have_chapters_and_sections(epub):
+    titles = [words("".join(link.itertext())) for link in etree.fromstring(epub["nav.xhtml"]).iter("{*}a")]
+    assert titles == ["A page", "1. Another page", "1.1. A section of it", "1.2. A table"]
+
+
+def test_epubcheck_finds_no_error(epub, small_book):
+    if not (program := shutil.which("epubcheck")):
+        pytest.skip("NO EPUBCHECK: the EPUB was not checked by it. Install it, `apt-get install epubcheck`, say.")
+    book = small_book / "_build" / "epub" / "transformer-by-hand.epub"
+    command = ["java", "-jar", program] if zipfile.is_zipfile(program) else [program]  # Debian's is a jar
+    said = subprocess.run([*command, book], capture_output=True, text=True, timeout=300)
+    assert said.returncode == 0, said.stdout + said.stderr
