@@ -17,6 +17,16 @@ def quoted(text: object) -> str:
     return f"“{line}{'…' if len(str(text)) > 60 else ''}”"
 
 
+def shown(text: object, limit: int = 100) -> str:
+    """A name or a message that came from outside, for a line of a terminal: on one line, control characters visible.
+
+    Nothing in it can begin a line of its own, colour the terminal or turn the reading direction round.
+    """
+    line = str(text)
+    cut = line if len(line) <= limit else f"{line[: limit // 2]} … {line[-limit // 2 :]}"
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in cut)
+
+
 def count(number: int, thing: str) -> str:
     """ "1 cell", "2 cells"."""
     return f"{number} {thing}{'' if number == 1 else 's'}"

@@ -90,9 +90,14 @@ class Handout:
             return f"the check cell of {self.grade_id(position).removeprefix('check-')}"
         return f"the exercise cell of {self.grade_id(position)}" if position in self.editable else "the setup cell"
 
+    @cached_property
+    def distinctive(self) -> frozenset[str]:
+        """Grade ids that no other chapter has."""
+        return distinctive(self.notebook)
+
     def whose(self, grade_ids: set[str]) -> str:
         """The other chapter that these grade ids are of; empty if they are of this one, or of none."""
-        if grade_ids & distinctive(self.notebook):
+        if grade_ids & self.distinctive:
             return ""
         shared = {chapter: len(grade_ids & ids) for chapter, ids in self.others.items()}
         most = max(shared, key=lambda chapter: shared[chapter], default="")

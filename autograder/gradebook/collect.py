@@ -1,128 +1,179 @@
 """Bring a learning platform's download into `course/submitted`, by nbgrader's own collector.
 
-Nothing is written under a name from the download, archives are read up to a limit, and what cannot be placed is
-named. A submission that gives way to a later one is kept in `course/replaced`.
+Every file of a download is placed, gives way to another of the same student, or is left with a reason: nothing is
+merged, and nothing is written under a name from the download. A submission that gives way to a later one is kept in
+`course/replaced`.
 """
 
-import hashlib
-import os
-import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from nbgrader.apps import ZipCollectApp
+from nbgrader.coursedir import CourseDirectory
 
-from autograder.gradebook.coursedir import open_coursedir, quiet_log
-from autograder.gradebook.queries import ids_by_name
-from autograder.platforms.download import notebooks_in
-from autograder.platforms.names import Named, named
+from autograder.check.words import size
+from autograder.course.handout import Handout, load_handout
+from autograder.course.student_ids import why_not_an_id
+from autograder.gradebook.coursedir import open_coursedir
+from autograder.gradebook.placing import Placed, becomes, place, remember
+from autograder.gradebook.queries import due_date, roster
+from autograder.grading import reading
+from autograder.grading.submitted_file import MAX_BYTES, File
+from autograder.platforms import names
+from autograder.platforms.download import Entry, Unreadable, opened
+from autograder.platforms.handed_in import handed_in
+from autograder.platforms.sheets import Sheet
+from autograder.platforms.whose import Finder, finder
+
+MAX_NOTEBOOKS = 20  # of one student in one download; with MAX_BYTES, all that one student can make us read
+MAX_TOTAL = 50 * MAX_BYTES
 
 
 @dataclass(frozen=True)
 class Collected:
     """What became of a download.
 
-    placed: student -> "new", "replaced" or "unchanged". late: those whom the platform calls late.
-    left: file -> why it was left where it is.
+    layout, ids: how it was read, in words. n_files: how many it held.
+    placed: student -> "new", "replaced" or "unchanged". times: student -> where the time of handing in is from.
+    gave_way: files of students of whom another file counts, with that in words. left: files, and why each was left.
+    late: those whom the platform calls late.
     """
 
+    layout: str
+    ids: str
+    n_files: int
     placed: dict[str, str]
+    times: dict[str, str]
+    gave_way: list[tuple[str, str]]
+    left: list[tuple[str, str]]
     late: tuple[str, ...]
-    left: dict[str, str]
 
 
 @dataclass(frozen=True)
-class _Notebook:
-    """A notebook of a download: where it lies, when it was written, and whose it is."""
+class _Found:
+    """A notebook, and whose it is."""
 
-    path: Path
-    written: float
-    whose: Named
+    entry: Entry
+    student: str
+    named: names.Named
 
     @property
     def order(self):
-        return self.whose.attempt, self.written
+        return self.named.order, self.entry.written, -self.entry.name.count("/"), self.entry.name
 
 
-def collect(download: Path, course: Path, chapter: str) -> Collected:
-    """Place the notebooks of a zip file, or of a folder, as submissions of a chapter. Raises Unusable."""
+def collect(
+    download: Path, course: Path, chapter: str, sheet: Sheet | None = None, *, by_name: bool = False
+) -> Collected:
+    """Place the notebooks of a zip file, or of a folder, as submissions of a chapter.
+
+    Args:
+        sheet: Moodle's grading worksheet of the assignment, or the submissions of Canvas's API as a table.
+        by_name: believe Moodle's display names.
+
+    Raises Unusable, UnusableTable, Undecided.
+    """
     coursedir = open_coursedir(course, chapter)
-    left: dict[str, str] = {}
-    latest: dict[str, _Notebook] = {}
-    ids = ids_by_name(coursedir)
-    with tempfile.TemporaryDirectory() as temporary:
-        for name, path, written in notebooks_in(download, Path(temporary), left):
-            notebook = _Notebook(path, written, named(name, lambda student: ids.get(student, student)))
-            student = notebook.whose.student
-            if why := _cannot_be_placed(student):
-                left[name] = why
-            elif student in latest and notebook.order < latest[student].order:
-                left[name] = f"{student} handed in again later"
+    released = load_handout(course, chapter)
+    left: list[tuple[str, str]] = []
+    with tempfile.TemporaryDirectory() as temporary, opened(download) as entries:
+        layout, people, found = _whose(entries, left, coursedir, sheet, by_name)
+        chosen, gave_way = _choose(found, released, Path(temporary), left)
+        due = due_date(coursedir)
+        placed: dict[str, Placed] = {}
+        for student, (each, path) in chosen.items():
+            told = people.times.get(each.named.key)
+            when, source = handed_in(layout, each.named, each.entry.written, told, due)
+            what = becomes(path, each.entry.written, coursedir, student)
+            if what == "older":
+                left.append((each.entry.name, f"older than the submission of {student} that is there"))
             else:
-                latest[student] = notebook
-        becomes = {s: _becomes(n, _submitted(coursedir, s)) for s, n in latest.items()}
-        left |= {f"the notebook of {s}": "older than the one that is there" for s, b in becomes.items() if b == "older"}
-        chosen = {s: n for s, n in latest.items() if becomes[s] in ("new", "replaced")}
-        _keep_replaced([_submitted(coursedir, student) for student in chosen], course)
-        _hand_to_nbgrader(chosen, coursedir, Path(temporary, "collected"))
-    placed = {student: what for student, what in becomes.items() if what != "older"}
-    return Collected(placed, tuple(s for s in placed if latest[s].whose.late), left)
+                placed[student] = Placed(path, each.entry.written, what, when, source, each.named.prefix)
+        place(placed, coursedir, Path(temporary, "collected"))
+        remember(placed, layout.platform, course, chapter)
+    return Collected(
+        layout.words,
+        people.words,
+        len(entries),
+        {student: each.what for student, each in placed.items()},
+        {student: each.source for student, each in placed.items()},
+        gave_way,
+        left,
+        tuple(student for student in placed if chosen[student][0].named.late),
+    )
 
 
 # --------------------------------------------------------------------------------------- the students
 
 
-def _cannot_be_placed(student):
-    if not student:
-        return "its name does not say whose it is"
-    if set(student) & set("*?[]/\\") or student.startswith("."):
-        return f"nbgrader cannot handle a student called {student}"
-    return ""
+def _whose(
+    entries: list[Entry], left: list[tuple[str, str]], coursedir: CourseDirectory, sheet: Sheet | None, by_name: bool
+) -> tuple[names.Layout, Finder, list[_Found]]:
+    """How the download is laid out, how students are found, and the notebooks whose students are."""
+    left += [(entry.name, entry.trouble) for entry in entries if entry.trouble]
+    usable = [entry for entry in entries if not entry.trouble]
+    root = names.root_of([entry.name for entry in usable])
+    layout = names.layout_of([entry.name.removeprefix(root) for entry in usable])
+    read = [(entry, layout.read(entry.name.removeprefix(root))) for entry in usable]
+    people = finder(layout, [named for _, named in read], roster(coursedir), sheet, by_name)
+    found = []
+    for entry, named in read:
+        student, why = people.find(named)
+        if why := why or why_not_an_id(student):
+            left.append((entry.name, why))
+        else:
+            found.append(_Found(entry, student, named))
+    return layout, people, found
 
 
-# --------------------------------------------------------------------------------------- the submissions
+# -------------------------------------------------------------------------------------- the notebooks
 
 
-def _submitted(coursedir, student):
-    chapter = coursedir.assignment_id
-    return Path(coursedir.format_path(coursedir.submitted_directory, student, chapter), f"{chapter}.ipynb")
+def _choose(found: list[_Found], released: Handout, folder: Path, left: list[tuple[str, str]]):
+    """Student -> the notebook that counts and where its bytes are now; and the files that gave way to one."""
+    of_student: dict[str, list[_Found]] = {}
+    for each in sorted(found, key=lambda each: each.order, reverse=True):
+        of_student.setdefault(each.student, []).append(each)
+    chosen: dict[str, tuple[_Found, Path]] = {}
+    gave_way: list[tuple[str, str]] = []
+    total = 0
+    for number, (student, all_of_them) in enumerate(sorted(of_student.items())):
+        these: list[_Found] = []
+        n_bytes = 0
+        for each in all_of_them:
+            n_bytes += each.entry.n_bytes
+            if len(these) < MAX_NOTEBOOKS and n_bytes <= MAX_BYTES:
+                these.append(each)
+            else:
+                most = f"{MAX_NOTEBOOKS} notebooks and {size(MAX_BYTES)}"
+                left.append((each.entry.name, f"no more than {most} of one student are read"))
+        best, raw = _best(these, released, left)
+        if best and (total := total + len(raw)) > MAX_TOTAL:
+            left.append((best.entry.name, f"no more than {size(MAX_TOTAL)} of one download is read"))
+        elif best:
+            path = folder / str(number)
+            path.write_bytes(raw)
+            chosen[student] = best, path
+        gone = {name for name, _ in left}
+        others = [each.entry.name for each in these if each is not best and each.entry.name not in gone]
+        gave_way += [(name, f"{student} handed in another one later") for name in others]
+    return chosen, gave_way
 
 
-def _becomes(notebook, there):
-    if not there.exists():
-        return "new"
-    if notebook.path.read_bytes() == there.read_bytes():
-        return "unchanged"
-    return "replaced" if notebook.written >= int(there.stat().st_mtime) else "older"
-
-
-def _keep_replaced(submitted, course):
-    """Copies of the submissions that are there, named after their content, so that none is lost."""
-    for path in submitted:
-        if path.exists():
-            name = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-            kept = course / "replaced" / path.parent.parent.name / path.parent.name / f"{name}.ipynb"
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, kept)
-
-
-def _hand_to_nbgrader(chosen, coursedir, folder):
-    """Let nbgrader's zip_collect place the notebooks, from folders that are named after the students."""
-    chapter = coursedir.assignment_id
-    archive = folder / chapter / "archive"
-    archive.mkdir(parents=True)
-    for student, notebook in chosen.items():
-        (archive / student).mkdir()
-        shutil.copy2(notebook.path, archive / student / f"{chapter}.ipynb")
-    with quiet_log() as (log, _):
-        app = ZipCollectApp(config=coursedir.config, force=True)
-        app.log, app.coursedir = log, coursedir
-        app.collect_directory_structure = str(folder / "{assignment_id}" / "{collect_step}")
-        app.init_plugins()
-        app.collector_plugin_inst.named_regexp = r".*/(?P<student_id>[^/]+)/(?P<file_id>[^/]+)\.ipynb$"
-        app.extract_archive_files()
-        app.process_extracted_files()
-    for student, notebook in chosen.items():
-        # Of this and a later download the later counts, whenever they are collected.
-        os.utime(_submitted(coursedir, student), (notebook.written, notebook.written))
+def _best(these: list[_Found], released: Handout, left: list[tuple[str, str]]) -> tuple[_Found | None, bytes]:
+    """Of one student's notebooks, latest first, the first one that is of the chapter; else the first of no chapter."""
+    fallback: tuple[_Found | None, bytes] = None, b""
+    for each in these:
+        try:
+            raw = each.entry.read()
+        except Unreadable as error:
+            left.append((each.entry.name, str(error)))
+            continue
+        ids = reading.grade_ids(File(raw))
+        if other := released.whose(ids):
+            left.append((each.entry.name, f"it is the notebook of {other}, not of {released.chapter}"))
+        elif ids & released.distinctive:
+            return each, raw
+        elif fallback[0] is None:
+            fallback = each, raw
+    return fallback

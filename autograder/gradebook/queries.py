@@ -23,6 +23,7 @@ from sqlalchemy.orm import Query
 
 from autograder.gradebook.marks import Book, Mark, Marks
 from autograder.platforms.tables import Column, Grades, Person, Score
+from autograder.platforms.whose import Known
 
 Scores = dict[str, float | None]
 
@@ -135,14 +136,19 @@ def _score(submission):
     return submission and Score(submission.score, submission.late_submission_penalty, submission.timestamp)
 
 
-def ids_by_name(coursedir: CourseDirectory) -> dict[str, str]:
-    """ "Ada Lovelace" -> id, for the students whom the gradebook knows by name; "" if two have the same."""
-    ids: dict[str, str] = {}
+def roster(coursedir: CourseDirectory) -> list[Known]:
+    """The students of the gradebook, with their names and addresses where it has them."""
     with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-        for student in gradebook.students:
-            name = f"{student.first_name} {student.last_name}"
-            ids[name] = "" if name in ids else student.id
-    return ids
+        return [
+            Known(each.id, " ".join(filter(None, (each.first_name, each.last_name))), each.email or "")
+            for each in gradebook.students
+        ]
+
+
+def due_date(coursedir: CourseDirectory) -> datetime | None:
+    """When the assignment is due, extensions apart; None if it never is."""
+    with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
+        return gradebook.db.query(Assignment.duedate).filter(Assignment.name == coursedir.assignment_id).scalar()
 
 
 class Registered(NamedTuple):

@@ -14,6 +14,7 @@ from tests.conftest import CHAPTER
 pytestmark = pytest.mark.book
 
 PAGE = (ROOT / "chapters" / "teaching.md").read_text(encoding="utf-8")
+STUDENTS = ("perfect", "mistake-1", "truncated")
 COMMANDS = re.findall(r"^\.venv/bin/autograder (.*)$", "\n".join(re.findall(r"```shell\n(.*?)```", PAGE, re.S)), re.M)
 
 
@@ -23,8 +24,11 @@ def week(tmp_path, monkeypatch):
     publish(tmp_path / "elsewhere", [CHAPTER])
     made = {each.student: each.content for each in example_class.examples(tmp_path / "elsewhere", CHAPTER)}
     with zipfile.ZipFile(tmp_path / "download.zip", "w") as archive:
-        for number, student in enumerate(("perfect", "mistake-1", "truncated")):
-            archive.writestr(f"{student}_{number}_assignsubmission_file_{CHAPTER}.ipynb", made[student])
+        for number, student in enumerate(STUDENTS):
+            archive.writestr(f"Somebody_{number}_assignsubmission_file/{CHAPTER}.ipynb", made[student])
+    rows = [f"Participant {number},{student}@x.org,{student}" for number, student in enumerate(STUDENTS)]
+    worksheet = "\n".join(["Identifier,Email address,Username", *rows])
+    (tmp_path / "worksheet.csv").write_text(worksheet, encoding="utf-8")
     (tmp_path / "their_notebook.ipynb").write_bytes(made["perfect"])
     monkeypatch.chdir(tmp_path)
     return tmp_path

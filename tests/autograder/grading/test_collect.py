@@ -1,6 +1,9 @@
-"""Downloads of Moodle and Canvas become submissions; what has no place is named, and nothing is lost."""
+"""Downloads of Moodle and Canvas become submissions: nobody hands in for another, and every file is accounted for."""
 
+import json
 import os
+import re
+import time
 import zipfile
 
 import pytest
@@ -8,20 +11,38 @@ from nbgrader.api import Gradebook
 
 from autograder.cli.main import main
 from autograder.gradebook.coursedir import open_coursedir
-from autograder.platforms.names import Named, named
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-MOODLE = "{}_{}_assignsubmission_file_01_attention.ipynb"
+MOODLE = "{}_{}_assignsubmission_file/01_attention.ipynb"
+# moodle/moodle, mod/assign/gradingtable.php: the worksheet's heads, "Participant " and the number, userdate's times.
+WORKSHEET = """\
+Identifier,"Full name","Email address",Status,Grade,"Maximum grade","Grade can be changed",\
+"Last modified (submission)",\
+"Last modified (grade)","Feedback comments"
+"Participant 11","Ada Lovelace",ada@example.org,Submitted,,25.00,Yes,"Tuesday, 3 February 2026, 10:00 AM",-,
+"Participant 12","Ada Lovelace",other@example.org,Submitted,,25.00,Yes,"Tuesday, 3 February 2026, 2:30 PM",-,
+"Participant 13","Emmy Noether",emmy@example.org,"No submission",,25.00,Yes,-,-,
+"""
 
 
-def collect(course, download, capsys):
-    code = main(["collect", CHAPTER, str(download), "--course", str(course)])
-    return code, capsys.readouterr()
+def collect(course, download, capsys, *more):
+    code = main(["collect", CHAPTER, str(download), "--course", str(course), *map(str, more)])
+    said = capsys.readouterr()
+    if found := re.search(r"^(\d+) files? in = (\d+) placed \+ (\d+) left \+ (\d+) replaced$", said.out, re.M):
+        n_files, *parts = map(int, found.groups())
+        assert n_files == sum(parts)
+    else:
+        assert code == 2
+    return code, said
 
 
 def submitted(course):
-    return {path.parent.parent.name: path.read_bytes() for path in (course / "submitted").glob("*/*/*")}
+    return {path.parent.parent.name: path.read_bytes() for path in (course / "submitted").glob("*/*/*.ipynb")}
+
+
+def stamps(course):
+    return {path.parent.parent.name: path.read_text() for path in (course / "submitted").glob("*/*/timestamp.txt")}
 
 
 @pytest.fixture
@@ -37,52 +58,166 @@ def zipped(tmp_path):
     return make
 
 
-@pytest.mark.parametrize(("path", "whose"), [
-    ("Ada Lovelace_4711_assignsubmission_file_01_attention.ipynb", Named("Ada Lovelace", (4711,))),
-    ("Ada Lovelace_4711_assignsubmission_file_/01_attention.ipynb", Named("Ada Lovelace", (4711,))),
-    ("Ada Lovelace_4711_assignsubmission_file/01_attention.ipynb", Named("Ada Lovelace", (4711,))),
-    ("Group A/Zoë O'Hara-王_12_assignsubmission_file_x_y.ipynb", Named("Zoë O'Hara-王", (12,))),
-    ("lovelaceada_123_4567_01_attention.ipynb", Named("123", (0, 4567))),
-    ("lovelaceada_LATE_123_4567_01_attention-2.ipynb", Named("123", (2, 4567), late=True)),
-    ("ada/01_attention.ipynb", Named("ada")),
-    ("ada/01_attention/01_attention.ipynb", Named("ada")),
-    ("01_attention.ipynb", Named("")),
-])  # fmt: skip
-def test_names_say_whose_a_file_is(path, whose):
-    assert named(path, lambda name: name) == whose
+@pytest.fixture
+def roster(course):
+    """roster(("al1815", "Ada", "Lovelace", "ada@example.org"), ...) puts students into the gradebook."""
+
+    def add(*students):
+        with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
+            for student, first, last, email in students:
+                gradebook.add_student(student, first_name=first, last_name=last, email=email)
+
+    return add
 
 
-def test_a_download_of_moodle(course, zipped, capsys):
+@pytest.fixture
+def due(course):
     with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
-        gradebook.add_student("al1815", first_name="Ada", last_name="Lovelace")
-    files = {
-        MOODLE.format("Ada Lovelace", 1): b"a", MOODLE.format("Emmy Noether", 2): b"e",
-        "Emmy Noether_2_assignsubmission_onlinetext_onlinetext.html": b"<p>hello</p>", "notes.ipynb": b"?",
-    }  # fmt: skip
+        gradebook.update_or_create_assignment(CHAPTER, duedate="2026-02-03 12:00:00 UTC")
+
+
+@pytest.fixture
+def worksheet(tmp_path, monkeypatch):
+    path = tmp_path / "Grades-Course-01.csv"
+    path.write_text(WORKSHEET, encoding="utf-8")
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "UTC")
+        time.tzset()
+        yield path
+    time.tzset()
+
+
+# -------------------------------------------------------------------------------------------- impersonation
+
+
+def test_a_file_name_inside_an_upload_is_no_id(course, zipped, capsys):
+    files = {"12345/01_attention.ipynb": b"theirs", "eve/x_12345_9_y.ipynb": b"eve's"}
+    collect(course, zipped(files), capsys)
+    assert submitted(course) == {"12345": b"theirs", "eve": b"eve's"}
+    files = {MOODLE.format("A", 1): b"a", "Eve_2_assignsubmission_file/x_1_assignsubmission_file_y.ipynb": b"e"}
+    collect(course, zipped(files), capsys)
+    assert {s: c for s, c in submitted(course).items() if "part" in s} == {"participant-1": b"a", "participant-2": b"e"}
+
+
+def test_a_display_name_is_no_id_unless_asked(course, zipped, capsys):
+    download = zipped({MOODLE.format("12345", 9): b"eve's", MOODLE.format("Ada", 8): b"a"})
+    collect(course, zipped({"ada_12345_7_x.ipynb": b"theirs"}, name="canvas.zip"), capsys)
+    _, said = collect(course, download, capsys)
+    assert submitted(course) == {"12345": b"theirs", "participant-9": b"eve's", "participant-8": b"a"}
+    assert "Read as Moodle's download; ids are Moodle's participant numbers" in said.out
+    collect(course, download, capsys, "--by-name")
+    assert submitted(course)["Ada"] == b"a"
+
+
+def test_a_sortable_name_that_ends_in_a_number_is_no_id(course, zipped, capsys):
+    code, said = collect(course, zipped({"ada_123_40_x.ipynb": b"a", "eve_123_666_50_x.ipynb": b"e"}), capsys)
+    assert code == 1 and submitted(course) == {"123": b"a"}
+    assert "left: eve_123_666_50_x.ipynb: its name can be read as 123 or 666's" in said.out
+
+
+# ---------------------------------------------------------------------------------------- whose is what
+
+
+def test_two_of_one_name_are_two(course, zipped, capsys):
+    files = {MOODLE.format("Ada Lovelace", 11): b"a", MOODLE.format("Ada Lovelace", 12): b"b"}
+    code, _ = collect(course, zipped(files), capsys)
+    assert code == 0 and submitted(course) == {"participant-11": b"a", "participant-12": b"b"}
+    code, said = collect(course, zipped(files), capsys, "--by-name")
+    assert code == 1 and said.out.count("2 participants have this name") == 2
+
+
+def test_blind_marking_places_everybody(course, zipped, roster, capsys):
+    roster(("al1815", "Ada", "Lovelace", "ada@example.org"))
+    files = {MOODLE.format("Participant", number): bytes([number]) for number in range(1, 6)}
+    code, _ = collect(course, zipped(files), capsys)
+    assert code == 0 and set(submitted(course)) == {f"participant-{number}" for number in range(1, 6)}
+
+
+def test_with_a_roster_names_have_to_be_asked_for_or_backed(course, zipped, roster, worksheet, capsys):
+    roster(("al1815", "Ada", "Lovelace", "ADA@example.org"), ("al1816", "Ada", "Lovelace", "other@example.org"),
+           ("en1882", "Emmy", "Noether", ""))  # fmt: skip
+    files = {MOODLE.format("Ada Lovelace", 11): b"a", MOODLE.format("Ada Lovelace", 12): b"b",
+             MOODLE.format("Emmy Noether", 13): b"e", MOODLE.format("Eve", 99): b"?"}  # fmt: skip
     code, said = collect(course, zipped(files), capsys)
-    assert submitted(course) == {"al1815": b"a", "Emmy Noether": b"e"}
-    assert "new: 2 (al1815, Emmy Noether)" in said.out
-    assert "onlinetext.html: no notebook" in said.out
-    assert code == 1 and "notes.ipynb: its name does not say whose it is" in said.out
+    assert code == 2 and "--table FILE" in said.err and submitted(course) == {}
+    code, said = collect(course, zipped(files), capsys, "--table", worksheet)
+    assert code == 1 and submitted(course) == {"al1815": b"a", "al1816": b"b"}
+    assert "nobody in the roster is participant 13" in said.out and "has no participant 99" in said.out
+    collect(course, zipped(files), capsys, "--by-name")
+    assert submitted(course) == {"al1815": b"a", "al1816": b"b", "en1882": b"e"}
 
 
-def test_two_of_one_name_are_not_confused(course, zipped, capsys):
-    with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
-        for student in ("one", "two"):
-            gradebook.add_student(student, first_name="Ada", last_name="Lovelace")
-    code, _ = collect(course, zipped({MOODLE.format("Ada Lovelace", 1): b"a"}), capsys)
-    assert code == 1 and submitted(course) == {}
+def test_without_a_roster_the_worksheet_gives_the_ids(course, zipped, worksheet, capsys):
+    files = {MOODLE.format("Ada Lovelace", 11): b"a", MOODLE.format("Ada Lovelace", 12): b"b"}
+    collect(course, zipped(files), capsys, "--table", worksheet)
+    assert submitted(course) == {"ada@example.org": b"a", "other@example.org": b"b"}
+    worksheet.write_text(WORKSHEET.replace("Email address", "Username").replace("ada@example.org", "al1815"))
+    collect(course, zipped(files), capsys, "--table", worksheet)
+    assert submitted(course)["al1815"] == b"a"
 
 
-def test_a_download_of_canvas_the_last_attempt_counts(course, zipped, capsys):
+@pytest.mark.parametrize(("text", "words"), [
+    ("Kennung;Bewertung\nTeilnehmer/in1;\n", "Set Moodle's language to English"), ("", "is empty"),
+    ("caf\xe9", "is no text in UTF-8"),
+])  # fmt: skip
+def test_a_table_that_is_none_is_refused_in_words(course, zipped, tmp_path, text, words, capsys):
+    (tmp_path / "table.csv").write_text(text, encoding="latin-1")
+    code, said = collect(course, zipped({MOODLE.format("A", 1): b"a"}), capsys, "--table", tmp_path / "table.csv")
+    assert code == 2 and words in said.err and submitted(course) == {}
+
+
+def test_a_download_of_canvas_the_last_upload_counts(course, zipped, capsys):
     files = {
         "lovelaceada_123_20_01_attention-1.ipynb": b"second", "lovelaceada_123_10_01_attention.ipynb": b"first",
-        "noetheremmy_LATE_124_30_01_attention.ipynb": b"e",
+        "noetheremmy_LATE_124_30_01_attention.ipynb": b"e", "noetheremmy_LATE_124_31_notes.txt": b"?",
     }  # fmt: skip
     code, said = collect(course, zipped(files), capsys)
-    assert submitted(course) == {"123": b"second", "124": b"e"}
+    assert code == 0 and submitted(course) == {"123": b"second", "124": b"e"}
     assert "late, says the platform: 124" in said.out
-    assert "01_attention.ipynb: 123 handed in again later" in said.out and code == 1
+    assert "replaced: lovelaceada_123_10_01_attention.ipynb: 123 handed in another one later" in said.out
+    assert "4 files in = 2 placed + 1 left + 1 replaced" in said.out
+
+
+def test_anonymous_names_of_canvas(course, zipped, capsys):
+    collect(course, zipped({"anon_Ab3xZ_10_x.ipynb": b"a", "LATE_anon_Qq1yT_11_x.ipynb": b"b"}), capsys)
+    assert submitted(course) == {"anon_Ab3xZ": b"a", "anon_Qq1yT": b"b"}
+
+
+def test_names_are_utf_8_though_canvas_does_not_say_so(course, zipped, tmp_path, capsys):
+    flagged = re.compile(rb"(PK\x01\x02....|PK\x03\x04..)\x00\x08", re.S)
+    honest = zipped({"Äda_3_assignsubmission_file/x.ipynb": b"a"}).read_bytes()
+    (tmp_path / "ruby.zip").write_bytes(flagged.sub(lambda match: match[1] + b"\0\0", honest))
+    collect(course, tmp_path / "ruby.zip", capsys, "--by-name")
+    assert submitted(course) == {"Äda": b"a"}
+
+
+def test_endings_nested_folders_and_what_programs_leave(course, zipped, capsys):
+    ada = "Ada_1_assignsubmission_file"
+    files = {
+        f"{ada}/deep/er/01_attention.ipynb": b"ada", f"{ada}/.ipynb_checkpoints/x-checkpoint.ipynb": b"old",
+        f"__MACOSX/{ada}/._x.ipynb": b"mac", "Bob_2_assignsubmission_file/01_ATTENTION.IPYNB": b"bob",
+        "Cleo_3_assignsubmission_file/01_attention.ipynb.txt": b"cleo",
+        "Dan_4_assignsubmission_onlinetext/onlinetext.html": b"<p>hello</p>",
+        "Default group_assignsubmission_file/x.ipynb": b"group",
+    }  # fmt: skip
+    code, said = collect(course, zipped({f"download/{name}": content for name, content in files.items()}), capsys)
+    assert submitted(course) == {"participant-1": b"ada", "participant-2": b"bob", "participant-3": b"cleo"}
+    assert said.out.count("a hidden file, which some program made") == 2 and "onlinetext.html: no notebook" in said.out
+    assert code == 1 and "does not stand where Moodle puts" in said.out
+    assert "7 files in = 3 placed + 4 left + 0 replaced" in said.out
+
+
+def test_the_notebook_of_another_chapter_is_not_taken(course, zipped, contents, capsys):
+    other = course / "release/02_other/02_other.ipynb"
+    other.parent.mkdir()
+    cells = [{"id": "x", "metadata": {"nbgrader": {"grade_id": "other_task", "solution": True, "grade": False}}}]
+    other.write_text(json.dumps({"cells": cells}))
+    files = {"ada/a.ipynb": contents["perfect"], "ada/z.ipynb": other.read_bytes(), "ada/notes.ipynb": b"{}",
+             "bob/01_attention.ipynb": other.read_bytes()}  # fmt: skip
+    code, said = collect(course, zipped(files), capsys)
+    assert code == 1 and submitted(course) == {"ada": contents["perfect"]}
+    assert said.out.count("it is the notebook of 02_other, not of 01_attention") == 2
+    assert "4 files in = 1 placed + 2 left + 1 replaced" in said.out
 
 
 def test_a_later_download_replaces_and_keeps_and_an_older_one_does_not(course, zipped, capsys):
@@ -93,7 +228,7 @@ def test_a_later_download_replaces_and_keeps_and_an_older_one_does_not(course, z
     assert submitted(course) == {"ada": b"second", "bob": b"b"}
     assert [kept.read_bytes() for kept in (course / "replaced/ada" / CHAPTER).iterdir()] == [b"first"]
     code, said = collect(course, zipped({path: b"first"}, 2025), capsys)
-    assert code == 1 and "the notebook of ada: older than the one that is there" in said.out
+    assert code == 1 and "ada/01_attention.ipynb: older than the submission of ada that is there" in said.out
     assert submitted(course)["ada"] == b"second"
 
 
@@ -102,23 +237,110 @@ def test_a_folder(course, tmp_path, capsys):
     folder.mkdir(parents=True)
     (folder / "01_attention (1).ipynb").write_bytes(b"a")
     (folder / "link.ipynb").symlink_to("/etc/passwd")
-    (folder / "01_attention (1).ipynb").touch()
+    (folder.parent / b"\xff\xfe.ipynb".decode(errors="surrogateescape")).write_bytes(b"?")
     _, said = collect(course, tmp_path / "download", capsys)
     assert submitted(course) == {"ada": b"a"}
-    assert "link.ipynb: a symbolic link" in said.out
+    assert "link.ipynb: a symbolic link" in said.out and r"left: \udcff\udcfe.ipynb: its name holds" in said.out
 
 
-@pytest.mark.parametrize("entry", [
-    "../../ada/01_attention.ipynb", "/etc/ada/01_attention.ipynb", "..\\..\\ada\\01_attention.ipynb",
-    "../01_attention.ipynb", "a*b/01_attention.ipynb", "..hidden/01_attention.ipynb",
+# --------------------------------------------------------------------------- when it was handed in (timestamp.txt)
+
+
+def test_moodles_worksheet_says_when(course, zipped, worksheet, due, capsys):
+    files = {MOODLE.format("Ada Lovelace", 11): b"a", MOODLE.format("Ada Lovelace", 12): b"b"}
+    _, said = collect(course, zipped(files), capsys, "--table", worksheet)
+    assert stamps(course) == {
+        "ada@example.org": "2026-02-03 10:00:00 UTC\n", "other@example.org": "2026-02-03 14:30:00 UTC\n",
+    }  # fmt: skip
+    assert "when they were handed in: the platform's table: 2 submissions" in said.out
+
+
+def test_canvas_says_late_or_its_table_says_when(course, zipped, due, tmp_path, capsys):
+    files = {"ada_1_10_x.ipynb": b"a", "bob_LATE_2_11_x.ipynb": b"b", "cleo_LATE_3_12_x.ipynb": b"c"}
+    collect(course, zipped(files), capsys)
+    late = "2026-02-03 12:00:01 UTC\n"
+    assert stamps(course) == {"1": "2026-02-03 12:00:00 UTC\n", "2": late, "3": late}
+    # The fields of a submission in Canvas's API: instructure/canvas-lms, lib/api/v1/submission.rb.
+    rows = ["user_id,submitted_at", "1,2026-02-01T08:00:00Z", "2,2026-02-04T01:00:00+01:00", "3,"]
+    (tmp_path / "times.csv").write_text("\n".join(rows))
+    _, said = collect(course, zipped(files), capsys, "--table", tmp_path / "times.csv")
+    assert stamps(course) == {"1": "2026-02-01 08:00:00 UTC\n", "2": "2026-02-04 00:00:00 UTC\n", "3": late}
+    assert "the platform's table: 2 submissions" in said.out and "Canvas's LATE" in said.out
+
+
+def test_a_downloads_own_time_is_never_taken_for_a_students(course, zipped, due, capsys):
+    """Canvas and Moodle write entries with the time of the download."""
+    _, said = collect(course, zipped({MOODLE.format("A", 1): b"a"}), capsys)
+    assert stamps(course) == {} and "nothing tells (--table FILE does): 1 submission" in said.out
+
+
+def test_a_folders_files_have_their_own_times(course, tmp_path, capsys):
+    path = tmp_path / "download/ada/01_attention.ipynb"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"a")
+    os.utime(path, (1_770_112_800, 1_770_112_800))
+    _, said = collect(course, tmp_path / "download", capsys)
+    assert stamps(course) == {"ada": "2026-02-03 10:00:00 UTC\n"} and "the file's own time: 1" in said.out
+
+
+def test_what_comes_late_is_graded_late(course, zipped, due, contents, capsys):
+    (course / "nbgrader_config.py").write_text(
+        (course / "nbgrader_config.py").read_text() + 'c.LateSubmissionPlugin.penalty_method = "zero"\n'
+    )
+    files = {"ada_1_10_x.ipynb": contents["perfect"], "bob_LATE_2_11_x.ipynb": contents["perfect"]}
+    collect(course, zipped(files), capsys)
+    assert main(["grade", CHAPTER, "--course", str(course)]) == 0
+    with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
+        penalties = [gradebook.find_submission(CHAPTER, s).late_submission_penalty for s in ("1", "2")]
+    assert penalties == [None, 25] or penalties == [0, 25]
+
+
+# ------------------------------------------------------------------------------------------- hostile downloads
+
+
+@pytest.mark.parametrize(("entry", "words"), [
+    ("../../ada/01_attention.ipynb", "leads out of the download"), ("../01_attention.ipynb", "leads out"),
+    ("/etc/ada/01_attention.ipynb", "leads out"), ("..\\..\\ada\\01_attention.ipynb", "a hidden file"),
+    ("..hidden/01_attention.ipynb", "a hidden file"), ("a*b/01_attention.ipynb", "cannot handle an id with *"),
+    ("a[b/01_attention.ipynb", "cannot handle an id"), (" ada/x.ipynb", "cannot handle an id"),
+    (f"{'é' * 150}/01_attention.ipynb", "more than 200 bytes"), (f"{'x' * 300}.ipynb", "does not say whose it is"),
+    ("new\nline/01_attention.ipynb", "control characters"), ("bell\7/01_attention.ipynb", "control characters"),
+    ("rtl\u202e/01_attention.ipynb", "control characters"),
 ])  # fmt: skip
-def test_no_path_of_an_archive_is_used_for_writing(course, zipped, tmp_path, entry, capsys):
-    before = sorted(path for path in tmp_path.rglob("*") if "submitted" not in path.parts)
-    archive = zipped({entry: b"x"})
-    collect(course, archive, capsys)
-    after = sorted(path for path in tmp_path.rglob("*") if "submitted" not in path.parts)
-    assert set(after) - set(before) <= {archive, course / ".lock"}
-    assert set(submitted(course)) <= {"ada"}
+def test_a_bad_name_costs_itself_alone_and_is_listed(course, zipped, tmp_path, entry, words, capsys):
+    archive = zipped({entry: b"x", "bob/01_attention.ipynb": b"b"})
+    before = {path for path in tmp_path.rglob("*") if "submitted" not in path.parts}
+    _, said = collect(course, archive, capsys)
+    after = {path for path in tmp_path.rglob("*") if "submitted" not in path.parts}
+    assert after - before <= {course / ".lock"}
+    (left,) = [line for line in said.out.splitlines() if line.startswith("left: ")]
+    assert words in left and submitted(course) == {"bob": b"b"}
+
+
+def test_a_name_that_is_no_text_costs_itself_alone(course, zipped, tmp_path, capsys):
+    files = {"ÄÄ/01_attention.ipynb": b"?", "bob/01_attention.ipynb": b"b", "Ö/01_attention.ipynb": b"o"}
+    broken = zipped(files).read_bytes().replace("ÄÄ".encode(), b"\xff\xfe\xff\xfe")
+    (tmp_path / "broken.zip").write_bytes(broken)
+    code, said = collect(course, tmp_path / "broken.zip", capsys)
+    assert code == 1 and submitted(course) == {"bob": b"b", "Ö": b"o"}
+    assert "its name holds bytes that are no text" in said.out
+
+
+def test_nothing_in_a_download_writes_a_line_that_looks_like_ours(course, zipped, capsys):
+    files = {"x.ipynb\nnew: 1 (eve)": b"x", "\x1b[2Knew: 2.ipynb": b"x", "bob/01_attention.ipynb": b"b"}
+    _, said = collect(course, zipped(files), capsys)
+    assert [line for line in said.out.splitlines() if line.startswith("new: ")] == ["new: 1 (bob)"]
+    assert r"left: x.ipynb\nnew: 1 (eve)" in said.out and r"left: \x1b[2Knew: 2.ipynb" in said.out
+
+
+def test_one_student_is_unpacked_up_to_a_limit(course, zipped, monkeypatch, capsys):
+    files = {f"ada/{number:02}.ipynb": b"%d" % number for number in range(25)} | {"bob/01_attention.ipynb": b"b"}
+    code, said = collect(course, zipped(files), capsys)
+    assert code == 1 and set(submitted(course)) == {"ada", "bob"}
+    assert said.out.count("no more than 20 notebooks and 200 MB of one student are read") == 5
+    monkeypatch.setattr("autograder.gradebook.collect.MAX_BYTES", 3)
+    code, said = collect(course, zipped({"cleo/a.ipynb": b"12", "cleo/b.ipynb": b"34", "dan/b.ipynb": b"d"}), capsys)
+    assert said.out.count("of one student are read") == 1 and {"cleo", "dan"} < set(submitted(course))
 
 
 def test_bombs_and_broken_archives_are_refused_in_words(course, tmp_path, zipped, monkeypatch, capsys):
@@ -126,24 +348,26 @@ def test_bombs_and_broken_archives_are_refused_in_words(course, tmp_path, zipped
     bomb = zipped({"ada/01_attention.ipynb": bytes(100_000_000), "bob/01_attention.ipynb": b"b"})
     _, said = collect(course, bomb, capsys)
     assert "ada/01_attention.ipynb: 100 MB large" in said.out and submitted(course) == {"bob": b"b"}
-    monkeypatch.setattr("autograder.platforms.download.MAX_TOTAL", 10_000)
-    assert "would unpack to 100 MB" in collect(course, bomb, capsys)[1].err
+    monkeypatch.setattr("autograder.gradebook.collect.MAX_TOTAL", 3)
+    _, said = collect(course, zipped({"cleo/x.ipynb": b"12", "dan/x.ipynb": b"34"}), capsys)
+    assert "dan/x.ipynb: no more than" in said.out and set(submitted(course)) == {"bob", "cleo"}
     broken = tmp_path / "broken.zip"
     broken.write_bytes(bomb.read_bytes()[:-30])
     assert "no zip file that can be read" in collect(course, broken, capsys)[1].err
     assert "there is no file or folder" in collect(course, tmp_path / "nowhere", capsys)[1].err
 
 
-def test_a_lying_size_is_no_way_round_the_limit(course, tmp_path, zipped, capsys):
-    honest = zipped({"ada/01_attention.ipynb": bytes(1_000_000)}).read_bytes()
+def test_a_lying_size_costs_itself_alone(course, tmp_path, zipped, capsys):
+    honest = zipped({"ada/01_attention.ipynb": bytes(1_000_000), "bob/01_attention.ipynb": b"b"}).read_bytes()
     lying = tmp_path / "lying.zip"
     lying.write_bytes(honest.replace((1_000_000).to_bytes(4, "little"), (10).to_bytes(4, "little")))
     code, said = collect(course, lying, capsys)
-    assert code == 2 and "no zip file that can be read" in said.err and submitted(course) == {}
+    assert code == 1 and "ada/01_attention.ipynb: it cannot be unpacked" in said.out
+    assert submitted(course) == {"bob": b"b"}
 
 
 def test_what_was_collected_is_graded(course, zipped, contents, capsys):
-    collect(course, zipped({MOODLE.format("Ada Lovelace", 1): contents["mistake-1"]}), capsys)
+    collect(course, zipped({MOODLE.format("Ada Lovelace", 1): contents["mistake-1"]}), capsys, "--by-name")
     assert main(["grade", CHAPTER, "--course", str(course)]) == 0
     assert "Ada Lovelace" in capsys.readouterr().out
     assert os.listdir(course / "feedback") == ["Ada Lovelace"]

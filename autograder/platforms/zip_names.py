@@ -1,0 +1,69 @@
+"""The names in a zip file, each decoded alone: one that is no text must not keep the others from being read.
+
+See PKWARE's APPNOTE.TXT: 4.3.12 the central directory, 4.3.16 its end, 4.4.4 bit 11, which says that a name is UTF-8.
+"""
+
+import shutil
+import struct
+import tempfile
+import zipfile
+from pathlib import Path
+
+_UTF8 = 0x800
+_HEADER = struct.Struct("<4s6H3L5H2L")  # of an entry of the central directory; its name follows
+_END = struct.Struct("<4s4H2LH")
+
+
+def open_archive(path: Path) -> tuple[zipfile.ZipFile, set[int]]:
+    """A zip file, and the offsets of those entries whose names are no text. Raises what zipfile raises.
+
+    zipfile refuses a whole archive for one name that is said to be UTF-8 and is not.
+    """
+    try:
+        return zipfile.ZipFile(path), set()
+    except UnicodeDecodeError:
+        mended = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the archive, or when it is no longer held)
+        with path.open("rb") as source:
+            shutil.copyfileobj(source, mended)
+        no_text = _unsay_utf8(mended)
+        return zipfile.ZipFile(mended), no_text
+
+
+def name_of(info: zipfile.ZipInfo) -> str:
+    """The whole name of an entry. Ruby's zip, which Canvas has, writes UTF-8 and does not say so."""
+    if info.flag_bits & _UTF8:
+        return info.orig_filename
+    try:
+        return info.orig_filename.encode("cp437").decode("utf-8")
+    except UnicodeError:
+        return info.orig_filename
+
+
+def _unsay_utf8(file):
+    """Take the mark off all names that are not UTF-8, in place; the offsets of their entries. Raises BadZipFile."""
+    tail = max(file.seek(0, 2) - 65_535 - _END.size, 0)
+    file.seek(tail)
+    last = file.read()
+    at = last.rfind(b"PK\5\6")
+    if at < 0:
+        raise zipfile.BadZipFile("it has no central directory")
+    n_bytes = _END.unpack_from(last, at)[5]
+    start = tail + at - n_bytes
+    if start < 0:  # so large an archive keeps its numbers elsewhere
+        raise zipfile.BadZipFile("it holds a name that is no text")
+    file.seek(start)
+    directory = bytearray(file.read(n_bytes))
+    offsets = set()
+    at = 0
+    while at + _HEADER.size <= len(directory):
+        fields = _HEADER.unpack_from(directory, at)
+        flags, lengths, offset = fields[3], fields[10:13], fields[-1]
+        try:
+            directory[at + _HEADER.size : at + _HEADER.size + lengths[0]].decode("utf-8")
+        except UnicodeDecodeError:
+            struct.pack_into("<H", directory, at + 8, flags & ~_UTF8)
+            offsets.add(offset)
+        at += _HEADER.size + sum(lengths)
+    file.seek(start)
+    file.write(directory)
+    return offsets
