@@ -92,7 +92,7 @@ class Handout:
 
     @cached_property
     def distinctive(self) -> frozenset[str]:
-        """Grade ids that no other chapter has."""
+        """Grade ids and cell ids that no other chapter has."""
         return distinctive(self.notebook)
 
     def whose(self, grade_ids: set[str]) -> str:
@@ -119,9 +119,10 @@ def released_notebooks(course: Path) -> list[Path]:
 
 
 def distinctive(notebook: dict) -> frozenset[str]:
-    """Grade ids of the exercises and checks of a notebook, which no other chapter has."""
-    about = (cell["metadata"].get("nbgrader", {}) for cell in notebook["cells"])
-    return frozenset(a["grade_id"] for a in about if a.get("solution") or a.get("grade"))
+    """Grade ids and cell ids of the exercises and checks of a notebook, which no other chapter has."""
+    about = ((cell["metadata"].get("nbgrader", {}), cell["id"]) for cell in notebook["cells"])
+    known = ((a["grade_id"], cell_id) for a, cell_id in about if a.get("solution") or a.get("grade"))
+    return frozenset(name for names in known for name in names)
 
 
 def _notebook(path):

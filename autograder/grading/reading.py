@@ -87,7 +87,7 @@ def read_submission(file: File, released: Handout) -> Submission:
 
 
 def grade_ids(file: File) -> set[str]:
-    """The grade ids in a submitted file; none if it cannot be read."""
+    """The grade ids in a submitted file, cell ids where a tool lost the metadata; none if it cannot be read."""
     if _too_many_values(file.raw):
         return set()
     try:
@@ -181,8 +181,9 @@ def _cell(item, released):
 
 
 def _grade_ids(cells):
-    ids = (_dict(_dict(_dict(cell).get("metadata")).get("nbgrader")).get("grade_id") for cell in cells)
-    return {grade_id for grade_id in ids if isinstance(grade_id, str)}
+    """What tells whose cells these are, as `Handout.position` finds it."""
+    ids = ((_dict(_dict(_dict(c).get("metadata")).get("nbgrader")).get("grade_id"), _dict(c).get("id")) for c in cells)
+    return {grade_id if isinstance(grade_id, str) else str(cell_id) for grade_id, cell_id in ids}
 
 
 def _cell_list_notes(cells, found) -> Iterator[str]:

@@ -1,10 +1,14 @@
 """One notebook, as grading would read and run it; no grade is written."""
 
+import copy
 import hashlib
+import json
+import re
 
 import pytest
 
 from autograder.cli.main import main
+from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
 
@@ -41,6 +45,18 @@ def test_what_is_blank_and_what_is_wrong_is_said_as_check_says_it(checked):
 def test_oddities_of_the_file_are_said(checked):
     code, out, _ = checked("doubled")
     assert code == 0 and "2 copies of the exercise cell" in out
+
+
+def test_it_agrees_with_grading_where_a_tool_lost_the_metadata(course, hand_in, perfect, tmp_path, capsys):
+    stripped = copy.deepcopy(perfect)
+    for cell in stripped["cells"]:
+        cell["metadata"] = {}
+    hand_in("ada", json.dumps(stripped).encode())
+    assert main(["grade", CHAPTER, "--course", str(course)]) == 0
+    assert re.search(r"^ada .* 25$", capsys.readouterr().out, re.M)
+    (tmp_path / "mine.ipynb").write_text(json.dumps(stripped))
+    assert main(["submit-check", str(tmp_path / "mine.ipynb"), "--course", str(course)]) == 0
+    assert "mine.ipynb is the notebook of 01_attention" in capsys.readouterr().out
 
 
 def test_what_cannot_be_read_is_said(checked, tmp_path, course, capsys):
