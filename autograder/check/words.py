@@ -13,8 +13,7 @@ def listed(things: Iterable[str], limit: int = 6) -> str:
 
 def quoted(text: object) -> str:
     """Somebody else's words, short and on one line."""
-    line = "".join(character if character.isprintable() else " " for character in str(text)[:60])
-    return f"“{line}{'…' if len(str(text)) > 60 else ''}”"
+    return f"“{shown(str(text)[:60])}{'…' if len(str(text)) > 60 else ''}”"
 
 
 def shown(text: object, limit: int = 100) -> str:

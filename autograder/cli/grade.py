@@ -50,6 +50,20 @@ def _show(rows, options, chapter):
         print(terminal.of_changes(rows))
         return
     if rows:
-        print(terminal.of_class(rows))
+        print(terminal.of_class(rows, _marks(options.course, chapter)))
     print(f"\n{terminal.summary(rows)}")
     print(f"Feedback: {options.course / 'feedback'}/STUDENT/{chapter}/{chapter}.html")
+
+
+def _marks(course, chapter):
+    """What the gradebook says; nothing if it cannot be used, which the run has said then."""
+    from autograder.course.lock import Busy
+    from autograder.gradebook.coursedir import open_coursedir
+    from autograder.gradebook.engine import usable
+    from autograder.gradebook.queries import read_marks
+
+    try:
+        with usable():
+            return read_marks(open_coursedir(course, chapter)).marks.get(chapter, {})
+    except Busy:
+        return {}

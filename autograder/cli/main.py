@@ -4,6 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from autograder.check.words import shown
 from autograder.cli import collect, export, grade, mistakes, release, report, submit_check
 from autograder.cli.common import Refused
 from autograder.course.lock import Busy
@@ -47,7 +48,8 @@ def _parser():
 
 
 def _say(message):
-    print(f"autograder: {message}", file=sys.stderr)
+    lines = (shown(line, 2000) for line in str(message).split("\n"))
+    print("autograder:", "\n".join(lines), file=sys.stderr)
     return WRONG
 
 

@@ -10,11 +10,12 @@ def arguments(parser):
 
 
 def run(options):
-    from autograder.release.publish import NotReleased, publish
+    from autograder.release.publish import NotReleased, publishing
 
     try:
-        for released in publish(options.course, options.chapters):
-            print(f"{released.chapter}: {'released' if released.changed else 'unchanged'}, {released.zip}")
+        for released in publishing(options.course, options.chapters):
+            what = "released" if released.changed else "unchanged"
+            print(f"{released.chapter}: {what}, {released.zip}", flush=True)
     except NotReleased as error:
         raise Refused(str(error)) from error
     return 0

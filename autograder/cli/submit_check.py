@@ -18,16 +18,17 @@ def arguments(parser):
 def run(options):
     """0: every exercise holds. 1: something does not. 2: it could not be read, or not be run."""
     from autograder.check import render
+    from autograder.check.words import shown
     from autograder.cli.common import Refused
     from autograder.grading.submit_check import submit_check
 
     checked = submit_check(options.file, options.course, options.sandbox)
-    report = checked.report
+    report, name = checked.report, shown(options.file.name)
     if report.trouble:
-        raise Refused(f"{options.file.name} would score 0. {report.trouble}")
+        raise Refused(f"{name} would score 0. {report.trouble}")
     blank = [result.function for result in report.results if result.verdict and result.verdict.kind == "blank"]
-    print(f"{options.file.name} is the notebook of {checked.chapter}, with {len(report.results)} exercises.")
+    print(f"{name} is the notebook of {checked.chapter}, with {len(report.results)} exercises.")
     print(f"Not written yet: {', '.join(blank) or 'none'}.\n")
-    print("\n".join([*(f"- {note}" for note in report.notes), *map(render.as_text, report.results)]))
+    print("\n".join([*(f"- {shown(note, 1000)}" for note in report.notes), *map(render.as_text, report.results)]))
     print("\nThese are the public cases; grading asks for others. No grade was written.")
     return 0 if all(result.passed for result in report.results) else 1

@@ -7,7 +7,7 @@ from pathlib import Path
 from autograder.course.lock import alone
 from autograder.gradebook.rows import Incomplete, StudentRow
 from autograder.grading.cluster import connected
-from autograder.grading.queue import open_queue, submissions
+from autograder.grading.queue import handed_in, open_queue, refused, submissions
 
 __all__ = ["Incomplete", "grade_class"]
 
@@ -55,4 +55,7 @@ def grade_class(
         sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
         from autograder.gradebook.write import write_class
 
-        return write_class(grader, course, chapter, paths, force=force, dry_run=dry_run)
+        rows = write_class(grader, course, chapter, paths, force=force, dry_run=dry_run)
+    if not students and (bad := refused(handed_in(course, chapter))):
+        raise Incomplete(rows, bad)
+    return rows

@@ -26,6 +26,11 @@ class Marks:
     cells: dict[str, Mark] = field(default_factory=dict)
     penalty: float = 0.0
 
+    @staticmethod
+    def graded(report: Report) -> "Marks":
+        """What grading came to, with nothing changed by hand."""
+        return Marks({f"check-{result.function}": Mark(result.earned, None, None) for result in report.results})
+
     @property
     def total(self) -> float:
         """The score as nbgrader exports it."""

@@ -10,11 +10,11 @@ from nbconvert.writers import FilesWriter
 from nbgrader.converters import Autograde, GenerateFeedback, NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.exc import OperationalError, SAWarning
-from tqdm import tqdm
 
-from autograder.check.words import listed
+from autograder.check.words import listed, shown
 from autograder.gradebook.coursedir import open_coursedir, quiet_log
 from autograder.gradebook.engine import one_engine, why_not
+from autograder.gradebook.progress import watched
 from autograder.gradebook.rows import Incomplete, StudentRow
 from autograder.gradebook.state import ClassState
 from autograder.grading.queue import GradingQueue
@@ -51,7 +51,7 @@ def write_class(
         except OperationalError as error:
             raise Incomplete(rows, [why_not(error)]) from error
         writer = None if dry_run else Writer(coursedir, log, grader)
-        for student, path in tqdm(paths.items(), desc="grading", unit=" submissions", disable=None, leave=False):
+        for student, path in watched(paths.items(), "grading", "submissions"):
             try:
                 graded = grader.graded(path)
                 why = "--force" if force else recorded.why(student, graded.report)
@@ -67,7 +67,7 @@ def write_class(
                     break
                 failed.setdefault(_reason(error, said), []).append(student)
             said.clear()
-    reasons = [f"{listed(students)}: {reason}" for reason, students in failed.items()]
+    reasons = [f"{listed(map(shown, students))}: {reason}" for reason, students in failed.items()]
     reasons += [why_not(error) for error in broken[:1]]
     if reasons:
         raise Incomplete(rows, reasons)
@@ -77,8 +77,8 @@ def write_class(
 def _reason(error, said):
     """Why a submission failed, in one line; nbgrader logs a traceback, and raises something general afterwards."""
     if isinstance(error, NbGraderException):
-        return (said or [str(error)])[0].strip().splitlines()[-1]
-    return f"{type(error).__name__}: {error}"
+        return shown((said or [str(error)])[0].strip().splitlines()[-1], 500)
+    return shown(f"{type(error).__name__}: {error}", 500)
 
 
 class Writer:

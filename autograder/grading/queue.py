@@ -9,6 +9,8 @@ from pathlib import Path
 
 from distributed import Client, Future
 
+from autograder.check.words import shown
+from autograder.course.student_ids import why_not_an_id
 from autograder.grading import reading, worker
 from autograder.grading.assignment import Assignment, digest, open_assignment
 from autograder.grading.reading import Submission
@@ -85,15 +87,24 @@ class NoSubmissions(LookupError):
     """There is nothing to grade; the message says where submissions are expected."""
 
 
+def handed_in(course: Path, chapter: str) -> dict[str, Path]:
+    """Name of each student's folder -> the file that is to be graded, which may be missing."""
+    folders = sorted((course / "submitted").glob(f"*/{chapter}"))
+    return {folder.parent.name: folder / f"{chapter}.ipynb" for folder in folders}
+
+
 def submissions(course: Path, chapter: str, students: Iterable[str] = ()) -> dict[str, Path]:
-    """Student id -> the file that is to be graded, which may be missing. Raises NoSubmissions."""
-    submitted = course / "submitted"
-    found = {folder.parent.name: folder / f"{chapter}.ipynb" for folder in sorted(submitted.glob(f"*/{chapter}"))}
+    """Student id -> the file that is to be graded, for those whose ids can be handled. Raises NoSubmissions."""
+    submitted, found = course / "submitted", handed_in(course, chapter)
     if unknown := sorted(set(students) - set(found)):
-        raise NoSubmissions(f"no submission of {chapter} by {', '.join(unknown)} in {submitted}")
-    if not found:
+        raise NoSubmissions(f"no submission of {chapter} by {', '.join(map(shown, unknown))} in {submitted}")
+    usable = {student: path for student, path in found.items() if not why_not_an_id(student)}
+    if not usable:
         place = f"{submitted}/STUDENT/{chapter}/{chapter}.ipynb"
-        raise NoSubmissions(f"no submissions of {chapter}: they are expected as {place}")
-    if strange := [student for student in found if set(student) & set("*?[]")]:
-        raise NoSubmissions(f"nbgrader cannot handle a student id with *, ? or [ in it: rename {', '.join(strange)}")
-    return {student: path for student, path in found.items() if student in students or not students}
+        raise NoSubmissions("\n".join([f"no submissions of {chapter}: they are expected as {place}", *refused(found)]))
+    return {student: path for student, path in usable.items() if student in students or not students}
+
+
+def refused(found: Iterable[str]) -> list[str]:
+    """For each folder of submissions that is named as no student can be: a sentence that says so."""
+    return [f"{shown(s)}: {why}: rename {shown(s)}" for s in found if (why := why_not_an_id(s))]

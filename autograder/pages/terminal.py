@@ -1,24 +1,36 @@
 """Plain text tables of how a class came out."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tabulate import tabulate
 
-from autograder.check.words import count
+from autograder.check.words import count, shown
+from autograder.gradebook.marks import Marks
 from autograder.gradebook.rows import StudentRow
 
 
-def of_class(rows: Sequence[StudentRow]) -> str:
-    """One line for each student, one column for each exercise, and below it whom to look at."""
+def of_class(rows: Sequence[StudentRow], marks: Mapping[str, Marks]) -> str:
+    """One line for each student, one column for each exercise, and below it whom to look at.
+
+    marks: student -> what the gradebook says, which is what the table shows; where it has nothing, the report's.
+    """
     first = rows[0].report
     exercises = [f"{result.function}\n({result.points:g})" for result in first.results]
     heads = ["student", *exercises, f"total\n({first.points:g})"]
-    lines = [[row.student, *(result.earned for result in row.report.results), row.report.earned] for row in rows]
+    said = {row.student: marks.get(row.student) or Marks.graded(row.report) for row in rows}
+    lines = [_line(row, said[row.student]) for row in rows]
     parts = [tabulate(lines, headers=heads, floatfmt="g", disable_numparse=[0])]
+    differs = {row.student: "; ".join(said[row.student].differs(row.report)) for row in rows}
+    parts += _named("The gradebook says something else than grading came to:", differs)
     parts += _named("Could not be graded, and score 0:", {row.student: row.report.trouble for row in rows})
     parts += _named("Worth a look:", {row.student: " ".join(row.report.notes) for row in rows})
     return "\n\n".join(parts)
+
+
+def _line(row, marks):
+    cells = (marks.cells.get(f"check-{result.function}") for result in row.report.results)
+    return [shown(row.student), *(cell and cell.score for cell in cells), marks.total]
 
 
 def summary(rows: Sequence[StudentRow]) -> str:
@@ -32,7 +44,7 @@ def summary(rows: Sequence[StudentRow]) -> str:
 def of_changes(rows: Sequence[StudentRow]) -> str:
     """Whose scores would change if these rows were written, from what to what, and why."""
     lines = [
-        [row.student, result.function, "none" if before is None else f"{before:g}", result.earned, row.why]
+        [shown(row.student), result.function, "none" if before is None else f"{before:g}", result.earned, row.why]
         for row in rows
         for result in row.report.results
         if (before := row.before.get(result.function)) != result.earned
@@ -45,5 +57,5 @@ def of_changes(rows: Sequence[StudentRow]) -> str:
 
 
 def _named(heading, words):
-    lines = [f"  {student}: {said}" for student, said in words.items() if said]
+    lines = [f"  {shown(student)}: {shown(said, 2000)}" for student, said in words.items() if said]
     return ["\n".join([heading, *lines])] if lines else []

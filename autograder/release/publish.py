@@ -9,7 +9,7 @@ import filecmp
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,13 +42,18 @@ class Published:
 
 
 def publish(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -> list[Published]:
-    """Publish chapters into course/release.
+    """Publish chapters into course/release: all that `publishing` gives, when it has given all."""
+    return list(publishing(course, names, house))
+
+
+def publishing(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -> Iterator[Published]:
+    """Publish chapters into course/release, and say of each when it is there.
 
     Args:
         course: the course folder; made if there is none.
         names: chapters ("01_attention"); all there are by default.
 
-    Returns:
+    Yields:
         One entry a chapter, in the order of the names.
 
     Raises:
@@ -61,10 +66,12 @@ def publish(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -> lis
     known = read_targets(house / "chapters")
     wanted = [read_chapter(name, house) for name in (names or chapter_names(house))]
     with alone(course), usable():
-        try:
-            return [_publish(course, chapter, known, house) for chapter in wanted]
-        except NotGenerated as error:
-            raise NotReleased(str(error)) from error
+        for chapter in wanted:
+            try:
+                published = _publish(course, chapter, known, house)
+            except NotGenerated as error:
+                raise NotReleased(str(error)) from error
+            yield published
 
 
 def _publish(course, chapter, known, house):

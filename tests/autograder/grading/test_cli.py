@@ -1,8 +1,14 @@
 """The command: its options, its words, its exit codes."""
 
+import re
+
 import pytest
+from nbgrader.api import Gradebook
 
 from autograder.cli.main import main
+from autograder.gradebook.coursedir import open_coursedir
+from autograder.gradebook.progress import watched
+from autograder.release.publish import Published
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -41,10 +47,49 @@ def test_nobody_handed_in(course, capsys):
     assert "submitted/STUDENT/01_attention/01_attention.ipynb" in capsys.readouterr().err
 
 
-def test_an_id_nbgrader_cannot_handle(course, hand_in, contents, capsys):
-    hand_in("a[b]", contents["perfect"])
+@pytest.mark.parametrize(("student", "named"), [("a[b]", "rename a[b]"), ("new\nada: 25", r"rename new\nada: 25")])
+def test_an_id_that_cannot_be_handled_costs_itself_alone(course, hand_in, contents, student, named, capsys):
+    hand_in(student, contents["perfect"])
     assert main(["grade", CHAPTER, "--course", str(course)]) == 2
-    assert "rename a[b]" in capsys.readouterr().err
+    assert named in capsys.readouterr().err
+    hand_in("bob", contents["perfect"])
+    assert main(["grade", CHAPTER, "--course", str(course)]) == 2
+    said = capsys.readouterr()
+    assert named in said.err and re.search("^bob .* 25$", said.out, re.M)
+    assert not [line for line in said.err.splitlines() if line.startswith("ada")]
+
+
+def test_the_table_shows_the_gradebooks_score_and_what_differs(course, hand_in, contents, capsys):
+    hand_in("ada", contents["perfect"])
+    main(["grade", CHAPTER, "--course", str(course)])
+    with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
+        gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").manual_score = 1
+        gradebook.find_submission(CHAPTER, "ada").notebooks[0].late_submission_penalty = 2
+        gradebook.db.commit()
+    capsys.readouterr()
+    assert main(["grade", CHAPTER, "--course", str(course)]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^ada +1 .* 20$", out, re.M)
+    assert "ada: `softmax` set by hand: 1, where grading came to 4; 2 taken off for being late" in out
+
+
+def test_progress_is_told_where_no_terminal_listens(course, hand_in, contents, capsys):
+    for student in ("ada", "bob", "cleo"):
+        hand_in(student, contents["truncated"])
+    assert main(["grade", CHAPTER, "--course", str(course)]) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("grading: ")]
+    assert said == [f"grading: {done} of 3 submissions" for done in (1, 2, 3)]
+    assert len([*watched(range(1000), "counting", "numbers")]) == 1000
+    assert capsys.readouterr().err.count("counting: ") == 10
+
+
+def test_release_tells_of_each_chapter_when_it_is_there(tmp_path, monkeypatch, capsys):
+    def publishing(course, names):
+        yield Published("01_one", tmp_path / "01_one.zip", True)
+        assert "01_one: released" in capsys.readouterr().out
+
+    monkeypatch.setattr("autograder.release.publish.publishing", publishing)
+    assert main(["release", "--course", str(tmp_path)]) == 0
 
 
 @pytest.mark.parametrize("command", ["release", "collect", "submit-check", "grade", "export", "mistakes"])

@@ -1,0 +1,21 @@
+"""How far a long run is: a bar where a terminal listens, a line now and then where none does."""
+
+import sys
+from collections.abc import Collection, Iterator
+from typing import TypeVar
+
+from tqdm import tqdm
+
+T = TypeVar("T")
+LINES = 10
+
+
+def watched(things: Collection[T], doing: str, unit: str) -> Iterator[T]:
+    """The things, one after the other; how many are done is written to stderr."""
+    if sys.stderr.isatty():
+        yield from tqdm(things, desc=doing, unit=f" {unit}", leave=False)
+        return
+    for done, thing in enumerate(things, start=1):
+        yield thing
+        if done * LINES // len(things) > (done - 1) * LINES // len(things):
+            print(f"{doing}: {done} of {len(things)} {unit}", file=sys.stderr, flush=True)
