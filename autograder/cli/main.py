@@ -5,17 +5,19 @@ import sys
 from pathlib import Path
 
 from autograder.check.words import shown
-from autograder.cli import collect, export, grade, mistakes, release, report, submit_check
+from autograder.cli import collect, export, feedback, grade, mistakes, release, report, roster, submit_check
 from autograder.cli.common import Refused
 from autograder.course.lock import Busy
 from autograder.sandbox import SandboxUnavailable
 
 COMMANDS = {
     "release": release,
+    "roster": roster,
     "collect": collect,
     "submit-check": submit_check,
     "grade": grade,
     "report": report,
+    "feedback": feedback,
     "export": export,
     "mistakes": mistakes,
 }

@@ -3,7 +3,8 @@
 nbgrader export --exporter=autograder.gradebook.exporters.CanvasExporter --to=grades.csv
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from contextlib import contextmanager
 from pathlib import Path
 
 from nbgrader.api import Gradebook
@@ -11,7 +12,9 @@ from nbgrader.plugins import ExportPlugin
 
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.engine import usable
-from autograder.gradebook.queries import read_grades
+from autograder.gradebook.queries import read_grades, roster
+from autograder.platforms.filled import Filled, fill_canvas, fill_moodle
+from autograder.platforms.sheets import Sheet
 from autograder.platforms.tables import canvas_table, csv_table, moodle_table, write_table
 
 
@@ -43,8 +46,29 @@ EXPORTERS = {"csv": CsvExporter, "canvas": CanvasExporter, "moodle": MoodleExpor
 
 def export_grades(course: Path, to: str, chapters: Iterable[str], output: Path) -> None:
     """Write the grades of some chapters, or of all; to: a name in EXPORTERS. Raises LookupError, Busy."""
+    with _gradebook(course) as gradebook:
+        EXPORTERS[to](to=str(output), assignment=list(chapters)).export(gradebook)
+
+
+def fill_in(course: Path, to: str, chapters: Collection[str], sheet: Sheet, title: str, output: Path) -> Filled:
+    """Write the platform's own table with the grades of some chapters in it; to: "canvas", or "moodle" for one chapter.
+
+    title: of the assignment on Canvas, if there is one chapter. Raises LookupError, Busy, UnusableTable.
+    """
+    with _gradebook(course) as gradebook:
+        grades = read_grades(gradebook, chapters)
+    if to == "canvas":
+        filled = fill_canvas(sheet, grades, title)
+    else:
+        filled = fill_moodle(sheet, grades, roster(open_coursedir(course, "")))
+    write_table(filled.rows, output)
+    return filled
+
+
+@contextmanager
+def _gradebook(course):
     if not course.is_dir():
         raise LookupError(f"there is no course in {course}")
     coursedir = open_coursedir(course, "")
     with usable(), Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-        EXPORTERS[to](to=str(output), assignment=list(chapters)).export(gradebook)
+        yield gradebook

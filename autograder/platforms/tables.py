@@ -75,8 +75,8 @@ def canvas_table(grades: Grades) -> Iterator[list]:
     """The table that Canvas imports into its gradebook: one column a chapter, and a row of possible points.
 
     A number for an id is taken for Canvas's own, anything else for the login. Canvas makes an assignment of a column
-    that it does not know; name one that it does "01_attention (4711)", as in its export. See Instructure's guide
-    "How do I import grades in the Gradebook?".
+    that it does not know; `filled.fill_canvas` fills those of its own export. See Instructure's guide "How do I import
+    grades in the Gradebook?".
     """
     yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *(each.name for each in grades.columns)]
     yield ["Points Possible", "", "", "", "", *(each.points for each in grades.columns)]
@@ -105,7 +105,7 @@ def write_table(rows: Iterable[list], path: Path) -> None:
 def harmless(value: object) -> object:
     """A cell that no spreadsheet takes for a formula: text that begins like one gets an apostrophe before it.
 
-    See OWASP, "CSV Injection". Numbers stay numbers. An id that begins so will not be found by the platform, which
-    is the lesser evil.
+    See OWASP, "CSV Injection". Numbers stay numbers, and a dash alone, Moodle's word for nothing, a dash. An id that
+    begins so will not be found by the platform, which is the lesser evil.
     """
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) and value != "-" else value

@@ -26,9 +26,14 @@ def week(tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / "download.zip", "w") as archive:
         for number, student in enumerate(STUDENTS):
             archive.writestr(f"Somebody_{number}_assignsubmission_file/{CHAPTER}.ipynb", made[student])
-    rows = [f"Participant {number},{student}@x.org,{student}" for number, student in enumerate(STUDENTS)]
-    worksheet = "\n".join(["Identifier,Email address,Username", *rows])
-    (tmp_path / "worksheet.csv").write_text(worksheet, encoding="utf-8")
+    tables = {
+        "participants.csv": ("First name,Last name,ID number,Email address", "Some,Body,{0},{0}@x.org"),
+        "worksheet.csv": ("Identifier,ID number,Grade,Last modified (grade)", "Participant {1},{0},,-"),
+        "gradebook.csv": ("Student,ID,SIS Login ID,Section,Attention: 01_attention (77)", "X,{1},{0},A,"),
+    }
+    for name, (heads, row) in tables.items():
+        rows = [heads, *(row.format(student, number) for number, student in enumerate(STUDENTS))]
+        (tmp_path / name).write_text("\n".join(rows), encoding="utf-8")
     (tmp_path / "their_notebook.ipynb").write_bytes(made["perfect"])
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -92,7 +92,9 @@ def test_release_tells_of_each_chapter_when_it_is_there(tmp_path, monkeypatch, c
     assert main(["release", "--course", str(tmp_path)]) == 0
 
 
-@pytest.mark.parametrize("command", ["release", "collect", "submit-check", "grade", "export", "mistakes"])
+@pytest.mark.parametrize(
+    "command", ["release", "roster", "collect", "submit-check", "grade", "report", "feedback", "export", "mistakes"]
+)
 def test_every_command_has_help(command, capsys):
     with pytest.raises(SystemExit) as done:
         main([command, "--help"])

@@ -1,0 +1,220 @@
+"""Rosters in, grades and feedback out, in the formats of Canvas's and Moodle's own exports and imports.
+
+The tables are made as their sources make them: instructure/canvas-lms, lib/gradebook_exporter.rb; moodle/moodle,
+grade/export and mod/assign/gradingtable.php. What comes out is read as theirs read it: lib/gradebook_importer.rb and
+app/models/abstract_assignment.rb; mod/assign/feedback/offline/importgradeslib.php and file/importziplib.php.
+"""
+
+import csv
+import re
+import zipfile
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.cli.main import main
+from autograder.gradebook.coursedir import open_coursedir
+from tests.conftest import CHAPTER
+
+pytestmark = pytest.mark.grading
+CANVAS = '''\
+Student,ID,SIS User ID,SIS Login ID,Section,Notes,01_attention (901),Week 2 (902),Week 22 (903),Final Score
+,,,,,,Manual Posting,,,
+    Points Possible,,,,,,30.00,25.00,5.00,(read only)
+"Lovelace, Ada",123,S1,al1815,A and B,,,,,
+"=""=HYPERLINK(1), Eve""",124,S2,eve,A,,7.00,,,
+"+cmd, @SUM",125,S3,plus,A,,,,,
+"Student, Test",999,,0f3a,A,,,,,
+'''
+MOODLE = """\
+"First name","Last name","ID number",Institution,Department,"Email address","Assignment: 01 (Real)"
+Ada,Lovelace,4711,,,ada@example.org,-
+=HYPERLINK(1),Eve,4712,,,eve@example.org,-
+Ada,Lovelace,4713,,,other@example.org,-
+"""
+WORKSHEET = """\
+Identifier,"Full name","ID number","Email address",Status,Grade,"Maximum grade","Last modified (submission)",\
+"Last modified (grade)","Feedback comments"
+"Participant 11","Ada Lovelace",4711,ada@example.org,Submitted,,100.00,-,-,"- well done"
+"Participant 12","=HYPERLINK(1) Eve",4712,eve@example.org,Submitted,3.00,100.00,-,"3 February 2026, 10:00 AM",
+"Participant 13","Ada Lovelace",4713,other@example.org,Submitted,,100.00,-,-,
+"""
+
+
+@pytest.fixture
+def run(course, tmp_path, capsys):
+    """run("roster", "name.csv", ...) -> exit code and what was said; files are in tmp_path."""
+    for name, text in (("canvas.csv", CANVAS), ("moodle.csv", MOODLE), ("worksheet.csv", WORKSHEET)):
+        (tmp_path / name).write_text(text, encoding="utf-8-sig" if name == "canvas.csv" else "utf-8")
+
+    def command(*arguments):
+        words = [str(tmp_path / word) if re.search(r"\.(csv|zip)$", word) else word for word in arguments]
+        code = main([*words, "--course", str(course)])
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return command
+
+
+@pytest.fixture
+def zipped(tmp_path):
+    def make(files):
+        with zipfile.ZipFile(tmp_path / "download.zip", "w") as archive:
+            for name, content in files.items():
+                archive.writestr(name, content)
+
+    return make
+
+
+def students(course):
+    with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
+        return {each.id: (each.first_name, each.last_name, each.email) for each in gradebook.students}
+
+
+def rows_of(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+def test_a_roster_of_canvas(course, run):
+    code, said = run("roster", "canvas.csv")
+    assert code == 0 and "3 new, 0 changed, 0 unchanged" in said and "left: Student, Test: Canvas's own" in said
+    assert students(course) == {
+        "123": ("Ada", "Lovelace", None), "124": ("Eve", "=HYPERLINK(1)", None), "125": ("@SUM", "+cmd", None),
+    }  # fmt: skip
+    assert "0 new, 0 changed, 3 unchanged" in run("roster", "canvas.csv")[1]
+
+
+def test_a_roster_of_canvas_with_two_names_and_semicolons(course, run, tmp_path):
+    (tmp_path / "two.csv").write_text("LastName;FirstName;ID;SIS Login ID;Section\nNoether;Emmy;126;en;A\n")
+    assert run("roster", "two.csv")[0] == 0 and students(course)["126"] == ("Emmy", "Noether", None)
+
+
+def test_a_roster_of_moodle(course, run, tmp_path):
+    code, said = run("roster", "moodle.csv")
+    assert code == 0 and "ids are the column 'ID number'" in said
+    assert students(course)["4712"] == ("=HYPERLINK(1)", "Eve", "eve@example.org") and len(students(course)) == 3
+    (tmp_path / "moodle.csv").write_text(MOODLE.replace("4713", "a[b").replace("Eve", "Noether"))
+    code, said = run("roster", "moodle.csv")
+    assert code == 1 and "left: a[b: nbgrader cannot handle" in said and "0 new, 1 changed, 1 unchanged" in said
+    assert "3 rows in = 2 students + 1 left" in said
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,2\n", "First name,Email address\nAda,\nBob,b@x.org\n"])
+def test_what_is_no_roster_is_refused_in_words(course, run, tmp_path, text):
+    (tmp_path / "none.csv").write_text(text)
+    code, said = run("roster", "none.csv")
+    assert code == 2 and ("is neither Canvas's" in said or "for everybody, once each" in said)
+    assert students(course) == {}
+
+
+@pytest.fixture
+def canvas_class(course, run, zipped, contents):
+    """123 has all points, 124 none, 125 nothing; 777 is in no table of Canvas's."""
+    run("roster", "canvas.csv")
+    zipped({
+        "lovelaceada_123_50_01_attention.ipynb": contents["perfect"],
+        "hyperlink1eve_LATE_124_51_01_attention-1.ipynb": contents["truncated"],
+        "x_777_52_01_attention.ipynb": contents["perfect"], "old_9_778_53_01_attention.ipynb": contents["perfect"],
+    })  # fmt: skip
+    run("collect", CHAPTER, "download.zip")
+    assert run("grade", CHAPTER)[0] == 0
+
+
+def test_grades_go_back_into_canvass_own_columns(canvas_class, run, tmp_path):
+    code, said = run("export", CHAPTER, "--to", "canvas", "--into", "canvas.csv", "--output", "out.csv")
+    assert code == 1 and "has a score, and no row in canvas.csv: 777" in said
+    assert "Canvas gives up to 30 points for 01_attention, the course 25" in said
+    assert rows_of(tmp_path / "out.csv") == [
+        ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "01_attention (901)"],
+        ["Points Possible", "", "", "", "", "30.00"],
+        ["Lovelace, Ada", "123", "S1", "al1815", "A and B", "25.0"],
+        ["'=HYPERLINK(1), Eve", "124", "S2", "eve", "A", "0.0"],
+        ["'+cmd, @SUM", "125", "S3", "plus", "A", ""],
+        ["Student, Test", "999", "", "0f3a", "A", ""],
+    ]
+
+
+def test_canvass_name_of_a_chapter_is_asked_for_where_it_is_another(canvas_class, run, tmp_path):
+    (tmp_path / "canvas.csv").write_text(CANVAS.replace("01_attention (901)", "Week 1 (901)"))
+    into = ("export", CHAPTER, "--to", "canvas", "--into", "canvas.csv", "--output", "out.csv")
+    code, said = run(*into)
+    assert code == 2 and "no assignment called 01_attention" in said and "Week 1 (901), Week 2 (902)" in said
+    for title, head in (("Week 1", "Week 1 (901)"), ("week 22", "Week 22 (903)"), ("Week 2", "Week 2 (902)")):
+        assert run(*into, "--as", title)[0] == 1 and rows_of(tmp_path / "out.csv")[0][-1] == head
+    assert "several assignments" in run(*into, "--as", "Week")[1]
+
+
+def test_a_score_of_canvass_stays_where_there_is_none_of_ours(course, run, tmp_path):
+    """An empty cell would take it away."""
+    run("roster", "canvas.csv")
+    assert run("export", CHAPTER, "--to", "canvas", "--into", "canvas.csv", "--output", "out.csv")[0] == 0
+    assert [row[-1] for row in rows_of(tmp_path / "out.csv")][2:4] == ["", "7.00"]
+
+
+def test_feedback_goes_back_to_canvas(canvas_class, run, tmp_path):
+    code, said = run("feedback", CHAPTER, "--to", "canvas", "--output", "back.zip")
+    assert code == 0 and "the feedback of 3 students" in said
+    with zipfile.ZipFile(tmp_path / "back.zip") as archive:
+        taken = {}
+        for name in archive.namelist():
+            user, attachment, *_ = [word for word in name.split("_") if re.fullmatch(r"\d+", word)]
+            taken[user] = attachment, archive.read(name)
+    assert {user: attachment for user, (attachment, _) in taken.items()} == {"123": "50", "124": "51", "777": "52"}
+    assert b"25 of 25 points" in taken["123"][1] and b"0 of 25 points" in taken["124"][1]
+
+
+def test_what_canvas_would_give_to_somebody_else_is_left(course, run, zipped, contents):
+    zipped({"anon_Ab3xZ_50_01_attention.ipynb": contents["truncated"]})
+    run("collect", CHAPTER, "download.zip")
+    run("grade", CHAPTER)
+    code, said = run("feedback", CHAPTER, "--to", "canvas", "--output", "back.zip")
+    assert code == 1 and "left: anon_Ab3xZ: Canvas cannot take a file back" in said
+
+
+@pytest.fixture
+def moodle_class(course, run, zipped, contents):
+    run("roster", "moodle.csv")
+    zipped({
+        "Ada Lovelace_11_assignsubmission_file/01_attention.ipynb": contents["perfect"],
+        "=HYPERLINK(1) Eve_12_assignsubmission_file_01_attention.ipynb": contents["truncated"],
+    })  # fmt: skip
+    run("collect", CHAPTER, "download.zip", "--table", "worksheet.csv")
+    assert run("grade", CHAPTER)[0] == 0
+
+
+def test_grades_go_back_into_moodles_worksheet(moodle_class, run, tmp_path):
+    code, said = run("export", CHAPTER, "--to", "moodle", "--into", "worksheet.csv", "--output", "out.csv")
+    assert code == 0 and "Moodle gives up to 100 points for 01_attention, the course 25" in said
+    assert rows_of(tmp_path / "out.csv") == [
+        ["Identifier", "Full name", "Grade", "Last modified (grade)"],
+        ["Participant 11", "Ada Lovelace", "25.0", "-"],
+        ["Participant 12", "'=HYPERLINK(1) Eve", "0.0", "3 February 2026, 10:00 AM"],
+        ["Participant 13", "Ada Lovelace", "", "-"],
+    ]
+
+
+def test_feedback_goes_back_to_moodle(moodle_class, run, tmp_path):
+    code, said = run("feedback", CHAPTER, "--to", "moodle", "--output", "back.zip")
+    assert code == 0 and "the feedback of 2 students" in said
+    with zipfile.ZipFile(tmp_path / "back.zip") as archive:
+        parts = sorted(name.split("_", 4)[1:] for name in archive.namelist())
+        assert all(info.date_time[0] >= 2026 for info in archive.infolist())
+    assert parts == [[number, "assignfeedback", "file", "01_attention.html"] for number in ("11", "12")]
+    assert "nobody's 01_attention was collected from Canvas" in run("feedback", CHAPTER, "--to", "canvas")[1]
+
+
+def test_blind_marking_goes_round_by_participant(course, run, zipped, contents, tmp_path):
+    blind = ["Identifier,Status,Grade,Last modified (grade)", *(f"Participant {n},Submitted,,-" for n in (11, 12))]
+    (tmp_path / "worksheet.csv").write_text("\n".join(blind))
+    zipped({f"Participant_{n}_assignsubmission_file/01_attention.ipynb": contents["perfect"] for n in (11, 12)})
+    assert run("collect", CHAPTER, "download.zip", "--table", "worksheet.csv")[0] == 0
+    run("grade", CHAPTER)
+    assert run("export", CHAPTER, "--to", "moodle", "--into", "worksheet.csv", "--output", "out.csv")[0] == 0
+    assert [row[1] for row in rows_of(tmp_path / "out.csv")] == ["Grade", "25.0", "25.0"]
+
+
+@pytest.mark.parametrize("more", [[CHAPTER, "--to", "csv"], ["--to", "moodle"]])
+def test_what_cannot_be_filled_in_is_said(run, more):
+    code, said = run("export", *more, "--into", "canvas.csv")
+    assert code == 2 and "its worksheet has one grade" in said
