@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from autograder.platforms.names import Layout, Named
 
 NOTHING = "nothing tells (--table FILE does)"
+NO_DUE_DATE = "nothing tells (set the due date, and collect again: Canvas's LATE counts from there)"
 
 
 def handed_in(
@@ -28,4 +29,4 @@ def handed_in(
     if layout.platform == "canvas" and due:
         late = timedelta(seconds=1) if named.late else timedelta()
         return due + late, "Canvas's LATE (a second late where it stands, in time where not)"
-    return None, NOTHING
+    return None, NO_DUE_DATE if layout.platform == "canvas" else NOTHING

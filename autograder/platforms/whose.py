@@ -110,6 +110,15 @@ def student_of(sheet: Sheet, row: list[str], number: str, roster: Collection[Kno
     return "", f"{'two students' if found else 'nobody'} in the roster is participant {number} of {sheet.name}"
 
 
+# mod/assign/classes/downloader.php: where a group hands in together, the number is the group's; a participant may have
+# the same.
+_GROUP = "a group's file has the group's name and number, and is placed by hand"
+
+
+def _letters(name):
+    return "".join(filter(str.isalnum, name.casefold()))
+
+
 def _by_worksheet(sheet, roster):
     rows = participants(sheet)
 
@@ -117,7 +126,10 @@ def _by_worksheet(sheet, roster):
         if not named.key:
             return "", named.why
         if named.key not in rows:
-            return "", f"{sheet.name} has no participant {named.key} (the files of a group are placed by hand)"
+            return "", f"{sheet.name} has no participant {named.key}: {_GROUP}"
+        theirs = sheet.cell(rows[named.key], "Full name")
+        if theirs and _letters(named.name) not in _letters(theirs):
+            return "", f"{sheet.name} has another name for participant {named.key}: {_GROUP}"
         return student_of(sheet, rows[named.key], named.key, roster)
 
     told = {key: time_in(sheet.cell(row, "Last modified (submission)")) for key, row in rows.items()}

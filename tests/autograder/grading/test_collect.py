@@ -147,6 +147,23 @@ def test_with_a_roster_names_have_to_be_asked_for_or_backed(course, zipped, rost
     assert submitted(course) == {"al1815": b"a", "al1816": b"b", "en1882": b"e"}
 
 
+def test_a_group_does_not_hand_in_for_whoever_has_its_number(course, zipped, worksheet, capsys):
+    files = {MOODLE.format("Group A", 11): b"g", MOODLE.format("ADA LOVELACE", 12): b"b"}
+    code, said = collect(course, zipped(files), capsys, "--table", worksheet)
+    assert code == 1 and submitted(course) == {"other@example.org": b"b"}
+    assert "has another name for participant 11: a group's file has" in said.out
+
+
+def test_a_due_date_may_come_after_collecting(course, zipped, capsys):
+    download = zipped({"ada_1_10_x.ipynb": b"a", "bob_LATE_2_11_x.ipynb": b"b"})
+    _, said = collect(course, download, capsys)
+    assert stamps(course) == {} and "set the due date, and collect again" in said.out
+    with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
+        gradebook.update_or_create_assignment(CHAPTER, duedate="2026-02-03 12:00:00 UTC")
+    _, said = collect(course, download, capsys)
+    assert "unchanged: 2 (1, 2)" in said.out and stamps(course)["2"] == "2026-02-03 12:00:01 UTC\n"
+
+
 def test_without_a_roster_the_worksheet_gives_the_ids(course, zipped, worksheet, capsys):
     files = {MOODLE.format("Ada Lovelace", 11): b"a", MOODLE.format("Ada Lovelace", 12): b"b"}
     collect(course, zipped(files), capsys, "--table", worksheet)

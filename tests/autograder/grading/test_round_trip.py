@@ -218,3 +218,11 @@ def test_blind_marking_goes_round_by_participant(course, run, zipped, contents, 
 def test_what_cannot_be_filled_in_is_said(run, more):
     code, said = run("export", *more, "--into", "canvas.csv")
     assert code == 2 and "its worksheet has one grade" in said
+
+
+def test_who_was_collected_by_number_is_found_in_a_worksheet_with_names(course, run, zipped, contents, tmp_path):
+    zipped({f"Ada Lovelace_{n}_assignsubmission_file/01_attention.ipynb": contents["perfect"] for n in (11, 13)})
+    assert run("collect", CHAPTER, "download.zip")[0] == 0
+    run("grade", CHAPTER)
+    assert run("export", CHAPTER, "--to", "moodle", "--into", "worksheet.csv", "--output", "out.csv")[0] == 0
+    assert [row[2] for row in rows_of(tmp_path / "out.csv")] == ["Grade", "25.0", "3.00", "25.0"]
