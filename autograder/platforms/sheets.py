@@ -1,6 +1,7 @@
 """Tables as spreadsheets and learning platforms write them, read with a comma or a semicolon between the cells."""
 
 import csv
+import io
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +11,9 @@ from autograder.check.words import shown
 MAX_BYTES = 50_000_000
 # Moodle's English, "Tuesday, 3 February 2026, 10:00 AM" (lang/en/langconfig.php, strftimedaydatetime), and with 24 h.
 _TIMES = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%d %B %Y, %I:%M %p", "%d/%m/%Y, %H:%M")
+
+
+csv.field_size_limit(MAX_BYTES)  # Moodle's worksheet holds whole texts that students wrote
 
 
 class UnusableTable(Exception):
@@ -52,7 +56,8 @@ def read_sheet(path: Path) -> Sheet:
         raise UnusableTable(f"{shown(path)} is no text in UTF-8: save it as CSV, UTF-8") from error
     first = text.partition("\n")[0]
     try:
-        rows = list(csv.reader(text.splitlines(keepends=True), delimiter=max(",;\t", key=first.count)))
+        # Only \n and \r end a line: what Unicode calls one may stand in a name.
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count)))
     except csv.Error as error:
         raise UnusableTable(f"{shown(path)} is no CSV table: {error}") from error
     if not rows or not any(rows[0]):
