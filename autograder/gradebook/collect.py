@@ -27,6 +27,7 @@ from autograder.platforms.whose import Finder, finder
 
 MAX_NOTEBOOKS = 20  # of one student in one download; with MAX_BYTES, all that one student can make us read
 MAX_TOTAL = 50 * MAX_BYTES
+_Left = tuple[Entry, str]
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def collect(
     """
     coursedir = open_coursedir(course, chapter)
     released = load_handout(course, chapter)
-    left: list[tuple[str, str]] = []
+    left: list[_Left] = []
     with tempfile.TemporaryDirectory() as temporary, opened(download) as entries:
         layout, people, found = _whose(entries, left, coursedir, sheet, by_name)
         chosen, gave_way = _choose(found, released, Path(temporary), left)
@@ -86,7 +87,7 @@ def collect(
             when, source = handed_in(layout, each.named, each.entry.written, told, due)
             what = becomes(path, each.entry.written, coursedir, student)
             if what == "older":
-                left.append((each.entry.name, f"older than the submission of {student} that is there"))
+                left.append((each.entry, f"older than the submission of {student} that is there"))
             else:
                 placed[student] = Placed(path, each.entry.written, what, when, source, each.named.prefix)
         place(placed, coursedir, Path(temporary, "collected"))
@@ -98,7 +99,7 @@ def collect(
         {student: each.what for student, each in placed.items()},
         {student: each.source for student, each in placed.items()},
         gave_way,
-        left,
+        [(entry.name, why) for entry, why in left],
         tuple(student for student in placed if chosen[student][0].named.late),
     )
 
@@ -107,10 +108,10 @@ def collect(
 
 
 def _whose(
-    entries: list[Entry], left: list[tuple[str, str]], coursedir: CourseDirectory, sheet: Sheet | None, by_name: bool
+    entries: list[Entry], left: list[_Left], coursedir: CourseDirectory, sheet: Sheet | None, by_name: bool
 ) -> tuple[names.Layout, Finder, list[_Found]]:
     """How the download is laid out, how students are found, and the notebooks whose students are."""
-    left += [(entry.name, entry.trouble) for entry in entries if entry.trouble]
+    left += [(entry, entry.trouble) for entry in entries if entry.trouble]
     usable = [entry for entry in entries if not entry.trouble]
     root = names.root_of([entry.name for entry in usable])
     layout = names.layout_of([entry.name.removeprefix(root) for entry in usable])
@@ -120,7 +121,7 @@ def _whose(
     for entry, named in read:
         student, why = people.find(named)
         if why := why or why_not_an_id(student):
-            left.append((entry.name, why))
+            left.append((entry, why))
         else:
             found.append(_Found(entry, student, named))
     return layout, people, found
@@ -129,7 +130,7 @@ def _whose(
 # -------------------------------------------------------------------------------------- the notebooks
 
 
-def _choose(found: list[_Found], released: Handout, folder: Path, left: list[tuple[str, str]]):
+def _choose(found: list[_Found], released: Handout, folder: Path, left: list[_Left]):
     """Student -> the notebook that counts and where its bytes are now; and the files that gave way to one."""
     of_student: dict[str, list[_Found]] = {}
     for each in sorted(found, key=lambda each: each.order, reverse=True):
@@ -146,32 +147,32 @@ def _choose(found: list[_Found], released: Handout, folder: Path, left: list[tup
                 these.append(each)
             else:
                 most = f"{MAX_NOTEBOOKS} notebooks and {size(MAX_BYTES)}"
-                left.append((each.entry.name, f"no more than {most} of one student are read"))
+                left.append((each.entry, f"no more than {most} of one student are read"))
         best, raw = _best(these, released, left)
         if best and (total := total + len(raw)) > MAX_TOTAL:
-            left.append((best.entry.name, f"no more than {size(MAX_TOTAL)} of one download is read"))
+            left.append((best.entry, f"no more than {size(MAX_TOTAL)} of one download is read"))
         elif best:
             path = folder / str(number)
             path.write_bytes(raw)
             chosen[student] = best, path
-        gone = {name for name, _ in left}
-        others = [each.entry.name for each in these if each is not best and each.entry.name not in gone]
+        gone = {id(entry) for entry, _ in left}  # a zip file may hold two of one name
+        others = [each.entry.name for each in these if each is not best and id(each.entry) not in gone]
         gave_way += [(name, f"{student} handed in another one later") for name in others]
     return chosen, gave_way
 
 
-def _best(these: list[_Found], released: Handout, left: list[tuple[str, str]]) -> tuple[_Found | None, bytes]:
+def _best(these: list[_Found], released: Handout, left: list[_Left]) -> tuple[_Found | None, bytes]:
     """Of one student's notebooks, latest first, the first one that is of the chapter; else the first of no chapter."""
     fallback: tuple[_Found | None, bytes] = None, b""
     for each in these:
         try:
             raw = each.entry.read()
         except Unreadable as error:
-            left.append((each.entry.name, str(error)))
+            left.append((each.entry, str(error)))
             continue
         ids = reading.grade_ids(File(raw))
         if other := released.whose(ids):
-            left.append((each.entry.name, f"it is the notebook of {other}, not of {released.chapter}"))
+            left.append((each.entry, f"it is the notebook of {other}, not of {released.chapter}"))
         elif ids & released.distinctive:
             return each, raw
         elif fallback[0] is None:

@@ -383,6 +383,17 @@ def test_a_lying_size_costs_itself_alone(course, tmp_path, zipped, capsys):
     assert submitted(course) == {"bob": b"b"}
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_entries_of_one_name_are_both_accounted_for(course, zipped, tmp_path, capsys):
+    with zipfile.ZipFile(tmp_path / "double.zip", "w") as archive:
+        for content in (b"one", b"two", b"three"):
+            archive.writestr("ada/x.ipynb", content)
+    broken = (tmp_path / "double.zip").read_bytes().replace(b"two", b"owt")
+    (tmp_path / "double.zip").write_bytes(broken)
+    _, said = collect(course, tmp_path / "double.zip", capsys)
+    assert "3 files in = 1 placed" in said.out and submitted(course)["ada"] in (b"one", b"three")
+
+
 def test_what_was_collected_is_graded(course, zipped, contents, capsys):
     collect(course, zipped({MOODLE.format("Ada Lovelace", 1): contents["mistake-1"]}), capsys, "--by-name")
     assert main(["grade", CHAPTER, "--course", str(course)]) == 0
