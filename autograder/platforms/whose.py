@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from autograder.check.words import quoted
 from autograder.platforms.names import Layout, Named
 from autograder.platforms.sheets import Sheet, UnusableTable, time_in
 
@@ -132,8 +133,9 @@ def _by_worksheet(sheet, roster):
             return "", f"{sheet.name} has another name for participant {named.key}: {_GROUP}"
         return student_of(sheet, rows[named.key], named.key, roster)
 
-    told = {key: time_in(sheet.cell(row, "Last modified (submission)")) for key, row in rows.items()}
-    return Finder("ids are found in Moodle's grading worksheet", find, {k: t for k, t in told.items() if t})
+    return Finder(
+        "ids are found in Moodle's grading worksheet", find, _times(sheet, rows, "Last modified (submission)")
+    )
 
 
 def _canvas_times(sheet):
@@ -141,5 +143,16 @@ def _canvas_times(sheet):
         raise UnusableTable(
             f"{sheet.name} has no columns user_id and submitted_at, as the submissions of Canvas's API have"
         )
-    told = {sheet.cell(row, "user_id"): time_in(sheet.cell(row, "submitted_at")) for row in sheet.rows}
-    return {key: time for key, time in told.items() if key and time}
+    return _times(sheet, {sheet.cell(row, "user_id"): row for row in sheet.rows}, "submitted_at")
+
+
+def _times(sheet, rows, head):
+    """Key of a row -> the time in a column, where there is one; a dash is Moodle's word for none."""
+    written = {key: cell for key, row in rows.items() if (cell := sheet.cell(row, head)) not in ("", "-")}
+    read = {key: time_in(cell) for key, cell in written.items()}
+    if strange := [written[key] for key, time in read.items() if time is None]:
+        raise UnusableTable(
+            f"{sheet.name}: {quoted(strange[0])} is no time that can be read. Moodle's are, if its language is "
+            "English, and Canvas's, as its API gives them"
+        )
+    return {key: time for key, time in read.items() if time}

@@ -176,6 +176,7 @@ def test_without_a_roster_the_worksheet_gives_the_ids(course, zipped, worksheet,
 @pytest.mark.parametrize(("text", "words"), [
     ("Kennung;Bewertung\nTeilnehmer/in1;\n", "Set Moodle's language to English"), ("", "is empty"),
     ("caf\xe9", "is no text in UTF-8"),
+    ("Identifier,Last modified (submission)\nParticipant 1,morgens\n", "“morgens” is no time that can be read"),
 ])  # fmt: skip
 def test_a_table_that_is_none_is_refused_in_words(course, zipped, tmp_path, text, words, capsys):
     (tmp_path / "table.csv").write_text(text, encoding="latin-1")
