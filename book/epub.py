@@ -115,8 +115,6 @@ def strict(page):
         if element.get("id") in ids:  # sphinx-exercise gives the content of all exercises one id
             del element.attrib["id"]
         ids.add(element.get("id"))
-    for element in tree.xpath("//*[@role='doc-biblioentry']"):  # deprecated: its list says as much
-        del element.attrib["role"]
     for link in tree.xpath("//x:a[@href]", namespaces=NAMESPACES):  # cells show HTML that links to pages of the web
         link.set("href", LOCAL.sub(r"\1.xhtml", link.get("href")))
     for element in tree.xpath("//m:*[not(self::m:math or self::m:mstyle)]", namespaces=NAMESPACES):

@@ -70,9 +70,9 @@ def relative_error(expected: ArrayLike, value: ArrayLike, scale: float = 0.0) ->
     Where both are zero they are taken as they are.
     """
     expected, value = np.asarray(expected, np.float64), np.asarray(value, np.float64)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         gap = np.where((expected == value) | (np.isnan(expected) & np.isnan(value)), 0.0, np.abs(expected - value))
-    return gap / (max(_largest(expected), scale) or 1.0)
+        return gap / (max(_largest(expected), scale) or 1.0)
 
 
 def plain_type(value: Any) -> str:

@@ -236,3 +236,9 @@ def test_the_arrays_of_a_dict_are_measured_on_one_scale(dtype, noise):
     assert difference(expected, expected | {"b": -expected["b"]}, "gradients") is None
     wrong = difference(expected, expected | {"b": np.full(3, 0.01, dtype)}, "gradients")
     assert wrong.kind == "value" and "gradients['b']" in wrong.message
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_error_that_no_number_holds_is_one_without_a_warning():
+    wrong = difference(np.full(3, 1e-10), np.full(3, 1e300), "output")
+    assert wrong.kind == "value"
