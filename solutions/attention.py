@@ -95,8 +95,11 @@ def self_attention(x, w_query, w_key, w_value):
         w_value: (d_model, d_value)
 
     Returns:
-        output: (..., T, d_value)
+        output: (..., T, d_value), finite however large the scores.
         cache: (x, w_query, w_key, w_value, attention_cache).
+
+    Raises:
+        ValueError: w_query and w_key differ in their last axis.
 
     Source: Vaswani et al. 2017, section 3.2.3.
     """

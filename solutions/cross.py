@@ -22,7 +22,8 @@ def cross_attention(x, memory, w_query, w_key, w_value, mask):
             True = may attend.
 
     Returns:
-        output: (..., T, d_value)
+        output: (..., T, d_value), finite however large the scores; zero for
+            a query that may attend to nothing.
         cache: (x, memory, w_query, w_key, w_value, attention_cache)
 
     Source: Vaswani et al. 2017, section 3.2.3, "encoder-decoder attention".

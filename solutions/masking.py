@@ -175,7 +175,9 @@ def leaks(decoder, x, other):
         other: (T, ...), another one, different at every position.
 
     Returns:
-        bool: True if some output changes when only later inputs change.
+        bool: True if some output changes when only later inputs change,
+            and be it by a ten-thousandth; what rounding does is no leak.
+            The length is no secret: it stays the same.
 
     Source: the decoder's masking, Vaswani et al. 2017, section 3.1: position
     i can depend only on positions up to i.

@@ -305,7 +305,8 @@ def repaired_model_loss(params, src, tgt, n_heads, pad):
 
     Returns:
         loss: a scalar, the cross-entropy of each token given those before
-            it, averaged over all but padding.
+            it, averaged over all but padding; finite however large the
+            scores and the logits are.
     """
     loss, _ = loss_and_gradients(params, src, tgt, n_heads, pad)
     return loss

@@ -68,7 +68,8 @@ def multi_head_attention(query, key, value, params, n_heads, mask=None):
             True = may attend; the same for all heads.
 
     Returns:
-        output: (..., T_query, d_model)
+        output: (..., T_query, d_model), finite however large the scores.
+            In each head, a query that may attend to nothing gets zeros.
         cache: (query_cache, key_cache, value_cache, attention_cache,
             output_cache), those of the four linear layers and of the
             attention; attention_cache[3] holds the weights,

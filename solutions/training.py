@@ -273,7 +273,8 @@ def repaired_padded_loss(logits, targets, pad):
             even -inf.
 
     Returns:
-        loss: a scalar, the mean over the targets that are not padding.
+        loss: a scalar, the mean over the targets that are not padding,
+            finite where their logits are.
     """
     loss, _ = cross_entropy(logits, targets, pad)
     return loss

@@ -54,6 +54,11 @@ def all_minus_the_future(x: np.ndarray) -> np.ndarray:
     return x.sum(axis=0) - (np.cumsum(x[::-1], axis=0)[::-1] - x)
 
 
+def running_share(x: np.ndarray) -> np.ndarray:
+    """The running sum, divided by the length: an output is another in a longer sequence, whatever stands in it."""
+    return np.cumsum(x, axis=0) / len(x)
+
+
 def looks_back(x: np.ndarray) -> np.ndarray:
     """x: (T, d). Position by position, a soft look-up among the vectors so far."""
     return np.stack([_found(x, t, x[: t + 1]) for t in range(len(x))])
@@ -86,6 +91,16 @@ def centred_over_time(x: np.ndarray) -> np.ndarray:
 def whispers(x: np.ndarray) -> np.ndarray:
     """A running sum in which a thousandth of everything is heard."""
     return np.cumsum(x, axis=0) + 1e-3 * x.sum(axis=0)
+
+
+def breathes(x: np.ndarray) -> np.ndarray:
+    """Each position alone, but for a trace of all others: still a thousand times what rounding could do."""
+    return np.tanh(x) + 5e-5 * x.sum(axis=0)
+
+
+def first_hears_the_phase_of_the_last(x: np.ndarray) -> np.ndarray:
+    """Position 0 hears the last input's cosine over a turn of length 1, which is the same for x, x + 1 and -x."""
+    return _with_one_leak(x, 0, np.cos(2 * np.pi * x[-1:]))
 
 
 def first_hears_second(x: np.ndarray) -> np.ndarray:
@@ -142,9 +157,9 @@ def is_named(value: object) -> bool:
 
 
 _SCALARS = (sum_of_squares, weighted_sines, sum_of_cubes, log_sum_exp)
-_TIGHT = (each_position_alone, running_sum, sum_of_the_past, all_minus_the_future, looks_back)
+_TIGHT = (each_position_alone, running_sum, sum_of_the_past, all_minus_the_future, running_share, looks_back)
 LEAKY = (
-    *(looks_around, looks_one_ahead, divides_by_all, centred_over_time, whispers),
-    *(first_hears_second, first_hears_third, last_but_one_hears_last),
+    *(looks_around, looks_one_ahead, divides_by_all, centred_over_time, whispers, breathes),
+    *(first_hears_second, first_hears_third, first_hears_the_phase_of_the_last, last_but_one_hears_last),
 )
 _FUNCTIONS = {f.__name__: f for f in (*_SCALARS, *_TIGHT, *LEAKY)}

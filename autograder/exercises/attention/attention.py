@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
-from autograder.exercises.attention.attention_weights import by_einsum, raw_scores, unscaled
-from autograder.exercises.attention.shared import roles, scores_of, without
+from autograder.exercises.attention.attention_weights import by_einsum, raw_scores, unscaled, widths_broadcast
+from autograder.exercises.attention.shared import roles, scores_of, unequal, without
 from solutions import attention as reference
 
 attention = Exercise(
@@ -44,6 +44,10 @@ def _(draw):
     inputs = roles(draw)
     yield "d_value = 1", inputs | {"values": inputs["values"][:, :1]}
     yield "unequal d_key", inputs | {"queries": draw.normal(3, inputs["keys"].shape[-1] + 1)}
+    for whose, narrow in (("queries", True), ("keys", False)):
+        pair = unequal(draw, narrow)
+        values = draw.normal(len(pair["keys"]), draw.size())
+        yield f"unequal d_key, that of the {whose} is 1", pair | {"values": values}
 
 
 @attention.mistake("ignores the values")
@@ -109,6 +113,14 @@ def output_scaled(queries, keys, values):
     """The division by the root of d_key comes last, on the output: it only shrinks the average, and the softmax has
     seen the large scores already. Reread 'Why divide by the square root of the key width'."""
     return unscaled(queries, keys) @ values / math.sqrt(keys.shape[-1]), None
+
+
+@attention.mistake("lets a d_key of 1 pass for any other")
+def stretched(queries, keys, values):
+    """Queries and keys of different width are no pair, and should be an error. `einsum`, and a product entry by entry,
+    stretch a width of 1 to any other and answer all the same. Your `attention_weights` is to raise a ValueError.
+    Reread 'Why queries and keys share a dimension'."""
+    return widths_broadcast(queries, keys) @ values, None
 
 
 @attention.equivalent

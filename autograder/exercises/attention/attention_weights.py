@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.exercises.attention.shared import roles, scores_of, without
+from autograder.exercises.attention.shared import roles, scores_of, unequal, without
 from autograder.exercises.attention.softmax import overflowing, row_by_row, through_log_sum_exp
 from solutions import attention as reference
 
@@ -50,6 +50,8 @@ def _(draw):
         yield f"{size} = 1", without(searchers(draw, 1), size)
     T_query, T_key, d_query, d_key = draw.sizes(4)
     yield "unequal d_key", {"queries": draw.normal(T_query, d_query), "keys": draw.normal(T_key, d_key)}
+    yield "unequal d_key, that of the queries is 1", unequal(draw, queries_narrow=True)
+    yield "unequal d_key, that of the keys is 1", unequal(draw, queries_narrow=False)
 
 
 @attention_weights.mistake("does not scale the scores")
@@ -129,6 +131,15 @@ def reversed_axes(queries, keys):
     return reference.softmax(queries @ keys.T / math.sqrt(keys.shape[-1]))
 
 
+@attention_weights.mistake("lets a d_key of 1 pass for any other")
+def widths_broadcast(queries, keys):
+    """Queries and keys of different width are no pair, and should be an error. `einsum`, and a product entry by entry,
+    stretch a width of 1 to any other and answer all the same; a matrix product does not. Compare the two widths and
+    raise a ValueError. Reread 'Why queries and keys share a dimension'."""
+    scores = np.einsum("...ik,...jk->...ij", queries, keys)
+    return reference.softmax(scores / math.sqrt(keys.shape[-1]))
+
+
 @attention_weights.mistake("promotes float32 to float64")
 def promoted(queries, keys):
     """float32 came back as float64. `np.sqrt(d_key)` is a float64 *NumPy* scalar and promotes every array it
@@ -143,6 +154,8 @@ def scaled_scores(queries, keys):
 
 @attention_weights.equivalent
 def by_einsum(queries, keys):
+    if queries.shape[-1] != keys.shape[-1]:
+        raise ValueError("d_key differs")
     scores = np.einsum("...ik,...jk->...ij", queries, keys)
     return through_log_sum_exp(scores * queries.shape[-1] ** -0.5)
 

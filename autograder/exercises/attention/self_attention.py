@@ -6,8 +6,8 @@ import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
 from autograder.exercises.attention.attention import attention_by_einsum
-from autograder.exercises.attention.attention_weights import batch_competes
-from autograder.exercises.attention.shared import scores_of
+from autograder.exercises.attention.attention_weights import batch_competes, naive_softmax, widths_broadcast
+from autograder.exercises.attention.shared import scores_of, steep
 from solutions import attention as reference
 
 self_attention = Exercise(
@@ -51,6 +51,10 @@ def _(draw):
     yield "d_key = 1", inputs | {"w_query": inputs["w_query"][:, :1], "w_key": inputs["w_key"][:, :1]}
     d_model, d_key = inputs["w_key"].shape
     yield "unequal d_key", inputs | {"w_query": draw.normal(d_model, d_key + 1)}
+    yield "unequal d_key, one of them is 1", inputs | {"w_query": draw.normal(d_model, 1)}
+    inputs = layer(draw)
+    scores = scores_of(inputs["x"] @ inputs["w_query"], inputs["x"] @ inputs["w_key"])
+    yield "scores in the thousands", inputs | {"w_query": steep(inputs["w_query"], scores, 10_000)}
 
 
 @self_attention.mistake("scales by the root of d_model")
@@ -113,6 +117,21 @@ def projected_batch_competes(x, w_query, w_key, w_value):
     """The softmax runs along the first axis, so the sentences of a batch compete for attention (or, without a batch
     axis, the queries do). The keys are the last axis, -1. Reread 'Batch axes'."""
     return batch_competes(x @ w_query, x @ w_key) @ (x @ w_value), None
+
+
+@self_attention.mistake("overflows on large scores")
+def unstable(x, w_query, w_key, w_value):
+    """Right for small scores, NaN for large ones: the softmax in it does not take each row's maximum off. Call your
+    `attention`. Reread 'From scores to weights: the softmax'."""
+    return naive_softmax(x @ w_query, x @ w_key) @ (x @ w_value), None
+
+
+@self_attention.mistake("lets a d_key of 1 pass for any other")
+def projections_stretched(x, w_query, w_key, w_value):
+    """`w_query` and `w_key` must make vectors of one width. `einsum`, and a product entry by entry, stretch a width of
+    1 to any other and answer all the same. Call your `attention`, which raises a ValueError. Reread 'Why queries and
+    keys share a dimension'."""
+    return widths_broadcast(x @ w_query, x @ w_key) @ (x @ w_value), None
 
 
 @self_attention.equivalent

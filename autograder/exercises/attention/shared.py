@@ -13,6 +13,18 @@ def roles(draw, n_batch_axes=0, dtype=np.float64):
     }
 
 
+def steep(w_query, scores, height=3000):
+    """The query's projection, scaled so that the largest of these scores (in size) becomes `height`."""
+    return w_query * (height / scores.flat[np.abs(scores).argmax()])
+
+
+def unequal(draw, queries_narrow):
+    """Queries and keys that do not fit, though one of their widths is 1 and would broadcast."""
+    T_query, T_key, d_key = draw.sizes(3)
+    narrow, wide = draw.normal(T_query, 1), draw.normal(T_key, d_key)
+    return {"queries": narrow, "keys": wide} if queries_narrow else {"queries": wide, "keys": narrow}
+
+
 def without(inputs, size_one):
     """The inputs with one of their sizes cut down to 1: T_query, T_key or d_key."""
     q, k, v = inputs["queries"], inputs["keys"], inputs.get("values")

@@ -32,6 +32,9 @@ def _(draw):
     yield "scores far below zero", {"scores": -1000 + 10 * draw.normal(*draw.sizes(2))}
     heights = np.array([[900.0], [0.0], [-900.0]])
     yield "rows of very different height", {"scores": heights + draw.normal(3, draw.size())}
+    scores = draw.normal(2, draw.size(4, 8))
+    scores[:, 1] += 9000
+    yield "a score that towers over its row", {"scores": scores}
 
 
 @softmax.cases("float32 and edge cases", points=1)
@@ -84,6 +87,16 @@ def one_maximum_for_all(scores):
     become 0, and 0/0 is NaN. Each row needs its own maximum: axis=-1 with keepdims=True. Reread 'From scores to
     weights: the softmax'."""
     exponentials = np.exp(scores - scores.max())
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+@softmax.mistake("subtracts something else than the row's maximum")
+def not_the_maximum(scores):
+    """A number is subtracted from each row, but not its largest: its mean, its median, its smallest or its first entry,
+    say. No weight changes by that; yet a score that towers over the rest of its row is still large after it, and its
+    exponential infinite. Only with the maximum gone is every exponent at most 0. Reread 'From scores to weights: the
+    softmax'."""
+    exponentials = np.exp(scores - scores.mean(axis=-1, keepdims=True))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 

@@ -41,6 +41,10 @@ def _(draw):
     inputs = two_sequences(draw, 1)
     yield "a row of mask for each sentence", inputs | {"mask": inputs["mask"][..., :1, :]}
     yield "float32", two_sequences(draw, 1, np.float32)
+    inputs = two_sequences(draw)
+    scores = inputs["x"] @ inputs["w_query"] @ turned(inputs["memory"] @ inputs["w_key"])
+    steeper = inputs["w_query"] * (10_000 / scores.flat[np.abs(scores).argmax()])
+    yield "scores in the thousands", inputs | {"w_query": steeper, "mask": np.ones((1, 1), bool)}
 
 
 @cross_attention.mistake("takes the keys from x")
@@ -116,6 +120,16 @@ def mask_late(x, memory, w_query, w_key, w_value, mask):
     queries, keys = x @ w_query, memory @ w_key
     weights = softmax(queries @ turned(keys) / math.sqrt(keys.shape[-1])) * mask
     return weights.astype(x.dtype) @ (memory @ w_value), None
+
+
+@cross_attention.mistake("overflows on large scores")
+def unstable(x, memory, w_query, w_key, w_value, mask):
+    """Right for small scores, NaN for large ones: the softmax in it does not take each row's maximum off. Chapter 3's
+    `masked_attention` does. Reread 'Who asks, and who answers'."""
+    keys = memory @ w_key
+    strengths = np.where(mask, np.exp(x @ w_query @ turned(keys) / math.sqrt(keys.shape[-1])), 0)
+    total = strengths.sum(axis=-1, keepdims=True)
+    return (strengths / np.where(total == 0, 1, total)).astype(x.dtype) @ (memory @ w_value), None
 
 
 @cross_attention.mistake("does not scale the scores")

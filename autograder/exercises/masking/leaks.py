@@ -55,6 +55,7 @@ def _(draw):
     )
     yield from tried(draw, given_functions.last_but_one_hears_last, given_functions.looks_back)
     yield from mixtures(draw)
+    yield from tried(draw, given_functions.first_hears_the_phase_of_the_last, given_functions.running_share)
 
 
 @leaks.cases("small leaks, and rounding", points=1)
@@ -63,6 +64,7 @@ def _(draw):
         draw, given_functions.divides_by_all, given_functions.whispers, given_functions.all_minus_the_future
     )
     yield from mixtures(draw)
+    yield from tried(draw, given_functions.breathes)
 
 
 @leaks.cases("tokens and edge cases", points=1)
@@ -145,6 +147,23 @@ def changes_nothing(decoder, x, other):
     return searched(decoder, x, x)
 
 
+@leaks.mistake("adds a constant to the future")
+def future_moved(decoder, x, other):
+    """What comes after the cut is moved by 1, and not replaced. A decoder may look at the future in a way that such a
+    move does not change: at the phase of a wave of length 1, say. Take what comes after the cut from `other`. Reread 'A
+    leak detector'."""
+    return searched(decoder, x, x + 1)
+
+
+@leaks.mistake("cuts the sequence off")
+def sequence_cut_off(decoder, x, other):
+    """The sequence ends at the cut, so that not only the future is another one, but the length too. A decoder may know
+    how long its sequence is: one that divides by it sees no later input, and you accuse it. Replace the future, keep
+    the length. Reread 'A leak detector'."""
+    output = decoder(x)
+    return any(not np.allclose(decoder(x[:t]), output[:t]) for t in range(1, len(x)))
+
+
 @leaks.mistake("changes the past and watches the future")
 def past_and_future_swapped(decoder, x, other):
     """The beginning is changed, and the outputs after it are compared: that tells whether the decoder has a *memory*,
@@ -170,10 +189,10 @@ def bit_by_bit(decoder, x, other):
 
 @leaks.mistake("overlooks small leaks")
 def hard_of_hearing(decoder, x, other):
-    """The tolerance is too generous: a leak of one part in a thousand passes, and a network can learn to amplify it.
+    """The tolerance is too generous: a leak of one part in ten thousand passes, and a network can learn to amplify it.
     What rounding does in float64 is a thousand million times smaller; the defaults of `np.allclose` will do. Reread
     'A leak detector'."""
-    return searched(decoder, x, other, close=lambda a, b: np.allclose(a, b, rtol=0.05, atol=0.05))
+    return searched(decoder, x, other, close=lambda a, b: np.allclose(a, b, rtol=1e-3, atol=1e-3))
 
 
 @leaks.mistake("writes into the caller's sequence")
@@ -207,10 +226,3 @@ def one_input_at_a_time(decoder, x, other):
         changed[t] = other[t]
         found |= bool(np.abs(decoder(changed)[:t] - output[:t]).max() > 1e-8)
     return found
-
-
-@leaks.equivalent
-def by_prefixes(decoder, x, other):
-    """Whoever does not look ahead gives the same outputs before the later inputs exist."""
-    output = decoder(x)
-    return any(not np.allclose(decoder(x[:t]), output[:t]) for t in range(1, len(x)))

@@ -66,6 +66,8 @@ def _(draw):
     inputs = roles(draw)
     T_query, d_key = inputs["queries"].shape
     yield "unequal d_key", inputs | {"queries": draw.normal(T_query, d_key + 1)}
+    yield "unequal d_key, that of the queries is 1", inputs | {"queries": draw.normal(T_query, 1)}
+    yield "unequal d_key, that of the keys is 1", inputs | {"keys": inputs["keys"][:, :1]}
 
 
 def through(weigh):
@@ -165,6 +167,15 @@ def indexed_attention(queries, keys, values, mask):
     return through(full_shape_only)(queries, keys, values, mask)
 
 
+@masked_attention.mistake("lets a d_key of 1 pass for any other")
+def widths_stretched(queries, keys, values, mask):
+    """Queries and keys of different width are no pair, and should be an error. `einsum`, and a product entry by entry,
+    stretch a width of 1 to any other and answer all the same. Compare the two widths and raise a ValueError. Reread
+    'Masked attention'."""
+    scores = np.einsum("...id,...jd->...ij", queries, keys) / math.sqrt(keys.shape[-1])
+    return reference.masked_softmax(scores, mask) @ values, None
+
+
 @masked_attention.mistake("promotes float32 to float64")
 def promoted_attention(queries, keys, values, mask):
     """float32 came back as float64: `np.where(mask, 0, -np.inf)` is an array of float64, and promotes the scores that
@@ -174,6 +185,8 @@ def promoted_attention(queries, keys, values, mask):
 
 @masked_attention.equivalent
 def by_einsum(queries, keys, values, mask):
+    if queries.shape[-1] != keys.shape[-1]:
+        raise ValueError("d_key differs")
     scores = np.einsum("...id,...jd->...ij", queries, keys) * keys.shape[-1] ** -0.5
     return np.einsum("...ij,...jv->...iv", nan_to_zero(scores, mask), values), None
 

@@ -46,7 +46,7 @@ def _(draw):
     mask = random_mask(draw, *shape)
     scores = draw.normal(*shape)
     yield "scores in the thousands", {"scores": 3000 + 20 * scores, "mask": mask}
-    yield "scores far below zero", {"scores": -3000 + 20 * scores, "mask": mask}
+    yield "scores far below zero", {"scores": -30_000 + 20 * scores, "mask": mask}
     yield "a hidden score that towers over the rest", {"scores": np.where(mask, scores, 1e5 + scores), "mask": mask}
 
 
@@ -118,6 +118,14 @@ def nan_when_empty(scores, mask):
     is minus infinity too, and -inf - (-inf) is NaN. Such rows need a rule of their own: weights of zero. Reread 'Rows
     that see nothing'."""
     return filled(scores, mask, -np.inf)
+
+
+@masked_softmax.mistake("hides with a number that scores can fall below")
+def not_low_enough(scores, mask):
+    """Hidden scores become -10000, say, and the weights are set to zero afterwards. That is right as long as every
+    score is larger. In a row of scores far below it the hidden ones tower: they take all the weight, and then lose it.
+    No score is below minus infinity, `-np.inf`. Reread 'Finite substitutes for infinity'."""
+    return filled(scores, mask, -1e4) * mask
 
 
 @masked_softmax.mistake("overflows in float16")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.exercises.model.shared import MARKS, N_HEADS, decoded, sure
+from autograder.exercises.model.shared import MARKS, N_HEADS, decoded, renamed, sure
 from solutions import decoding
 from solutions import model as reference
 from solutions.model import log_softmax
@@ -18,7 +18,7 @@ beam_search = Exercise(
 
 def beams(draw, width, alpha, max_length=5, ends=1.3):
     """One sentence, and a model that is torn between words, so that beams differ."""
-    for _ in range(60):
+    for _ in range(200):
         inputs = sure(draw, 2, ends, layers=(1, 1))
         tables = inputs["params"]["embeddings"]
         params = inputs["params"] | {"embeddings": tables | {"output": 0.3 * tables["output"]}}
@@ -27,7 +27,8 @@ def beams(draw, width, alpha, max_length=5, ends=1.3):
         tokens, scores = decoding.beam_search(**asked)
         first_ends = {int((row == 2).argmax()) if 2 in row else max_length for row in tokens}
         apart = np.abs(np.diff(scores)).min(initial=1.0) > 1e-4
-        if width == 1 or (apart and len(first_ends) > 1 and tokens.shape[1] == max_length):
+        many = apart and len(first_ends) > 1 and tokens.shape[1] == max_length
+        if width == 1 or (many and (not alpha or not np.array_equal(normalised_at_the_end(**asked)[0], tokens))):
             return asked
     return asked
 
@@ -48,6 +49,11 @@ def _(draw):
 def _(draw):
     yield "a beam of one", beams(draw, 1, 0.6)
     yield "wider than the vocabulary", beams(draw, 14, 0.6, max_length=3)
+    for _ in range(20):
+        inputs = renamed(draw, beams(draw, 3, 0.6, max_length=4))
+        if not np.array_equal(ends_with_two(**inputs)[1], decoding.beam_search(**inputs)[1]):
+            break
+    yield "marks and padding of other numbers", inputs
 
 
 def searched(params, src, n_heads, width, max_length, bos, eos, pad, *, score, end="pad", rank=None, length_of=None):
@@ -128,6 +134,27 @@ def worst_first(params, src, n_heads, beam_width=4, length_penalty=0.6, max_leng
     beginnings'."""
     tokens, scores = decoding.beam_search(params, src, n_heads, beam_width, length_penalty, max_length, bos, eos, pad)
     return tokens[::-1], scores[::-1]
+
+
+@beam_search.mistake("takes the begin mark to be token 1")
+def begins_with_one(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """Every hypothesis begins with token 1, whatever `bos` says. Use the argument. Reread 'Several hopeful
+    beginnings'."""
+    return decoding.beam_search(params, src, n_heads, beam_width, length_penalty, max_length, 1, eos, pad)
+
+
+@beam_search.mistake("takes the end mark to be token 2")
+def ends_with_two(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """A hypothesis is finished with token 2, whatever `eos` says. Use the argument. Reread 'Several hopeful
+    beginnings'."""
+    return decoding.beam_search(params, src, n_heads, beam_width, length_penalty, max_length, bos, 2, pad)
+
+
+@beam_search.mistake("takes padding to be token 0")
+def pads_with_zero(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """Padding is token 0 here, whatever `pad` says: the model attends to the source's padding, and finished hypotheses
+    are filled up with a word. Use the argument. Reread 'Several hopeful beginnings'."""
+    return decoding.beam_search(params, src, n_heads, beam_width, length_penalty, max_length, bos, eos, 0)
 
 
 @beam_search.mistake("counts padding in the length")

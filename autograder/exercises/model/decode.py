@@ -3,9 +3,9 @@
 import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
-from autograder.exercises.model.shared import EVERYWHERE, decoded, only, question, unscaled
+from autograder.exercises.model.shared import EVERYWHERE, decoded, only, question, renamed, unscaled
 from solutions import model as reference
-from solutions.masking import padding_mask
+from solutions.masking import memory_mask, padding_mask, target_mask
 from solutions.model import log_softmax, table_for
 
 decode = Exercise(
@@ -36,6 +36,7 @@ def _(draw):
     holes[:, 1] = 0
     yield "padding in the middle", inputs | {"tgt": holes}
     yield "no batch axis", inputs | {name: inputs[name][1] for name in ("tgt", "src", "memory")}
+    yield "another padding token", renamed(draw, writing(draw))
 
 
 @decode.cases("tables of their own and float32", points=1)
@@ -108,6 +109,28 @@ def output_scaled(params, tgt, memory, src, n_heads, pad=0):
     """The logits are too large by the root of d_model. The scale belongs to the look-up at the two entrances; at the
     exit the rows are used as they are. Reread 'One table in three roles'."""
     return decoded(params, tgt, memory, src, n_heads, pad)[0] * memory.shape[-1] ** 0.5, None
+
+
+@decode.mistake("takes padding to be token 0 whatever `pad` says")
+def pad_is_zero(params, tgt, memory, src, n_heads, pad=0):
+    """Both masks compare with 0, and here padding has another number. Use the argument `pad`. Reread 'Writing: the
+    decoder'."""
+    return decoded(params, tgt, memory, src, n_heads, 0)
+
+
+@decode.mistake("takes the target's padding to be token 0")
+def target_pad_is_zero(params, tgt, memory, src, n_heads, pad=0):
+    """The mask over the target compares with 0, and here padding has another number. Use the argument `pad`: the other
+    mask does. Reread 'Writing: the decoder'."""
+    return decoded(params, tgt, memory, src, n_heads, pad, over_target=target_mask(tgt, 0))
+
+
+@decode.mistake("takes the source's padding to be token 0")
+def memory_pad_is_zero(params, tgt, memory, src, n_heads, pad=0):
+    """The mask over the memory compares with 0, and here padding has another number. Use the argument `pad`: the other
+    mask does. Reread 'Writing: the decoder'."""
+    over_memory = memory_mask(src, tgt.shape[-1], 0)
+    return decoded(params, tgt, memory, src, n_heads, pad, over_memory=over_memory)
 
 
 @decode.equivalent

@@ -3,7 +3,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.exercises.model.shared import MARKS, decoded, sure
+from autograder.exercises.model.shared import MARKS, decoded, renamed, sure
 from solutions import decoding
 from solutions import model as reference
 from solutions.model import table_for
@@ -53,6 +53,12 @@ def _(draw):
 def _(draw):
     yield "one word at most", sure(draw, 3, 1.0) | {"max_length": 1} | MARKS
     yield "another begin mark", sure(draw, 2, 1.0) | {"max_length": 5} | MARKS | {"bos": 4}
+    for _ in range(100):
+        inputs = renamed(draw, told_apart(draw, {"max_length": 8}, words_after_the_end))
+        tokens = decoding.greedy_decode(**inputs).tolist()
+        if all(wrong(**inputs).tolist() != tokens for wrong in DEAF):
+            break
+    yield "marks and padding of other numbers", inputs
 
 
 def greedily(params, src, n_heads, max_length, bos, eos, pad, *, step, done=None, keep=None):
@@ -146,6 +152,50 @@ def first_row(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
         return decoded(params, tokens, memory, src, n_heads, pad)[0][:, 0].argmax(axis=-1)
 
     return greedily(params, src, n_heads, max_length, bos, eos, pad, step=step)
+
+
+@greedy_decode.mistake("takes the begin mark to be token 1")
+def begins_with_one(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """Writing begins with token 1, whatever `bos` says. Use the argument. Reread 'Writing word by word'."""
+    return decoding.greedy_decode(params, src, n_heads, max_length, 1, eos, pad)
+
+
+@greedy_decode.mistake("takes the end mark to be token 2")
+def ends_with_two(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """Writing ends with token 2, whatever `eos` says. Use the argument. Reread 'Writing word by word'."""
+    return decoding.greedy_decode(params, src, n_heads, max_length, bos, 2, pad)
+
+
+@greedy_decode.mistake("fills up with token 0")
+def fills_up_with_zeros(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """After its end mark a sentence is filled up with 0, whatever `pad` says. Use the argument. Reread 'Writing word by
+    word'."""
+    keep = {"keep": lambda newest, ended: np.where(ended, 0, newest)}
+    return greedily(params, src, n_heads, max_length, bos, eos, pad, step=likeliest, **keep)
+
+
+def padded_by(reads, writes):
+    """Greedy decoding in which padding is token 0 for the encoder, or for the decoder, unless told otherwise."""
+
+    def written(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+        def step(params, tokens, memory, src, n_heads, pad):
+            memory, _ = reference.encode(params, src, n_heads, pad if reads else 0)
+            return likeliest(params, tokens, memory, src, n_heads, pad if writes else 0)
+
+        return greedily(params, src, n_heads, max_length, bos, eos, pad, step=step)
+
+    return written
+
+
+@greedy_decode.mistake("does not tell the model which token is padding")
+def pad_not_passed(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """`pad` does not reach `encode` and `decode`, whose masks then use their default: padding is attended to, and the
+    words that have that number are not. Pass it on to both. Reread 'Writing word by word'."""
+    return padded_by(reads=False, writes=False)(params, src, n_heads, max_length, bos, eos, pad)
+
+
+# Wrong about one number each; what is written must give away every one of them.
+DEAF = begins_with_one, ends_with_two, pad_not_passed, padded_by(True, False), padded_by(False, True)
 
 
 @greedy_decode.equivalent

@@ -3,7 +3,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.exercises.model.shared import EVERYWHERE, question
+from autograder.exercises.model.shared import EVERYWHERE, question, renamed
 from solutions import model as reference
 from solutions.cross import decoder_layer
 from solutions.masking import memory_mask, padding_mask, target_mask
@@ -46,7 +46,10 @@ def _(draw):
 
 @loss_and_gradients.cases("padding", points=1)
 def _(draw):
-    yield "a padded batch", question(draw, tied=False)
+    # Padding is another token than 0, and 0 is a word.
+    inputs = renamed(draw, question(draw, tied=False))
+    inputs["tgt"][2, 2] = 0
+    yield "a padded batch", inputs
 
 
 def trained(
@@ -82,6 +85,20 @@ def rolled(params, src, tgt, n_heads, pad=0):
     """Rolling the flattened batch puts the last token of one sentence in front of the next, and the begin mark is asked
     for. Each sentence is shifted by itself: tgt[:-1] in, tgt[1:] out. Reread 'Teacher forcing'."""
     return trained(params, src, tgt, n_heads, pad, given=np.roll(tgt.reshape(-1), 1).reshape(tgt.shape), asked=tgt)
+
+
+@loss_and_gradients.mistake("does not tell the model which token is padding")
+def pad_kept_from_the_model(params, src, tgt, n_heads, pad=0):
+    """`pad` does not reach the model, whose masks then use their default. Pass it on to `forward` as to the loss.
+    Reread 'The two stacks, joined'."""
+    return trained(params, src, tgt, n_heads, pad, forward=lambda p, s, t, n, _: reference.forward(p, s, t, n))
+
+
+@loss_and_gradients.mistake("does not tell the loss which token is padding")
+def pad_kept_from_the_loss(params, src, tgt, n_heads, pad=0):
+    """`pad` does not reach the loss, which then uses its default, and counts padding as words. Pass it on to
+    `cross_entropy` as to the model. Reread 'The loss'."""
+    return trained(params, src, tgt, n_heads, pad, loss=lambda logits, asked, _: cross_entropy(logits, asked))
 
 
 def one_role(role):

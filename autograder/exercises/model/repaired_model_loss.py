@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.exercises.model.shared import EVERYWHERE, decoded, question, sources, targets, unscaled
+from autograder.exercises.model.shared import EVERYWHERE, decoded, question, renamed, sources, steep, targets, unscaled
 from solutions import model as reference
 from solutions.model import cross_entropy
 
@@ -27,6 +27,7 @@ BUGS = {
 def _(draw):
     yield "one sentence pair", question(draw, n=1, padded=False)
     yield "a batch", question(draw, (1, 2), padded=False)
+    yield "large scores and large logits", steep(question(draw, padded=False))
 
 
 @repaired_model_loss.cases("sources of unequal length", points=1)
@@ -40,6 +41,7 @@ def _(draw):
     inputs = question(draw)
     yield "the target is padded", inputs | {"src": sources(draw, 3, 4, padded=False)}
     yield "both are padded", question(draw, (2, 1))
+    yield "another padding token", renamed(draw, question(draw))
 
 
 def buggy(params, src, tgt, n_heads, pad, *, left):

@@ -4,7 +4,8 @@ import numpy as np
 
 from solutions.cross import decoder_layer
 from solutions.masking import memory_mask, padding_mask, target_mask
-from solutions.model import table_for, unembed
+from solutions.model import forward, table_for, unembed
+from solutions.multihead import split_heads
 from solutions.parameters import initialise, map_tree
 from solutions.position import positional_embedding, sinusoidal_encoding
 from solutions.residual import encoder_layer
@@ -58,6 +59,27 @@ def question(draw, layers=(1, 1), tied=True, dtype=np.float64, n=3, padded=True)
     }
 
 
+def steep(inputs, height=3000):
+    """The question, to a model whose first attention has scores, and whose output has logits, of about `height`."""
+    params, n_heads = inputs["params"], inputs["n_heads"]
+    x, _ = positional_embedding(inputs["src"], table_for(params["embeddings"], "source"))
+    first, *encoder = params["encoder"]
+    attention = first["attention"]
+    queries, keys = (
+        split_heads(x @ attention[f"w_{name}"] + attention[f"b_{name}"], n_heads) for name in ("query", "key")
+    )
+    scores = queries @ keys.swapaxes(-1, -2)
+    factor = height / scores.flat[np.abs(scores).argmax()]
+    attention = attention | {name: factor * attention[name] for name in ("w_query", "b_query")}
+    logits, _ = forward(params, inputs["src"], inputs["tgt"], n_heads, inputs["pad"])
+    *decoder, last = params["decoder"]
+    factor = height / logits.flat[np.abs(logits).argmax()]
+    norm = {name: factor * array for name, array in last["norm_feed_forward"].items()}
+    encoder = [first | {"attention": attention}, *encoder]
+    decoder = [*decoder, last | {"norm_feed_forward": norm}]
+    return inputs | {"params": params | {"encoder": encoder, "decoder": decoder}}
+
+
 def only(inputs, *names):
     return {name: inputs[name] for name in names}
 
@@ -87,6 +109,17 @@ def decoded(params, tgt, memory, src, n_heads, pad, *, x=None, over_target=None,
 
 
 MARKS = {"bos": 1, "eos": 2, "pad": 0}
+
+
+def renamed(draw, inputs):
+    """The same question in other numbers: padding, begin and end mark change places with three words."""
+    new = np.arange(9)
+    words = SPECIAL + draw.rng.permutation(9 - SPECIAL)[:SPECIAL]
+    new[:SPECIAL], new[words] = words, np.arange(SPECIAL)
+    tables = {name: np.concatenate([table[new], table[9:]]) for name, table in inputs["params"]["embeddings"].items()}
+    tokens = {name: new[inputs[name]] for name in ("src", "tgt") if name in inputs}
+    marks = {name: int(new[mark]) for name, mark in MARKS.items() if name in inputs}
+    return inputs | {"params": inputs["params"] | {"embeddings": tables}} | tokens | marks
 
 
 def sure(draw, n, ends, layers=(1, 2)):

@@ -52,6 +52,16 @@ def _(draw):
     yield "a single head", layer(draw, (2,), n_heads=1)
     yield "a single key", layer(draw, (2,), n_heads=3, T_key=1)
     yield "one feature for each head", layer(draw, (2,), n_heads=3, d_key=1, d_value=1)
+    yield "scores in the thousands", steep(layer(draw, n_heads=2))
+
+
+def steep(inputs, height=3000):
+    """The layer, its queries scaled so that its largest score (in size) becomes `height`."""
+    params, n_heads = inputs["params"], inputs["n_heads"]
+    queries, keys, _ = projected_heads(inputs["query"], inputs["key"], inputs["value"], params, n_heads)
+    scores = queries @ turned(keys) / math.sqrt(keys.shape[-1])
+    factor = height / scores.flat[np.abs(scores).argmax()]
+    return inputs | {"params": params | {name: factor * params[name] for name in ("w_query", "b_query")}}
 
 
 def naive(
@@ -229,6 +239,18 @@ def softmax_over_heads(query, key, value, params, n_heads, mask=None):
     scores = queries @ turned(keys) / math.sqrt(keys.shape[-1])
     weights = softmax(scores.swapaxes(-1, -3)).swapaxes(-1, -3)
     weights = weights if mask is None else np.where(np.expand_dims(mask, -3), weights, 0)
+    return reference.merge_heads(weights @ values) @ params["w_output"] + params["b_output"], None
+
+
+@multi_head_attention.mistake("overflows on large scores")
+def unstable(query, key, value, params, n_heads, mask=None):
+    """Right for small scores, NaN for large ones: the softmax in it does not take each row's maximum off. Chapter 1's
+    `attention` and chapter 3's `masked_attention` do. Reread 'The whole layer'."""
+    queries, keys, values = projected_heads(query, key, value, params, n_heads)
+    strengths = np.exp(queries @ turned(keys) / math.sqrt(keys.shape[-1]))
+    strengths = strengths if mask is None else np.where(np.expand_dims(mask, -3), strengths, 0)
+    total = strengths.sum(axis=-1, keepdims=True)
+    weights = strengths / np.where(total == 0, 1, total).astype(strengths.dtype)
     return reference.merge_heads(weights @ values) @ params["w_output"] + params["b_output"], None
 
 

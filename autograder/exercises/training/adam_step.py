@@ -58,6 +58,7 @@ def _(draw):
 def _(draw):
     yield "float32", to_move(draw, draw.normal(*draw.sizes(2), dtype=np.float32))
     yield "step 0", to_move(draw, draw.normal(3), step=0)
+    yield "a step below 0", to_move(draw, draw.normal(3), step=-draw.size())
 
 
 def turned_round(tree):

@@ -54,7 +54,12 @@ def _(draw):
     yield "all that can happen", predicted(draw)
     yield "another end mark", predicted(draw, eos=1, low=3)
     references = sentences(draw, 3, 2, 3, 7)
-    yield "predictions narrower than references", {"predictions": references[:, :3], "references": references, "eos": 2}
+    longest = (references == 2).argmax(axis=1).max()
+    # As far as the longest goes, its end mark not included.
+    yield (
+        "predictions narrower than references",
+        {"predictions": references[:, :longest], "references": references, "eos": 2},
+    )
 
 
 def up_to(tokens, eos, and_with=True):
@@ -90,6 +95,14 @@ def end_not_asked(predictions, references, eos=2):
     without one counts as right. The end mark belongs to the sentence. Reread 'When is a translation right?'."""
     pairs = zip(predictions, references, strict=True)
     return share([up_to(p, eos, False)[: len(up_to(r, eos, False))] == up_to(r, eos, False) for p, r in pairs])
+
+
+@exact_match.mistake("cuts the end mark off before it compares")
+def end_cut_off(predictions, references, eos=2):
+    """You cut both sentences before the end mark and compare what is left: a prediction that has all words and breaks
+    off, before it says that it is finished, counts as right. Leave the end mark in. Reread 'When is a translation
+    right?'."""
+    return share([up_to(p, eos, False) == up_to(r, eos, False) for p, r in zip(predictions, references, strict=True)])
 
 
 @exact_match.mistake("compares only as far as the reference goes")

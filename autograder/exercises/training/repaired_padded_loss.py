@@ -7,6 +7,7 @@ from autograder.exercises.training.shared import to_judge, with_strange_padding
 from autograder.exercises.training.smoothed_cross_entropy import target_by_target
 from solutions import model
 from solutions import training as reference
+from solutions.attention import softmax
 
 repaired_padded_loss = Exercise(reference.repaired_padded_loss, outputs={"loss": ""}, section="Find the bug")
 
@@ -19,6 +20,9 @@ def hard(inputs, **others):
 def _(draw):
     inputs = hard(to_judge(draw))
     yield "logits in the thousands, no padding", inputs | {"logits": 1000 + inputs["logits"]}
+    inputs = hard(to_judge(draw))
+    hardly = np.where(np.arange(inputs["logits"].shape[-1]) == inputs["targets"][..., :1, None], -3000, 0)
+    yield "a word that hardly can be, no padding", inputs | {"logits": inputs["logits"] + hardly}
 
 
 @repaired_padded_loss.cases("the mean", points=1.5)
@@ -90,6 +94,16 @@ def still_divides_by_all(logits, targets, pad):
     """One mistake is left: you divide by all positions. Divide by the number of targets that count. Reread 'Padding
     does not count'."""
     return half_mended(logits, targets, pad, stable=True, selects=True, over_counted=False)
+
+
+@repaired_padded_loss.mistake("one mistake is left: the logarithm of a probability of 0")
+def logarithm_of_softmax(logits, targets, pad):
+    """One mistake is left: the softmax is stable now, but a word whose logit is a thousand below the largest has the
+    probability 0 in it, and log 0 is minus infinity. `log_softmax` never divides. Reread 'Padding does not count'."""
+    counts = targets != pad
+    p = np.take_along_axis(softmax(logits[counts]), targets[counts][:, None], axis=-1)
+    with np.errstate(divide="ignore"):
+        return -np.log(p).mean()
 
 
 @repaired_padded_loss.equivalent

@@ -1,0 +1,321 @@
+"""Wrong answers that once earned full marks: none does now, whatever the key's seed."""
+
+import copy
+import math
+from collections.abc import Callable
+from functools import cache, partial
+
+import numpy as np
+import pytest
+
+from autograder.authoring.exercise import exercises_of
+from autograder.authoring.make_key import PUBLIC_SEED, make_key
+from autograder.check.calling import run
+from autograder.check.judge import judge
+from autograder.exercises.masking.leaks import searched as leaks_found
+from autograder.exercises.model.beam_search import by_penalty
+from autograder.exercises.model.beam_search import searched as beams_found
+from autograder.exercises.model.greedy_decode import greedily, likeliest, padded_by
+from autograder.exercises.model.loss_and_gradients import trained
+from autograder.exercises.model.shared import decoded, encoded
+from autograder.house import chapter_names
+from solutions import attention, decoding, masking, model, multihead, training
+from solutions.position import positional_embedding
+from solutions.residual import add_norm, feed_forward
+
+pytestmark = pytest.mark.autograder
+
+EVERY = {exercise.name: exercise for chapter in chapter_names() for exercise in exercises_of(chapter)}
+SECRET = (20_260_101, 7)
+MANY = tuple(range(14))  # for what some keys caught
+SOME = MANY[:6]  # where a key takes a second
+HOLES: list = []
+
+
+def hole(exercise: str, seeds=SECRET, name=""):
+    """Decorate a wrong answer that the public key, or a secret one of these seeds, accepted."""
+
+    def register(wrong: Callable) -> Callable:
+        HOLES.append(pytest.param(exercise, wrong, seeds, id=f"{exercise}-{name or wrong.__name__}"))
+        return wrong
+
+    return register
+
+
+@cache
+def key_of(exercise: str, seed: int):
+    """The key without its known mistakes, which take most of the time that a key takes."""
+    bare = copy.copy(EVERY[exercise])
+    bare.mistakes = {}
+    return make_key(bare, seed)
+
+
+def accepted(exercise: str, function: Callable, seed: int) -> bool:
+    """Whether a function passes every case of the key of that seed."""
+    key = key_of(exercise, seed)
+    return all(judge(key, case, run(function, case.inputs)).passed for case in key.cases)
+
+
+# ------------------------------------------------------------------------------------------- softmaxes
+
+
+def softmax_less(shift):
+    """A softmax that takes something else than its maximum from each row."""
+
+    def softmax(scores):
+        strengths = np.exp(scores - shift(scores))
+        return strengths / strengths.sum(axis=-1, keepdims=True)
+
+    return softmax
+
+
+SHIFTS = {
+    "its mean": lambda scores: scores.mean(axis=-1, keepdims=True),
+    "its minimum": lambda scores: scores.min(axis=-1, keepdims=True),
+    "its median": lambda scores: np.median(scores, axis=-1, keepdims=True).astype(scores.dtype),
+    "its first entry": lambda scores: scores[..., :1],
+    "its last entry": lambda scores: scores[..., -1:],
+}
+for what, shift in SHIFTS.items():
+    hole("softmax", MANY, name=f"less {what}")(softmax_less(shift))
+
+overflowing = softmax_less(lambda scores: scores.dtype.type(0))
+
+
+def attend_with(softmax, queries, keys, values, mask=None):
+    scores = queries @ keys.swapaxes(-1, -2) / math.sqrt(keys.shape[-1])
+    if mask is None:
+        return softmax(scores) @ values, None
+    weights = softmax(np.where(mask, scores, scores.dtype.type(-1e30)))
+    return np.where(mask & mask.any(axis=-1, keepdims=True), weights, 0) @ values, None
+
+
+def heads_with(softmax, query, key, value, params, n_heads, mask=None):
+    inputs = zip(("query", "key", "value"), (query, key, value), strict=True)
+    heads = [multihead.split_heads(x @ params[f"w_{name}"] + params[f"b_{name}"], n_heads) for name, x in inputs]
+    output, _ = attend_with(softmax, *heads, None if mask is None else np.expand_dims(mask, -3))
+    return multihead.merge_heads(output) @ params["w_output"] + params["b_output"], None
+
+
+def self_attention_with(softmax, x, w_query, w_key, w_value):
+    if w_query.shape != w_key.shape:
+        raise ValueError
+    return attend_with(softmax, x @ w_query, x @ w_key, x @ w_value)
+
+
+for what, softmax in (("nothing", overflowing), ("its mean", softmax_less(SHIFTS["its mean"]))):
+    hole("self_attention", MANY, name=f"softmax less {what}")(partial(self_attention_with, softmax))
+hole("multi_head_attention", MANY, name="softmax less nothing")(partial(heads_with, overflowing))
+
+
+@hole("cross_attention", MANY)
+def softmax_less_nothing(x, memory, w_query, w_key, w_value, mask):
+    return attend_with(overflowing, x @ w_query, memory @ w_key, memory @ w_value, mask)
+
+
+def loss_with(probabilities):
+    def repaired_model_loss(params, src, tgt, n_heads, pad):
+        logits, _ = model.forward(params, src, tgt[:, :-1], n_heads, pad)
+        p = np.take_along_axis(probabilities(logits), tgt[:, 1:, None], axis=-1)[..., 0]
+        return -np.log(p[tgt[:, 1:] != pad]).mean()
+
+    return repaired_model_loss
+
+
+for what, softmax in (("less nothing", overflowing), ("and a logarithm", attention.softmax)):
+    hole("repaired_model_loss", MANY, name=f"softmax {what}")(loss_with(softmax))
+
+
+@hole("repaired_model_loss", MANY)
+def unstable_in_the_encoder(params, src, tgt, n_heads, pad):
+    x, _ = positional_embedding(src, params["embeddings"]["shared"])
+    mask = masking.padding_mask(src, pad)
+    for layer in params["encoder"]:
+        update, _ = heads_with(overflowing, x, x, x, layer["attention"], n_heads, mask)
+        x, _ = add_norm(x, update, layer["norm_attention"])
+        x, _ = add_norm(x, feed_forward(x, layer["feed_forward"])[0], layer["norm_feed_forward"])
+    logits, _ = decoded(params, tgt[:, :-1], x, src, n_heads, pad)
+    return model.cross_entropy(logits, tgt[:, 1:], pad)[0]
+
+
+@hole("repaired_padded_loss", MANY)
+def logarithm_of_softmax(logits, targets, pad):
+    counted = targets != pad
+    p = np.take_along_axis(attention.softmax(logits[counted]), targets[counted][:, None], axis=-1)
+    return -np.log(p).mean()
+
+
+@hole("masked_softmax", MANY)
+def finite_number_times_mask(scores, mask):
+    return attention.softmax(np.where(mask, scores, scores.dtype.type(-1e4))) * mask
+
+
+# ------------------------------------------------------------------------------------------- key widths
+
+
+def without_a_look_at_widths(queries, keys):
+    return attention.softmax(np.einsum("...qd,...kd->...qk", queries, keys) / math.sqrt(keys.shape[-1]))
+
+
+hole("attention_weights", MANY)(without_a_look_at_widths)
+
+
+@hole("attention", MANY)
+def widths_broadcast(queries, keys, values):
+    return without_a_look_at_widths(queries, keys) @ values, None
+
+
+@hole("self_attention", MANY)
+def projected_widths_broadcast(x, w_query, w_key, w_value):
+    return widths_broadcast(x @ w_query, x @ w_key, x @ w_value)
+
+
+@hole("masked_attention", MANY)
+def masked_widths_broadcast(queries, keys, values, mask):
+    scores = np.einsum("...qd,...kd->...qk", queries, keys) / math.sqrt(keys.shape[-1])
+    return masking.masked_softmax(scores, mask) @ values, None
+
+
+# ------------------------------------------------------------------------------------------- leaks
+
+
+@hole("leaks", MANY)
+def sequence_cut_off(decoder, x, other):
+    output = decoder(x)
+    return any(not np.allclose(decoder(x[:t]), output[:t]) for t in range(1, len(x)))
+
+
+@hole("leaks", MANY)
+def one_added(decoder, x, other):
+    return leaks_found(decoder, x, x + 1)
+
+
+@hole("leaks", MANY)
+def tolerance_of_a_thousandth(decoder, x, other):
+    return leaks_found(decoder, x, other, close=partial(np.allclose, rtol=0, atol=1e-3))
+
+
+# ------------------------------------------------------------------------------------------- padding and marks
+
+
+@hole("decode")
+def decode_ignores_pad(params, tgt, memory, src, n_heads, pad=0):
+    return decoded(params, tgt, memory, src, n_heads, 0)
+
+
+@hole("decode")
+def target_mask_ignores_pad(params, tgt, memory, src, n_heads, pad=0):
+    return decoded(params, tgt, memory, src, n_heads, pad, over_target=masking.target_mask(tgt, 0))
+
+
+@hole("decode")
+def memory_mask_ignores_pad(params, tgt, memory, src, n_heads, pad=0):
+    over_memory = masking.memory_mask(src, tgt.shape[-1], 0)
+    return decoded(params, tgt, memory, src, n_heads, pad, over_memory=over_memory)
+
+
+@hole("loss_and_gradients")
+def model_without_pad(params, src, tgt, n_heads, pad=0):
+    return trained(params, src, tgt, n_heads, pad, forward=lambda p, s, t, n, pad: model.forward(p, s, t, n))
+
+
+@hole("loss_and_gradients")
+def loss_without_pad(params, src, tgt, n_heads, pad=0):
+    return trained(params, src, tgt, n_heads, pad, loss=lambda logits, asked, pad: model.cross_entropy(logits, asked))
+
+
+PADS = ("encode", "target", "memory", "loss")
+
+
+def pads_of(part, pad):
+    """The padding token for each part of the model: 0 for this one."""
+    return {name: 0 if name == part else pad for name in PADS}
+
+
+def loss_by_pads(params, src, tgt, n_heads, pads):
+    given, asked = tgt[..., :-1], tgt[..., 1:]
+    memory, _ = encoded(params, src, n_heads, pads["encode"])
+    masks = {"over_target": masking.target_mask(given, pads["target"])}
+    masks |= {"over_memory": masking.memory_mask(src, given.shape[-1], pads["memory"])}
+    logits, _ = decoded(params, given, memory, src, n_heads, None, **masks)
+    return model.cross_entropy(logits, asked, pads["loss"])[0]
+
+
+for part in ("encode", "memory", "loss"):  # over the target, padding is hidden by the causal mask anyway
+
+    @hole("repaired_model_loss", name=f"pad is 0 for {part}")
+    def repaired_model_loss(params, src, tgt, n_heads, pad, part=part):
+        return loss_by_pads(params, src, tgt, n_heads, pads_of(part, pad))
+
+
+for part, told in (("model", (False, False)), ("decoder", (True, False)), ("encoder", (False, True))):
+    hole("greedy_decode", SOME, name=f"pad is 0 for the {part}")(padded_by(*told))
+
+
+@hole("greedy_decode", SOME)
+def zeros_after_the_end(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    def keep(newest, ended):
+        return np.where(ended, 0, newest)
+
+    return greedily(params, src, n_heads, max_length, bos, eos, pad, step=likeliest, keep=keep)
+
+
+@hole("greedy_decode", SOME)
+def begin_mark_is_one(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    return decoding.greedy_decode(params, src, n_heads, max_length, 1, eos, pad)
+
+
+def beams_by(params, src, n_heads, beam_width, length_penalty, max_length, bos, eos, pad, **changed):
+    return beams_found(
+        params, src, n_heads, beam_width, max_length, bos, eos, pad, score=by_penalty(length_penalty), **changed
+    )
+
+
+@hole("beam_search", MANY)
+def beams_without_pad(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    tokens, scores = beams_by(params, src, n_heads, beam_width, length_penalty, max_length, bos, eos, 0)
+    ends = np.cumsum(tokens == eos, axis=1) - (tokens == eos) > 0
+    return np.where(ends, pad, tokens), scores
+
+
+@hole("beam_search", MANY)
+def beams_of_begin_mark_one(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    return beams_by(params, src, n_heads, beam_width, length_penalty, max_length, 1, eos, pad)
+
+
+@hole("beam_search", MANY)
+def beams_of_end_mark_two(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    return beams_by(params, src, n_heads, beam_width, length_penalty, max_length, bos, 2, pad)
+
+
+@hole("beam_search", MANY)
+def beams_pruned_by_log_p(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    settings = (beam_width, length_penalty, max_length, bos, eos, pad)
+    return beams_by(params, src, n_heads, *settings, rank=by_penalty(0))
+
+
+# ------------------------------------------------------------------------------------------- training
+
+
+@hole("exact_match", MANY)
+def cut_before_the_end(predictions, references, eos=2):
+    def words(tokens):
+        return tokens[: tokens.tolist().index(eos)].tolist() if eos in tokens else tokens.tolist()
+
+    pairs = zip(predictions, references, strict=True)
+    return sum(words(p) == words(r) for p, r in pairs) / len(references)
+
+
+@hole("adam_step")
+def only_step_zero_refused(parameters, gradients, moments, step, *constants, **named):
+    if step == 0:
+        raise ValueError("steps count from 1")
+    return training.adam_step(parameters, gradients, moments, max(step, 1), *constants, **named)
+
+
+# ------------------------------------------------------------------------------------------- the test
+
+
+@pytest.mark.parametrize(("exercise", "wrong", "seeds"), HOLES)
+def test_it_is_rejected(exercise, wrong, seeds):
+    assert [seed for seed in (PUBLIC_SEED, *seeds) if accepted(exercise, wrong, seed)] == []
