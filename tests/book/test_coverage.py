@@ -1,4 +1,4 @@
-"""Everything that the coverage page promises is there: its rows, the sections they lead to, the mistakes they name."""
+"""What the coverage page promises is there: its rows, the sections they lead to, the names that mistakes get."""
 
 import re
 from collections import Counter
@@ -7,9 +7,11 @@ from functools import cache
 import pytest
 from mdit_py_plugins.anchors.index import slugify
 
-from autograder.authoring.exercise import exercises_of
-from autograder.house import chapter_names
+from autograder.authoring.make_key import public_key_of
+from autograder.check.calling import run
+from autograder.check.judge import grade
 from tests.book.conftest import ROOT
+from tests.book.published import NAMELESS, WRONG
 
 pytestmark = pytest.mark.book
 
@@ -28,10 +30,14 @@ def slugs(file):
 
 
 @cache
-def mistakes():
-    """Exercise -> the names of its mistakes, over the whole book."""
-    every = [each for name in chapter_names() for each in exercises_of(name)]
-    return {each.name: {mistake.name for mistake, _ in each.mistakes.values()} for each in every}
+def key_of(exercise):
+    return public_key_of(exercise)
+
+
+def named(row_id):
+    """The exercise and the mistake that a row names; None if it names none."""
+    [cell] = [row[-1].removesuffix(" |") for row in TABLE if row[0] == f"| {row_id}"]
+    return None if cell == "—" else re.fullmatch(r"`(\w+)`: (.+)", cell).groups()
 
 
 def test_no_row_is_missing():
@@ -47,7 +53,16 @@ def test_every_row_leads_to_a_section(row):
     assert not [(file, slug) for file, slug in links if slug not in slugs(file)]
 
 
-@pytest.mark.parametrize("row", [row for row in TABLE if row[0].startswith("| E")], ids=lambda row: row[0][2:])
-def test_every_error_is_a_mistake_that_the_checker_knows(row):
-    name, mistake = re.match(r"`(\w+)`: (.+) \|$", row[-1]).groups()
-    assert mistake in mistakes()[name]
+@pytest.mark.parametrize(("row_id", "wrong"), WRONG, ids=[f"{row_id}-{wrong.__name__}" for row_id, wrong in WRONG])
+def test_an_error_that_is_handed_in_gets_its_name(row_id, wrong):
+    exercise, mistake = named(row_id)
+    key = key_of(exercise)
+    result = grade(key, [run(wrong, case.inputs) for case in key.cases])
+    assert [each.name for each in result.mistakes] == [mistake]
+    assert result.earned < result.points
+
+
+def test_every_error_is_handed_in_or_names_no_mistake():
+    errors = {row[0].removeprefix("| ") for row in TABLE if row[0].startswith("| E")}
+    nameless = {row_id for row_id in errors if named(row_id) is None}
+    assert (nameless, errors - nameless) == (set(NAMELESS), {row_id for row_id, _ in WRONG})

@@ -86,11 +86,19 @@ def weights_exchanged(x, memory, w_query, w_key, w_value, mask):
 @cross_attention.mistake("assumes that both sequences are equally long")
 def square_only(x, memory, w_query, w_key, w_value, mask):
     """Your function runs only where T = T_memory. The scores are (T, T_memory), a rectangle; never write one length for
-    both, nor take one from outside the function, such as the source's length from a global variable. Reread
-    'A rectangle'."""
+    both. Reread 'A rectangle'."""
     T = x.shape[-2]
     keys, values = ((memory @ w).reshape(*x.shape[:-2], T, w.shape[-1]) for w in (w_key, w_value))
     return masked_attention(x @ w_query, keys, values, mask)
+
+
+@cross_attention.mistake("takes the memory's length from outside the function")
+def length_from_outside(x, memory, w_query, w_key, w_value, mask):
+    """You read the first seven rows of the memory, however many it has: as many as the chapter's own example `m`, so
+    the length seems to come from the notebook and not from the argument. A longer memory is cut off, or does not fit
+    its mask. Take it from `memory.shape[-2]`, or do not name it at all. Reread 'A rectangle'."""
+    seen = memory[..., :7, :]
+    return masked_attention(x @ w_query, seen @ w_key, seen @ w_value, mask)
 
 
 @cross_attention.mistake("leaves out the memory mask")

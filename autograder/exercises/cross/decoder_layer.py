@@ -48,6 +48,14 @@ def first_norm_twice(*inputs, **named):
     return layered(*inputs, **named, norms={"feed_forward": "attention"})
 
 
+@decoder_layer.mistake("uses the first norm twice, and the third never")
+def norms_one_late(*inputs, **named):
+    """The second sum goes through norm_attention again, and the third through norm_cross_attention, so
+    norm_feed_forward is never used. Fresh norms are all alike, so a comparison with a fresh layer passes; after
+    training it does not. (A published decoder does this.) Reread 'The decoder layer'."""
+    return layered(*inputs, **named, norms={"cross_attention": "attention", "feed_forward": "cross_attention"})
+
+
 @decoder_layer.mistake("uses the first norm for the cross-attention too")
 def first_norm_for_cross(*inputs, **named):
     """norm_attention stands behind both attentions, and norm_cross_attention is never used. Each sub-layer has a

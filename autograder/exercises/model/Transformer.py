@@ -1,5 +1,6 @@
 """Transformer: its cases, its known mistakes and its right rewrites."""
 
+import torch
 from torch import nn
 from torch.nn import functional
 
@@ -100,6 +101,13 @@ class ModelWithFinalNorms(model_torch.Transformer):
 
     def encode(self, src):
         return functional.layer_norm(super().encode(src), (8,))
+
+    def decode(self, tgt, memory, src):
+        x = self.embed(tgt, self.table("target"))
+        causal = torch.ones(tgt.shape[-1], tgt.shape[-1], dtype=torch.bool).tril()
+        for layer in self.decoder:
+            x = layer(x, memory, causal & self.padding_mask(tgt), self.padding_mask(src))
+        return functional.linear(functional.layer_norm(x, (8,)), self.table("output").weight)
 
 
 @Transformer.equivalent

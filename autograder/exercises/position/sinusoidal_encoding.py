@@ -115,6 +115,17 @@ def even_only(length, d_model):
     return encoding
 
 
+@sinusoidal_encoding.mistake("crashes when d_model is odd")
+def pairs_only(length, d_model):
+    """You go through the columns two by two, a sine and the cosine after it. The last sine of an odd d_model has no
+    column after it, and the index is out of bounds. Write the cosine only where there is room. Reread 'Clocks of many
+    speeds'."""
+    encoding = np.zeros((length, d_model))
+    for column, angles in list(enumerate(angles_of(length, d_model).T))[::2]:
+        encoding[:, column], encoding[:, column + 1] = np.sin(angles), np.cos(angles)
+    return encoding
+
+
 @sinusoidal_encoding.mistake("rounds an odd width up, and cuts")
 def cut_from_even(length, d_model):
     """For an odd d_model you make one column more and cut it off. Then the exponents are over d_model + 1: nearly

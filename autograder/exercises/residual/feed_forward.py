@@ -54,8 +54,8 @@ def relu_last(x, params):
 @feed_forward.mistake("applies relu after both layers")
 def relu_twice(x, params):
     """One relu too many: the one between the layers is right, the one after the second forbids negative outputs. What
-    leaves the layer is added to the stream and must be free to take away. Reread 'The feed-forward: each position by
-    itself'."""
+    leaves the layer is added to the stream and must be free to take away. (A published lecture ends with a relu.)
+    Reread 'The feed-forward: each position by itself'."""
     return two_layers(x, params, after=relu)
 
 
