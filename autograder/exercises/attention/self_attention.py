@@ -54,7 +54,8 @@ def _(draw):
     yield "unequal d_key, one of them is 1", inputs | {"w_query": draw.normal(d_model, 1)}
     inputs = layer(draw)
     scores = scores_of(inputs["x"] @ inputs["w_query"], inputs["x"] @ inputs["w_key"])
-    yield "scores in the thousands", inputs | {"w_query": steep(inputs["w_query"], scores, 10_000)}
+    beyond_the_mean = scores - scores.mean(axis=-1, keepdims=True)
+    yield "scores in the thousands", inputs | {"w_query": steep(inputs["w_query"], beyond_the_mean, 10_000)}
 
 
 @self_attention.mistake("scales by the root of d_model")

@@ -13,7 +13,7 @@ def roles(draw, n_batch_axes=0, dtype=np.float64):
     }
 
 
-def steep(w_query, scores, height=3000):
+def steep(w_query, scores, height):
     """The query's projection, scaled so that the largest of these scores (in size) becomes `height`."""
     return w_query * (height / scores.flat[np.abs(scores).argmax()])
 
