@@ -15,7 +15,9 @@ BODY = """<section>
 
 
 def pages(app):
-    """Sphinx asks for pages that are made of no source: (name, context, template)."""
+    """Sphinx asks for pages that are made of no source: (name, context, template). An EPUB has no addresses to miss."""
+    if app.builder.name == "epub":
+        return
     home, search = (app.builder.get_target_uri(name) for name in (app.config.root_doc, "search"))
     body = BODY.format(home=escape(home), search=escape(search))
     yield "404", {"title": "Page not found", "body": body}, "page.html"

@@ -28,6 +28,7 @@ def test_the_tests_of_one_folder_share_a_process(tmp_path):
     shutil.copy(Path(__file__).with_name("conftest.py"), tests)
     command = [sys.executable, "-m", "pytest", "--numprocesses=2", "--dist=loadgroup", "--no-loadscope-reorder"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment["PYTHONPATH"] = str(Path(__file__).parent.parent / "book")  # conftest.py imports from it
     ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     processes = [set((tmp_path / folder).read_text().split()) for folder in ("book", "solutions")]
