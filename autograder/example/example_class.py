@@ -17,9 +17,10 @@ import numpy as np
 
 import solutions
 from autograder.authoring.exercise import Exercise, exercises_of
-from autograder.authoring.make_key import PUBLIC_SEED, make_key
+from autograder.authoring.make_key import make_key
 from autograder.check import judge
 from autograder.check.calling import run
+from autograder.course.seed import secret_seed
 from autograder.example.standalone import standalone
 from autograder.gradebook import class_run
 from autograder.house import chapter_names, number_and_word
@@ -43,6 +44,7 @@ class _Chapter:
 
     def __init__(self, course, name):
         self.name = name
+        self.seed = secret_seed(course)
         self.exercises = {each.name: each for each in exercises_of(name)}
         self.released = _load(course / "release" / name / f"{name}.ipynb")
         solved = _load(course / "source" / name / f"{name}.ipynb")
@@ -62,12 +64,15 @@ class _Chapter:
         return notebook
 
     def earned(self, **sources):
-        """What `filled` earns, found without sandbox, secret key or nbgrader. Only for code of our own."""
+        """What `filled` earns, found without sandbox or nbgrader. Only for code of our own.
+
+        With the course's own key: some cases tell what a mistake does to a function that calls it, and some do not.
+        """
         namespace: dict[str, Any] = {"__name__": "__main__"}
         with np.errstate(all="ignore"):
             for source in [_source(_cell(self.released, "setup")), *{**self.solved, **sources}.values()]:
                 exec(compile(source, "<example>", "exec"), namespace)  # noqa: S102
-        keys = (make_key(each, PUBLIC_SEED) for each in self.exercises.values())
+        keys = (make_key(each, self.seed) for each in self.exercises.values())
         results = (judge.grade(key, [run(namespace[key.function], c.inputs) for c in key.cases]) for key in keys)
         return sum(result.earned for result in results)
 
