@@ -71,7 +71,7 @@ test: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
-	$(BIN)/pytest --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses=3 --dist=loadgroup --no-loadscope-reorder
 
 clean:
 	rm -rf _build example .pytest_cache .mypy_cache .ruff_cache

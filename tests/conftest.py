@@ -6,9 +6,9 @@ import pytest
 from pdf import find_browser
 
 CHAPTER = "01_attention"
-# The book takes longest, so it comes first; beside it, on another processor, what is done at once, then what mostly
-# waits, as attacks do for their time to run out. The shorter the folders at the end, the shorter one processor idles.
-ORDER = ("book", ".", "autograder/check", "attacks", "autograder/grading", "autograder/sandbox", "solutions")
+# The book takes longest, so it comes first; beside it what is done at once, then what takes long. Attacks and grading
+# mostly wait, for a limit to be reached or a worker to answer: with three processes two processors are busy.
+ORDER = ("book", ".", "autograder/check", "autograder/grading", "attacks", "autograder/sandbox")
 
 
 @pytest.hookimpl(tryfirst=True)

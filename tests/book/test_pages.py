@@ -27,8 +27,9 @@ def pages(html):
     return {path: parsed(path) for path in paths}
 
 
-def targets(page):
-    return {tag["id"] for tag in page.find_all(id=True)}
+@cache
+def targets(path):
+    return {tag["id"] for tag in parsed(path).find_all(id=True)}
 
 
 def test_internal_links_and_anchors_lead_somewhere(pages, html):
@@ -41,7 +42,7 @@ def test_internal_links_and_anchors_lead_somewhere(pages, html):
             target = (path.parent / unquote(address.path)).resolve() if address.path else path
             anchor = unquote(address.fragment)
             exists = target.is_file() and target.is_relative_to(html.resolve())
-            if not exists or (anchor and anchor not in targets(parsed(target))):
+            if not exists or (anchor and anchor not in targets(target)):
                 broken.append(f"{path.name}: {link['href']}")
     assert broken == []
 
