@@ -8,19 +8,23 @@ from pdf import find_browser
 CHAPTER = "01_attention"
 # The book takes longest, so it comes first; beside it what is done at once, then what takes long. Attacks and grading
 # mostly wait, for a limit to be reached or a worker to answer: with three processes two processors are busy.
-ORDER = ("book", ".", "autograder/check", "autograder/grading", "attacks", "autograder/sandbox")
+ORDER = ("book", ".", "autograder/check", "autograder/grading", "little books", "attacks", "autograder/sandbox")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """The tests of one folder go to one processor, where they share what they have made."""
+    """The tests of one folder go to one process, where they share what they have made.
 
-    def folder(item):
-        return item.path.relative_to(Path(__file__).parent).parent.as_posix()
+    Those that build little books of their own need not wait for the book, and go to another.
+    """
 
-    items.sort(key=lambda item: ORDER.index(folder(item)) if folder(item) in ORDER else len(ORDER))
+    def group(item):
+        folder = item.path.relative_to(Path(__file__).parent).parent.as_posix()
+        return "little books" if folder == "book" and "html" not in item.fixturenames else folder
+
+    items.sort(key=lambda item: ORDER.index(group(item)) if group(item) in ORDER else len(ORDER))
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(folder(item)))
+        item.add_marker(pytest.mark.xdist_group(group(item)))
 
 
 @pytest.fixture(scope="session")

@@ -44,8 +44,8 @@ class _Chapter:
 
     def __init__(self, course, name):
         self.name = name
-        self.seed = secret_seed(course)
         self.exercises = {each.name: each for each in exercises_of(name)}
+        self.keys = [make_key(each, secret_seed(course)) for each in self.exercises.values()]
         self.released = _load(course / "release" / name / f"{name}.ipynb")
         solved = _load(course / "source" / name / f"{name}.ipynb")
         self.stubs = {name: _source(_cell(self.released, name)) for name in self.exercises}
@@ -72,8 +72,7 @@ class _Chapter:
         with np.errstate(all="ignore"):
             for source in [_source(_cell(self.released, "setup")), *{**self.solved, **sources}.values()]:
                 exec(compile(source, "<example>", "exec"), namespace)  # noqa: S102
-        keys = (make_key(each, self.seed) for each in self.exercises.values())
-        results = (judge.grade(key, [run(namespace[key.function], c.inputs) for c in key.cases]) for key in keys)
+        results = (judge.grade(key, [run(namespace[key.function], c.inputs) for c in key.cases]) for key in self.keys)
         return sum(result.earned for result in results)
 
     def replaced(self, each: Exercise, source):
