@@ -24,7 +24,9 @@ NAMESPACES = {"x": XHTML, "m": MATHML}
 NOT_IN_A_BOOK = "//x:input | //x:textarea | //x:button | //*[contains(@class, 'sd-summary-state-marker')]"
 LOCAL = re.compile(r"^([^:#]+)\.html\b")
 ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot);)\w+;")  # XML knows these four, HTML two thousand
-NEVER_CLOSED = re.compile(r"<(br|hr|img|input|wbr)\b([^<>]*?)/?>")  # in HTML, which cells and extensions may write
+# What HTML allows and XML does not; cells and extensions may write it.
+NEVER_CLOSED = re.compile(r"<(br|hr|img|input|wbr)\b([^<>]*?)/?>")
+WITHOUT_VALUE = re.compile(r"(<details\b[^<>]*? open)(?=[ >])")
 PROPERTIES = {"mathml": "<math ", "svg": "<svg "}
 
 TO_MATHML = LatexToMathML(xml_namespace=True, fancy_error=False)
@@ -105,6 +107,7 @@ def strict(page):
         lxml.etree.XMLSyntaxError: the page cannot be read as XML.
     """
     page = NEVER_CLOSED.sub(r"<\1\2/>", ENTITY.sub(lambda entity: html.unescape(entity[0]), page))
+    page = WITHOUT_VALUE.sub(r'\1=""', page)
     tree, ids = etree.fromstring(page.encode()), set()
     for element in tree.xpath(NOT_IN_A_BOOK, namespaces=NAMESPACES):
         element.getparent().remove(element)

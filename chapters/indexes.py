@@ -85,7 +85,7 @@ def mistakes(chapter):
     for each in exercises_of(chapter):
         number = count(len(each.mistakes), "mistake")
         parts += [
-            f'<details open="" class="mistakes" id="mistakes-of-{_hyphened(each.name)}">',
+            f'<details open class="mistakes" id="mistakes-of-{_hyphened(each.name)}">',
             f"<summary><code>{each.name}</code> <span>{number}</span></summary>\n",
             f"Read again: {link(chapter, each.section)}\n",
         ]

@@ -66,6 +66,8 @@ The second tab.
 ::::
 :::::
 
+<details open class="mistakes"><summary>Raw</summary>What a cell's own HTML folds.<br></details>
+
 Read on in {doc}`the other page <02_more>`, or [elsewhere](https://example.org/elsewhere).
 """
 SECOND = """# Another page
@@ -78,7 +80,13 @@ Back to {eq}`the-formula`.
 
 {{ROWS}}
 """
-HIDDEN = ["What the dropdown hides", "the right answer’s reason", "What the model answer says", "The second tab"]
+HIDDEN = [
+    "What the dropdown hides",
+    "the right answer’s reason",
+    "What the model answer says",
+    "The second tab",
+    "own HTML folds",
+]
 
 
 @pytest.fixture(scope="module")
