@@ -7,20 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.notebook_page import FRONT_MATTER
+
 ROOT = Path(__file__).resolve().parents[2]
-
-
-NOTEBOOK = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-
+NOTEBOOK = """{front_matter}
 # A page
 
 ```{{code-cell}} python
@@ -65,7 +55,7 @@ def make_little_book(folder):
 
 def page(folder, code="print('here')", text=""):
     """Write the page: a title, one cell, and the text."""
-    source = NOTEBOOK.format(code=code, text=text)
+    source = NOTEBOOK.format(front_matter=FRONT_MATTER, code=code, text=text)
     (folder / "chapters" / "01_attention.md").write_text(source, encoding="utf-8")
 
 

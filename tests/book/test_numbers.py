@@ -9,6 +9,7 @@ from docutils.nodes import make_id
 
 from autograder.chapter.targets import read_targets
 from tests.book.conftest import ROOT, jupyter_book
+from tests.notebook_page import FRONT_MATTER
 
 pytestmark = pytest.mark.book
 
@@ -55,17 +56,6 @@ parts:
       - file: chapters/02_backward
   - chapters:
       - file: chapters/ant
-"""
-NOTEBOOK = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
 """
 PAGE = """
 # {name}
@@ -176,7 +166,7 @@ def test_all_that_has_a_number_is_counted_as_sphinx_counts(little_book):
     (little_book / "chapters" / "dot.png").write_bytes(base64.b64decode(DOT))
     for name in ("index", "ant", "zebra", "01_attention", "02_backward"):
         page = PAGE.format(name=name)
-        text = NOTEBOOK + page + EVERYTHING if name == "01_attention" else page
+        text = FRONT_MATTER + page + EVERYTHING if name == "01_attention" else page
         (little_book / "chapters" / f"{name}.md").write_text(text, encoding="utf-8")
     built = jupyter_book(little_book)
     assert built.returncode == 0, built.stderr

@@ -6,20 +6,11 @@ import shutil
 from autograder.authoring.exercise import exercises_of
 from autograder.chapter.chapter import definition_in, docstring_of
 from autograder.house import HOUSE
+from tests.notebook_page import FRONT_MATTER
 
 CHAPTER = "01_attention"
 
-HEAD = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-
+HEAD = """
 (top)=
 # Attention
 
@@ -116,7 +107,7 @@ def build(folder):
 
 def chapter_text():
     triples = [TRIPLE.format(name=e.name, stub=stub(e.reference)) for e in exercises_of(CHAPTER)]
-    return "".join([HEAD, *triples, TAIL])
+    return "".join([FRONT_MATTER, HEAD, *triples, TAIL])
 
 
 def stub(reference):
