@@ -1,100 +1,28 @@
-"""What the judge says of small slips that nobody has written down: each reference, changed in one place by a machine.
+"""What the judge says of small slips that nobody has written down: functions changed in one place by a machine.
 
-    python benchmarks/slips.py [--chapter 01_attention] [--unexplained]
+    python benchmarks/slips.py [--chapter 01_attention] [--rewrites] [--unexplained]
 
-The slips: an operator exchanged (+ and -, * and /, the sides of @); a term or factor left out; a sign turned; axis -1
-and -2, or 0 and 1, exchanged; a number doubled, or another index; a comparison turned; a transpose left out; a name
-replaced by another parameter or variable of the function. Each is graded with the public key. Nothing is asserted.
+The slips are those of autograder/authoring/slips.py, in each reference; each is graded with the public key, which knows
+them. With --rewrites they are made in each right rewrite, and the key is made without that rewrite: code that the key
+has not seen. Nothing is asserted.
 """
 
 import argparse
-import ast
-import copy
-import inspect
 import signal
-import textwrap
 from collections import Counter
+from copy import copy
 
 from tabulate import tabulate
 
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
+from autograder.authoring.slips import slips
 from autograder.check.calling import run
+from autograder.check.explain import explain
 from autograder.check.judge import grade
 from autograder.house import chapter_names
 
-OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
-COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
-AXES = {-1: -2, -2: -1, 0: 1, 1: 0}
-TRANSPOSES = ("swapaxes", "transpose")
-KINDS = ("named", "related", "told by its kind", "wrong values", "accepted")
-
-
-def changes(node, names):
-    """Every expression that one slip makes of a node."""
-    match node:
-        case ast.BinOp(left, op, right):
-            if type(op) in OPERATORS:
-                yield ast.BinOp(left, OPERATORS[type(op)](), right)
-                yield left
-                yield right
-            if isinstance(op, ast.MatMult):
-                yield ast.BinOp(right, op, left)
-        case ast.UnaryOp(ast.USub(), ast.Constant(int(value))) if -value in AXES:
-            yield ast.Constant(AXES[-value])
-        case ast.UnaryOp(ast.USub(), operand):
-            yield operand
-        case ast.Compare(left, [op], right) if type(op) in COMPARISONS:
-            yield ast.Compare(left, [COMPARISONS[type(op)]()], right)
-        case ast.Constant(value) if type(value) is int:
-            yield ast.Constant(AXES.get(value, value + 1))
-        case ast.Constant(value) if type(value) is float:
-            yield ast.Constant(2 * value)
-        case ast.Attribute(value, "T" | "mT"):
-            yield value
-        case ast.Call(ast.Attribute(value, name), arguments) if name in TRANSPOSES:
-            yield arguments[0] if isinstance(value, ast.Name) and value.id == "np" else value
-        case ast.Name(name, ast.Load()) if name in names:
-            yield from (ast.Name(other, ast.Load()) for other in names if other != name)
-
-
-def slips(function):
-    """(the line and what it was changed to, the changed function), one for each place and slip."""
-    source = textwrap.dedent(inspect.getsource(function))
-    tree = ast.parse(source)
-    stored = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
-    names = list(dict.fromkeys([*inspect.signature(function).parameters, *stored]))
-    lines = source.splitlines()
-    for parent, field, i, node in list(expressions(tree)):
-        for new in changes(node, names):
-            put(parent, field, i, new)
-            changed = ast.fix_missing_locations(copy.deepcopy(tree))
-            put(parent, field, i, node)
-            yield f"{lines[node.lineno - 1].strip()}  ->  {ast.unparse(new)}", compiled(changed, function)
-
-
-def expressions(tree):
-    """(parent, field, index or None, expression) for each expression that is evaluated when the function is called."""
-    for parent in ast.walk(tree):
-        for field, child in ast.iter_fields(parent):
-            for i, node in enumerate(child) if isinstance(child, list) else [(None, child)]:
-                if isinstance(node, ast.expr) and field not in ("annotation", "returns", "decorator_list"):
-                    yield parent, field, i, node
-
-
-def put(parent, field, i, node):
-    """Set one child of a node of the tree."""
-    if i is None:
-        setattr(parent, field, node)
-    else:
-        getattr(parent, field)[i] = node
-
-
-def compiled(tree, function):
-    """The function that a tree defines, among the names of the original's module."""
-    names = dict(function.__globals__)
-    exec(compile(tree, "<cell slip>", "exec"), names)
-    return names[function.__name__]
+KINDS = ("named", "related", "one slip", "told by its kind", "wrong values", "accepted")
 
 
 def came_to(key, function):
@@ -106,37 +34,48 @@ def came_to(key, function):
     signal.signal(signal.SIGALRM, too_long)
     signal.setitimer(signal.ITIMER_REAL, 20)
     try:
-        result = grade(key, [run(function, case.inputs) for case in key.cases])
+        outcomes = [run(function, case.inputs) for case in key.cases]
     except TimeoutError:
         return "told by its kind"
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+    result = grade(key, outcomes)
     if result.passed:
         return "accepted"
     if result.mistakes:
         return "named"
     if result.verdict.kind not in ("value", "nan"):
         return "told by its kind"
-    unrelated = result.verdict.message.endswith(("entry).", "should be.", "]."))
-    return "wrong values" if unrelated else "related"
+    relation = explain(key, outcomes).relation
+    return "one slip" if "one slip" in relation else "related" if relation else "wrong values"
+
+
+def asked(exercise, rewrites):
+    """(key, function to change) of an exercise: its reference, or each rewrite with a key that does not know it."""
+    if not rewrites:
+        yield make_key(exercise, PUBLIC_SEED), exercise.reference
+        return
+    for name, rewrite in exercise.equivalents.items():
+        without = copy(exercise)
+        without.equivalents = {other: each for other, each in exercise.equivalents.items() if other != name}
+        yield make_key(without, PUBLIC_SEED), rewrite
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--chapter", choices=chapter_names(), help="one chapter only")
+    parser.add_argument("--rewrites", action="store_true", help="change rewrites that the key does not know")
     parser.add_argument("--unexplained", action="store_true", help="list what is accepted, or wrong without a reason")
     options = parser.parse_args()
     rows = []
     for chapter in [options.chapter] if options.chapter else chapter_names():
         counted = Counter()
         for exercise in exercises_of(chapter):
-            if isinstance(exercise.reference, type):
-                continue  # a PyTorch module
-            key = make_key(exercise, PUBLIC_SEED)
-            for where, function in slips(exercise.reference):
-                counted[kind := came_to(key, function)] += 1
-                if options.unexplained and kind in ("wrong values", "accepted"):
-                    print(f"{exercise.name}: {kind}: {where}")
+            for key, function in asked(exercise, options.rewrites):
+                for slip in slips(function, key.cases[0].inputs):
+                    counted[kind := came_to(key, slip.function)] += 1
+                    if options.unexplained and kind in ("wrong values", "accepted"):
+                        print(f"{exercise.name}: {kind}: {slip.place}")
         rows.append([chapter, counted.total(), *(counted[kind] for kind in KINDS)])
     rows.append(["all", *(sum(column) for column in list(zip(*rows, strict=True))[1:])])
     print(tabulate(rows, headers=["chapter", "slips", *KINDS]))

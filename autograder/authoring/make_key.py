@@ -1,13 +1,22 @@
 """Make an exercise's answer key from a seed: the public one for students, a secret one for grading."""
 
 import zlib
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
 
 from autograder.authoring.exercise import Draw, Exercise, exercises_of
+from autograder.authoring.slips import slips
 from autograder.check.calling import Outcome, run
-from autograder.check.key import Case, Key
+from autograder.check.key import UNJUDGED, Case, Key
+from autograder.check.sketches import sketch, sketched_cases
+from autograder.check.values import pack, unpack
 from autograder.house import chapter_names
 
 PUBLIC_SEED = 2017
+# As shares of the largest entry: far below what the judge allows, far above what another order of sums comes to.
+ROUNDING = {"float16": 1e-4, "float32": 1e-7, "float64": 1e-13}
 
 
 def make_key(exercise: Exercise, seed: int) -> Key:
@@ -24,11 +33,11 @@ def make_key(exercise: Exercise, seed: int) -> Key:
         ValueError: two cases of one aspect share a name.
     """
     cases = tuple(
-        Case(name, aspect, inputs, run(exercise.reference, inputs), _mistaken(exercise, inputs))
+        _case(exercise, name, aspect, inputs)
         for aspect in exercise.aspects
         for name, inputs in _inputs(exercise, aspect, seed)
     )
-    return Key(
+    key = Key(
         function=exercise.name,
         section=exercise.section,
         outputs=exercise.outputs,
@@ -39,6 +48,7 @@ def make_key(exercise: Exercise, seed: int) -> Key:
         mistakes={slug: mistake for slug, (mistake, _) in exercise.mistakes.items()},
         cases=cases,
     )
+    return replace(key, slips=_sketches_of_slips(exercise, key))
 
 
 def _inputs(exercise: Exercise, aspect: str, seed: int) -> list[tuple[str, dict]]:
@@ -50,8 +60,69 @@ def _inputs(exercise: Exercise, aspect: str, seed: int) -> list[tuple[str, dict]
     return named
 
 
-def _mistaken(exercise: Exercise, inputs: dict) -> dict[str, Outcome]:
-    return {slug: run(wrong, inputs) for slug, (_, wrong) in exercise.mistakes.items()}
+def _case(exercise: Exercise, name: str, aspect: str, inputs: dict) -> Case:
+    """One case; what the judge does not look at is left out, and what is equal but for rounding is made equal."""
+    expected = _judged(exercise, run(exercise.reference, inputs))
+    seen = list(pack(expected.value)[1])
+    mistakes = {
+        slug: _as_seen(seen, _judged(exercise, run(wrong, inputs))) for slug, (_, wrong) in exercise.mistakes.items()
+    }
+    return Case(name, aspect, inputs, expected, mistakes)
+
+
+def _judged(exercise: Exercise | Key, outcome: Outcome) -> Outcome:
+    """The outcome with None for every output that is not judged: a cache is nobody's business, and large."""
+    axes, value = exercise.outputs.values(), outcome.value
+    if UNJUDGED not in axes or not isinstance(value, tuple | list) or len(value) != len(axes):
+        return outcome
+    kept = (None if each == UNJUDGED else part for each, part in zip(axes, value, strict=True))
+    return replace(outcome, value=type(value)(kept))
+
+
+def _as_seen(seen: list[np.ndarray], outcome: Outcome) -> Outcome:
+    """The outcome, each array replaced by the first one seen that it equals up to rounding; new ones are added."""
+    tree, arrays = pack(outcome.value)
+    for i, array in enumerate(arrays):
+        alike = (other for other in seen if _alike(other, array))
+        arrays[i] = next(alike, array)
+        if arrays[i] is array:
+            seen.append(array)
+    return replace(outcome, value=unpack(tree, arrays))
+
+
+def _alike(one: np.ndarray, other: np.ndarray) -> bool:
+    if one.dtype != other.dtype or one.shape != other.shape or one.dtype.kind != "f" or not one.size:
+        return False
+    with np.errstate(all="ignore"):  # what is not finite is like nothing
+        return bool(np.abs(one - other).max() <= ROUNDING[one.dtype.name] * np.abs(one).max())
+
+
+def _sketches_of_slips(exercise: Exercise, key: Key) -> dict[str, dict[str, np.ndarray]]:
+    """Sketches of slips: in the reference and its rewrites, then in each mistake; those that come to the same, once."""
+    cases = [key.cases[i] for i in sketched_cases(key)]
+    if not cases:
+        return {}
+    known = [np.array([sketch(key, case, case.expected) for case in cases])]
+    sources = {"": (exercise.reference, *exercise.equivalents.values())}
+    sources |= {slug: (wrong,) for slug, (_, wrong) in exercise.mistakes.items()}
+    rows: dict[str, dict[str, list]] = {}
+    for slug, functions in sources.items():
+        for each in (slip for function in functions for slip in slips(function, cases[0].inputs)):
+            row = _sketched(key, cases, each.function)
+            if row is not None and not any(np.allclose(row, other, rtol=1e-7, atol=1e-7) for other in known):
+                known.append(row)
+                rows.setdefault(slug, {}).setdefault(each.words, []).append(row)
+    return {slug: {words: np.stack(found) for words, found in each.items()} for slug, each in rows.items()}
+
+
+def _sketched(key: Key, cases: list[Case], function: Callable) -> np.ndarray | None:
+    row = []
+    for case in cases:
+        number = sketch(key, case, _judged(key, run(function, case.inputs)))
+        if number is None:
+            return None  # it says by its kind what is wrong, or raises
+        row.append(number)
+    return np.array(row)
 
 
 def public_key_of(name: str) -> Key:

@@ -12,6 +12,7 @@ from autograder.check.comparing import TOLERANCES
 from autograder.check.faults import KINDS, MEANT, Verdict, faults
 from autograder.check.key import Case, Key
 from autograder.check.relations import relation
+from autograder.check.sketches import slip
 from autograder.check.values import pack
 
 MOST = 2  # mistakes whose values are looked for: with more, anything could be explained
@@ -66,8 +67,19 @@ def explain(key: Key, outcomes: Sequence[Outcome]) -> Explanation | None:
     if not fits and not manner:
         remarks.pop(wrong[shown][0].kind)  # it is what is shown
     valued = [i for i, found in enumerate(wrong) if found and found[0].kind == "value"]
-    related = "" if fits else relation(key, [key.cases[i] for i in valued], [outcomes[i] for i in valued])
-    return Explanation((*(fit.slug for fit in fits), *manner), shown, tuple(remarks.values()), related)
+    slug, related = ("", "") if fits or not valued else _unnamed(key, outcomes, valued)
+    named = [slug] if slug else [fit.slug for fit in fits]
+    return Explanation((*named, *manner), shown, tuple(remarks.values()), related)
+
+
+def _unnamed(key: Key, outcomes: Sequence[Outcome], valued: Sequence[int]) -> tuple[str, str]:
+    """The mistake that is there with one slip more, if it is, and what is true of wrong values that no mistake has."""
+    sentence = relation(key, [key.cases[i] for i in valued], [outcomes[i] for i in valued])
+    slug, words = slip(key, outcomes)
+    if not words:
+        return "", sentence
+    of = "that mistake with one slip more" if slug else "a right function with one slip"
+    return slug, f"{sentence} Your numbers are those of {of} in it: {words}.".strip()
 
 
 def same(key: Key, case: Case, known: Outcome, outcome: Outcome) -> bool:

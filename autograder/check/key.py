@@ -7,7 +7,9 @@ The secret key that grades has the same form and other numbers.
 import hashlib
 import io
 import json
-from dataclasses import dataclass
+import math
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +57,8 @@ class Key:
     order: the names in the order of the derivation, in which the first wrong one is reported.
     aspects: name -> points. uses: exercises of the same chapter that this one calls.
     tolerance: allowed error in float64, as a share of the largest expected entry.
+    slips: slug of the mistake that has a slip besides, or "" for a right function -> what the slip is -> sketches
+        (rows, cases) of what such functions come to.
     """
 
     function: str
@@ -66,6 +70,7 @@ class Key:
     tolerance: float
     mistakes: dict[str, Mistake]
     cases: tuple[Case, ...]
+    slips: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
 
     @property
     def points(self) -> float:
@@ -85,9 +90,10 @@ def save(key: Key, path: str | Path) -> None:
 def load(path: str | Path) -> Key:
     """Read a key that `save` wrote."""
     with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as stored:
-        index = json.loads(stored["index"].tobytes())
-        arrays = [stored[f"a{i}"] for i in range(len(stored.files) - 1)]
-    fields = unpack(index, arrays)
+        tree, places = json.loads(stored["index"].tobytes())
+        numbers = {name: stored[name] for name in stored.files if name != "index"}
+    arrays = [numbers[dtype][start : start + math.prod(shape)].reshape(shape) for dtype, shape, start in places]
+    fields = unpack(tree, arrays)
     return Key(
         **fields
         | {
@@ -105,10 +111,30 @@ def _to_bytes(key: Key) -> bytes:
         "cases": [_case_fields(case) for case in key.cases],
     }
     tree, arrays = pack(fields)
+    places, numbers = _laid_out(arrays)
     buffer = io.BytesIO()
-    index = np.frombuffer(json.dumps(tree).encode(), np.uint8)
-    np.savez_compressed(buffer, allow_pickle=False, index=index, **{f"a{i}": array for i, array in enumerate(arrays)})
+    index = np.frombuffer(json.dumps((tree, places)).encode(), np.uint8)
+    np.savez_compressed(buffer, allow_pickle=False, index=index, **numbers)
     return buffer.getvalue()
+
+
+def _laid_out(arrays: list[np.ndarray]) -> tuple[list[tuple], dict[str, np.ndarray]]:
+    """Arrays as (dtype, shape, start) each, and the numbers of each dtype in one row; equal arrays stand there once.
+
+    Most of what a mistake comes to is right, and a file of its own for each small array would be half header.
+    """
+    places: list[tuple] = []
+    starts: dict[tuple, int] = {}
+    rows: dict[str, list[np.ndarray]] = {}
+    lengths: Counter[str] = Counter()
+    for array in arrays:
+        dtype, content = array.dtype.name, array.tobytes()
+        if (dtype, content) not in starts:
+            starts[dtype, content] = lengths[dtype]
+            rows.setdefault(dtype, []).append(array.ravel())
+            lengths[dtype] += array.size
+        places.append((dtype, array.shape, starts[dtype, content]))
+    return places, {dtype: np.concatenate(parts) for dtype, parts in rows.items()}
 
 
 def _case_fields(case: Case) -> tuple:

@@ -27,11 +27,16 @@ def relation(key: Key, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> st
     for case, outcome in zip(cases, outcomes, strict=True):
         outputs = judged_outputs(key, case.expected.value, outcome.value)
         wrong = next(((n, e, v) for n, e, v in outputs if difference(e, v, n, "", key.tolerance)), None)
-        if wrong is None or not all(_telling(array) for array in wrong[1:]):
+        if wrong is None:
             continue
         name, expected, value = wrong
         others = {other: e for other, e, _ in outputs if other != name}
-        found = dict.fromkeys(_relations(name, key.outputs[name].split(), expected, value, case.inputs, others))
+        if all(map(_telling, (expected, value))):
+            found = dict.fromkeys(_relations(name, key.outputs[name].split(), expected, value, case.inputs, others))
+        elif isinstance(expected, dict):
+            found = dict.fromkeys(_taken_for(expected, value, case.inputs))
+        else:
+            continue
         shared = found if shared is None else {sentence: None for sentence in shared if sentence in found}
     return next(iter(shared or ()), "")
 
@@ -98,6 +103,20 @@ def _along(
         yield f"`{name}` has the right proportions along {called}, and not the right size."
     if _constant(value - expected, axis):
         yield f"`{name}` has the right differences along {called}: a number is added to all of it."
+
+
+def _taken_for(expected: dict, value: dict, inputs: dict[str, Any]) -> Iterator[str]:
+    """Which input stands in a dict of tuples of sizes where the first wrong size is."""
+    pairs = [
+        pair
+        for key, sizes in expected.items()
+        if isinstance(sizes, tuple)
+        for pair in zip(sizes, value[key], strict=True)
+    ]
+    wrong = next((v for e, v in pairs if e != v), None)
+    for given, size in inputs.items():
+        if type(size) is type(wrong) is int and size == wrong:
+            yield f"It is `{given}`: another size belongs there."
 
 
 def _factors(names: Sequence[str], shape: Sequence[int], inputs: dict[str, Any]) -> Iterator[tuple[float, str]]:

@@ -1,6 +1,7 @@
 """Keys are the same for the same seed, other for another, and survive the disk."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,25 @@ pytestmark = pytest.mark.autograder
 def test_a_key_survives_the_disk(key, tmp_path):
     save(key, tmp_path / "key.npz")
     assert load(tmp_path / "key.npz").digest == key.digest
+
+
+def test_a_key_holds_equal_arrays_once_and_no_cache(exercise, key, tmp_path):
+    @exercise.mistake("rounds another way")
+    def other_order(x):
+        """Right, but for the last bits where rows have another sum."""
+        if not x.shape[-1]:
+            raise ValueError
+        return (x * (1 / x.sum(-1, keepdims=True))) if len(x) > 1 else x, x
+
+    longer = make_key(exercise, seed=1)
+    (case, *_) = longer.cases
+    assert case.mistakes["other_order"].value[0].tobytes() == case.expected.value[0].tobytes()
+    assert {outcome.value[1] for outcome in (case.expected, *case.mistakes.values())} == {None}
+    for name, each in {"key": key, "longer": longer}.items():
+        save(replace(each, slips={}), tmp_path / f"{name}.npz")
+    with np.load(tmp_path / "key.npz") as stored, np.load(tmp_path / "longer.npz") as more:
+        assert stored["float64"].size == more["float64"].size
+    assert load(tmp_path / "longer.npz").cases[0].inputs["x"].tobytes() == case.inputs["x"].tobytes()
 
 
 def test_the_seed_decides(exercise, key):

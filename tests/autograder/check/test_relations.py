@@ -107,3 +107,31 @@ def test_a_mistake_that_is_known_needs_no_relation(exercise):
     key = make_key(exercise, seed=1)
     result = grade(key, [run(exercise.mistakes["column_sum"][1], case.inputs) for case in key.cases])
     assert result.verdict.message.endswith("of the largest entry).")
+
+
+def sizes_of(n_rows, n_columns):
+    """The shapes of a matrix and of its transpose."""
+    return {"matrix": (n_rows, n_columns), "transpose": (n_columns, n_rows)}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "ending"),
+    [
+        (lambda r, c: (r, r), "should be. It is `n_rows`: another size belongs there."),
+        (lambda r, c: (7, r), "should be."),
+        (lambda r, c: (r if r > 4 else 7, r), "should be."),
+    ],
+)
+def test_a_size_that_stands_for_another_is_named(wrong, ending):
+    exercise = Exercise(sizes_of, outputs={"shapes": "dict"}, section="Shapes")
+
+    @exercise.cases("the idea", points=1)
+    def _(draw):
+        yield "one", {"n_rows": 3, "n_columns": 4}
+        yield "two", {"n_rows": 5, "n_columns": 2}
+
+    def function(n_rows, n_columns):
+        return sizes_of(n_rows, n_columns) | {"transpose": wrong(n_rows, n_columns)}
+
+    key = make_key(exercise, seed=3)
+    assert grade(key, [run(function, case.inputs) for case in key.cases]).verdict.message.endswith(ending)

@@ -1,0 +1,139 @@
+"""One slip in a right function, or in a known mistake, is told whoever wrote the code; nothing else is."""
+
+import numpy as np
+import pytest
+
+from autograder.authoring.exercise import Exercise
+from autograder.authoring.make_key import make_key
+from autograder.authoring.slips import slips
+from autograder.check.calling import run
+from autograder.check.judge import grade
+
+pytestmark = pytest.mark.autograder
+
+
+def standardised(x, gain, bias):
+    """Rows of mean zero and spread one, times gain, plus bias."""
+    centred = x - x.mean(axis=-1, keepdims=True)
+    spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-2)
+    return gain * centred / spread + bias
+
+
+@pytest.fixture(scope="module")
+def key():
+    exercise = Exercise(standardised, outputs={"rows": "... T d"}, section="Rows")
+
+    @exercise.cases("the idea", points=1)
+    def _(draw):
+        for name, shape in {"one": (3, 4), "two": (5, 2), "three": (2, 3, 4)}.items():
+            yield name, {name: draw.normal(*shape if name == "x" else shape[-1:]) for name in ("x", "gain", "bias")}
+
+    @exercise.mistake("adds no epsilon")
+    def without_epsilon(x, gain, bias):
+        """Something small belongs under the root."""
+        centred = x - x.mean(-1, keepdims=True)
+        return gain * centred / np.sqrt((centred**2).mean(-1, keepdims=True)) + bias
+
+    return make_key(exercise, seed=5)
+
+
+def result_of(key, function):
+    return grade(key, [run(function, case.inputs) for case in key.cases])
+
+
+def loops(x, gain, bias, statistics=lambda row: (row.mean(), row.var() + 1e-2), last=np.add):
+    """The same, written row by row."""
+    output = np.empty_like(x)
+    for index in np.ndindex(x.shape[:-1]):
+        mean, variance = statistics(x[index])
+        output[index] = last(gain * (x[index] - mean) / variance**0.5, bias)
+    return output
+
+
+ONE_SLIP = {
+    "a `-` where a `+` belongs": lambda x, gain, bias: loops(x, gain, bias, last=np.subtract),
+    "the term `bias` left out": lambda x, gain, bias: loops(x, gain, 0 * bias),
+    "the factor `gain` left out": lambda x, gain, bias: loops(x, gain / gain, bias),
+    "`gain` in a place where `bias` belongs": lambda x, gain, bias: loops(x, gain, gain),
+    "a division left out": lambda x, gain, bias: loops(x, gain, bias, lambda row: (row.mean(), 1)),
+    "a number that is twice what it should be": lambda x, gain, bias: loops(
+        x, gain, bias, lambda row: (row.mean(), row.var() + 2e-2)
+    ),
+}
+
+
+@pytest.mark.parametrize("words", ONE_SLIP)
+def test_one_slip_is_told_in_code_of_any_style(key, words):
+    result = result_of(key, ONE_SLIP[words])
+    assert result.verdict.message.endswith(f"Your numbers are those of a right function with one slip in it: {words}.")
+    assert result.mistakes == ()
+
+
+@pytest.mark.parametrize("words", ONE_SLIP)
+def test_nothing_is_told_where_a_case_is_otherwise(key, words):
+    def nearly(x, gain, bias):
+        return ONE_SLIP[words](x, gain, bias) + 1e-6 * (x.shape == (5, 2))
+
+    assert "one slip" not in result_of(key, nearly).verdict.message
+
+
+@pytest.mark.parametrize("power", [0.25, 1.0, 2.0])
+def test_nothing_is_told_of_what_is_merely_wrong(key, power):
+    def wrong(x, gain, bias):
+        return loops(x, gain, bias, lambda row: (row.mean(), np.abs(row).max() ** power))
+
+    assert result_of(key, wrong).verdict.message.endswith("of the largest entry).")
+
+
+def test_a_slip_beside_a_known_mistake_leaves_its_name(key):
+    def both(x, gain, bias):
+        return loops(x, gain, bias, lambda row: (row.mean(), row.var()), np.subtract)
+
+    result = result_of(key, both)
+    assert [mistake.name for mistake in result.mistakes] == ["adds no epsilon"]
+    words = "those of that mistake with one slip more in it: a `-` where a `+` belongs."
+    assert result.verdict.message.endswith(words)
+
+
+def test_a_right_function_has_no_slip(key):
+    assert result_of(key, loops).passed
+
+
+def test_outcomes_that_raise_or_have_another_shape_have_no_slip(key):
+    assert "one slip" not in result_of(key, lambda x, gain, bias: x[..., :1]).verdict.message
+    assert "one slip" not in result_of(key, lambda x, gain, bias: x @ gain.T).verdict.message
+    assert "one slip" not in result_of(key, lambda x, gain, bias: "rows").verdict.message
+
+
+def counts(n):
+    """1 + 2 + ... + n."""
+    total = 0
+    while n > 0:
+        total, n = total + n, n - 1
+    return total
+
+
+def test_no_slip_is_made_where_it_may_never_end():
+    assert list(slips(counts, {"n": 3})) == []
+
+
+def add(a, b, scale):
+    """a + scale b."""
+    return a + scale * b
+
+
+def test_each_slip_changes_one_place():
+    one, two = np.array([1.0, 2.0]), np.array([10.0, 20.0])
+    found = {(each.place.split("  ->  ")[1], each.words) for each in slips(add, {"a": one, "b": two, "scale": 3.0})}
+    assert found == {
+        ("a - scale * b", "a `-` where a `+` belongs"),
+        ("scale * b", "the term `a` left out"),
+        ("a", "a term left out"),
+        ("scale / b", "a `/` where a `*` belongs"),
+        ("b", "the factor `scale` left out"),
+        ("scale", "the factor `b` left out"),
+        ("b", "`b` in a place where `a` belongs"),
+        ("a", "`a` in a place where `b` belongs"),
+    }
+    came_to = [each.function(one, two, 3.0).tolist() for each in slips(add, {"a": one, "b": two, "scale": 3.0})]
+    assert [31.0, 62.0] not in came_to and [-29.0, -58.0] in came_to
