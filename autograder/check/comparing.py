@@ -95,9 +95,11 @@ def _largest(expected: Any) -> float:
 
 def _dict_difference(expected: dict, value: dict, name: str, tolerance: float, scale: float) -> Difference | None:
     if not isinstance(value, dict):
-        return Difference("type", f"`{name}` is {_a(value)} where a dict is expected.")
+        return Difference("type", f"`{name}` is {a_value(value)} where a dict is expected.")
     missing = [key for key in expected if key not in value]
     extra = [key for key in value if key not in expected]
+    if missing and (added := _added(missing, extra)):
+        return Difference("structure", f"`{name}` has {_list(extra)} where {_list(missing)} should be: {added}.")
     if missing or extra:
         words = [f"lacks {_list(missing)}"] * bool(missing) + [f"has {_list(extra)} too many"] * bool(extra)
         return Difference("structure", f"`{name}` {' and '.join(words)}.")
@@ -108,11 +110,24 @@ def _dict_difference(expected: dict, value: dict, name: str, tolerance: float, s
     return next(filter(None, inner), None)
 
 
+def _added(missing: list[str], extra: list[str]) -> str:
+    """What stands before or after each missing name, or lacks, if it is the same for all; else ""."""
+    for short, long, verb in ((missing, extra, "leave out"), (extra, missing, "add")):
+        for place, matches in (("before", str.endswith), ("after", str.startswith)):
+            pairs = [(s, [each for each in long if s and matches(each, s)]) for s in short]
+            if len(short) != len(long) or any(len(found) != 1 for _, found in pairs):
+                continue
+            more = {found[0].removesuffix(s) if place == "before" else found[0].removeprefix(s) for s, found in pairs}
+            if len(more) == 1:
+                return f"{verb} {more.pop()!r} {place} {'it' if len(pairs) == 1 else 'each of them'}"
+    return ""
+
+
 def _sequence_difference(
     expected: tuple | list, value: tuple | list, name: str, tolerance: float, scale: float
 ) -> Difference | None:
     if not isinstance(value, tuple | list):
-        return Difference("type", f"`{name}` is {_a(value)} where a tuple is expected.")
+        return Difference("type", f"`{name}` is {a_value(value)} where a tuple is expected.")
     if len(value) != len(expected):
         return Difference("structure", f"`{name}` has {len(value)} items where {len(expected)} are expected.")
     pairs = enumerate(zip(expected, value, strict=True))
@@ -126,7 +141,7 @@ def _array_difference(
     if value is None:
         return Difference("type", f"`{name}` is None: is a `return` missing?")
     if not isinstance(value, np.ndarray):
-        return Difference("type", f"`{name}` is {_a(value)} where a NumPy array of {expected.dtype} is expected.")
+        return Difference("type", f"`{name}` is {a_value(value)} where a NumPy array of {expected.dtype} is expected.")
     if value.shape != expected.shape:
         return Difference("shape", _shape_message(expected.shape, value.shape, name, axes))
     if not _floats(expected, value) and not _dtype_fits(expected.dtype, value.dtype):
@@ -158,7 +173,7 @@ def _scalar_difference(expected: Any, value: Any, name: str, tolerance: float) -
     if expected is None or isinstance(expected, str | bool) or isinstance(value, bool):
         same = type(value) is type(expected) and value == expected
     elif not isinstance(value, int | float):
-        return Difference("type", f"`{name}` is {_a(value)} where a number is expected.")
+        return Difference("type", f"`{name}` is {a_value(value)} where a number is expected.")
     elif isinstance(expected, int):
         same = value == expected
     elif not math.isfinite(value) and math.isfinite(expected):
@@ -168,8 +183,9 @@ def _scalar_difference(expected: Any, value: Any, name: str, tolerance: float) -
     if same:
         return None
     if type(value) is not type(expected) and not isinstance(value, int | float):
-        return Difference("type", f"`{name}` is {_a(value)} where {_a(expected)} is expected.")
-    return Difference("value", f"`{name}` is not the number it should be.")
+        return Difference("type", f"`{name}` is {a_value(value)} where {a_value(expected)} is expected.")
+    size = f": off by {_rounded(float(relative_error(expected, value)))} of it" if isinstance(expected, float) else ""
+    return Difference("value", f"`{name}` is not the number it should be{size}.")
 
 
 def _value_difference(errors: np.ndarray, wrong: np.ndarray, name: str, allowed: str) -> Difference:
@@ -193,11 +209,19 @@ def _shape_message(expected: tuple[int, ...], got: tuple[int, ...], name: str, a
         message += " Yours is its transpose: the last two axes are exchanged."
     elif sorted(got) == sorted(expected):
         message += " The axes are there, in another order."
+    elif len(got) == len(expected) + 1 and _without_ones(got) == _without_ones(expected):
+        message += " Yours has an axis of length 1 too many."
+    elif len(got) == len(expected) - 1 and _without_ones(got) == _without_ones(expected):
+        message += " Yours lacks an axis of length 1: `keepdims=True` keeps one."
     elif math.prod(got) == math.prod(expected):
         message += " The number of entries is right; they are folded differently."
     elif len(got) != len(expected):
         message += f" Yours has {len(got)} axes, {len(expected)} are expected."
     return message
+
+
+def _without_ones(shape: tuple[int, ...]) -> list[int]:
+    return [n for n in shape if n != 1]
 
 
 def _floats(expected: Any, value: Any) -> bool:
@@ -213,7 +237,10 @@ def _dtype_fits(expected: np.dtype, got: np.dtype) -> bool:
 def _dtype_message(expected: np.dtype, got: np.dtype, name: str) -> str:
     message = f"`{name}` has dtype {got} where {expected} is expected."
     if expected == np.float32 and got == np.float64:
-        message += " Something promoted it: np.sqrt(64) is a float64 NumPy scalar, math.sqrt(64) promotes nothing."
+        message += (
+            " Something promoted it: an array that np.zeros or np.arange made on the way without a dtype, say, or a "
+            "NumPy scalar such as np.sqrt(64); Python's own numbers, as math.sqrt(64), promote nothing."
+        )
     if expected == np.bool_:
         message += " A mask is boolean: True where attention is allowed."
     return message
@@ -227,6 +254,7 @@ def _list(keys: Iterable[str]) -> str:
     return ", ".join(repr(key) for key in keys)
 
 
-def _a(value: Any) -> str:
+def a_value(value: Any) -> str:
+    """How a student would say what a value is, with its article."""
     kind = plain_type(value)
     return kind if kind == "None" else f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"

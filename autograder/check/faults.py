@@ -10,12 +10,13 @@ from itertools import islice
 from typing import Any
 
 from autograder.check.calling import Outcome, Raised
-from autograder.check.comparing import Difference, difference, precision_difference
+from autograder.check.comparing import Difference, a_value, difference, precision_difference
 from autograder.check.key import UNJUDGED, Key
 from autograder.check.words import listed
 
 # What is reported first when several things are wrong: what was meant, then how finely and how politely it was done.
 KINDS = ("stopped", "blank", "raised", "type", "structure", "shape", "nan", "value", "no error", "dtype", "modified")
+BROADCAST = re.compile(r"operands could not be broadcast together with shapes \(([\d,]+)\) \(([\d,]+)\)")
 MEANT = frozenset(KINDS) - {"dtype", "modified"}
 
 
@@ -57,14 +58,27 @@ def _wrong_exception(key: Key, expected: Outcome, raised: Raised) -> Iterator[Ve
     # Python names the function if it was the call that went wrong, and not the body.
     names = re.match(rf"{key.function}(\.__init__|\.forward)?\(\) .*\bargument", raised.message)
     renamed = " Its parameters must have the names that the released cell gave them." if names else ""
-    yield Verdict(False, "raised", f"`{key.function}` raised {raised.type}{message}{where}{instead}.{renamed}")
+    guess = renamed or _lost_axis(raised.message)
+    yield Verdict(False, "raised", f"`{key.function}` raised {raised.type}{message}{where}{instead}.{guess}")
+
+
+def _lost_axis(message: str) -> str:
+    """A guess at what is behind two shapes that cannot be broadcast: the one is the other without its last axis."""
+    if not (
+        found := re.match(r"operands could not be broadcast together with shapes \(([\d,]+)\) \(([\d,]+)\)", message)
+    ):
+        return ""
+    one, other = ([int(n) for n in shape.strip(",").split(",")] for shape in found.groups())
+    if one[:-1] != other and other[:-1] != one:
+        return ""
+    return " Was an axis summed away? `keepdims=True` keeps it, with length 1, and the shapes fit."
 
 
 def _wrong_output(key: Key, expected: Any, value: Any) -> Iterator[Difference]:
     """The first output that is not what was meant, then the first that is kept in another float dtype."""
     if len(key.outputs) > 1 and not _is_frame(key, expected):  # only a mistake's value can be that
         outputs = [("the result", expected, value)]
-    elif len(key.outputs) > 1 and (wrong := _frame_difference(expected, value)):
+    elif len(key.outputs) > 1 and (wrong := _frame_difference(tuple(key.outputs), value)):
         yield wrong
         return
     else:
@@ -87,7 +101,12 @@ def judged_outputs(key: Key, expected: Any, value: Any) -> list[tuple[str, Any, 
     return [together[name] for name in key.order if key.outputs[name] != UNJUDGED]
 
 
-def _frame_difference(expected: Sequence, value: Any) -> Difference | None:
+def _frame_difference(outputs: Sequence[str], value: Any) -> Difference | None:
     """Whether the value is a tuple of the right length at all; what is in it comes later."""
-    inside = len(value) if isinstance(value, tuple | list) else 0
-    return difference((None,) * len(expected), (None,) * inside if inside else value, "the result")
+    end = f"end with `return {', '.join(outputs)}`"
+    if not isinstance(value, tuple | list):
+        was = "a `return` is missing, or returns nothing" if value is None else f"the result is {a_value(value)}"
+        return Difference("type", f"{was[0].upper()}{was[1:]}, where {len(outputs)} values are expected: {end}.")
+    if len(value) != len(outputs):
+        return Difference("structure", f"The result has {len(value)} items where {len(outputs)} are expected: {end}.")
+    return None

@@ -37,14 +37,17 @@ def spoiled(change):
 @pytest.mark.parametrize(
     ("function", "kind", "words"),
     [
-        (lambda x: None, "type", "the result` is None where a tuple"),
-        (lambda x: right(x)[0], "type", "a NumPy array where a tuple"),
-        (lambda x: (*right(x), 1), "structure", "3 items where 2"),
+        (lambda x: None, "type", "A `return` is missing"),
+        (lambda x: right(x)[0], "type", "a NumPy array, where 2 values are expected: end with `return shares, cache`."),
+        (lambda x: (*right(x), 1), "structure", "3 items where 2 are expected: end with `return shares, cache`."),
+        (spoiled(lambda s, x: s[None]), "shape", "an axis of length 1 too many"),
+        (lambda x: (x / x.sum(-1), x), "raised", "Was an axis summed away? `keepdims=True` keeps it"),
         (spoiled(lambda s, x: None), "type", "is a `return` missing"),
         (spoiled(lambda s, x: s.tolist()), "type", "a list where a NumPy array"),
         (spoiled(lambda s, x: s.astype(complex)), "type", "of complex128 where a NumPy array of float64"),
         (spoiled(lambda s, x: s.T), "shape", "transpose"),
-        (spoiled(lambda s, x: s.ravel()), "shape", "folded differently"),
+        (spoiled(lambda s, x: s.ravel()), "shape", "lacks an axis of length 1"),
+        (spoiled(lambda s, x: s[None, None]), "shape", "folded differently"),
         (spoiled(lambda s, x: s[:1, :1]), "shape", "n = 2"),
         (spoiled(lambda s, x: s.astype(np.float64)), "dtype", "float64 where float32"),
         (spoiled(lambda s, x: np.where(s > 0.7, np.nan, s).astype(s.dtype)), "nan", "NaN"),
@@ -120,8 +123,9 @@ def test_a_mistake_keeps_its_name_when_numbers_are_promoted_too(key, exercise):
     assert [mistake.name for mistake in result.mistakes] == ["divides by the whole sum"]
     assert result.verdict.kind == "value"
     assert result.remarks == (
-        "`shares` has dtype float64 where float32 is expected. Something promoted it: np.sqrt(64) is a float64 NumPy "
-        "scalar, math.sqrt(64) promotes nothing. Seen on the case “single precision”.",
+        "`shares` has dtype float64 where float32 is expected. Something promoted it: an array that np.zeros or "
+        "np.arange made on the way without a dtype, say, or a NumPy scalar such as np.sqrt(64); Python's own "
+        "numbers, as math.sqrt(64), promote nothing. Seen on the case “single precision”.",
     )
 
 
@@ -242,3 +246,27 @@ def test_the_arrays_of_a_dict_are_measured_on_one_scale(dtype, noise):
 def test_an_error_that_no_number_holds_is_one_without_a_warning():
     wrong = difference(np.full(3, 1e-10), np.full(3, 1e300), "output")
     assert wrong.kind == "value"
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (("grad_w", "grad_b"), "leave out 'grad_' before each of them"),
+        (("w_grad", "b_grad"), "leave out '_grad' after each of them"),
+        (("grad_w", "b"), "leave out 'grad_' before it"),
+        (("v", "b"), "lacks 'w' and has 'v' too many"),
+        (("w",), "lacks 'b'."),
+    ],
+)
+def test_names_that_differ_alike_are_told_at_once(names, words):
+    assert words in difference({"w": 1.0, "b": 2.0}, dict.fromkeys(names, 1.0), "gradients").message
+
+
+def test_a_name_that_lacks_what_all_should_have_is_told():
+    assert "add 'grad_' before it" in difference({"grad_w": 1.0}, {"w": 1.0}, "gradients").message
+
+
+def test_a_wrong_scalar_says_by_how_much_and_not_what_is_right():
+    message = difference(0.123456, 0.15, "loss").message
+    assert message == "`loss` is not the number it should be: off by 22% of it."
+    assert difference(7, 8, "n").message == "`n` is not the number it should be."
