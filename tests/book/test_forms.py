@@ -70,6 +70,26 @@ The second tab.
 
 Read on in {doc}`the other page <02_more>`, or [elsewhere](https://example.org/elsewhere).
 """
+# A cell and a picture that fit a page together, and a caption that does not fit it as well.
+PICTURE = """
+```{code-cell} python
+---
+tags: [hide-input]
+mystnb:
+  figure:
+    caption: What the picture shows.{{MORE}}
+---
+class Picture:
+    def _repr_html_(self):
+        drawing = '<text x="9" y="99">The picture itself.</text><path d="M 0 0 H 400 V 200 H 0 Z" fill="none" />'
+        svg = 'xmlns="http://www.w3.org/2000/svg" class="figure-drawing" viewBox="0 0 400 200" width="537"'
+        return f"<svg {svg}>{drawing}</svg>"
+
+
+{{LINES}}
+Picture()
+```
+"""
 SECOND = """# Another page
 
 ## A section of it
@@ -96,7 +116,8 @@ def small_book(tmp_path_factory):
     (folder / "_toc.yml").write_text(TOC)
     rows = "\n".join(f"| row {row} | {'a word ' * 200} its end {row} |" for row in range(9))
     (folder / "chapters" / "02_more.md").write_text(SECOND.replace("{{ROWS}}", f"| a | b |\n| --- | --- |\n{rows}"))
-    page(folder, code=f"{WIDE}\nprint(wide)", text=FIRST)
+    picture = PICTURE.replace("{{LINES}}", "# a line of code\n" * 30).replace("{{MORE}}", " A word." * 200)
+    page(folder, f"{WIDE}\nprint(wide)", FIRST + picture)
     built = jupyter_book(folder)
     assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-4000:]
     return folder
@@ -168,6 +189,12 @@ def test_the_pdf_shows_what_is_folded_and_cuts_nothing_off(printed):
     assert "\\frac" not in text
 
 
+def test_a_picture_stands_on_one_page_with_its_caption(printed):
+    pages = [words(each.extract_text()) for each in printed.pages]
+    (shown,) = [each for each in pages if "What the picture shows." in each]
+    assert "The picture itself." in shown
+
+
 def test_no_row_of_a_table_is_broken(printed):
     pages = [words(each.extract_text()) for each in printed.pages]
     assert any("row 0 " in each and "row 8 " not in each for each in pages)  # it is longer than a page
@@ -194,7 +221,7 @@ def test_the_epub_lists_every_file_and_says_what_is_in_it(epub):
     package = etree.fromstring(epub["content.opf"])
     items = {item.get("href"): item.get("properties") for item in package.iterfind(".//{*}item")}
     assert {*items, "mimetype", "content.opf", "META-INF/container.xml"} == set(epub)
-    assert items["chapters/01_attention.xhtml"] == "mathml"
+    assert items["chapters/01_attention.xhtml"] == "mathml svg"
     assert {name for name in items if name.startswith("_static/")} == {"_static/cover.png", "_static/epub.css"}
     assert items["_static/cover.png"] == "cover-image"
     assert package.findtext(".//{*}title") == "The Transformer by Hand"
