@@ -120,17 +120,19 @@ def show(figure, *others, alt):
     return Picture(_side_by_side(drawings, alt) if others else _inline(*drawings[0], alt), alt)
 
 
-def heatmap(matrix, rows=None, columns=None, *, row_title="", column_title="", title="", ax=None):
+def heatmap(matrix, rows=None, columns=None, *, row_title="", column_title="", title="", full=None, ax=None):
     """A matrix as a grid of cells: attention weights, masks, gradients.
 
     Numbers are written into the cells as long as they can be read (up to 10 columns). Positive cells are blue,
-    negative ones orange, the opacity is the size relative to the largest entry. In a boolean matrix True is a
-    filled cell and False a small cross.
+    negative ones orange, the opacity is the size relative to `full`. In a boolean matrix True is a filled cell and
+    False a small cross.
 
     Args:
         matrix: (n_rows, n_columns), float, int or bool.
         rows, columns: labels (tokens, say), or None for none.
         row_title, column_title, title: str.
+        full: the size from which on a cell has its fullest colour; by default that of the largest entry. Maps that are
+            compared with each other need the same.
         ax: the Axes to draw on, for several maps in one figure; by default a new figure.
 
     Returns:
@@ -148,13 +150,13 @@ def heatmap(matrix, rows=None, columns=None, *, row_title="", column_title="", t
     if ax is None:
         width = min(WIDTH, 0.58 * matrix.shape[1] + 1.4)
         _, ax = subplots(width=width, height=min(1.6 * WIDTH, (width - 1.1) * matrix.shape[0] / matrix.shape[1] + 0.9))
-    _draw_cells(ax, _colours(matrix))
+    _draw_cells(ax, _colours(matrix, full))
     ax.set(title=title, xlabel=column_title, ylabel=row_title)
     ax.xaxis.set(label_position="top", ticks_position="top")
     ax.tick_params(length=0, bottom=False)
     ax.set_xticks(range(matrix.shape[1]) if columns is not None else [], columns)
     ax.set_yticks(range(matrix.shape[0]) if rows is not None else [], rows)
-    if columns is not None and max(map(len, map(str, columns)), default=0) > 4:
+    if columns is not None and max(map(_letters, columns), default=0) > 4:
         ax.tick_params(axis="x", rotation=45)
         for label in ax.get_xticklabels():
             label.set(ha="left", rotation_mode="anchor")
@@ -218,12 +220,17 @@ def _require(alt):
         raise ValueError("a figure needs alternative text: show(fig, alt='what it shows')")
 
 
-def _colours(matrix):
+def _letters(label):
+    """How many letters a label has, without the signs that only set them."""
+    return len(re.sub(r"\\[a-zA-Z]+|[${}_^]", "", str(label)))
+
+
+def _colours(matrix, full):
     values = np.nan_to_num(matrix.astype(float))
-    largest = np.abs(values).max(initial=0) or 1
+    full = full or np.abs(values).max(initial=0) or 1
     colours = np.empty((*matrix.shape, 4))
     colours[..., :3] = np.where(values[..., None] < 0, *(matplotlib.colors.to_rgb(hue) for hue in (ORANGE, BLUE)))
-    colours[..., 3] = STRONGEST * np.abs(values) / largest
+    colours[..., 3] = STRONGEST * np.minimum(np.abs(values) / full, 1)
     return colours
 
 

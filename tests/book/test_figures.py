@@ -171,6 +171,23 @@ def test_a_heatmap_shows_labels_and_numbers():
     assert all(f">{text}</text>" in svg for text in ("the", "cat", "sat", "0.25", "−1.50", "T"))
 
 
+def shades(figure):
+    """The colours of a map's cells, row by row: (n_cells, RGBA)."""
+    return figure.axes[0].collections[0].get_facecolors()
+
+
+def test_maps_that_are_compared_share_a_scale():
+    whole, half = shades(figures.heatmap([[1.0, 0.25]], full=1)), shades(figures.heatmap([[0.5, 2.0]], full=1))
+    assert np.allclose([*whole[:, 3], *half[:, 3]], figures.STRONGEST * np.array([1, 0.25, 0.5, 1]))
+    assert np.allclose(shades(figures.heatmap([[0.5, 0.25]]))[:, 3], figures.STRONGEST * np.array([1, 0.5]))
+
+
+@pytest.mark.parametrize(("labels", "turned"), [(["$s_0$", "$W_{QK}$"], False), (["one", "dropped"], True)])
+def test_a_heatmap_turns_labels_that_are_long_as_they_are_set(labels, turned):
+    ax = figures.heatmap(np.eye(2), columns=labels).axes[0]
+    assert all((label.get_rotation() != 0) == turned for label in ax.get_xticklabels())
+
+
 def test_a_mask_shows_crosses_where_nothing_may_pass():
     svg = figures.show(figures.heatmap(np.tril(np.ones((3, 3), bool))), alt="mask").svg
     assert svg.count(">×</text>") == 3
