@@ -188,6 +188,19 @@ def test_a_heatmap_turns_labels_that_are_long_as_they_are_set(labels, turned):
     assert all((label.get_rotation() != 0) == turned for label in ax.get_xticklabels())
 
 
+def test_no_caption_says_on_which_side_a_panel_stands():
+    """On a phone panels stand below each other."""
+    captions = {}
+    for chapter in (ROOT / "chapters").glob("*.md"):
+        for cell in re.findall(r"^```\{code-cell\} python\n---\n(.*?)^```$", chapter.read_text("utf-8"), re.M | re.S):
+            head, _, code = cell.partition("\n---\n")
+            if "figures.panels(" in code:
+                captions[chapter.name, len(captions)] = " ".join(head.partition("caption:")[2].split())
+    assert len(captions) > 15
+    sides = re.compile(r"\b(on|to|at) the (left|right)\b|\b(Left|Right),")
+    assert {where: caption for where, caption in captions.items() if sides.search(caption)} == {}
+
+
 def test_a_mask_shows_crosses_where_nothing_may_pass():
     svg = figures.show(figures.heatmap(np.tril(np.ones((3, 3), bool))), alt="mask").svg
     assert svg.count(">×</text>") == 3
