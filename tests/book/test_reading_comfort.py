@@ -91,3 +91,24 @@ def test_what_goes_on_shows_that_it_does(html, browser, page, selector, dark):
     browser.evaluate(f"{wide}.scrollTo({{left: 9999, behavior: 'instant'}})")
     after = np.median(right_edge(browser, f"{wide}.getBoundingClientRect()"), axis=0)
     assert np.abs(before - after).max() > 0.1
+
+
+@pytest.mark.parametrize("page", ["02_backward", "05_residual"])
+def test_a_formula_has_as_much_room_below_as_above(html, browser, page):
+    browser.open((html / "chapters" / f"{page}.html").as_uri())
+    rooms = browser.evaluate("""[...document.querySelectorAll("article p + div.math:has(+ p)")].map(formula => {
+      const ink = formula.querySelector("mjx-math").getBoundingClientRect();
+      const above = ink.top - formula.previousElementSibling.getBoundingClientRect().bottom;
+      return [above, formula.nextElementSibling.getBoundingClientRect().top - ink.bottom];
+    })""")
+    assert len(rooms) > 5
+    assert [pair for pair in rooms if not 0.75 < pair[0] / pair[1] < 1.33] == []
+
+
+def test_no_letter_is_made_up(html, browser):
+    """Bold italics are not among the fonts; a browser would make them from the italics, one letter into the next."""
+    browser.open((html / "chapters" / "01_attention.html").as_uri())
+    made_up = "em => getComputedStyle(em).fontWeight >= 600 && getComputedStyle(em).fontSynthesisWeight !== 'none'"
+    titles = browser.evaluate("[...document.querySelectorAll('article legend em')].length")
+    assert titles > 0
+    assert browser.evaluate(f"[...document.querySelectorAll('article em')].filter({made_up}).length") == 0
