@@ -69,6 +69,7 @@ The second tab.
 <details open class="mistakes"><summary>Raw</summary>What a cell's own HTML folds.<br></details>
 
 Read on in {doc}`the other page <02_more>`, or [elsewhere](https://example.org/elsewhere).
+Its address is long: [https://example.org/{{ADDRESS}}](https://example.org/elsewhere).
 """
 # A cell and a picture that fit a page together, and a caption that does not fit it as well.
 PICTURE = """
@@ -82,8 +83,8 @@ mystnb:
 class Picture:
     def _repr_html_(self):
         drawing = '<text x="9" y="99">The picture itself.</text><path d="M 0 0 H 400 V 200 H 0 Z" fill="none" />'
-        svg = 'xmlns="http://www.w3.org/2000/svg" class="figure-drawing" viewBox="0 0 400 200" width="537"'
-        return f"<svg {svg}>{drawing}</svg>"
+        svg = 'xmlns="http://www.w3.org/2000/svg" class="figure-drawing" viewBox="0 0 400 200"'
+        return f'<svg {svg} style="width: 537px; max-width: 100%">{drawing}</svg>'
 
 
 {{LINES}}
@@ -117,7 +118,7 @@ def small_book(tmp_path_factory):
     rows = "\n".join(f"| row {row} | {'a word ' * 200} its end {row} |" for row in range(9))
     (folder / "chapters" / "02_more.md").write_text(SECOND.replace("{{ROWS}}", f"| a | b |\n| --- | --- |\n{rows}"))
     picture = PICTURE.replace("{{LINES}}", "# a line of code\n" * 30).replace("{{MORE}}", " A word." * 200)
-    page(folder, f"{WIDE}\nprint(wide)", FIRST + picture)
+    page(folder, f"{WIDE}\nprint(wide)", FIRST.replace("{{ADDRESS}}", "long" * 40) + picture)
     built = jupyter_book(folder)
     assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-4000:]
     return folder
@@ -240,6 +241,14 @@ def test_every_page_of_the_epub_is_xml_without_scripts_whose_links_lead_somewher
                 assert target in epub and (not fragment or fragment in ids[target]), (name, link)
                 linked += 1
     assert linked > 10
+
+
+def test_no_line_of_the_epub_is_wider_than_a_small_reader(epub, browser, tmp_path):
+    for name, content in epub.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    browser.open((tmp_path / "chapters" / "01_attention.xhtml").as_uri(), width=600)
+    assert browser.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
 def test_formulas_of_the_epub_are_mathml_and_answers_are_there(epub):
