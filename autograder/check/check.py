@@ -1,7 +1,9 @@
 """`check(softmax)`: what a student presses. It judges with the public key, and shows what is wrong first."""
 
+import re
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from html import escape
 from importlib.metadata import entry_points
@@ -29,11 +31,17 @@ class CheckFailed(AssertionError):
         return [f"CheckFailed: {self}"]
 
 
-class _Shown:
-    """Something to display: HTML where there is HTML, plain text elsewhere."""
+class NoPyTorch(ModuleNotFoundError):
+    """A PyTorch module cannot be tried where PyTorch is not installed."""
 
-    def __init__(self, text: str, html: str) -> None:
-        self.text, self.html = text, html
+
+@dataclass(frozen=True, repr=False)
+class Checked:
+    """How an exercise came out, and what is shown of it: HTML where there is HTML, plain text elsewhere."""
+
+    result: judge.Result
+    text: str
+    html: str
 
     def __repr__(self) -> str:
         return self.text
@@ -53,17 +61,43 @@ def check(function: Callable) -> None:
         TypeError: `function` is no function.
         LookupError: no exercise has its name.
     """
+    try:
+        found = checked(function)
+    except NoPyTorch as missing:
+        print(missing)
+        return
+    _show(found)
+    if not found.result.passed:
+        raise CheckFailed(render.headline(found.result))
+
+
+def checked(function: Callable) -> Checked:
+    """What `check` finds, for a page or a program that shows it in its own way.
+
+    Args:
+        function: the function itself; its name says which exercise it is.
+
+    Returns:
+        Checked; whether the function passed is its `result.passed`.
+
+    Raises:
+        NoPyTorch: it is a PyTorch module, and PyTorch is not here.
+        TypeError: `function` is no function.
+        LookupError: no exercise has its name.
+    """
     if not callable(function) or not hasattr(function, "__name__"):
         raise TypeError("check wants the function itself, as in check(softmax), and not what it returned")
     if isinstance(function, type) and find_spec("torch") is None:
-        print(f"{function.__name__} is a PyTorch module, and PyTorch is not here: pip install torch, then check again.")
-        return
-    key = public_key(function.__name__)
+        name = function.__name__
+        raise NoPyTorch(f"{name} is a PyTorch module, and PyTorch is not here: pip install torch, then check again.")
+    return tried(function, public_key(function.__name__))
+
+
+def tried(function: Callable, key: Key) -> Checked:
+    """How a function of any name does on the cases of a key."""
     outcomes = [run(function, case.inputs) for case in key.cases]
     result = judge.blame_what_is_used(judge.grade(key, outcomes), key, _failing_helpers(function, key))
-    _show(_Shown(*_words(key, outcomes, result)))
-    if not result.passed:
-        raise CheckFailed(render.headline(result))
+    return Checked(result, *_words(key, outcomes, result))
 
 
 def public_key(name: str) -> Key:
@@ -110,9 +144,15 @@ def _words(key: Key, outcomes: list[Outcome], result: judge.Result) -> tuple[str
     return text, render.as_html(result, *more)
 
 
+# Where a machine's own integer has 32 bits, as in a browser, NumPy says of every other one how wide it is; and an
+# address is another one on each run.
+_OF_THE_MACHINE = re.compile(r"(?<=\])(?<!\[\]),\s+dtype=int64(?=\))|(?<=Generator\(PCG64\)) at 0x[0-9A-Fa-f]+")
+
+
 def _inputs(inputs: dict[str, Any]) -> str:
     with np.printoptions(precision=4, threshold=60, edgeitems=2, suppress=True):
-        return "\n".join(f"{name} = {getattr(value, '__name__', repr(value))}" for name, value in inputs.items())
+        said = "\n".join(f"{name} = {getattr(value, '__name__', repr(value))}" for name, value in inputs.items())
+    return _OF_THE_MACHINE.sub("", said)
 
 
 def _pictures(key: Key, case: Case, outcome: Outcome, verdict: Verdict) -> list[str]:
@@ -123,7 +163,7 @@ def _pictures(key: Key, case: Case, outcome: Outcome, verdict: Verdict) -> list[
     return [picture(e, v, name) for name, e, v in outputs if difference(e, v, name, "", key.tolerance)][:1]
 
 
-def _show(shown: _Shown) -> None:
+def _show(shown: Checked) -> None:
     # IPython is there in every notebook and need not be anywhere else.
     ipython = sys.modules.get("IPython")
     if ipython and ipython.get_ipython():

@@ -6,7 +6,7 @@ import pytest
 from autograder.check import check as module
 from autograder.check import render
 from autograder.check.calling import run
-from autograder.check.check import CheckFailed, check
+from autograder.check.check import CheckFailed, NoPyTorch, check, checked
 from autograder.check.judge import grade
 from autograder.check.picture import picture
 
@@ -85,3 +85,25 @@ def test_the_picture_shows_the_slice_with_the_worst_entry():
 @pytest.mark.parametrize("value", [None, np.ones(3), np.full((2, 2), np.nan), np.array([[True]])])
 def test_the_picture_survives_anything(value):
     assert isinstance(picture(np.ones((2, 2)), value, "weights"), str)
+
+
+def test_what_check_finds_can_be_had_without_showing_it(capsys):
+    assert checked(normalised).result.passed
+    found = checked(lambda x: (x / x.sum(), x))
+    assert not found.result.passed and found.result.mistake.name == "divides by the whole sum"
+    assert found.text in repr(found) and "verdict-fail" in found.html
+    assert capsys.readouterr().out == ""
+
+
+def test_a_module_without_pytorch_has_neither_passed_nor_failed(monkeypatch):
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(NoPyTorch, match="Module is a PyTorch module"):
+        checked(type("Module", (), {}))
+
+
+def test_inputs_read_alike_wherever_they_are_drawn(monkeypatch):
+    inputs = {"tokens": np.arange(3), "none": np.arange(0), "rng": np.random.default_rng(1)}
+    said = "tokens = array([0, 1, 2])\nnone = array([], dtype=int64)\nrng = Generator(PCG64)"
+    assert module._inputs(inputs) == said
+    monkeypatch.setattr(module, "repr", lambda value: "array([0, 1, 2],\n      dtype=int64)", raising=False)
+    assert module._inputs({"tokens": 0}) == "tokens = array([0, 1, 2])"
