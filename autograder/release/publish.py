@@ -15,7 +15,7 @@ from pathlib import Path
 
 import nbformat
 
-from autograder.chapter.chapter import read_chapter
+from autograder.chapter.chapter import Chapter, read_chapter
 from autograder.chapter.targets import read_targets
 from autograder.course.lock import alone
 from autograder.course.seed import secret_seed
@@ -72,6 +72,17 @@ def publishing(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -> 
             except NotGenerated as error:
                 raise NotReleased(str(error)) from error
             yield published
+
+
+def released_files(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:
+    """Path in the bundle -> content: all that a student gets of a chapter, without a course or a gradebook."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        keep_the_rules(root, house)
+        _write_source(root, chapter, read_targets(house / "chapters"), house)
+        generate(root, chapter.name, house)
+        released = root / "release" / chapter.name
+        return {file.relative_to(released).as_posix(): file.read_bytes() for file in sorted(_paths(released))}
 
 
 def _publish(course, chapter, known, house):
@@ -132,8 +143,12 @@ def _same(new, old):
 
 def _files(folder):
     """Names of all files below a folder, but for what Python and Jupyter leave there."""
-    files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    files = (path.relative_to(folder) for path in _paths(folder))
     return {file for file in files if not {"__pycache__", ".ipynb_checkpoints"} & set(file.parts)}
+
+
+def _paths(folder):
+    return [path for path in folder.rglob("*") if path.is_file()]
 
 
 def _move(new, place, bin):

@@ -17,7 +17,7 @@ from autograder.chapter.chapter import Chapter, read_chapter, text_of
 from autograder.course.seed import secret_seed
 from autograder.house import HOUSE
 from autograder.release import bundle
-from autograder.release.publish import NotReleased, publish
+from autograder.release.publish import NotReleased, publish, released_files
 from tests.autograder.release.small_house import CHAPTER, by_grade_id, change
 
 CHECK = HOUSE / "autograder" / "check"
@@ -206,3 +206,9 @@ def test_nbgrader_started_inside_the_course_follows_the_rules_of_the_house(built
     rules = PyFileConfigLoader("nbgrader_config.py", path=str(course)).load_config()
     assert rules.Autograde.exporter_class == "autograder.gradebook.plugin.SubmissionExporter"
     assert rules.CourseDirectory.root == str(course)
+
+
+def test_a_chapter_s_files_can_be_had_without_a_course(released_course):
+    folder = released_course / "release" / "01_attention"
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert released_files(read_chapter("01_attention")) == files
