@@ -1,5 +1,5 @@
 # `make` sets up, builds the book, releases, grades the example class, and says where to look. `make test` tests.
-# `make pdf` and `make epub` make the book's other forms.
+# `make pdf` and `make epub` make the book's other forms; `make serve` serves it, so that its exercises run.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 # The book is built beside the release and the example class.
@@ -11,7 +11,7 @@ COURSE := $(shell find chapters solutions autograder -name '*.md' -o -name '*.py
 	nbgrader_config.py requirements.txt
 BOOK := $(COURSE) _config.yml _toc.yml $(shell find book -type f -not -name '*.pyc') $(wildcard chapters/*.bib)
 
-.PHONY: all setup book pdf epub release example test clean
+.PHONY: all setup book serve pdf epub release example test clean
 .SILENT:
 
 all: book release example
@@ -23,6 +23,8 @@ all: book release example
 
 setup: .venv/.done
 book: _build/.done
+serve: _build/.done
+	$(BIN)/python book/serve.py
 pdf: _build/transformer-by-hand.pdf
 	echo "The book on paper:     $(CURDIR)/$<"
 epub: _build/transformer-by-hand.epub

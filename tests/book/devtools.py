@@ -12,7 +12,11 @@ import websocket
 
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND"),
+    *(
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    ),
     *("--remote-debugging-port=0", "--remote-allow-origins=*"),
 ]
 
@@ -114,6 +118,11 @@ class Browser:
         """What the browser has written into its console since the page was opened."""
         return [event["params"]["entry"]["text"] for event in self._events if event["method"] == "Log.entryAdded"]
 
+    def exceptions(self):
+        """What its scripts have thrown, and nobody caught, since the page was opened."""
+        thrown = [e["params"]["exceptionDetails"] for e in self._events if e["method"] == "Runtime.exceptionThrown"]
+        return [each.get("exception", {}).get("description", each["text"]) for each in thrown]
+
     def evaluate(self, expression):
         """The value of a JavaScript expression; a promise is waited for."""
         answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
@@ -147,12 +156,13 @@ class Browser:
         fonts = self.send("CSS.getPlatformFontsForNode", nodeId=node)["fonts"]
         return [font["familyName"] for font in fonts if not font["isCustomFont"]]
 
-    def press(self, key):
-        """Press and release a key, "Enter", "Tab", "Escape" or a character, on whatever has the focus."""
-        code = {"Enter": 13, "Tab": 9, "Escape": 27}.get(key) or ord(key)
-        text = {"Enter": "\r", "Tab": "", "Escape": ""}.get(key, key)
+    def press(self, key, shift=False):
+        """Press and release a key, "Enter", "Tab", "Escape", "Backspace" or a character, on whatever has the focus."""
+        code = {"Enter": 13, "Tab": 9, "Escape": 27, "Backspace": 8}.get(key) or ord(key)
+        text = {"Enter": "\r", "Tab": "", "Escape": "", "Backspace": ""}.get(key, key)
+        more = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 8 if shift else 0}
         for kind in ("keyDown" if text else "rawKeyDown", "keyUp"):
-            self.send("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code, text=text)
+            self.send("Input.dispatchKeyEvent", type=kind, text=text, **more)
 
     def wait(self, condition, seconds=30):
         """Wait until a JavaScript condition holds."""

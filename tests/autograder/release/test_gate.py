@@ -1,6 +1,7 @@
 """What the gate keeps from leaving the house, and what it lets through."""
 
 import base64
+import hashlib
 import html
 import inspect
 import io
@@ -341,6 +342,19 @@ def test_a_bug_hunts_stub_may_be_close_to_its_solution(copy):
     assert not gate.scan([page], gate.secrets_of_book(house=house))
     page.write_text(solution, encoding="utf-8")
     assert gate.scan([page], gate.secrets_of_book(house=house))
+
+
+def test_a_file_of_others_is_known_by_its_hash_and_by_nothing_else(copy):
+    house, course = copy
+    page = course / "numpy.py"
+    page.write_text(SOFTMAX, encoding="utf-8")
+    assert gate.scan_book(page, house=house)
+    (house / "book").mkdir()
+    lock = {"files": [{"name": "numpy.py", "sha256": hashlib.sha256(page.read_bytes()).hexdigest()}]}
+    (house / "book" / "assets.json").write_text(json.dumps(lock), encoding="utf-8")
+    assert gate.scan_book(page, house=house) == []
+    page.write_text(SOFTMAX + "\n", encoding="utf-8")
+    assert gate.scan_book(page, house=house)
 
 
 def test_the_book_is_read_with_the_secrets_of_all_chapters(copy, capsys):

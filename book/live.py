@@ -1,0 +1,307 @@
+"""Sphinx extension: exercises can be written and checked in the page, by the book's own `check` in the browser.
+
+Each stub gets a name that the page's script finds it by, and below each check stand what it says to a common wrong
+answer and to a right one. A page with exercises has, as JSON, what its script needs to know; a zip file with `check`
+and the public keys, as the release makes them; and the script. Python and NumPy are files of others (see assets.py):
+without them the pages stay as they are, and the build says so.
+"""
+
+import hashlib
+import importlib
+import inspect
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import assets
+from docutils import nodes
+from sphinx.errors import SphinxError
+from sphinx_design.shared import create_component
+
+from autograder.authoring.exercise import exercises_of
+from autograder.chapter.chapter import Chapter
+from autograder.check import key
+from autograder.check.check import tried
+from autograder.house import chapter_names, solution_modules
+from autograder.release import bundle
+from autograder.release.gate import secrets_of_book
+from autograder.release.publish import released_files
+
+HERE = Path(__file__).with_name("live")
+OUT = "_static/live"
+MAP = "chapters/exercises"  # the page that shows all exercises; its marks come from what passes elsewhere
+MISTAKES = "chapters/mistakes"
+MUST = "LIVE"  # LIVE=required in the environment: a build without Python for the pages fails
+SAYS = "live-says"
+STORED = "bundle", "notebook"  # what a page loads that is made of its chapter
+TABS = "What a common wrong answer is told", "What a right one is told"
+
+
+def version(stub):
+    """A short name for the text of a stub: another text is another exercise to a reader who comes back."""
+    return hashlib.sha256(stub.encode()).hexdigest()[:12]
+
+
+# ------------------------------------------------------------------------------------------------ reading a page
+
+
+def read(app, doctree):
+    """Name the exercises of a page, and show what their check says."""
+    docname = app.env.docname
+    name = docname.rpartition("/")[2]
+    stub_cells = _cells(doctree, "tag_exercise")
+    if not stub_cells or name not in chapter_names():
+        return
+    chapter = Chapter(name, Path(app.env.doc2path(docname)).read_text(encoding="utf-8"), tuple(exercises_of(name)))
+    exercises = {each.name: each for each in chapter.exercises if each.name in chapter.stubs}
+    files = released_files(chapter)
+    for each, cell in zip(chapter.stubs, stub_cells, strict=True):
+        cell["ids"].append(f"stub-{each}")
+    for cell in _cells(doctree, "tag_check"):
+        each = re.search(r"check\((\w+)\)", cell.astext())[1]
+        cell["ids"].append(f"check-{each}")
+        _tell(cell, exercises[each], _key(files, each))
+    sections = {section[0].astext(): section["ids"][0] for section in doctree.findall(nodes.section)}
+    setup = "\n".join(cell.source for cell in chapter.cells if cell.part == "setup")
+    _pages(app.env)[docname] = {
+        "chapter": name,
+        "number": chapter.number,
+        "setup": setup,
+        "given": given(setup),
+        "sections": sections,
+        "exercises": {each: version(chapter.stubs[each]) for each in exercises},
+        "elsewhere": [each for each in exercises if isinstance(exercises[each].reference, type)],
+        "bundle": _store(app, f"{name}.zip", zipped(page_files(chapter, files))),
+        "notebook": _store(app, f"{name}.ipynb", files[f"{name}.ipynb"]),
+    }
+
+
+def _key(files, name):
+    path = f"autograder/check/keys/{name}.npz"
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "key.npz").write_bytes(files[path])
+        return key.load(Path(folder, "key.npz"))
+
+
+def _cells(doctree, tag):
+    return [node for node in doctree.findall(nodes.container) if {"cell", tag} <= set(node["classes"])]
+
+
+def _tell(cell, exercise, its_key):
+    """In place of what the book's own run printed, which seems to praise the stub."""
+    for output in [node for node in cell if "cell_output" in node.get("classes", ())]:
+        cell.remove(output)
+    wrong = next(
+        (
+            found
+            for mistake, function in exercise.mistakes.values()
+            if (found := tried(function, its_key)).result.mistake == mistake
+        ),
+        None,
+    )
+    told = [wrong, tried(exercise.reference, its_key)]
+    tabs = create_component("tab-set", classes=["sd-tab-set", SAYS])
+    for label, found in zip(TABS, told, strict=True):
+        if found:
+            title = nodes.rubric(label, label, classes=["sd-tab-label"])
+            content = create_component("tab-content", classes=["sd-tab-content"])
+            content += nodes.raw("", f'<div class="output text_html">{found.html}</div>', format="html")
+            tab = create_component("tab-item", classes=["sd-tab-item"], selected=False)
+            tab += [title, content]
+            tabs += tab
+    cell.insert(len(cell), tabs)
+
+
+def page_files(chapter, files):
+    """Path -> content: `check`, the keys of what can run in a page, and helpers that are no chapter's solution."""
+    torch = {each.name for each in chapter.exercises if isinstance(each.reference, type)}
+    helpers = {f"solutions/{name}.py" for name, number in solution_modules().items() if number is None}
+    keep = {path for path in files if path.startswith("autograder/") or path in helpers}
+    return {path: files[path] for path in keep if Path(path).stem not in torch}
+
+
+def given(setup):
+    """Name -> source of the functions that a setup imports and that give no solution away."""
+    found = {}
+    for module, names in re.findall(r"^from solutions\.(\w+) import (\([^)]*\)|.*)$", setup, re.MULTILINE):
+        if solution_modules()[module] is not None:
+            for name in re.findall(r"\w+", names):
+                if name not in _every_exercise():
+                    found[name] = inspect.getsource(getattr(importlib.import_module(f"solutions.{module}"), name))
+    return {name: source for name, source in found.items() if not _secrets().solutions.find(source)}
+
+
+@cache
+def _secrets():
+    return secrets_of_book()
+
+
+@cache
+def _every_exercise():
+    return {each.name for name in chapter_names() for each in exercises_of(name)}
+
+
+def zipped(contents):
+    """The bytes of a zip file, by path -> content; the same contents give the same bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        for path, content in contents.items():
+            file = Path(folder, "files", path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        bundle.write_zip(Path(folder, "files"), Path(folder, "zip"))
+        return Path(folder, "zip").read_bytes()
+
+
+def _store(app, name, data):
+    """Keep what a page is to find beside the doctrees, and return its name, which holds its hash."""
+    store = Path(app.doctreedir, "live")
+    store.mkdir(parents=True, exist_ok=True)
+    stem, _, suffix = name.rpartition(".")
+    named = f"{stem}-{hashlib.sha256(data).hexdigest()[:12]}.{suffix}"
+    (store / named).write_bytes(data)
+    return named
+
+
+# ------------------------------------------------------------------------------------------------ writing pages
+
+
+def prepare(app, env):
+    """Put the scripts and Python where the pages find them. Sphinx asks which pages to write again for it."""
+    app.live_folder = None
+    if app.builder.name != "html" or not _pages(env):
+        return []
+    try:
+        app.live_folder = _ship(app, assets.files())
+    except assets.NotToBeHad as error:
+        if os.environ.get(MUST) == "required":
+            raise SphinxError(f"no Python for the pages: {error}") from error
+        print(
+            f"\n*** THE EXERCISES STAY STILL: no Python for the pages, {error}.\n"
+            "*** Everything else is built. The next build with a network makes up for it.\n",
+            file=sys.stderr,
+        )
+    told = {docname: json.dumps([app.live_folder, _config(env, docname)]) for docname in [*_pages(env), MAP]}
+    changed = [docname for docname in told if getattr(env, "live_told", {}).get(docname) != told[docname]]
+    env.live_told = told
+    return [docname for docname in changed if docname in env.all_docs]
+
+
+def _ship(app, python):
+    """Write the scripts, Python and the pages' zip files; returns the folder of the first two, which holds its hash."""
+    contents = {path.relative_to(HERE).as_posix(): path.read_bytes() for path in sorted(HERE.rglob("*.*"))}
+    contents |= {f"pyodide/{name}": path.read_bytes() for name, path in python.items()}
+    contents["pyodide/pyodide-lock.json"] = _lock_of_pyodide(python)
+    total = hashlib.sha256()
+    for path, data in sorted(contents.items()):
+        total.update(path.encode() + b"\0" + hashlib.sha256(data).digest())
+    folder = total.hexdigest()[:12]
+    out = Path(app.outdir, OUT)
+    stored = {page[kind] for page in _pages(app.env).values() for kind in STORED}
+    for old in out.glob("*") if out.exists() else ():
+        if old.name != folder and old.name not in stored:
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+    for path, data in contents.items():
+        file = out / folder / path
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+    for name in stored:
+        shutil.copyfile(Path(app.doctreedir, "live", name), out / name)
+    return folder
+
+
+def _lock_of_pyodide(python):
+    """What Pyodide reads to find its packages: NumPy alone."""
+    ((wheel, path),) = ((name, path) for name, path in python.items() if name.endswith(".whl"))
+    numpy = {
+        "name": "numpy",
+        "version": wheel.split("-")[1],
+        "file_name": wheel,
+        "install_dir": "site",
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "package_type": "package",
+        "imports": ["numpy"],
+        "depends": [],
+        "unvendored_tests": False,
+    }
+    info = {"arch": "wasm32", "platform": "emscripten_5_0_3", "abi_version": "2026_0", "python": "3.14.0"}
+    return json.dumps({"info": info, "packages": {"numpy": numpy}}, sort_keys=True).encode()
+
+
+def _config(env, docname):
+    """What the script of a page needs to know."""
+    pages = _pages(env)
+    if docname == MAP:
+        return {"exercises": {name: each for page in pages.values() for name, each in page["exercises"].items()}}
+    page = pages[docname]
+    earlier = [other for other in pages.values() if other["number"] < page["number"]]
+    return {
+        **{name: page[name] for name in ("chapter", "setup", "given", "sections", "elsewhere")},
+        "exercises": [
+            {"name": name, "version": each} for name, each in page["exercises"].items() if name not in page["elsewhere"]
+        ],
+        "earlier": [
+            {name: other[name] for name in ("number", "setup", "exercises")}
+            for other in sorted(earlier, key=lambda other: other["number"])
+        ],
+    }
+
+
+def add_script(app, pagename, templatename, context, doctree):
+    """Give a page with exercises its script, and what the script needs to know."""
+    if doctree is None or not getattr(app, "live_folder", None):
+        return
+    if pagename not in _pages(app.env) and pagename != MAP:
+        return
+    up = context["pathto"](OUT, resource=True)
+    config = _config(app.env, pagename)
+    if pagename != MAP:
+        config |= {kind: f"{up}/{_pages(app.env)[pagename][kind]}" for kind in STORED}
+        if MISTAKES in app.env.all_docs:
+            config["mistakes"] = context["pathto"](MISTAKES)
+    said = json.dumps(config, sort_keys=True).replace("<", "\\u003c")
+    script = "map.js" if pagename == MAP else "start.js"
+    context["metatags"] += (
+        f'\n<link rel="stylesheet" href="{up}/{app.live_folder}/live.css" />'
+        f'\n<script type="application/json" id="live-exercises">{said}</script>'
+        f'\n<script defer src="{up}/{app.live_folder}/{script}"></script>'
+    )
+
+
+def keep_still(app, doctree, docname):
+    """An e-book and paper hold what a reader can do there: nothing of what a check would say."""
+    if app.builder.name != "html":
+        for tabs in [node for node in doctree.findall(nodes.container) if SAYS in node["classes"]]:
+            tabs.parent.remove(tabs)
+
+
+# ------------------------------------------------------------------------------------------------ Sphinx
+
+
+def _pages(env):
+    if not hasattr(env, "live_pages"):
+        env.live_pages = {}
+    return env.live_pages
+
+
+def forget(app, env, docname):
+    _pages(env).pop(docname, None)
+
+
+def merge(app, env, docnames, other):
+    _pages(env).update({name: page for name, page in _pages(other).items() if name in docnames})
+
+
+def setup(app):
+    app.connect("doctree-read", read)
+    app.connect("env-purge-doc", forget)
+    app.connect("env-merge-info", merge)
+    app.connect("env-updated", prepare)
+    app.connect("html-page-context", add_script, priority=600)  # after what else is written into the head
+    app.connect("doctree-resolved", keep_still)
+    return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,141 @@
+/* A field for Python: a plain textarea, which phones and screen readers know, under a coloured copy of its text. */
+
+const KEYWORDS = /^(?:and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|if|import|in|is|lambda|nonlocal|not|or|pass|raise|return|try|while|with|yield)$/;
+const CONSTANTS = /^(?:None|True|False)$/;
+const TOKENS = new RegExp([
+  /(?<string>[rbfuRBFU]{0,2}(?:"""[\s\S]*?(?:"""|$)|'''[\s\S]*?(?:'''|$)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?))/,
+  /(?<comment>#[^\n]*)/,
+  /(?<defined>(?<=\b(?:def|class)\s+)[\p{L}_]\w*)/,
+  /(?<name>[\p{L}_]\w*)/,
+  /(?<number>\b\d[\w.]*|\.\d[\w]*)/,
+  /(?<operator>[-+*/%@=<>!&|^~]+)/,
+].map((part) => part.source).join("|"), "gu");
+const INDENT = "    ";
+
+/** The Pygments class of a token, so that the book's own colours apply. */
+function kind({ string, comment, defined, name, number, operator }) {
+  if (string) return "s2";
+  if (comment) return "c1";
+  if (defined) return "nf";
+  if (name) return KEYWORDS.test(name) ? "k" : CONSTANTS.test(name) ? "kc" : "n";
+  return number ? "mi" : operator && "o";
+}
+
+/** The nodes of a source, coloured: a line of its own for each line. */
+function coloured(source) {
+  const pieces = [];
+  let at = 0;
+  for (const token of source.matchAll(TOKENS)) {
+    pieces.push(["", source.slice(at, token.index)], [kind(token.groups), token[0]]);
+    at = token.index + token[0].length;
+  }
+  pieces.push(["", source.slice(at)]);
+  const lines = [document.createElement("span")];
+  for (const [name, text] of pieces) {
+    text.split("\n").forEach((part, i) => {
+      if (i) lines.push(document.createElement("span"));
+      if (!part) return;
+      const piece = document.createElement("span");
+      piece.className = name;
+      piece.textContent = part;
+      lines.at(-1).append(name ? piece : part);
+    });
+  }
+  for (const line of lines) {
+    line.className = "live-line";
+    line.append("\n");
+  }
+  return lines;
+}
+
+export class Editor {
+  /** @param {{label: string, help: string, source: string, changed: Function, run: Function}} options help: an id. */
+  constructor({ label, help, source, changed, run }) {
+    this.copy = document.createElement("pre");
+    this.copy.className = "highlight"; // for the colours
+    this.copy.setAttribute("aria-hidden", "true");
+    this.field = document.createElement("textarea");
+    Object.assign(this.field, { value: source, spellcheck: false, wrap: "off", rows: 1 });
+    for (const name of ["autocapitalize", "autocomplete", "autocorrect"]) this.field.setAttribute(name, "off");
+    this.field.setAttribute("aria-label", label);
+    this.field.setAttribute("aria-describedby", help);
+    this.element = document.createElement("div");
+    this.element.className = "live-editor";
+    this.element.append(this.field, this.copy);
+    this.field.addEventListener("input", () => { this.colour(); changed(); });
+    this.field.addEventListener("keydown", (event) => this.pressed(event, run));
+    this.field.addEventListener("blur", () => { this.leaving = false; });
+    this.colour();
+  }
+
+  get source() {
+    return this.field.value;
+  }
+
+  /** Another text, without a way back. */
+  set source(text) {
+    this.field.value = text;
+    this.colour();
+  }
+
+  colour() {
+    this.copy.replaceChildren(...coloured(this.field.value));
+  }
+
+  /** As if it was typed in place of what is selected, so that Ctrl-Z takes it back. */
+  type(text) {
+    this.field.focus();
+    if (!document.execCommand("insertText", false, text)) {
+      this.field.setRangeText(text, this.field.selectionStart, this.field.selectionEnd, "end");
+      this.field.dispatchEvent(new Event("input"));
+    }
+  }
+
+  pressed(event, run) {
+    const leaving = this.leaving;
+    this.leaving = event.key === "Escape" || (leaving && event.key === "Shift");
+    if (event.isComposing || event.altKey || event.metaKey) return;
+    if (event.key === "Enter" && (event.shiftKey || event.ctrlKey)) run();
+    else if (event.key === "Enter") this.type(`\n${this.indentBelow()}`);
+    else if (event.key === "Tab" && !event.ctrlKey && !leaving) this.indent(event.shiftKey);
+    else if (event.key === "Backspace" && !event.ctrlKey && this.unindents()) return event.preventDefault();
+    else return;
+    event.preventDefault();
+  }
+
+  /** The line up to the cursor. */
+  before() {
+    return this.source.slice(0, this.field.selectionStart).split("\n").at(-1);
+  }
+
+  indentBelow() {
+    const line = this.before();
+    const own = line.match(/^ */)[0];
+    if (/:\s*(?:#.*)?$/.test(line)) return own + INDENT;
+    return /^\s*(?:return|raise|pass|break|continue)\b/.test(line) ? own.slice(INDENT.length) : own;
+  }
+
+  /** In front of a line's text, Backspace takes a whole step away. */
+  unindents() {
+    const line = this.before();
+    if (this.field.selectionStart !== this.field.selectionEnd || !line || line.trim()) return false;
+    this.field.selectionStart -= (line.length - 1) % INDENT.length + 1;
+    document.execCommand("delete");
+    return true;
+  }
+
+  /** A step to the right; with Shift, or with several lines selected, for whole lines. */
+  indent(back) {
+    const { selectionStart: start, selectionEnd: end } = this.field;
+    if (!back && !this.source.slice(start, end).includes("\n")) {
+      this.type(" ".repeat(INDENT.length - this.before().length % INDENT.length));
+      return;
+    }
+    const first = this.source.lastIndexOf("\n", start - 1) + 1;
+    const lines = this.source.slice(first, end).split("\n");
+    const moved = lines.map((line) => (back ? line.replace(/^ {1,4}/, "") : line && INDENT + line)).join("\n");
+    this.field.setSelectionRange(first, end);
+    this.type(moved);
+    this.field.setSelectionRange(lines.length > 1 ? first : first + moved.length, first + moved.length);
+  }
+}

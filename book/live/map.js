@@ -1,0 +1,37 @@
+/* Marks what passes in this browser, on the map of the exercises. */
+
+"use strict";
+
+(() => {
+  const { exercises } = JSON.parse(document.getElementById("live-exercises").textContent);
+
+  function passes(name) {
+    try {
+      const { version, passing } = JSON.parse(localStorage.getItem(`exercise ${name}`)) ?? {};
+      return version === exercises[name] && passing !== undefined;
+    } catch {
+      return false;
+    }
+  }
+
+  function show() {
+    const table = document.querySelector("table.exercises");
+    table.querySelectorAll(".live-mark").forEach((mark) => mark.remove());
+    const named = [...table.querySelectorAll("td:first-child code")].filter((code) => passes(code.textContent));
+    for (const code of named) {
+      const mark = document.createElement("span");
+      mark.className = "live-mark";
+      mark.setAttribute("role", "img");
+      mark.setAttribute("aria-label", "passes");
+      mark.textContent = "\u00a0✓";
+      code.closest("td").append(mark);
+    }
+    line.textContent = `${named.length} of ${Object.keys(exercises).length} exercises have passed in this browser.`;
+  }
+
+  const line = document.createElement("p");
+  line.className = "live-progress";
+  document.querySelector("table.exercises").before(line);
+  addEventListener("storage", show);
+  show();
+})();

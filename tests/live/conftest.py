@@ -1,0 +1,83 @@
+"""A book of two chapters' exercises, and a server that serves it as the README asks of one."""
+
+import re
+import threading
+from contextlib import contextmanager
+
+import assets
+import pytest
+import serve
+
+from autograder.chapter import myst
+from autograder.chapter.chapter import PARTS, text_of
+from tests.book.conftest import jupyter_book, make_little_book
+
+CHAPTERS = ("01_attention", "02_backward")
+KEPT = ("exercise", "dropdown", "code-cell")
+ROLE = re.compile(r"\{[\w:]+\}`([^<`]*?)\s*(?:<[^>]*>)?`")
+
+
+def exercises_alone(name):
+    """A chapter without its text and demonstrations: the setup, and each exercise with its hints."""
+    text = text_of(name)
+    lines = text.split("\n")
+    kept = [text[: text.index("\n---", 4) + 5]]
+    for token in myst.blocks(text):
+        found = myst.directive(token)
+        its_part = found and set(PARTS) & set(found.options.get("tags", ()))
+        if token.type == "heading_open":
+            kept.append(lines[token.map[0]])
+        elif found and found.name in KEPT and (found.name != "code-cell" or its_part):
+            kept.append("\n".join(lines[token.map[0] : token.map[1]]))
+    return ROLE.sub(r"\1", "\n\n".join(kept))
+
+
+def write_book(folder):
+    """Put the sources of the book into a folder; returns the folder."""
+    make_little_book(folder)
+    for empty in ("autograder", "solutions"):  # the house's own are to be imported
+        (folder / empty).rmdir()
+    for name in CHAPTERS:
+        (folder / "chapters" / f"{name}.md").write_text(exercises_alone(name), encoding="utf-8")
+    first, *others = CHAPTERS
+    toc = [f"format: jb-book\nroot: chapters/{first}\nchapters:", *(f"- file: chapters/{name}" for name in others)]
+    (folder / "_toc.yml").write_text("\n".join(toc) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def python_for_pages():
+    """The files of others that the pages need; skipped, loudly, where they cannot be had."""
+    try:
+        return assets.files()
+    except assets.NotToBeHad as error:
+        pytest.skip(f"NO PYTHON FOR THE PAGES: exercises in pages were not tried, {error}")
+
+
+@pytest.fixture(scope="session")
+def book(python_for_pages, tmp_path_factory):
+    """The folder of a built book with the exercises of two chapters."""
+    folder = write_book(tmp_path_factory.mktemp("live"))
+    built = jupyter_book(folder)
+    assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-8000:]
+    return folder
+
+
+@contextmanager
+def served(folder):
+    """The address of a folder that is served for this machine alone."""
+    serving = serve.server(folder)
+    thread = threading.Thread(target=serving.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{serving.server_port}"
+    finally:
+        serving.shutdown()
+        thread.join()
+        serving.server_close()
+
+
+@pytest.fixture(scope="session")
+def site(book):
+    with served(book / "_build" / "html") as address:
+        yield address
