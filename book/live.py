@@ -195,7 +195,7 @@ def _ship(app, python):
     """Write the scripts, Python and the pages' zip files; returns the folder of the first two, which holds its hash."""
     contents = {path.relative_to(HERE).as_posix(): path.read_bytes() for path in sorted(HERE.rglob("*.*"))}
     contents |= {f"pyodide/{name}": path.read_bytes() for name, path in python.items()}
-    contents["pyodide/pyodide-lock.json"] = _lock_of_pyodide(python)
+    contents["pyodide/pyodide-lock.json"] = lock_of_pyodide(python)
     total = hashlib.sha256()
     for path, data in sorted(contents.items()):
         total.update(path.encode() + b"\0" + hashlib.sha256(data).digest())
@@ -215,7 +215,7 @@ def _ship(app, python):
     return folder
 
 
-def _lock_of_pyodide(python):
+def lock_of_pyodide(python):
     """What Pyodide reads to find its packages: NumPy alone."""
     ((wheel, path),) = ((name, path) for name, path in python.items() if name.endswith(".whl"))
     numpy = {

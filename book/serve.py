@@ -2,6 +2,8 @@
 
 import argparse
 import http.server
+import threading
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -51,17 +53,31 @@ def server(folder, port=0):
     return http.server.ThreadingHTTPServer(("127.0.0.1", port), partial(Handler, directory=str(folder)))
 
 
+@contextmanager
+def serving(folder):
+    """Serve a folder for as long as the context lasts; gives its address."""
+    started = server(folder)
+    thread = threading.Thread(target=started.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{started.server_port}"
+    finally:
+        started.shutdown()
+        thread.join()
+        started.server_close()
+
+
 def main():
     parser = argparse.ArgumentParser(description="Serve the built book on this machine.")
     parser.add_argument("folder", type=Path, nargs="?", default=BOOK)
     folder = parser.parse_args().folder
     try:
-        serving = server(folder, FIRST)
+        started = server(folder, FIRST)
     except OSError:
-        serving = server(folder)
-    print(f"The book: http://127.0.0.1:{serving.server_port}/   (Ctrl-C ends it)", flush=True)
+        started = server(folder)
+    print(f"The book: http://127.0.0.1:{started.server_port}/   (Ctrl-C ends it)", flush=True)
     try:
-        serving.serve_forever()
+        started.serve_forever()
     except KeyboardInterrupt:
         print()
 

@@ -1,12 +1,10 @@
 """A book of two chapters' exercises, and a server that serves it as the README asks of one."""
 
 import re
-import threading
-from contextlib import contextmanager
 
 import assets
 import pytest
-import serve
+from serve import serving
 
 from autograder.chapter import myst
 from autograder.chapter.chapter import PARTS, text_of
@@ -63,21 +61,7 @@ def book(python_for_pages, tmp_path_factory):
     return folder
 
 
-@contextmanager
-def served(folder):
-    """The address of a folder that is served for this machine alone."""
-    serving = serve.server(folder)
-    thread = threading.Thread(target=serving.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{serving.server_port}"
-    finally:
-        serving.shutdown()
-        thread.join()
-        serving.server_close()
-
-
 @pytest.fixture(scope="session")
 def site(book):
-    with served(book / "_build" / "html") as address:
+    with serving(book / "_build" / "html") as address:
         yield address

@@ -6,9 +6,9 @@ import zipfile
 from types import SimpleNamespace
 
 import pytest
+from serve import POLICY, serving
 
 from tests.book.conftest import ROOT, jupyter_book
-from tests.live.conftest import served
 
 pytestmark = pytest.mark.book
 
@@ -276,7 +276,7 @@ def test_from_the_disk_one_line_says_how_to_serve_it(book, browser):
 def test_it_works_below_another_address(book, browser, tmp_path):
     (tmp_path / "some").mkdir()
     (tmp_path / "some" / "book").symlink_to(book / "_build" / "html")
-    with served(tmp_path) as address:
+    with serving(tmp_path) as address:
         page = Page(browser, f"{address}/some/book")
         page.open()
         assert page.run("softmax", RIGHT).passes
@@ -317,6 +317,4 @@ def test_licences_come_along(book):
 
 
 def test_the_readme_names_the_policy():
-    from serve import POLICY
-
     assert POLICY in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())

@@ -1,0 +1,151 @@
+"""Whether the browser judges as grading does: every known answer, by Python here and by Python in Chromium.
+
+    python benchmarks/parity.py [CHAPTER ...]
+
+Answers are each exercise's reference, its stub, its known mistakes and its right rewrites; PyTorch's modules are left
+out, since no browser runs them. Both hold the same public keys. It prints what differs, and ends with 1 if anything
+does.
+
+This file is also what runs in the browser, where there is nothing but NumPy, `check` and the exercises.
+"""
+
+import argparse
+import importlib
+import json
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from autograder.check import key
+from autograder.check.check import tried
+from autograder.house import HOUSE, number_and_word
+
+SHIPPED = ("autograder/__init__.py", "autograder/house.py", "solutions/*.py")
+SHIPPED += tuple(f"autograder/{room}/**/*.py" for room in ("check", "authoring", "exercises"))
+PAGE = """<!DOCTYPE html><title>Parity</title><script type="module">
+const worker = new Worker("worker.js", { type: "module" });
+worker.onmessage = ({ data }) => { window[data.kind] = data; };
+const address = (path) => new URL(path, location.href).href;
+const [assets, bundle, driver] = ["pyodide/", "files.zip", "session.py"].map(address);
+worker.postMessage({ kind: "start", assets, bundle, driver });
+window.judge = (job) => { delete window.done; worker.postMessage({ id: 1, job }); };
+</script>"""
+KEYS = "autograder/check/keys"
+
+
+def exercises(chapter):
+    """The exercises of a chapter that need no PyTorch."""
+    package = f"autograder.exercises.{number_and_word(chapter)[1]}"
+    for name in importlib.import_module(package).EXERCISES:
+        try:
+            found = getattr(importlib.import_module(f"{package}.{name}"), name)
+        except ModuleNotFoundError as missing:
+            if missing.name != "torch":
+                raise
+            continue
+        if not isinstance(found.reference, type):
+            yield found
+
+
+def blank(*arguments, **named):
+    """What a stub does."""
+    raise NotImplementedError
+
+
+def run(job):
+    """What each known answer of a chapter is told.
+
+    Args:
+        job: dict with a "chapter", and a folder of "keys".
+
+    Returns:
+        dict, "EXERCISE/ANSWER" -> points, kind of verdict, its case, names of the mistakes.
+    """
+    found = {}
+    for each in exercises(job["chapter"]):
+        its_key = key.load(Path(job["keys"], f"{each.name}.npz"))
+        answers = {"reference": each.reference, "stub": blank, **each.equivalents}
+        answers |= {slug: function for slug, (_, function) in each.mistakes.items()}
+        for name, function in answers.items():
+            result = tried(function, its_key).result
+            verdict = result.verdict.kind if result.verdict else "passed"
+            names = [mistake.name for mistake in result.mistakes]
+            found[f"{each.name}/{name}"] = [result.earned, verdict, result.case, names]
+    return found
+
+
+def prepare(folder, chapters, keys):
+    """Put a page that judges answers into a folder, and the chapters' public keys into another."""
+    import assets
+
+    from autograder.authoring.make_key import PUBLIC_SEED, make_key
+
+    for chapter in chapters:
+        for each in exercises(chapter):
+            key.save(make_key(each, PUBLIC_SEED), keys / f"{each.name}.npz")
+    with zipfile.ZipFile(folder / "files.zip", "w") as archive:
+        for file in sorted({file for pattern in SHIPPED for file in HOUSE.glob(pattern)}):
+            archive.write(file, file.relative_to(HOUSE))
+        for file in keys.iterdir():
+            archive.write(file, f"{KEYS}/{file.name}")
+    (folder / "index.html").write_text(PAGE)
+    (folder / "worker.js").write_bytes((HOUSE / "book" / "live" / "worker.js").read_bytes())
+    (folder / "session.py").write_bytes(Path(__file__).read_bytes())
+    (folder / "pyodide").mkdir()
+    from live import lock_of_pyodide
+
+    for name, path in assets.files().items():
+        (folder / "pyodide" / name).write_bytes(path.read_bytes())
+    (folder / "pyodide" / "pyodide-lock.json").write_bytes(lock_of_pyodide(assets.files()))
+
+
+def compared(browser, chapters):
+    """For each chapter: its name, what is judged here, and what the browser judges.
+
+    browser: a tests.book.devtools.Browser.
+    """
+    from serve import serving
+
+    with tempfile.TemporaryDirectory() as place:
+        folder, keys = Path(place, "site"), Path(place, "keys")
+        folder.mkdir(), keys.mkdir()
+        prepare(folder, chapters, keys)
+        with serving(folder) as address:
+            browser.open(f"{address}/index.html")
+            browser.wait("window.ready || window.broken", seconds=120)
+            for chapter in chapters:
+                here = run({"chapter": chapter, "keys": str(keys)})
+                browser.evaluate(f"judge({json.dumps({'chapter': chapter, 'keys': f'/course/{KEYS}'})})")
+                browser.wait("window.done || window.broken", seconds=600)
+                broken = browser.evaluate("window.broken?.text")
+                assert broken is None, broken
+                yield chapter, here, browser.evaluate("window.done.answer")
+
+
+def main():
+    sys.path[:0] = [str(HOUSE), str(HOUSE / "book")]
+    from pdf import find_browser
+
+    from autograder.house import chapter_names
+    from tests.book.devtools import Browser
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="all if none is named")
+    chapters = parser.parse_args().chapters or chapter_names()
+    total = differ = 0
+    with Browser(find_browser()) as browser:
+        for chapter, here, there in compared(browser, chapters):
+            other = {
+                name: (here.get(name), there.get(name)) for name in here | there if here.get(name) != there.get(name)
+            }
+            print(f"{chapter}: {len(here) - len(other)} of {len(here)} answers are judged alike", flush=True)
+            for name, (mine, browsers) in other.items():
+                print(f"  {name}: here {mine}, in the browser {browsers}")
+            total, differ = total + len(here), differ + len(other)
+    print(f"{total - differ} of {total} alike")
+    return 1 if differ else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
