@@ -34,6 +34,7 @@ _COMMENT = re.compile(r"(?:^|(?<=\s))#[#\s][^\n\v]*", re.MULTILINE)
 _STRING = re.compile(r"""[rbfuRBFU]{0,2}("([^"\\\n]|\\.)*"|'([^'\\\n]|\\.)*')""")
 _NAMED = frozenset({*keyword.kwlist, *dir(builtins), "np", "math", "torch", "nn", "self", "axis", "keepdims", "dtype"})
 _NAME, _OTHER = "\1", "\0"
+_STRETCH = re.compile(rf"[^{_OTHER}]{{{SEED},}}")
 
 
 @dataclass
@@ -118,7 +119,7 @@ class Fingerprints:
         """All stretches of at least SEED tokens that a text shares with a body."""
         shape = self._shapes.of(tokens)
         seen: dict[tuple[int, int], int] = {}
-        for at in range(len(shape) - SEED + 1):
+        for at in _places(shape):
             for body, start in self._seeds.get(shape[at : at + SEED], ()):
                 diagonal = (id(body), at - start)
                 if at < seen.get(diagonal, 0):
@@ -198,6 +199,12 @@ def _counts(ours, theirs):
     if len(ours) > SHORT or ours == theirs:
         return len(ours) >= SEED
     return len(ours) >= SEED and len({token for token in ours if token[0] == "." or token in _NAMED}) >= 3
+
+
+def _places(shape):
+    """Where SEED tokens begin among which none is a stranger, which no body holds."""
+    for stretch in _STRETCH.finditer(shape):
+        yield from range(stretch.start(), stretch.end() - SEED + 1)
 
 
 def _common_prefix(ours, i, theirs, j):

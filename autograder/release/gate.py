@@ -63,6 +63,9 @@ class Secrets:
     known: frozenset[str] = frozenset()
 
 
+Seen = dict[tuple[bool, str], list[tuple[int, str]]]  # whether a text is encoded, the text -> line and leak
+
+
 def secrets_of_bundle(chapter: Chapter, seed: int | None, house: Path = HOUSE) -> Secrets:
     """What the bundle of a chapter must keep: the solutions of this and of every later chapter, and the key's seed.
 
@@ -95,6 +98,7 @@ def _secrets(secret, known, seed, house):
 def scan(paths: Iterable[Path], secrets: Secrets) -> list[Leak]:
     """Every leak in files and folders, zip files read from within, in the order of the files."""
     leaks = []
+    seen: Seen = {}
     for path in paths:
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         for file in files:
@@ -102,7 +106,7 @@ def scan(paths: Iterable[Path], secrets: Secrets) -> list[Leak]:
             if file.is_symlink():
                 leaks.append(Leak(name, 1, "a symbolic link"))
             elif file.is_file():
-                leaks += scan_bytes(name, file.read_bytes(), secrets)
+                leaks += scan_bytes(name, file.read_bytes(), secrets, seen)
     return leaks
 
 
@@ -111,10 +115,15 @@ def scan_book(folder: Path, seed: int | None = None, house: Path = HOUSE) -> lis
     return scan([folder], secrets_of_book(seed, house))
 
 
-def scan_bytes(name: str, data: bytes, secrets: Secrets) -> list[Leak]:
-    """Every leak in one file, given by its name and content."""
+def scan_bytes(name: str, data: bytes, secrets: Secrets, seen: Seen | None = None) -> list[Leak]:
+    """Every leak in one file, given by its name and content.
+
+    seen: what was found in texts before, with the same secrets; filled as files are read. A bundle and its zip hold the
+    same files, and keys the same arrays.
+    """
     if secrets.known and hashlib.sha256(data).hexdigest() in secrets.known:
         return []
+    seen = {} if seen is None else seen
     base, suffix = name.rpartition("/")[2], Path(name).suffix.lower()
     leaks = [Leak(name, 1, "a file of the instructor's")] if base in _PRIVATE_FILES else []
     if secrets.seed is not None and str(secrets.seed).encode() in data:
@@ -122,19 +131,22 @@ def scan_bytes(name: str, data: bytes, secrets: Secrets) -> list[Leak]:
     if suffix in _ZIPS:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for inner in archive.namelist():
-                leaks += scan_bytes(f"{name}/{inner}", archive.read(inner), secrets)
+                leaks += scan_bytes(f"{name}/{inner}", archive.read(inner), secrets, seen)
     elif suffix not in _NO_TEXT:
         # NumPy stores text with four bytes a letter, three of them zero.
         text = data.replace(b"\0", b"").decode("utf-8", errors="replace")
-        leaks += [Leak(name, line, what) for line, what in sorted(set(_scan_text(text, suffix, secrets)))]
+        content = suffix in _ENCODED, text
+        if content not in seen:
+            seen[content] = sorted(set(_scan_text(text, suffix in _ENCODED, secrets)))
+        leaks += [Leak(name, line, what) for line, what in seen[content]]
     return leaks
 
 
-def _scan_text(text, suffix, secrets) -> Iterator[tuple[int, str]]:
-    plain = readable(text) if suffix in _ENCODED else text
+def _scan_text(text, encoded, secrets) -> Iterator[tuple[int, str]]:
+    plain = readable(text) if encoded else text
     for body, line in secrets.solutions.find(plain):
         yield line, f"the body of {body.name}, from {body.file}"
-    for version in (text, plain):
+    for version in dict.fromkeys((text, plain)):
         for match in _MARKER.finditer(version):
             yield _line(version, match), f"a hidden marker: {match[0]}"
         for match in _PRINTED.finditer(version):
