@@ -4,11 +4,12 @@ import ast
 import re
 import tempfile
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
-from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.chapter.chapter import Chapter
 from autograder.check import key
+from autograder.check.key import Key
 from autograder.house import HOUSE, solution_modules
 
 # All of `autograder` that students get: the folder `check`, and the `__init__` that hands on its one name.
@@ -30,14 +31,17 @@ PyTorch is optional: a few cells compare with it, and say so where it is missing
 """
 
 
-def files(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:
-    """Path in the bundle -> content, for everything but the notebook; the same chapter gives the same bytes."""
+def files(chapter: Chapter, keys: Iterable[Key], house: Path = HOUSE) -> dict[str, bytes]:
+    """Path in the bundle -> content, for everything but the notebook; the same chapter gives the same bytes.
+
+    keys: the public ones of its exercises.
+    """
     shipped = modules(chapter, house)
     sources = [cell.source for cell in chapter.cells if cell.part in ("setup", "demo")]
     imported = {name for source in [*sources, *map(bytes.decode, shipped.values())] for name in _imports(source)}
     return {
         **{f"autograder/{file.relative_to(AUTOGRADER).as_posix()}": file.read_bytes() for file in shipped_code()},
-        **{f"autograder/check/keys/{exercise.name}.npz": _public_key(exercise) for exercise in chapter.exercises},
+        **{f"autograder/check/keys/{public.function}.npz": _saved(public) for public in keys},
         **shipped,
         **{picture: (house / "chapters" / picture).read_bytes() for picture in chapter.pictures},
         **_data(sources, house),
@@ -91,10 +95,10 @@ def _imports(source):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def _public_key(exercise):
+def _saved(public):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "key.npz"
-        key.save(make_key(exercise, PUBLIC_SEED), path)
+        key.save(public, path)
         return path.read_bytes()
 
 

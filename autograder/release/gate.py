@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.chapter.chapter import Chapter, stubs, text_of
 from autograder.check import judge
 from autograder.check.calling import run
+from autograder.check.key import Key
 from autograder.course.seed import secret_seed
 from autograder.house import HOUSE, chapter_names, solution_modules
 from autograder.release.fingerprints import Fingerprints
@@ -177,22 +177,22 @@ def _read_aloud(tag):
     return " ".join(_READ_ALOUD.findall(tag[0])) + "\n" * tag[0].count("\n")
 
 
-def unsound(chapter: Chapter, source, released) -> list[str]:
+def unsound(keys: Iterable[Key], source, released) -> list[str]:
     """What is wrong with a chapter's exercises: a stub that passes its check, a solution that does not.
 
     Args:
+        keys: the public ones of its exercises.
         source, released: the notebook with solutions and the one without, as nbformat reads them.
     """
-    problems = []
+    problems, keys = [], list(keys)
     for notebook, solved in ((source, True), (released, False)):
         namespace = _run_exercises(notebook)
-        for exercise in chapter.exercises:
-            key = make_key(exercise, PUBLIC_SEED)
-            result = judge.grade(key, [run(namespace[exercise.name], case.inputs) for case in key.cases])
+        for key in keys:
+            result = judge.grade(key, [run(namespace[key.function], case.inputs) for case in key.cases])
             if solved and result.verdict:
-                problems.append(f"{exercise.name}: the solution fails its check: {result.verdict.message}")
+                problems.append(f"{key.function}: the solution fails its check: {result.verdict.message}")
             if not solved and result.passed:
-                problems.append(f"{exercise.name}: the stub passes its check")
+                problems.append(f"{key.function}: the stub passes its check")
     return problems
 
 

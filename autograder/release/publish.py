@@ -15,6 +15,7 @@ from pathlib import Path
 
 import nbformat
 
+from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.chapter.chapter import Chapter, read_chapter
 from autograder.chapter.targets import read_targets
 from autograder.course.lock import alone
@@ -88,12 +89,13 @@ def released_files(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:
 def _publish(course, chapter, known, house):
     with tempfile.TemporaryDirectory(prefix=".release-", dir=course) as folder:
         staging = Path(folder)
-        _write_source(staging, chapter, known, house)
+        keys = [make_key(exercise, PUBLIC_SEED) for exercise in chapter.exercises]
+        _write_source(staging, chapter, keys, known, house)
         generate(staging, chapter.name, house)
         source, released = Path("source", chapter.name), Path("release", chapter.name)
         published = [source, released, released.with_suffix(".zip")]
         bundle.write_zip(staging / released, staging / published[-1])
-        _refuse_unsound(chapter, staging / source, staging / released)
+        _refuse_unsound(chapter, keys, staging / source, staging / released)
         _refuse_leaks(course, chapter, staging / "release", house)
 
         database = open_coursedir(course, chapter.name, house).db_url
@@ -106,19 +108,19 @@ def _publish(course, chapter, known, house):
         return Published(chapter.name, course / published[-1], changed)
 
 
-def _write_source(staging, chapter, known, house):
+def _write_source(staging, chapter, keys, known, house):
     folder = staging / "source" / chapter.name
     notebook = to_bytes(source_notebook(chapter, known))
-    for name, content in {f"{chapter.name}.ipynb": notebook, **bundle.files(chapter, house)}.items():
+    for name, content in {f"{chapter.name}.ipynb": notebook, **bundle.files(chapter, keys, house)}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
 
 
-def _refuse_unsound(chapter, source, released):
+def _refuse_unsound(chapter, keys, source, released):
     solved, blank = (nbformat.read(folder / f"{chapter.name}.ipynb", 4) for folder in (source, released))
     stubs = {cell.metadata.nbgrader.grade_id: cell.source for cell in blank.cells if cell.metadata.nbgrader.solution}
     problems = [f"{name}: the released cell is not the stub" for name in stubs if stubs[name] != chapter.stubs[name]]
-    problems += gate.unsound(chapter, solved, blank)
+    problems += gate.unsound(keys, solved, blank)
     if problems:
         raise NotReleased("\n".join([f"{chapter.name} is not released:", *problems]))
 
