@@ -1,6 +1,7 @@
-"""Where the chapters and the solutions are, and what they are called."""
+"""Where the chapters and the solutions are, what they are called, and one import that the house does without."""
 
 import re
+import sys
 from pathlib import Path
 
 HOUSE = Path(__file__).resolve().parent.parent
@@ -24,3 +25,11 @@ def solution_modules(house: Path = HOUSE) -> dict[str, int | None]:
         chapter = re.match(r'"""Chapter (\d+)\b', file.read_text(encoding="utf-8"))
         belongs[file.stem] = int(chapter[1]) if chapter else None
     return belongs
+
+
+def do_without_address_checks() -> None:
+    """Spare nbformat and nbgrader, if they are not imported yet, the slowest part of their import, more than a second.
+
+    It is a check of international addresses, which jsonschema does without where it is not installed.
+    """
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]

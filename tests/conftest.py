@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 from pdf import find_browser
 
+from autograder.house import do_without_address_checks
+
+do_without_address_checks()  # in each of the processes that pytest-xdist starts
 CHAPTER = "01_attention"
 # The book takes longest, so it comes first; beside it what is done at once, then what takes long. Attacks and grading
 # mostly wait, for a limit to be reached or a worker to answer: with three processes two processors are busy.

@@ -1,6 +1,5 @@
 """Grade the submissions of a chapter, from the files that were handed in to gradebook and feedback."""
 
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -50,9 +49,7 @@ def grade_class(
     with alone(course), connected(scheduler, jobs) as client:
         grader = open_queue(course, chapter, client, sandbox=sandbox, force=force)
         grader.expect(paths.values())
-        # Importing nbgrader takes seconds, in which the first sandboxes run. Most of a second of it is a check of
-        # international addresses, which jsonschema does without where it is not installed.
-        sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+        # Importing nbgrader takes seconds, in which the first sandboxes run.
         from autograder.gradebook.write import write_class
 
         rows = write_class(grader, course, chapter, paths, force=force, dry_run=dry_run)
