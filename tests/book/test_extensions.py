@@ -6,7 +6,7 @@ import freshness
 import offline
 import pytest
 
-from tests.book.conftest import built_page, jupyter_book, page
+from tests.book.conftest import built_page, jupyter_book, jupyter_book_command, page
 
 pytestmark = pytest.mark.book
 
@@ -30,9 +30,9 @@ def test_what_a_browser_would_fetch_is_found(text, found):
 
 def test_a_good_page_builds_and_is_not_executed_again(little_book):
     page(little_book)
-    built = jupyter_book(little_book)
+    built = jupyter_book_command(little_book)
     assert built.returncode == 0 and "WARNING" not in built.stderr
-    again = jupyter_book(little_book)
+    again = jupyter_book_command(little_book)
     assert again.returncode == 0 and "0 added, 0 changed" in again.stdout
 
 
