@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+from functools import cache
 
 import pytest
 
@@ -19,15 +20,21 @@ EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in EVERY]
 SECRET_SEEDS = (20_260_101, 7)
 
 
+@cache
+def key_of(exercise: Exercise, seed: int):
+    """A key that several tests look at, and none changes."""
+    return make_key(exercise, seed)
+
+
 @pytest.mark.parametrize("exercise", EXERCISES)
 @pytest.mark.parametrize("seed", [PUBLIC_SEED, *SECRET_SEEDS])
 def test_the_grader_is_graded(exercise, seed):
-    assert problems(exercise, make_key(exercise, seed)) == []
+    assert problems(exercise, key_of(exercise, seed)) == []
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_mistake_is_named_as_itself(exercise):
-    key = make_key(exercise, PUBLIC_SEED)
+    key = key_of(exercise, PUBLIC_SEED)
     for slug, (mistake, wrong) in exercise.mistakes.items():
         result = grade(key, [run(wrong, case.inputs) for case in key.cases])
         assert (result.mistakes, result.remarks, result.passed) == ((mistake,), (), False), slug
@@ -36,7 +43,7 @@ def test_every_mistake_is_named_as_itself(exercise):
 
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_a_stub_earns_nothing(exercise):
-    key = make_key(exercise, PUBLIC_SEED)
+    key = key_of(exercise, PUBLIC_SEED)
     blank = Outcome(raised=Raised("NotImplementedError", ""))
     result = grade(key, [blank for _ in key.cases])
     assert (result.earned, result.verdict.kind) == (0, "blank")
@@ -76,7 +83,7 @@ def test_an_unknown_chapter_is_refused():
 
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_a_secret_key_asks_other_questions(exercise):
-    public, secret = (make_key(exercise, seed) for seed in (PUBLIC_SEED, SECRET_SEEDS[0]))
+    public, secret = (key_of(exercise, seed) for seed in (PUBLIC_SEED, SECRET_SEEDS[0]))
     assert public.digest != secret.digest
     assert [case.name for case in public.cases] == [case.name for case in secret.cases]
     assert all(any(caught_by(secret, slug)) for slug in secret.mistakes)
@@ -84,5 +91,5 @@ def test_a_secret_key_asks_other_questions(exercise):
 
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_remembered_answers_earn_nothing(exercise):
-    remembered = [case.expected for case in make_key(exercise, PUBLIC_SEED).cases]
-    assert min(grade(make_key(exercise, seed), remembered).earned for seed in (*SECRET_SEEDS, 8)) == 0
+    remembered = [case.expected for case in key_of(exercise, PUBLIC_SEED).cases]
+    assert min(grade(key_of(exercise, seed), remembered).earned for seed in (*SECRET_SEEDS, 8)) == 0
