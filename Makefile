@@ -70,12 +70,16 @@ example/scores.txt: .venv/.done $(COURSE)
 	$(BIN)/python -m autograder.example.example_class > $@.new || { cat $@.new; exit 1; }
 	mv $@.new $@
 
+# mypy takes a while, and works beside the tests; what it says comes after theirs, and either may fail.
 test: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
-	$(BIN)/pytest --numprocesses=3 --dist=loadgroup --no-loadscope-reorder
+	said=$$(mktemp); $(BIN)/mypy > $$said 2>&1 & mypy=$$!; \
+	$(BIN)/pytest --numprocesses=3 --dist=loadgroup --no-loadscope-reorder; pytest=$$?; \
+	wait $$mypy; mypy=$$?; echo "mypy:"; cat $$said; rm $$said; \
+	test $$pytest = 0 || { echo "pytest failed, see above."; exit 1; }; \
+	test $$mypy = 0 || { echo "mypy failed, see above."; exit 1; }
 
 clean:
 	rm -rf _build example .pytest_cache .mypy_cache .ruff_cache
