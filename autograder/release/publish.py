@@ -80,7 +80,7 @@ def released_files(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         keep_the_rules(root, house)
-        _write_source(root, chapter, read_targets(house / "chapters"), house)
+        _write_source(root, chapter, _public_keys(chapter), read_targets(house / "chapters"), house)
         generate(root, chapter.name, house)
         released = root / "release" / chapter.name
         return {file.relative_to(released).as_posix(): file.read_bytes() for file in sorted(_paths(released))}
@@ -89,7 +89,7 @@ def released_files(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:
 def _publish(course, chapter, known, house):
     with tempfile.TemporaryDirectory(prefix=".release-", dir=course) as folder:
         staging = Path(folder)
-        keys = [make_key(exercise, PUBLIC_SEED) for exercise in chapter.exercises]
+        keys = _public_keys(chapter)
         _write_source(staging, chapter, keys, known, house)
         generate(staging, chapter.name, house)
         source, released = Path("source", chapter.name), Path("release", chapter.name)
@@ -106,6 +106,10 @@ def _publish(course, chapter, known, house):
             for path in published:
                 _move(staging / path, course / path, staging / "old")
         return Published(chapter.name, course / published[-1], changed)
+
+
+def _public_keys(chapter):
+    return [make_key(exercise, PUBLIC_SEED) for exercise in chapter.exercises]
 
 
 def _write_source(staging, chapter, keys, known, house):
