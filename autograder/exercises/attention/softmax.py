@@ -18,6 +18,8 @@ softmax = Exercise(
 def _(draw):
     yield "one row", {"scores": draw.normal(draw.size())}
     yield "several rows", {"scores": draw.normal(*draw.sizes(2))}
+    n = draw.size(3)
+    yield "as many rows as scores", {"scores": draw.normal(n, n)}
 
 
 @softmax.cases("batches", points=1)
@@ -44,14 +46,19 @@ def _(draw):
     yield "equal scores", {"scores": np.full(draw.sizes(2), 3.0)}
 
 
+def shares(scores, maximum_along=-1, sum_along=-1, keep_maximum=True, keep_sum=True):
+    """Softmax, with the axes of its maximum and its sum left open, and whether they are kept."""
+    strengths = np.exp(scores - scores.max(axis=maximum_along, keepdims=keep_maximum))
+    return strengths / strengths.sum(axis=sum_along, keepdims=keep_sum)
+
+
 @softmax.mistake("normalises over the rows' axis")
 def over_the_queries(scores):
     """The weights add up to one down each column, not along each row. A row belongs to one query, and a query
     shares out one whole unit of attention among the keys: that is the last axis, -1. Reread 'From scores to
     weights: the softmax'."""
     axis = max(-2, -scores.ndim)
-    shifted = np.exp(scores - scores.max(axis=axis, keepdims=True))
-    return shifted / shifted.sum(axis=axis, keepdims=True)
+    return shares(scores, axis, axis)
 
 
 @softmax.mistake("normalises over the batch")
@@ -59,8 +66,55 @@ def over_the_batch(scores):
     """The weights add up to one along the first axis. With a single row this is the right axis, so it goes
     unnoticed; with a batch, the sentences compete for one unit of attention. Count axes from the end: -1 is the
     keys' axis, whatever stands before it. Reread 'From scores to weights: the softmax'."""
-    shifted = np.exp(scores - scores.max(axis=0, keepdims=True))
-    return shifted / shifted.sum(axis=0, keepdims=True)
+    return shares(scores, 0, 0)
+
+
+@softmax.mistake("normalises along axis 1")
+def over_axis_one(scores):
+    """Counted from the front, axis 1 is the keys' axis of a matrix only: with a batch before it, it is the queries',
+    and a single row has no axis 1 at all. Count axes from the end: -1 is the keys' axis, whatever stands before it.
+    Reread 'From scores to weights: the softmax'."""
+    return shares(scores, 1, 1)
+
+
+@softmax.mistake("takes the maximum of each row, and the sum of each column")
+def sum_of_the_column(scores):
+    """Each row's own maximum is subtracted, and then every entry is divided by the sum of its *column*: the rows do not
+    add up to one. Maximum and sum belong to the same row, axis=-1 in both. Reread 'From scores to weights: the
+    softmax'."""
+    return shares(scores, sum_along=max(-2, -scores.ndim))
+
+
+@softmax.mistake("takes the maximum of each column, and the sum of each row")
+def maximum_of_the_column(scores):
+    """From every score the largest of its *column* is subtracted, a different number for each entry of a row. Only a
+    shift that a whole row shares cancels in the quotient: the row's own maximum, axis=-1. Reread 'From scores to
+    weights: the softmax'."""
+    return shares(scores, maximum_along=max(-2, -scores.ndim))
+
+
+@softmax.mistake("loses the axis of the maximum and of the sum")
+def without_keepdims(scores):
+    """Without keepdims=True, the maxima and the sums of the rows are one row of numbers, and NumPy lines that up with
+    the *columns*: an error, unless there are as many rows as scores, and then wrong numbers. Reread 'From scores to
+    weights: the softmax'."""
+    return shares(scores, keep_maximum=False, keep_sum=False)
+
+
+@softmax.mistake("loses the axis of the sum")
+def sum_without_keepdims(scores):
+    """The maximum keeps its axis, the sum does not: without keepdims=True, NumPy lines the rows' sums up with the
+    *columns*. That is an error, unless there are as many rows as scores, and then wrong. Reread 'From scores to
+    weights: the softmax'."""
+    return shares(scores, keep_sum=False)
+
+
+@softmax.mistake("loses the axis of the maximum")
+def maximum_without_keepdims(scores):
+    """The sum keeps its axis, the maximum does not: without keepdims=True, NumPy lines the rows' maxima up with the
+    *columns*. That is an error, unless there are as many rows as scores, and then wrong. Reread 'From scores to
+    weights: the softmax'."""
+    return shares(scores, keep_maximum=False)
 
 
 @softmax.mistake("normalises over all axes at once")
@@ -68,8 +122,15 @@ def over_everything(scores):
     """All weights of the array together add up to one, so that each row gets only a share of it. A sum without an
     axis runs over everything; every row wants its own sum: axis=-1 with keepdims=True. Reread 'From scores to
     weights: the softmax'."""
-    shifted = np.exp(scores - scores.max())
-    return shifted / shifted.sum()
+    return shares(scores, None, None)
+
+
+@softmax.mistake("divides all rows by one sum")
+def one_sum_for_all(scores):
+    """Each row's own maximum is subtracted, but the exponentials are divided by one sum for the whole array: keepdims
+    keeps the axes, it does not choose one. Every row wants its own sum: axis=-1 with keepdims=True. Reread 'From scores
+    to weights: the softmax'."""
+    return shares(scores, sum_along=None)
 
 
 @softmax.mistake("does not subtract the maximum")
@@ -79,6 +140,24 @@ def overflowing(scores):
     row's maximum from the row first; the quotient does not change. Reread 'From scores to weights: the softmax'."""
     exponentials = np.exp(scores)
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+@softmax.mistake("adds a small number to the sum, and subtracts no maximum")
+def small_number_against_zero(scores):
+    """A small number in the denominator keeps 0/0 away, and puts a row of zeros in its place: far below zero, no row
+    adds up to one. Large scores still overflow to infinity over infinity, NaN. Take each row's maximum off first: then
+    one exponential is 1, and no sum is near zero. Reread 'From scores to weights: the softmax'."""
+    exponentials = np.exp(scores)
+    return exponentials / (exponentials.sum(axis=-1, keepdims=True) + 1e-12)
+
+
+@softmax.mistake("adds a small number to the sum")
+def a_little_more(scores):
+    """Each row's maximum is subtracted, as it should be, and 1e-8 or so is added to each sum: now no row quite adds up
+    to one. It protects from nothing: with the maximum gone, one exponential is exp(0) = 1, so no sum is below 1. Reread
+    'From scores to weights: the softmax'."""
+    strengths = unnormalised(scores)
+    return strengths / (strengths.sum(axis=-1, keepdims=True) + 1e-8)
 
 
 @softmax.mistake("subtracts one maximum for the whole array")
@@ -105,6 +184,36 @@ def unnormalised(scores):
     """The exponentials are there, but a row does not add up to one yet: divide it by its own sum. Reread 'From
     scores to weights: the softmax'."""
     return np.exp(scores - scores.max(axis=-1, keepdims=True))
+
+
+@softmax.mistake("divides by the mean, not by the sum")
+def divided_by_the_mean(scores):
+    """The exponentials are divided by their mean, so that a row of n weights adds up to n, not to one. Divide by the
+    row's sum. Reread 'From scores to weights: the softmax'."""
+    strengths = unnormalised(scores)
+    return strengths / strengths.mean(axis=-1, keepdims=True)
+
+
+@softmax.mistake("divides by the sum of the scores")
+def divided_by_the_scores(scores):
+    """The exponentials are divided by the sum of the *scores*, which may be negative or next to nothing. What adds up
+    to one are the exponentials' shares in their own sum. Reread 'From scores to weights: the softmax'."""
+    return unnormalised(scores) / scores.sum(axis=-1, keepdims=True)
+
+
+@softmax.mistake("subtracts the maximum below the line only")
+def shifted_below_only(scores):
+    """The maximum is subtracted in the denominator, and not in the numerator. So it does not cancel, and each row is
+    too large by the factor exp(its maximum). Compute the exponentials once, and use them above and below. Reread 'From
+    scores to weights: the softmax'."""
+    return np.exp(scores) / unnormalised(scores).sum(axis=-1, keepdims=True)
+
+
+@softmax.mistake("returns the logarithms of the weights")
+def logarithms(scores):
+    """These are the logarithms of the weights: none is positive, and no row adds up to one. A loss is computed with
+    them, an average is not: return the weights. Reread 'From scores to weights: the softmax'."""
+    return scores - np.logaddexp.reduce(scores, axis=-1, keepdims=True)
 
 
 @softmax.mistake("divides the scores by their sum, without the exponential")
