@@ -5,7 +5,20 @@ import math
 import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
-from autograder.exercises.attention.attention_weights import by_einsum, raw_scores, unscaled, widths_broadcast
+from autograder.exercises.attention.attention_weights import (
+    batch_competes,
+    by_d_key,
+    by_einsum,
+    by_number_of_keys,
+    columns_add_up,
+    keys_on_axis_one,
+    naive_softmax,
+    promoted,
+    raw_scores,
+    scaled_up,
+    unscaled,
+    widths_broadcast,
+)
 from autograder.exercises.attention.shared import roles, scores_of, unequal, without
 from solutions import attention as reference
 
@@ -108,11 +121,67 @@ def unscaled_attention(queries, keys, values):
     return unscaled(queries, keys) @ values, None
 
 
+@attention.mistake("multiplies by the root of d_key instead of dividing")
+def scores_multiplied(queries, keys, values):
+    """The scores are multiplied by the square root of d_key, or divided by d_key ** -0.5, which is the same: one weight
+    takes nearly everything. Divide by the root. Reread 'Why divide by the square root of the key width'."""
+    return scaled_up(queries, keys) @ values, None
+
+
+@attention.mistake("divides by d_key, not by its root")
+def divided_by_d_key(queries, keys, values):
+    """You divide the scores by d_key. Their spread grows like its root, so the weights become too even: divide by the
+    square root. Reread 'Why divide by the square root of the key width'."""
+    return by_d_key(queries, keys) @ values, None
+
+
+@attention.mistake("scales by the number of keys")
+def by_T_key(queries, keys, values):
+    """You divide by the root of the number of keys, keys.shape[-2]. What adds up in a score is d_key products: that is
+    keys.shape[-1]. Reread 'Why divide by the square root of the key width'."""
+    return by_number_of_keys(queries, keys) @ values, None
+
+
 @attention.mistake("scales the output, not the scores")
 def output_scaled(queries, keys, values):
     """The division by the root of d_key comes last, on the output: it only shrinks the average, and the softmax has
     seen the large scores already. Reread 'Why divide by the square root of the key width'."""
     return unscaled(queries, keys) @ values / math.sqrt(keys.shape[-1]), None
+
+
+@attention.mistake("normalises over the queries")
+def queries_compete(queries, keys, values):
+    """The softmax runs down the columns, so the queries compete for each key, and an output is no average. Each query
+    shares out one unit among the keys: softmax along the last axis. Reread 'All queries at once'."""
+    return columns_add_up(queries, keys) @ values, None
+
+
+@attention.mistake("normalises over the batch")
+def sentences_compete(queries, keys, values):
+    """The softmax runs along the first axis: with a batch, its sentences compete for attention; without one, the
+    queries do. The keys are the last axis, -1. Reread 'Batch axes'."""
+    return batch_competes(queries, keys) @ values, None
+
+
+@attention.mistake("normalises along axis 1")
+def along_axis_one(queries, keys, values):
+    """The softmax runs along axis 1, counted from the front: the keys' axis of one sentence, but not of a batch. Count
+    from the end: the keys are axis -1. Reread 'Batch axes'."""
+    return keys_on_axis_one(queries, keys) @ values, None
+
+
+@attention.mistake("overflows on large scores")
+def overflows(queries, keys, values):
+    """Right for small scores, NaN for large ones: the softmax in it does not take each row's maximum off. Call your
+    `attention_weights`. Reread 'From scores to weights: the softmax'."""
+    return naive_softmax(queries, keys) @ values, None
+
+
+@attention.mistake("promotes float32 to float64")
+def promoted_attention(queries, keys, values):
+    """The numbers are right, but float32 came back as float64. `np.sqrt(d_key)` is a float64 *NumPy* scalar and
+    promotes every array it touches; `math.sqrt(d_key)` is a plain Python number and promotes nothing."""
+    return promoted(queries, keys) @ values, None
 
 
 @attention.mistake("lets a d_key of 1 pass for any other")

@@ -6,7 +6,7 @@ import numpy as np
 
 from autograder.authoring.exercise import Exercise
 from autograder.exercises.attention.shared import roles, scores_of, unequal, without
-from autograder.exercises.attention.softmax import overflowing, row_by_row, through_log_sum_exp
+from autograder.exercises.attention.softmax import over_axis_one, overflowing, row_by_row, through_log_sum_exp
 from solutions import attention as reference
 
 attention_weights = Exercise(
@@ -78,6 +78,29 @@ def by_number_of_keys(queries, keys):
     return reference.softmax(scores_of(queries, keys) / math.sqrt(keys.shape[-2]))
 
 
+@attention_weights.mistake("scales by the number of queries")
+def by_number_of_queries(queries, keys):
+    """You divide by the root of the number of queries, queries.shape[-2]. What makes a score large is the number of
+    products added up in it, d_key, which is queries.shape[-1]. Reread 'Why divide by the square root of the key
+    width'."""
+    return reference.softmax(scores_of(queries, keys) / math.sqrt(queries.shape[-2]))
+
+
+@attention_weights.mistake("reads d_key off axis 1")
+def d_key_from_the_front(queries, keys):
+    """Counted from the front, axis 1 of the keys is d_key for a single sentence only; with a batch before it, it is the
+    number of keys. Count from the end: keys.shape[-1]. Reread 'Batch axes'."""
+    return reference.softmax(scores_of(queries, keys) / math.sqrt(keys.shape[1]))
+
+
+@attention_weights.mistake("multiplies by the root of d_key instead of dividing")
+def scaled_up(queries, keys):
+    """The scores are multiplied by the square root of d_key, or divided by d_key ** -0.5, which is the same: they
+    spread d_key times as much as they should, and one weight takes nearly everything. Divide by the root. Reread 'Why
+    divide by the square root of the key width'."""
+    return reference.softmax(scores_of(queries, keys) * math.sqrt(keys.shape[-1]))
+
+
 @attention_weights.mistake("scales the weights, not the scores")
 def scaled_too_late(queries, keys):
     """The division by the root of d_key comes after the softmax: the rows no longer add up to one, and the softmax
@@ -115,6 +138,21 @@ def batch_competes(queries, keys):
     of the batch compete with each other. Count from the end: the keys are axis -1. Reread 'Batch axes'."""
     scores = raw_scores(queries, keys)
     return reference.softmax(scores.swapaxes(0, -1)).swapaxes(0, -1)
+
+
+@attention_weights.mistake("normalises along axis 1")
+def keys_on_axis_one(queries, keys):
+    """The softmax runs along axis 1, counted from the front. For one sentence that is the keys' axis; with a batch, it
+    is the queries' axis, or with two, another axis of the batch. Count from the end: the keys are axis -1. Reread
+    'Batch axes'."""
+    return over_axis_one(raw_scores(queries, keys))
+
+
+@attention_weights.mistake("applies the softmax twice")
+def softmax_twice(queries, keys):
+    """The weights go through a softmax once more. They lie between 0 and 1, so they come out nearly even, whatever the
+    query asks: call your `softmax` once, on the scores. Reread 'From scores to weights: the softmax'."""
+    return reference.softmax(reference.attention_weights(queries, keys))
 
 
 @attention_weights.mistake("overflows on large scores")

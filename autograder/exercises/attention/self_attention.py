@@ -6,7 +6,16 @@ import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
 from autograder.exercises.attention.attention import attention_by_einsum
-from autograder.exercises.attention.attention_weights import batch_competes, naive_softmax, widths_broadcast
+from autograder.exercises.attention.attention_weights import (
+    batch_competes,
+    columns_add_up,
+    keys_on_axis_one,
+    naive_softmax,
+    promoted,
+    scaled_up,
+    unscaled,
+    widths_broadcast,
+)
 from autograder.exercises.attention.shared import scores_of, steep
 from solutions import attention as reference
 
@@ -67,12 +76,50 @@ def by_d_model(x, w_query, w_key, w_value):
     return reference.softmax(scores) @ (x @ w_value), None
 
 
+@self_attention.mistake("does not scale the scores")
+def projected_unscaled(x, w_query, w_key, w_value):
+    """The division by the square root of d_key, the width of the projected keys, is missing: call your `attention`.
+    Reread 'Why divide by the square root of the key width'."""
+    return unscaled(x @ w_query, x @ w_key) @ (x @ w_value), None
+
+
+@self_attention.mistake("multiplies by the root of d_key instead of dividing")
+def projected_scaled_up(x, w_query, w_key, w_value):
+    """The scores are multiplied by the square root of d_key, or divided by d_key ** -0.5, which is the same. Divide by
+    the root: call your `attention`. Reread 'Why divide by the square root of the key width'."""
+    return scaled_up(x @ w_query, x @ w_key) @ (x @ w_value), None
+
+
 @self_attention.mistake("makes the keys with the query's projection")
 def one_projection_for_both(x, w_query, w_key, w_value):
     """`w_query` makes both the queries and the keys, so the scores are symmetric: two words always find each other
     equally strongly, and every word tends to find itself. The keys have a matrix of their own, `w_key`. Reread 'Why
     keys exist at all'."""
     return reference.attention(x @ w_query, x @ w_query, x @ w_value)
+
+
+@self_attention.mistake("makes the queries with the key's projection")
+def asked_with_the_keys(x, w_query, w_key, w_value):
+    """`w_key` makes both the keys and the queries, so `w_query` has no effect and the scores are symmetric: two words
+    always find each other equally strongly. What a word asks for has a matrix of its own, `w_query`. Reread 'Why keys
+    exist at all'."""
+    return reference.attention(x @ w_key, x @ w_key, x @ w_value)
+
+
+@self_attention.mistake("makes the values with the key's projection")
+def values_from_w_key(x, w_query, w_key, w_value):
+    """`w_key` makes both the keys and the values, so `w_value` has no effect, and the output is as wide as a key. What
+    a word is found by and what it hands over are two things, each with a matrix of its own. Reread 'Self-attention: one
+    sequence in three roles'."""
+    return reference.attention(x @ w_query, x @ w_key, x @ w_key)
+
+
+@self_attention.mistake("makes the values with the query's projection")
+def values_from_w_query(x, w_query, w_key, w_value):
+    """`w_query` makes both the queries and the values, so `w_value` has no effect, and the output is as wide as a
+    query. What a word asks for and what it hands over are two things, each with a matrix of its own. Reread
+    'Self-attention: one sequence in three roles'."""
+    return reference.attention(x @ w_query, x @ w_key, x @ w_query)
 
 
 @self_attention.mistake("swaps the projections of queries and keys")
@@ -113,6 +160,20 @@ def batch_flattened(x, w_query, w_key, w_value):
     return output.reshape(*x.shape[:-1], -1), cache
 
 
+@self_attention.mistake("normalises over the queries")
+def projected_queries_compete(x, w_query, w_key, w_value):
+    """The softmax runs down the columns, so the words that ask compete for each word that is found. Each word shares
+    out one unit among all words: softmax along the last axis. Reread 'All queries at once'."""
+    return columns_add_up(x @ w_query, x @ w_key) @ (x @ w_value), None
+
+
+@self_attention.mistake("normalises along axis 1")
+def projected_along_axis_one(x, w_query, w_key, w_value):
+    """The softmax runs along axis 1, counted from the front: the keys' axis of one sentence, but not of a batch. Count
+    from the end: the keys are axis -1. Reread 'Batch axes'."""
+    return keys_on_axis_one(x @ w_query, x @ w_key) @ (x @ w_value), None
+
+
 @self_attention.mistake("normalises over the batch")
 def projected_batch_competes(x, w_query, w_key, w_value):
     """The softmax runs along the first axis, so the sentences of a batch compete for attention (or, without a batch
@@ -125,6 +186,13 @@ def unstable(x, w_query, w_key, w_value):
     """Right for small scores, NaN for large ones: the softmax in it does not take each row's maximum off. Call your
     `attention`. Reread 'From scores to weights: the softmax'."""
     return naive_softmax(x @ w_query, x @ w_key) @ (x @ w_value), None
+
+
+@self_attention.mistake("promotes float32 to float64")
+def projected_promoted(x, w_query, w_key, w_value):
+    """The numbers are right, but float32 came back as float64. `np.sqrt(d_key)` is a float64 *NumPy* scalar and
+    promotes every array it touches; `math.sqrt(d_key)` is a plain Python number and promotes nothing."""
+    return promoted(x @ w_query, x @ w_key) @ (x @ w_value), None
 
 
 @self_attention.mistake("lets a d_key of 1 pass for any other")
