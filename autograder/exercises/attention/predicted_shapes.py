@@ -52,6 +52,21 @@ def output_for_keys(**sizes):
     return reference.predicted_shapes(**sizes) | wrong
 
 
+@predicted_shapes.mistake("makes the scores as wide as a key")
+def scores_of_features(**sizes):
+    """A score is a dot product, one number: its d_key products have been added up, and the last axis counts the *keys*,
+    T_key. Reread 'All queries at once'."""
+    wide = (sizes["n_batch"], sizes["T_query"], sizes["d_key"])
+    return reference.predicted_shapes(**sizes) | {"scores": wide, "weights": wide}
+
+
+@predicted_shapes.mistake("takes the maxima of the columns")
+def maxima_of_the_columns(**sizes):
+    """(n_batch, 1, T_key) holds the largest of each *column*, one for each key. A row belongs to a query, and its
+    largest is taken along the keys: they are the axis of length 1. Reread 'From scores to weights: the softmax'."""
+    return reference.predicted_shapes(**sizes) | {"row_maxima": (sizes["n_batch"], 1, sizes["T_key"])}
+
+
 @predicted_shapes.mistake("drops the axis of the row maxima")
 def maxima_without_their_axis(**sizes):
     """Maxima of shape (n_batch, T_query) cannot be subtracted from scores of shape (n_batch, T_query, T_key): NumPy
@@ -72,6 +87,29 @@ def keys_reversed(**sizes):
     """`.T` would give (d_key, T_key, n_batch), and the product would fail. Only the last two axes are exchanged; the
     batch stays in front. Reread 'Batch axes'."""
     return reference.predicted_shapes(**sizes) | {"keys_transposed": (sizes["d_key"], sizes["T_key"], sizes["n_batch"])}
+
+
+@predicted_shapes.mistake("does not transpose the keys")
+def keys_as_they_are(**sizes):
+    """The keys are (n_batch, T_key, d_key). In a matrix product, rows meet columns: for queries with d_key features in
+    a row, each key must be a column, so the last two axes are exchanged. Reread 'All queries at once'."""
+    n_batch, T_key, d_key = sizes["n_batch"], sizes["T_key"], sizes["d_key"]
+    return reference.predicted_shapes(**sizes) | {"keys_transposed": (n_batch, T_key, d_key)}
+
+
+@predicted_shapes.mistake("leaves out the batch")
+def without_the_batch(**sizes):
+    """These are the shapes for one sentence. The inputs have a batch axis in front, and it stays in front all the way:
+    a product multiplies the last two axes only. Reread 'Batch axes'."""
+    return {name: shape[1:] for name, shape in reference.predicted_shapes(**sizes).items()}
+
+
+@predicted_shapes.mistake("drops the axis of the only query")
+def query_axis_dropped(**sizes):
+    """The query is (1, d_key), a matrix of one row, and every answer keeps that row: an axis of length 1 does not
+    vanish in a product. Reread 'Batch axes'."""
+    wrong = {"output_of_one_query": (sizes["n_batch"], sizes["d_value"])}
+    return reference.predicted_shapes(**sizes) | wrong
 
 
 @predicted_shapes.mistake("forgets that a single query meets the whole batch")

@@ -34,9 +34,9 @@ def _(draw):
     yield "float32", roles(draw, 1, dtype=np.float32)
 
 
-def buggy(queries, keys, values, *, scale_late, overflow, promote):
-    """The published function with any of its three mistakes left in."""
-    scale = math.sqrt(keys.shape[-1])
+def buggy(queries, keys, values, *, scale_late=False, overflow=False, promote=False, scale=None):
+    """The published function with any of its three mistakes left in, or with another scale."""
+    scale = math.sqrt(keys.shape[-1]) if scale is None else scale
     scores = scores_of(queries, keys) / (1 if scale_late else scale)
     output = (overflowing(scores) if overflow else reference.softmax(scores)) @ values / (scale if scale_late else 1)
     return output.astype(np.float64) if promote else output
@@ -75,6 +75,28 @@ def scale_left(queries, keys, values):
     """One is left: the division by the root of d_key still comes after the softmax, where it shrinks the output and
     tames nothing. Reread 'Why divide by the square root of the key width'."""
     return buggy(queries, keys, values, scale_late=True, overflow=False, promote=False)
+
+
+@repaired_attention.mistake("the late division is gone, and nothing has come in its place")
+def scale_dropped(queries, keys, values):
+    """The division after the softmax is gone, and now nothing is divided by the root of d_key at all. It belongs on the
+    scores, before the softmax. Reread 'Why divide by the square root of the key width'."""
+    return buggy(queries, keys, values, scale=1)
+
+
+@repaired_attention.mistake("the scores are multiplied by the root of d_key")
+def scale_inverted(queries, keys, values):
+    """The scale is in its place now, before the softmax, and the wrong way round: the scores are multiplied by the root
+    of d_key, or divided by d_key ** -0.5, which is the same. Divide by it. Reread 'Why divide by the square root of the
+    key width'."""
+    return buggy(queries, keys, values, scale=1 / math.sqrt(keys.shape[-1]))
+
+
+@repaired_attention.mistake("the scores are divided by the root of d_value")
+def scale_of_the_values(queries, keys, values):
+    """The scale is in its place now, before the softmax, but it is the width of the values. What adds up in a score is
+    d_key products, so it is the width of the keys. Reread 'Why divide by the square root of the key width'."""
+    return buggy(queries, keys, values, scale=math.sqrt(values.shape[-1]))
 
 
 @repaired_attention.mistake("two found; large scores still overflow")
