@@ -78,6 +78,46 @@ def averaged(grad_output, cache):
     return gradients(grad_output, cache, grad_weight=grad_weight / n_rows, grad_bias=grad_bias / n_rows)
 
 
+@linear_backward.mistake("averages the bias's gradient over the rows")
+def bias_averaged(grad_output, cache):
+    """`grad_weight` is right, and `grad_bias` is the *mean* of the rows. The bias was added to every row, so what comes
+    back to it from the rows adds up: sum, not mean. Reread 'One weight, many rows'."""
+    return gradients(grad_output, cache, grad_bias=as_rows(grad_output).mean(axis=0))
+
+
+@linear_backward.mistake("adds the bias's gradient up to a single number")
+def bias_over_everything(grad_output, cache):
+    """A sum without an axis runs over the outputs, too: one number for the whole bias, so that all of its entries would
+    move alike. Each output has an entry of its own; add up over the rows alone. Reread 'One weight, many rows'."""
+    return gradients(grad_output, cache, grad_bias=grad_output.sum())
+
+
+@linear_backward.mistake("leaves axes of length 1 on the bias's gradient")
+def bias_keeps_its_axes(grad_output, cache):
+    """The numbers of `grad_bias` are right, in shape (1, ..., d_out): keepdims leaves the axes that were summed over.
+    The bias is (d_out,), and its gradient has the same shape. Reread 'A gradient has the shape of its array'."""
+    leading = tuple(range(grad_output.ndim - 1))
+    return gradients(grad_output, cache, grad_bias=grad_output.sum(axis=leading, keepdims=True))
+
+
+@linear_backward.mistake("takes the bias's gradient from that of the weight")
+def bias_from_the_weight(grad_output, cache):
+    """You add up the rows of `grad_weight`. In it, x is multiplied on already; the bias was added, with no x before it,
+    so its gradient is the sum of the rows of grad_output. Reread 'One weight, many rows'."""
+    _, grad_weight, _ = reference.linear_backward(grad_output, cache)
+    return gradients(grad_output, cache, grad_bias=grad_weight.sum(axis=0))
+
+
+@linear_backward.mistake("adds up in float64 whatever was asked")
+def float64_sums(grad_output, cache):
+    """The numbers are right, but for float32 inputs the gradients of weight and bias came back as float64, which is
+    what `np.zeros(shape)` makes. `np.zeros_like(weight)` keeps the dtype, and a matrix product needs no zeros to begin
+    with."""
+    _, grad_weight, grad_bias = reference.linear_backward(grad_output, cache)
+    doubles = {"grad_weight": grad_weight.astype(np.float64), "grad_bias": grad_bias.astype(np.float64)}
+    return gradients(grad_output, cache, **doubles)
+
+
 @linear_backward.mistake("averages over the batch")
 def batch_averaged(grad_output, cache):
     """Your gradients of weight and bias are divided by the first axis, as if every sentence had a vote. They *add up*

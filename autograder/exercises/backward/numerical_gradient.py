@@ -58,6 +58,55 @@ def twice_too_steep(f, x, h=1e-5):
     return slopes(lambda e: (f(x + h * e) - f(x - h * e)) / h, x)
 
 
+@numerical_gradient.mistake("divides a one-sided rise by 2h")
+def half_too_flat(f, x, h=1e-5):
+    """From x to x + h the way is h long, and you divide the rise by 2h: every slope is half of what it should be.
+    Either start at x - h, or divide by h; starting at x - h is by far the more exact. Reread 'Measuring a gradient'."""
+    return forward_differences(f, x, h) / 2
+
+
+@numerical_gradient.mistake("divides by 2, then multiplies by h")
+def precedence(f, x, h=1e-5):
+    """`rise / 2 * h` is read from the left: half the rise, times h. Your slopes are too small by the factor h squared.
+    The way as a whole stands below the line, in brackets: `rise / (2 * h)`. Reread 'Measuring a gradient'."""
+    return slopes(lambda e: (f(x + h * e) - f(x - h * e)) / 2 * h, x)
+
+
+@numerical_gradient.mistake("does not divide by the way")
+def rise_alone(f, x, h=1e-5):
+    """This is the rise of f from x - h to x + h, not its slope: the slope is the rise divided by the way, 2h. Reread
+    'Measuring a gradient'."""
+    return slopes(lambda e: f(x + h * e) - f(x - h * e), x)
+
+
+@numerical_gradient.mistake("takes the two sides the wrong way round")
+def sides_exchanged(f, x, h=1e-5):
+    """Every slope has the wrong sign: you subtract f ahead of x from f behind it. The rise is f(x + h) - f(x - h).
+    Reread 'Measuring a gradient'."""
+    return -reference.numerical_gradient(f, x, h)
+
+
+@numerical_gradient.mistake("adds the two sides")
+def sides_added(f, x, h=1e-5):
+    """For a small step, f(x + h) + f(x - h) is nearly 2 f(x), whichever entry moves, and says nothing of a slope. The
+    slope is in their *difference*. Reread 'Measuring a gradient'."""
+    return slopes(lambda e: (f(x + h * e) + f(x - h * e)) / (2 * h), x)
+
+
+@numerical_gradient.mistake("puts h in the entry's place")
+def entry_replaced(f, x, h=1e-5):
+    """The entry becomes h and then -h, where it should become itself plus h and itself minus h: you measure the slope
+    where the entry is 0. Reread 'Measuring a gradient'."""
+    return slopes(lambda e: (f(x * (1 - e) + h * e) - f(x * (1 - e) - h * e)) / (2 * h), x)
+
+
+@numerical_gradient.mistake("asks f where nothing was moved")
+def asks_the_original(f, x, h=1e-5):
+    """Every slope is zero, as if f were asked at the same place both times: so it comes out where a copy is nudged, and
+    f gets x itself. Hand f the array that was nudged. Reread 'Measuring a gradient'."""
+    return np.zeros_like(x)
+
+
 @numerical_gradient.mistake("leaves x not quite as it was")
 def residue_left(f, x, h=1e-5):
     """The slopes are right, but x has changed: after + h, - 2h, + h an entry is back only up to rounding. A network
@@ -94,6 +143,21 @@ def copy_drifts(f, x, h=1e-5):
     entries are taken somewhere else. Give each entry its old value back before the next. Reread 'Measuring a
     gradient'."""
     return never_put_back(f, x.copy(), h)
+
+
+@numerical_gradient.mistake("takes a second name for a copy")
+def second_name(f, x, h=1e-5):
+    """`nudged = x` makes no copy: it is a second name for the same array. So x[index] has moved already when the step
+    back is taken from it, which ends where it began, and the slopes come out half as steep. `x.copy()` makes a copy.
+    Reread 'Measuring a gradient'."""
+    gradient = np.empty_like(x)
+    nudged = x
+    for index in np.ndindex(x.shape):
+        nudged[index] = x[index] + h
+        above = f(nudged)
+        nudged[index] = x[index] - h
+        gradient[index] = (above - f(nudged)) / (2 * h)
+    return gradient
 
 
 @numerical_gradient.mistake("nudges all entries at once")

@@ -23,6 +23,8 @@ def rows_of_weights(draw, *shape, dtype=np.float64):
 def _(draw):
     yield "one row", rows_of_weights(draw, draw.size(3))
     yield "several rows", rows_of_weights(draw, *draw.sizes(2))
+    n = draw.size(3)
+    yield "as many rows as weights", rows_of_weights(draw, n, n)
 
 
 @softmax_backward.cases("batches", points=1)
@@ -58,6 +60,66 @@ def without_the_outer_product(grad_weights, weights):
     that is the second term of the Jacobian, - s s^T. The rows of the result should add up to zero; do yours? Reread
     'The softmax Jacobian, and why one never builds it'."""
     return grad_weights * weights
+
+
+@softmax_backward.mistake("leaves out diag(s)")
+def without_the_diagonal(grad_weights, weights):
+    """Only the outer product is there, - s (s . g). The other term of the Jacobian, diag(s), gives s * g: together they
+    are s * (g - s . g). Reread 'The softmax Jacobian, and why one never builds it'."""
+    return -weights * (weights * grad_weights).sum(axis=-1, keepdims=True)
+
+
+@softmax_backward.mistake("forgets the weights in front")
+def without_the_weights_in_front(grad_weights, weights):
+    """The weighted average is taken from each entry, as it should be, and the weights in front are missing: s * (g - s
+    . g). Without them an entry with no weight at all gets a gradient. Reread 'The softmax Jacobian, and why one never
+    builds it'."""
+    return grad_weights - (weights * grad_weights).sum(axis=-1, keepdims=True)
+
+
+@softmax_backward.mistake("returns the slope alone, without the cotangent")
+def slope_alone(grad_weights, weights):
+    """s(1 - s) is how steep each weight rises with its own score, and nothing of grad_weights is in it. What is asked
+    for is how the *loss* changes: the whole Jacobian, times what arrives. Reread 'The softmax Jacobian, and why one
+    never builds it'."""
+    return weights * (1 - weights)
+
+
+@softmax_backward.mistake("subtracts, as after a cross-entropy")
+def as_after_cross_entropy(grad_weights, weights):
+    """weights - grad_weights looks like probabilities minus targets: that is the gradient of softmax *and*
+    cross-entropy together. Here no loss is built in, and what arrives are slopes, not targets: s * (g - s . g). Reread
+    'The softmax Jacobian, and why one never builds it'."""
+    return weights - grad_weights
+
+
+@softmax_backward.mistake("takes the slopes for the weights, and the weights for the slopes")
+def arguments_exchanged(grad_weights, weights):
+    """The two arguments have changed places: s * (g - s . g) with g where s belongs, and s where g does. Both have one
+    shape, so nothing complains. What arrives is grad_weights, what softmax returned is weights. Reread 'The softmax
+    Jacobian, and why one never builds it'."""
+    return reference.softmax_backward(weights, grad_weights)
+
+
+@softmax_backward.mistake("divides by the number of rows")
+def divided_by_the_rows(grad_weights, weights):
+    """Your result is divided by the length of the first axis. If the loss is a mean, that division is in grad_weights
+    already; softmax adds none. Reread 'The softmax Jacobian, and why one never builds it'."""
+    return reference.softmax_backward(grad_weights, weights) / len(weights)
+
+
+@softmax_backward.mistake("takes the mean of the products, not their sum")
+def mean_of_the_products(grad_weights, weights):
+    """s . g is a *sum* of products: the weights have done the averaging already, since they add up to one. You divide
+    it by the length of the row once more. Reread 'The softmax Jacobian, and why one never builds it'."""
+    return weights * (grad_weights - (weights * grad_weights).mean(axis=-1, keepdims=True))
+
+
+@softmax_backward.mistake("loses the axis of the sum")
+def sum_without_keepdims(grad_weights, weights):
+    """Without keepdims=True, the rows' sums are lined up with the *columns*: an error, unless there are as many rows as
+    weights, and then wrong numbers. Reread 'The softmax Jacobian, and why one never builds it'."""
+    return weights * (grad_weights - (weights * grad_weights).sum(axis=-1))
 
 
 @softmax_backward.mistake("adds the outer product instead of taking it away")
