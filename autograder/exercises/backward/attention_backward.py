@@ -72,18 +72,18 @@ def _(draw):
         yield f"{size} = 1", attended(draw, 1, **{size: 1})
 
 
-def down_to_the_scores(grad_output, cache, through_softmax=reference.softmax_backward):
-    """grad_scores (by the scaled scores) and grad_values."""
-    _, _, values, weights = cache
-    return through_softmax(grad_output @ turned(values), weights), turned(weights) @ grad_output
+def walked(grad_output, cache, *, through=reference.softmax_backward, scale=None, queries_from=None, keys_from=None):
+    """The way back with one of its parts replaced.
 
-
-def from_the_scores(gradients, cache, scale=None):
-    """The three gradients, once those of scores and values are known."""
-    grad_scores, grad_values = gradients
-    queries, keys, _, _ = cache
+    through: the way back through the softmax. scale: a factor; 1 / sqrt(d_key) if None. queries_from, keys_from: what
+    makes that gradient, all but the scale, from grad_scores and the cache.
+    """
+    queries, keys, values, weights = cache
     scale = 1 / math.sqrt(keys.shape[-1]) if scale is None else scale
-    return grad_scores @ keys * scale, turned(grad_scores) @ queries * scale, grad_values
+    grad_scores = through(grad_output @ turned(values), weights)
+    grad_queries = queries_from(grad_scores, cache) if queries_from else grad_scores @ keys
+    grad_keys = keys_from(grad_scores, cache) if keys_from else turned(grad_scores) @ queries
+    return grad_queries * scale, grad_keys * scale, turned(weights) @ grad_output
 
 
 @attention_backward.mistake("forgets the scale")
@@ -91,21 +91,21 @@ def scale_forgotten(grad_output, cache):
     """The forward pass divided the scores by the square root of d_key, so the same factor stands in the gradients of
     queries and keys; without it both are too large by that root. Reread 'Attention, walked
     backwards'."""
-    return from_the_scores(down_to_the_scores(grad_output, cache), cache, scale=1)
+    return walked(grad_output, cache, scale=1)
 
 
 @attention_backward.mistake("multiplies by the root of d_key instead of dividing")
 def scale_inverted(grad_output, cache):
     """A factor stays the same factor on the way back: what was divided by the root of d_key forwards is divided by it
     backwards too. You multiply. Reread 'Attention, walked backwards'."""
-    return from_the_scores(down_to_the_scores(grad_output, cache), cache, scale=math.sqrt(cache[1].shape[-1]))
+    return walked(grad_output, cache, scale=math.sqrt(cache[1].shape[-1]))
 
 
 @attention_backward.mistake("applies the scale twice")
 def scale_twice(grad_output, cache):
     """Your gradients of queries and keys are divided by d_key: the root of d_key once on the scores, and once more on
     the products. It stood in the forward pass once, so it stands here once. Reread 'Attention, walked backwards'."""
-    return from_the_scores(down_to_the_scores(grad_output, cache), cache, scale=1 / cache[1].shape[-1])
+    return walked(grad_output, cache, scale=1 / cache[1].shape[-1])
 
 
 @attention_backward.mistake("scales the queries' gradient only")
@@ -116,26 +116,72 @@ def keys_unscaled(grad_output, cache):
     return right[0], right[1] * math.sqrt(cache[1].shape[-1]), right[2]
 
 
+@attention_backward.mistake("scales the keys' gradient only")
+def queries_unscaled(grad_output, cache):
+    """The keys' gradient has the factor 1 / sqrt(d_key), the queries' has not. The factor belongs to the scores, and
+    both got their gradient through them. Reread 'Attention, walked backwards'."""
+    right = reference.attention_backward(grad_output, cache)
+    return right[0] * math.sqrt(cache[1].shape[-1]), right[1], right[2]
+
+
+@attention_backward.mistake("scales the values' gradient, too")
+def values_scaled(grad_output, cache):
+    """The values' gradient is divided by the root of d_key, as those of queries and keys are. The scale stood on the
+    scores, before the softmax; the values met the weights after it. Reread 'Attention, walked backwards'."""
+    right = reference.attention_backward(grad_output, cache)
+    return right[0], right[1], right[2] / math.sqrt(cache[1].shape[-1])
+
+
+@attention_backward.mistake("takes the scale from the gradient that arrives")
+def scaled_by_d_value(grad_output, cache):
+    """You divide by the root of d_value, the last axis of grad_output. The forward pass divided by the root of d_key,
+    the width of queries and keys. Reread 'Attention, walked backwards'."""
+    return walked(grad_output, cache, scale=1 / math.sqrt(grad_output.shape[-1]))
+
+
+@attention_backward.mistake("scales by the number of keys")
+def scaled_by_T_key(grad_output, cache):
+    """You divide by the root of T_key, which is the last axis of the *scores*. The forward pass divided by the root of
+    d_key, the width of queries and keys. Reread 'Attention, walked backwards'."""
+    return walked(grad_output, cache, scale=1 / math.sqrt(cache[3].shape[-1]))
+
+
+@attention_backward.mistake("divides by the size of the batch")
+def divided_by_the_batch(grad_output, cache):
+    """All three gradients are divided by the length of the first axis. Here no sentence meets another; and if the loss
+    is a mean, its division is in grad_output already. Reread 'The chain rule, path by path'."""
+    n = len(grad_output) if grad_output.ndim > 2 else 1
+    return tuple(grad / n for grad in reference.attention_backward(grad_output, cache))
+
+
+@attention_backward.mistake("hands softmax's way back its arguments in the wrong order")
+def softmax_arguments_exchanged(grad_output, cache):
+    """The weights stand where their gradient belongs, and the gradient where the weights do: both have one shape, so
+    nothing complains. It is softmax_backward(grad_weights, weights). Reread 'The softmax Jacobian, and why one never
+    builds it'."""
+    return walked(grad_output, cache, through=lambda g, weights: reference.softmax_backward(weights, g))
+
+
 @attention_backward.mistake("treats the softmax's Jacobian as diagonal")
 def attention_with_a_diagonal_jacobian(grad_output, cache):
     """Your softmax backward is s(1 - s) times the cotangent. The values' gradient does not notice; those of queries and
     keys are wrong, since a score moves *every* weight of its row. Reread 'The softmax Jacobian, and why one never
     builds it'."""
-    return from_the_scores(down_to_the_scores(grad_output, cache, diagonal_jacobian), cache)
+    return walked(grad_output, cache, through=diagonal_jacobian)
 
 
 @attention_backward.mistake("leaves out the softmax")
 def attention_without_the_softmax(grad_output, cache):
     """You take the gradient of the weights for the gradient of the scores. Between the two lies the softmax: call your
     `softmax_backward`. Reread 'Attention, walked backwards'."""
-    return from_the_scores(down_to_the_scores(grad_output, cache, softmax_skipped), cache)
+    return walked(grad_output, cache, through=softmax_skipped)
 
 
 @attention_backward.mistake("goes back through the softmax along the wrong axis")
 def attention_over_the_rows(grad_output, cache):
     """The row sum of the softmax's backward runs down the columns. Each query has its own softmax, along the keys, and
     so its own sum: the last axis. Reread 'The softmax Jacobian, and why one never builds it'."""
-    return from_the_scores(down_to_the_scores(grad_output, cache, over_the_rows), cache)
+    return walked(grad_output, cache, through=over_the_rows)
 
 
 @attention_backward.mistake("builds the keys' gradient with the scores' gradient not transposed")
@@ -143,10 +189,7 @@ def keys_from_rows(grad_output, cache):
     """The keys' gradient uses grad_scores where it needs its transpose. A key is a *column* of the scores: its gradient
     gathers from all queries, down that column. As long as there are as many queries as keys, only the numbers are
     wrong. Reread 'Attention, walked backwards'."""
-    grad_scores, grad_values = down_to_the_scores(grad_output, cache)
-    queries, keys, _, _ = cache
-    scale = 1 / math.sqrt(keys.shape[-1])
-    return grad_scores @ keys * scale, grad_scores @ queries * scale, grad_values
+    return walked(grad_output, cache, keys_from=lambda grad_scores, cache: grad_scores @ cache[0])
 
 
 @attention_backward.mistake("leaves the keys' gradient transposed")
@@ -162,20 +205,21 @@ def keys_left_turned(grad_output, cache):
 def keys_from_keys(grad_output, cache):
     """In scores = queries keys^T the gradient of each factor is made with the *other* one: keys in that of the queries,
     queries in that of the keys. You used the keys twice. Reread 'The gradients of a product'."""
-    grad_scores, grad_values = down_to_the_scores(grad_output, cache)
-    keys = cache[1]
-    scale = 1 / math.sqrt(keys.shape[-1])
-    return grad_scores @ keys * scale, turned(grad_scores) @ keys * scale, grad_values
+    return walked(grad_output, cache, keys_from=lambda grad_scores, cache: turned(grad_scores) @ cache[1])
+
+
+@attention_backward.mistake("builds the queries' gradient from the queries")
+def queries_from_queries(grad_output, cache):
+    """In scores = queries keys^T the gradient of each factor is made with the *other* one: keys in that of the queries,
+    queries in that of the keys. You used the queries twice. Reread 'The gradients of a product'."""
+    return walked(grad_output, cache, queries_from=lambda grad_scores, cache: grad_scores @ cache[0])
 
 
 @attention_backward.mistake("builds the keys' gradient from the values")
 def keys_from_values(grad_output, cache):
     """Your keys' gradient multiplies by the values where the queries belong. Values take no part in a score, so they
     cannot stand there. Reread 'Attention, walked backwards'."""
-    grad_scores, grad_values = down_to_the_scores(grad_output, cache)
-    _, keys, values, _ = cache
-    scale = 1 / math.sqrt(keys.shape[-1])
-    return grad_scores @ keys * scale, turned(grad_scores) @ values * scale, grad_values
+    return walked(grad_output, cache, keys_from=lambda grad_scores, cache: turned(grad_scores) @ cache[2])
 
 
 @attention_backward.mistake("does not transpose the weights for the values")
@@ -221,12 +265,21 @@ def values_first(grad_output, cache):
     return grad_values, grad_queries, grad_keys
 
 
+@attention_backward.mistake("exchanges the gradients of queries and keys")
+def queries_and_keys_exchanged(grad_output, cache):
+    """The gradients of queries and keys stand in each other's place. With as many queries as keys the shapes agree, and
+    nothing complains. Return queries, keys, values, the order of the forward's arguments. Reread 'Attention, walked
+    backwards'."""
+    grad_queries, grad_keys, grad_values = reference.attention_backward(grad_output, cache)
+    return grad_keys, grad_queries, grad_values
+
+
 @attention_backward.mistake("answers in float64 whatever was asked")
 def promoted(grad_output, cache):
     """float32 came back as float64. `np.sqrt(d_key)` is a float64 *NumPy* scalar and promotes every array it touches;
     `math.sqrt(d_key)` is a plain Python number and promotes nothing."""
     scale = np.float64(1 / math.sqrt(cache[1].shape[-1]))
-    return from_the_scores(down_to_the_scores(grad_output, cache), cache, scale)
+    return walked(grad_output, cache, scale=scale)
 
 
 @attention_backward.equivalent
@@ -260,11 +313,10 @@ def with_the_output(grad_output, cache):
     """The row sum of weights times their gradient is that of the output times its own: fused kernels use it."""
     _, _, values, weights = cache
     row_sum = (grad_output * (weights @ values)).sum(axis=-1, keepdims=True)
-    grad_scores = weights * (grad_output @ turned(values) - row_sum)
-    return list(from_the_scores((grad_scores, turned(weights) @ grad_output), cache))
+    return list(walked(grad_output, cache, through=lambda grad_weights, weights: weights * (grad_weights - row_sum)))
 
 
 @attention_backward.equivalent
 def scaled_before_the_products(grad_output, cache):
-    grad_scores, grad_values = down_to_the_scores(grad_output, cache, with_the_jacobian)
-    return from_the_scores((grad_scores / math.sqrt(cache[0].shape[-1]), grad_values), cache, scale=1)
+    root = math.sqrt(cache[0].shape[-1])
+    return walked(grad_output, cache, through=lambda g, weights: with_the_jacobian(g, weights) / root, scale=1)
