@@ -74,6 +74,12 @@ def assemble(x, parts, keep=("queries", "keys", "values")):
     return (sum(back), *(as_rows(x).T @ as_rows(g) for g, _ in parts))
 
 
+def instead(grad_output, cache, **wrong):
+    """The right four gradients, with some replaced."""
+    right = reference.self_attention_backward(grad_output, cache)
+    return tuple((dict(zip(self_attention_backward.outputs, right, strict=True)) | wrong).values())
+
+
 @self_attention_backward.mistake("loses the way through the queries")
 def without_the_queries(grad_output, cache):
     """x is used three times, and two of the three ways back are there: the one through the queries is missing from
@@ -102,12 +108,64 @@ def values_only(grad_output, cache):
     return assemble(cache[0], into_the_projections(grad_output, cache), keep=("values",))
 
 
+@self_attention_backward.mistake("counts the way through the queries twice")
+def queries_twice(grad_output, cache):
+    """grad_x has the way through the queries twice, and that through the keys not at all: one name was copied and not
+    changed. The three ways are those of queries, keys and values. Reread 'Self-attention: three ways back to x'."""
+    queries, _, values = into_the_projections(grad_output, cache)
+    return instead(grad_output, cache, grad_x=assemble(cache[0], [queries, queries, values])[0])
+
+
+@self_attention_backward.mistake("counts the way through the keys twice")
+def keys_twice(grad_output, cache):
+    """grad_x has the way through the keys twice, and that through the queries not at all: one name was copied and not
+    changed. The three ways are those of queries, keys and values. Reread 'Self-attention: three ways back to x'."""
+    _, keys, values = into_the_projections(grad_output, cache)
+    return instead(grad_output, cache, grad_x=assemble(cache[0], [keys, keys, values])[0])
+
+
+@self_attention_backward.mistake("goes back to x through each other's projection")
+def projections_crossed(grad_output, cache):
+    """The gradient of the queries goes back to x through w_key, and that of the keys through w_query. Their shapes
+    agree, so nothing complains. Each goes back through the projection it came by. Reread 'Self-attention: three ways
+    back to x'."""
+    (g_query, w_query), (g_key, w_key), values = into_the_projections(grad_output, cache)
+    crossed = assemble(cache[0], [(g_query, w_key), (g_key, w_query), values])
+    return instead(grad_output, cache, grad_x=crossed[0])
+
+
+@self_attention_backward.mistake("hands w_key the queries' gradient")
+def queries_gradient_for_both(grad_output, cache):
+    """The gradient of the queries stands where that of the keys belongs, so grad_w_key equals grad_w_query, and grad_x
+    is wrong with it. `attention_backward` returns three gradients, one for each role. Reread 'Self-attention: three
+    ways back to x'."""
+    queries, (_, w_key), values = into_the_projections(grad_output, cache)
+    return assemble(cache[0], [queries, (queries[0], w_key), values])
+
+
+@self_attention_backward.mistake("hands w_query the keys' gradient")
+def keys_gradient_for_both(grad_output, cache):
+    """The gradient of the keys stands where that of the queries belongs, so grad_w_query equals grad_w_key, and grad_x
+    is wrong with it. `attention_backward` returns three gradients, one for each role. Reread 'Self-attention: three
+    ways back to x'."""
+    (_, w_query), keys, values = into_the_projections(grad_output, cache)
+    return assemble(cache[0], [(keys[0], w_query), keys, values])
+
+
+@self_attention_backward.mistake("hands w_value what arrives, past the weights")
+def values_past_the_weights(grad_output, cache):
+    """grad_output goes straight into w_value, as if each word had kept its own value. The output *mixed* the values
+    with the weights, so their gradient comes back through the weights, transposed: it is the third that
+    `attention_backward` returns. Reread 'Attention, walked backwards'."""
+    queries, keys, (_, w_value) = into_the_projections(grad_output, cache)
+    return assemble(cache[0], [queries, keys, (grad_output, w_value)])
+
+
 @self_attention_backward.mistake("averages the three ways instead of adding them")
 def three_ways_averaged(grad_output, cache):
     """Your grad_x is a third of what it should be. Where an array is used three times its gradients add up; nothing
     divides them. Reread 'Self-attention: three ways back to x'."""
-    grad_x, *others = reference.self_attention_backward(grad_output, cache)
-    return (grad_x / 3, *others)
+    return instead(grad_output, cache, grad_x=reference.self_attention_backward(grad_output, cache)[0] / 3)
 
 
 @self_attention_backward.mistake("does not transpose the projections")
@@ -115,8 +173,7 @@ def projections_not_turned(grad_output, cache):
     """grad_queries @ w_query fits only if the projection is square, and is wrong even then: on the way back the
     projection is transposed. Reread 'The gradients of a product'."""
     parts = into_the_projections(grad_output, cache)
-    _, *others = reference.self_attention_backward(grad_output, cache)
-    return (sum(g @ w for g, w in parts), *others)
+    return instead(grad_output, cache, grad_x=sum(g @ w for g, w in parts))
 
 
 @self_attention_backward.mistake("transposes the gradients of the projections")
@@ -134,6 +191,20 @@ def projections_exchanged(grad_output, cache):
     trained in each other's place. Reread 'Self-attention: three ways back to x'."""
     grad_x, grad_w_query, grad_w_key, grad_w_value = reference.self_attention_backward(grad_output, cache)
     return grad_x, grad_w_key, grad_w_query, grad_w_value
+
+
+@self_attention_backward.mistake("returns the gradient of w_query twice")
+def w_query_returned_twice(grad_output, cache):
+    """grad_x is right, and where w_key's gradient belongs stands that of w_query once more. Their shapes agree, so
+    nothing complains. Reread 'Self-attention: three ways back to x'."""
+    return instead(grad_output, cache, grad_w_key=reference.self_attention_backward(grad_output, cache)[1])
+
+
+@self_attention_backward.mistake("returns the gradient of w_key twice")
+def w_key_returned_twice(grad_output, cache):
+    """grad_x is right, and where w_query's gradient belongs stands that of w_key once more. Their shapes agree, so
+    nothing complains. Reread 'Self-attention: three ways back to x'."""
+    return instead(grad_output, cache, grad_w_query=reference.self_attention_backward(grad_output, cache)[2])
 
 
 @self_attention_backward.mistake("averages over the batch instead of adding up")
@@ -192,10 +263,8 @@ def self_attention_with_a_diagonal_jacobian(grad_output, cache):
 def w_key_from_values(grad_output, cache):
     """The gradient of w_key multiplies by the values where the queries belong; everything else is right. A score is a
     query times a key, and no value takes part in it. Reread 'Attention, walked backwards'."""
-    x, attention_cache = cache[0], cache[4]
-    grad_x, grad_w_query, _, grad_w_value = reference.self_attention_backward(grad_output, cache)
-    _, grad_keys, _ = keys_from_values(grad_output, attention_cache)
-    return grad_x, grad_w_query, as_rows(x).T @ as_rows(grad_keys), grad_w_value
+    _, grad_keys, _ = keys_from_values(grad_output, cache[4])
+    return instead(grad_output, cache, grad_w_key=as_rows(cache[0]).T @ as_rows(grad_keys))
 
 
 @self_attention_backward.mistake("takes the loss for a plain sum")
