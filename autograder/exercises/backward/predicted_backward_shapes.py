@@ -75,6 +75,22 @@ def output_as_wide_as_x(**sizes):
     return reference.predicted_backward_shapes(**sizes) | {"grad_output": wrong}
 
 
+@predicted_backward_shapes.mistake("makes the values as wide as the keys")
+def values_as_wide_as_keys(**sizes):
+    """w_value is (d_model, d_value), so a value is d_value wide, and so are its gradient and that of the output.
+    Queries and keys share d_key; the values need not. Reread 'A gradient has the shape of its array'."""
+    wrong = (sizes["n_batch"], sizes["T"], sizes["d_key"])
+    return reference.predicted_backward_shapes(**sizes) | {"grad_output": wrong, "grad_values": wrong}
+
+
+@predicted_backward_shapes.mistake("leaves out the batch")
+def without_the_batch(**sizes):
+    """These are the shapes for one sentence. Whatever is made of x has its batch axis in front, and so has its
+    gradient; only the projections are shared by the whole batch. Reread 'A gradient has the shape of its array'."""
+    right = reference.predicted_backward_shapes(**sizes)
+    return {name: shape if name == "grad_w_key" else shape[1:] for name, shape in right.items()}
+
+
 @predicted_backward_shapes.mistake("counts one softmax for each sentence")
 def one_jacobian_for_each_sentence(**sizes):
     """There is a softmax for each *row* of the scores, so for each query, and its Jacobian holds the slope of T weights

@@ -116,6 +116,27 @@ def diagonal_counted_once(grad_scores, x, a):
     return pair_by_pair(grad_scores, x, a, diagonal_once=True)
 
 
+@repaired_bilinear_backward.mistake("keeps the rows alone")
+def rows_alone(grad_scores, x, a):
+    """grad_x has the row term alone. x stands in x a x^T twice, and by the product rule each place has a term of its
+    own: x_i is also the *column* of S_ji. Reread 'The proof, entry by entry'."""
+    return grad_scores @ x @ a.T, reference.repaired_bilinear_backward(grad_scores, x, a)[1]
+
+
+@repaired_bilinear_backward.mistake("keeps the columns alone")
+def columns_alone(grad_scores, x, a):
+    """grad_x has the column term alone. x stands in x a x^T twice, and by the product rule each place has a term of its
+    own: x_i is also the *row* of S_ij. Reread 'The proof, entry by entry'."""
+    return turned(grad_scores) @ x @ a, reference.repaired_bilinear_backward(grad_scores, x, a)[1]
+
+
+@repaired_bilinear_backward.mistake("doubles the rows instead of adding the columns")
+def rows_doubled(grad_scores, x, a):
+    """grad_x is twice the row term, as the derivative of a square is twice its factor. Row and column terms are equal
+    only if both the cotangent and a are symmetric. Reread 'The proof, entry by entry'."""
+    return 2 * grad_scores @ x @ a.T, reference.repaired_bilinear_backward(grad_scores, x, a)[1]
+
+
 @repaired_bilinear_backward.mistake("takes a for symmetric")
 def a_taken_for_symmetric(grad_scores, x, a):
     """The row term needs a^T and the column term a. You use the same in both, which is right only if a is symmetric;
