@@ -132,8 +132,9 @@ def columns_alone(grad_scores, x, a):
 
 @repaired_bilinear_backward.mistake("doubles the rows instead of adding the columns")
 def rows_doubled(grad_scores, x, a):
-    """grad_x is twice the row term, as the derivative of a square is twice its factor. Row and column terms are equal
-    only if both the cotangent and a are symmetric. Reread 'The proof, entry by entry'."""
+    """grad_x is twice the row term, as the derivative of a square is twice its factor. Here the other factor gives
+    another term: the column's, with the cotangent transposed, and with a where the row's has a^T. Reread 'The proof,
+    entry by entry'."""
     return 2 * grad_scores @ x @ a.T, reference.repaired_bilinear_backward(grad_scores, x, a)[1]
 
 
