@@ -122,7 +122,8 @@ def one_cut_in_the_middle(decoder, x, other):
 @leaks.mistake("watches the first output only")
 def first_output_only(decoder, x, other):
     """Only the output at position 0 is compared, and a leak at any other position is not found. At the cut t, compare
-    all outputs before t. Reread 'A leak detector'."""
+    all outputs before t. (It comes to the same if the loop returns in its first round, whatever it finds there.) Reread
+    'A leak detector'."""
     return searched(decoder, x, other, compared=lambda t: slice(0, 1))
 
 
@@ -178,6 +179,20 @@ def past_and_future_swapped(decoder, x, other):
 def answer_inverted(decoder, x, other):
     """The answers are the wrong way round: True is to mean that the decoder leaks. Reread 'A leak detector'."""
     return not reference.leaks(decoder, x, other)
+
+
+@leaks.mistake("says nothing when all is well")
+def nothing_when_tight(decoder, x, other):
+    """A leaky decoder is found, and for any other there is no answer: a function that ends without a `return` returns
+    None. Say so when the loop is over: `return False`. Reread 'A leak detector'."""
+    return reference.leaks(decoder, x, other) or None
+
+
+@leaks.mistake("answers in numbers")
+def answers_in_numbers(decoder, x, other):
+    """The verdicts are right, as 1 and 0. The answer to a yes-or-no question is True or False, a bool: return those, or
+    `bool(...)` of the number. Reread 'A leak detector'."""
+    return int(reference.leaks(decoder, x, other))
 
 
 @leaks.mistake("accuses rounding")
