@@ -10,10 +10,14 @@ from autograder.exercises.masking.masked_softmax import (
     even_weights_when_empty,
     full_shape_only,
     lowest_number_then_zero,
+    mask_added,
+    masked_columns,
     nan_to_zero,
     nan_when_empty,
+    no_maximum,
     promoted_softmax,
     scores_times_mask,
+    zero_times_infinity,
 )
 from autograder.exercises.masking.shared import random_mask, roles, scaled_scores, with_empty_row
 from solutions import masking as reference
@@ -70,11 +74,11 @@ def _(draw):
     yield "unequal d_key, that of the keys is 1", inputs | {"keys": inputs["keys"][:, :1]}
 
 
-def through(weigh):
-    """Attention with another masked softmax."""
+def through(weigh, factor=1):
+    """Attention with another masked softmax, or with its scores times a factor."""
 
     def attend(queries, keys, values, mask):
-        return weigh(scaled_scores(queries, keys), mask) @ values, None
+        return weigh(scaled_scores(queries, keys) * factor, mask) @ values, None
 
     return attend
 
@@ -139,6 +143,72 @@ def unscaled_masked(queries, keys, values, mask):
     """The mask is right; the division by the square root of d_key is missing. Scale, mask, softmax, in this order.
     Reread 'Masked attention'."""
     return reference.masked_softmax(queries @ keys.swapaxes(-1, -2), mask) @ values, None
+
+
+@masked_attention.mistake("divides by d_key, not by its root")
+def divided_by_d_key(queries, keys, values, mask):
+    """The mask is right; the scores are divided by d_key, and should be divided by its *square root*: so the weights
+    are too even. Reread 'Masked attention'."""
+    factor = 1 / math.sqrt(keys.shape[-1])
+    return through(reference.masked_softmax, factor)(queries, keys, values, mask)
+
+
+@masked_attention.mistake("multiplies by the root of d_key instead of dividing")
+def scaled_up(queries, keys, values, mask):
+    """The mask is right; the scores are multiplied by the square root of d_key, or divided by d_key ** -0.5, which is
+    the same. Divide by the root. Reread 'Masked attention'."""
+    return through(reference.masked_softmax, keys.shape[-1])(queries, keys, values, mask)
+
+
+@masked_attention.mistake("scales by the number of keys")
+def scaled_by_T_key(queries, keys, values, mask):
+    """The mask is right; the scores are divided by the root of T_key, the number of keys. What adds up in a score is
+    d_key products: keys.shape[-1]. Reread 'Masked attention'."""
+    factor = math.sqrt(keys.shape[-1] / keys.shape[-2])
+    return through(reference.masked_softmax, factor)(queries, keys, values, mask)
+
+
+@masked_attention.mistake("scales by the width of the values")
+def scaled_by_d_value(queries, keys, values, mask):
+    """The mask is right; the scores are divided by the root of d_value. The values have no part in a score: what adds
+    up in it is d_key products. Reread 'Masked attention'."""
+    factor = math.sqrt(keys.shape[-1] / values.shape[-1])
+    return through(reference.masked_softmax, factor)(queries, keys, values, mask)
+
+
+@masked_attention.mistake("averages the keys instead of the values")
+def keys_handed_over(queries, keys, values, mask):
+    """The right weights, on the wrong things: you average the keys. A key is what an entry is found by, its value is
+    what it hands over. Reread 'Masked attention'."""
+    return reference.masked_attention(queries, keys, keys, mask)[0], None
+
+
+@masked_attention.mistake("normalises over the queries")
+def queries_compete(queries, keys, values, mask):
+    """The mask is right, and the softmax runs down the columns: the queries compete for each key. Each query shares out
+    one unit among the keys that it sees: softmax along the last axis. Reread 'Masked attention'."""
+    return through(masked_columns)(queries, keys, values, mask)
+
+
+@masked_attention.mistake("overflows on large scores")
+def overflows(queries, keys, values, mask):
+    """Right for small scores, NaN for large ones: the softmax in it does not take each row's maximum off. Use your
+    `masked_softmax`. Reread 'From masked scores to weights'."""
+    return through(no_maximum)(queries, keys, values, mask)
+
+
+@masked_attention.mistake("adds the mask to the scores")
+def boolean_added(queries, keys, values, mask):
+    """True counts as 1 in a sum: an allowed score goes up by one, and a hidden one stays in the row. Only minus
+    infinity hides: use your `masked_softmax`. Reread 'Two conventions, opposite to each other'."""
+    return through(mask_added)(queries, keys, values, mask)
+
+
+@masked_attention.mistake("multiplies zero by infinity")
+def zero_times_infinity_added(queries, keys, values, mask):
+    """The penalty is 0 where a key is allowed, times minus infinity, and 0 times infinity is NaN: every output is NaN,
+    even where nothing is hidden. Choose with `np.where`. Reread 'Finite substitutes for infinity'."""
+    return through(zero_times_infinity)(queries, keys, values, mask)
 
 
 @masked_attention.mistake("puts in a heads' axis of its own")

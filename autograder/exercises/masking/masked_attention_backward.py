@@ -128,6 +128,53 @@ def scale_forgotten(grad_output, cache):
     return from_scores(grad_scores, grad_output, cache, scale=1)
 
 
+@masked_attention_backward.mistake("scales the queries' gradient only")
+def keys_unscaled(grad_output, cache):
+    """The queries' gradient has the factor one over the square root of d_key, the keys' has not. It belongs to the
+    scores, and both got their gradient through them. Reread 'Backwards through a mask'."""
+    grad_queries, grad_keys, grad_values = attention_backward(grad_output, cache)
+    return grad_queries, grad_keys * math.sqrt(cache[1].shape[-1]), grad_values
+
+
+@masked_attention_backward.mistake("scales the keys' gradient only")
+def queries_unscaled(grad_output, cache):
+    """The keys' gradient has the factor one over the square root of d_key, the queries' has not. It belongs to the
+    scores, and both got their gradient through them. Reread 'Backwards through a mask'."""
+    grad_queries, grad_keys, grad_values = attention_backward(grad_output, cache)
+    return grad_queries * math.sqrt(cache[1].shape[-1]), grad_keys, grad_values
+
+
+@masked_attention_backward.mistake("takes the scale from the gradient that arrives")
+def scaled_by_d_value(grad_output, cache):
+    """You divide by the root of d_value, the last axis of grad_output. The forward pass divided the scores by the root
+    of d_key, and the mask has not changed that. Reread 'Backwards through a mask'."""
+    grad_scores = softmax_backward(grad_weights_of(grad_output, cache), cache[-1])
+    return from_scores(grad_scores, grad_output, cache, scale=1 / math.sqrt(grad_output.shape[-1]))
+
+
+@masked_attention_backward.mistake("exchanges the gradients of queries and keys")
+def queries_and_keys_exchanged(grad_output, cache):
+    """The gradients of queries and keys stand in each other's place. With as many queries as keys the shapes agree, and
+    nothing complains. Return queries, keys, values, the order of the forward's arguments. Reread 'Backwards through a
+    mask'."""
+    grad_queries, grad_keys, grad_values = attention_backward(grad_output, cache)
+    return grad_keys, grad_queries, grad_values
+
+
+@masked_attention_backward.mistake("hands softmax's way back its arguments in the wrong order")
+def softmax_arguments_exchanged(grad_output, cache):
+    """The weights stand where their gradient belongs, and the gradient where the weights do: both have one shape, so
+    nothing complains. It is softmax_backward(grad_weights, weights). Reread 'Backwards through a mask'."""
+    return from_scores(softmax_backward(cache[-1], grad_weights_of(grad_output, cache)), grad_output, cache)
+
+
+@masked_attention_backward.mistake("takes the loss for a plain sum")
+def ones_for_the_loss(grad_output, cache):
+    """Your gradients are those of the sum of all outputs, whatever grad_output says: it tells you how the loss depends
+    on each output. Start from it. Reread 'Backwards through a mask'."""
+    return attention_backward(np.ones_like(grad_output), cache)
+
+
 @masked_attention_backward.equivalent
 def the_long_way(grad_output, cache):
     grad_scores = softmax_backward(grad_weights_of(grad_output, cache), cache[-1])

@@ -81,6 +81,14 @@ def scores_times_mask(scores, mask):
     return softmax(scores * mask)
 
 
+@masked_softmax.mistake("adds the mask to the scores")
+def mask_added(scores, mask):
+    """True counts as 1 in a sum: what is allowed gets one more point, and what is hidden stays in the row. A mask that
+    is *added* holds 0 and minus infinity; a boolean one chooses, with `np.where`. Reread 'Two conventions, opposite to
+    each other'."""
+    return softmax(scores + mask.astype(scores.dtype))
+
+
 @masked_softmax.mistake("the mask has no effect")
 def tiny_penalty(scores, mask):
     """The weights are those without a mask. Either it is not used at all, or it hides with -1e-20: that is not a very
@@ -94,6 +102,32 @@ def polarity_inverted(scores, mask):
     """True is taken for 'hide'. PyTorch's `nn.MultiheadAttention` reads a mask like that; in this book, and in
     `scaled_dot_product_attention`, True means 'may attend'. Reread 'Two conventions, opposite to each other'."""
     return reference.masked_softmax(scores, ~mask)
+
+
+@masked_softmax.mistake("hides with plus infinity")
+def hidden_by_plus_infinity(scores, mask):
+    """What is hidden gets the largest score there is, where it should get the lowest: exp of plus infinity towers over
+    everything, and infinity less infinity is NaN. exp of *minus* infinity is 0: `-np.inf`. Reread 'Why before the
+    softmax'."""
+    return filled(scores, mask, np.inf)
+
+
+@masked_softmax.mistake("multiplies zero by infinity")
+def zero_times_infinity(scores, mask):
+    """The penalty is a product, something that is 0 where a key is allowed, times minus infinity; and 0 times infinity
+    is NaN, not 0. So all that is allowed is NaN, even where nothing is hidden. Choose, instead of multiplying:
+    `np.where`. Reread 'Finite substitutes for infinity'."""
+    return softmax(scores + (~mask).astype(scores.dtype) * scores.dtype.type(-np.inf))
+
+
+@masked_softmax.mistake("normalises over the queries")
+def masked_columns(scores, mask):
+    """The mask is right, and the weights add up to one down each column: the softmax runs along the queries. Each query
+    shares out one unit among the keys that it sees: the last axis, -1. Reread 'From masked scores to weights'."""
+    axis = max(-2, -scores.ndim)
+    hidden = np.where(mask, scores, -np.inf).astype(scores.dtype)
+    strengths = np.exp(hidden - hidden.max(axis=axis, keepdims=True))
+    return np.where(mask, strengths / strengths.sum(axis=axis, keepdims=True), 0)
 
 
 @masked_softmax.mistake("gives even weights to a row that sees nothing")
@@ -128,6 +162,14 @@ def not_low_enough(scores, mask):
     return filled(scores, mask, -1e4) * mask
 
 
+@masked_softmax.mistake("hides with a number that float16 does not have")
+def no_such_half(scores, mask):
+    """-1e9 is a fine substitute in float32 and float64, and the zeros afterwards mend rows that see nothing. But
+    float16 ends at 65504, so there it is minus infinity after all: such a row is NaN, and NaN times 0 stays NaN. Reread
+    'Finite substitutes for infinity'."""
+    return filled(scores, mask, -1e9) * mask
+
+
 @masked_softmax.mistake("overflows in float16")
 def too_large_for_half(scores, mask):
     """-1e20 does not exist in float16, whose largest number is 65504: it becomes -inf, and 0 times -inf, the penalty
@@ -146,6 +188,25 @@ def maximum_over_everything(scores, mask):
     strengths = np.exp(scores - scores.max(axis=-1, keepdims=True)) * mask
     total = strengths.sum(axis=-1, keepdims=True)
     return np.divide(strengths, total, out=np.zeros_like(strengths), where=total > 0)
+
+
+@masked_softmax.mistake("subtracts no maximum")
+def no_maximum(scores, mask):
+    """Multiplying the exponentials by the mask, before the sum, is fine as algebra. But exp of a large score is
+    infinite, and infinity over infinity is NaN; far below zero every exponential is 0, and nothing is left to share
+    out. Take the maximum of what is allowed off first. Reread 'From masked scores to weights'."""
+    strengths = np.exp(scores) * mask
+    total = strengths.sum(axis=-1, keepdims=True)
+    return np.divide(strengths, total, out=np.zeros_like(strengths), where=total > 0)
+
+
+@masked_softmax.mistake("renormalises, with a small number against zero")
+def renormalised_with_a_little(scores, mask):
+    """Masking the finished weights and dividing by what is left, plus a little: now no row quite adds up to one, and
+    where a hidden score took all the weight, the whole row is 0. (In float16 the little is 0 itself, and 0/0 is NaN.)
+    Mask the scores, before the softmax. Reread 'Why before the softmax'."""
+    weights = softmax(scores) * mask
+    return weights / (weights.sum(axis=-1, keepdims=True) + 1e-9)
 
 
 @masked_softmax.mistake("renormalises, and divides zero by zero")
