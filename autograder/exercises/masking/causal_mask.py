@@ -72,6 +72,21 @@ def ones_and_zeros(length):
     return np.tri(length)
 
 
+@causal_mask.mistake("holds whole numbers")
+def whole_numbers(length):
+    """The triangle is right, but it is made of the integers 1 and 0. Then `~mask` does not mean 'not' (~1 is -2), and
+    indexing with it picks rows 1 and 0 instead of filtering. Say dtype=bool. Reread 'Two conventions, opposite to each
+    other'."""
+    return np.tri(length, dtype=np.int64)
+
+
+@causal_mask.mistake("puts an axis for the batch in front")
+def axis_in_front(length):
+    """The triangle is right, in shape (1, T, T). It is the same for every sentence and lines up from the right, so the
+    axis in front is not needed: (T, T). Reread 'The causal mask'."""
+    return np.tri(length, dtype=bool)[None]
+
+
 @causal_mask.mistake("allows everything")
 def all_allowed(length):
     """Every entry is True, so each position sees the whole sentence, the future too. Reread 'The causal mask'."""

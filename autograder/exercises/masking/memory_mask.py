@@ -89,6 +89,21 @@ def repeats_the_batch(source_tokens, target_length, pad):
     return np.repeat(reference.padding_mask(source_tokens, pad), target_length, axis=0)
 
 
+@memory_mask.mistake("puts in an axis for the heads, too")
+def memory_for_the_heads(source_tokens, target_length, pad):
+    """The mask is right, in shape (..., 1, T_target, T_source). Whoever makes the heads makes their axis; before that,
+    it would meet the batch. Here the mask is (..., T_target, T_source). Reread 'Which mask goes where'."""
+    return reference.memory_mask(source_tokens, target_length, pad)[..., None, :, :]
+
+
+@memory_mask.mistake("takes the sentences of the batch for positions")
+def sentences_for_positions(source_tokens, target_length, pad):
+    """Each position of the target is to have a row for *its own* sentence. Here the source's rule (..., T_source) is
+    repeated without an axis for the target, so the sentences of the batch fill its place. Keep an axis for the queries:
+    your `padding_mask` does. Reread 'The memory mask'."""
+    return np.broadcast_to(source_tokens != pad, (*source_tokens.shape[:-1], target_length, source_tokens.shape[-1]))
+
+
 @memory_mask.mistake("takes for granted that padding is 0")
 def memory_pad_is_zero(source_tokens, target_length, pad):
     """Padding is compared with 0, whatever `pad` is. Reread 'The padding mask'."""

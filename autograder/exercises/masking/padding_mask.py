@@ -65,6 +65,21 @@ def axis_in_front(tokens, pad):
     return (tokens != pad)[None]
 
 
+@padding_mask.mistake("puts in an axis for the heads, too")
+def axis_for_heads_too(tokens, pad):
+    """The shape is (..., 1, 1, T_key), one axis of length 1 for the queries and one for the heads. Whoever makes the
+    heads makes their axis; before that, it would meet the batch. Here the mask is (..., 1, T_key). Reread 'Which mask
+    goes where'."""
+    return (tokens != pad)[..., None, None, :]
+
+
+@padding_mask.mistake("makes an additive mask")
+def additive_padding(tokens, pad):
+    """This mask holds 0 and -inf, to be added to scores. In this book a mask is boolean, and only `masked_softmax`
+    knows what happens to the scores. Reread 'Two conventions, opposite to each other'."""
+    return np.where(tokens != pad, 0.0, -np.inf)[..., None, :]
+
+
 @padding_mask.mistake("repeats the row for every query")
 def row_for_each_query(tokens, pad):
     """The values are right, and so is a (T, T) mask for the encoder. But every row is the same, so one is enough:

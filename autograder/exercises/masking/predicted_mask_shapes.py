@@ -62,6 +62,31 @@ def no_axis_for_heads(**sizes):
     return shapes | {"target_for_all_heads": shapes["target"]}
 
 
+@predicted_mask_shapes.mistake("gives the memory mask a single row")
+def memory_of_one_row(**sizes):
+    """`padding_mask` makes a single row of the source, and `memory_mask` repeats it for each position of the target:
+    its rows count T_target. Reread 'The memory mask'."""
+    wrong = {"memory": (sizes["n_batch"], 1, sizes["T_source"])}
+    return reference.predicted_mask_shapes(**sizes) | wrong
+
+
+@predicted_mask_shapes.mistake("forgets that the target's mask holds padding, too")
+def target_without_sentences(**sizes):
+    """(T_target, T_target) is the causal mask alone. `target_mask` hides padding, too, and each sentence has its own:
+    the batch axis is there. Reread 'The target mask'."""
+    T_target = sizes["T_target"]
+    return reference.predicted_mask_shapes(**sizes) | {"target": (T_target, T_target)}
+
+
+@predicted_mask_shapes.mistake("gives the scores no axis for the heads")
+def scores_without_heads(**sizes):
+    """Every head has scores of its own, so the heads' axis stands between the batch and the queries: (n_batch, n_heads,
+    T_query, T_key). Reread 'Which mask goes where'."""
+    right = reference.predicted_mask_shapes(**sizes)
+    wrong = {name: (sizes["n_batch"], *right[name][2:]) for name in ("encoder_scores", "cross_scores")}
+    return right | wrong
+
+
 @predicted_mask_shapes.mistake("copies the mask for every head")
 def a_copy_for_each_head(**sizes):
     """That lines up, but it is not the smallest form: an axis of length 1 is stretched over all heads without a copy.

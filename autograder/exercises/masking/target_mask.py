@@ -87,6 +87,35 @@ def anticausal(tokens, pad):
     return reference.causal_mask(tokens.shape[-1]).T & reference.padding_mask(tokens, pad)
 
 
+@target_mask.mistake("puts in an axis for the heads, too")
+def target_for_the_heads(tokens, pad):
+    """The mask is right, in shape (..., 1, T, T). Whoever makes the heads makes their axis; before that, it would meet
+    the batch. Here the mask is (..., T, T). Reread 'Which mask goes where'."""
+    return reference.target_mask(tokens, pad)[..., None, :, :]
+
+
+@target_mask.mistake("holds ones and zeros")
+def target_in_numbers(tokens, pad):
+    """The right entries as numbers: a product of two masks of numbers, say. A mask is boolean in this book, and two are
+    combined with `&`. Reread 'Two conventions, opposite to each other'."""
+    return reference.target_mask(tokens, pad).astype(np.int64)
+
+
+@target_mask.mistake("hides the present, too")
+def present_hidden(tokens, pad):
+    """The diagonal is False, so no position sees itself, and the first sees nothing at all. What stands at position i
+    of the decoder's input is the token *before* the one to be predicted, so it may be seen. Reread 'The causal
+    mask'."""
+    return np.tri(tokens.shape[-1], k=-1, dtype=bool) & reference.padding_mask(tokens, pad)
+
+
+@target_mask.mistake("looks one position ahead")
+def target_one_ahead(tokens, pad):
+    """The boundary is one diagonal too high: each position sees the next one too, and that is the very token it is to
+    predict. Reread 'The causal mask'."""
+    return np.tri(tokens.shape[-1], k=1, dtype=bool) & reference.padding_mask(tokens, pad)
+
+
 @target_mask.mistake("takes for granted that padding is 0")
 def target_pad_is_zero(tokens, pad):
     """Padding is compared with 0, whatever `pad` is. Reread 'The padding mask'."""
