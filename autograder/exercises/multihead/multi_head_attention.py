@@ -5,11 +5,21 @@ import math
 import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
+from autograder.exercises.masking.masked_softmax import (
+    after_the_softmax,
+    even_weights_when_empty,
+    masked_columns,
+    nan_when_empty,
+    no_maximum,
+    scores_times_mask,
+)
 from autograder.exercises.multihead.shared import (
     PROJECTIONS,
     interleaved_merge,
     interleaved_split,
     layer,
+    naive,
+    projected_heads,
     small_batch,
     turned,
     view_merge,
@@ -64,39 +74,6 @@ def steep(inputs, height=3000):
     return inputs | {"params": params | {name: factor * params[name] for name in ("w_query", "b_query")}}
 
 
-def naive(
-    query, key, value, params, n_heads, mask=None, *,
-    split=reference.split_heads, merge=reference.merge_heads, d_scale=None, scale_late=False, biases=PROJECTIONS,
-    share_keys=False, output_bias=True, expand=True,
-):  # fmt: skip
-    """The layer, with one of its parts replaced."""
-    projected = [
-        x @ params[f"w_{name}"] + (params[f"b_{name}"] if name in biases else 0)
-        for name, x in zip(PROJECTIONS, (query, key, value), strict=True)
-    ]
-    queries, keys, values = (split(x, n_heads) for x in projected)
-    keys = np.broadcast_to(keys[..., :1, :, :], keys.shape) if share_keys else keys
-    scale = math.sqrt(d_scale(params, n_heads) if d_scale else keys.shape[-1])
-    scores = queries @ turned(keys) / (1 if scale_late else scale)
-    if mask is not None:
-        mask = np.expand_dims(mask, -3) if expand else mask
-        scores = np.where(mask, scores, np.finfo(scores.dtype).min)
-    weights = softmax(scores)
-    weights = weights if mask is None else np.where(mask, weights, 0)
-    output = merge(weights @ values) @ params["w_output"] + (params["b_output"] if output_bias else 0)
-    return output / (scale if scale_late else 1), None
-
-
-def all_features(params, n_heads):
-    """The width of all heads' keys together."""
-    return params["w_query"].shape[1]
-
-
-def one(params, n_heads):
-    """No scale at all."""
-    return 1
-
-
 @multi_head_attention.mistake("splits and merges without moving an axis")
 def views_only(query, key, value, params, n_heads, mask=None):
     """Both reshapes give the right shapes, and undo each other, so nothing complains. But each "head" is a run of
@@ -132,14 +109,49 @@ def scaled_by_d_model(query, key, value, params, n_heads, mask=None):
     """The scores are divided by the root of d_model, the width of all heads together. A score adds up only one head's
     products: take the root of d_key = d_model / n_heads. Yours flatten every head's attention. Reread 'What one head
     costs, and how it is scaled'."""
-    return naive(query, key, value, params, n_heads, mask, d_scale=all_features)
+    return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: keys.shape[-1] * n_heads)
+
+
+@multi_head_attention.mistake("scales by the number of heads")
+def scaled_by_n_heads(query, key, value, params, n_heads, mask=None):
+    """The scores are divided by the root of n_heads. The heads do not meet in a score: what adds up in it is one head's
+    d_key products. Reread 'What one head costs, and how it is scaled'."""
+    return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: n_heads)
+
+
+@multi_head_attention.mistake("scales by the number of keys")
+def scaled_by_T_key(query, key, value, params, n_heads, mask=None):
+    """The scores are divided by the root of T_key, the number of keys. What adds up in a score is one head's d_key
+    products: the last axis of the keys, not the one before it. Reread 'What one head costs, and how it is scaled'."""
+    return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: keys.shape[-2])
+
+
+@multi_head_attention.mistake("scales by the width of the values")
+def scaled_by_d_value(query, key, value, params, n_heads, mask=None):
+    """The scores are divided by the root of d_value, one head's width of the values. The values have no part in a
+    score: it adds up d_key products. Reread 'What one head costs, and how it is scaled'."""
+    return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: values.shape[-1])
+
+
+@multi_head_attention.mistake("divides by d_key, not by its root")
+def divided_by_d_key(query, key, value, params, n_heads, mask=None):
+    """The scores are divided by d_key, and should be divided by its *square root*: so each head's weights are too even.
+    Reread 'What one head costs, and how it is scaled'."""
+    return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: keys.shape[-1] ** 2)
+
+
+@multi_head_attention.mistake("multiplies by the root of d_key instead of dividing")
+def scaled_up(query, key, value, params, n_heads, mask=None):
+    """The scores are multiplied by the root of d_key, or divided by d_key ** -0.5, which is the same. Divide by the
+    root: call chapter 1's `attention`. Reread 'What one head costs, and how it is scaled'."""
+    return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: 1 / keys.shape[-1])
 
 
 @multi_head_attention.mistake("does not scale the scores")
 def not_scaled(query, key, value, params, n_heads, mask=None):
     """The division by the root of d_key, one head's width, is missing: each head asks more sharply the wider it is.
     Reread 'What one head costs, and how it is scaled'."""
-    return naive(query, key, value, params, n_heads, mask, d_scale=one)
+    return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: 1)
 
 
 @multi_head_attention.mistake("divides by the root after the last projection")
@@ -188,6 +200,46 @@ def without_output_bias(query, key, value, params, n_heads, mask=None):
     return naive(query, key, value, params, n_heads, mask, output_bias=False)
 
 
+@multi_head_attention.mistake("adds the key's bias to the queries")
+def key_bias_for_the_queries(query, key, value, params, n_heads, mask=None):
+    """`b_key` stands where `b_query` belongs. A fresh layer has zeros in both, so a comparison with a fresh layer
+    passes; after the first training step it fails. Reread 'Parity with PyTorch'."""
+    biased = params | {"b_query": params["b_key"]}
+    return reference.multi_head_attention(query, key, value, biased, n_heads, mask)[0], None
+
+
+@multi_head_attention.mistake("makes the keys with the query's projection")
+def keys_by_w_query(query, key, value, params, n_heads, mask=None):
+    """`w_query` is applied to `key`, so `w_key` has no effect. The shapes fit where query and key are equally wide, as
+    in self-attention. What is asked and what is found have a matrix each. Reread 'The whole layer'."""
+    shared = params | {"w_key": params["w_query"], "b_key": params["b_query"]}
+    return reference.multi_head_attention(query, key, value, shared, n_heads, mask)[0], None
+
+
+@multi_head_attention.mistake("makes the values with the key's projection")
+def values_by_w_key(query, key, value, params, n_heads, mask=None):
+    """`w_key` is applied to `value`, so `w_value` has no effect: two of three lines were copied, and one name was not
+    changed. The shapes fit where all widths agree. Reread 'The whole layer'."""
+    shared = params | {"w_value": params["w_key"], "b_value": params["b_key"]}
+    return reference.multi_head_attention(query, key, value, shared, n_heads, mask)[0], None
+
+
+@multi_head_attention.mistake("averages the keys instead of the values")
+def keys_handed_over(query, key, value, params, n_heads, mask=None):
+    """The right weights, on the wrong things: each head averages its keys. A key is what an entry is found by, its
+    value is what it hands over. Reread 'The whole layer'."""
+    keys_for_values = params | {"w_value": params["w_key"], "b_value": params["b_key"]}
+    return reference.multi_head_attention(query, key, key, keys_for_values, n_heads, mask)[0], None
+
+
+@multi_head_attention.mistake("adds the query to the output")
+def residual_inside(query, key, value, params, n_heads, mask=None):
+    """The layer's input is added to its output. Such a sum stands *around* this layer in the model, and belongs to
+    whoever calls it: here the output alone is asked for, and its width need not be the query's. Reread 'The whole
+    layer'."""
+    return reference.multi_head_attention(query, key, value, params, n_heads, mask)[0] + query, None
+
+
 @multi_head_attention.mistake("gives the mask no axis for the heads")
 def mask_without_heads(query, key, value, params, n_heads, mask=None):
     """A mask (batch, T_query, T_key) is lined up from the right with scores (batch, n_heads, T_query, T_key): the batch
@@ -208,6 +260,36 @@ def mask_ignored(query, key, value, params, n_heads, mask=None):
     """The answer does not depend on the mask: everyone sees everything. Hand it to `masked_attention`, with an axis for
     the heads. Reread 'The mask and the heads'."""
     return naive(query, key, value, params, n_heads)
+
+
+@multi_head_attention.mistake("masks the weights, after the softmax")
+def masked_too_late(query, key, value, params, n_heads, mask=None):
+    """The mask is multiplied on after the softmax: the rows no longer add up to one, and what is hidden still stands in
+    every denominator. Mask the scores: call chapter 3's `masked_attention`. Reread 'The mask and the heads'."""
+    return naive(query, key, value, params, n_heads, mask, weigh=after_the_softmax)
+
+
+@multi_head_attention.mistake("gives what is hidden a score of zero")
+def hidden_at_zero(query, key, value, params, n_heads, mask=None):
+    """A hidden score becomes 0, by a product with the mask, or next to 0, by -1e-9 where -1e9 was meant. 0 is a score
+    like any other, and more than many an allowed one has. Only minus infinity hides. Reread 'The mask and the
+    heads'."""
+    return naive(query, key, value, params, n_heads, mask, weigh=scores_times_mask)
+
+
+@multi_head_attention.mistake("averages everything for a query that sees nothing")
+def even_average_when_empty(query, key, value, params, n_heads, mask=None):
+    """A query that may attend to nothing gets the plain average of all values, in every head: with a finite 'minus
+    infinity' all its scores are equal. Each head is to give it zeros: call chapter 3's `masked_attention`. Reread 'The
+    mask and the heads'."""
+    return naive(query, key, value, params, n_heads, mask, weigh=even_weights_when_empty)
+
+
+@multi_head_attention.mistake("gives NaN for a query that sees nothing")
+def nan_for_an_empty_row(query, key, value, params, n_heads, mask=None):
+    """A query that may attend to nothing gets NaN, which spreads through every layer after this one. Each head is to
+    give it zeros: call chapter 3's `masked_attention`. Reread 'The mask and the heads'."""
+    return naive(query, key, value, params, n_heads, mask, weigh=nan_when_empty)
 
 
 @multi_head_attention.mistake("uses one wide head")
@@ -231,27 +313,29 @@ def self_attention_only(query, key, value, params, n_heads, mask=None):
     return reference.multi_head_attention(query, query, query, params, n_heads, mask)
 
 
+@multi_head_attention.mistake("lets the queries compete")
+def queries_compete(query, key, value, params, n_heads, mask=None):
+    """The softmax runs down the columns, so that in each head the queries share out one unit for each key. It is each
+    *row* that adds up to one: softmax along the last axis. Reread 'From the loop to an axis'."""
+    return naive(query, key, value, params, n_heads, mask, weigh=masked_columns)
+
+
 @multi_head_attention.mistake("lets the heads compete")
 def softmax_over_heads(query, key, value, params, n_heads, mask=None):
     """The softmax runs over the heads, so that for each pair of words the heads share out one unit. It is each *row* of
     each head that adds up to one: softmax along the last axis. Reread 'From the loop to an axis'."""
-    queries, keys, values = projected_heads(query, key, value, params, n_heads)
-    scores = queries @ turned(keys) / math.sqrt(keys.shape[-1])
-    weights = softmax(scores.swapaxes(-1, -3)).swapaxes(-1, -3)
-    weights = weights if mask is None else np.where(np.expand_dims(mask, -3), weights, 0)
-    return reference.merge_heads(weights @ values) @ params["w_output"] + params["b_output"], None
+
+    def over_heads(scores, mask):
+        return np.where(mask, softmax(scores.swapaxes(-1, -3)).swapaxes(-1, -3), 0)
+
+    return naive(query, key, value, params, n_heads, mask, weigh=over_heads)
 
 
 @multi_head_attention.mistake("overflows on large scores")
 def unstable(query, key, value, params, n_heads, mask=None):
     """Right for small scores, NaN for large ones: the softmax in it does not take each row's maximum off. Chapter 1's
     `attention` and chapter 3's `masked_attention` do. Reread 'The whole layer'."""
-    queries, keys, values = projected_heads(query, key, value, params, n_heads)
-    strengths = np.exp(queries @ turned(keys) / math.sqrt(keys.shape[-1]))
-    strengths = strengths if mask is None else np.where(np.expand_dims(mask, -3), strengths, 0)
-    total = strengths.sum(axis=-1, keepdims=True)
-    weights = strengths / np.where(total == 0, 1, total).astype(strengths.dtype)
-    return reference.merge_heads(weights @ values) @ params["w_output"] + params["b_output"], None
+    return naive(query, key, value, params, n_heads, mask, weigh=no_maximum)
 
 
 @multi_head_attention.mistake("promotes float32 to float64")
@@ -261,12 +345,6 @@ def promoted(query, key, value, params, n_heads, mask=None):
     and how it is scaled'."""
     output, _ = reference.multi_head_attention(query, key, value, params, n_heads, mask)
     return output.astype(np.float64), None
-
-
-def projected_heads(query, key, value, params, n_heads):
-    """Queries, keys and values of all heads."""
-    inputs = zip(PROJECTIONS, (query, key, value), strict=True)
-    return [reference.split_heads(x @ params[f"w_{name}"] + params[f"b_{name}"], n_heads) for name, x in inputs]
 
 
 @multi_head_attention.equivalent

@@ -1,8 +1,11 @@
-"""What the exercises of chapter 4 share: a layer's inputs to draw, and ways to split and to merge heads."""
+"""What the exercises of chapter 4 share: a layer and its inputs to draw, ways to split and to merge heads."""
 
 import math
 
 import numpy as np
+
+from autograder.exercises.masking.masked_softmax import lowest_number_then_zero
+from solutions import multihead as reference
 
 PROJECTIONS = ("query", "key", "value")
 
@@ -77,3 +80,34 @@ def layer(draw, batch=(), dtype=np.float64, square=0, mask=None, **sizes):
 def small_batch(draw, n_axes, avoid):
     """Small leading sizes, none of them the number of heads."""
     return tuple([n for n in draw.sizes(4, low=2, high=6) if n != avoid][:n_axes])
+
+
+def projected_heads(query, key, value, params, n_heads):
+    """Queries, keys and values of all heads."""
+    inputs = zip(PROJECTIONS, (query, key, value), strict=True)
+    return [reference.split_heads(x @ params[f"w_{name}"] + params[f"b_{name}"], n_heads) for name, x in inputs]
+
+
+def naive(
+    query, key, value, params, n_heads, mask=None, *,
+    split=reference.split_heads, merge=reference.merge_heads, d_scale=None, scale_late=False, biases=PROJECTIONS,
+    share_keys=False, output_bias=True, expand=True, weigh=lowest_number_then_zero,
+):  # fmt: skip
+    """The layer, with one of its parts replaced.
+
+    d_scale: what stands under the root, from keys and values with their heads; d_key if None. weigh: a masked softmax.
+    """
+    projected = [
+        x @ params[f"w_{name}"] + (params[f"b_{name}"] if name in biases else 0)
+        for name, x in zip(PROJECTIONS, (query, key, value), strict=True)
+    ]
+    queries, keys, values = (split(x, n_heads) for x in projected)
+    keys = np.broadcast_to(keys[..., :1, :, :], keys.shape) if share_keys else keys
+    scale = math.sqrt(d_scale(keys, values) if d_scale else keys.shape[-1])
+    scores = queries @ turned(keys) / (1 if scale_late else scale)
+    if mask is None:
+        mask = np.ones((1, 1), bool)
+    elif expand:
+        mask = np.expand_dims(mask, -3)
+    output = merge(weigh(scores, mask) @ values) @ params["w_output"] + (params["b_output"] if output_bias else 0)
+    return output / (scale if scale_late else 1), None
