@@ -91,10 +91,21 @@ def through_scores(jacobian=softmax_backward, d_scale=None, keys_from=None):
 
     def through(grad_output, cache):
         queries, keys, values, weights = cache
-        scale = 1 / math.sqrt(d_scale(keys) if d_scale else keys.shape[-1])
+        scale = 1 / math.sqrt(d_scale(keys, values) if d_scale else keys.shape[-1])
         grad_scores = jacobian(grad_output @ turned(values), weights) * scale
         grad_keys = keys_from(grad_scores, cache) if keys_from else turned(grad_scores) @ queries
         return grad_scores @ keys, grad_keys, turned(weights) @ grad_output
+
+    return through
+
+
+def through_unscaled(role):
+    """`attention_backward` without the scale on one of its gradients: 0 for the queries', 1 for the keys'."""
+
+    def through(grad_output, cache):
+        grads = list(attention_backward(grad_output, cache))
+        grads[role] = grads[role] * math.sqrt(cache[1].shape[-1])
+        return grads
 
     return through
 
@@ -171,14 +182,85 @@ def scores_not_turned(grad_output, cache):
 def scale_forgotten(grad_output, cache):
     """The forward pass divided the scores by the root of d_key, so the gradients of queries and keys carry the same
     factor; yours are too large by that root. Reread 'The way back'."""
-    return back(grad_output, cache, through=through_scores(d_scale=lambda keys: 1))
+    return back(grad_output, cache, through=through_scores(d_scale=lambda keys, values: 1))
 
 
 @multi_head_attention_backward.mistake("scales by the root of all features")
 def back_scaled_by_d_model(grad_output, cache):
     """The gradients of queries and keys are divided by the root of all heads' features together; the forward pass
     divided by the root of one head's, d_key. Reread 'What one head costs, and how it is scaled'."""
-    return back(grad_output, cache, through=through_scores(d_scale=lambda keys: keys.shape[-1] * keys.shape[-3]))
+    together = through_scores(d_scale=lambda keys, values: keys.shape[-1] * keys.shape[-3])
+    return back(grad_output, cache, through=together)
+
+
+@multi_head_attention_backward.mistake("scales by the number of heads")
+def back_scaled_by_n_heads(grad_output, cache):
+    """The gradients of queries and keys are divided by the root of n_heads; the forward pass divided by the root of one
+    head's width, d_key. Reread 'What one head costs, and how it is scaled'."""
+    return back(grad_output, cache, through=through_scores(d_scale=lambda keys, values: keys.shape[-3]))
+
+
+@multi_head_attention_backward.mistake("takes the scale from the gradient that arrives")
+def back_scaled_by_d_value(grad_output, cache):
+    """The gradients of queries and keys are divided by the root of d_value, the width in which a head's gradient
+    arrives; the forward pass divided by the root of d_key. Reread 'What one head costs, and how it is scaled'."""
+    return back(grad_output, cache, through=through_scores(d_scale=lambda keys, values: values.shape[-1]))
+
+
+@multi_head_attention_backward.mistake("scales the queries' gradient only")
+def back_keys_unscaled(grad_output, cache):
+    """The queries' gradient has the factor one over the root of d_key, the keys' has not. It belongs to the scores, and
+    both got their gradient through them. Reread 'The way back'."""
+    return back(grad_output, cache, through=through_unscaled(1))
+
+
+@multi_head_attention_backward.mistake("scales the keys' gradient only")
+def back_queries_unscaled(grad_output, cache):
+    """The keys' gradient has the factor one over the root of d_key, the queries' has not. It belongs to the scores, and
+    both got their gradient through them. Reread 'The way back'."""
+    return back(grad_output, cache, through=through_unscaled(0))
+
+
+@multi_head_attention_backward.mistake("hands softmax's way back its arguments in the wrong order")
+def softmax_arguments_exchanged(grad_output, cache):
+    """The weights stand where their gradient belongs, and the gradient where the weights do: both have one shape, so
+    nothing complains. It is softmax_backward(grad_weights, weights). Reread 'The way back'."""
+    return back(grad_output, cache, through=through_scores(lambda g, weights: softmax_backward(weights, g)))
+
+
+@multi_head_attention_backward.mistake("exchanges the gradients of query and key")
+def query_and_key_exchanged(grad_output, cache):
+    """The first gradient is that of `key`, the second that of `query`. Where both have one shape nothing complains.
+    Return query, key, value, params, the order of the forward's arguments. Reread 'The way back'."""
+    grad_query, grad_key, *others = reference.multi_head_attention_backward(grad_output, cache)
+    return grad_key, grad_query, *others
+
+
+@multi_head_attention_backward.mistake("hands b_key the gradient of b_query")
+def query_bias_twice(grad_output, cache):
+    """Where the gradient of b_key belongs stands that of b_query once more. That of b_key is zero, up to rounding: it
+    shifts all scores of a row alike, and softmax does not see that. Reread 'Why the key bias has no gradient'."""
+    *_, grads = reference.multi_head_attention_backward(grad_output, cache)
+    return instead(grad_output, cache, b_key=grads["b_query"])
+
+
+@multi_head_attention_backward.mistake("hands b_query the gradient of b_key")
+def key_bias_twice(grad_output, cache):
+    """Where the gradient of b_query belongs stands that of b_key once more, which is zero, up to rounding. The queries'
+    bias does change the scores of a row, each by another key. Reread 'Why the key bias has no gradient'."""
+    *_, grads = reference.multi_head_attention_backward(grad_output, cache)
+    return instead(grad_output, cache, b_query=grads["b_key"])
+
+
+@multi_head_attention_backward.mistake("averages the biases' gradients over the rows")
+def biases_averaged(grad_output, cache):
+    """The weights' gradients are right, and those of the biases are *means* over the rows. A bias was added to every
+    row, so what comes back from the rows adds up: sum, not mean. Reread 'The way back'."""
+
+    def mean_for_the_bias(grad, linear_cache):
+        return *linear_backward(grad, linear_cache)[:2], as_rows(grad).mean(axis=0)
+
+    return back(grad_output, cache, linear_back=mean_for_the_bias)
 
 
 @multi_head_attention_backward.mistake("averages over the batch")
