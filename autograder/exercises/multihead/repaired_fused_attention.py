@@ -67,13 +67,14 @@ def partly_mended(
     x, w_fused, b_fused, w_output, b_output, n_heads, *,
     swapped=False, unbiased=False, scale="", merge=reference.merge_heads,
 ):  # fmt: skip
-    """The published layer with any of its mistakes left in. scale: "late", "wide" or, right, ""."""
+    """The published layer with any of its mistakes left in. scale: a key of `before`, or, right, ""."""
     projected = x @ w_fused if unbiased else x @ w_fused + b_fused
     queries, keys, values = (reference.split_heads(part, n_heads) for part in np.split(projected, 3, axis=-1))
     queries, keys = (keys, queries) if swapped else (queries, keys)
     d_model = w_output.shape[0]
-    before = {"late": 1, "wide": math.sqrt(d_model), "": math.sqrt(d_model // n_heads)}[scale]
-    weights = softmax(queries @ turned(keys) / before)
+    right = math.sqrt(d_model // n_heads)
+    before = {"late": 1, "none": 1, "wide": math.sqrt(d_model), "heads": math.sqrt(n_heads), "up": 1 / right, "": right}
+    weights = softmax(queries @ turned(keys) / before[scale])
     output = merge(weights @ values) @ w_output + b_output
     return output / (math.sqrt(d_model) if scale == "late" else 1), weights
 
@@ -131,6 +132,28 @@ def wide_scale_left(**inputs):
     """The scale is in its place now, before the softmax. But it is the root of d_model, the width of all heads
     together, and a score adds up one head's products only. Reread 'What one head costs, and how it is scaled'."""
     return partly_mended(**inputs, scale="wide")
+
+
+@repaired_fused_attention.mistake("the late division is gone, and nothing has come in its place")
+def scale_dropped(**inputs):
+    """The division of the output is gone, and now nothing is divided by a root at all. It belongs on the scores, before
+    the softmax, and it is the root of *one head's* width. Reread 'What one head costs, and how it is scaled'."""
+    return partly_mended(**inputs, scale="none")
+
+
+@repaired_fused_attention.mistake("scales the scores by the root of the number of heads")
+def scale_of_the_heads(**inputs):
+    """The scale is in its place now, before the softmax. But it is the root of n_heads, and a score adds up the
+    products of one head's features: d_model // n_heads of them. Reread 'What one head costs, and how it is scaled'."""
+    return partly_mended(**inputs, scale="heads")
+
+
+@repaired_fused_attention.mistake("multiplies the scores by the root")
+def scale_inverted(**inputs):
+    """The scale is in its place now, before the softmax, and it is one head's; but the scores are multiplied by the
+    root, or divided by d_key ** -0.5, which is the same. Divide by it. Reread 'What one head costs, and how it is
+    scaled'."""
+    return partly_mended(**inputs, scale="up")
 
 
 @repaired_fused_attention.mistake("scales by the root of all features; the packing is left too")
