@@ -54,6 +54,13 @@ def values_second(x, w_fused, b_fused):
     return queries, values, keys
 
 
+@fused_projection.mistake("unpacks the thirds backwards")
+def values_first(x, w_fused, b_fused):
+    """Your first third is taken for the values, and the last for the queries. The packing is query, key, value. Reread
+    'Three projections in one'."""
+    return reference.fused_projection(x, w_fused, b_fused)[::-1]
+
+
 @fused_projection.mistake("takes every third feature")
 def every_third(x, w_fused, b_fused):
     """You take features 0, 3, 6, ... for the queries. The three matrices stand beside each other as blocks: the first

@@ -84,6 +84,32 @@ def heads_reversed(heads):
     return reference.merge_heads(heads[..., ::-1, :, :])
 
 
+@merge_heads.mistake("exchanges the heads with the features")
+def heads_for_features(heads):
+    """One swap too far: the heads' axis changes places with the *features*, so the features come first and the
+    positions stand in the middle of what is folded. Exchange heads and positions, -3 and -2: then the heads stand next
+    to their features. Reread 'From the loop to an axis'."""
+    *batch, n_heads, length, d_head = heads.shape
+    return heads.swapaxes(-1, -3).reshape(*batch, length, n_heads * d_head)
+
+
+@merge_heads.mistake("turns each head, and folds")
+def turned_and_folded(heads):
+    """Within each head positions and features are exchanged, and the heads stay in front: what is folded into a row is
+    not one position's. Exchange heads and positions, -3 and -2: then the heads stand next to their features. Reread
+    'Why a reshape alone will not do'."""
+    *batch, n_heads, length, d_head = heads.shape
+    return heads.swapaxes(-1, -2).reshape(*batch, length, n_heads * d_head)
+
+
+@merge_heads.mistake("does not fold the heads together")
+def not_folded(heads):
+    """The heads stand next to their features, (..., T, n_heads, d_head), and that is half of the way: fold the two axes
+    into one, (..., T, n_heads * d_head), so that the last projection meets them all. Reread 'From the loop to an
+    axis'."""
+    return heads.swapaxes(-2, -3).copy()
+
+
 @merge_heads.mistake("counts the axes from the front")
 def merge_from_the_front(heads):
     """Axes 0 and 1 are heads and positions only while there is no batch. Count from the end: -3 and -2. Reread 'From

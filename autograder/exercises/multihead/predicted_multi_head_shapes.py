@@ -83,6 +83,21 @@ def weights_turned(**sizes):
     return shapes_but(sizes, **turned_round)
 
 
+@predicted_multi_head_shapes.mistake("splits the heads before it projects them")
+def split_too_early(**sizes):
+    """ "Projected" comes before "split": the projection makes all heads' features side by side, (n_batch, T_key,
+    d_model), and the heads get an axis afterwards. Reread 'From the loop to an axis'."""
+    right = shapes_but(sizes)
+    return right | {"projected_keys": right["keys"]}
+
+
+@predicted_multi_head_shapes.mistake("leaves out the batch")
+def without_the_batch(**sizes):
+    """These are the shapes for one sentence. Every sentence of the batch goes through on its own: the batch axis stays
+    in front. Reread 'The whole layer'."""
+    return {name: shape[1:] for name, shape in shapes_but(sizes).items()}
+
+
 @predicted_multi_head_shapes.mistake("gives the output a row for each key")
 def output_for_keys(**sizes):
     """The keys are what is averaged over: every head gives one answer for each *query*, and so does the layer. Reread

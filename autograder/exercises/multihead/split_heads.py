@@ -84,6 +84,22 @@ def one_batch_axis_only(x, n_heads):
     return x.reshape(*batch, length, n_heads, d_model // n_heads).transpose(0, 2, 1, 3)
 
 
+@split_heads.mistake("folds the heads into the batch")
+def folded_into_the_batch(x, n_heads):
+    """Batch and heads share one axis, (batch * n_heads, T, d_head), as in code that multiplies matrices of three axes
+    only. For one sentence that is right; with a batch, the heads need an axis of their own, or nobody can tell a head
+    from a sentence: (..., n_heads, T, d_head). Reread 'From the loop to an axis'."""
+    heads = reference.split_heads(x, n_heads)
+    return heads.reshape(-1, *heads.shape[-2:])
+
+
+@split_heads.mistake("puts the heads in front of the batch")
+def heads_in_front(x, n_heads):
+    """The heads stand before the batch, which is right for one sentence only. A mask, and whatever else has a batch
+    axis in front, would meet them: (..., n_heads, T, d_head). Reread 'From the loop to an axis'."""
+    return np.moveaxis(reference.split_heads(x, n_heads), -3, 0)
+
+
 @split_heads.mistake("turns each head")
 def each_head_turned(x, n_heads):
     """The heads are in their place, but within each the features stand before the positions: (..., n_heads, d_head, T).
