@@ -54,7 +54,8 @@ def attention_weights(queries, keys):
         keys: (..., T_key, d_key)
 
     Returns:
-        weights: (..., T_query, T_key), each row adding up to one.
+        weights: (..., T_query, T_key), each row adding up to one, in the
+            dtype of the queries.
 
     Raises:
         ValueError: queries and keys differ in their last axis.
@@ -73,7 +74,7 @@ def attention(queries, keys, values):
         values: (..., T_key, d_value)
 
     Returns:
-        output: (..., T_query, d_value)
+        output: (..., T_query, d_value), in the dtype of the inputs.
         cache: (queries, keys, values, weights), for the backward pass.
 
     Raises:
@@ -95,7 +96,8 @@ def self_attention(x, w_query, w_key, w_value):
         w_value: (d_model, d_value)
 
     Returns:
-        output: (..., T, d_value), finite however large the scores.
+        output: (..., T, d_value), finite however large the scores, in the
+            dtype of x.
         cache: (x, w_query, w_key, w_value, attention_cache).
 
     Raises:

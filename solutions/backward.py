@@ -68,7 +68,7 @@ def linear_backward(grad_output, cache):
     Returns:
         grad_x: (..., d_in)
         grad_weight: (d_in, d_out)
-        grad_bias: (d_out,)
+        grad_bias: (d_out,), all three in the dtype of grad_output.
 
     Source: derived in this chapter.
     """
@@ -87,8 +87,9 @@ def softmax_backward(grad_weights, weights):
         weights: (..., n), what softmax returned.
 
     Returns:
-        grad_scores: (..., n); each row adds up to zero, as softmax does not
-            see a shift of its row.
+        grad_scores: (..., n), in the dtype of the weights; each row adds up
+            to zero, as softmax does not see a shift of its row. A row of
+            weights that are all zero gets zeros.
 
     Source: derived in this chapter: (diag(s) - s s^T) g = s * (g - s . g).
     """
@@ -106,7 +107,8 @@ def attention_backward(grad_output, cache):
     Returns:
         grad_queries: (..., T_query, d_key)
         grad_keys: (..., T_key, d_key)
-        grad_values: (..., T_key, d_value)
+        grad_values: (..., T_key, d_value), all three in the dtype of
+            grad_output. A query whose weights are all zero gets zeros.
 
     Source: derived in this chapter from Vaswani et al. 2017, equation 1.
     """
@@ -132,7 +134,8 @@ def self_attention_backward(grad_output, cache):
         grad_x: (..., T, d_model)
         grad_w_query: (d_model, d_key)
         grad_w_key: (d_model, d_key)
-        grad_w_value: (d_model, d_value)
+        grad_w_value: (d_model, d_value), all four in the dtype of
+            grad_output.
 
     Source: derived in this chapter from Vaswani et al. 2017, section 3.2.3.
     """
@@ -155,7 +158,7 @@ def repaired_bilinear_backward(grad_scores, x, a):
 
     Returns:
         grad_x: (..., T, d_model)
-        grad_a: (d_model, d_model)
+        grad_a: (d_model, d_model), both in the dtype of x.
 
     Source: derived in this chapter, entry by entry.
     """

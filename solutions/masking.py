@@ -133,8 +133,8 @@ def masked_attention(queries, keys, values, mask):
             True = may attend.
 
     Returns:
-        output: (..., T_query, d_value), zero for a query that may attend
-            to nothing.
+        output: (..., T_query, d_value), in the dtype of the inputs; zero
+            for a query that may attend to nothing.
         cache: (queries, keys, values, weights), as `attention` keeps it.
 
     Raises:
@@ -157,7 +157,9 @@ def masked_attention_backward(grad_output, cache):
     Returns:
         grad_queries: (..., T_query, d_key)
         grad_keys: (..., T_key, d_key)
-        grad_values: (..., T_key, d_value)
+        grad_values: (..., T_key, d_value), all three in the dtype of
+            grad_output. A query that saw nothing gets zeros, and adds
+            nothing to keys and values.
 
     Source: derived in this chapter.
     """
@@ -201,9 +203,11 @@ def repaired_masked_self_attention(x, w_query, w_key, w_value, mask):
         mask: boolean, broadcastable to (..., T, T), True = may attend.
 
     Returns:
-        output: (..., T, d_value), in the dtype of x.
-        weights: (..., T, T), zero where the mask says no; the others of
-            each row add up to one. A row without any is all zeros.
+        output: (..., T, d_value), in the dtype of x; zero for a position
+            that may attend to nothing.
+        weights: (..., T, T), in the dtype of x, zero where the mask says
+            no; the others of each row add up to one. A row without any is
+            all zeros.
 
     Source: Vaswani et al. 2017, section 3.2.3.
     """

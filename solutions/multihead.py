@@ -19,8 +19,8 @@ def split_heads(x, n_heads):
         n_heads: int
 
     Returns:
-        heads: (..., n_heads, T, d_head): head h has the h-th slice of the
-            features of every position.
+        heads: (..., n_heads, T, d_head), in the dtype of x: head h has the
+            h-th slice of the features of every position.
 
     Raises:
         ValueError: the last axis cannot be divided by n_heads.
@@ -41,7 +41,7 @@ def merge_heads(heads):
         heads: (..., n_heads, T, d_head)
 
     Returns:
-        x: (..., T, n_heads * d_head)
+        x: (..., T, n_heads * d_head), in the dtype of the heads.
 
     Source: Vaswani et al. 2017, section 3.2.2.
     """
@@ -68,8 +68,9 @@ def multi_head_attention(query, key, value, params, n_heads, mask=None):
             True = may attend; the same for all heads.
 
     Returns:
-        output: (..., T_query, d_model), finite however large the scores.
-            In each head, a query that may attend to nothing gets zeros.
+        output: (..., T_query, d_model), finite however large the scores, in
+            the dtype of the inputs. In each head, a query that may attend
+            to nothing gets zeros.
         cache: (query_cache, key_cache, value_cache, attention_cache,
             output_cache), those of the four linear layers and of the
             attention; attention_cache[3] holds the weights,
@@ -112,11 +113,12 @@ def multi_head_attention_backward(grad_output, cache):
             output_cache) of `multi_head_attention`.
 
     Returns:
-        grad_query: the shape of query
+        grad_query: the shape of query; zero for one that saw nothing.
         grad_key: the shape of key
         grad_value: the shape of value. In self-attention the gradient of x
             is the sum of these three.
-        grad_params: dict with the keys and shapes of params.
+        grad_params: dict with the keys and shapes of params. All gradients
+            are in the dtype of grad_output.
 
     Source: derived in this chapter.
     """
@@ -152,7 +154,7 @@ def fused_projection(x, w_fused, b_fused):
         b_fused: (3 * d_model,)
 
     Returns:
-        queries, keys, values: (..., T, d_model) each.
+        queries, keys, values: (..., T, d_model) each, in the dtype of x.
 
     Source: x [A B C] = [xA xB xC]; the packing is that of
     `nn.MultiheadAttention` (whose weight is transposed).
@@ -210,7 +212,8 @@ def repaired_fused_attention(x, w_fused, b_fused, w_output, b_output, n_heads):
 
     Returns:
         output: (..., T, d_model)
-        weights: (..., n_heads, T, T), one matrix per head.
+        weights: (..., n_heads, T, T), one matrix per head; both in the
+            dtype of x.
 
     Source: Vaswani et al. 2017, section 3.2.2.
     """

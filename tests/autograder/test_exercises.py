@@ -4,6 +4,7 @@ import importlib
 import pkgutil
 from functools import cache
 
+import numpy as np
 import pytest
 
 from autograder.authoring.exercise import Exercise, exercises_of
@@ -11,6 +12,7 @@ from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.authoring.problems import caught_by, problems
 from autograder.check.calling import Outcome, Raised, run
 from autograder.check.judge import grade
+from autograder.check.values import pack
 from autograder.house import chapter_names, number_and_word
 
 pytestmark = pytest.mark.autograder
@@ -57,6 +59,18 @@ def test_an_exercise_is_complete(exercise):
     assert exercise.mistakes, "at least one mistake that people really make"
     for mistake, _ in exercise.mistakes.values():
         assert len(mistake.message.split()) >= 8, f"{mistake.name}: a message that teaches is more than a remark"
+
+
+@pytest.mark.parametrize("chapter", chapter_names()[:4])
+def test_a_docstring_promises_what_its_cases_ask_for(chapter):
+    silent = []
+    for exercise in exercises_of(chapter):
+        cases, promises = make_key(exercise, PUBLIC_SEED).cases, exercise.reference.__doc__
+        in_float32 = any(array.dtype == np.float32 for case in cases for array in pack(case.inputs)[1])
+        silent += [(exercise.name, "dtype")] * (in_float32 and "dtype" not in promises)
+        empty_rows = any("nothing" in case.name for case in cases)
+        silent += [(exercise.name, "zero")] * (empty_rows and "zero" not in promises)
+    assert silent == []
 
 
 def test_names_are_unique_over_all_chapters():
