@@ -177,6 +177,22 @@ def attention_without_the_softmax(grad_output, cache):
     return walked(grad_output, cache, through=softmax_skipped)
 
 
+@attention_backward.mistake("goes past the softmax to the queries")
+def past_the_softmax_to_the_queries(grad_output, cache):
+    """The queries' gradient is made with grad_weights, that of the keys with grad_scores. Between the two lies the
+    softmax, and both go back through it. Reread 'Attention, walked backwards'."""
+    grad_weights = grad_output @ turned(cache[2])
+    return walked(grad_output, cache, queries_from=lambda grad_scores, cache: grad_weights @ cache[1])
+
+
+@attention_backward.mistake("goes past the softmax to the keys")
+def past_the_softmax_to_the_keys(grad_output, cache):
+    """The keys' gradient is made with grad_weights, that of the queries with grad_scores. Between the two lies the
+    softmax, and both go back through it. Reread 'Attention, walked backwards'."""
+    grad_weights = grad_output @ turned(cache[2])
+    return walked(grad_output, cache, keys_from=lambda grad_scores, cache: turned(grad_weights) @ cache[0])
+
+
 @attention_backward.mistake("goes back through the softmax along the wrong axis")
 def attention_over_the_rows(grad_output, cache):
     """The row sum of the softmax's backward runs down the columns. Each query has its own softmax, along the keys, and
