@@ -74,6 +74,14 @@ def after_the_softmax(scores, mask):
     return softmax(scores) * mask
 
 
+@masked_softmax.mistake("puts minus infinity into the weights")
+def infinite_weights(scores, mask):
+    """Minus infinity comes after the softmax: it is the right *score* for what is hidden, and the weight that it leads
+    to is 0. A weight of minus infinity makes the next product infinite or NaN. Mask the scores, before the softmax.
+    Reread 'Why before the softmax'."""
+    return np.where(mask, softmax(scores), scores.dtype.type(-np.inf))
+
+
 @masked_softmax.mistake("multiplies the scores by the mask")
 def scores_times_mask(scores, mask):
     """A hidden score becomes 0, and 0 is a score like any other: exp(0) = 1 is often more than an allowed entry gets.
