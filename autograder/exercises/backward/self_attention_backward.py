@@ -134,6 +134,24 @@ def projections_crossed(grad_output, cache):
     return instead(grad_output, cache, grad_x=crossed[0])
 
 
+@self_attention_backward.mistake("goes back from the queries through w_key")
+def queries_through_w_key(grad_output, cache):
+    """The gradient of the queries goes back to x through w_key; that of the keys does so, too, and rightly. The shapes
+    agree, so nothing complains. The queries came by w_query, and go back through it. Reread 'Self-attention: three ways
+    back to x'."""
+    queries, keys, values = into_the_projections(grad_output, cache)
+    return instead(grad_output, cache, grad_x=assemble(cache[0], [(queries[0], keys[1]), keys, values])[0])
+
+
+@self_attention_backward.mistake("goes back from the keys through w_query")
+def keys_through_w_query(grad_output, cache):
+    """The gradient of the keys goes back to x through w_query; that of the queries does so, too, and rightly. The
+    shapes agree, so nothing complains. The keys came by w_key, and go back through it. Reread 'Self-attention: three
+    ways back to x'."""
+    queries, keys, values = into_the_projections(grad_output, cache)
+    return instead(grad_output, cache, grad_x=assemble(cache[0], [queries, (keys[0], queries[1]), values])[0])
+
+
 @self_attention_backward.mistake("hands w_key the queries' gradient")
 def queries_gradient_for_both(grad_output, cache):
     """The gradient of the queries stands where that of the keys belongs, so grad_w_key equals grad_w_query, and grad_x
