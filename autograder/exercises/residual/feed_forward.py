@@ -1,5 +1,7 @@
 """feed_forward: its cases, its known mistakes and its right rewrites."""
 
+import math
+
 import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
@@ -41,6 +43,11 @@ def two_layers(x, params, before=lambda z: z, between=lambda z: np.maximum(z, 0)
 
 def relu(z):
     return np.maximum(z, 0)
+
+
+def gaussian_unit(z):
+    """GELU by its usual approximation: NumPy has no error function."""
+    return z * (1 + np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3))) / 2
 
 
 @feed_forward.mistake("applies relu after the second layer")
@@ -93,6 +100,49 @@ def bias_after_relu(x, params):
     """b_in is added after the relu. It belongs before: it decides *where* each hidden unit begins to speak. Reread
     'The feed-forward: each position by itself'."""
     return two_layers(x, params, between=lambda z: relu(z - params["b_in"]) + params["b_in"])
+
+
+@feed_forward.mistake("leaves out the first bias")
+def without_b_in(x, params):
+    """b_in is not used. Every hidden unit then begins to speak at zero, and none can wait for more. Fresh layers may
+    have zeros there, so it shows only after training. Reread 'The feed-forward: each position by itself'."""
+    return two_layers(x, params, b_in=np.zeros_like(params["b_in"]))
+
+
+@feed_forward.mistake("leaves out the second bias")
+def without_b_out(x, params):
+    """b_out is not used: where no hidden unit is positive, the layer must answer with b_out, and yours answers with
+    zeros. Reread 'The feed-forward: each position by itself'."""
+    return two_layers(x, params, b_out=np.zeros_like(params["b_out"]))
+
+
+@feed_forward.mistake("keeps the negative part")
+def negative_part(x, params):
+    """`np.minimum` keeps what is *below* zero. relu keeps what is above it: np.maximum(z, 0). Reread 'The
+    feed-forward: each position by itself'."""
+    return two_layers(x, params, between=lambda z: np.minimum(z, 0))
+
+
+@feed_forward.mistake("uses GELU in place of relu")
+def gelu(x, params):
+    """The function between the layers is GELU, as in BERT and GPT. The paper's layer, and this one, has relu, which is
+    exactly zero below zero; weights trained with the one do not fit the other. Reread 'The feed-forward: each position
+    by itself'."""
+    return two_layers(x, params, between=gaussian_unit)
+
+
+@feed_forward.mistake("lets a hundredth of the negative part through")
+def leaky(x, params):
+    """A hundredth of each negative value passes: that is a *leaky* relu. Here a negative hidden value becomes exactly
+    zero. Reread 'The feed-forward: each position by itself'."""
+    return two_layers(x, params, between=lambda z: np.where(z > 0, z, z / 100))
+
+
+@feed_forward.mistake("adds the residual already")
+def with_residual(x, params):
+    """You return x plus what the layer makes of it. The residual connection is the business of Add & Norm, which
+    would add x once more. Reread 'The feed-forward: each position by itself'."""
+    return x + two_layers(x, params)[0], None
 
 
 @feed_forward.equivalent

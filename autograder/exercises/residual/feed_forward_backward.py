@@ -111,6 +111,41 @@ def gated_output(grad_output, cache):
     return reference.feed_forward_backward(np.maximum(grad_output, 0), cache)
 
 
+@feed_forward_backward.mistake("takes relu's slope for the gradient")
+def slope_alone(grad_output, cache):
+    """What goes on below the relu is the gate itself, ones and zeros; the gradient that arrived there is lost. The
+    chain rule *multiplies* it by the slope. Reread 'The feed-forward, walked backwards'."""
+    return through_relu(grad_output, cache, lambda grad, active: (active > 0).astype(grad.dtype))
+
+
+@feed_forward_backward.mistake("gates what goes on to x alone")
+def gate_for_x_alone(grad_output, cache):
+    """grad_x is right; the gradients of w_in and b_in were taken from what arrives *behind* the relu. They belong to
+    the layer below it, so the gradient goes through the gate first. Reread 'The feed-forward, walked backwards'."""
+    grad_x, right = reference.feed_forward_backward(grad_output, cache)
+    _, ungated = through_relu(grad_output, cache, lambda grad, active: grad)
+    return grad_x, right | {name: ungated[name] for name in ("w_in", "b_in")}
+
+
+@feed_forward_backward.mistake("adds the biases' gradients up over one axis only")
+def biases_over_one_axis(grad_output, cache):
+    """`sum(axis=0)` is the whole sum only while there is one leading axis; with a batch an axis is left over, and with
+    a single position it adds up the features. Sum over *all* leading axes. Reread 'The feed-forward, walked
+    backwards'."""
+    grad_x, grad_params = reference.feed_forward_backward(grad_output, cache)
+    active, w_out = cache[1]
+    gated = (grad_output @ w_out.T) * (active > 0)
+    return grad_x, grad_params | {"b_in": gated.sum(axis=0), "b_out": grad_output.sum(axis=0)}
+
+
+@feed_forward_backward.mistake("adds the straight path already")
+def with_straight_path(grad_output, cache):
+    """grad_output is added into grad_x. The straight path is that of the residual connection, which Add & Norm walks
+    backwards; here x comes from the first linear layer alone. Reread 'The feed-forward, walked backwards'."""
+    grad_x, grad_params = reference.feed_forward_backward(grad_output, cache)
+    return grad_x + grad_output, grad_params
+
+
 @feed_forward_backward.equivalent
 def entry_by_entry(grad_output, cache):
     (x, w_in), (active, w_out) = cache
