@@ -50,14 +50,18 @@ def normed(x, gain, bias, eps, axis=-1, mean=None, spread=None):
     return centred / spread * gain + bias, None
 
 
+def unbiased_variance(x):
+    """With d_model - 1 below; np.var would warn of a single feature."""
+    return np.divide(np.sum((x - x.mean(axis=-1, keepdims=True)) ** 2, axis=-1, keepdims=True), x.shape[-1] - 1)
+
+
 @layer_norm.mistake("divides by the unbiased standard deviation")
 def unbiased(x, gain, bias, eps=1e-5):
     """Your variance divides the squares by d_model - 1. Layer normalisation estimates nothing: the features are all
     there is, so the mean of their squares has d_model below (np.var does so; torch.std does not). At d_model = 512 the
     difference is one in a thousand, and no run will tell you. Reread 'Layer normalisation'."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = np.divide(np.sum((x - x.mean(axis=-1, keepdims=True)) ** 2, axis=-1, keepdims=True), x.shape[-1] - 1)
-        return normed(x, gain, bias, eps, spread=np.sqrt(variance + eps))
+        return normed(x, gain, bias, eps, spread=np.sqrt(unbiased_variance(x) + eps))
 
 
 @layer_norm.mistake("adds eps outside the root")
@@ -139,6 +143,78 @@ def in_place(x, gain, bias, eps=1e-5):
     output = reference.layer_norm(x, gain, bias, eps)
     x -= x.mean(axis=-1, keepdims=True) + 1
     return output
+
+
+@layer_norm.mistake("divides by the unbiased deviation, and adds eps outside the root")
+def unbiased_eps_outside(x, gain, bias, eps=1e-5):
+    """Two things at once, as in a much-copied tutorial: the squares are divided by d_model - 1, which torch.std does
+    unless it is told otherwise, and eps is added behind the root. Divide by d_model, add eps, then take the root.
+    Reread 'Layer normalisation'."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return normed(x, gain, bias, eps, spread=np.sqrt(unbiased_variance(x)) + eps)
+
+
+@layer_norm.mistake("adds up the squares where their mean belongs")
+def sum_of_squares(x, gain, bias, eps=1e-5):
+    """Your variance is the *sum* of the squares, d_model times too large, so the rows come out too small by its root.
+    The variance is their mean. Reread 'Layer normalisation'."""
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return normed(x, gain, bias, eps, spread=np.sqrt(np.sum(centred * centred, axis=-1, keepdims=True) + eps))
+
+
+@layer_norm.mistake("multiplies by the root")
+def times_root(x, gain, bias, eps=1e-5):
+    """You multiply by the root of the variance, which makes a wide row wider. Divide by it: every row is to leave with
+    variance one. Reread 'Layer normalisation'."""
+    return normed(x, gain, bias, eps, spread=1 / np.sqrt(x.var(axis=-1, keepdims=True) + eps))
+
+
+@layer_norm.mistake("takes the root of the standard deviation")
+def root_of_root(x, gain, bias, eps=1e-5):
+    """x.std is the root of the variance already, and you take the root once more. Under the root stands the variance,
+    plus eps. Reread 'Layer normalisation'."""
+    return normed(x, gain, bias, eps, spread=np.sqrt(x.std(axis=-1, keepdims=True) + eps))
+
+
+@layer_norm.mistake("squares where the root belongs")
+def squared(x, gain, bias, eps=1e-5):
+    """You square the variance: `** 2` for `** 0.5`. Only the root has the unit of the features. Reread 'Layer
+    normalisation'."""
+    return normed(x, gain, bias, eps, spread=(x.var(axis=-1, keepdims=True) + eps) ** 2)
+
+
+@layer_norm.mistake("only subtracts the mean")
+def only_centred(x, gain, bias, eps=1e-5):
+    """Each row is centred, and not divided by its spread: large rows stay large. Reread 'Layer normalisation'."""
+    return normed(x, gain, bias, eps, spread=1)
+
+
+@layer_norm.mistake("is RMSNorm")
+def root_mean_square(x, gain, bias, eps=1e-5):
+    """You divide x by the root of its mean square and subtract no mean. That is RMSNorm, as in LLaMA; layer
+    normalisation takes the mean off first, and divides by the spread *around* it. Reread 'Layer normalisation'."""
+    return normed(x, gain, bias, eps, mean=0)
+
+
+@layer_norm.mistake("leaves out the gain")
+def without_the_gain(x, gain, bias, eps=1e-5):
+    """The bias is added, and the gain is not used: the layer cannot say which features matter. A fresh layer has gains
+    of one, so this goes unnoticed until it is trained. Reread 'Layer normalisation'."""
+    return normed(x, np.ones_like(gain), bias, eps)
+
+
+@layer_norm.mistake("leaves out the bias")
+def without_the_bias(x, gain, bias, eps=1e-5):
+    """The gain is there, and the bias is not added. A fresh layer has biases of zero, so this goes unnoticed until it
+    is trained. Reread 'Layer normalisation'."""
+    return normed(x, gain, np.zeros_like(bias), eps)
+
+
+@layer_norm.mistake("normalises each sentence at once")
+def over_the_sentence(x, gain, bias, eps=1e-5):
+    """One mean and one variance for all positions of a sentence, axis=(-2, -1): a position's output then depends on
+    what comes after it. Each position has its own: axis=-1. Reread 'Layer normalisation'."""
+    return normed(x, gain, bias, eps, axis=tuple(range(-min(2, x.ndim), 0)))
 
 
 @layer_norm.equivalent

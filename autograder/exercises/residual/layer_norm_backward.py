@@ -43,14 +43,15 @@ def _(draw):
     yield "a position whose features are all equal", {"grad_output": draw.normal(*output.shape), "cache": cache}
 
 
-def gradients(grad_output, cache, mean=1, variance=1, grad_normalised=None, **other):
-    """The three gradients, with other factors before the two terms or single gradients put in place."""
+def gradients(grad_output, cache, mean=1, variance=1, grad_normalised=None, means_of=None, **put):
+    """The three gradients, with other factors before the two terms or in the variance's, or single gradients put in."""
     normalised_x, inverse_std, gain = cache
     right = reference.layer_norm_backward(grad_output, cache)
     g = grad_output * gain if grad_normalised is None else grad_normalised
-    term = normalised_x * (g * normalised_x).mean(axis=-1, keepdims=True)
-    grad_x = inverse_std * (g - mean * g.mean(axis=-1, keepdims=True) - variance * term)
-    return other.get("grad_x", grad_x), other.get("grad_gain", right[1]), other.get("grad_bias", right[2])
+    means_of = g if means_of is None else means_of
+    term = put.get("outer", normalised_x) * (means_of * put.get("inner", normalised_x)).mean(axis=-1, keepdims=True)
+    grad_x = inverse_std * (g - mean * means_of.mean(axis=-1, keepdims=True) - variance * term)
+    return put.get("grad_x", grad_x), put.get("grad_gain", right[1]), put.get("grad_bias", right[2])
 
 
 @layer_norm_backward.mistake("treats mean and variance as constants")
@@ -155,6 +156,82 @@ def gain_like_bias(grad_output, cache):
     times that row, added up; only the bias's is grad_output alone. Reread 'The norm, walked backwards'."""
     axes = tuple(range(grad_output.ndim - 1))
     return gradients(grad_output, cache, grad_gain=grad_output.sum(axis=axes))
+
+
+@layer_norm_backward.mistake("adds the gradients of gain and bias up over everything")
+def summed_over_everything(grad_output, cache):
+    """grad_gain and grad_bias are one number each: `np.sum` without an axis adds up the features as well. Every feature
+    has a gain and a bias of its own; sum over the *leading* axes alone. Reread 'The norm, walked backwards'."""
+    return gradients(grad_output, cache, grad_gain=np.sum(grad_output * cache[0]), grad_bias=np.sum(grad_output))
+
+
+@layer_norm_backward.mistake("puts the gain into its own gradient")
+def gain_in_its_gradient(grad_output, cache):
+    """grad_gain was made from grad_output * gain. That product is the gradient of the *normalised row*; the gain's own
+    is grad_output times the normalised row, and the gain is not in it. Reread 'The norm, walked backwards'."""
+    right = reference.layer_norm_backward(grad_output, cache)
+    return gradients(grad_output, cache, grad_gain=right[1] * cache[2])
+
+
+@layer_norm_backward.mistake("puts the gain into the gradients of gain and bias")
+def gain_in_both(grad_output, cache):
+    """grad_gain and grad_bias were made from grad_output * gain, as happens when `grad_output *= gain` comes first.
+    That product is the gradient of the *normalised row*; gain and bias take grad_output as it arrives. Reread 'The
+    norm, walked backwards'."""
+    right = reference.layer_norm_backward(grad_output, cache)
+    return gradients(grad_output, cache, grad_gain=right[1] * cache[2], grad_bias=right[2] * cache[2])
+
+
+@layer_norm_backward.mistake("writes into grad_output")
+def in_place(grad_output, cache):
+    """The numbers are right, and the caller's grad_output has changed: `grad_output *= gain` writes into it. The
+    residual connection hands the same array on along another path. Make a new array: `grad_output * gain`."""
+    right = reference.layer_norm_backward(grad_output, cache)
+    grad_output *= 1 + cache[2] ** 2
+    return right
+
+
+@layer_norm_backward.mistake("has the gain in the first of three terms only")
+def gain_in_one_term(grad_output, cache):
+    """The straight term has the gain in it; the two means were taken of grad_output without it. All three are made from
+    one thing, grad_output * gain. With gains of one nobody notices. Reread 'The norm, walked backwards'."""
+    return gradients(grad_output, cache, means_of=grad_output)
+
+
+@layer_norm_backward.mistake("adds the variance's term")
+def variance_added(grad_output, cache):
+    """The mean's term is subtracted, the variance's is added. The root of the variance stands *below* the line, and
+    one over a thing has a slope with a minus. Reread 'The norm, walked backwards'."""
+    return gradients(grad_output, cache, variance=-1)
+
+
+@layer_norm_backward.mistake("divides by d_model - 1 in the variance's term")
+def unbiased_slope(grad_output, cache):
+    """This is the slope of the *unbiased* variance, with d_model - 1 below. The forward pass took the mean of the
+    squares, so d_model stands below here too. Reread 'The norm, walked backwards'."""
+    d_model = cache[0].shape[-1]
+    return gradients(grad_output, cache, variance=d_model / (d_model - 1))
+
+
+@layer_norm_backward.mistake("divides by the variance")
+def divided_twice(grad_output, cache):
+    """The factor in front of the three terms is there twice. The forward pass divided by the standard deviation once;
+    so does the way back. Reread 'The norm, walked backwards'."""
+    return gradients(grad_output, cache, grad_x=reference.layer_norm_backward(grad_output, cache)[0] * cache[1])
+
+
+@layer_norm_backward.mistake("loses the normalised row inside the variance's mean")
+def mean_without_the_row(grad_output, cache):
+    """In the variance's term you take the mean of grad_output * gain. It is the mean of that *times the normalised
+    row*: how much the gradient points along the row. Reread 'The norm, walked backwards'."""
+    return gradients(grad_output, cache, inner=1)
+
+
+@layer_norm_backward.mistake("loses the normalised row before the variance's mean")
+def term_without_the_row(grad_output, cache):
+    """The variance's term is the same number for every feature. It is that number times the normalised row: features
+    far from the mean move the variance most. Reread 'The norm, walked backwards'."""
+    return gradients(grad_output, cache, outer=1)
 
 
 @layer_norm_backward.equivalent
