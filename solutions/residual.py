@@ -110,7 +110,7 @@ def dropout(x, rate, rng=None):
     Returns:
         output: the shape and dtype of x.
         cache: scale, what each entry was multiplied by: 0 or 1 / (1 - rate),
-            in the shape of x; 1.0 without rng.
+            in the shape and dtype of x; the number 1.0 without rng.
 
     Source: Srivastava et al. 2014 (JMLR 15), in the inverted form;
     Vaswani et al. 2017, section 5.4.

@@ -19,7 +19,7 @@ from autograder.exercises.model.greedy_decode import greedily, likeliest, padded
 from autograder.exercises.model.loss_and_gradients import trained
 from autograder.exercises.model.shared import decoded, encoded
 from autograder.house import chapter_names
-from solutions import attention, decoding, masking, model, multihead, training
+from solutions import attention, decoding, masking, model, multihead, residual, training
 from solutions.position import positional_embedding
 from solutions.residual import add_norm, feed_forward
 
@@ -193,6 +193,29 @@ def one_added(decoder, x, other):
 @hole("leaks", MANY)
 def tolerance_of_a_thousandth(decoder, x, other):
     return leaks_found(decoder, x, other, close=partial(np.allclose, rtol=0, atol=1e-3))
+
+
+# ------------------------------------------------------------------------------------------- dropout's cache
+
+
+def cached_by(training, resting):
+    """A dropout whose output is right, with a cache of its own: training(scale), or `resting` without a generator."""
+
+    def dropout(x, rate, rng=None):
+        output, scale = residual.dropout(x, rate, rng)
+        return output, resting if rng is None else training(scale)
+
+    return dropout
+
+
+def same(scale):
+    return scale
+
+
+hole("dropout", name="no cache without a generator")(cached_by(same, None))
+hole("dropout", name="another number without a generator")(cached_by(same, 2.0))
+hole("dropout", name="what was kept as a cache")(cached_by(lambda scale: scale > 0, 1.0))
+hole("dropout", name="a cache of ones")(cached_by(np.ones_like, 1.0))
 
 
 # ------------------------------------------------------------------------------------------- padding and marks

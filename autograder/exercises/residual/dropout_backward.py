@@ -60,6 +60,23 @@ def other_way_round(grad_output, cache):
     return grad_output * (np.asarray(cache) == 0)
 
 
+@dropout_backward.mistake("shrinks the gradient")
+def gradient_shrunk(grad_output, cache):
+    """The zeros are in their places, and the rest is divided by the factor that the forward pass multiplied by: it is
+    made smaller by 1 - rate. A constant factor of the forward pass is the same factor in the backward pass. Reread
+    'Dropout'."""
+    cache = np.asarray(cache)
+    return grad_output * np.divide(1, cache, out=np.zeros_like(cache), where=cache > 0)
+
+
+@dropout_backward.mistake("writes into grad_output")
+def in_place(grad_output, cache):
+    """The numbers are right, and the caller's grad_output has changed: `grad_output *= cache` writes into it. The
+    stream needs the same array whole. Make a new one: `grad_output * cache`. Reread 'Dropout'."""
+    grad_output *= cache
+    return grad_output.copy()
+
+
 @dropout_backward.equivalent
 def scaled_by_where(grad_output, cache):
     return np.where(np.asarray(cache) == 0, 0, grad_output * cache)
