@@ -89,6 +89,29 @@ def never_drops(x, update, params, rate=0.0, rng=None):
     return plain_norm(x + update, params), None
 
 
+@add_norm.mistake("writes the sum into the caller's x")
+def in_place(x, update, params, rate=0.0, rng=None):
+    """The numbers are right, and the caller's x has changed: `x += ...` writes the sum into it. Whoever needs x again,
+    the way back for one, finds another array. Make a new one: `x + ...`. Reread 'Add and norm'."""
+    output = reference.add_norm(x, update, params, rate, rng)
+    x += update
+    return output
+
+
+@add_norm.mistake("forgets with a rate of its own")
+def own_rate(x, update, params, rate=0.0, rng=None):
+    """You always forget a tenth, as the paper does, and `rate` is not used. Hand it on to your `dropout`. Reread
+    'Dropout'."""
+    return plain_norm(x + reference.dropout(update, 0.1, rng)[0], params), None
+
+
+@add_norm.mistake("normalises both before it adds them")
+def norm_of_each(x, update, params, rate=0.0, rng=None):
+    """You return norm(x) + norm(update). The norm takes the *sum*, once: how large the update is beside the stream
+    must count. Reread 'Add and norm'."""
+    return plain_norm(x, params) + plain_norm(reference.dropout(update, rate, rng)[0], params), None
+
+
 @add_norm.equivalent
 def written_out(x, update, params, rate=0.0, rng=None):
     if rng is not None:

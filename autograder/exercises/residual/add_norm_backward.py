@@ -107,6 +107,30 @@ def unfold_add_norm(norm_backward):
     return backward
 
 
+@add_norm_backward.mistake("goes round the norm with both")
+def both_round_the_norm(grad_output, cache):
+    """Neither gradient has been through the norm: grad_x is grad_output, and grad_update is grad_output times dropout's
+    scale. The norm stands behind the sum, so what arrives goes through the norm first, and then to both. Reread 'Add
+    and norm'."""
+    _, _, grad_params = reference.add_norm_backward(grad_output, cache)
+    return grad_output.copy(), reference.dropout_backward(grad_output, cache[0]), grad_params
+
+
+@add_norm_backward.mistake("adds a path that goes past the norm")
+def past_the_norm_too(grad_output, cache):
+    """grad_output is added to grad_x. In pre-norm the stream does go past the norm; here it goes *through* it, and no
+    other way. Reread 'Before or after?'."""
+    grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
+    return grad_x + grad_output, grad_update, grad_params
+
+
+@add_norm_backward.mistake("walks through dropout before the norm")
+def dropout_first(grad_output, cache):
+    """You multiply by dropout's scale before you go through the norm. Backwards, what came last comes first: the norm,
+    then the sum, and dropout on the update's path alone. Without dropout nobody notices. Reread 'Dropout'."""
+    return reference.add_norm_backward(reference.dropout_backward(grad_output, cache[0]), (1.0, cache[1]))
+
+
 @add_norm_backward.equivalent
 def add_norm_by_jacobian(grad_output, cache):
     return unfold_add_norm(with_the_jacobian)(grad_output, cache)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
-from autograder.exercises.residual.add_norm import no_stream, row_for_row, sum_of_a_stack, written_out
+from autograder.exercises.residual.add_norm import no_stream, norm_of_update, row_for_row, sum_of_a_stack, written_out
 from autograder.exercises.residual.feed_forward import half_of_sum_and_size, unit_by_unit, with_einsum
 from autograder.exercises.residual.shared import attend, generator, plain_norm, sentences, some_hidden, think
 from solutions import residual as reference
@@ -140,6 +140,46 @@ def dropout_once(x, params, n_heads, mask=None, rate=0.0, rng=None):
 def layer_without_dropout(x, params, n_heads, mask=None, rate=0.0, rng=None):
     """`rate` and `rng` do not reach the two sums, so nothing is ever forgotten. Reread 'Dropout'."""
     return reference.encoder_layer(x, params, n_heads, mask)
+
+
+@encoder_layer.mistake("drops the feed-forward's output only")
+def dropout_after_thinking(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """The attention's output is added whole. Each sub-layer's output is dropped, first the attention's, then the
+    feed-forward's. Reread 'Dropout'."""
+    x = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"])
+    return normed_sum(x, think(x, params), params["norm_feed_forward"], rate, rng), None
+
+
+@encoder_layer.mistake("feeds the attention's output to the feed-forward, before Add & Norm")
+def thinks_about_the_update(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """The feed-forward gets what the attention returned, not yet added to the stream and not yet normalised. It works
+    on the stream *after* the first Add & Norm. Reread 'The encoder layer'."""
+    attended = attend(x, params, n_heads, mask)
+    middle = normed_sum(x, attended, params["norm_attention"], rate, rng)
+    return normed_sum(middle, think(attended, params), params["norm_feed_forward"], rate, rng), None
+
+
+@encoder_layer.mistake("normalises the updates, not the sums")
+def norms_of_updates(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """Each sub-layer's output is normalised, and then added: x + norm(f(x)). The paper's layer is norm(x + f(x)), the
+    norm behind the sum. Reread 'Add and norm'."""
+    x, _ = norm_of_update(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
+    return norm_of_update(x, think(x, params), params["norm_feed_forward"], rate, rng)
+
+
+@encoder_layer.mistake("leaves out the first norm")
+def without_first_norm(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """The sum after the attention goes on as it is, and only the last sum is normalised. Both sums have their norm.
+    Reread 'Add and norm'."""
+    x = x + reference.dropout(attend(x, params, n_heads, mask), rate, rng)[0]
+    return normed_sum(x, think(x, params), params["norm_feed_forward"], rate, rng), None
+
+
+@encoder_layer.mistake("leaves out the second norm")
+def without_second_norm(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """The layer ends on a sum: what leaves it is not normalised. Both sums have their norm. Reread 'Add and norm'."""
+    x = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
+    return x + reference.dropout(think(x, params), rate, rng)[0], None
 
 
 @encoder_layer.equivalent

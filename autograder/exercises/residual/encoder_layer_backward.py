@@ -7,6 +7,7 @@ from autograder.exercises.residual.add_norm_backward import (
     add_norm_by_jacobian,
     add_norm_by_rows,
     add_norm_by_statistics,
+    dropout_forgotten,
     round_the_norm,
 )
 from autograder.exercises.residual.feed_forward_backward import by_sign
@@ -55,17 +56,21 @@ def _(draw):
     yield "dropout", encoded(draw, 1, rate=0.3)
 
 
-def back(grad_output, cache, add_norm_back=reference.add_norm_backward, **keep):
-    """The layer backwards; a path named in keep with 0 is left out: past_2, thought, past_1, query, key, value."""
+def back(grad_output, cache, add_norm_back=reference.add_norm_backward, round_norm_2=False, round_norm_1=False, **keep):
+    """The layer backwards; a path named in keep with 0 is left out: past_2, thought, past_1, query, key, value.
+
+    round_norm_2, round_norm_1: what arrives at the norm goes to the feed-forward, or the attention, as it is.
+    """
 
     def kept(path, gradient):
         return gradient * keep.get(path, 1)
 
     attention_cache, norm_1, thought_cache, norm_2 = cache
     past, update, grad_norm_2 = add_norm_back(grad_output, norm_2)
-    through, grad_thought = reference.feed_forward_backward(update, thought_cache)
-    past, update, grad_norm_1 = add_norm_back(kept("past_2", past) + kept("thought", through), norm_1)
-    *roles, grad_attention = multi_head_attention_backward(update, attention_cache)
+    through, grad_thought = reference.feed_forward_backward(grad_output if round_norm_2 else update, thought_cache)
+    middle = kept("past_2", past) + kept("thought", through)
+    past, update, grad_norm_1 = add_norm_back(middle, norm_1)
+    *roles, grad_attention = multi_head_attention_backward(middle if round_norm_1 else update, attention_cache)
     query, key, value = (kept(name, grad) for name, grad in zip(("query", "key", "value"), roles, strict=True))
     parts = (grad_attention, grad_norm_1, grad_thought, grad_norm_2)
     names = ("attention", "norm_attention", "feed_forward", "norm_feed_forward")
@@ -146,6 +151,34 @@ def past_the_norms(grad_output, cache):
     """Along the residual connections the gradient passes as it came. That is so in a pre-norm layer; in post-norm a
     norm stands behind each sum, and *both* paths go through it. Reread 'Before or after?'."""
     return back(grad_output, cache, add_norm_back=round_the_norm)
+
+
+@encoder_layer_backward.mistake("forgets that x was the queries")
+def without_queries(grad_output, cache):
+    """In self-attention x has three roles: query, key and value. The queries' gradient is not added into grad_x. Reread
+    'The encoder layer, walked backwards'."""
+    return back(grad_output, cache, query=0)
+
+
+@encoder_layer_backward.mistake("hands the feed-forward what arrives at its norm")
+def thinking_round_the_norm(grad_output, cache):
+    """The feed-forward's backward gets grad_output itself. Behind its output stand a sum and a norm: it gets what
+    add_norm_backward returns for the *update*. Reread 'The encoder layer, walked backwards'."""
+    return back(grad_output, cache, round_norm_2=True)
+
+
+@encoder_layer_backward.mistake("hands the attention what arrives at its norm")
+def attention_round_the_norm(grad_output, cache):
+    """The attention's backward gets the gradient of the first norm's *output*. Behind the attention stand a sum and
+    that norm: it gets what add_norm_backward returns for the update. Reread 'The encoder layer, walked backwards'."""
+    return back(grad_output, cache, round_norm_1=True)
+
+
+@encoder_layer_backward.mistake("forgets dropout on the way back")
+def without_dropout_back(grad_output, cache):
+    """The sub-layers get gradients where their outputs were forgotten. What dropout multiplied by forwards it
+    multiplies by backwards. Without dropout nobody notices. Reread 'Dropout'."""
+    return back(grad_output, cache, add_norm_back=dropout_forgotten)
 
 
 @encoder_layer_backward.equivalent
