@@ -27,6 +27,8 @@ def _(draw):
     yield "one feature", looked_up(draw, 4, d_model=1)
     inputs = looked_up(draw, 3)
     yield "no tokens at all", inputs | {"tokens": inputs["tokens"][:0]}
+    inputs = looked_up(draw, 3)
+    yield "token 0 throughout", inputs | {"tokens": np.zeros_like(inputs["tokens"])}
 
 
 @embed.cases("errors", points=1)
@@ -110,6 +112,23 @@ def no_empty_text(tokens, table):
     if tokens.min() < 0 or tokens.max() >= len(table):
         raise IndexError
     return reference.embed(tokens, table)
+
+
+@embed.mistake("gives an unknown token zeros")
+def unknown_is_zero(tokens, table):
+    """A token outside the table gets a vector of zeros. The model then reads nothing where there was a word, and nobody
+    learns of it: raise IndexError. Reread 'Embeddings: a look-up'."""
+    known = (tokens >= 0) & (tokens < len(table))
+    output, cache = reference.embed(np.where(known, tokens, 0), table)
+    return output * known[..., None], cache
+
+
+@embed.mistake("gives token 0 zeros")
+def token_0_is_zero(tokens, table):
+    """Token 0 gets zeros, as with `padding_idx=0` in PyTorch. This table knows no padding: token 0 has a row like every
+    other, and it is the masks that keep padding out. Reread 'Embeddings: a look-up'."""
+    output, cache = reference.embed(tokens, table)
+    return output * (tokens != 0)[..., None], cache
 
 
 @embed.equivalent

@@ -46,6 +46,9 @@ def _(draw):
     tokens, vocab = inputs["cache"]
     yield "one token throughout", inputs | {"cache": (np.full_like(tokens, vocab - 1), vocab)}
     yield "no tokens at all", {"grad_output": inputs["grad_output"][:0], "cache": (tokens[:0], vocab)}
+    inputs = arriving(draw, 4)
+    tokens, vocab = inputs["cache"]
+    yield "token 0 throughout", inputs | {"cache": (np.zeros_like(tokens), vocab)}
 
 
 @embed_backward.mistake("counts a repeated token once")
@@ -112,6 +115,31 @@ def backward_promoted(grad_output, cache):
     """`np.zeros` makes float64 unless it is told otherwise; the gradient should have the dtype of what arrives.
     Reread 'Backwards: a scatter-add'."""
     return reference.embed_backward(grad_output, cache).astype(np.float64)
+
+
+@embed_backward.mistake("scales by d_model, not its root")
+def backward_by_whole_width(grad_output, cache):
+    """What arrives is multiplied by d_model. The forward pass multiplies by its root, and the gradient by the same.
+    Reread 'Backwards: a scatter-add'."""
+    return reference.embed_backward(grad_output, cache) * math.sqrt(grad_output.shape[-1])
+
+
+@embed_backward.mistake("gives token 0 no gradient")
+def token_0_frozen(grad_output, cache):
+    """Row 0 of the gradient is zero, as with `padding_idx=0` in PyTorch. This table knows no padding: token 0 has a row
+    like every other, and it learns. Reread 'Backwards: a scatter-add'."""
+    grad_table = reference.embed_backward(grad_output, cache)
+    grad_table[0] = 0
+    return grad_table
+
+
+@embed_backward.mistake("writes into grad_output")
+def in_place(grad_output, cache):
+    """The numbers are right, and the caller's grad_output has changed: `grad_output *= ...` writes into it. Make a new
+    array, or scale what you have gathered. Reread 'Backwards: a scatter-add'."""
+    grad_table = reference.embed_backward(grad_output, cache)
+    grad_output *= math.sqrt(grad_output.shape[-1]) + 1
+    return grad_table
 
 
 @embed_backward.equivalent

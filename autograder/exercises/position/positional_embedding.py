@@ -124,6 +124,21 @@ def positions_promoted(tokens, table, start=0):
     return output.astype(np.float64), cache
 
 
+@positional_embedding.mistake("gives all words one position")
+def one_position_for_all(tokens, table, start=0):
+    """Every word gets the same row of the encoding, that of position T: `encoding[T]` is one row, `encoding[:T]` are
+    the first T. With one row for all, order is still invisible. Reread 'What enters the first layer'."""
+    encoding = reference.sinusoidal_encoding(start + tokens.shape[-1] + 1, table.shape[1])[-1]
+    return with_positions(tokens, table, encoding)
+
+
+@positional_embedding.mistake("counts positions from the end")
+def counted_backwards(tokens, table, start=0):
+    """The last word has the first position. Positions run from the first word on, so that a word keeps its position
+    when others follow. Reread 'What enters the first layer'."""
+    return with_positions(tokens, table, right_encoding(tokens, table, start)[::-1])
+
+
 @positional_embedding.equivalent
 def place_after_place(tokens, table, start=0):
     output, cache = reference.embed(tokens, table)

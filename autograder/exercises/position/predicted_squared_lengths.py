@@ -54,3 +54,18 @@ def one_entry(d_model, variance):
     scaled'."""
     right = lengths(d_model, variance)
     return right | {"row": variance, "scaled": d_model * variance, "sum": d_model * variance + d_model / 2}
+
+
+@predicted_squared_lengths.mistake("adds the encoding to the row as it stands")
+def sum_with_the_row(d_model, variance):
+    """Your sum is that of the encoding and the *unscaled* row. What enters the first layer is the scaled row plus the
+    encoding. Reread 'What enters the first layer'."""
+    right = lengths(d_model, variance)
+    return right | {"sum": right["row"] + right["encoding"]}
+
+
+@predicted_squared_lengths.mistake("takes one pair for the whole encoding")
+def one_pair(d_model, variance):
+    """Sine squared plus cosine squared is 1 for *one* pair, and a row of the encoding has d_model/2 pairs. Reread 'Why
+    the embeddings are scaled'."""
+    return lengths(d_model, variance, encoding=1.0)

@@ -132,6 +132,20 @@ def odd_passes(k, d_model):
     return matrix
 
 
+@shift_matrix.mistake("multiplies where it should divide")
+def shift_too_fast(k, d_model):
+    """k is multiplied by the power of 10000 instead of divided: the first pair is right, and the slow ones race. The
+    matrix must turn each pair at the speed at which the encoding has it turning. Reread 'A shift is a rotation'."""
+    return blocks(k, d_model, base=1e-4)
+
+
+@shift_matrix.mistake("has a double exponent")
+def shift_double_exponent(k, d_model):
+    """The first column of a pair already counts in twos, and you double it once more. The exponent is that column over
+    d_model, as in the encoding. Reread 'A shift is a rotation'."""
+    return blocks(k, d_model, base=1e8)
+
+
 @shift_matrix.equivalent
 def block_after_block(k, d_model):
     return blocks(k, d_model)

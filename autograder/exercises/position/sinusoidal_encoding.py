@@ -141,6 +141,73 @@ def column_lost(length, d_model):
     return reference.sinusoidal_encoding(length, d_model)[:, : d_model - d_model % 2]
 
 
+@sinusoidal_encoding.mistake("doubles the column number")
+def doubled_per_column(length, d_model):
+    """Column c has the exponent 2c/d_model, odd columns too. In the formula 2i *is* the column of the sine, and its
+    cosine shares it: the exponent of column c is (c - c % 2)/d_model. As it stands the wavelengths run to the square of
+    what they should, and no sine has the cosine that belongs to it. Reread 'Clocks of many speeds'."""
+    return taking_turns(np.arange(length)[:, None] / 10000.0 ** (2 * np.arange(d_model) / d_model), d_model)
+
+
+@sinusoidal_encoding.mistake("turns all pairs at one speed")
+def one_speed(length, d_model):
+    """Every column turns by one radian a position: the exponent is 0 throughout, as an integer division makes it, in
+    `2 * i // d_model` or in `math.log(10000) / d_model // 2`. Divide by d_model last, and with `/`. Reread 'Clocks of
+    many speeds'."""
+    return taking_turns(angles_of(length, d_model, base=1.0), d_model)
+
+
+@sinusoidal_encoding.mistake("rounds the rate down to a whole number")
+def rate_rounded_down(length, d_model):
+    """`-math.log(10000) / d_model // 2` divides by d_model and *then* by 2, rounding down: the rate is a whole number,
+    -1 for every width above 4, and each pair is e^2 times as slow as the one before. Divide by d_model once, as the
+    columns 0, 2, 4, ... count in twos already. Reread 'Clocks of many speeds'."""
+    column = np.arange(d_model)
+    angles = np.arange(length)[:, None] * np.exp((column - column % 2) * (-math.log(10000.0) / d_model // 2))
+    return taking_turns(angles, d_model)
+
+
+@sinusoidal_encoding.mistake("exchanges base and exponent")
+def base_for_exponent(length, d_model):
+    """You take (2i/d_model) to the power of 1/10000, which is nearly 1 for every pair but the first, so that nearly all
+    turn at one speed. 10000 is the base: 10000 to the power of 2i/d_model. Reread 'Clocks of many speeds'."""
+    column = np.arange(d_model)
+    return taking_turns(np.arange(length)[:, None] * ((column - column % 2) / d_model) ** 1e-4, d_model)
+
+
+@sinusoidal_encoding.mistake("has zeros for position 0")
+def zero_row(length, d_model):
+    """The first row is zero throughout. Position 0 is a position like the others: its sines are 0, and its cosines 1.
+    Reread 'Clocks of many speeds'."""
+    encoding = reference.sinusoidal_encoding(length, d_model)
+    encoding[0] = 0
+    return encoding
+
+
+@sinusoidal_encoding.mistake("has sines everywhere")
+def sine_everywhere(length, d_model):
+    """Both columns of a pair are the sine of its angle, so one of them says nothing new, and no pair is a hand on a
+    clock. The odd columns are cosines. Reread 'Clocks of many speeds'."""
+    return taking_turns(angles_of(length, d_model), d_model, odd=np.sin)
+
+
+@sinusoidal_encoding.mistake("leaves the odd columns empty")
+def no_cosines(length, d_model):
+    """The sines are right, and the odd columns were never filled. Each sine is followed by the cosine of the same
+    angle. Reread 'Clocks of many speeds'."""
+    return taking_turns(angles_of(length, d_model), d_model, odd=np.zeros_like)
+
+
+@sinusoidal_encoding.mistake("puts sines before cosines, and stretches to the end")
+def halves_to_the_end(length, d_model):
+    """All sines stand on the left and all cosines on the right, and the last pair reaches 10000 exactly: this is the
+    encoding of a well-known library, not the paper's. Sines and cosines take turns, and the exponent is 2i/d_model.
+    Reread 'Clocks of many speeds'."""
+    half = d_model // 2
+    angles = np.arange(length)[:, None] / 10000.0 ** (np.arange(half) / max(1, half - 1))
+    return np.concatenate([np.sin(angles), np.cos(angles), np.zeros((length, d_model % 2))], axis=1)
+
+
 @sinusoidal_encoding.equivalent
 def entry_by_entry(length, d_model):
     encoding = np.zeros((length, d_model))
