@@ -8,7 +8,7 @@ from autograder.authoring.exercise import UNJUDGED, Exercise
 from autograder.exercises.cross.shared import square, turned, two_sequences
 from solutions import cross as reference
 from solutions.attention import softmax
-from solutions.masking import masked_attention
+from solutions.masking import masked_attention, masked_softmax
 
 cross_attention = Exercise(
     reference.cross_attention,
@@ -145,6 +145,71 @@ def not_scaled(x, memory, w_query, w_key, w_value, mask):
     """The division by the root of d_key is missing. It is the same attention as ever, only its keys come from
     elsewhere. Reread 'Who asks, and who answers'."""
     return masked_attention(x @ w_query * math.sqrt(w_key.shape[-1]), memory @ w_key, memory @ w_value, mask)
+
+
+@cross_attention.mistake("multiplies by the root")
+def times_root(x, memory, w_query, w_key, w_value, mask):
+    """The scores are multiplied by the root of d_key. They are divided by it, or the softmax saturates: it is the same
+    attention as ever, only its keys come from elsewhere. Reread 'Who asks, and who answers'."""
+    return masked_attention(x @ w_query * w_key.shape[-1], memory @ w_key, memory @ w_value, mask)
+
+
+@cross_attention.mistake("divides by d_key, not its root")
+def by_whole_width(x, memory, w_query, w_key, w_value, mask):
+    """The scores are divided by d_key. Their spread is its *root*, so that is what they are divided by. Reread 'Who
+    asks, and who answers'."""
+    return masked_attention(x @ w_query / math.sqrt(w_key.shape[-1]), memory @ w_key, memory @ w_value, mask)
+
+
+@cross_attention.mistake("scales by the width of x")
+def by_d_model(x, memory, w_query, w_key, w_value, mask):
+    """The scores are divided by the root of d_model. They are sums of d_key products, so it is the width of the
+    projected keys that counts. Where both are equal nobody notices. Reread 'Who asks, and who answers'."""
+    scale = math.sqrt(w_key.shape[-1] / x.shape[-1])
+    return masked_attention(x @ w_query * scale, memory @ w_key, memory @ w_value, mask)
+
+
+def with_weights(weighted, x, memory, w_query, w_key, w_value, mask):
+    """The attention with other weights: weighted(scores, mask), the mask as large as the scores."""
+    keys = memory @ w_key
+    scores = x @ w_query @ turned(keys) / math.sqrt(keys.shape[-1])
+    return weighted(scores, np.broadcast_to(mask, scores.shape)).astype(x.dtype) @ (memory @ w_value), None
+
+
+@cross_attention.mistake("normalises over the queries")
+def over_the_queries(x, memory, w_query, w_key, w_value, mask):
+    """The softmax runs along axis -2, so the queries share out each position of the memory. Each *query* shares itself
+    out over the memory: the rows add up to one, axis=-1. Reread 'A rectangle'."""
+    inputs = (x, memory, w_query, w_key, w_value, mask)
+    return with_weights(lambda scores, mask: turned(masked_softmax(turned(scores), turned(mask))), *inputs)
+
+
+@cross_attention.mistake("hides by a score of zero")
+def hidden_by_zero(x, memory, w_query, w_key, w_value, mask):
+    """Where the mask is False the score becomes 0, and the exponential of 0 is 1: what is hidden keeps a weight, and
+    often a large one. Only minus infinity hides. Reread 'The memory mask'."""
+    return with_weights(lambda scores, mask: softmax(scores * mask), x, memory, w_query, w_key, w_value, mask)
+
+
+@cross_attention.mistake("gives NaN for a query that sees nothing")
+def nan_for_nothing(x, memory, w_query, w_key, w_value, mask):
+    """Minus infinity hides, and a row that is nothing else is 0/0. A query that may attend to nothing gets zeros;
+    chapter 3's `masked_attention` sees to it. Reread 'The memory mask'."""
+
+    def weighted(scores, mask):
+        with np.errstate(invalid="ignore"):
+            return softmax(np.where(mask, scores, -np.inf))
+
+    return with_weights(weighted, x, memory, w_query, w_key, w_value, mask)
+
+
+@cross_attention.mistake("gives even weights to a query that sees nothing")
+def even_for_nothing(x, memory, w_query, w_key, w_value, mask):
+    """A large negative number hides, as long as something is left to see. Where nothing is, all scores are alike, and
+    the query gets the mean of all values, padding and all. It gets zeros; chapter 3's `masked_attention` sees to it.
+    Reread 'The memory mask'."""
+    inputs = (x, memory, w_query, w_key, w_value, mask)
+    return with_weights(lambda scores, mask: softmax(np.where(mask, scores, -1e9)), *inputs)
 
 
 @cross_attention.equivalent

@@ -147,6 +147,36 @@ def batch_averaged(grad_output, cache):
     return grad_x, grad_memory, *(grad / n for grad in grad_weights)
 
 
+@cross_attention_backward.mistake("averages the memory's two gradients")
+def memory_averaged(grad_output, cache):
+    """You take the mean of the two gradients that come back to the memory. Where an array was used twice, its gradients
+    add up. Reread 'Two gradients come back'."""
+    return gradients(grad_output, cache, keys=0.5, values=0.5)
+
+
+@cross_attention_backward.mistake("treats the softmax Jacobian as diagonal")
+def diagonal_jacobian(grad_output, cache):
+    """Back through the softmax you multiply by weights * (1 - weights). Each score moves every weight of its row, so
+    the row's mean slope is taken off first. Reread 'Two gradients come back'."""
+
+    def diagonal(grad, attention_cache):
+        queries, keys, values, weights = attention_cache
+        grad_scores = grad @ turned(values) * weights * (1 - weights) / math.sqrt(keys.shape[-1])
+        return grad_scores @ keys, turned(grad_scores) @ queries, turned(weights) @ grad
+
+    return gradients(grad_output, cache, diagonal)
+
+
+@cross_attention_backward.mistake("keeps the batch axes in the weights' gradients")
+def not_added_up(grad_output, cache):
+    """Each sentence has its own gradient of the three weights. All of them used the same weights, so the gradients add
+    up over every batch axis, to the weight's own shape. Reread 'Two gradients come back'."""
+    x, memory, _, _, _, attention_cache = cache
+    grad_x, grad_memory, *_ = gradients(grad_output, cache)
+    pairs = zip((x, memory, memory), masked_attention_backward(grad_output, attention_cache), strict=True)
+    return grad_x, grad_memory, *(turned(came_in) @ grad for came_in, grad in pairs)
+
+
 @cross_attention_backward.equivalent
 def by_einsum(grad_output, cache):
     x, memory, w_query, w_key, w_value, (queries, keys, values, weights) = cache

@@ -5,10 +5,11 @@ import numpy as np
 from autograder.authoring.exercise import UNJUDGED, Exercise
 from autograder.exercises.cross.shared import STEPS, layered, to_decode
 from autograder.exercises.multihead.multi_head_attention import all_by_einsum, one_head_after_the_other
-from autograder.exercises.residual.add_norm import row_for_row
+from autograder.exercises.residual.add_norm import norm_of_update, row_for_row
 from autograder.exercises.residual.feed_forward import unit_by_unit, with_einsum
 from solutions import cross as reference
-from solutions.residual import dropout, layer_norm
+from solutions.multihead import multi_head_attention
+from solutions.residual import add_norm, dropout, feed_forward, layer_norm
 
 decoder_layer = Exercise(
     reference.decoder_layer,
@@ -140,6 +141,87 @@ def no_residuals(*inputs, **named):
 def layer_without_dropout(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
     """`rate` and `rng` do not reach the three sums, so nothing is ever forgotten. Reread 'The decoder layer'."""
     return layered(x, memory, params, n_heads, self_mask, memory_mask)
+
+
+@decoder_layer.mistake("uses the second norm twice, and the third never")
+def second_norm_twice(*inputs, **named):
+    """The third sum goes through norm_cross_attention, and norm_feed_forward is never used. Fresh norms are all alike,
+    so it shows only after training. Each sub-layer has a norm of its own. Reread 'The decoder layer'."""
+    return layered(*inputs, **named, norms={"feed_forward": "cross_attention"})
+
+
+@decoder_layer.mistake("asks the memory with the self-attention's output, before Add & Norm")
+def asks_with_the_update(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+    """The queries of the cross-attention are made from what the self-attention returned, not yet added to the stream
+    and not yet normalised. The stream *after* the first Add & Norm asks. Reread 'The decoder layer'."""
+    attended, _ = multi_head_attention(x, x, x, params["attention"], n_heads, self_mask)
+    x, _ = add_norm(x, attended, params["norm_attention"], rate, rng)
+    recalled, _ = multi_head_attention(attended, memory, memory, params["cross_attention"], n_heads, memory_mask)
+    x, _ = add_norm(x, recalled, params["norm_cross_attention"], rate, rng)
+    return add_norm(x, feed_forward(x, params["feed_forward"])[0], params["norm_feed_forward"], rate, rng)
+
+
+@decoder_layer.mistake("lets the memory ask")
+def layer_memory_asks(*inputs, **named):
+    """In the cross-attention the memory asks, and the decoder answers: it runs only where both are equally long. The
+    decoder asks; keys and values are both made from the memory. Reread 'Who asks, and who answers'."""
+
+    def asked(query, key, value, *rest):
+        return multi_head_attention(*((query, key, value) if query is key else (key, query, query)), *rest)
+
+    return layered(*inputs, **named, attend=asked)
+
+
+@decoder_layer.mistake("leaves out the feed-forward")
+def no_thinking(*inputs, **named):
+    """The layer ends after the cross-attention. The third sub-layer is the feed-forward, with a norm of its own. Reread
+    'The decoder layer'."""
+    return layered(*inputs, **named, steps=STEPS[:2])
+
+
+@decoder_layer.mistake("leaves out the norms")
+def no_norms(*inputs, **named):
+    """The three updates are added, and nothing is normalised: the stream grows from layer to layer. Each sum has its
+    norm behind it. Reread 'The decoder layer'."""
+
+    def sum_only(x, update, params, rate, rng):
+        return x + dropout(update, rate, rng)[0], None
+
+    return layered(*inputs, **named, add=sum_only)
+
+
+@decoder_layer.mistake("normalises the updates, not the sums")
+def norms_of_updates(*inputs, **named):
+    """Each sub-layer's output is normalised, and then added: x + norm(f(x)). The paper's layer is norm(x + f(x)), the
+    norm behind the sum. Reread 'The decoder layer'."""
+    return layered(*inputs, **named, add=norm_of_update)
+
+
+@decoder_layer.mistake("puts the norms before the sub-layers")
+def pre_norm(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+    """This is a pre-norm layer, x + sublayer(norm(x)). It is a good layer, and not the paper's: here the norm comes
+    after the sum, and the weights of one do not fit the other. Reread 'The decoder layer'."""
+
+    for name, mask in (("attention", self_mask), ("cross_attention", memory_mask), ("feed_forward", None)):
+        normed, _ = layer_norm(x, **params[f"norm_{name}"])
+        if name == "feed_forward":
+            update, _ = feed_forward(normed, params[name])
+        else:
+            source = normed if name == "attention" else memory
+            update, _ = multi_head_attention(normed, source, source, params[name], n_heads, mask)
+        x = x + dropout(update, rate, rng)[0]
+    return x, None
+
+
+@decoder_layer.mistake("does not drop the feed-forward's output")
+def dropout_twice(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+    """Dropout stands behind the two attentions, and the feed-forward's output is added whole. Each of the three
+    sub-layers' outputs is dropped. Reread 'The decoder layer'."""
+
+    def whole_at_the_end(x, update, norm, rate, rng):
+        return add_norm(x, update, norm, rate, None if norm is params["norm_feed_forward"] else rng)
+
+    return layered(x, memory, params, n_heads, self_mask, memory_mask, rate, rng, add=whole_at_the_end)
 
 
 @decoder_layer.equivalent

@@ -5,7 +5,12 @@ import numpy as np
 from autograder.authoring.exercise import Exercise
 from autograder.exercises.cross.shared import thinned, to_decode
 from autograder.exercises.multihead.multi_head_attention_backward import back_by_einsum, back_head_by_head
-from autograder.exercises.residual.add_norm_backward import add_norm_by_jacobian, add_norm_by_rows
+from autograder.exercises.residual.add_norm_backward import (
+    add_norm_by_jacobian,
+    add_norm_by_rows,
+    dropout_forgotten,
+    round_the_norm,
+)
 from autograder.exercises.residual.feed_forward_backward import by_sign
 from solutions import cross as reference
 from solutions.multihead import multi_head_attention_backward
@@ -143,6 +148,48 @@ def norms_confused(grad_output, cache):
     grad_x, grad_memory, grads = gradients(grad_output, cache)
     other = {"norm_attention": grads["norm_feed_forward"], "norm_feed_forward": grads["norm_attention"]}
     return grad_x, grad_memory, grads | other
+
+
+@decoder_layer_backward.mistake("forgets that x was the queries")
+def without_queries(grad_output, cache):
+    """In the *self*-attention x has three roles: query, key and value. The queries' gradient is not added into grad_x.
+    Reread 'The decoder layer, walked backwards'."""
+    return gradients(grad_output, cache, q=0)
+
+
+@decoder_layer_backward.mistake("forgets that x was the keys")
+def without_keys(grad_output, cache):
+    """In the *self*-attention x has three roles: query, key and value. The keys' gradient is not added into grad_x.
+    Reread 'The decoder layer, walked backwards'."""
+    return gradients(grad_output, cache, k=0)
+
+
+@decoder_layer_backward.mistake("forgets that x was the values")
+def without_values(grad_output, cache):
+    """In the *self*-attention x has three roles: query, key and value. The values' gradient is not added into grad_x.
+    Reread 'The decoder layer, walked backwards'."""
+    return gradients(grad_output, cache, v=0)
+
+
+@decoder_layer_backward.mistake("averages the memory's two gradients")
+def layer_memory_averaged(grad_output, cache):
+    """You take the mean of what comes back through the memory's keys and through its values. Where an array was used
+    twice, its gradients add up. Reread 'Two gradients come back'."""
+    return gradients(grad_output, cache, keys=0.5, values=0.5)
+
+
+@decoder_layer_backward.mistake("goes round the norms")
+def past_the_norms(grad_output, cache):
+    """Along the residual connections the gradient passes as it came. That is so in a pre-norm layer; in post-norm a
+    norm stands behind each sum, and *both* paths go through it. Reread 'The decoder layer, walked backwards'."""
+    return gradients(grad_output, cache, add_norm_back=round_the_norm)
+
+
+@decoder_layer_backward.mistake("forgets dropout on the way back")
+def without_dropout_back(grad_output, cache):
+    """The sub-layers get gradients where their outputs were forgotten. What dropout multiplied by forwards it
+    multiplies by backwards. Without dropout nobody notices. Reread 'The decoder layer, walked backwards'."""
+    return gradients(grad_output, cache, add_norm_back=dropout_forgotten)
 
 
 @decoder_layer_backward.equivalent

@@ -73,6 +73,19 @@ def many_mask_transposed(x, memory, params, n_heads, mask=None):
     return multi_head_attention(x, memory, memory, params, n_heads, turned(mask))
 
 
+@multi_head_cross_attention.mistake("inverts the memory mask")
+def many_mask_inverted(x, memory, params, n_heads, mask=None):
+    """What may be seen is hidden, and the padding is read. Here True means *may attend*. Reread 'The memory mask'."""
+    return multi_head_attention(x, memory, memory, params, n_heads, None if mask is None else ~mask)
+
+
+@multi_head_cross_attention.mistake("has a single head")
+def single_head(x, memory, params, n_heads, mask=None):
+    """n_heads is not used: one wide head looks at one place, where several could look at several. Hand it on. Reread
+    'Many heads, by reuse'."""
+    return multi_head_attention(x, memory, memory, params, 1, mask)
+
+
 @multi_head_cross_attention.equivalent
 def head_by_head(x, memory, params, n_heads, mask=None):
     return one_head_after_the_other(x, memory, memory, params, n_heads, mask)

@@ -57,3 +57,62 @@ def padding_of_x(**sizes):
     """The padding that must be hidden is the memory's: its columns. One row serves all queries. Reread 'The memory
     mask'."""
     return reference.predicted_cross_shapes(**sizes) | {"padding": (sizes["n_batch"], sizes["T"], 1)}
+
+
+@predicted_cross_shapes.mistake("writes the weights the other way round")
+def weights_turned(**sizes):
+    """Your weights are (d_out, d_in), as PyTorch keeps them. In this book vectors are rows, x @ w: what goes in comes
+    first, what comes out second. Reread 'A rectangle'."""
+    right = reference.predicted_cross_shapes(**sizes)
+    return right | {"w_key": right["w_key"][::-1]}
+
+
+@predicted_cross_shapes.mistake("gives every head the whole width")
+def whole_width(**sizes):
+    """The last axis of your queries and keys is d_model. The heads share it out: each has d_model / n_heads. Reread
+    'Many heads, by reuse'."""
+    right = reference.predicted_cross_shapes(**sizes)
+    return right | {name: (*right[name][:-1], sizes["d_model"]) for name in ("queries", "keys")}
+
+
+@predicted_cross_shapes.mistake("puts the heads behind the positions")
+def heads_behind(**sizes):
+    """Queries and keys are (n_batch, positions, n_heads, ...), as they are before the two axes are exchanged. A head
+    works like a batch: its axis stands before the positions. Reread 'Many heads, by reuse'."""
+    right = reference.predicted_cross_shapes(**sizes)
+
+    def exchanged(name):
+        n_batch, n_heads, T, d_head = right[name]
+        return n_batch, T, n_heads, d_head
+
+    return right | {name: exchanged(name) for name in ("queries", "keys")}
+
+
+@predicted_cross_shapes.mistake("has as many keys as queries")
+def keys_of_x(**sizes):
+    """There is a key for each position of the *memory*, however many queries there are: T_memory of them. Reread 'A
+    rectangle'."""
+    right = reference.predicted_cross_shapes(**sizes)
+    return right | {"keys": right["queries"]}
+
+
+@predicted_cross_shapes.mistake("has one set of weights for all heads")
+def weights_without_heads(**sizes):
+    """Your attention weights have no axis for the heads. Each head looks for itself, so each has a rectangle of its
+    own. Reread 'Many heads, by reuse'."""
+    n_batch, _, T, T_memory = reference.predicted_cross_shapes(**sizes)["weights"]
+    return reference.predicted_cross_shapes(**sizes) | {"weights": (n_batch, T, T_memory)}
+
+
+@predicted_cross_shapes.mistake("makes the memory's gradient as wide as x")
+def narrow_gradient(**sizes):
+    """A gradient has the shape of its array, and the memory is d_memory wide. Reread 'Two gradients come back'."""
+    grad_memory = sizes["n_batch"], sizes["T_memory"], sizes["d_model"]
+    return reference.predicted_cross_shapes(**sizes) | {"grad_memory": grad_memory}
+
+
+@predicted_cross_shapes.mistake("lacks the axis of the queries in the padding mask")
+def padding_without_axis(**sizes):
+    """(n_batch, T_memory) lines up from the right: its n_batch would stand where the queries are. The mask needs an
+    axis of one for them, between the two. Reread 'The memory mask'."""
+    return reference.predicted_cross_shapes(**sizes) | {"padding": (sizes["n_batch"], sizes["T_memory"])}
