@@ -56,14 +56,20 @@ def _(draw):
     yield "marks and padding of other numbers", inputs
 
 
-def searched(params, src, n_heads, width, max_length, bos, eos, pad, *, score, end="pad", rank=None, length_of=None):
-    """Beam search over Python lists; score(log p, length, log p of the newest), and what a finished one does."""
+def searched(
+    params, src, n_heads, width, max_length, bos, eos, pad, *,
+    score, end="pad", rank=None, length_of=None, logs_of=log_softmax, beginnings=1, done=all,
+):  # fmt: skip
+    """Beam search over Python lists; score(log p, length, log p of the newest), and what a finished one does.
+
+    logs_of: what a row of logits is taken for. beginnings: how many empty ones. done: of which ends are there.
+    """
     length_of = length_of or _length
     rank = rank or score
     memory, _ = reference.encode(params, src, n_heads, pad)
-    beam = [([], 0.0, 0.0)]
+    beam = [([], 0.0, 0.0)] * beginnings
     for _ in range(max_length):
-        if all(eos in words for words, *_ in beam):
+        if done([eos in words for words, *_ in beam]):
             break
         grown = []
         for words, log_p, last in beam:
@@ -71,7 +77,7 @@ def searched(params, src, n_heads, width, max_length, bos, eos, pad, *, score, e
                 grown.append(([*words, pad], log_p, last))
                 continue
             row = decoded(params, np.array([bos, *words]), memory, src, n_heads, pad)[0][-1]
-            logs = log_softmax(row)
+            logs = logs_of(row)
             grown += [([*words, token], log_p + logs[token], logs[token]) for token in range(len(logs))]
         beam = sorted(grown, key=lambda one: -rank(one[1], length_of(one[0], eos), one[2]))[:width]
     words = np.array([words for words, *_ in beam])
@@ -165,6 +171,54 @@ def padding_has_length(params, src, n_heads, beam_width=4, length_penalty=0.6, m
     return searched(
         params, src, n_heads, *marks, score=by_penalty(length_penalty), length_of=lambda words, eos: len(words)
     )
+
+
+@beam_search.mistake("begins with as many copies as the beam is wide")
+def identical_beams(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """All hypotheses are the same sentence. At the start there is *one* beginning, the empty one; with beam_width
+    copies of it, the best next word is found beam_width times, and this is greedy decoding. Reread 'Several hopeful
+    beginnings'."""
+    marks = (beam_width, max_length, bos, eos, pad)
+    return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), beginnings=beam_width)
+
+
+@beam_search.mistake("stops when the best hypothesis is finished")
+def stops_with_the_best(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """The search ends as soon as the first of the beam has its end mark, and the others stay unfinished. With a length
+    penalty a longer one may yet overtake it: go on until all are finished. Reread 'Several hopeful beginnings'."""
+    marks = (beam_width, max_length, bos, eos, pad)
+    return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), done=lambda ends: ends[0])
+
+
+@beam_search.mistake("does not count the end mark in the length")
+def end_has_no_length(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """The length of a finished hypothesis is that of its words alone. Its log p has the end mark's in it, so its length
+    counts the end mark too. Reread 'Several hopeful beginnings'."""
+    marks = (beam_width, max_length, bos, eos, pad)
+    return searched(
+        params,
+        src,
+        n_heads,
+        *marks,
+        score=by_penalty(length_penalty),
+        length_of=lambda words, eos: [*words, eos].index(eos),
+    )
+
+
+@beam_search.mistake("multiplies by the length penalty")
+def penalty_multiplied(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """log p is multiplied by ((5 + L) / 6)^alpha. It is negative, so that long hypotheses lose even more; *divide* by
+    the penalty. Reread 'Several hopeful beginnings'."""
+    marks = (beam_width, max_length, bos, eos, pad)
+    return searched(params, src, n_heads, *marks, score=by_penalty(-length_penalty))
+
+
+@beam_search.mistake("adds up logits")
+def logits_added(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """The scores are sums of logits. Logits of different rows cannot be compared: only log_softmax makes them
+    log-probabilities, whose sum is the log-probability of the sentence. Reread 'Several hopeful beginnings'."""
+    marks = (beam_width, max_length, bos, eos, pad)
+    return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), logs_of=lambda row: row)
 
 
 @beam_search.equivalent

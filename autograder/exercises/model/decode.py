@@ -7,6 +7,7 @@ from autograder.exercises.model.shared import EVERYWHERE, decoded, only, questio
 from solutions import model as reference
 from solutions.masking import memory_mask, padding_mask, target_mask
 from solutions.model import log_softmax, table_for
+from solutions.position import embed
 
 decode = Exercise(
     reference.decode,
@@ -131,6 +132,49 @@ def memory_pad_is_zero(params, tgt, memory, src, n_heads, pad=0):
     mask does. Reread 'Writing: the decoder'."""
     over_memory = memory_mask(src, tgt.shape[-1], 0)
     return decoded(params, tgt, memory, src, n_heads, pad, over_memory=over_memory)
+
+
+@decode.mistake("uses the first layer only")
+def first_decoder_layer_only(params, tgt, memory, src, n_heads, pad=0):
+    """The logits are made from what the *first* layer returned; those above it are never asked. Go through all of
+    params["decoder"]. Reread 'Writing: the decoder'."""
+    return decoded(params, tgt, memory, src, n_heads, pad, layers=params["decoder"][:1])
+
+
+@decode.mistake("goes through the layers in reverse")
+def decoder_in_reverse(params, tgt, memory, src, n_heads, pad=0):
+    """The last layer of params["decoder"] reads the embedding, and the first has the last word. Forwards the order is
+    that of the list; only the way back is `reversed`. Reread 'Writing: the decoder'."""
+    return decoded(params, tgt, memory, src, n_heads, pad, layers=params["decoder"][::-1])
+
+
+@decode.mistake("uses the first layer's weights in every layer")
+def first_decoder_layer_again(params, tgt, memory, src, n_heads, pad=0):
+    """Each pass of the loop uses params["decoder"][0]. Every layer has weights of its own; with a single layer the slip
+    cannot be seen. Reread 'Writing: the decoder'."""
+    return decoded(params, tgt, memory, src, n_heads, pad, layers=params["decoder"][:1] * len(params["decoder"]))
+
+
+@decode.mistake("every layer reads the embedding")
+def decoder_not_stacked(params, tgt, memory, src, n_heads, pad=0):
+    """Each layer is given the embedding, not what the layer below made of it, so only the last layer counts. The output
+    of one is the input of the next. Reread 'Writing: the decoder'."""
+    return decoded(params, tgt, memory, src, n_heads, pad, layers=params["decoder"][-1:])
+
+
+@decode.mistake("leaves out the positions")
+def target_without_positions(params, tgt, memory, src, n_heads, pad=0):
+    """No position is added to the target: the decoder sees which words it has written, and not in which order. Use
+    `positional_embedding`. Reread 'Writing: the decoder'."""
+    x, _ = embed(tgt, table_for(params["embeddings"], "target"))
+    return decoded(params, tgt, memory, src, n_heads, pad, x=x)
+
+
+@decode.mistake("returns logarithms of probabilities")
+def logarithms(params, tgt, memory, src, n_heads, pad=0):
+    """These are log-probabilities: a log_softmax has been at the logits. The loss does that itself, so the model ends
+    with the scores as they are. Reread 'Writing: the decoder'."""
+    return log_softmax(decoded(params, tgt, memory, src, n_heads, pad)[0]), None
 
 
 @decode.equivalent

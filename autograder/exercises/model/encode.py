@@ -5,9 +5,10 @@ import numpy as np
 from autograder.authoring.exercise import UNJUDGED, Exercise
 from autograder.exercises.model.shared import EVERYWHERE, encoded, only, question, unscaled
 from solutions import model as reference
-from solutions.masking import target_mask
+from solutions.masking import padding_mask, target_mask
 from solutions.model import table_for
 from solutions.position import embed, sinusoidal_encoding
+from solutions.residual import layer_norm
 
 encode = Exercise(
     reference.encode,
@@ -84,6 +85,37 @@ def pad_is_zero(params, src, n_heads, pad=0):
     """The mask compares with 0, and here padding has another number. Use the argument `pad`. Reread 'Reading: the
     encoder'."""
     return encoded(params, src, n_heads, 0)
+
+
+@encode.mistake("uses the first layer only")
+def first_encoder_layer_only(params, src, n_heads, pad=0):
+    """The memory is what the *first* layer made of the sentence; those above it are never asked, as happens when
+    `return` stands inside the loop. Go through all of params["encoder"], and return after the last. Reread 'Reading:
+    the encoder'."""
+    return encoded(params, src, n_heads, pad, layers=params["encoder"][:1])
+
+
+@encode.mistake("goes through the layers in reverse")
+def encoder_in_reverse(params, src, n_heads, pad=0):
+    """The last layer of params["encoder"] reads the embedding, and the first has the last word. Forwards the order is
+    that of the list; only the way back is `reversed`. Reread 'Reading: the encoder'."""
+    return encoded(params, src, n_heads, pad, layers=params["encoder"][::-1])
+
+
+@encode.mistake("hides the padding's rows, not its columns")
+def padding_as_query(params, src, n_heads, pad=0):
+    """The mask is (T_src, 1): padding may not *ask*, and is seen by every word all the same. It is the columns that
+    say what may be seen: (1, T_src), one row for all queries. Reread 'Reading: the encoder'."""
+    return encoded(params, src, n_heads, pad, mask=np.swapaxes(padding_mask(src, pad), -1, -2))
+
+
+@encode.mistake("normalises the memory once more")
+def final_norm(params, src, n_heads, pad=0):
+    """Behind the last layer stands one norm more. The paper's layers each end on a norm already; nn.Transformer adds
+    another, and pre-norm stacks need it. Reread 'What nn.Transformer adds'."""
+    memory, _ = encoded(params, src, n_heads, pad)
+    width = memory.shape[-1]
+    return layer_norm(memory, np.ones(width, memory.dtype), np.zeros(width, memory.dtype))
 
 
 @encode.equivalent

@@ -8,7 +8,7 @@ from autograder.exercises.model.shared import decoded, encoded, question
 from solutions import model as reference
 from solutions.cross import decoder_layer
 from solutions.masking import memory_mask, target_mask
-from solutions.model import table_for, unembed
+from solutions.model import log_softmax, table_for, unembed
 from solutions.position import positional_embedding
 
 forward = Exercise(
@@ -75,6 +75,29 @@ def layer_by_layer(params, src, tgt, n_heads, pad=0):
         memory, _ = encoded(params, src, n_heads, pad, layers=params["encoder"][:depth])
         x, _ = decoder_layer(x, memory, layer, n_heads, *masks)
     return unembed(x, table_for(params["embeddings"], "output"))[0], None
+
+
+@forward.mistake("passes the padding token on to the encoder only")
+def pad_not_to_decode(params, src, tgt, n_heads, pad=0):
+    """`pad` reaches `encode`, and `decode` uses its default. It needs it twice: for the target's padding and for the
+    memory's. Reread 'The two stacks, joined'."""
+    memory, _ = reference.encode(params, src, n_heads, pad)
+    return reference.decode(params, tgt, memory, src, n_heads)
+
+
+@forward.mistake("passes the padding token on to the decoder only")
+def pad_not_to_encode(params, src, tgt, n_heads, pad=0):
+    """`pad` reaches `decode`, and `encode` uses its default, so the source's words attend to padding. Pass it on to
+    both. Reread 'The two stacks, joined'."""
+    memory, _ = reference.encode(params, src, n_heads)
+    return reference.decode(params, tgt, memory, src, n_heads, pad)
+
+
+@forward.mistake("returns probabilities")
+def softmaxed(params, src, tgt, n_heads, pad=0):
+    """These are probabilities: every row adds up to one. The loss takes the logarithm of a softmax itself, stably, so
+    `forward` hands on the logits of `decode`. Reread 'The two stacks, joined'."""
+    return np.exp(log_softmax(reference.forward(params, src, tgt, n_heads, pad)[0])), None
 
 
 @forward.equivalent
