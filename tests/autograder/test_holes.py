@@ -17,9 +17,11 @@ from autograder.exercises.model.beam_search import by_penalty
 from autograder.exercises.model.beam_search import searched as beams_found
 from autograder.exercises.model.greedy_decode import greedily, likeliest, padded_by
 from autograder.exercises.model.loss_and_gradients import trained
-from autograder.exercises.model.shared import decoded, encoded
+from autograder.exercises.model.repaired_model_loss import PADS
+from autograder.exercises.model.repaired_model_loss import padded_by as loss_by_pads
+from autograder.exercises.model.shared import decoded
 from autograder.house import chapter_names
-from solutions import attention, decoding, masking, model, multihead, residual, training
+from solutions import attention, decoding, masking, model, model_torch, multihead, residual, training
 from solutions.position import positional_embedding
 from solutions.residual import add_norm, feed_forward
 
@@ -247,28 +249,11 @@ def loss_without_pad(params, src, tgt, n_heads, pad=0):
     return trained(params, src, tgt, n_heads, pad, loss=lambda logits, asked, pad: model.cross_entropy(logits, asked))
 
 
-PADS = ("encode", "target", "memory", "loss")
+for part in PADS:
 
-
-def pads_of(part, pad):
-    """The padding token for each part of the model: 0 for this one."""
-    return {name: 0 if name == part else pad for name in PADS}
-
-
-def loss_by_pads(params, src, tgt, n_heads, pads):
-    given, asked = tgt[..., :-1], tgt[..., 1:]
-    memory, _ = encoded(params, src, n_heads, pads["encode"])
-    masks = {"over_target": masking.target_mask(given, pads["target"])}
-    masks |= {"over_memory": masking.memory_mask(src, given.shape[-1], pads["memory"])}
-    logits, _ = decoded(params, given, memory, src, n_heads, None, **masks)
-    return model.cross_entropy(logits, asked, pads["loss"])[0]
-
-
-for part in ("encode", "memory", "loss"):  # over the target, padding is hidden by the causal mask anyway
-
-    @hole("repaired_model_loss", name=f"pad is 0 for {part}")
+    @hole("repaired_model_loss", name=f"pad is 0 for the {part}")
     def repaired_model_loss(params, src, tgt, n_heads, pad, part=part):
-        return loss_by_pads(params, src, tgt, n_heads, pads_of(part, pad))
+        return loss_by_pads(params, src, tgt, n_heads, **dict.fromkeys(PADS, pad) | {part: 0})
 
 
 for part, told in (("model", (False, False)), ("decoder", (True, False)), ("encoder", (False, True))):
@@ -315,6 +300,12 @@ def beams_of_end_mark_two(params, src, n_heads, beam_width=4, length_penalty=0.6
 def beams_pruned_by_log_p(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     settings = (beam_width, length_penalty, max_length, bos, eos, pad)
     return beams_by(params, src, n_heads, *settings, rank=by_penalty(0))
+
+
+@hole("Transformer", name="pad is 0")
+class ModelOfPadZero(model_torch.Transformer):
+    def padding_mask(self, tokens):
+        return (tokens != 0).unsqueeze(-2)
 
 
 # ------------------------------------------------------------------------------------------- training

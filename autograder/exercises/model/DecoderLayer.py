@@ -55,6 +55,41 @@ class FirstNormTwice(Steps):
         return self.norm_feed_forward(x + self.think(x))
 
 
+@DecoderLayer.mistake("uses the first norm twice, and the third never")
+class NormsOneLate(Steps):
+    """The sum after the cross-attention goes through `norm_attention`, and the last through `norm_cross_attention`:
+    `norm_feed_forward` never gets a gradient. With fresh norms all is well. Each sub-layer has its own. Reread 'The
+    same model in PyTorch'."""
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.norm_attention(x + self.attend(x, self_mask))
+        x = self.norm_attention(x + self.recall(x, memory, memory_mask))
+        return self.norm_cross_attention(x + self.think(x))
+
+
+@DecoderLayer.mistake("never uses the third norm")
+class ThirdNormNever(Steps):
+    """The last sum goes through `norm_attention` again, and `norm_feed_forward` never gets a gradient. With fresh norms
+    all is well. Each sub-layer has its own. Reread 'The same model in PyTorch'."""
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.norm_attention(x + self.attend(x, self_mask))
+        x = self.norm_cross_attention(x + self.recall(x, memory, memory_mask))
+        return self.norm_attention(x + self.think(x))
+
+
+@DecoderLayer.mistake("asks the memory with the self-attention's output, before Add & Norm")
+class AsksWithTheUpdate(Steps):
+    """The query of the cross-attention is what the self-attention returned, not yet added and not yet normalised. The
+    stream after the first Add & Norm asks. Reread 'The same model in PyTorch'."""
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        attended = self.attend(x, self_mask)
+        x = self.norm_attention(x + attended)
+        x = self.norm_cross_attention(x + self.recall(attended, memory, memory_mask))
+        return self.norm_feed_forward(x + self.think(x))
+
+
 @DecoderLayer.mistake("asks the memory first")
 class CrossFirst(Steps):
     """The cross-attention comes before the self-attention: the decoder asks the source before it has looked at what it

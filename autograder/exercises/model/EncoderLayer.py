@@ -90,6 +90,19 @@ class DropoutAlwaysOn(model_torch.EncoderLayer):
         return self.norm_feed_forward(x + functional.dropout(self.feed_forward(x), rate))
 
 
+@EncoderLayer.mistake("uses GELU in place of relu")
+class GeluEncoder(Steps):
+    """The feed-forward has GELU between its layers, as BERT has. The paper's, and this one, has relu. Reread 'The same
+    model in PyTorch'."""
+
+    def think(self, x):
+        return self.feed_forward.linear_out(functional.gelu(self.feed_forward.linear_in(x)))
+
+    def forward(self, x, mask=None):
+        x = self.norm_attention(x + self.attend(x, mask))
+        return self.norm_feed_forward(x + self.think(x))
+
+
 @EncoderLayer.equivalent
 class StepByStep(Steps):
     def forward(self, x, mask=None):

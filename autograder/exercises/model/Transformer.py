@@ -1,5 +1,6 @@
 """Transformer: its cases, its known mistakes and its right rewrites."""
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
@@ -36,6 +37,11 @@ def _(draw):
     inputs = whole(draw, (1, 1), {"shared": 9})
     inputs["inputs"][1][:, 1] = 0
     yield "padding in the middle", inputs
+    inputs = whole(draw, (1, 1), {"shared": 9})
+    swapped = np.array([5, 1, 2, 3, 4, 0, 6, 7, 8])
+    inputs["inputs"] = [swapped[tokens] for tokens in inputs["inputs"]]
+    inputs["inputs"][1][2, 2] = 0  # a word here
+    yield "another padding token", inputs | {"arguments": inputs["arguments"] | {"pad": 5}}
 
 
 @Transformer.cases("tables of their own", points=1)
@@ -108,6 +114,38 @@ class ModelWithFinalNorms(model_torch.Transformer):
         for layer in self.decoder:
             x = layer(x, memory, causal & self.padding_mask(tgt), self.padding_mask(src))
         return functional.linear(functional.layer_norm(x, (8,)), self.table("output").weight)
+
+
+@Transformer.mistake("takes padding to be token 0 whatever `pad` says")
+class ModelOfPadZero(model_torch.Transformer):
+    """The masks compare with 0, and here padding has another number. Keep the argument `pad`, and compare with it.
+    Reread 'The same model in PyTorch'."""
+
+    def padding_mask(self, tokens):
+        return (tokens != 0).unsqueeze(-2)
+
+
+@Transformer.mistake("has one layer, several times")
+class ModelOfOneLayer(model_torch.Transformer):
+    """The layers of a stack are one and the same object: `[layer] * n` repeats a reference, so that all share one set
+    of weights. Build each of the n layers. Reread 'The same model in PyTorch'."""
+
+    def __init__(self, *arguments, **named):
+        super().__init__(*arguments, **named)
+        for name in ("encoder", "decoder"):
+            layers = getattr(self, name)
+            setattr(self, name, nn.ModuleList([layers[0]] * len(layers)))
+
+
+@Transformer.mistake("numbers the sentences, not the words")
+class ModelOfBatchPositions(model_torch.Transformer):
+    """The positions run along the *batch*: every word of the first sentence has position 0, every word of the second
+    position 1. Positions are the axis before the last, here and in every array (batch, T, d_model). Reread 'The same
+    model in PyTorch'."""
+
+    def embed(self, tokens, table):
+        scaled = table(tokens) * table.embedding_dim**0.5
+        return scaled + scaled.new_tensor(sinusoidal_encoding(len(tokens), table.embedding_dim))[:, None]
 
 
 @Transformer.equivalent

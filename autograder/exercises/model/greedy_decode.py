@@ -24,10 +24,13 @@ def told_apart(draw, options, *wrong):
         tokens = decoding.greedy_decode(**inputs)
         if inputs["eos"] in MARKS.values() and not _end_apart(tokens, inputs["max_length"]):
             continue
-        written = [tokens.tolist(), *(one(**inputs).tolist() for one in wrong)]
-        if all(a != b for i, a in enumerate(written) for b in written[:i]):
+        if all_differ([tokens.tolist(), *(one(**inputs).tolist() for one in wrong)]):
             return inputs
     return inputs
+
+
+def all_differ(written):
+    return all(a != b for i, a in enumerate(written) for b in written[:i])
 
 
 def _end_apart(tokens, max_length):
@@ -55,8 +58,7 @@ def _(draw):
     yield "another begin mark", sure(draw, 2, 1.0) | {"max_length": 5} | MARKS | {"bos": 4}
     for _ in range(100):
         inputs = renamed(draw, told_apart(draw, {"max_length": 8}, words_after_the_end))
-        tokens = decoding.greedy_decode(**inputs).tolist()
-        if all(wrong(**inputs).tolist() != tokens for wrong in DEAF):
+        if all_differ([one(**inputs).tolist() for one in (decoding.greedy_decode, *DEAF)]):
             break
     yield "marks and padding of other numbers", inputs
 
@@ -194,8 +196,37 @@ def pad_not_passed(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
     return padded_by(reads=False, writes=False)(params, src, n_heads, max_length, bos, eos, pad)
 
 
-# Wrong about one number each; what is written must give away every one of them.
-DEAF = begins_with_one, ends_with_two, pad_not_passed, padded_by(True, False), padded_by(False, True)
+@greedy_decode.mistake("does not tell the decoder which token is padding")
+def pad_not_to_decode(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """`pad` reaches `encode`, and `decode` uses its default: it attends to the source's padding, and not to the word
+    that has the default's number. Pass it on to both. Reread 'Writing word by word'."""
+    return padded_by(reads=True, writes=False)(params, src, n_heads, max_length, bos, eos, pad)
+
+
+@greedy_decode.mistake("does not tell the encoder which token is padding")
+def pad_not_to_encode(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """`pad` reaches `decode`, and `encode` uses its default: the source's words attend to padding, and not to the word
+    that has the default's number. Pass it on to both. Reread 'Writing word by word'."""
+    return padded_by(reads=False, writes=True)(params, src, n_heads, max_length, bos, eos, pad)
+
+
+# Wrong about one number each; what is written must give away every one of them, and tell them from each other.
+DEAF = begins_with_one, ends_with_two, pad_not_passed, pad_not_to_decode, pad_not_to_encode
+
+
+@greedy_decode.mistake("writes padding in place of the end mark")
+def end_mark_lost(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """A sentence that ends gets padding at once, and its end mark is never written: nobody can tell a finished sentence
+    from one that was broken off. Padding begins *behind* the end mark. Reread 'Writing word by word'."""
+    tokens = decoding.greedy_decode(params, src, n_heads, max_length, bos, eos, pad)
+    return np.where(tokens == eos, pad, tokens)
+
+
+@greedy_decode.mistake("counts the begin mark among the words")
+def one_word_short(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """max_length words may be written, and you stop one earlier: the begin mark, which is given, was counted. Reread
+    'Writing word by word'."""
+    return greedily(params, src, n_heads, max_length - 1, bos, eos, pad, step=likeliest)
 
 
 @greedy_decode.equivalent

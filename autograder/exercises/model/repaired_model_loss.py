@@ -5,8 +5,19 @@ from itertools import product
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.exercises.model.shared import EVERYWHERE, decoded, question, renamed, sources, steep, targets, unscaled
+from autograder.exercises.model.shared import (
+    EVERYWHERE,
+    decoded,
+    encoded,
+    question,
+    renamed,
+    sources,
+    steep,
+    targets,
+    unscaled,
+)
 from solutions import model as reference
+from solutions.masking import memory_mask, target_mask
 from solutions.model import cross_entropy
 
 repaired_model_loss = Exercise(
@@ -41,7 +52,9 @@ def _(draw):
     inputs = question(draw)
     yield "the target is padded", inputs | {"src": sources(draw, 3, 4, padded=False)}
     yield "both are padded", question(draw, (2, 1))
-    yield "another padding token", renamed(draw, question(draw))
+    inputs = renamed(draw, question(draw))
+    inputs["tgt"][2, 2] = 0  # a word here
+    yield "another padding token", inputs
 
 
 def buggy(params, src, tgt, n_heads, pad, *, left):
@@ -72,6 +85,61 @@ for keep in product((True, False), repeat=len(BUGS)):
     if any(keep):
         description, partly_mended = _partly_mended([bug for bug, kept in zip(BUGS, keep, strict=True) if kept])
         repaired_model_loss.mistake(description)(partly_mended)
+
+
+PADS = ("encoder", "target", "memory", "loss")
+
+
+def padded_by(params, src, tgt, n_heads, **pads):
+    """The model's loss, all bugs mended, with a padding token of its own for each of PADS."""
+    given, asked = tgt[..., :-1], tgt[..., 1:]
+    memory, _ = encoded(params, src, n_heads, pads["encoder"])
+    masks = {"over_target": target_mask(given, pads["target"])}
+    masks |= {"over_memory": memory_mask(src, given.shape[-1], pads["memory"])}
+    logits, _ = decoded(params, given, memory, src, n_heads, None, **masks)
+    return cross_entropy(logits, asked, pads["loss"])[0]
+
+
+@repaired_model_loss.mistake("mended, and `pad` is not used")
+def pad_is_zero(params, src, tgt, n_heads, pad):
+    """The bugs are mended, for a padding token of 0: `pad` is not used, and here padding has another number. Hand it on
+    to both masks, to the encoder's and to the loss. Reread 'Writing: the decoder'."""
+    return padded_by(params, src, tgt, n_heads, **dict.fromkeys(PADS, 0))
+
+
+@repaired_model_loss.mistake("mended, and `pad` does not reach the encoder")
+def encoder_pad_is_zero(params, src, tgt, n_heads, pad):
+    """The bugs are mended; the *encoder's* mask takes padding to be token 0, whatever `pad` says. Hand it on. Reread
+    'Reading: the encoder'."""
+    return padded_by(params, src, tgt, n_heads, **dict.fromkeys(PADS, pad) | {"encoder": 0})
+
+
+@repaired_model_loss.mistake("mended, and `pad` does not reach the memory mask")
+def memory_pad_is_zero(params, src, tgt, n_heads, pad):
+    """The bugs are mended; the *memory* mask takes padding to be token 0, whatever `pad` says. Hand it on. Reread
+    'Writing: the decoder'."""
+    return padded_by(params, src, tgt, n_heads, **dict.fromkeys(PADS, pad) | {"memory": 0})
+
+
+@repaired_model_loss.mistake("mended, and `pad` does not reach the decoder")
+def decoder_pad_is_zero(params, src, tgt, n_heads, pad):
+    """The bugs are mended; both masks of the *decoder* take padding to be token 0, whatever `pad` says. Hand it on to
+    `decode`. Reread 'Writing: the decoder'."""
+    return padded_by(params, src, tgt, n_heads, **dict.fromkeys(PADS, pad) | {"target": 0, "memory": 0})
+
+
+@repaired_model_loss.mistake("mended, and `pad` does not reach the loss")
+def loss_pad_is_zero(params, src, tgt, n_heads, pad):
+    """The bugs are mended; the *loss* takes padding to be token 0, whatever `pad` says, so that padding counts, and a
+    word does not. Hand it on. Reread 'The loss'."""
+    return padded_by(params, src, tgt, n_heads, **dict.fromkeys(PADS, pad) | {"loss": 0})
+
+
+@repaired_model_loss.mistake("mended, and `pad` reaches the loss alone")
+def model_pad_is_zero(params, src, tgt, n_heads, pad):
+    """The bugs are mended; the *model* takes padding to be token 0, whatever `pad` says, and the loss alone knows
+    better. Hand it on to encoder and decoder. Reread 'The two stacks, joined'."""
+    return padded_by(params, src, tgt, n_heads, **dict.fromkeys(PADS, 0) | {"loss": pad})
 
 
 @repaired_model_loss.equivalent
