@@ -6,7 +6,7 @@ from operator import itemgetter
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.exercises.training.shared import checked, of_the_first_step
+from autograder.exercises.training.shared import adam, checked, of_the_first_step
 from solutions import training as reference
 from solutions.parameters import flatten, map_tree, unflatten
 
@@ -68,68 +68,46 @@ def turned_round(tree):
     return [turned_round(branch) for branch in tree] if isinstance(tree, list) else tree
 
 
-def adam(inputs, corrected=(True, True), root=lambda v, eps: np.sqrt(v) + eps, power=lambda b, s: b**s, complement=0):
-    """Adam with some of its parts exchanged."""
-    parameters, gradients, (m, v), step, rate, b1, b2, eps = inputs
-    checked(step)
-    old_1, old_2 = (1 - b1, 1 - b2) if complement else (b1, b2)
-    m = map_tree(lambda m, g: old_1 * m + (1 - old_1) * g, m, gradients)
-    v = map_tree(lambda v, g: old_2 * v + (1 - old_2) * g**2, v, gradients)
-
-    def moved(parameter, m, v):
-        m_hat = m / (1 - power(b1, step)) if corrected[0] else m
-        v_hat = v / (1 - power(b2, step)) if corrected[1] else v
-        return parameter - rate * m_hat / root(v_hat, eps)
-
-    return map_tree(moved, parameters, m, v), (m, v)
-
-
 @adam_step.mistake("does not correct the bias")
-def uncorrected(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
+def uncorrected(**asked):
     """The averages start at zero and are used as they are: too small at first, by 1 - beta**step. With the paper's
     constants the first step has 0.71 of its length. Divide both before use. Reread 'Adam'."""
-    inputs = (parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
-    return adam(inputs, corrected=(False, False))
+    return adam(**asked, corrected=(False, False))
 
 
 @adam_step.mistake("corrects the bias of the mean only")
-def only_the_mean(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
+def only_the_mean(**asked):
     """The mean is corrected, the mean of squares is not: too small below the line, so the first steps are several
     times too long. Both averages start at zero. Reread 'Adam'."""
-    inputs = (parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
-    return adam(inputs, corrected=(True, False))
+    return adam(**asked, corrected=(True, False))
 
 
 @adam_step.mistake("corrects by beta times step")
-def times_not_power(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
+def times_not_power(**asked):
     """The correction has beta * step where beta**step belongs; at step 1 they agree, later yours changes its sign. The
     weights of the average are a geometric series. Reread 'Adam'."""
-    inputs = (parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
-    return adam(inputs, root=lambda v, e: np.sqrt(np.abs(v)) + e, power=lambda b, s: b * s)
+    return adam(**asked, root=lambda v, e: np.sqrt(np.abs(v)) + e, power=lambda b, s: b * s)
 
 
 @adam_step.mistake("puts eps under the root")
-def eps_inside(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
+def eps_inside(**asked):
     """eps stands under the root, where 1e-9 acts like 3e-5: parameters with small gradients hardly move. It is added to
     the root. Reread 'Adam'."""
-    inputs = (parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
-    return adam(inputs, root=lambda v, e: np.sqrt(v + e))
+    return adam(**asked, root=lambda v, e: np.sqrt(v + e))
 
 
 @adam_step.mistake("forgets eps")
-def without_eps(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
+def without_eps(**asked):
     """eps is not used. A parameter whose gradient has been zero so far divides 0 by 0. Add eps to the root. Reread
     'Adam'."""
-    inputs = (parameters, gradients, moments, step, learning_rate, beta_1, beta_2, 0.0)
-    return adam(inputs)
+    return adam(**asked, root=lambda v, e: np.sqrt(v))
 
 
 @adam_step.mistake("does not take the root")
-def without_root(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
+def without_root(**asked):
     """You divide by the mean of *squares*. Its root is the usual size of a gradient; without it a parameter with small
     gradients takes enormous steps. Reread 'Adam'."""
-    inputs = (parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
-    return adam(inputs, root=lambda v, e: v + e)
+    return adam(**asked, root=lambda v, e: v + e)
 
 
 @adam_step.mistake("goes uphill")
@@ -139,11 +117,10 @@ def uphill_step(parameters, gradients, moments, step, learning_rate, beta_1=0.9,
 
 
 @adam_step.mistake("exchanges beta and 1 - beta")
-def betas_reversed(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
+def betas_reversed(**asked):
     """beta says how much of the old average *stays*; you keep 1 - beta of it. The averages then forget nearly all they
     have seen. Reread 'Adam'."""
-    inputs = (parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
-    return adam(inputs, complement=1)
+    return adam(**asked, shares=lambda b: (1 - b, b))
 
 
 @adam_step.mistake("averages the gradients themselves in place of their squares")
@@ -211,6 +188,53 @@ def paired_by_order(parameters, gradients, moments, step, learning_rate, beta_1=
 
     gradients = renamed(parameters, gradients)
     return reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
+
+
+@adam_step.mistake("corrects the bias of the mean of squares only")
+def only_the_squares(**asked):
+    """The mean of squares is corrected, the mean is not: too small above the line, so the first steps are far too
+    short. Both averages start at zero. Reread 'Adam'."""
+    return adam(**asked, corrected=(False, True))
+
+
+@adam_step.mistake("multiplies by the correction")
+def correction_multiplied(**asked):
+    """You multiply the averages by 1 - beta**step. They are too small by just that factor, so it is *divided* out; as
+    it is they become smaller still. Reread 'Adam'."""
+    return adam(**asked, correct=lambda average, share: average * share)
+
+
+@adam_step.mistake("corrects each average with the other's beta")
+def other_beta(**asked):
+    """The mean is divided by 1 - beta_2**step, the mean of squares by 1 - beta_1**step. Each is short by what its *own*
+    beta held back. Reread 'Adam'."""
+    return adam(**asked, crossed=True)
+
+
+@adam_step.mistake("corrects by 1 - beta at every step")
+def without_power(**asked):
+    """You divide by 1 - beta, whatever the step: right at step 1, and then ever more too much, as the averages fill. It
+    is 1 - beta**step. Reread 'Adam'."""
+    return adam(**asked, power=lambda b, s: b)
+
+
+@adam_step.mistake("is one step ahead")
+def one_step_ahead(**asked):
+    """The correction has beta**(step + 1): the count is raised although `step` already counts from 1. Reread 'Adam'."""
+    return adam(**asked, power=lambda b, s: b ** (s + 1))
+
+
+@adam_step.mistake("adds the whole gradient to the averages")
+def not_weighted(**asked):
+    """The averages are beta * old + new. Without 1 - beta before what is new they are sums, and grow to ten and fifty
+    times the size of what they average. Reread 'Adam'."""
+    return adam(**asked, shares=lambda b: (b, 1))
+
+
+@adam_step.mistake("exchanges beta_1 and beta_2")
+def betas_exchanged(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
+    """beta_2 is used for the mean, and beta_1 for the mean of squares; it is the other way round. Reread 'Adam'."""
+    return reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_2, beta_1, eps)
 
 
 @adam_step.equivalent

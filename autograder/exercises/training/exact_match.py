@@ -137,6 +137,20 @@ def counted_not_divided(predictions, references, eos=2):
     return float(reference.exact_match(predictions, references, eos) * len(references))
 
 
+@exact_match.mistake("looks at the first sentence only")
+def first_sentence(predictions, references, eos=2):
+    """The answer is 1 or 0, as the first pair decides: a `return` stands inside the loop. Count all pairs, and divide
+    after the loop. Reread 'When is a translation right?'."""
+    return float(reference.exact_match(predictions[:1], references[:1], eos))
+
+
+@exact_match.mistake("asks for all sentences at once")
+def all_or_nothing(predictions, references, eos=2):
+    """The answer is 1 if every sentence is right, and 0 otherwise. The share of right sentences is asked for. Reread
+    'When is a translation right?'."""
+    return float(reference.exact_match(predictions, references, eos) == 1)
+
+
 @exact_match.equivalent
 def by_takewhile(predictions, references, eos=2):
     return share([up_to(p, eos) == up_to(r, eos) for p, r in zip(predictions, references, strict=True)])

@@ -94,6 +94,40 @@ def unchecked(step, d_model, warmup=4000):
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
 
 
+@noam_learning_rate.mistake("has the width's peak, whatever the warm-up")
+def peak_of_the_width(step, d_model, warmup=4000):
+    """The shape is right, and all of it is too high by the root of `warmup`: at the corner the rate is d_model**-0.5.
+    It is (d_model * warmup)**-0.5 there; a longer climb ends lower. Reread 'The learning-rate schedule'."""
+    return d_model**-0.5 * warmup**0.5 * min(checked(step) ** -0.5, step * warmup**-1.5)
+
+
+@noam_learning_rate.mistake("climbs to one")
+def peak_of_one(step, d_model, warmup=4000):
+    """The rate is 1 at the corner: the schedule of libraries that multiply it by a rate of one's own. The paper's is
+    d_model**-0.5 times the smaller branch, with no factor warmup**0.5. Reread 'The learning-rate schedule'."""
+    return warmup**0.5 * min(checked(step) ** -0.5, step * warmup**-1.5)
+
+
+@noam_learning_rate.mistake("has -1 for -1.5 at the warm-up")
+def minus_one(step, d_model, warmup=4000):
+    """The climb is step / warmup, which reaches 1 where the other branch is warmup**-0.5: they meet long before the
+    warm-up is over. Set the branches equal: they meet at s = w. Reread 'The learning-rate schedule'."""
+    return d_model**-0.5 * min(checked(step) ** -0.5, step * warmup**-1.0)
+
+
+@noam_learning_rate.mistake("divides by d_model, not its root")
+def by_whole_width(step, d_model, warmup=4000):
+    """The factor is 1/d_model. It is one over its *root*: d_model**-0.5. Reread 'The learning-rate schedule'."""
+    return min(checked(step) ** -0.5, step * warmup**-1.5) / d_model
+
+
+@noam_learning_rate.mistake("falls as one over the step")
+def falls_too_fast(step, d_model, warmup=4000):
+    """The descending branch is 1/step; it is one over the *root* of the step. The branches then meet before the warm-up
+    is over, and the rate dies away too soon. Reread 'The learning-rate schedule'."""
+    return d_model**-0.5 * min(checked(step) ** -1.0, step * warmup**-1.5)
+
+
 @noam_learning_rate.equivalent
 def by_branches(step, d_model, warmup=4000):
     checked(step)

@@ -37,3 +37,29 @@ def checked(step):
 def of_the_first_step(inputs):
     """With moments of zero."""
     return inputs | {"step": 1, "moments": tuple(map_tree(np.zeros_like, moment) for moment in inputs["moments"])}
+
+
+def adam(
+    parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9, *,
+    shares=lambda b: (b, 1 - b), corrected=(True, True), correct=lambda average, share: average / share,
+    crossed=False, root=lambda v, e: np.sqrt(v) + e, power=lambda b, s: b**s,
+):  # fmt: skip
+    """Adam with some of its parts exchanged.
+
+    shares: of the old average, and of what is new. corrected: whether the mean is, and the mean of squares.
+    correct: how. crossed: each by the other's beta. root: what a step is divided by. power: of beta, by the step.
+    """
+    checked(step)
+    mean, squares = moments
+    (old_1, new_1), (old_2, new_2) = shares(beta_1), shares(beta_2)
+    mean = map_tree(lambda m, g: old_1 * m + new_1 * g, mean, gradients)
+    squares = map_tree(lambda v, g: old_2 * v + new_2 * g**2, squares, gradients)
+    betas = (beta_2, beta_1) if crossed else (beta_1, beta_2)
+
+    def unbiased(average, i):
+        return correct(average, 1 - power(betas[i], step)) if corrected[i] else average
+
+    def moved(parameter, m, v):
+        return parameter - learning_rate * unbiased(m, 0) / root(unbiased(v, 1), eps)
+
+    return map_tree(moved, parameters, mean, squares), (mean, squares)

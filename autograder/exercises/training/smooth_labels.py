@@ -96,6 +96,37 @@ def one_axis_only(targets, vocab, smoothing):
     return labels
 
 
+@smooth_labels.mistake("spreads eps over K - 2 classes, and gives padding a row of zeros")
+def zero_row_at_padding(targets, vocab, smoothing):
+    """Padding has no class, and where it is the target the whole row is zero: a row that is no distribution. Every
+    class gets eps/K here, padding's too; which *targets* count is the loss's affair. Reread 'Three ways to spread
+    it'."""
+    labels = np.where(one_hot(targets, vocab) == 1, 1 - smoothing, smoothing / (vocab - 2))
+    labels[..., 0] = 0
+    labels[targets == 0] = 0
+    return labels
+
+
+@smooth_labels.mistake("gives padding a row of zeros")
+def padding_erased(targets, vocab, smoothing):
+    """Where the target is 0 the row is zero. Here 0 is a class like the others, and every row adds up to one; which
+    targets count is the loss's affair. Reread 'Softer labels'."""
+    return reference.smooth_labels(targets, vocab, smoothing) * (targets != 0)[..., None]
+
+
+@smooth_labels.mistake("gives every wrong class the whole of eps")
+def eps_for_each(targets, vocab, smoothing):
+    """Each wrong class has eps, where all classes together have eps to share: eps/K each. A row must add up to one.
+    Reread 'Softer labels'."""
+    return np.where(one_hot(targets, vocab) == 1, 1 - smoothing, smoothing)
+
+
+@smooth_labels.mistake("gives the right class nothing but its share")
+def right_class_even(targets, vocab, smoothing):
+    """All classes have eps/K, the right one too: its own part, 1 - eps, is missing. Reread 'Softer labels'."""
+    return np.full((*targets.shape, vocab), smoothing / vocab)
+
+
 @smooth_labels.equivalent
 def by_comparing(targets, vocab, smoothing):
     return (1 - smoothing) * one_hot(targets, vocab) + smoothing / vocab

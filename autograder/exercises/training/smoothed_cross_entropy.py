@@ -159,6 +159,53 @@ def naive_log_softmax(logits, targets, smoothing=0.0, pad=0):
     return mean_of_counted(loss_rows(logits[counts], targets[counts], smoothing, naive), targets[counts], pad), None
 
 
+@smoothed_cross_entropy.mistake("does not scale the right class's part")
+def right_part_unscaled(logits, targets, smoothing=0.0, pad=0):
+    """The surprise at the right class counts whole, and eps times the mean surprise comes on top. The two shares add up
+    to one: (1 - eps) of the first, eps of the second. Reread 'Two cross-entropies'."""
+    hard = reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0]
+    return hard + smoothing * reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0], None
+
+
+@smoothed_cross_entropy.mistake("takes the mean over all classes away")
+def even_part_subtracted(logits, targets, smoothing=0.0, pad=0):
+    """The second part has the wrong sign: log-probabilities are negative, and *both* parts of the surprise are minus a
+    mean of them. Reread 'Two cross-entropies'."""
+    hard = reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0]
+    return (1 - smoothing) * hard - smoothing * reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0], None
+
+
+@smoothed_cross_entropy.mistake("has the mean over all classes alone")
+def even_part_only(logits, targets, smoothing=0.0, pad=0):
+    """Only eps times the mean surprise is there: the right class counts no more than any other, and without smoothing
+    the loss is zero. Add (1 - eps) times the surprise at the right class. Reread 'Two cross-entropies'."""
+    return smoothing * reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0], None
+
+
+@smoothed_cross_entropy.mistake("exchanges eps and 1 - eps")
+def shares_exchanged(logits, targets, smoothing=0.0, pad=0):
+    """The right class has the share eps, the mean over all classes 1 - eps. eps is the *small* part, that of the
+    uniform distribution. Reread 'Two cross-entropies'."""
+    return reference.smoothed_cross_entropy(logits, targets, 1 - smoothing, pad)
+
+
+@smoothed_cross_entropy.mistake("is the divergence, not the cross-entropy")
+def divergence(logits, targets, smoothing=0.0, pad=0):
+    """This is the Kullback-Leibler divergence: the label's own entropy is taken off, so that a perfect model has loss
+    0. The gradients are the same; the loss asked for is the cross-entropy. Reread 'Kullback and Leibler'."""
+    loss, _ = reference.smoothed_cross_entropy(logits, targets, smoothing, pad)
+    return loss - (targets != pad).any() * reference.label_entropy(logits.shape[-1], smoothing), None
+
+
+@smoothed_cross_entropy.mistake("divides by the number of sentences")
+def by_sentences(logits, targets, smoothing=0.0, pad=0):
+    """The sum over the targets is divided by the number of sentences, so that long ones weigh more than short ones, and
+    a batch of long ones more than a batch of short ones. Divide by the number of targets that count. Reread 'Padding
+    does not count'."""
+    loss, _ = reference.smoothed_cross_entropy(logits, targets, smoothing, pad)
+    return loss * (targets != pad).sum() / math.prod(targets.shape[:-1]), None
+
+
 @smoothed_cross_entropy.equivalent
 def through_labels(logits, targets, smoothing=0.0, pad=0):
     counts = targets != pad

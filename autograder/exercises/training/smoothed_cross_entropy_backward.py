@@ -129,6 +129,43 @@ def double_gradient(grad_loss, cache):
     return reference.smoothed_cross_entropy_backward(grad_loss, cache).astype(np.float64)
 
 
+@smoothed_cross_entropy_backward.mistake("takes a whole unit from the right class")
+def whole_unit(grad_loss, cache):
+    """From the right class you take 1 + eps/K, from the others eps/K. The smoothed label of the right class is 1 - eps
+    + eps/K; a row of the gradient must add up to zero: check it. Reread 'The gradient: p minus q′'."""
+    log_p, labels, counted, eps = cache
+    rows = np.exp(log_p) - (one_hot(labels, log_p.shape[-1]) + eps / log_p.shape[-1]).astype(log_p.dtype)
+    return spread(rows * (grad_loss / max(1, len(log_p))), counted)
+
+
+@smoothed_cross_entropy_backward.mistake("leaves out the even part")
+def right_part_only(grad_loss, cache):
+    """This is (1 - eps) times p - q: the gradient of the right class's part alone. The mean over all classes has one
+    too, eps times p - 1/K. Reread 'The gradient: p minus q′'."""
+    log_p, labels, counted, eps = cache
+    hard = reference.smoothed_cross_entropy_backward(grad_loss, (log_p, labels, counted, 0.0))
+    return (hard * (1 - eps)).astype(log_p.dtype)
+
+
+@smoothed_cross_entropy_backward.mistake("smooths over K - 2 classes, without padding's")
+def without_padding_class(grad_loss, cache):
+    """Your q' has eps/(K-2) for the wrong classes and nothing for class 0. The forward's has eps/K for every class of
+    the vocabulary. Reread 'Three ways to spread it'."""
+    log_p, labels, counted, eps = cache
+    K = log_p.shape[-1]
+    soft = np.where(one_hot(labels, K) == 1, 1 - eps, eps / (K - 2))
+    soft[:, 0] = 0
+    return spread((np.exp(log_p) - soft.astype(log_p.dtype)) * (grad_loss / max(1, len(log_p))), counted)
+
+
+@smoothed_cross_entropy_backward.mistake("does not subtract the label")
+def label_left_out(grad_loss, cache):
+    """This is p, divided by n: no label was taken from it, so every logit is pushed down. The gradient is p - q'.
+    Reread 'The gradient: p minus q′'."""
+    log_p, _, counted, _ = cache
+    return spread(np.exp(log_p) * (grad_loss / max(1, len(log_p))), counted)
+
+
 @smoothed_cross_entropy_backward.equivalent
 def with_labels(grad_loss, cache):
     log_p, _, counted, _ = cache

@@ -137,6 +137,41 @@ def stands_still(params, moments, step, src, tgt, n_heads, learning_rate, smooth
     return params, fresh, loss
 
 
+@train_step.mistake("does not tell the model which token is padding")
+def pad_kept_from_the_model(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """`pad` does not reach `forward`, whose masks then use their default. Hand it on, as to the loss. Reread 'One step
+    of training'."""
+    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, 0, loss_pad=pad)
+
+
+@train_step.mistake("does not tell the loss which token is padding")
+def pad_kept_from_the_loss(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """`pad` does not reach the loss, which then uses its default: padding counts like a word, and a word does not. Hand
+    it on, as to `forward`. Reread 'Padding does not count'."""
+    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, loss_pad=0)
+
+
+@train_step.mistake("always smooths by a tenth")
+def own_smoothing(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """The loss is smoothed by 0.1, whatever `smoothing` says. Hand the argument on. Reread 'One step of training'."""
+    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, 0.1, pad)
+
+
+@train_step.mistake("begins with moments of zero every time")
+def fresh_moments(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """Adam is given moments of zero at every step, so that it remembers nothing; at the first step that is right. Hand
+    on those that came in. Reread 'Adam'."""
+    fresh = reference.zero_moments(params)
+    return step_of(params, fresh, step, src, tgt, n_heads, learning_rate, smoothing, pad)
+
+
+@train_step.mistake("goes uphill")
+def uphill(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """The parameters move *along* the gradient, to where the loss grows: one minus too many, or one too few. Reread
+    'One step of training'."""
+    return step_of(params, moments, step, src, tgt, n_heads, -learning_rate, smoothing, pad)
+
+
 @train_step.equivalent
 def in_pieces(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
