@@ -22,8 +22,8 @@ def cross_attention(x, memory, w_query, w_key, w_value, mask):
             True = may attend.
 
     Returns:
-        output: (..., T, d_value), finite however large the scores; zero for
-            a query that may attend to nothing.
+        output: (..., T, d_value), in the dtype of x, finite however large
+            the scores; zero for a query that may attend to nothing.
         cache: (x, memory, w_query, w_key, w_value, attention_cache)
 
     Source: Vaswani et al. 2017, section 3.2.3, "encoder-decoder attention".
@@ -47,6 +47,8 @@ def cross_attention_backward(grad_output, cache):
         grad_w_key: (d_memory, d_key)
         grad_w_value: (d_memory, d_value)
 
+    All gradients are in the dtype of grad_output.
+
     Source: derived in this chapter.
     """
     x, memory, w_query, w_key, w_value, attention_cache = cache
@@ -69,7 +71,7 @@ def multi_head_cross_attention(x, memory, params, n_heads, mask=None):
             True = may attend.
 
     Returns:
-        output: (..., T, d_model)
+        output: (..., T, d_model), in the dtype of x.
         cache: that of `multi_head_attention`; its `cached_weights` are
             (..., n_heads, T, T_memory).
 
@@ -89,6 +91,8 @@ def multi_head_cross_attention_backward(grad_output, cache):
         grad_x: (..., T, d_model)
         grad_memory: (..., T_memory, d_memory)
         grad_params: dict with the keys and shapes of params.
+
+    All gradients are in the dtype of grad_output.
 
     Source: derived in this chapter.
     """
@@ -114,7 +118,8 @@ def decoder_layer(x, memory, params, n_heads, self_mask=None, memory_mask=None, 
         rate, rng: see `dropout`.
 
     Returns:
-        output: (..., T, d_model)
+        output: (..., T, d_model), in the dtype of x. In each head of both
+            attentions, a query that may attend to nothing gets zeros.
         cache: (attention_cache, norm_attention_cache, cross_cache,
             norm_cross_cache, feed_forward_cache, norm_feed_forward_cache)
 
@@ -149,6 +154,8 @@ def decoder_layer_backward(grad_output, cache):
         grad_x: (..., T, d_model)
         grad_memory: (..., T_memory, d_model)
         grad_params: nested dict with the keys and shapes of params.
+
+    All gradients are in the dtype of grad_output.
 
     Source: derived in this chapter.
     """
@@ -229,7 +236,7 @@ def repaired_decoder_norms(x, memory, params, n_heads, self_mask, memory_mask):
             True = may attend.
 
     Returns:
-        output: (..., T, d_model)
+        output: (..., T, d_model), in the dtype of x.
 
     Source: Vaswani et al. 2017, section 3.1 and figure 1, right.
     """

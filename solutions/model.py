@@ -80,7 +80,7 @@ def encode(params, src, n_heads, pad=0):
         pad: the padding token, to which nobody attends.
 
     Returns:
-        memory: (..., T_src, d_model)
+        memory: (..., T_src, d_model), in the dtype of the parameters.
         cache: (embedding_cache, layer_caches)
 
     Source: Vaswani et al. 2017, section 3.1 and figure 1, left.
@@ -125,8 +125,8 @@ def decode(params, tgt, memory, src, n_heads, pad=0):
         pad: the padding token, to which nobody attends.
 
     Returns:
-        logits: (..., T_tgt, vocab); row t sees tgt[0 .. t] and scores
-            token t + 1.
+        logits: (..., T_tgt, vocab), in the dtype of the parameters; row t
+            sees tgt[0 .. t] and scores token t + 1.
         cache: (embedding_cache, layer_caches, output_cache)
 
     Source: Vaswani et al. 2017, section 3.1 and figure 1, right.
@@ -189,7 +189,7 @@ def forward(params, src, tgt, n_heads, pad=0):
         pad: the padding token.
 
     Returns:
-        logits: (..., T_tgt, vocab)
+        logits: (..., T_tgt, vocab), in the dtype of the parameters.
         cache: (encoder_cache, decoder_cache, table_names)
 
     Source: Vaswani et al. 2017, section 3 and figure 1.

@@ -94,8 +94,8 @@ def embed_backward(grad_output, cache):
         cache: (tokens, vocab) from `embed`.
 
     Returns:
-        grad_table: (vocab, d_model); rows of tokens that do not occur are
-            zero.
+        grad_table: (vocab, d_model), in the dtype of grad_output; rows of
+            tokens that do not occur are zero.
 
     Source: derived in this chapter.
     """

@@ -19,7 +19,7 @@ def layer_norm(x, gain, bias, eps=1e-5):
         eps: float, added to the variance, inside the root.
 
     Returns:
-        output: (..., d_model)
+        output: (..., d_model), in the dtype of x.
         cache: (normalised, inverse_std, gain); normalised: (..., d_model),
             inverse_std: (..., 1), one over the root of variance plus eps.
 
@@ -46,6 +46,8 @@ def layer_norm_backward(grad_output, cache):
         grad_gain: (d_model,), summed over all leading axes.
         grad_bias: (d_model,), summed over all leading axes.
 
+    All gradients are in the dtype of grad_output.
+
     Source: derived in this chapter.
     """
     normalised, inverse_std, gain = cache
@@ -66,7 +68,7 @@ def feed_forward(x, params):
             w_out (d_ff, d_model), b_out (d_model,).
 
     Returns:
-        output: (..., d_model)
+        output: (..., d_model), in the dtype of x.
         cache: (in_cache, out_cache), those of the two linear layers;
             out_cache[0] is relu's output, (..., d_ff).
 
@@ -87,6 +89,8 @@ def feed_forward_backward(grad_output, cache):
     Returns:
         grad_x: (..., d_model)
         grad_params: dict with the keys and shapes of params.
+
+    All gradients are in the dtype of grad_output.
 
     Source: derived in this chapter.
     """
@@ -130,7 +134,7 @@ def dropout_backward(grad_output, cache):
         cache: scale, of `dropout`.
 
     Returns:
-        grad_x: the shape of grad_output.
+        grad_x: the shape and dtype of grad_output.
 
     Source: derived in this chapter.
     """
@@ -179,7 +183,7 @@ def add_norm(x, update, params, rate=0.0, rng=None):
         rate, rng: see `dropout`.
 
     Returns:
-        output: (..., d_model)
+        output: (..., d_model), in the dtype of x.
         cache: (dropout_cache, norm_cache)
 
     Source: Vaswani et al. 2017, sections 3.1 and 5.4 (post-norm).
@@ -200,6 +204,8 @@ def add_norm_backward(grad_output, cache):
         grad_x: (..., d_model), along the residual connection alone.
         grad_update: (..., d_model)
         grad_params: dict of gain (d_model,), bias (d_model,).
+
+    All gradients are in the dtype of grad_output.
 
     Source: derived in this chapter.
     """
@@ -223,7 +229,8 @@ def encoder_layer(x, params, n_heads, mask=None, rate=0.0, rng=None):
         rate, rng: see `dropout`.
 
     Returns:
-        output: (..., T, d_model)
+        output: (..., T, d_model), in the dtype of x. In each head of the
+            attention, a query that may attend to nothing gets zeros.
         cache: (attention_cache, norm_attention_cache, feed_forward_cache,
             norm_feed_forward_cache)
 
@@ -247,6 +254,8 @@ def encoder_layer_backward(grad_output, cache):
     Returns:
         grad_x: (..., T, d_model)
         grad_params: nested dict with the keys and shapes of params.
+
+    All gradients are in the dtype of grad_output.
 
     Source: derived in this chapter.
     """
@@ -350,7 +359,7 @@ def repaired_pre_norm_encoder(x, layers, norm, n_heads, mask=None):
             True = may attend.
 
     Returns:
-        output: (..., T, d_model)
+        output: (..., T, d_model), in the dtype of x.
 
     Source: Xiong et al. 2020 (arXiv 2002.04745), figure 1 and table 1.
     """

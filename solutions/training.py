@@ -70,7 +70,7 @@ def smoothed_cross_entropy_backward(grad_loss, cache):
     Returns:
         grad_logits: (..., T, vocab), the probabilities less the smoothed
             labels, divided by the number of targets that count; zero at
-            padding.
+            padding. In the dtype of log_probabilities.
     """
     log_probabilities, labels, counted, smoothing = cache
     n, vocab = log_probabilities.shape
@@ -117,7 +117,8 @@ def adam_step(parameters, gradients, moments, step, learning_rate, beta_1=0.9, b
         eps: keeps the quotient finite; added to the root, not under it.
 
     Returns:
-        parameters: the new ones; what was handed in is left as it is.
+        parameters: the new ones, each in its own dtype; what was handed in
+            is left as it is.
         moments: (mean, mean_of_squares), the new ones, without the
             correction of their bias.
 
