@@ -144,7 +144,8 @@ class Transformer(nn.Module):
 
     Parameters: embeddings, an nn.ModuleDict of table name ->
     nn.Embedding(vocab, d_model); encoder and decoder, each an
-    nn.ModuleList of layers.
+    nn.ModuleList of layers. `check` puts weights of its own into them:
+    how you draw yours is not judged.
 
     Source: Vaswani et al. 2017, section 3 and figure 1; no norm after the
     last layer of a stack, which `nn.Transformer` adds.
