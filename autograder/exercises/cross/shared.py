@@ -25,7 +25,7 @@ def visible(draw, batch, T, T_memory):
 def two_sequences(draw, n_batch_axes=0, dtype=np.float64, same_width=0, **given):
     """Two sequences and their projections; no two sizes alike unless given."""
     names = ("T", "T_memory", "d_model", "d_memory", "d_key", "d_value")
-    drawn = draw.sizes(6 + n_batch_axes, low=3, high=12)
+    drawn = draw.sizes(6 + n_batch_axes, low=2, high=10)
     size = dict(zip(names, drawn, strict=False)) | given
     if same_width:
         size |= dict.fromkeys(names[2:], same_width)

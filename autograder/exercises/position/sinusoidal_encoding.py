@@ -34,7 +34,7 @@ def _(draw):
 def _(draw):
     yield "one position", {"length": 1, "d_model": 2 * draw.size(2, 6)}
     yield "one pair", {"length": draw.size(4, 9), "d_model": 2}
-    yield "a long text", {"length": draw.size(900, 1100), "d_model": 8}
+    yield "a long text", {"length": draw.size(900, 1100), "d_model": 4}
 
 
 @sinusoidal_encoding.mistake("takes 1000 for 10000")
