@@ -165,13 +165,6 @@ def fresh_moments(params, moments, step, src, tgt, n_heads, learning_rate, smoot
     return step_of(params, fresh, step, src, tgt, n_heads, learning_rate, smoothing, pad)
 
 
-@train_step.mistake("goes uphill")
-def uphill(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """The parameters move *along* the gradient, to where the loss grows: one minus too many, or one too few. Reread
-    'One step of training'."""
-    return step_of(params, moments, step, src, tgt, n_heads, -learning_rate, smoothing, pad)
-
-
 @train_step.equivalent
 def in_pieces(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
