@@ -151,6 +151,13 @@ def all_or_nothing(predictions, references, eos=2):
     return float(reference.exact_match(predictions, references, eos) == 1)
 
 
+@exact_match.mistake("returns the share that is wrong")
+def share_of_errors(predictions, references, eos=2):
+    """This is one minus the answer: the share of sentences that differ. Count those that are equal. Reread 'When is a
+    translation right?'."""
+    return 1 - reference.exact_match(predictions, references, eos)
+
+
 @exact_match.equivalent
 def by_takewhile(predictions, references, eos=2):
     return share([up_to(p, eos) == up_to(r, eos) for p, r in zip(predictions, references, strict=True)])
