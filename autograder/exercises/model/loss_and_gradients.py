@@ -53,18 +53,9 @@ def _(draw):
 
 
 def trained(
-    params,
-    src,
-    tgt,
-    n_heads,
-    pad,
-    *,
-    given=None,
-    asked=None,
-    forward=reference.forward,
-    loss=cross_entropy,
-    back=backward,
-):
+    params, src, tgt, n_heads, pad, *,
+    given=None, asked=None, forward=reference.forward, loss=cross_entropy, back=backward,
+):  # fmt: skip
     """Loss and gradients with any part exchanged: what the decoder is given, what is asked of it, and how it goes."""
     given = tgt[..., :-1] if given is None else given
     asked = tgt[..., 1:] if asked is None else asked
@@ -145,7 +136,8 @@ def memory_from(chosen):
         for layer_cache in reversed(layer_caches):
             grad_x, part, _ = reference.decoder_layer_backward(grad_x, layer_cache)
             parts.append(part)
-        grad_source, grad_encoder = encode_backward(parts[chosen], encoder_cache)
+        grad_memory = 0 * parts[0] if chosen is None else parts[chosen]
+        grad_source, grad_encoder = encode_backward(grad_memory, encoder_cache)
         tables = tie({"source": grad_source, "target": grad_target, "output": grad_output}, names)
         return {"embeddings": tables, "encoder": grad_encoder, "decoder": grad_decoder}
 
@@ -164,6 +156,14 @@ def first_layer_only(params, src, tgt, n_heads, pad=0):
     """Each decoder layer overwrites the memory's gradient, so that the first layer's, computed last, is what remains.
     Add them up. Reread 'All the way back'."""
     return trained(params, src, tgt, n_heads, pad, back=memory_from(-1))
+
+
+@loss_and_gradients.mistake("the encoder learns nothing")
+def nothing_for_the_encoder(params, src, tgt, n_heads, pad=0):
+    """The gradients of the encoder, and of the source's look-up, are zero: you do not go on through the memory. It
+    was the keys and the values of every decoder layer, and its gradient goes back into the encoder. Reread 'All the way
+    back'."""
+    return trained(params, src, tgt, n_heads, pad, back=memory_from(None))
 
 
 def without_causal_mask(params, src, tgt, n_heads, pad):
