@@ -5,6 +5,7 @@ from functools import cache
 
 import indexes
 import pytest
+from markdown_it import MarkdownIt
 
 from autograder.authoring.exercise import exercises_of
 from tests.book.conftest import ROOT
@@ -45,6 +46,12 @@ def test_an_apostrophe_in_a_message_does_not_hide_its_section():
         every = [line for line in repr(indexes.mistakes(chapter)).splitlines() if line.startswith("*")]
         assert not [line for line in every if "Reread '" in line]
         assert sum("</a>" in line for line in every) > 0.9 * len(every)
+
+
+def test_two_powers_in_a_message_are_no_bold_print():
+    every = [each for chapter in indexes.CHAPTERS for each in exercises_of(chapter)]
+    messages = [mistake.message for each in every for mistake, _ in each.mistakes.values()]
+    assert not [message for message in messages if "<strong>" in MarkdownIt().renderInline(message)]
 
 
 def test_the_map_knows_what_builds_on_what():

@@ -206,8 +206,8 @@ def correction_multiplied(**asked):
 
 @adam_step.mistake("corrects each average with the other's beta")
 def other_beta(**asked):
-    """The mean is divided by 1 - beta_2**step, the mean of squares by 1 - beta_1**step. Each is short by what its *own*
-    beta held back. Reread 'Adam'."""
+    """The mean is divided by `1 - beta_2**step`, the mean of squares by `1 - beta_1**step`. Each is short by what its
+    *own* beta held back. Reread 'Adam'."""
     return adam(**asked, crossed=True)
 
 

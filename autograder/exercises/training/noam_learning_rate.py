@@ -130,15 +130,15 @@ def falls_too_fast(step, d_model, warmup=4000):
 
 @noam_learning_rate.mistake("never comes down")
 def never_down(step, d_model, warmup=4000):
-    """The descending branch is step**0.5: it has lost its minus and climbs, so the smaller branch is the straight climb
-    for ever. It is step**-0.5. Reread 'The learning-rate schedule'."""
+    """The descending branch is `step**0.5`: it has lost its minus and climbs, so the smaller branch is the straight
+    climb for ever. It is `step**-0.5`. Reread 'The learning-rate schedule'."""
     return d_model**-0.5 * min(checked(step) ** 0.5, step * warmup**-1.5)
 
 
 @noam_learning_rate.mistake("never climbs")
 def never_up(step, d_model, warmup=4000):
-    """The climbing branch has warmup**1.5, without the minus: it is always the larger one, and the rate is highest at
-    the first step. It is warmup**-1.5. Reread 'The learning-rate schedule'."""
+    """The climbing branch has `warmup**1.5`, without the minus: it is always the larger one, and the rate is highest at
+    the first step. It is `warmup**-1.5`. Reread 'The learning-rate schedule'."""
     return d_model**-0.5 * min(checked(step) ** -0.5, step * warmup**1.5)
 
 
