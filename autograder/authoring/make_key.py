@@ -1,5 +1,6 @@
 """Make an exercise's answer key from a seed: the public one for students, a secret one for grading."""
 
+import warnings
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
@@ -93,8 +94,9 @@ def _as_seen(seen: list[np.ndarray], outcome: Outcome) -> Outcome:
 def _alike(one: np.ndarray, other: np.ndarray) -> bool:
     if one.dtype != other.dtype or one.shape != other.shape or one.dtype.kind != "f" or not one.size:
         return False
-    with np.errstate(all="ignore"):  # what is not finite is like nothing
-        return bool(np.abs(one - other).max() <= ROUNDING[one.dtype.name] * np.abs(one).max())
+    with np.errstate(all="ignore"):
+        largest = np.abs(one).max()
+        return bool(np.isfinite(largest) and np.abs(one - other).max() <= ROUNDING[one.dtype.name] * largest)
 
 
 def _sketches_of_slips(exercise: Exercise, key: Key) -> dict[str, dict[str, np.ndarray]]:
@@ -106,12 +108,13 @@ def _sketches_of_slips(exercise: Exercise, key: Key) -> dict[str, dict[str, np.n
     sources = {"": (exercise.reference, *exercise.equivalents.values())}
     sources |= {slug: (wrong,) for slug, (_, wrong) in exercise.mistakes.items()}
     rows: dict[str, dict[str, list]] = {}
-    for slug, functions in sources.items():
-        for each in (slip for function in functions for slip in slips(function, cases[0].inputs)):
-            row = _sketched(key, cases, each.function)
-            if row is not None and not any(np.allclose(row, other, rtol=1e-7, atol=1e-7) for other in known):
-                known.append(row)
-                rows.setdefault(slug, {}).setdefault(each.words, []).append(row)
+    with warnings.catch_warnings(action="ignore"):
+        for slug, functions in sources.items():
+            for each in (slip for function in functions for slip in slips(function, cases[0].inputs)):
+                row = _sketched(key, cases, each.function)
+                if row is not None and not any(np.allclose(row, other, rtol=1e-7, atol=1e-7) for other in known):
+                    known.append(row)
+                    rows.setdefault(slug, {}).setdefault(each.words, []).append(row)
     return {slug: {words: np.stack(found) for words, found in each.items()} for slug, each in rows.items()}
 
 

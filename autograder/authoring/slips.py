@@ -50,8 +50,8 @@ def slips(function: Callable, inputs: dict[str, Any]) -> Iterator[Slip]:
     """Every slip of a function, in the order of its source.
 
     Args:
-        function: any whose source can be read. None is made in a class, nor where a function loops until something
-            holds: a slip there may never end.
+        function: any whose source can be read. None is made in a class or in what another function makes, nor where
+            it loops until something holds: a slip there may never end.
         inputs: dict of argument name -> value, to see what its names hold.
     """
     source = textwrap.dedent(inspect.getsource(function))
@@ -60,6 +60,10 @@ def slips(function: Callable, inputs: dict[str, Any]) -> Iterator[Slip]:
     if not isinstance(definition, ast.FunctionDef) or any(isinstance(node, ast.While) for node in ast.walk(tree)):
         return
     definition.decorator_list = []
+    try:
+        _compiled(tree, definition.name, function)
+    except NameError:  # a default that only the function around it knows
+        return
     held = _held(function, inputs)
     parameters = set(inspect.signature(function).parameters)
     lines = source.splitlines()

@@ -131,15 +131,18 @@ def _fit(key: Key, slug: str, outcomes: Sequence[Outcome], wrong: Wrong) -> _Fit
     agrees, proved, left = set(), set(), 0
     for i, (case, outcome) in enumerate(zip(key.cases, outcomes, strict=True)):
         known = case.mistakes[slug]
-        shows = _meant(faults(key, case.expected, known))
-        if shows and not _meant(wrong[i]):
+        if not _meant(wrong[i]) and _shows(key, case, known):
             return None
         other = _other(key, case, known, outcome)
         if not _meant(other):
             agrees.add(i)
-            proved |= {i} if shows else set()
+            proved |= {i} if _shows(key, case, known) else set()
             left += len(other)
     return _Fit(slug, frozenset(agrees), frozenset(proved), left) if proved else None
+
+
+def _shows(key: Key, case: Case, known: Outcome) -> bool:
+    return _meant(faults(key, case.expected, known))
 
 
 def _explained(fits: Sequence[_Fit], i: int, case: Case) -> Outcome:
@@ -151,10 +154,12 @@ def _explained(fits: Sequence[_Fit], i: int, case: Case) -> Outcome:
 def _of_manner(key: Key, left: Wrong) -> list[str]:
     """The mistake, if there is one, that has right values everywhere and just these other faults."""
     seen = [i for i, found in enumerate(left) if not any(fault.kind in UNSEEN for fault in found)]
-    for slug in key.mistakes:
-        known = [set(faults(key, key.cases[i].expected, key.cases[i].mistakes[slug])) for i in seen]
-        if any(known) and known == [{fault for fault in left[i] if fault.kind not in MEANT} for i in seen]:
-            return [slug]
+    manner = [{fault for fault in left[i] if fault.kind not in MEANT} for i in seen]
+    if any(manner):
+        for slug in key.mistakes:
+            cases = (key.cases[i] for i in seen)
+            if all(set(faults(key, c.expected, c.mistakes[slug])) == m for c, m in zip(cases, manner, strict=True)):
+                return [slug]
     return []
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from autograder.check.calling import Outcome, Raised
 from autograder.check.comparing import Difference, a_value, difference, precision_difference
 from autograder.check.key import UNJUDGED, Key
@@ -76,6 +78,7 @@ def _lost_axis(message: str) -> str:
 
 def _wrong_output(key: Key, expected: Any, value: Any) -> Iterator[Difference]:
     """The first output that is not what was meant, then the first that is kept in another float dtype."""
+    value = _unstacked(key, expected, value)
     if len(key.outputs) > 1 and not _is_frame(key, expected):  # only a mistake's value can be that
         outputs = [("the result", expected, value)]
     elif len(key.outputs) > 1 and (wrong := _frame_difference(tuple(key.outputs), value)):
@@ -91,6 +94,14 @@ def _wrong_output(key: Key, expected: Any, value: Any) -> Iterator[Difference]:
 
 def _is_frame(key: Key, value: Any) -> bool:
     return isinstance(value, tuple | list) and len(value) == len(key.outputs)
+
+
+def _unstacked(key: Key, expected: Any, value: Any) -> Any:
+    """Outputs of one shape may come stacked in one array: unpacking it gives them as unpacking a tuple does."""
+    if not isinstance(value, np.ndarray) or len(key.outputs) < 2 or not _is_frame(key, expected):
+        return value
+    shapes = {np.shape(part) for part in expected}
+    return tuple(value) if shapes == {value.shape[1:]} and len(value) == len(key.outputs) else value
 
 
 def judged_outputs(key: Key, expected: Any, value: Any) -> list[tuple[str, Any, Any]]:

@@ -29,6 +29,18 @@ def test_a_key_holds_equal_arrays_once_and_no_cache(exercise, key, tmp_path):
             raise ValueError
         return (x * (1 / x.sum(-1, keepdims=True))) if len(x) > 1 else x, x
 
+    for name, penalty in {"endless": np.inf, "endless_too": -np.inf, "nowhere": np.nan}.items():
+
+        def wrong(x, penalty=penalty):
+            """Infinite numbers are like no others."""
+            return x + penalty, x
+
+        wrong.__name__ = name
+        exercise.mistake(name)(wrong)
+    longer = make_key(exercise, seed=1)
+    (case, *_) = longer.cases
+    assert [case.mistakes[name].value[0].flat[0] for name in ("endless", "endless_too")] == [np.inf, -np.inf]
+    del exercise.mistakes["endless"], exercise.mistakes["endless_too"], exercise.mistakes["nowhere"]
     longer = make_key(exercise, seed=1)
     (case, *_) = longer.cases
     assert case.mistakes["other_order"].value[0].tobytes() == case.expected.value[0].tobytes()
