@@ -5,6 +5,7 @@ dictionary is not enough. The words come from the num2words package, whose Germa
 """
 
 import re
+from functools import cache
 
 import numpy as np
 from num2words import num2words
@@ -17,14 +18,20 @@ MORPHEMES = [*UNITS, "zehn", "elf", "zwölf", "zwan", "zig", "ßig", "und", "hun
 _MORPHEME = re.compile("|".join(sorted(MORPHEMES, key=len, reverse=True)))
 
 
+@cache
+def _spelt(number, language):
+    """What num2words says; a training that asks for it again and again would spend seconds on that."""
+    return num2words(number, lang=language)
+
+
 def english(number):
     """245 -> ["two", "hundred", "forty", "five"]."""
-    return [word for word in re.findall("[a-z]+", num2words(number)) if word != "and"]
+    return [word for word in re.findall("[a-z]+", _spelt(number, "en")) if word != "and"]
 
 
 def german(number):
     """245 -> ["zwei", "hundert", "fünf", "und", "vier", "zig"]; joined, they are the German word."""
-    return _MORPHEME.findall(num2words(number, lang="de"))
+    return _MORPHEME.findall(_spelt(number, "de"))
 
 
 ENGLISH_WORDS = sorted({word for number in (*range(20), *range(20, 100, 10), 100, 1000) for word in english(number)})
