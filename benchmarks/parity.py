@@ -27,8 +27,8 @@ PAGE = """<!DOCTYPE html><title>Parity</title><script type="module">
 const worker = new Worker("worker.js", { type: "module" });
 worker.onmessage = ({ data }) => { window[data.kind] = data; };
 const address = (path) => new URL(path, location.href).href;
-const [assets, bundle, driver] = ["pyodide/", "files.zip", "session.py"].map(address);
-worker.postMessage({ kind: "start", assets, bundle, driver });
+const [assets, bundle, ...drivers] = ["pyodide/", "files.zip", "session.py"].map(address);
+worker.postMessage({ kind: "start", assets, bundle, drivers });
 window.judge = (job) => { delete window.done; worker.postMessage({ id: 1, job }); };
 </script>"""
 KEYS = "autograder/check/keys"

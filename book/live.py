@@ -60,14 +60,16 @@ def read(app, doctree):
     chapter = Chapter(name, Path(app.env.doc2path(docname)).read_text(encoding="utf-8"), tuple(exercises_of(name)))
     exercises = {each.name: each for each in chapter.exercises if each.name in chapter.stubs}
     files = released_files(chapter)
+    setup = "\n".join(cell.source for cell in chapter.cells if cell.part == "setup")
     for each, cell in zip(chapter.stubs, stub_cells, strict=True):
         cell["ids"].append(f"stub-{each}")
     for cell in _cells(doctree, "tag_check"):
         each = re.search(r"check\((\w+)\)", cell.astext())[1]
         cell["ids"].append(f"check-{each}")
         _tell(cell, exercises[each], _key(files, each))
+    study = _store(app, f"{name}.zip", zipped(study_files(files, setup)))
+    next(doctree.findall(nodes.title)).parent.insert(1, nodes.raw("", offer(docname, name, study), format="html"))
     sections = {section[0].astext(): section["ids"][0] for section in doctree.findall(nodes.section)}
-    setup = "\n".join(cell.source for cell in chapter.cells if cell.part == "setup")
     _pages(app.env)[docname] = {
         "chapter": name,
         "number": chapter.number,
@@ -76,9 +78,20 @@ def read(app, doctree):
         "sections": sections,
         "exercises": {each: version(chapter.stubs[each]) for each in exercises},
         "elsewhere": [each for each in exercises if isinstance(exercises[each].reference, type)],
-        "bundle": _store(app, f"{name}.zip", zipped(page_files(chapter, files))),
+        "bundle": study,
         "notebook": _store(app, f"{name}.ipynb", files[f"{name}.ipynb"]),
     }
+
+
+OFFER = """<details class="live-answers"><summary>The exercises as a notebook</summary>
+<p><a href="{up}{out}/{study}" download="{name}.zip">{name}.zip</a> has this chapter as a notebook, with its answer
+keys and <code>check</code>. Unzip it, and follow its <code>README.txt</code>: JupyterLab opens it on your machine.
+Unzip all chapters into one folder: a later one uses the functions that you wrote in the earlier ones.</p></details>"""
+
+
+def offer(docname, name, study):
+    """The fold below a chapter's title, as HTML."""
+    return OFFER.format(up="../" * docname.count("/"), out=OUT, study=study, name=name)
 
 
 def _key(files, name):
@@ -117,12 +130,17 @@ def _tell(cell, exercise, its_key):
     cell.insert(len(cell), tabs)
 
 
-def page_files(chapter, files):
-    """Path -> content: `check`, the keys of what can run in a page, and helpers that are no chapter's solution."""
-    torch = {each.name for each in chapter.exercises if isinstance(each.reference, type)}
-    helpers = {f"solutions/{name}.py" for name, number in solution_modules().items() if number is None}
-    keep = {path for path in files if path.startswith("autograder/") or path in helpers}
-    return {path: files[path] for path in keep if Path(path).stem not in torch}
+def study_files(files, setup):
+    """Path -> content of a chapter's bundle for whoever studies by the book alone.
+
+    It is the released one, but for the solutions of earlier chapters: a reader's own functions take their place.
+    """
+    secret = {f"solutions/{name}.py" for name, number in solution_modules().items() if number is not None}
+    kept = {path: content for path, content in files.items() if path not in secret}
+    return kept | {
+        "solutions/__init__.py": (HERE / "own.py").read_bytes(),
+        "solutions/given.json": json.dumps(given(setup), sort_keys=True).encode(),
+    }
 
 
 def given(setup):
@@ -175,6 +193,7 @@ def prepare(app, env):
     app.live_folder = None
     if app.builder.name != "html" or not _pages(env):
         return []
+    _ship_bundles(app)
     try:
         app.live_folder = _ship(app, assets.files())
     except assets.NotToBeHad as error:
@@ -192,7 +211,7 @@ def prepare(app, env):
 
 
 def _ship(app, python):
-    """Write the scripts, Python and the pages' zip files; returns the folder of the first two, which holds its hash."""
+    """Write the scripts and Python; returns the name of their folder, which is their hash."""
     contents = {path.relative_to(HERE).as_posix(): path.read_bytes() for path in sorted(HERE.rglob("*.*"))}
     contents |= {f"pyodide/{name}": path.read_bytes() for name, path in python.items()}
     contents["pyodide/pyodide-lock.json"] = lock_of_pyodide(python)
@@ -201,18 +220,27 @@ def _ship(app, python):
         total.update(path.encode() + b"\0" + hashlib.sha256(data).digest())
     folder = total.hexdigest()[:12]
     out = Path(app.outdir, OUT)
-    stored = {page[kind] for page in _pages(app.env).values() for kind in STORED}
-    for old in out.glob("*") if out.exists() else ():
-        if old.name != folder and old.name not in stored:
-            shutil.rmtree(old) if old.is_dir() else old.unlink()
+    for old in out.iterdir():
+        if old.is_dir() and old.name != folder:
+            shutil.rmtree(old)
     for path, data in contents.items():
         file = out / folder / path
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(data)
+    return folder
+
+
+def _ship_bundles(app):
+    """Put the chapters' zip files and notebooks where their pages name them, and take away those of earlier builds."""
+    out = Path(app.outdir, OUT)
+    out.mkdir(parents=True, exist_ok=True)
+    stored = {page[kind] for page in _pages(app.env).values() for kind in STORED}
+    for old in out.iterdir():
+        if old.is_file() and old.name not in stored:
+            old.unlink()
     for name in stored:
         shutil.copyfile(Path(app.doctreedir, "live", name), out / name)
-    return folder
 
 
 def lock_of_pyodide(python):
@@ -233,11 +261,16 @@ def lock_of_pyodide(python):
     return json.dumps({"info": info, "packages": {"numpy": numpy}}, sort_keys=True).encode()
 
 
+def _runnable(page):
+    """Name -> version of the exercises that a browser can run."""
+    return {name: each for name, each in page["exercises"].items() if name not in page["elsewhere"]}
+
+
 def _config(env, docname):
     """What the script of a page needs to know."""
     pages = _pages(env)
     if docname == MAP:
-        return {"exercises": {name: each for page in pages.values() for name, each in page["exercises"].items()}}
+        return {"exercises": {name: each for page in pages.values() for name, each in _runnable(page).items()}}
     page = pages[docname]
     earlier = [other for other in pages.values() if other["number"] < page["number"]]
     return {
@@ -274,8 +307,10 @@ def add_script(app, pagename, templatename, context, doctree):
 
 
 def keep_still(app, doctree, docname):
-    """An e-book and paper hold what a reader can do there: nothing of what a check would say."""
+    """An e-book holds what a reader can do there: nothing of what a check would say, and nothing to download."""
     if app.builder.name != "html":
+        for fold in [node for node in doctree.findall(nodes.raw) if "live-answers" in node.astext()]:
+            fold.parent.remove(fold)
         for tabs in [node for node in doctree.findall(nodes.container) if SAYS in node["classes"]]:
             tabs.parent.remove(tabs)
 

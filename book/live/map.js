@@ -26,7 +26,7 @@
       mark.textContent = "\u00a0✓";
       code.closest("td").append(mark);
     }
-    line.textContent = `${named.length} of ${Object.keys(exercises).length} exercises have passed in this browser.`;
+    line.textContent = `Passed in this browser: ${named.length} of ${Object.keys(exercises).length} exercises.`;
   }
 
   const line = document.createElement("p");

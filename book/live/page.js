@@ -43,8 +43,8 @@ class Python {
         else if (data.id === undefined) reject(new Error(data.text));
         else this.answered(data);
       };
-      const [assets, driver] = ["pyodide/", "session.py"].map((path) => new URL(path, here).href);
-      this.worker.postMessage({ kind: "start", assets, driver, bundle: address(config.bundle) });
+      const [assets, ...drivers] = ["pyodide/", "own.py", "session.py"].map((path) => new URL(path, here).href);
+      this.worker.postMessage({ kind: "start", assets, drivers, bundle: address(config.bundle) });
     }).catch((error) => {
       this.end(error);
       throw error;
@@ -327,12 +327,14 @@ function answers() {
     }
     file.value = "";
   });
-  return make("div", { className: "live-bar live-answers" }, save, read, file, told);
+  const bar = make("div", { className: "live-bar" }, save, read, file, told);
+  return bar;
 }
 
 function begin() {
-  document.querySelector("article h1").after(line);
-  if (config.notebook) line.after(answers());
+  const fold = document.querySelector(".live-answers");
+  fold.before(line);
+  fold.append(answers());
   document.querySelector("article").append(make("p", { id: HELP, hidden: true }, "Tab indents; press Escape, then Tab, to go on. Shift and Enter run the code and check it."));
   for (const exercise of config.exercises) {
     const stub = document.getElementById(`stub-${exercise.name}`);

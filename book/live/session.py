@@ -5,21 +5,14 @@ the cell itself. What a setup imports from `solutions` is what the reader wrote 
 """
 
 import contextlib
-import importlib.util
 import io
-import linecache
-import sys
 import traceback
-import types
+
+from own import Reader, compiled, runs, solutions_by
 
 from autograder.check.check import NoPyTorch, checked
 
-OURS = "solutions"
 LONGEST = 10_000  # characters; an endless print must not fill the page
-
-
-class NotSolvedYet(Exception):
-    """Raised by a function that stands in for one which the reader has not written yet."""
 
 
 def run(job):
@@ -37,15 +30,15 @@ def run(job):
     *above, (name, source) = job["cells"]
     space, broken, answer = {"__name__": "__main__"}, [], {"passed": False, "html": "", "headline": "", "error": ""}
     with solutions_by(Reader(job["earlier"], job["given"])), _printed() as out:
-        exec(_compiled("setup", job["setup"]), space)
+        exec(compiled("setup", job["setup"]), space)
         out.forget()
         for other, text in above:
-            if not _runs(other, text, space):
+            if not runs(other, text, space):
                 broken.append(other)
                 space.pop(other, None)
         out.forget()
         try:
-            exec(_compiled(name, source), space)
+            exec(compiled(name, source), space)
             if name not in space:
                 answer["error"] = f"This cell defines no {name}."
             else:
@@ -60,92 +53,6 @@ def run(job):
         except BaseException as error:  # also the SystemExit and the KeyboardInterrupt of the reader's code
             answer["error"] = own_part(error)
     return answer | {"broken": broken, "out": out.text()}
-
-
-class Reader:
-    """What a reader has of earlier chapters: their own functions that pass, and what the book gives."""
-
-    def __init__(self, earlier, given):
-        self.earlier, self.given, self.spaces = earlier, given, {}
-
-    def function(self, name):
-        """The reader's function of that name, or one that says where to write it."""
-        if name in self.given:
-            return self.space("given", "import numpy as np", [(name, self.given[name])])[name]
-        for chapter in self.earlier:
-            if name in chapter["names"]:
-                number = chapter["number"]
-                if name in dict(chapter["cells"]):
-                    space = self.space(number, chapter["setup"], chapter["cells"])
-                    if name in space:
-                        return space[name]
-                return standing_in(
-                    name,
-                    f"`{name}` is an exercise of chapter {number}, and does not pass in this browser yet: solve it "
-                    "there, and it is here too",
-                )
-        return standing_in(name, f"`{name}` is not on this page; the chapter's bundle has it")
-
-    def space(self, key, setup, cells):
-        """The namespace of an earlier chapter, with all of its cells that run."""
-        if key not in self.spaces:
-            self.spaces[key] = {"__name__": "__main__"}
-            exec(_compiled("setup", setup), self.spaces[key])
-        for name, source in cells:
-            if name not in self.spaces[key]:
-                _runs(name, source, self.spaces[key])
-        return self.spaces[key]
-
-
-def standing_in(name, words):
-    """A function that says, when it is called, why there is none."""
-
-    def missing(*arguments, **named):
-        raise NotSolvedYet(words)
-
-    missing.__name__ = name
-    return missing
-
-
-class _Finder:
-    """Finds modules of `solutions` that are no files: their names are the reader's functions."""
-
-    def __init__(self, reader):
-        self.reader = reader
-
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] != OURS:
-            return None
-        return importlib.util.spec_from_loader(name, self, is_package=name == OURS)
-
-    def create_module(self, spec):
-        module = types.ModuleType(spec.name)
-        if spec.name != OURS:
-            module.__getattr__ = self.attribute
-        return module
-
-    def exec_module(self, module):
-        pass
-
-    def attribute(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self.reader.function(name)
-
-
-@contextlib.contextmanager
-def solutions_by(reader):
-    """Let `solutions` mean what a reader has; modules that are files come first."""
-    finder = _Finder(reader)
-    before = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] == OURS}
-    sys.meta_path.append(finder)
-    try:
-        yield
-    finally:
-        sys.meta_path.remove(finder)
-        for name in [name for name in sys.modules if name.partition(".")[0] == OURS]:
-            del sys.modules[name]
-        sys.modules.update(before)
 
 
 class _Bounded(io.TextIOBase):
@@ -176,21 +83,6 @@ def _printed():
     out = _Bounded()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         yield out
-
-
-def _compiled(name, source):
-    """As a cell of a notebook: a traceback knows its lines, and `check` knows that they are the reader's."""
-    file = f"<cell {name}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    return compile(source, file, "exec")
-
-
-def _runs(name, source, space):
-    try:
-        exec(_compiled(name, source), space)
-    except BaseException:
-        return False
-    return True
 
 
 def own_part(error):

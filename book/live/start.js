@@ -13,7 +13,7 @@
     const other = document.createElement("code");
     other.textContent = "python3 -m http.server --bind 127.0.0.1 --directory _build/html";
     line.append(command, " in its repository, or ", other, " where there is only the built book.");
-    document.querySelector("article h1")?.after(line);
+    document.querySelector(".live-answers")?.before(line);
     return;
   }
   import(new URL("page.js", here));

@@ -1,4 +1,4 @@
-/* The one Python of a page. It takes {kind: "start", assets, bundle, driver} once and {id, job} as often as one likes,
+/* The one Python of a page. It takes {kind: "start", assets, bundle, drivers} once and {id, job} as often as one likes,
    and answers {kind: "ready"}, {kind: "done", id, answer} or {kind: "broken", id, text}. */
 
 let run;
@@ -9,15 +9,15 @@ async function fetched(address) {
   return response;
 }
 
-async function start({ assets, bundle, driver }) {
+async function start({ assets, bundle, drivers }) {
   const { loadPyodide } = await import(`${assets}pyodide.mjs`);
-  const [python, zip, source] = await Promise.all([
+  const [python, zip, ...sources] = await Promise.all([
     loadPyodide({ indexURL: assets, packages: ["numpy"] }),
     fetched(bundle).then((response) => response.arrayBuffer()),
-    fetched(driver).then((response) => response.text()),
+    ...drivers.map((address) => fetched(address).then((response) => response.text())),
   ]);
   python.unpackArchive(zip, "zip", { extractDir: "/course" });
-  python.FS.writeFile("/course/session.py", source);
+  drivers.forEach((address, i) => python.FS.writeFile(`/course/${address.split("/").at(-1)}`, sources[i]));
   python.runPython("import json, os, sys; sys.path.insert(0, '/course'); os.chdir('/course'); import session");
   run = python.runPython("lambda job: json.dumps(session.run(json.loads(job)))");
 }

@@ -94,7 +94,7 @@ def test_the_lock_names_each_file_with_its_hash_and_where_it_is():
 
 
 @pytest.fixture
-def without(monkeypatch):
+def without(monkeypatch, tmp_path):
     def nothing():
         raise assets.NotToBeHad("not to be had: numpy")
 
@@ -103,12 +103,19 @@ def without(monkeypatch):
     page = {"chapter": "01_attention", "number": 1, "setup": "", "given": {}, "sections": {}}
     page |= {"exercises": {"softmax": "1"}, "elsewhere": [], "bundle": "a.zip", "notebook": "a.ipynb"}
     env = SimpleNamespace(live_pages={"chapters/01_attention": page}, all_docs={"chapters/01_attention": 0})
-    return SimpleNamespace(builder=SimpleNamespace(name="html"), env=env)
+    store = tmp_path / "doctrees" / "live"
+    store.mkdir(parents=True)
+    for name in ("a.zip", "a.ipynb"):
+        (store / name).touch()
+    folders = {"outdir": tmp_path / "html", "doctreedir": store.parent}
+    return SimpleNamespace(builder=SimpleNamespace(name="html"), env=env, **folders)
 
 
 def test_without_python_the_build_goes_on_and_says_so_loudly(without, capsys):
     assert live.prepare(without, without.env) == ["chapters/01_attention"]
     assert without.live_folder is None
+    shipped = {file.name for file in (without.outdir / "_static" / "live").iterdir()}
+    assert shipped == {"a.zip", "a.ipynb"}, "what one can download is there all the same"
     assert "*** THE EXERCISES STAY STILL: no Python for the pages, not to be had: numpy." in capsys.readouterr().err
     assert live.prepare(without, without.env) == [], "a page that is the same is not written again"
 

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 import zipfile
 from types import SimpleNamespace
 
@@ -129,7 +131,9 @@ def test_a_reader_learns_what_is_wrong_and_gets_it_right(page, browser):
     page.press("softmax", "Stop")
     assert page.finish("softmax").shown.startswith("Stopped.")
     assert page.run("softmax", RIGHT).passes
+    page.run("attention", WRONG)
     assert browser.complaints() == [] and browser.exceptions() == []
+    assert browser.text_in_fonts_of_the_machine() == {}, "signs for book/fonts/make.py"
 
 
 def test_what_was_written_stays_in_this_browser(page, browser):
@@ -207,7 +211,7 @@ def test_a_later_page_uses_what_passes_on_an_earlier_one(page, browser):
     later.open()
     calls = "def softmax_backward(grad_weights, weights):\n    return softmax(weights)\n"
     missing = later.run("softmax_backward", calls)
-    assert "softmax is an exercise of chapter 1, and does not pass in this browser yet" in missing.shown
+    assert "softmax is an exercise of chapter 1, and is not solved there yet" in missing.shown
     version = browser.evaluate(
         "fetch('01_attention.html').then(r => r.text()).then(t => JSON.parse(new DOMParser()"
         ".parseFromString(t, 'text/html').getElementById('live-exercises').textContent).exercises[0].version)"
@@ -307,7 +311,7 @@ def test_the_pages_give_nothing_away(book):
 
     assert scan_book(book / "_build" / "html") == []
     for file in (book / "_build" / "html" / "_static" / "live").glob("*.zip"):
-        assert not [name for name in zipfile.ZipFile(file).namelist() if "solutions" in name]
+        assert not {"solutions/attention.py", "solutions/backward.py"} & set(zipfile.ZipFile(file).namelist())
 
 
 def test_licences_come_along(book):
@@ -318,3 +322,29 @@ def test_licences_come_along(book):
 
 def test_the_readme_names_the_policy():
     assert POLICY in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+
+
+def test_the_bundles_of_the_pages_build_on_what_the_reader_wrote(book, tmp_path):
+    """Chapter 2 in the folder of chapter 1, with NumPy alone: no solution of the book, but the reader's."""
+    html = (book / "_build" / "html" / "chapters" / "02_backward.html").read_text()
+    assert re.search(r'<a href="\.\./_static/live/02_backward-\w+\.zip" download="02_backward\.zip">', html)
+    for file in (book / "_build" / "html" / "_static" / "live").glob("*.zip"):
+        zipfile.ZipFile(file).extractall(tmp_path)
+    notebook = json.loads((tmp_path / "01_attention.ipynb").read_text())
+    (cell,) = (cell for cell in notebook["cells"] if cell["metadata"]["nbgrader"]["grade_id"] == "softmax")
+    cell["source"] = [RIGHT]
+    (tmp_path / "01_attention.ipynb").write_text(json.dumps(notebook))
+    code = """
+import numpy as np
+from autograder import check
+from solutions.attention import attention, softmax
+check(softmax)
+try:
+    attention(1, 2, 3)
+except Exception as error:
+    print(error)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+    assert "✓ softmax: all 11 cases hold." in ran.stdout
+    assert "`attention` is an exercise of chapter 1, and is not solved there yet" in ran.stdout
