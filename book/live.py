@@ -36,6 +36,7 @@ HERE = Path(__file__).with_name("live")
 OUT = "_static/live"
 MAP = "chapters/exercises"  # the page that shows all exercises; its marks come from what passes elsewhere
 MISTAKES = "chapters/mistakes"
+LOCK = "pyodide-lock.json"
 MUST = "LIVE"  # LIVE=required in the environment: a build without Python for the pages fails
 SAYS = "live-says"
 STORED = "bundle", "notebook"  # what a page loads that is made of its chapter
@@ -212,9 +213,15 @@ def prepare(app, env):
 
 def _ship(app, python):
     """Write the scripts and Python; returns the name of their folder, which is their hash."""
-    contents = {path.relative_to(HERE).as_posix(): path.read_bytes() for path in sorted(HERE.rglob("*.*"))}
+    contents = {
+        path.relative_to(HERE).as_posix(): path.read_bytes()
+        for path in sorted(HERE.rglob("*.*"))
+        if "__pycache__" not in path.parts
+    }
+    # A service worker has its say over what lies below it.
+    Path(app.outdir, "live-offline.js").write_bytes(contents.pop("offline.js"))
     contents |= {f"pyodide/{name}": path.read_bytes() for name, path in python.items()}
-    contents["pyodide/pyodide-lock.json"] = lock_of_pyodide(python)
+    contents[f"pyodide/{LOCK}"] = lock_of_pyodide(python)
     total = hashlib.sha256()
     for path, data in sorted(contents.items()):
         total.update(path.encode() + b"\0" + hashlib.sha256(data).digest())
@@ -295,6 +302,10 @@ def add_script(app, pagename, templatename, context, doctree):
     config = _config(app.env, pagename)
     if pagename != MAP:
         config |= {kind: f"{up}/{_pages(app.env)[pagename][kind]}" for kind in STORED}
+        config |= {
+            "root": "../" * pagename.count("/"),
+            "python": [LOCK, *(file["name"] for file in assets.lock()["files"])],
+        }
         if MISTAKES in app.env.all_docs:
             config["mistakes"] = context["pathto"](MISTAKES)
     said = json.dumps(config, sort_keys=True).replace("<", "\\u003c")

@@ -11,7 +11,7 @@ do_without_address_checks()  # in each of the processes that pytest-xdist starts
 CHAPTER = "01_attention"
 # The book takes longest, so it comes first; beside it what is done at once, then what takes long. Attacks and grading
 # mostly wait, for a limit to be reached or a worker to answer: with three processes two processors are busy.
-ORDER = ("book", ".", "autograder/check", "autograder/grading", "little books", "attacks", "autograder/sandbox")
+ORDER = ("book", ".", "live", "autograder/check", "autograder/grading", "little books", "attacks", "autograder/sandbox")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -184,6 +184,7 @@ class Exercise {
       python.ready = true;
       this.told.textContent = "Running …";
       this.answered(await python.run(this.job()));
+      keepForLater();
     } catch (error) {
       python.ready = false;
       this.failed(error);
@@ -214,7 +215,11 @@ class Exercise {
     const parts = [];
     if (out) parts.push(make("pre", { tabIndex: 0, "aria-label": "What your code printed" }, out));
     if (error) parts.push(make("pre", { className: "live-error", tabIndex: 0, "aria-label": "The error" }, error));
-    if (html) parts.push(make("div", { className: "output text_html", innerHTML: html }));
+    if (html) {
+      const verdict = make("div", { className: "output text_html", innerHTML: html });
+      verdict.querySelectorAll("pre").forEach((inputs) => { inputs.tabIndex = 0; }); // wide ones scroll
+      parts.push(verdict);
+    }
     if (!passed && broken.length) {
       parts.push(make("p", {}, `Above on this page, ${broken.join(", ")} cannot be run, and is not there for this one.`));
     }
@@ -329,6 +334,24 @@ function answers() {
   });
   const bar = make("div", { className: "live-bar" }, save, read, file, told);
   return bar;
+}
+
+/** From the first use on, a service worker keeps what a visited page needs, so that it works without a network. */
+async function keepForLater() {
+  if (!navigator.serviceWorker || keepForLater.done) return;
+  keepForLater.done = true;
+  try {
+    await navigator.serviceWorker.register(address(`${config.root}live-offline.js`));
+    const { active } = await navigator.serviceWorker.ready;
+    const loaded = performance.getEntriesByType("resource").map(({ name }) => name.split("#")[0]);
+    const own = ["worker.js", "own.py", "session.py", ...config.python.map((name) => `pyodide/${name}`)];
+    const scripts = own.map((path) => new URL(path, here).href);
+    const page = [location.href.split("#")[0], address(config.bundle), address(config.notebook)];
+    const addresses = [...new Set([...page, ...scripts, ...loaded])];
+    active.postMessage({ addresses, folder: here.pathname.split("/").at(-2) });
+  } catch {
+    // Some private windows allow none; the page works all the same.
+  }
 }
 
 function begin() {

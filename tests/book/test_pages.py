@@ -75,7 +75,8 @@ def test_nothing_is_fetched_from_another_machine(html):
 def test_no_source_is_published(html):
     assert not (html / "_sources").exists()
     sources = [path for path in html.rglob("*") if path.suffix in (".md", ".ipynb", ".py")]
-    assert [path for path in sources if "mathjax" not in path.parts] == []
+    # What a page runs and hands out is in a folder of its own, which the gate reads.
+    assert [path for path in sources if not {"mathjax", "live"} & set(path.parts)] == []
 
 
 def test_the_front_page_names_all_chapters_and_links_those_there_are(pages, html):

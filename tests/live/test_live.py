@@ -286,6 +286,25 @@ def test_it_works_below_another_address(book, browser, tmp_path):
         assert page.run("softmax", RIGHT).passes
 
 
+def test_a_page_that_was_used_works_without_its_server(book, browser):
+    with serving(book / "_build" / "html") as address:
+        page = Page(browser, address)
+        page.open()
+        assert browser.evaluate("caches.keys().then(names => names.length)") == 0, "nothing is kept before it is used"
+        assert page.run("softmax", RIGHT).passes
+        kept = "caches.match('{}').then(found => !!found)"
+        wheel = browser.evaluate(
+            "JSON.parse(document.getElementById('live-exercises').textContent).python.find(name => /whl$/.test(name))"
+        )
+        (folder,) = (book / "_build" / "html" / "_static" / "live").glob("*/pyodide")
+        asset = f"/_static/live/{folder.parent.name}/pyodide/{wheel}"
+        browser.wait(kept.format(asset), 60)
+        browser.wait(kept.format(f"/chapters/{page.chapter}.html"), 60)
+    page.open()
+    assert page.progress == "1 of 6 exercises pass."
+    assert page.run("softmax", WITH_A_HELPER).passes
+
+
 def test_below_each_exercise_stands_what_its_check_says(book):
     html = (book / "_build" / "html" / "chapters" / "01_attention.html").read_text()
     assert html.count("What a common wrong answer is told") == html.count("What a right one is told") == 6
