@@ -17,7 +17,12 @@ from autograder.release.bundle import SHIPPED
 
 RECORD = "sources.json"
 LOOK = "book"
-RULES = ("autograder/chapter/cards.py", "autograder/chapter/reading_time.py")  # of what the extensions say on a page
+# Of what the extensions say on a page, and of the notebook that it hands out.
+RULES = (
+    *(f"autograder/chapter/{name}.py" for name in ("cards", "chapter", "plain_markdown", "reading_time")),
+    *(f"autograder/release/{name}.py" for name in ("bundle", "notebook", "publish")),
+    "requirements.txt",
+)
 # What `check` runs in a page: what students get of `autograder`, and what makes its keys.
 JUDGE = (*SHIPPED, "authoring/*.py")
 
