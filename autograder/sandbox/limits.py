@@ -15,6 +15,7 @@ class Limits:
     answers_mb: all arrays that a submission may send back, together.
     disk_mb: each of the two writable folders, the working directory and /tmp; both are in memory.
     open_files, threads: at once. files: in each of the two writable folders.
+    questions: values of other exercises that are answered in one run.
     """
 
     call_seconds: float = 5.0
@@ -28,6 +29,7 @@ class Limits:
     open_files: int = 64
     threads: int = 32
     files: int = 10_000
+    questions: int = 10_000
 
 
 class SandboxUnavailable(RuntimeError):

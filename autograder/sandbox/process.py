@@ -9,6 +9,7 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from autograder.sandbox.limits import Limits, SandboxUnavailable
 from autograder.sandbox.watching import overrun
 
 WATCH_SECONDS = 0.1
+# What a process asks for, the arrays it sent with it and a deadline of time.monotonic -> the answer, as a frame.
+Answer = Callable[[Any, list[np.ndarray], float], bytes]
 
 
 class Ended(Exception):
@@ -58,8 +61,12 @@ class Process:
     def __exit__(self, *_: object) -> None:
         self._launched.end()
 
-    def ask(self, message: dict[str, Any], arrays: list[np.ndarray], deadline: float) -> tuple[dict, list[np.ndarray]]:
+    def ask(
+        self, message: dict[str, Any], arrays: list[np.ndarray], deadline: float, answer: Answer | None = None
+    ) -> tuple[dict, list[np.ndarray]]:
         """Send a question under a fresh id, and wait for the one reply to it.
+
+        answer: answers what the process asks back before it replies; without it, asking back is no reply.
 
         Raises Ended if the process dies or sends anything else; TimeoutError at the deadline (of time.monotonic).
         """
@@ -68,7 +75,10 @@ class Process:
         asked = secrets.token_hex(16)
         try:
             self._write(frames.encode({**message, "id": asked}, arrays), deadline)
-            reply, answer = frames.decode(lambda n: self._read(n, deadline), max_bytes=self._bytes_left)
+            reply, sent = self._receive(deadline)
+            while answer and reply.keys() == {"id", "asks"} and reply["id"] == asked:
+                self._write(answer(reply["asks"], sent, deadline), deadline)
+                reply, sent = self._receive(deadline)
         except values.Malformed:
             raise Ended(NOT_AN_ANSWER) from None
         except BrokenPipeError:
@@ -80,8 +90,7 @@ class Process:
             raise Ended(NOT_AN_ANSWER, by_previous=answered is not None and answered == self._previous_id)
         self._watch()
         self._previous_id = asked
-        self._bytes_left -= sum(array.nbytes for array in answer)
-        return reply, answer
+        return reply, sent
 
     def _await_ready(self):
         deadline = time.monotonic() + self._limits.start_seconds
@@ -91,6 +100,11 @@ class Process:
             message = {}
         if message != {"ready": True}:
             raise SandboxUnavailable(f"The sandbox did not start. {self._launched.last_words()}".strip())
+
+    def _receive(self, deadline):
+        message, arrays = frames.decode(lambda n: self._read(n, deadline), max_bytes=self._bytes_left)
+        self._bytes_left -= sum(array.nbytes for array in arrays)
+        return message, arrays
 
     def _write(self, data, deadline):
         data = memoryview(data)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from autograder.check import values
 from autograder.check.calling import Outcome, Raised
 from autograder.sandbox import answers
+from autograder.sandbox.answering import Answerer, Answers
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.process import Ended, Process
 
@@ -36,15 +38,23 @@ class Run:
     cells: id -> None if the cell ran, what it raised, or in plain words why it was stopped.
     outcomes: one for each call, in their order.
     notes: what an instructor may want to know, a fresh start for instance.
+    questions: how many values of answered functions were asked for.
     """
 
     cells: dict[str, None | Raised | str]
     outcomes: list[Outcome]
     notes: list[str] = field(default_factory=list)
+    questions: int = 0
 
 
 def run(
-    cells: Sequence[Cell], calls: Sequence[Call], *, bundle: Path, limits: Limits | None = None, kind: str = "bwrap"
+    cells: Sequence[Cell],
+    calls: Sequence[Call],
+    *,
+    bundle: Path,
+    limits: Limits | None = None,
+    kind: str = "bwrap",
+    answered: Answers | None = None,
 ) -> Run:
     """Execute a submission's cells in a fresh process, and call its functions.
 
@@ -57,27 +67,30 @@ def run(
         bundle: folder of the released chapter; the code can read it and import from it.
         limits: Limits() unless told.
         kind: "bwrap", or "none": the same process without isolation. It reads and writes what you can.
+        answered: functions whose values are asked for, whatever the cells made of them.
 
     Raises:
         SandboxUnavailable: there is no sandbox, or it does not start. Never the student's doing.
     """
-    submission = _Submission(tuple(cells), tuple(calls), limits or Limits())
-    while not submission.complete:
-        with Process(Path(bundle).resolve(), submission.limits, kind) as process:
-            submission.advance(process)
-    return Run(submission.cells, submission.outcomes, submission.notes)
+    limits = limits or Limits()
+    with Answerer(answered, limits, kind) if answered else nullcontext() as answerer:
+        submission = _Submission(tuple(cells), tuple(calls), limits, answerer)
+        while not submission.complete:
+            with Process(Path(bundle).resolve(), limits, kind) as process:
+                submission.advance(process)
+    return Run(submission.cells, submission.outcomes, submission.notes, answerer.count if answerer else 0)
 
 
 class _Submission:
     """Where a submission stands. A stage is ("cell", id) or ("function", name); `lost` ones are not tried again."""
 
-    def __init__(self, cells, calls, limits):
+    def __init__(self, cells, calls, limits, answerer):
         self.limits = limits
         self.complete = False
         self.cells = {}
         self.outcomes = []
         self.notes = []
-        self._all_cells, self._calls = cells, calls
+        self._all_cells, self._calls, self._answerer = cells, calls, answerer
         self._lost = {}
         self._stage = self._previous = ("", "")
         self._deadline = time.monotonic() + limits.wall_seconds
@@ -111,6 +124,7 @@ class _Submission:
         self._previous, self._stage = self._stage, ("function", call.function)
         tree, arrays = values.pack(call.inputs)
         question = {"do": "call", "function": call.function, "inputs": tree}
+        question["stand_ins"] = sorted(self._answerer.functions) if self._answerer else []
         return self._ask(process, question, arrays, tuple(call.inputs), self.limits.call_seconds)
 
     def _ask(self, process, question, arrays, names, seconds):
@@ -118,8 +132,8 @@ class _Submission:
         stop = time.monotonic() + seconds + self.limits.patience
         try:
             message = {**question, "milliseconds": round(seconds * 1000)}
-            reply, answer = process.ask(message, arrays, min(stop, self._deadline))
-            outcome = answers.outcome(reply, answer, names=names, seconds=seconds, limits=self.limits)
+            reply, back = process.ask(message, arrays, min(stop, self._deadline), self._answer(question))
+            outcome = answers.outcome(reply, back, names=names, seconds=seconds, limits=self.limits)
         except TimeoutError:
             if stop > self._deadline:
                 raise _OutOfTime from None
@@ -131,6 +145,10 @@ class _Submission:
         if outcome.stopped == answers.used_too_much(self.limits):
             raise Ended(outcome.stopped)  # the memory may still be held, and the others need it
         return outcome
+
+    def _answer(self, question):
+        """What answers while this is asked: a cell runs before anything stands in for an exercise."""
+        return self._answerer.answer if self._answerer and question["do"] == "call" else None
 
     def _lose(self, stage, words):
         self._lost[stage] = words

@@ -2,6 +2,8 @@
 
 Run as a script: `child.py SETTINGS`, SETTINGS a JSON object (see process.py). It answers one request at a
 time: a cell to execute, or a function to call. Nothing it says is believed on the other side.
+
+While a function is called it may ask back, for values of the exercises that are answered in its place.
 """
 
 import builtins
@@ -10,6 +12,7 @@ import linecache
 import os
 import signal
 import sys
+import threading
 import types
 from pathlib import Path
 
@@ -40,6 +43,8 @@ class Worker:
         self.requests, self.replies = settings["requests"], settings["replies"]
         self.bytes_left = settings["answer_bytes"]
         self.module = _notebook()
+        self.outstanding = ""
+        self.asking = threading.Lock()
 
     def serve(self):
         """Say that we are ready, then answer requests until there are no more."""
@@ -49,12 +54,15 @@ class Worker:
                 request, arrays = self.ours.frames.decode(self._read, max_header=2**30, max_bytes=2**40)
             except EOFError:
                 return
+            self.outstanding = request["id"]
             reply, answer = self._guarded(request["milliseconds"], lambda r=request, a=arrays: self._do(r, a))
             self._send({"id": request["id"], **reply}, answer)
 
     def _do(self, request, arrays):
         if request["do"] == "cell":
             return self._execute(request["cell"], request["source"])
+        for name in request["stand_ins"]:
+            self.module.__dict__[name] = self.ours.stand_ins.stand_in(name, self._ask)
         return self._call(request["function"], self.ours.values.unpack(request["inputs"], arrays))
 
     def _execute(self, cell, source):
@@ -76,6 +84,18 @@ class Worker:
             return _reply(stopped="size"), ()
         self.bytes_left -= n_bytes
         return _reply(tree=tree, modified=list(outcome.modified)), arrays
+
+    def _ask(self, question):
+        """The grader's answer to a question, for which the alarm has to wait: half an exchange would confuse both."""
+        tree, arrays = self.ours.values.pack(question)
+        with self.asking:
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+            try:
+                self._send({"id": self.outstanding, "asks": tree}, arrays)
+                reply, arrays = self.ours.frames.decode(self._read, max_header=2**30, max_bytes=2**40)
+            finally:
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
+        return self.ours.values.unpack(reply["answer"], arrays)
 
     def _guarded(self, milliseconds, action):
         """Run `action`, an alarm set for so many milliseconds; whatever it raises becomes the reply."""
@@ -125,11 +145,11 @@ def _import_ours():
         sys.modules[name] = types.ModuleType(name)
         sys.modules[name].__path__ = [str(folder)]
     from autograder.check import calling, values
-    from autograder.sandbox.inside import confine, frames
+    from autograder.sandbox.inside import confine, frames, stand_ins
 
     for name in [name for name in sys.modules if name.split(".")[0] == "autograder"]:
         del sys.modules[name]
-    return types.SimpleNamespace(calling=calling, values=values, confine=confine, frames=frames)
+    return types.SimpleNamespace(calling=calling, values=values, confine=confine, frames=frames, stand_ins=stand_ins)
 
 
 def _notebook():
