@@ -38,6 +38,7 @@ class Result:
     remarks: what else is wrong, a sentence for each kind of fault that no mistake explains.
     section: title of the section to read again.
     mend_first: exercises that this one calls and that are wrong themselves.
+    answered: exercises that this one calls and that were answered in the student's place, being wrong themselves.
     """
 
     function: str
@@ -50,6 +51,7 @@ class Result:
     section: str
     mend_first: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    answered: tuple[str, ...] = ()
 
     @property
     def mistake(self) -> Mistake | None:
@@ -66,9 +68,10 @@ class Result:
 
     @staticmethod
     def from_json(fields: dict[str, Any]) -> "Result":
-        """The result that `to_json` wrote; earlier it named one mistake at most."""
+        """The result that `to_json` wrote; earlier it named one mistake at most, and nothing was answered."""
         before = [fields["mistake"]] if fields.get("mistake") else []
-        fields = {"mistakes": before, "remarks": ()} | {name: fields[name] for name in fields if name != "mistake"}
+        added = {"mistakes": before, "remarks": (), "answered": ()}
+        fields = added | {name: fields[name] for name in fields if name != "mistake"}
         return Result(
             **fields
             | {
@@ -77,6 +80,7 @@ class Result:
                 "mistakes": tuple(Mistake(**mistake) for mistake in fields["mistakes"]),
                 "mend_first": tuple(fields["mend_first"]),
                 "remarks": tuple(fields["remarks"]),
+                "answered": tuple(fields["answered"]),
             }
         )
 

@@ -25,8 +25,8 @@ def headline(result: Result) -> str:
 def as_text(result: Result) -> str:
     """The result for a terminal or a log."""
     if result.passed:
-        return "✓ " + headline(result)
-    lines = ["✗ " + headline(result), first_wrong(result), *_advice(result)]
+        return "\n".join(["✓ " + headline(result), *in_its_place(result)])
+    lines = ["✗ " + headline(result), *in_its_place(result), first_wrong(result), *_advice(result)]
     lines += [f"  {'✓' if a.holds else '✗'} {a.name} ({a.passed} of {a.total} cases)" for a in result.aspects]
     return "\n".join(lines)
 
@@ -40,12 +40,18 @@ def as_html(result: Result, *more: str) -> str:
     style = f"border-left:4px solid {colour};padding:.4em .9em;margin:.5em 0"
     box = f'<div class="verdict verdict-{kind}" style="{style}">'
     if result.passed:
-        return f"{box}<strong style='color:{colour}'>✓</strong> {as_code(headline(result))}</div>"
+        said = "".join(_paragraph(sentence) for sentence in in_its_place(result))
+        return f"{box}<strong style='color:{colour}'>✓</strong> {as_code(headline(result))}{said}</div>"
     parts = [f"<strong style='color:{colour}'>✗</strong> <strong>{as_code(headline(result))}</strong>"]
-    parts += [
-        f"<p style='margin:.4em 0'>{as_code(sentence)}</p>" for sentence in (first_wrong(result), *_advice(result))
-    ]
+    parts += map(_paragraph, (*in_its_place(result), first_wrong(result), *_advice(result)))
     return "".join([box, *parts, *more, _aspects(result), "</div>"])
+
+
+def in_its_place(result: Result) -> Iterator[str]:
+    """With what an exercise was graded, if not with the student's own functions alone."""
+    if result.answered:
+        names, own = listed(f"`{name}`" for name in result.answered), "is" if len(result.answered) == 1 else "are"
+        yield f"Graded with a right {names} in the place of yours, which {own} wrong."
 
 
 def first_wrong(result: Result) -> str:
@@ -68,6 +74,10 @@ def _advice(result: Result) -> Iterator[str]:
         yield f"“{result.section}” leads up to it, and the hints above its cell are there to be opened."
     else:
         yield f"Read again: “{result.section}”."
+
+
+def _paragraph(sentence: str) -> str:
+    return f"<p style='margin:.4em 0'>{as_code(sentence)}</p>"
 
 
 def _aspects(result: Result) -> str:

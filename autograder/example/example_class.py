@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from autograder.check.calling import run
 from autograder.course.seed import secret_seed
 from autograder.example.standalone import standalone
 from autograder.gradebook import class_run
+from autograder.grading.follow_through import answered_for, better
 from autograder.house import chapter_names, number_and_word
 from autograder.pages import terminal
 from autograder.release.notebook import BEGIN, END
@@ -45,7 +47,7 @@ class _Chapter:
     def __init__(self, course, name):
         self.name = name
         self.exercises = {each.name: each for each in exercises_of(name)}
-        self.keys = [make_key(each, secret_seed(course)) for each in self.exercises.values()]
+        self.keys = {name: make_key(each, secret_seed(course)) for name, each in self.exercises.items()}
         self.released = _load(course / "release" / name / f"{name}.ipynb")
         solved = _load(course / "source" / name / f"{name}.ipynb")
         self.stubs = {name: _source(_cell(self.released, name)) for name in self.exercises}
@@ -72,8 +74,17 @@ class _Chapter:
         with np.errstate(all="ignore"):
             for source in [_source(_cell(self.released, "setup")), *{**self.solved, **sources}.values()]:
                 exec(compile(source, "<example>", "exec"), namespace)  # noqa: S102
-        results = (judge.grade(key, [run(namespace[key.function], c.inputs) for c in key.cases]) for key in self.keys)
-        return sum(result.earned for result in results)
+        first = {name: self._graded(name, namespace) for name in self.keys}
+        return sum(self._followed_through(name, first, namespace).earned for name in self.keys)
+
+    def _graded(self, name, namespace):
+        return judge.grade(self.keys[name], [run(namespace[name], case.inputs) for case in self.keys[name].cases])
+
+    def _followed_through(self, name, first, namespace):
+        """The better of two results: the second has the references in the place of wrong functions that it calls."""
+        answered = answered_for(name, self.keys, first)
+        with mock.patch.dict(namespace, {each: self.exercises[each].reference for each in answered}):
+            return better(first[name], self._graded(name, namespace), answered)
 
     def replaced(self, each: Exercise, source):
         """The source of a cell whose function does something else."""

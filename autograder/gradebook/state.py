@@ -12,7 +12,12 @@ from autograder.gradebook.plugin import guarded
 from autograder.gradebook.queries import computed_scores, given_by_hand, times
 from autograder.grading.report import Report, Reports
 
-_SAID = {"submission": "handed in again", "release": "the release changed", "grader": "the grader changed"}
+_SAID = {
+    "submission": "handed in again",
+    "release": "the release changed",
+    "solutions": "the solutions changed",
+    "grader": "the grader changed",
+}
 
 
 class ClassState:

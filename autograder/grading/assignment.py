@@ -1,7 +1,9 @@
 """What grading a chapter's submissions has in common, and all that a report is made from."""
 
 import hashlib
+import io
 import platform
+import zipfile
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -16,6 +18,7 @@ from autograder.check.words import listed
 from autograder.course.handout import Handout, load_handout
 from autograder.course.seed import secret_seed
 from autograder.grading.submitted_file import File
+from autograder.house import HOUSE
 
 AUTOGRADER = Path(__file__).resolve().parent.parent
 # The folders that decide what a submission earns; a change in one of them asks for new reports.
@@ -28,19 +31,23 @@ class Assignment:
 
     released: the released notebook. keys: exercise name -> its secret key, in the notebook's order.
     bundle: the zip that students got. environment: what else decides a score, by name.
+    solutions: a zip of the modules that answer for exercises. modules: exercise name -> the one with its reference.
     """
 
     released: Handout
     keys: dict[str, Key]
     bundle: bytes
     environment: dict[str, str]
+    solutions: bytes
+    modules: dict[str, str]
 
     @cached_property
     def made_from(self) -> dict[str, str]:
         """What reports are made from besides the submission: the part's name -> its version or fingerprint."""
         keys = {f"key of {name}": key.digest[:16] for name, key in self.keys.items()}
         notebook = repr((self.released.chapter, self.released.notebook)).encode()
-        return {"release": _sha256([notebook, self.bundle])[:16], **keys, **self.environment}
+        release, solutions = _sha256([notebook, self.bundle])[:16], _sha256([self.solutions])[:16]
+        return {"release": release, "solutions": solutions, **keys, **self.environment}
 
     def report_parts(self, file: File) -> dict[str, str]:
         """All that the report of a submitted file is made from."""
@@ -93,7 +100,17 @@ def open_assignment(course: Path, chapter: str, sandbox: str = "bwrap", seed: in
     seed = secret_seed(course) if seed is None else seed
     keys = {name: make_key(exercises[name], seed) for name in notebook.functions}
     bundle = (course / "release" / f"{chapter}.zip").read_bytes()
-    return Assignment(notebook, keys, bundle, environment(sandbox))
+    modules = {name: exercises[name].reference.__module__ for name in keys}
+    return Assignment(notebook, keys, bundle, environment(sandbox), zipped_solutions(), modules)
+
+
+def zipped_solutions() -> bytes:
+    """The modules of `solutions/` as a zip; the same modules give the same bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for file in sorted((HOUSE / "solutions").glob("*.py")):
+            archive.writestr(zipfile.ZipInfo(f"solutions/{file.name}"), file.read_bytes())
+    return buffer.getvalue()
 
 
 def _sha256(parts):

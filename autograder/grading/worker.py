@@ -27,18 +27,20 @@ def receive(assignment: Assignment) -> Assignment:
 
 
 def prepare(assignment: Assignment) -> None:
-    """Unpack the bundle and try the sandbox, once in a process. Raises OtherEnvironment, SandboxUnavailable."""
-    _bundle(assignment)
+    """Unpack what is needed and try the sandbox, once in a process. Raises OtherEnvironment, SandboxUnavailable."""
+    _folders(assignment)
 
 
 def grade_file(file: File, assignment: Assignment) -> dict:
     """The report on a submitted file, as JSON."""
-    return grade_submission(file, assignment, _bundle(assignment)).to_json()
+    return grade_submission(file, assignment, *_folders(assignment)).to_json()
 
 
-def _bundle(assignment):
+def _folders(assignment):
+    """Where the bundle is, and where the solutions."""
     with _preparing:
-        return tried_bundle(assignment.bundle, tuple(assignment.environment.items()))
+        bundle = tried_bundle(assignment.bundle, tuple(assignment.environment.items()))
+        return bundle, _unpacked(assignment.solutions)
 
 
 @lru_cache(maxsize=4)
@@ -47,7 +49,12 @@ def tried_bundle(bundle, expected):
     ours = environment(dict(expected)["sandbox"])
     if other := [f"{name} {ours.get(name)}, not {theirs}" for name, theirs in expected if ours.get(name) != theirs]:
         raise OtherEnvironment(f"a worker has {', '.join(other)}: install the same version of the course there")
-    folder = unpacked(bundle, user_cache_path("autograder"))
+    folder = _unpacked(bundle)
     if ours["sandbox"] == "bwrap":
         probe(folder)
     return folder
+
+
+@lru_cache(maxsize=8)
+def _unpacked(archive):
+    return unpacked(archive, user_cache_path("autograder"))

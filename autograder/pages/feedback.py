@@ -20,7 +20,7 @@ from traitlets import Unicode
 
 from autograder.check.judge import Result
 from autograder.check.key import Mistake
-from autograder.check.render import as_code, first_wrong
+from autograder.check.render import as_code, first_wrong, in_its_place
 from autograder.check.words import listed
 from autograder.pages.safe_markdown import safe_markdown
 
@@ -72,6 +72,7 @@ class FeedbackExporter(TemplateExporter):
         yield "sentence", lambda sentence: Markup(as_code(sentence))
         yield "python", _python
         yield "first_wrong", first_wrong
+        yield "in_its_place", in_its_place
         yield "lesson", lesson
         yield "section", section
         yield "next_step", next_step
@@ -103,6 +104,9 @@ def next_step(result: Result) -> str:
     if result.mend_first:
         used = listed(f"`{name}`" for name in result.mend_first)
         return f"It calls {used}: once that holds, run `check({result.function})` again."
+    if result.answered:
+        used = listed(f"`{name}`" for name in result.answered)
+        return f"Mend it, and {used} too: `check({result.function})` calls yours."
     if result.mistake:
         return f"Mend it, then run `check({result.function})`."
     return f"{NEXT[result.verdict.kind]} Then run `check({result.function})`."

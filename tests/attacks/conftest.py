@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from autograder.example import example_class
 from autograder.grading import grade
 from autograder.grading.assignment import open_assignment
 from autograder.grading.submitted_file import File
-from autograder.sandbox import Limits, run
+from autograder.sandbox import Limits
 from tests.attacks.attack import dump
 from tests.conftest import CHAPTER
 from tests.leftovers import held
@@ -95,21 +94,28 @@ def bundle(assignment, tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="session")
+def solutions(assignment, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("solutions")
+    with zipfile.ZipFile(io.BytesIO(assignment.solutions)) as archive:
+        archive.extractall(folder)
+    return folder
+
+
 @pytest.fixture
-def graded(assignment, bundle, perfect, course, monkeypatch, tmp_path, token, secret_word):
+def graded(assignment, bundle, solutions, perfect, course, monkeypatch, tmp_path, token, secret_word):
     """graded(notebook) -> its report, after which an honest notebook has full marks and no trace is left."""
-    monkeypatch.setattr(grade, "run", partial(run, limits=SMALL))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
     def graded(notebook):
         content = notebook if isinstance(notebook, bytes) else dump(notebook)
-        before = held(), files_in(course, bundle, tmp_path)
-        report = grade.grade_submission(File(content), assignment, bundle)
-        assert held() <= before[0] and files_in(course, bundle, tmp_path) == before[1]
+        before = held(), files_in(course, bundle, solutions, tmp_path)
+        report = grade.grade_submission(File(content), assignment, bundle, solutions, SMALL)
+        assert held() <= before[0] and files_in(course, bundle, solutions, tmp_path) == before[1]
         assert left_behind(token) == []
         honest = copy.deepcopy(perfect)
         honest["metadata"]["after"] = token
-        assert grade.grade_submission(File(dump(honest)), assignment, bundle).earned == FULL
+        assert grade.grade_submission(File(dump(honest)), assignment, bundle, solutions, SMALL).earned == FULL
         return report
 
     return graded

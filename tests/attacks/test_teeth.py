@@ -19,7 +19,7 @@ BY_NAME = {attack.what: attack for attack in SNOOPING}
 
 
 @pytest.fixture
-def says(assignment, bundle, perfect, course, monkeypatch):
+def says(assignment, bundle, solutions, perfect, course, monkeypatch):
     """says(attack, weaken) -> what its report says when bwrap's options are changed by `weaken`."""
 
     def says(attack, weaken, **names):
@@ -27,7 +27,7 @@ def says(assignment, bundle, perfect, course, monkeypatch):
         monkeypatch.setattr(bubblewrap, "arguments", lambda *a: weaken(whole(*a)))
         names = {"course": str(course), "house": str(HOUSE), "tmp": "/notebook", "token": "left", **names}
         content = dump(notebook(attack, perfect, **names))
-        return json.dumps(grade.grade_submission(File(content), assignment, bundle).to_json())
+        return json.dumps(grade.grade_submission(File(content), assignment, bundle, solutions).to_json())
 
     return says
 

@@ -64,7 +64,7 @@ def totals(course):
 
 def test_a_class_is_graded_into_postgresql(on_postgres):
     assert not (on_postgres / "gradebook.db").exists()
-    assert totals(on_postgres) == {"perfect": 25, "mistake-1": 7, "truncated": 0}
+    assert totals(on_postgres) == {"perfect": 25, "mistake-1": 21, "truncated": 0}
     assert not any(row.written for row in class_run.grade_class(on_postgres, CHAPTER))
 
 
@@ -76,7 +76,7 @@ def test_a_regrade_keeps_what_was_given_by_hand_in_postgresql(on_postgres):
         gradebook.db.commit()
     class_run.grade_class(on_postgres, CHAPTER, students=["mistake-1"], force=True)
     page = (on_postgres / "feedback/mistake-1" / CHAPTER / f"{CHAPTER}.html").read_text(encoding="utf-8")
-    assert "10 of 25 points" in page and "Zoë: schön, 王." in page
+    assert "24 of 25 points" in page and "Zoë: schön, 王." in page
 
 
 def test_nbgraders_export_and_formgraders_lists_work_on_postgresql(on_postgres, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 pytestmark = pytest.mark.grading
 
 SCORES = {
-    "perfect": 25, "blank": 0, "half-done": 13, "by-loops": 25, "noisy": 25, "mistake-1": 7, "mistake-2": 11,
+    "perfect": 25, "blank": 0, "half-done": 13, "by-loops": 25, "noisy": 25, "mistake-1": 21, "mistake-2": 20,
     "unknown-mistake": 21, "raises": 21, "endless": 21, "greedy": 21, "cheat": 0, "deleted-check": 25, "doubled": 25,
     "truncated": 0, "no-notebook": 0,
 }  # fmt: skip
@@ -33,9 +33,13 @@ def test_known_mistakes_are_named_and_the_unknown_one_is_not(graded_class):
     assert result(rows, "unknown-mistake", "repaired_attention").mistake is None
 
 
-def test_what_leans_on_a_mistake_is_told_to_mend_that_first(graded_class):
+def test_what_leans_on_a_mistake_is_graded_without_it(graded_class):
     _, rows, _ = graded_class
-    assert result(rows, "mistake-1", "attention_weights").mend_first == ("softmax",)
+    weights = result(rows, "mistake-1", "attention_weights")
+    assert weights.passed and weights.answered == ("softmax",)
+    assert result(rows, "mistake-1", "attention").answered == ("softmax", "attention_weights")
+    assert result(rows, "mistake-2", "attention").answered == ("attention_weights",)
+    assert not any(each.answered for each in rows["half-done"].report.results)
 
 
 @pytest.mark.parametrize(("student", "function", "words"), [

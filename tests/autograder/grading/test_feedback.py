@@ -66,18 +66,25 @@ def hostile(perfect):
 
 @pytest.fixture(scope="module")
 def pages(graded_class, released_course, perfect, tmp_path_factory):
-    """Pages by student: the example class, one who is half right, and one who means harm."""
+    """Pages by student: the example class, one half right, one wrong three times over, and one who means harm."""
     course = shutil.copytree(released_course, tmp_path_factory.mktemp("two") / "course")
     overflows = (
         "def softmax(scores):\n    weights = np.exp(scores)\n    return weights / weights.sum(-1, keepdims=True)"
     )
-    for student, notebook in {"half": with_cells(perfect, softmax=overflows), "hostile": hostile(perfect)}.items():
+    both = with_cells(
+        perfect,
+        softmax="def softmax(scores):\n    exps = np.exp(scores)\n    return exps / exps.sum(axis=-2, keepdims=True)",
+        attention_weights="def attention_weights(queries, keys):\n    return softmax(queries @ keys.swapaxes(-1, -2))",
+        attention="def attention(queries, keys, values):\n    return 2 * attention_weights(queries, keys) @ values, 0",
+    )
+    hers = {"half": with_cells(perfect, softmax=overflows), "both": both, "hostile": hostile(perfect)}
+    for student, notebook in hers.items():
         path = course / "submitted" / student / CHAPTER / f"{CHAPTER}.ipynb"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(notebook), encoding="utf-8")
     class_run.grade_class(course, CHAPTER)
     _, rows, graded = graded_class
-    return {row: page_of(graded, row) for row in rows} | {row: page_of(course, row) for row in ("half", "hostile")}
+    return {row: page_of(graded, row) for row in rows} | {row: page_of(course, row) for row in hers}
 
 
 # ----------------------------------------------------------------------------------------- what they say
@@ -85,14 +92,26 @@ def pages(graded_class, released_course, perfect, tmp_path_factory):
 
 def test_a_known_mistake_is_named_with_its_lesson_where_to_read_and_what_to_do_in_order(pages):
     text = text_of(pages["mistake-1"])
-    assert "7 of 25 points" in text
+    assert "21 of 25 points" in text
     assert "✗ softmax 0 of 4 points" in text and "✓ predicted_shapes 3 of 3 points" in text
     assert "First thing wrong weights has the right shape and wrong values" in text
     assert "A known mistake normalises over the rows' axis. The weights add up" in text
     assert "that is the last axis, -1. Read again “From scores to weights: the softmax”" in text
     assert "Mend it, then run check(softmax)." in text
-    todo = text.partition("What to do next")[2]
-    assert todo.index("softmax") < todo.index("It calls softmax: once that holds, run check(attention_weights) again.")
+
+
+def test_what_was_graded_with_a_right_function_says_so(pages):
+    text = text_of(pages["mistake-1"])
+    assert "✓ attention_weights: 5 of 5 points Graded with a right softmax in the place of yours, which is" in text
+    assert "Graded with a right softmax and attention_weights in the place of yours, which are wrong." in text
+    assert "Graded with" not in text_of(pages["perfect"])
+
+
+def test_what_to_do_comes_in_the_order_of_what_leans_on_what(pages):
+    todo = text_of(pages["both"]).partition("What to do next")[2]
+    assert todo.index("softmax normalises") < todo.index("attention_weights does not scale the scores")
+    assert "Mend it, and softmax too: check(attention_weights) calls yours." in todo
+    assert "It calls attention_weights: once that holds, run check(attention) again." in todo
 
 
 def test_what_is_right_in_a_wrong_exercise_is_said(pages):

@@ -43,7 +43,7 @@ def test_a_full_disk_loses_nothing(course, hand_in, contents, tmp_path):
     small.mkdir()
     scores = {}
     for number in range(12):
-        name, score = [("perfect", 25), ("mistake-1", 7), ("half-done", 13)][number % 3]
+        name, score = [("perfect", 25), ("mistake-1", 21), ("half-done", 13)][number % 3]
         hand_in(f"{name}-{number}", contents[name] + b"\n" * number)
         scores[f"{name}-{number}"] = score
     disk = ["--dev-bind", "/", "/", "--size", str(SIZE), "--tmpfs", str(small)]

@@ -117,7 +117,7 @@ def test_a_manual_score_survives(course, hand_in, contents):
         gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").manual_score = 3
         gradebook.db.commit()
     graded(course, force=True)
-    assert score(course, "ada") == 7 + 3
+    assert score(course, "ada") == 21 + 3
 
 
 def test_only_the_students_asked_for_are_graded(course, hand_in, contents):
@@ -200,7 +200,7 @@ def test_formgraders_button_gives_the_same_score(course, hand_in, contents):
     directory = open_coursedir(course, CHAPTER)
     done = NbGraderAPI(directory, config=directory.config).autograde(CHAPTER, "ada")
     assert done["success"], done
-    assert score(course, "ada") == 7
+    assert score(course, "ada") == 21
 
 
 def test_nbgraders_command_refuses_without_a_sandbox(course, hand_in, contents, monkeypatch):

@@ -79,12 +79,12 @@ def is_kept(course, tmp_path, score):
 def test_the_next_run_shows_them_without_grading_again(ada, tmp_path):
     row = graded(ada)["ada"]
     assert row.reused and not row.written
-    assert is_kept(ada, tmp_path, 11)
+    assert is_kept(ada, tmp_path, 21 + 4)
 
 
 def test_they_survive_force(ada, tmp_path):
     graded(ada, force=True)
-    assert is_kept(ada, tmp_path, 11)
+    assert is_kept(ada, tmp_path, 21 + 4)
     with open_gradebook(ada) as gradebook:
         assert gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").needs_manual_grade
 
@@ -92,7 +92,7 @@ def test_they_survive_force(ada, tmp_path):
 def test_they_survive_a_changed_key(ada, tmp_path):
     (ada / "secret_seed").unlink()
     assert graded(ada)["ada"].written
-    assert is_kept(ada, tmp_path, 11)
+    assert is_kept(ada, tmp_path, 21 + 4)
 
 
 def test_they_survive_a_changed_exercise(ada, tmp_path):
@@ -102,7 +102,7 @@ def test_they_survive_a_changed_exercise(ada, tmp_path):
     cell["source"] = "# Another stub.\n" + "".join(cell["source"])
     notebook.write_text(json.dumps(released), encoding="utf-8")
     assert graded(ada)["ada"].why == "the release changed"
-    assert is_kept(ada, tmp_path, 11)
+    assert is_kept(ada, tmp_path, 21 + 4)
 
 
 def test_they_survive_a_resubmission(ada, hand_in, contents, tmp_path):
@@ -116,7 +116,7 @@ def test_they_survive_formgraders_button(ada, tmp_path):
     formgrader = NbGraderAPI(directory, config=directory.config)
     assert formgrader.autograde(CHAPTER, "ada")["success"]
     assert formgrader.generate_feedback(CHAPTER, "ada")["success"]
-    assert is_kept(ada, tmp_path, 11)
+    assert is_kept(ada, tmp_path, 21 + 4)
 
 
 def test_what_is_taken_back_disappears_from_the_page(ada):
@@ -124,7 +124,7 @@ def test_what_is_taken_back_disappears_from_the_page(ada):
     grade_by_hand(ada, "check-softmax")
     comment(ada, "softmax", None)
     graded(ada)
-    assert "7 of 25 points" in page(ada)
+    assert "21 of 25 points" in page(ada)
     assert "set by your instructor" not in page(ada) and "Your instructor writes" not in page(ada)
 
 

@@ -37,7 +37,7 @@ def ada(course, hand_in, contents):
 def test_what_is_handed_in_again_is_graded_again(ada, hand_in, contents):
     hand_in("ada", contents["mistake-1"])
     assert graded(ada)["ada"].why == "handed in again"
-    assert total(ada, "ada") == 7
+    assert total(ada, "ada") == 21
 
 
 def test_an_older_file_handed_in_once_more_is_written_again_from_its_report(ada, hand_in, contents):
@@ -181,4 +181,4 @@ def test_what_is_handed_in_while_its_predecessor_is_graded_waits_for_the_next_ru
     assert graded(course)["ada"].report.earned == total(course, "ada") == 25
     monkeypatch.undo()
     assert graded(course)["ada"].why == "handed in again"
-    assert total(course, "ada") == 7
+    assert total(course, "ada") == 21

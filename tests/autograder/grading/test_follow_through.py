@@ -1,0 +1,273 @@
+"""Each function on its own: what calls a wrong one is graded once more, as if that one were right."""
+
+import copy
+import inspect
+import io
+import itertools
+import json
+import shutil
+import zipfile
+
+import pytest
+
+from autograder.authoring.exercise import exercises_of
+from autograder.authoring.make_key import make_key
+from autograder.authoring.problems import graded as graded_here
+from autograder.check import judge
+from autograder.check.calling import run as run_here
+from autograder.check.faults import Verdict
+from autograder.check.judge import Aspect, Result
+from autograder.check.key import Mistake
+from autograder.gradebook import class_run
+from autograder.grading import assignment as assignments
+from autograder.grading import grade
+from autograder.grading.assignment import open_assignment
+from autograder.grading.follow_through import answered_for, better, leans_on
+from autograder.grading.submitted_file import File
+from autograder.house import chapter_names
+from autograder.sandbox import Answers, Call, Cell, run
+from tests.conftest import CHAPTER
+
+pytestmark = pytest.mark.grading
+
+NEXT_ROW = "def softmax(scores):\n    exps = np.exp(scores)\n    return exps / exps.sum(axis=-2, keepdims=True)"
+DIRECT = """\
+def attention(queries, keys, values):
+    if queries.shape[-1] != keys.shape[-1]:
+        raise ValueError("widths")
+    weights = softmax(queries @ np.swapaxes(keys, -1, -2) / math.sqrt(queries.shape[-1]))
+    return weights @ values, (queries, keys, values, weights)
+"""
+UNSCALED = "def attention_weights(queries, keys):\n    return softmax(queries @ keys.swapaxes(-1, -2))"
+
+
+@pytest.fixture(scope="module")
+def assignment(released_course, tmp_path_factory):
+    course = shutil.copytree(released_course, tmp_path_factory.mktemp("follow") / "course")
+    return open_assignment(course, CHAPTER)
+
+
+@pytest.fixture(scope="module")
+def folders(assignment, tmp_path_factory):
+    """Where the bundle and the solutions are unpacked."""
+    found = []
+    for archive in (assignment.bundle, assignment.solutions):
+        found.append(tmp_path_factory.mktemp("unpacked"))
+        zipfile.ZipFile(io.BytesIO(archive)).extractall(found[-1])
+    return found
+
+
+@pytest.fixture
+def graded(assignment, folders, perfect, monkeypatch):
+    """graded(exercise=source, ...): the report of a solved notebook with these cells, and what was run for it."""
+
+    def graded(**sources):
+        runs = []
+
+        def spied(cells, calls, **options):
+            runs.append((options.get("answered"), {call.function for call in calls}, [cell.id for cell in cells]))
+            return run(cells, calls, **options)
+
+        monkeypatch.setattr(grade, "run", spied)
+        notebook = copy.deepcopy(perfect)
+        for cell in notebook["cells"]:
+            cell["source"] = sources.get(cell["id"], cell["source"])
+        return grade.grade_submission(File(json.dumps(notebook).encode()), assignment, *folders), runs
+
+    return graded
+
+
+def stub_of(assignment, name):
+    return assignment.released.source(assignment.released.position(name, None))
+
+
+# ------------------------------------------------------------------------------------------ what it earns
+
+
+def test_a_wrong_function_costs_its_own_points_alone(graded):
+    report, _ = graded(softmax=NEXT_ROW)
+    assert report.earned == 25 - 4
+    answered = {result.function: result.answered for result in report.results if result.answered}
+    assert answered == {
+        "attention_weights": ("softmax",),
+        "attention": ("softmax", "attention_weights"),
+        "self_attention": ("softmax", "attention_weights", "attention"),
+    }
+    assert report.notes == report.log == ()
+
+
+@pytest.mark.parametrize("softmax", ["# gone", "raise ValueError", "def softmax(scores):\n    while True: pass"])
+def test_one_that_is_missing_or_never_ends_is_no_dearer(graded, softmax):
+    assert graded(softmax=softmax, self_attention="# gone too")[0].earned == 25 - 4 - 5
+
+
+def test_one_that_is_not_written_yet_is_no_dearer(graded, assignment):
+    report, _ = graded(softmax=stub_of(assignment, "softmax"), attention=DIRECT)
+    assert report.earned == 25 - 4
+    assert report.result("softmax").verdict.kind == "blank"
+
+
+def test_a_fault_of_its_own_is_what_one_reads(graded):
+    report, _ = graded(softmax=NEXT_ROW, attention_weights=UNSCALED)
+    weights = report.result("attention_weights")
+    assert weights.mistake.name == "does not scale the scores" and weights.answered == ("softmax",)
+    assert weights.mend_first == () and not weights.passed
+    assert report.result("attention").passed
+
+
+def test_what_calls_no_wrong_function_keeps_its_first_result(graded):
+    inline = "def attention(queries, keys, values):\n    return queries @ keys.swapaxes(-1, -2) @ values, None"
+    report, _ = graded(softmax=NEXT_ROW, attention=inline)
+    attention = report.result("attention")
+    assert attention.answered == () and not attention.passed
+    assert attention.mend_first == ()  # what it names as calling is right, with a right softmax
+
+
+# ------------------------------------------------------------------------------------------- what it costs
+
+
+def test_where_nothing_is_wrong_there_is_one_run(graded):
+    assert len(graded()[1]) == 1
+
+
+def test_what_is_as_released_is_not_run_again(graded, assignment):
+    stubs = {name: stub_of(assignment, name) for name in assignment.keys}
+    assert len(graded(**stubs)[1]) == len(graded(**stubs | {"softmax": NEXT_ROW})[1]) == 1
+
+
+def test_each_second_run_is_of_one_exercise_with_what_it_leans_on(graded):
+    _, ((nothing, *_), *again) = graded(softmax=NEXT_ROW)
+    assert nothing is None
+    assert [(set(answers.modules), functions) for answers, functions, _ in again] == [
+        ({"softmax"}, {"attention_weights"}),
+        ({"softmax", "attention_weights"}, {"attention"}),
+        ({"softmax", "attention_weights", "attention"}, {"self_attention"}),
+    ]
+
+
+def test_a_cell_that_hung_is_not_waited_for_again(graded):
+    _, (_, *again) = graded(softmax="while True:\n    pass")
+    assert len(again) == 3 and not any("softmax" in cells for _, _, cells in again)
+
+
+# ----------------------------------------------------------------------------------- what is answered for
+
+
+def key_of(function, uses=()):
+    exercise = next(each for each in exercises_of(CHAPTER) if each.name == "softmax")
+    key = make_key(exercise, 1)
+    return type(key)(**vars(key) | {"function": function, "uses": tuple(uses)})
+
+
+def made(function, earned=0.0, mistake=None, kind="value", message="Wrong.", remarks=()):
+    aspects = (Aspect("idea", 4.0, earned, int(earned), 4),)
+    verdict = None if earned == 4 else Verdict(False, kind, message)
+    return Result(function, earned, 4.0, aspects, verdict, "", (mistake,) if mistake else (), "S", remarks=remarks)
+
+
+def test_only_what_comes_earlier_and_is_called_is_answered():
+    keys = {"a": key_of("a", ["c"]), "b": key_of("b", ["a"]), "c": key_of("c", ["b", "d"]), "d": key_of("d", ["d"])}
+    assert [leans_on(name, keys) for name in keys] == [(), ("a",), ("a", "b"), ()]
+
+
+def test_only_what_is_wrong_is_answered_and_only_to_what_is_wrong():
+    keys = {"a": key_of("a"), "b": key_of("b"), "c": key_of("c", ["a", "b"])}
+    wrong, right = made("x"), made("x", 4.0)
+    assert answered_for("c", keys, {"a": wrong, "b": right, "c": wrong}) == ("a",)
+    assert answered_for("c", keys, {"a": wrong, "b": wrong, "c": right}) == ()
+
+
+def test_the_better_counts():
+    mistake = Mistake("slip", "A slip.")
+    first = made("f", 2.0)
+    assert better(first, made("f", 1.0, mistake), ("a",)) is first
+    assert better(first, made("f", 2.0), ("a",)) is first
+    assert better(first, made("f", 3.0), ("a",)).answered == ("a",)
+    assert better(first, made("f", 2.0, mistake), ("a",)).mistake == mistake
+
+
+@pytest.mark.parametrize("kind", ["raised", "type", "structure", "shape"])
+def test_what_the_submission_said_with_answers_at_hand_is_not_quoted(kind):
+    told = better(made("f"), made("f", 1.0, kind=kind, message="0.25, 0.5", remarks=("0.125",)), ("a",))
+    assert "0." not in f"{told.verdict.message}{told.remarks}" and told.verdict.message.startswith("`f` still ")
+
+
+# --------------------------------------------------------------------------------- every chapter's exercises
+
+LEANING = [
+    (chapter, each.name)
+    for chapter in chapter_names()
+    for each in exercises_of(chapter)
+    if each.uses and not isinstance(each.reference, type)
+]
+
+
+@pytest.mark.parametrize(("chapter", "name"), LEANING, ids=[name for _, name in LEANING])
+def test_an_answered_function_alone_earns_nothing(chapter, name):
+    """Handing one's inputs on, in whatever order, is no exercise's whole work: each has to do its own part."""
+    exercises = {each.name: each for each in exercises_of(chapter)}
+    key = make_key(exercises[name], 4242)
+    few = [case for case in key.cases if case.aspect == next(iter(key.aspects)) and case.expected.raised is None]
+    for answered in leans_on(name, {n: make_small(each) for n, each in exercises.items()}):
+        reference = exercises[answered].reference
+        for handed in itertools.islice(orders(list(few[0].inputs), reference), 300):
+            for pick in (lambda value: value, lambda value: value[0], lambda value: value[1]):
+
+                def attempt(handed=handed, pick=pick, reference=reference, **inputs):
+                    return pick(reference(*(inputs[each] for each in handed)))
+
+                outcomes = [run_here(attempt, case.inputs) for case in few]
+                passed = [judge.judge(key, case, o).passed for case, o in zip(few, outcomes, strict=True)]
+                assert not all(passed), f"{name} is {answered}{handed}"
+
+
+def make_small(each):
+    return type("", (), {"uses": each.uses})
+
+
+def orders(names, reference):
+    """The ways to hand some of these inputs to a function, one after the other."""
+    parameters = inspect.signature(reference).parameters.values()
+    for count in {len(parameters), sum(each.default is each.empty for each in parameters)}:
+        yield from itertools.permutations(names, count)
+
+
+@pytest.mark.parametrize(("chapter", "name"), [("05_residual", "encoder_layer"), ("08_model", "loss_and_gradients")])
+def test_what_is_answered_serves_as_the_student_s_own_would(chapter, name, folders):
+    """Nested parameters, caches and generators go over the pipe and back."""
+    exercises = {each.name: each for each in exercises_of(chapter)}
+    key = make_key(exercises[name], 4242)
+    module = inspect.getsource(inspect.getmodule(exercises[name].reference))
+    wrong = leans_on(name, {n: make_small(each) for n, each in exercises.items()})
+    cells = [Cell("all", module), *(Cell(each, f"def {each}(*args, **kwargs):\n    return None") for each in wrong)]
+    answers = Answers({each: exercises[each].reference.__module__ for each in wrong}, folders[1])
+    calls = [Call(name, case.inputs) for case in key.cases]
+    assert not judge.grade(key, run(cells, calls, bundle=folders[1]).outcomes).passed
+    ran = run(cells, calls, bundle=folders[1], answered=answers)
+    assert judge.grade(key, ran.outcomes) == graded_here(key, exercises[name].reference)
+    assert ran.questions >= len(calls) and ran.notes == []
+
+
+# ---------------------------------------------------------------------------------------------- regrading
+
+
+def test_other_solutions_regrade_and_are_named(course, hand_in, contents, monkeypatch, tmp_path):
+    hand_in("ada", contents["perfect"])
+    class_run.grade_class(course, CHAPTER)
+    copied = shutil.copytree(assignments.HOUSE / "solutions", tmp_path / "solutions").parent
+    monkeypatch.setattr(assignments, "HOUSE", copied)
+    (row,) = class_run.grade_class(course, CHAPTER)
+    assert row.why == ""
+    with (copied / "solutions" / "attention.py").open("a") as file:
+        file.write("# another\n")
+    (row,) = class_run.grade_class(course, CHAPTER)
+    assert row.why == "the solutions changed" and not row.reused
+
+
+def test_a_report_of_before_is_still_read(graded):
+    report, _ = graded(softmax=NEXT_ROW)
+    fields = json.loads(json.dumps(report.to_json()))
+    assert type(report).from_json(fields) == report
+    for result in fields["results"]:
+        del result["answered"]
+    assert type(report).from_json(fields).result("attention").answered == ()
