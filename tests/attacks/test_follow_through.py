@@ -1,0 +1,57 @@
+"""In the second run a wrong function is answered for: that earns what calls it its own points, and nothing else."""
+
+import copy
+import json
+
+import pytest
+
+from tests.attacks import following
+
+pytestmark = pytest.mark.attacks
+
+
+@pytest.fixture
+def followed(graded, perfect, token):
+    """followed(sources) -> the report on a notebook with these exercises."""
+
+    def followed(sources):
+        notebook = copy.deepcopy(perfect)
+        for cell in notebook["cells"]:
+            if cell["id"] in sources:
+                cell["source"] = sources[cell["id"]].replace("{token}", token)
+        return graded(notebook)
+
+    return followed
+
+
+def earned(report):
+    return {result.function: result.earned for result in report.results if result.earned}
+
+
+def test_the_attacks_would_work_if_they_were_honest(followed):
+    sources = following.OTHERS | {"softmax": following.WRONG, "attention_weights": following.RIGHT_WEIGHTS}
+    assert earned(followed(sources)) == {"attention_weights": 5, "attention": 4, "self_attention": 5}
+
+
+def test_a_later_exercise_answers_for_no_earlier_one(followed):
+    assert earned(followed(following.ASKS_FORWARD)) == {}
+
+
+def test_no_answer_outlives_its_run(followed):
+    assert earned(followed(following.CARRIES_OVER)) == {"attention_weights": 5, "attention": 4}
+
+
+@pytest.mark.parametrize("how", ["exception", "type of an exception", "type", "dict"])
+def test_no_answer_gets_into_the_report(followed, how):
+    report = followed(following.telling(how))
+    result = report.result("attention_weights")
+    assert result.answered == ("softmax",) and 0 < result.earned < 5
+    assert "ORACLE" not in json.dumps(report.to_json())
+
+
+def test_the_code_behind_the_answers_is_nowhere(followed):
+    assert earned(followed(following.SEARCHES)) == {}
+
+
+def test_floods_of_questions_earn_nothing(followed):
+    assert earned(followed(following.FLOODS)) == {}
