@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from autograder.check import judge, render
-from autograder.check.calling import Outcome, run
+from autograder.check.calling import Outcome, Raised, run
 from autograder.check.comparing import difference
 from autograder.check.explain import explain
 from autograder.check.faults import Verdict, judged_outputs
+from autograder.check.imports import foreign, refusal
 from autograder.check.key import Case, Key, load
 from autograder.check.picture import picture
 
@@ -95,9 +96,16 @@ def checked(function: Callable) -> Checked:
 
 def tried(function: Callable, key: Key) -> Checked:
     """How a function of any name does on the cases of a key."""
-    outcomes = [run(function, case.inputs) for case in key.cases]
+    outcomes = _outcomes(function, key)
     result = judge.blame_what_is_used(judge.grade(key, outcomes), key, _failing_helpers(function, key))
     return Checked(result, *_words(key, outcomes, result))
+
+
+def _outcomes(function: Callable, key: Key) -> list[Outcome]:
+    """What each case comes to; as in grading, nothing where the function computes with what is not for it."""
+    if not isinstance(function, type) and (names := foreign(function)):
+        return [Outcome(raised=Raised("ImportError", refusal(names[0])))] * len(key.cases)
+    return [run(function, case.inputs) for case in key.cases]
 
 
 def public_key(name: str) -> Key:
@@ -127,7 +135,8 @@ def _failing_helpers(function: Callable, key: Key) -> set[str]:
 
 
 def _passes(function: Callable, key: Key) -> bool:
-    return all(judge.judge(key, case, run(function, case.inputs)).passed for case in key.cases)
+    outcomes = zip(key.cases, _outcomes(function, key), strict=True)
+    return all(judge.judge(key, case, outcome).passed for case, outcome in outcomes)
 
 
 def _words(key: Key, outcomes: list[Outcome], result: judge.Result) -> tuple[str, str]:

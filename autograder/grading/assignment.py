@@ -19,6 +19,7 @@ from autograder.course.handout import Handout, load_handout
 from autograder.course.seed import secret_seed
 from autograder.grading.submitted_file import File
 from autograder.house import HOUSE
+from autograder.sandbox import BROUGHT
 
 AUTOGRADER = Path(__file__).resolve().parent.parent
 # The folders that decide what a submission earns; a change in one of them asks for new reports.
@@ -32,6 +33,7 @@ class Assignment:
     released: the released notebook. keys: exercise name -> its secret key, in the notebook's order.
     bundle: the zip that students got. environment: what else decides a score, by name.
     solutions: a zip of the modules that answer for exercises. modules: exercise name -> the one with its reference.
+    in_pytorch: the exercises that ask for a PyTorch module.
     """
 
     released: Handout
@@ -40,6 +42,7 @@ class Assignment:
     environment: dict[str, str]
     solutions: bytes
     modules: dict[str, str]
+    in_pytorch: frozenset[str]
 
     @cached_property
     def made_from(self) -> dict[str, str]:
@@ -48,6 +51,10 @@ class Assignment:
         notebook = repr((self.released.chapter, self.released.notebook)).encode()
         release, solutions = _sha256([notebook, self.bundle])[:16], _sha256([self.solutions])[:16]
         return {"release": release, "solutions": solutions, **keys, **self.environment}
+
+    def distributions(self, exercise: str) -> tuple[str, ...]:
+        """What an exercise may be written with, besides Python's own library."""
+        return (*BROUGHT, "torch") if exercise in self.in_pytorch else BROUGHT
 
     def report_parts(self, file: File) -> dict[str, str]:
         """All that the report of a submitted file is made from."""
@@ -101,7 +108,8 @@ def open_assignment(course: Path, chapter: str, sandbox: str = "bwrap", seed: in
     keys = {name: make_key(exercises[name], seed) for name in notebook.functions}
     bundle = (course / "release" / f"{chapter}.zip").read_bytes()
     modules = {name: exercises[name].reference.__module__ for name in keys}
-    return Assignment(notebook, keys, bundle, environment(sandbox), zipped_solutions(), modules)
+    in_pytorch = frozenset(name for name in keys if isinstance(exercises[name].reference, type))
+    return Assignment(notebook, keys, bundle, environment(sandbox), zipped_solutions(), modules, in_pytorch)
 
 
 def zipped_solutions() -> bytes:

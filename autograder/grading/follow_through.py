@@ -72,7 +72,7 @@ def follow_through(
         cells: those that came to an end in the first run.
         written: the exercises whose cells are not as released.
         solutions: folder in which the assignment's are unpacked.
-        sandboxed: runs cells and calls, `sandboxed(cells, calls, answered=...)`.
+        sandboxed: runs cells and calls, `sandboxed(cells, calls, answered=..., distributions=...)`.
         patience: seconds after which no further exercise is tried.
 
     Returns:
@@ -85,7 +85,8 @@ def follow_through(
             break
         key = assignment.keys[name]
         answers = Answers({each: assignment.modules[each] for each in answered}, solutions)
-        ran = sandboxed(cells, [Call(name, case.inputs) for case in key.cases], answered=answers)
+        calls = [Call(name, case.inputs) for case in key.cases]
+        ran = sandboxed(cells, calls, answered=answers, distributions=assignment.distributions(name))
         notes += [f"with {listed(answered)} answered: {note}" for note in ran.notes]
         if ran.questions:
             results[name] = better(first[name], judge.grade(key, ran.outcomes), answered)
@@ -97,5 +98,5 @@ def _to_try(
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     for name in assignment.keys:
         answered = answered_for(name, assignment.keys, first)
-        if answered and name in written:
+        if answered and name in written and not assignment.in_pytorch & set(answered):
             yield name, answered

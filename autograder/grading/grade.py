@@ -5,15 +5,18 @@ from functools import partial
 from pathlib import Path
 
 from autograder.check import judge
-from autograder.check.calling import Outcome
+from autograder.check.calling import Outcome, Raised
+from autograder.check.imports import is_ours
+from autograder.check.judge import Result
 from autograder.check.words import listed, quoted
 from autograder.grading import reading
 from autograder.grading.assignment import Assignment, digest
 from autograder.grading.follow_through import follow_through
+from autograder.grading.imports import imported
 from autograder.grading.magics import without_magics
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import File
-from autograder.sandbox import Call, Cell, Limits, Run, run
+from autograder.sandbox import Call, Cell, Limits, run
 
 
 def grade_submission(
@@ -28,22 +31,21 @@ def grade_submission(
     cells, notes = _cells_to_run(submission, assignment.released)
     limits = limits or Limits()
     sandboxed = partial(run, bundle=bundle, limits=limits, kind=assignment.environment["sandbox"])
-    ran = _run(cells, submission, assignment, sandboxed)
-    results = _judged(assignment.keys, ran.outcomes)
-    log: list[str] = []
-    if not submission.trouble:
-        able = [cell for cell in cells if not isinstance(ran.cells[cell.id], str)]
+    if submission.trouble:
+        results, troubles, log = _nothing(assignment.keys), {}, []
+    else:
+        results, troubles, log = _first_run(cells, assignment, sandboxed)
         written = _written(submission, assignment.released)
-        results, log = follow_through(
-            results, able, written, assignment, solutions, sandboxed, patience=limits.wall_seconds
-        )
+        able, wall = _able(cells, troubles), limits.wall_seconds
+        results, more = follow_through(results, able, written, assignment, solutions, sandboxed, patience=wall)
+        log += more
     parts = assignment.report_parts(file)
     return Report(
         digest=digest(parts),
         chapter=assignment.released.chapter,
         trouble=submission.trouble,
-        notes=(*submission.notes, *notes, *_cell_notes(ran)),
-        log=(*ran.notes, *log),
+        notes=(*submission.notes, *notes, *_import_note(cells, assignment), *_cell_notes(troubles)),
+        log=tuple(log),
         results=_blamed(assignment.keys, results),
         seconds=round(time.perf_counter() - started, 3),
         made_from=parts,
@@ -85,16 +87,67 @@ def _written(submission, released):
     ]
 
 
-def _run(cells, submission, assignment, sandboxed):
-    """The first run: each exercise with the student's own functions."""
-    calls = [Call(key.function, case.inputs) for key in assignment.keys.values() for case in key.cases]
-    if submission.trouble:
-        return Run({}, [Outcome(stopped="could not be run: nothing was read")] * len(calls))
-    return sandboxed(cells, calls)
+def _nothing(keys):
+    """The results where nothing was read."""
+    unread = Outcome(stopped="could not be run: nothing was read")
+    return {name: judge.grade(key, [unread] * len(key.cases)) for name, key in keys.items()}
 
 
-def _cell_notes(ran):
-    return [_cell_note(name, trouble) for name, trouble in ran.cells.items() if trouble]
+def _first_run(cells, assignment, sandboxed):
+    """Each exercise with the student's own functions: results by name, what became of each cell, what was noted.
+
+    Those in PyTorch have a run of their own, since all others are written without it.
+    """
+    results: dict[str, Result] = {}
+    troubles: dict[str, None | Raised | str] = {}
+    notes: list[str] = []
+    for distributions, keys in _by_distributions(assignment).items():
+        calls = [Call(name, case.inputs) for name, key in keys.items() for case in key.cases]
+        ran = sandboxed(_able(cells, troubles), calls, distributions=distributions)
+        outcomes = iter(ran.outcomes)
+        results |= {name: judge.grade(key, [next(outcomes) for _ in key.cases]) for name, key in keys.items()}
+        # Of an exercise's cell counts how it ran where its exercise was called.
+        others = assignment.keys.keys() - keys.keys() if troubles else ()
+        troubles |= {cell: trouble for cell, trouble in ran.cells.items() if cell not in others}
+        notes += [note for note in ran.notes if note not in notes]
+    return {name: results[name] for name in assignment.keys}, troubles, notes
+
+
+def _by_distributions(assignment):
+    """What exercises may be written with -> the keys of those that may."""
+    found: dict[tuple[str, ...], dict] = {}
+    for name, key in assignment.keys.items():
+        found.setdefault(assignment.distributions(name), {})[name] = key
+    return found
+
+
+def _able(cells, troubles):
+    """The cells that were not stopped; nobody waits for the others again."""
+    return [cell for cell in cells if not isinstance(troubles.get(cell.id), str)]
+
+
+def _import_note(cells, assignment):
+    """What the student's cells import and should not, in a sentence, if there is any."""
+    named = [
+        f"{name} (cell {cell.id})"
+        for cell in cells
+        if cell.id != "setup"
+        for name in imported(cell.source)
+        if not (is_ours(name) or name in _more(cell, assignment))
+    ]
+    if named:
+        yield f"Imports that the chapter does not make, and of which nothing counts: {listed(named)}."
+
+
+def _more(cell, assignment):
+    """What else a cell may import: an exercise in NumPy nothing, any other cell what one of the chapter's may."""
+    if cell.id in assignment.keys:
+        return assignment.distributions(cell.id)
+    return {name for exercise in assignment.keys for name in assignment.distributions(exercise)}
+
+
+def _cell_notes(troubles):
+    return [_cell_note(name, trouble) for name, trouble in troubles.items() if trouble]
 
 
 def _cell_note(name, trouble):
@@ -102,12 +155,6 @@ def _cell_note(name, trouble):
         return f"The cell {name} {trouble}."
     where = f" ({trouble.line})" if trouble.line else ""
     return f"The cell {name} raised {trouble.type}: {quoted(trouble.message)}{where}."
-
-
-def _judged(secret, outcomes):
-    """Exercise -> how it came out."""
-    rest = iter(outcomes)
-    return {name: judge.grade(key, [next(rest) for _ in key.cases]) for name, key in secret.items()}
 
 
 def _blamed(secret, results):

@@ -33,14 +33,9 @@ def find() -> Path:
         raise SandboxUnavailable(f"bubblewrap, which student code runs in, was not found: {INSTALL}.") from error
 
 
-def arguments(bundle: Path, limits: Limits, environment: dict[str, str]) -> list[str]:
+def arguments(bundle: Path, limits: Limits, environment: dict[str, str], distributions: tuple[str, ...]) -> list[str]:
     """bwrap's options, in order; `bundle` is a folder on this machine."""
-    return [*_isolation(), *_environment(environment), *_files(bundle, limits)]
-
-
-def packages_inside() -> list[str]:
-    """Where each of `interpreter.packages()` stands inside."""
-    return [str(PACKAGES / str(index)) for index in range(len(interpreter.packages()))]
+    return [*_isolation(), *_environment(environment), *_files(bundle, limits, distributions)]
 
 
 def _isolation():
@@ -55,7 +50,7 @@ def _environment(variables):
     return ["--clearenv", *(word for name, value in variables.items() for word in ("--setenv", name, value))]
 
 
-def _files(bundle, limits):
+def _files(bundle, limits, distributions):
     options = []
     for folder in interpreter.libraries():
         if folder.is_symlink():
@@ -66,8 +61,8 @@ def _files(bundle, limits):
         options += ["--tmpfs", str(folder), "--remount-ro", str(folder)]
     options += _read_only(interpreter.executable(), interpreter.executable())
     options += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
-    for folder, inside in zip(interpreter.packages(), packages_inside(), strict=True):
-        options += _read_only(folder, inside)
+    for name, path in interpreter.modules(distributions).items():
+        options += _read_only(path, PACKAGES / name)
     for name in OURS:
         options += _read_only(AUTOGRADER / name, RUNNER / name)
     options += _read_only(bundle, BUNDLE)

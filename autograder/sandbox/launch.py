@@ -61,8 +61,8 @@ class Launched:
         self.leftovers.close()
 
 
-def launch(bundle: Path, limits: Limits, kind: str) -> Launched:
-    """Start one process of a kind in KINDS; SandboxUnavailable if there is no bubblewrap."""
+def launch(bundle: Path, limits: Limits, kind: str, distributions: tuple[str, ...]) -> Launched:
+    """Start one process of a kind in KINDS, with some packages; SandboxUnavailable if there is no bubblewrap."""
     if kind not in KINDS:
         raise ValueError(f"a sandbox is of the kind {' or '.join(KINDS)}, not {kind}")
     with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
@@ -73,20 +73,21 @@ def launch(bundle: Path, limits: Limits, kind: str) -> Launched:
         for descriptor in (requests, replies):
             os.set_blocking(descriptor, False)
         start = in_bubblewrap if kind == "bwrap" else _bare
-        popen, first, kill = start(bundle, limits, (from_us, to_us), theirs, ours)
+        popen, first, kill = start(bundle, limits, distributions, (from_us, to_us), theirs, ours)
         ours.enter_context(popen.stderr)
         return Launched(popen, requests, replies, first, kill, ours.pop_all())
 
 
-def in_bubblewrap(bundle, limits, pipes, theirs, ours):
+def in_bubblewrap(bundle, limits, distributions, pipes, theirs, ours):
     # No pipe: bwrap would die of one whose reader was killed, and leave behind what it had just started.
     information = _holding(b"", ours)
     # Through a pipe, since /proc would show the arguments, and with them our paths, to the student's code.
-    options = "\0".join(bubblewrap.arguments(bundle, limits, {**ENVIRONMENT, "HOME": str(bubblewrap.WORK)}))
+    environment = {**ENVIRONMENT, "HOME": str(bubblewrap.WORK)}
+    options = "\0".join(bubblewrap.arguments(bundle, limits, environment, distributions))
     arguments, rules = _holding(options.encode(), theirs), _holding(seccomp.program(), theirs)
     command = [
         *("bwrap", "--args", str(arguments), "--seccomp", str(rules), "--info-fd", str(information), "--"),
-        *_python(bubblewrap.RUNNER, bubblewrap.BUNDLE, bubblewrap.packages_inside(), limits, pipes),
+        *_python(bubblewrap.RUNNER, bubblewrap.BUNDLE, [str(bubblewrap.PACKAGES)], limits, distributions, pipes),
     ]
     popen = start_process(bubblewrap.find(), command, {}, "/", (*pipes, arguments, rules, information))
 
@@ -106,21 +107,22 @@ def in_bubblewrap(bundle, limits, pipes, theirs, ours):
     return popen, first, kill
 
 
-def _bare(bundle, limits, pipes, theirs, ours):
+def _bare(bundle, limits, distributions, pipes, theirs, ours):
     folder = ours.enter_context(tempfile.TemporaryDirectory(prefix="autograder-", ignore_cleanup_errors=True))
     package = Path(bubblewrap.__file__).resolve().parent.parent
     packages = [str(path) for path in interpreter.packages()]
-    command = _python(package, bundle.resolve(), packages, limits, pipes)
+    command = _python(package, bundle.resolve(), packages, limits, distributions, pipes)
     popen = start_process(command[0], command, {**ENVIRONMENT, "HOME": folder}, folder, pipes)
     return popen, lambda: 0, lambda: os.killpg(popen.pid, signal.SIGKILL)
 
 
-def _python(runner, bundle, packages, limits, pipes):
+def _python(runner, bundle, packages, limits, distributions, pipes):
     settings = {
         "requests": pipes[0],
         "replies": pipes[1],
         "bundle": str(bundle),
         "packages": packages,
+        "distributions": distributions,
         "answer_bytes": limits.answers_mb * MB,
         "limits": {
             "memory_mb": limits.memory_mb,

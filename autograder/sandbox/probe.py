@@ -61,7 +61,7 @@ def probe(bundle: Path, limits: Limits | None = None) -> list[str]:
 def _promises(port: int, hidden: list[str], limits: Limits) -> dict[str, dict[str, Any]]:
     """What is promised: the name of a function of probing.py, and what it has to know."""
     libraries = [str(folder) for folder in interpreter.libraries()]
-    packages = bubblewrap.packages_inside()
+    packages = [str(bubblewrap.PACKAGES)]
     ours = [str(bubblewrap.RUNNER), str(bubblewrap.BUNDLE)]
     writable = [str(bubblewrap.WORK), str(bubblewrap.TEMPORARY)]
     known = [*libraries, *packages, *ours, *writable, str(interpreter.executable()), "/etc/ld.so.cache"]

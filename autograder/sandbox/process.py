@@ -19,6 +19,7 @@ from autograder.check import values
 from autograder.sandbox.answers import NOT_AN_ANSWER
 from autograder.sandbox.inside import frames
 from autograder.sandbox.inside.confine import MB
+from autograder.sandbox.interpreter import BROUGHT
 from autograder.sandbox.launch import launch
 from autograder.sandbox.limits import Limits, SandboxUnavailable
 from autograder.sandbox.watching import overrun
@@ -43,10 +44,10 @@ class Ended(Exception):
 class Process:
     """A fresh process, started and ready, with nothing of the student's in it yet. Use it in a `with`."""
 
-    def __init__(self, bundle: Path, limits: Limits, kind: str):
+    def __init__(self, bundle: Path, limits: Limits, kind: str, distributions: tuple[str, ...] = BROUGHT):
         """Raises SandboxUnavailable if there is no sandbox or it does not start."""
         self._limits = limits
-        self._launched = launch(bundle, limits, kind)
+        self._launched = launch(bundle, limits, kind, distributions)
         self._bytes_left = limits.answers_mb * MB
         self._previous_id = ""
         try:

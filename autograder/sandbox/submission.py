@@ -11,6 +11,7 @@ from autograder.check import values
 from autograder.check.calling import Outcome, Raised
 from autograder.sandbox import answers
 from autograder.sandbox.answering import Answerer, Answers
+from autograder.sandbox.interpreter import BROUGHT
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.process import Ended, Process
 
@@ -55,6 +56,7 @@ def run(
     limits: Limits | None = None,
     kind: str = "bwrap",
     answered: Answers | None = None,
+    distributions: tuple[str, ...] = BROUGHT,
 ) -> Run:
     """Execute a submission's cells in a fresh process, and call its functions.
 
@@ -68,6 +70,7 @@ def run(
         limits: Limits() unless told.
         kind: "bwrap", or "none": the same process without isolation. It reads and writes what you can.
         answered: functions whose values are asked for, whatever the cells made of them.
+        distributions: what the cells can import besides Python's own library and the bundle, and what that needs.
 
     Raises:
         SandboxUnavailable: there is no sandbox, or it does not start. Never the student's doing.
@@ -76,7 +79,7 @@ def run(
     with Answerer(answered, limits, kind) if answered else nullcontext() as answerer:
         submission = _Submission(tuple(cells), tuple(calls), limits, answerer)
         while not submission.complete:
-            with Process(Path(bundle).resolve(), limits, kind) as process:
+            with Process(Path(bundle).resolve(), limits, kind, distributions) as process:
                 submission.advance(process)
     return Run(submission.cells, submission.outcomes, submission.notes, answerer.count if answerer else 0)
 

@@ -94,7 +94,7 @@ for name in ("solutions.attention", "autograder.exercises.attention", "autograde
             found.add(name)
     except ImportError:
         pass
-for finder in list(sys.path) + ["/packages/0", "{house}"]:
+for finder in list(sys.path) + ["/packages", "{house}"]:
     for module in pkgutil.iter_modules([f"{finder}/solutions", f"{finder}/autograder/exercises"]):
         found.add(module.name)
 """,
@@ -207,7 +207,8 @@ WRITING = _search(
 home = os.path.expanduser("~")
 folders = ["{course}", "{course}/submitted", "{course}/release", "{house}", "{house}/tests", "{tmp}", "/", "/etc",
            "/bin", "/root", "/home", "/var/tmp", "/var/spool/cron", "/dev", "/dev/shm", "/run", "/proc", "/sys",
-           "/usr/lib", "/runner", "/bundle", "/packages/0", sys.prefix, os.path.dirname(os.__file__), *sys.path]
+           "/usr/lib", "/runner", "/bundle", "/packages", "/packages/numpy", sys.prefix, os.path.dirname(os.__file__),
+           *sys.path]
 for folder in filter(None, folders):
     path = f"{folder}/{token}"
     for make in (lambda: os.close(os.open(path, os.O_CREAT | os.O_WRONLY)), lambda: os.mkdir(path),

@@ -30,6 +30,7 @@ def main():
         os.set_inheritable(descriptor, False)
     _silence()
     sys.path.insert(0, settings["bundle"])
+    sys.meta_path.insert(0, ours.refusing.Refusing(ours.imports, settings["distributions"], settings["bundle"]))
     sys.argv = [""]
     signal.signal(signal.SIGALRM, _time_up)
     Worker(ours, settings).serve()
@@ -144,12 +145,20 @@ def _import_ours():
     for name, folder in (("autograder", sandbox.parent), ("autograder.sandbox", sandbox)):
         sys.modules[name] = types.ModuleType(name)
         sys.modules[name].__path__ = [str(folder)]
-    from autograder.check import calling, values
-    from autograder.sandbox.inside import confine, frames, stand_ins
+    from autograder.check import calling, imports, values
+    from autograder.sandbox.inside import confine, frames, refusing, stand_ins
 
     for name in [name for name in sys.modules if name.split(".")[0] == "autograder"]:
         del sys.modules[name]
-    return types.SimpleNamespace(calling=calling, values=values, confine=confine, frames=frames, stand_ins=stand_ins)
+    return types.SimpleNamespace(
+        calling=calling,
+        imports=imports,
+        values=values,
+        confine=confine,
+        frames=frames,
+        refusing=refusing,
+        stand_ins=stand_ins,
+    )
 
 
 def _notebook():

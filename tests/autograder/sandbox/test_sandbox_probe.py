@@ -77,8 +77,8 @@ def test_each_limit_by_itself_is_missed(bundle, monkeypatch, limit, promise):
 
 def test_solutions_among_the_packages_are_found(bundle, monkeypatch, tmp_path):
     (tmp_path / "solutions").mkdir()
-    packages = (*interpreter.packages(), tmp_path)
-    monkeypatch.setattr(interpreter, "packages", lambda: packages)
+    modules = interpreter.modules(interpreter.BROUGHT) | {"solutions": tmp_path / "solutions"}
+    monkeypatch.setattr(interpreter, "modules", lambda distributions: modules)
     with pytest.raises(SandboxUnavailable, match="no solutions importable: solutions can be imported"):
         probe(bundle)
 
@@ -100,7 +100,7 @@ def test_code_that_is_not_stopped_is_found(bundle, monkeypatch):
 
 def test_a_copy_of_the_course_among_the_packages_is_found(bundle, monkeypatch):
     whole = bubblewrap.arguments
-    options = ("--ro-bind", str(REPOSITORY), str(bubblewrap.PACKAGES / "0"))
+    options = ("--ro-bind", str(REPOSITORY), str(bubblewrap.PACKAGES))
     monkeypatch.setattr(bubblewrap, "arguments", lambda *a: before_the_root_is_closed(whole(*a), *options))
     with pytest.raises(SandboxUnavailable, match=r"did not start|pip install -e"):
         probe(bundle)

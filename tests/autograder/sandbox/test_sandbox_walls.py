@@ -101,7 +101,8 @@ def test_nothing_written_outlives_the_run(ask, bundle):
     before = sorted(bundle.rglob("*"))
     body = """
 written = []
-for folder in ("/", "/notebook", "/tmp", "/bundle", "/bundle/autograder", "/runner", "/packages/0", "/dev", "/proc"):
+packages = ("/packages", "/packages/numpy")
+for folder in ("/", "/notebook", "/tmp", "/bundle", "/bundle/autograder", "/runner", *packages, "/dev", "/proc"):
     try:
         with open(folder + "/left", "w") as file:
             file.write("x")

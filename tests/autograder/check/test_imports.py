@@ -1,0 +1,102 @@
+"""What an exercise may be written with: a function that computes with anything else is told by its name."""
+
+import math
+import sys
+import types
+
+import numpy as np
+import pytest
+
+from autograder.authoring.exercise import exercises_of
+from autograder.check import check as module
+from autograder.check.check import CheckFailed, check
+from autograder.check.imports import foreign, is_ours
+from autograder.house import chapter_names
+
+pytestmark = pytest.mark.autograder
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    """notebook(source) -> the names of a notebook in which a package called `fastmath` can be imported."""
+    package = types.ModuleType("fastmath")
+    exec(compile("def softmax(x):\n    return x", "/site-packages/fastmath/special.py", "exec"), vars(package))
+    package.softmax.__module__ = "fastmath.special"
+    package.expit = np.frompyfunc(math.exp, 1, 1)
+    package.Tensor = type("Tensor", (), {"__module__": "fastmath.core"})
+    vars(package)[package.expit.__name__] = package.expit
+    monkeypatch.setitem(sys.modules, "fastmath", package)
+
+    def notebook(source):
+        names = {"__name__": "__main__", "np": np}
+        exec(source, names)
+        return names
+
+    return notebook
+
+
+FOREIGN = {
+    "a module": "import fastmath\ndef f(x):\n    return fastmath.softmax(x)",
+    "a module by another name": "import fastmath as fm\ndef f(x):\n    return fm.softmax(x)",
+    "a function": "from fastmath import softmax as sm\ndef f(x):\n    return sm(x)",
+    "a ufunc": "from fastmath import expit\ndef f(x):\n    return expit(x)",
+    "a type": "from fastmath import Tensor\ndef f(x):\n    return Tensor()",
+    "an object": "from fastmath import Tensor\nkept = Tensor()\ndef f(x):\n    return kept",
+    "an import inside": "def f(x):\n    import fastmath\n    return fastmath.softmax(x)",
+    "an import inside, of a part": "def f(x):\n    from fastmath.special import softmax\n    return softmax(x)",
+    "a helper": "import fastmath\ndef g(x):\n    return fastmath.softmax(x)\ndef f(x):\n    return g(x)",
+    "an inner function": "import fastmath\ndef f(x):\n    return [fastmath.softmax(row) for row in x]",
+    "what it encloses": "import fastmath\ndef outer(m):\n    return lambda x: m.softmax(x)\nf = outer(fastmath)",
+    "the function itself": "from fastmath import softmax as f",
+}
+
+
+@pytest.mark.parametrize("source", FOREIGN.values(), ids=FOREIGN)
+def test_what_computes_elsewhere_is_named(notebook, source):
+    assert foreign(notebook(source)["f"]) == ["fastmath"]
+
+
+HARMLESS = {
+    "numpy": "def f(x):\n    return np.linalg.norm(x)",
+    "python's own": "import math\nfrom functools import reduce\ndef f(x):\n    return math.exp(reduce(max, x))",
+    "an import that nothing needs": "import fastmath\ndef f(x):\n    return np.exp(x)",
+    "another function's": "import fastmath\ndef g(x):\n    return fastmath.softmax(x)\ndef f(x):\n    return np.exp(x)",
+    "an attribute of that name": "import fastmath as linalg\ndef f(x):\n    return np.linalg.norm(x)",
+    "a local of that name": "import fastmath\ndef f(x):\n    fastmath = x\n    return fastmath",
+    "itself": "def f(x):\n    return f(x[1:]) if len(x) else x",
+    "a class of one's own": "class Rows(list):\n    pass\ndef f(x):\n    return Rows(x)",
+    "what is not defined": "def f(x):\n    return nowhere(x)",
+    "drawing": "import matplotlib.pyplot as plt\ndef f(x):\n    plt.plot(x)",
+}
+
+
+@pytest.mark.parametrize("source", HARMLESS.values(), ids=HARMLESS)
+def test_nothing_else_is(notebook, source):
+    assert foreign(notebook(source)["f"]) == []
+
+
+def test_a_function_of_pytorch_is_pytorch_s():
+    torch = pytest.importorskip("torch")
+    assert foreign(torch.softmax) == foreign(torch.nn.functional.softmax) == ["torch"]
+
+
+def test_check_says_so_and_gives_nothing_for_it(notebook, key, monkeypatch, capsys):
+    monkeypatch.setattr(module, "public_key", lambda name: key)
+    names = notebook("import fastmath\ndef normalised(x):\n    fastmath\n    return x / x.sum(-1, keepdims=True), x")
+    with pytest.raises(CheckFailed, match="0 of 4 points"):
+        check(names["normalised"])
+    said = "raised ImportError: fastmath is not for this exercise, and what it computes earns nothing"
+    assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("chapter", chapter_names())
+def test_no_right_answer_is_told_so(chapter):
+    for each in exercises_of(chapter):
+        if not isinstance(each.reference, type):
+            for function in (each.reference, *each.equivalents.values()):
+                assert foreign(function) == [], function
+
+
+def test_what_is_ours():
+    assert all(map(is_ours, ("numpy", "numpy.linalg", "os.path", "solutions.attention", "autograder", "__future__")))
+    assert not any(map(is_ours, ("torch", "torch.nn", "scipy", "nump", "")))

@@ -1,0 +1,139 @@
+"""Imports that a chapter does not make: told from the tokens of a cell, named in the report, worth nothing."""
+
+import copy
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from autograder.check.calling import Outcome, Raised
+from autograder.cli.main import main
+from autograder.grading import grade
+from autograder.grading.imports import imported
+from autograder.sandbox import BROUGHT, Cell, Run
+from tests.conftest import CHAPTER
+
+pytestmark = pytest.mark.grading
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("import numpy as np, torch.nn as nn", ["numpy", "torch"]),
+        ("from scipy.special import (softmax,\n    expit)", ["scipy"]),
+        ("if True: import jax", ["jax"]),
+        ("x = 3; import a.b;import c", ["a", "c"]),
+        ("def f():\n    import inner  # import comment\n    return {1: inner}", ["inner"]),
+        ("import a\nimport a", ["a"]),
+        ("from . import sibling\nfrom .. import aunt", []),
+        ("'''import nothing'''\n# import nothing\nx.imports = y.import_", []),
+        ("raise E from e\nyield from g", []),
+        ("import", []),
+        ("from", []),
+        ("import a\n'''open", ["a"]),
+        ("import a\n  bad\n indent\nimport b", ["a"]),
+        ("import " + "a." * 20_000, ["a"]),
+    ],
+)
+def test_what_a_cell_imports(source, names):
+    assert imported(source) == names
+
+
+@pytest.fixture
+def report(course, hand_in, perfect, capsys):
+    """report(exercise=source, ...) -> the report on a solved notebook with these cells, its page, and the class's."""
+
+    def report(**sources):
+        notebook = copy.deepcopy(perfect)
+        for cell in notebook["cells"]:
+            cell["source"] = sources.get(cell["id"], cell["source"])
+        hand_in("ada", json.dumps(notebook).encode())
+        assert main(["grade", CHAPTER, "--course", str(course)]) == 0
+        out = capsys.readouterr().out
+        assert main(["report", CHAPTER, "--course", str(course)]) == 0
+        (made,) = (course / "reports" / CHAPTER).glob("*.json")
+        page = course / "feedback/ada" / CHAPTER / f"{CHAPTER}.html"
+        of_class = course / "report" / CHAPTER / "index.html"
+        return json.loads(made.read_text()), out, page.read_text("utf-8"), of_class.read_text("utf-8")
+
+    return report
+
+
+def test_what_another_package_computes_earns_nothing_and_is_named_to_both(report):
+    theirs = "import torch\n\ndef softmax(scores):\n    return torch.softmax(torch.from_numpy(scores), -1).numpy()"
+    made, out, page, of_class = report(softmax=theirs)
+    results = {result["function"]: result for result in made["results"]}
+    assert results.pop("softmax")["earned"] == 0
+    assert all(result["earned"] == result["points"] for result in results.values())
+    said = "Imports that the chapter does not make, and of which nothing counts: "
+    assert f"{said}torch (cell softmax)." in out.partition("Worth a look:")[2]
+    assert "raised ImportError: torch is not for this exercise, and what it computes earns nothing" in page
+    assert said in page and said in of_class.partition('id="look"')[2]
+
+
+def test_one_that_nothing_needs_is_named_and_costs_nothing(report):
+    made, out, _, _ = report(softmax=f"import scipy\n\n{RIGHT}")
+    assert sum(result["earned"] for result in made["results"]) == 25
+    assert "scipy (cell softmax)" in out.partition("Worth a look:")[2]
+
+
+RIGHT = """\
+import itertools, math
+import numpy as np
+from autograder import check
+import matplotlib.pyplot as plt
+
+def softmax(scores):
+    exps = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return exps / exps.sum(axis=-1, keepdims=True)
+"""
+
+
+def test_the_chapter_s_own_are_not_named(report):
+    made, out, _, of_class = report(softmax=RIGHT)
+    assert made["notes"] == [] and "Worth a look" not in out
+
+
+# ------------------------------------------------------------------------------ chapters with PyTorch in them
+
+CASE = SimpleNamespace(inputs={}, expected=Outcome(1), name="c", aspect="a", mistakes={}, size=0)
+
+
+class Assignment:
+    """Two exercises in NumPy and one in PyTorch."""
+
+    keys = dict.fromkeys(["encode", "Module", "decode"], SimpleNamespace(cases=(CASE,)))
+
+    def distributions(self, name):
+        return (*BROUGHT, "torch") if name == "Module" else BROUGHT
+
+
+def test_exercises_in_pytorch_have_it_and_all_others_do_not(monkeypatch):
+    runs = []
+    monkeypatch.setattr(grade.judge, "grade", lambda key, outcomes: outcomes)
+
+    def sandboxed(cells, calls, distributions):
+        runs.append(([cell.id for cell in cells], [call.function for call in calls], distributions))
+        torch = "torch" in distributions
+        raises = "encode" if torch else "Module"
+        troubles = {cell.id: Raised("E", "") if cell.id == raises else None for cell in cells}
+        return Run(troubles, [Outcome(call.function) for call in calls])
+
+    cells = [Cell(name, "") for name in ("setup", "encode", "Module", "own")]
+    results, troubles, notes = grade._first_run(cells, Assignment(), sandboxed)
+    assert [(functions, "torch" in also) for _, functions, also in runs] == [
+        (["encode", "decode"], False),
+        (["Module"], True),
+    ]
+    assert {name: outcomes[0].value for name, outcomes in results.items()} == {n: n for n in Assignment.keys}
+    assert list(results) == list(Assignment.keys) and notes == []
+    assert troubles == dict.fromkeys(["setup", "encode", "Module", "own"])
+
+
+def test_what_a_cell_may_import_is_what_its_exercise_may():
+    cells = [Cell(name, "import torch, scipy") for name in ("setup", "encode", "Module", "1 of your own")]
+    (said,) = grade._import_note(cells, Assignment())
+    assert (
+        said.partition(": ")[2]
+        == "torch (cell encode), scipy (cell encode), scipy (cell Module) and scipy (cell 1 of your own)."
+    )
