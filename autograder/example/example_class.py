@@ -74,17 +74,19 @@ class _Chapter:
         with np.errstate(all="ignore"):
             for source in [_source(_cell(self.released, "setup")), *{**self.solved, **sources}.values()]:
                 exec(compile(source, "<example>", "exec"), namespace)  # noqa: S102
-        first = {name: self._graded(name, namespace) for name in self.keys}
-        return sum(self._followed_through(name, first, namespace).earned for name in self.keys)
+        results = {name: self._graded(name, namespace) for name in self.keys}
+        for name in self.keys:
+            results[name] = self._followed_through(name, results, namespace)
+        return sum(result.earned for result in results.values())
 
     def _graded(self, name, namespace):
         return judge.grade(self.keys[name], [run(namespace[name], case.inputs) for case in self.keys[name].cases])
 
-    def _followed_through(self, name, first, namespace):
+    def _followed_through(self, name, results, namespace):
         """The better of two results: the second has the references in the place of wrong functions that it calls."""
-        answered = answered_for(name, self.keys, first)
+        answered = answered_for(name, self.keys, results)
         with mock.patch.dict(namespace, {each: self.exercises[each].reference for each in answered}):
-            return better(first[name], self._graded(name, namespace), answered)
+            return better(results[name], self._graded(name, namespace), answered)
 
     def replaced(self, each: Exercise, source):
         """The source of a cell whose function does something else."""

@@ -6,7 +6,7 @@ whose reference calls it. The better of the two counts, and its result names wha
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,7 +39,10 @@ def leans_on(name: str, keys: Mapping[str, Key]) -> tuple[str, ...]:
 
 
 def answered_for(name: str, keys: Mapping[str, Key], results: Mapping[str, Result]) -> tuple[str, ...]:
-    """What is to be answered for an exercise, as all came out with the student's own functions; () if it is right."""
+    """What is to be answered for an exercise, as it came out, and as those before it came out in the end.
+
+    Of what it leans on, what is wrong even when all before that is right; () if the exercise itself is right.
+    """
     return () if results[name].passed else tuple(each for each in leans_on(name, keys) if not results[each].passed)
 
 
@@ -79,11 +82,13 @@ def follow_through(
         The results, and what the sandbox noted.
     """
     results, notes, until = dict(first), [], time.monotonic() + patience
-    for name, answered in _to_try(first, written, assignment):
+    for name, key in assignment.keys.items():
+        answered = answered_for(name, assignment.keys, results)
+        if not answered or name not in written or assignment.in_pytorch & set(answered):
+            continue
         if time.monotonic() > until:
             notes.append(f"{name} and what follows was not tried with a right function in a wrong one's place")
             break
-        key = assignment.keys[name]
         answers = Answers({each: assignment.modules[each] for each in answered}, solutions)
         calls = [Call(name, case.inputs) for case in key.cases]
         ran = sandboxed(cells, calls, answered=answers, distributions=assignment.distributions(name))
@@ -91,12 +96,3 @@ def follow_through(
         if ran.questions:
             results[name] = better(first[name], judge.grade(key, ran.outcomes), answered)
     return results, notes
-
-
-def _to_try(
-    first: Mapping[str, Result], written: Sequence[str], assignment: Assignment
-) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for name in assignment.keys:
-        answered = answered_for(name, assignment.keys, first)
-        if answered and name in written and not assignment.in_pytorch & set(answered):
-            yield name, answered

@@ -103,8 +103,10 @@ def test_a_known_mistake_is_named_with_its_lesson_where_to_read_and_what_to_do_i
 def test_what_was_graded_with_a_right_function_says_so(pages):
     text = text_of(pages["mistake-1"])
     assert "✓ attention_weights: 5 of 5 points Graded with a right softmax in the place of yours, which is" in text
-    assert "Graded with a right softmax and attention_weights in the place of yours, which are wrong." in text
+    assert text.count("Graded with a right softmax in the place of yours, which is wrong.") == 3
     assert "Graded with" not in text_of(pages["perfect"])
+    both = "Graded with a right softmax, attention_weights and attention in the place of yours, which are wrong."
+    assert both in text_of(pages["both"])
 
 
 def test_what_to_do_comes_in_the_order_of_what_leans_on_what(pages):
