@@ -84,12 +84,13 @@ def follow_through(
     results, notes, until = dict(first), [], time.monotonic() + patience
     for name, key in assignment.keys.items():
         answered = answered_for(name, assignment.keys, results)
-        if not answered or name not in written or assignment.in_pytorch & set(answered):
+        if not answered or name not in written:
             continue
         if time.monotonic() > until:
             notes.append(f"{name} and what follows was not tried with a right function in a wrong one's place")
             break
-        answers = Answers({each: assignment.modules[each] for each in answered}, solutions)
+        modules = {each: assignment.modules[each] for each in answered}
+        answers = Answers(modules, solutions, assignment.in_pytorch & modules.keys())
         calls = [Call(name, case.inputs) for case in key.cases]
         ran = sandboxed(cells, calls, answered=answers, distributions=assignment.distributions(name))
         notes += [f"with {listed(answered)} answered: {note}" for note in ran.notes]

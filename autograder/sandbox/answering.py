@@ -28,21 +28,23 @@ class Answers:
     """Which exercises are answered in a submission's place.
 
     modules: name of each function -> the module that it is imported from. folder: where that module is found.
+    in_pytorch: those that are PyTorch modules.
     """
 
     modules: Mapping[str, str]
     folder: Path
+    in_pytorch: frozenset[str] = frozenset()
 
 
 class Answerer:
     """Answers the questions of one run, so many of them. Use it in a `with`."""
 
-    def __init__(self, wanted: Answers, limits: Limits, kind: str):
+    def __init__(self, wanted: Answers, limits: Limits, kind: str, distributions: tuple[str, ...]):
         """Raises SandboxUnavailable if there is no sandbox, or the reference cannot be had in it."""
         self.count = 0
-        self.functions = frozenset(wanted.modules)
+        self.functions = {name: name in wanted.in_pytorch for name in wanted.modules}
         self._limits = limits
-        self._process = Process(wanted.folder.resolve(), limits, kind)
+        self._process = Process(wanted.folder.resolve(), limits, kind, distributions)
         try:
             self._load(wanted.modules)
         except BaseException:
@@ -72,7 +74,7 @@ class Answerer:
         if self.count > self._limits.questions:
             raise Ended(f"called what is answered in its place more than {self._limits.questions} times")
         tree, sent = values.pack(question)
-        call = {"do": "call", "function": "answer", "inputs": tree, "stand_ins": []}
+        call = {"do": "call", "function": "answer", "inputs": tree, "stand_ins": {}}
         outcome = self._ask(call, sent, deadline)
         if outcome is None or outcome.stopped:
             raise Ended("called what is answered in its place with more than can be answered")

@@ -76,7 +76,7 @@ def run(
         SandboxUnavailable: there is no sandbox, or it does not start. Never the student's doing.
     """
     limits = limits or Limits()
-    with Answerer(answered, limits, kind) if answered else nullcontext() as answerer:
+    with Answerer(answered, limits, kind, distributions) if answered else nullcontext() as answerer:
         submission = _Submission(tuple(cells), tuple(calls), limits, answerer)
         while not submission.complete:
             with Process(Path(bundle).resolve(), limits, kind, distributions) as process:
@@ -127,7 +127,7 @@ class _Submission:
         self._previous, self._stage = self._stage, ("function", call.function)
         tree, arrays = values.pack(call.inputs)
         question = {"do": "call", "function": call.function, "inputs": tree}
-        question["stand_ins"] = sorted(self._answerer.functions) if self._answerer else []
+        question["stand_ins"] = self._answerer.functions if self._answerer else {}
         return self._ask(process, question, arrays, tuple(call.inputs), self.limits.call_seconds)
 
     def _ask(self, process, question, arrays, names, seconds):

@@ -106,7 +106,7 @@ def attention_weights(queries, keys):
     for name in ("solutions.attention", "reference", "autograder.exercises", "autograder.sandbox.answering"):
         try:
             found.append(importlib.import_module(name).__file__)
-        except ImportError:
+        except (ImportError, AttributeError):  # it is not there, or stands for something that is not
             pass
     waiting, seen = [softmax], set()
     while waiting:

@@ -62,8 +62,9 @@ class Worker:
     def _do(self, request, arrays):
         if request["do"] == "cell":
             return self._execute(request["cell"], request["source"])
-        for name in request["stand_ins"]:
-            self.module.__dict__[name] = self.ours.stand_ins.stand_in(name, self._ask)
+        for name, in_pytorch in request["stand_ins"].items():
+            make = self.ours.stand_ins.stand_in_module if in_pytorch else self.ours.stand_ins.stand_in
+            self.module.__dict__[name] = make(name, self._ask)
         return self._call(request["function"], self.ours.values.unpack(request["inputs"], arrays))
 
     def _execute(self, cell, source):

@@ -25,7 +25,7 @@ from autograder.grading.assignment import open_assignment
 from autograder.grading.follow_through import answered_for, better, leans_on
 from autograder.grading.submitted_file import File
 from autograder.house import chapter_names
-from autograder.sandbox import Answers, Call, Cell, run
+from autograder.sandbox import BROUGHT, Answers, Call, Cell, run
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -229,18 +229,24 @@ def orders(names, reference):
         yield from itertools.permutations(names, count)
 
 
-@pytest.mark.parametrize(("chapter", "name"), [("05_residual", "encoder_layer"), ("08_model", "loss_and_gradients")])
+@pytest.mark.parametrize(
+    ("chapter", "name"),
+    [("05_residual", "encoder_layer"), ("08_model", "loss_and_gradients"), ("08_model", "Transformer")],
+)
 def test_what_is_answered_serves_as_the_student_s_own_would(chapter, name, folders):
-    """Nested parameters, caches and generators go over the pipe and back."""
+    """Nested parameters, caches, generators and PyTorch's modules go over the pipe and back."""
     exercises = {each.name: each for each in exercises_of(chapter)}
     key = make_key(exercises[name], 4242)
     module = inspect.getsource(inspect.getmodule(exercises[name].reference))
     wrong = leans_on(name, {n: make_small(each) for n, each in exercises.items()})
     cells = [Cell("all", module), *(Cell(each, f"def {each}(*args, **kwargs):\n    return None") for each in wrong)]
-    answers = Answers({each: exercises[each].reference.__module__ for each in wrong}, folders[1])
+    in_pytorch = isinstance(exercises[name].reference, type)
+    modules = {each: exercises[each].reference.__module__ for each in wrong}
+    answers = Answers(modules, folders[1], frozenset(wrong) if in_pytorch else frozenset())
+    options = {"bundle": folders[1], "distributions": (*BROUGHT, "torch") if in_pytorch else BROUGHT}
     calls = [Call(name, case.inputs) for case in key.cases]
-    assert not judge.grade(key, run(cells, calls, bundle=folders[1]).outcomes).passed
-    ran = run(cells, calls, bundle=folders[1], answered=answers)
+    assert not judge.grade(key, run(cells, calls, **options).outcomes).passed
+    ran = run(cells, calls, answered=answers, **options)
     assert judge.grade(key, ran.outcomes) == graded_here(key, exercises[name].reference)
     assert ran.questions >= len(calls) and ran.notes == []
 

@@ -120,11 +120,8 @@ def f(x):
     seen = []
     for folder, _, files in os.walk("/"):
         seen += [name for name in files if name == "kept_apart.py"]
-    try:
-        import theirs.kept_apart
-        seen.append("import")
-    except ImportError:
-        pass
+    import theirs.kept_apart  # what is not there can be imported, and comes from no file
+    seen += [theirs.kept_apart.__file__] if hasattr(theirs.kept_apart, "__file__") else []
     return len(kept), len(held), seen
 """
     assert answered(source, "f", limits=replace(QUICK, call_seconds=20)).outcomes[0].value == (0, 0, [])
