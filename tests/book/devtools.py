@@ -105,14 +105,18 @@ class Browser:
         self._events.clear()
         phone = width < 600
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=844, deviceScaleFactor=1, mobile=phone)
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.send("Emulation.setEmulatedMedia", features=[scheme])
+        self.prefer(dark)
         self.send("Page.navigate", url=url)
         self.wait("document.readyState === 'complete'")
         self.wait("!window.MathJax || !!(MathJax.startup && MathJax.startup.promise)")
         self.evaluate("window.MathJax ? MathJax.startup.promise.then(() => document.fonts.ready).then(() => 1) : 1")
         events = [event["params"] for event in self._events if event["method"] == "Network.requestWillBeSent"]
         return [event["request"]["url"] for event in events]
+
+    def prefer(self, dark):
+        """Tell pages, the open one too, whether their reader wants them dark."""
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.send("Emulation.setEmulatedMedia", features=[scheme])
 
     def complaints(self):
         """What the browser has written into its console since the page was opened."""
