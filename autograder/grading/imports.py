@@ -9,6 +9,8 @@ _BETWEEN = (tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tok
 
 def imported(source: str) -> list[str]:
     """The tops of the modules that a cell's import statements name, in their order, each once."""
+    if "import" not in source:  # as in most cells, whose tokens would take some time
+        return []
     return list(dict.fromkeys(top for words in _statements(source) for top in _tops(words)))
 
 
