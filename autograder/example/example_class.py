@@ -18,7 +18,7 @@ import numpy as np
 
 import solutions
 from autograder.authoring.exercise import Exercise, exercises_of
-from autograder.authoring.make_key import make_key
+from autograder.authoring.make_key import key_of
 from autograder.check import judge
 from autograder.check.calling import run
 from autograder.course.seed import secret_seed
@@ -47,7 +47,7 @@ class _Chapter:
     def __init__(self, course, name):
         self.name = name
         self.exercises = {each.name: each for each in exercises_of(name)}
-        self.keys = {name: make_key(each, secret_seed(course)) for name, each in self.exercises.items()}
+        self.keys = {name: key_of(each, secret_seed(course)) for name, each in self.exercises.items()}
         self.released = _load(course / "release" / name / f"{name}.ipynb")
         solved = _load(course / "source" / name / f"{name}.ipynb")
         self.stubs = {name: _source(_cell(self.released, name)) for name in self.exercises}

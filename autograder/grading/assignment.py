@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from autograder.authoring.exercise import exercises_of
-from autograder.authoring.make_key import make_key
+from autograder.authoring.make_key import key_of
 from autograder.check.key import Key
 from autograder.check.words import listed
 from autograder.course.handout import Handout, load_handout
@@ -105,7 +105,7 @@ def open_assignment(course: Path, chapter: str, sandbox: str = "bwrap", seed: in
             f"with the version it was released with, or release it again"
         )
     seed = secret_seed(course) if seed is None else seed
-    keys = {name: make_key(exercises[name], seed) for name in notebook.functions}
+    keys = {name: key_of(exercises[name], seed) for name in notebook.functions}
     bundle = (course / "release" / f"{chapter}.zip").read_bytes()
     modules = {name: exercises[name].reference.__module__ for name in keys}
     in_pytorch = frozenset(name for name in keys if isinstance(exercises[name].reference, type))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import nbformat
 
-from autograder.authoring.make_key import PUBLIC_SEED, make_key
+from autograder.authoring.make_key import PUBLIC_SEED, key_of
 from autograder.chapter.chapter import Chapter, read_chapter
 from autograder.chapter.targets import read_targets
 from autograder.course.lock import alone
@@ -109,7 +109,7 @@ def _publish(course, chapter, known, house):
 
 
 def _public_keys(chapter):
-    return [make_key(exercise, PUBLIC_SEED) for exercise in chapter.exercises]
+    return [key_of(exercise, PUBLIC_SEED) for exercise in chapter.exercises]
 
 
 def _write_source(staging, chapter, keys, known, house):
