@@ -64,7 +64,7 @@ def standing_in(name, words):
     def missing(*arguments, **named):
         raise NotSolvedYet(words)
 
-    missing.__name__ = name
+    missing.__name__, missing.__module__ = name, OURS
     return missing
 
 

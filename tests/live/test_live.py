@@ -363,5 +363,5 @@ except Exception as error:
 """
     ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert ran.returncode == 0, ran.stderr
-    assert "✓ softmax: all 11 cases hold." in ran.stdout
+    assert "✓ softmax: all 12 cases hold." in ran.stdout
     assert "`attention` is an exercise of chapter 1, and is not solved there yet" in ran.stdout

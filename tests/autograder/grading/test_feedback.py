@@ -119,7 +119,7 @@ def test_what_to_do_comes_in_the_order_of_what_leans_on_what(pages):
 def test_what_is_right_in_a_wrong_exercise_is_said(pages):
     text = text_of(pages["half"])
     assert "✗ softmax: 3 of 4 points" in text
-    assert "✓ the idea: 2 of 2 cases, 1 of 1 points" in text and "✗ stability:" in text
+    assert "✓ the idea: 3 of 3 cases, 1 of 1 points" in text and "✗ stability:" in text
 
 
 def test_a_perfect_page_says_that_nothing_is_left(pages):
