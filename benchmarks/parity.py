@@ -79,11 +79,11 @@ def prepare(folder, chapters, keys):
     """Put a page that judges answers into a folder, and the chapters' public keys into another."""
     import assets
 
-    from autograder.authoring.make_key import PUBLIC_SEED, make_key
+    from autograder.authoring.make_key import PUBLIC_SEED, key_of
 
     for chapter in chapters:
         for each in exercises(chapter):
-            key.save(make_key(each, PUBLIC_SEED), keys / f"{each.name}.npz")
+            key.save(key_of(each, PUBLIC_SEED), keys / f"{each.name}.npz")
     with zipfile.ZipFile(folder / "files.zip", "w") as archive:
         for file in sorted({file for pattern in SHIPPED for file in HOUSE.glob(pattern)}):
             archive.write(file, file.relative_to(HOUSE))

@@ -15,7 +15,7 @@ from copy import copy
 from tabulate import tabulate
 
 from autograder.authoring.exercise import exercises_of
-from autograder.authoring.make_key import PUBLIC_SEED, make_key
+from autograder.authoring.make_key import PUBLIC_SEED, key_of
 from autograder.authoring.slips import slips
 from autograder.check.calling import run
 from autograder.check.explain import explain
@@ -53,12 +53,12 @@ def came_to(key, function):
 def asked(exercise, rewrites):
     """(key, function to change) of an exercise: its reference, or each rewrite with a key that does not know it."""
     if not rewrites:
-        yield make_key(exercise, PUBLIC_SEED), exercise.reference
+        yield key_of(exercise, PUBLIC_SEED), exercise.reference
         return
     for name, rewrite in exercise.equivalents.items():
         without = copy(exercise)
         without.equivalents = {other: each for other, each in exercise.equivalents.items() if other != name}
-        yield make_key(without, PUBLIC_SEED), rewrite
+        yield key_of(without, PUBLIC_SEED), rewrite
 
 
 def main():

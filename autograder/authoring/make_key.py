@@ -1,25 +1,21 @@
 """Make an exercise's answer key from a seed: the public one for students, a secret one for grading."""
 
-import warnings
 import zlib
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
 from autograder.authoring.exercise import Draw, Exercise, exercises_of
-from autograder.authoring.slips import slips
+from autograder.authoring.sketching import sketches_of_slips
 from autograder.check.calling import Outcome, run
 from autograder.check.key import UNJUDGED, Case, Key
-from autograder.check.sketches import sketch, sketched_cases
 from autograder.check.values import pack, unpack
 from autograder.house import chapter_names
 
 PUBLIC_SEED = 2017
 # As shares of the largest entry: far below what the judge allows, far above what another order of sums comes to.
 ROUNDING = {"float16": 1e-4, "float32": 1e-7, "float64": 1e-13}
-LARGE = 1000  # numbers in the inputs of a case
 
 Seen = dict[tuple[int, str, tuple[int, ...]], list[np.ndarray]]  # place in the outcome, dtype, shape -> other arrays
 
@@ -42,7 +38,7 @@ def make_key(exercise: Exercise, seed: int) -> Key:
         for aspect in exercise.aspects
         for name, inputs in _inputs(exercise, aspect, seed)
     )
-    key = Key(
+    return Key(
         function=exercise.name,
         section=exercise.section,
         outputs=exercise.outputs,
@@ -53,7 +49,16 @@ def make_key(exercise: Exercise, seed: int) -> Key:
         mistakes={slug: mistake for slug, (mistake, _) in exercise.mistakes.items()},
         cases=cases,
     )
-    return replace(key, slips=_sketches_of_slips(exercise, key))
+
+
+@cache
+def key_of(exercise: Exercise, seed: int) -> Key:
+    """The key of an exercise that is written to its end, as it is shipped and graded with; made once in a process.
+
+    It knows slips besides the mistakes: see `sketching`.
+    """
+    key = make_key(exercise, seed)
+    return replace(key, slips=sketches_of_slips(exercise, key))
 
 
 def _inputs(exercise: Exercise, aspect: str, seed: int) -> list[tuple[str, dict]]:
@@ -63,12 +68,6 @@ def _inputs(exercise: Exercise, aspect: str, seed: int) -> list[tuple[str, dict]
     if len({name for name, _ in named}) < len(named):
         raise ValueError(f"{exercise.name}: two cases of {aspect!r} share a name")
     return named
-
-
-@cache
-def key_of(exercise: Exercise, seed: int) -> Key:
-    """The key of an exercise that is written to its end; made once in a process."""
-    return make_key(exercise, seed)
 
 
 def _case(exercise: Exercise, name: str, aspect: str, inputs: dict) -> Case:
@@ -82,7 +81,7 @@ def _case(exercise: Exercise, name: str, aspect: str, inputs: dict) -> Case:
     return Case(name, aspect, inputs, expected, mistakes)
 
 
-def _judged(exercise: Exercise | Key, outcome: Outcome) -> Outcome:
+def _judged(exercise: Exercise, outcome: Outcome) -> Outcome:
     """The outcome with None for every output that is not judged: a cache is nobody's business, and large."""
     axes, value = exercise.outputs.values(), outcome.value
     if UNJUDGED not in axes or not isinstance(value, tuple | list) or len(value) != len(axes):
@@ -110,44 +109,10 @@ def _alike(one: np.ndarray, other: np.ndarray) -> bool:
         return bool(np.isfinite(largest) and np.abs(one - other).max() <= ROUNDING[one.dtype.name] * largest)
 
 
-def _sketches_of_slips(exercise: Exercise, key: Key) -> dict[str, dict[str, np.ndarray]]:
-    """Sketches of slips: in the reference and its rewrites, then in each mistake; those that come to the same, once.
-
-    What takes long to ask is asked for slips of the reference alone.
-    """
-    cases = [key.cases[i] for i in sketched_cases(key)]
-    if not cases:
-        return {}
-    known = np.array([[sketch(key, case, case.expected) for case in cases]])
-    sources: dict[str, tuple[Callable, ...]] = {"": (exercise.reference,)}
-    if cases[0].size <= LARGE:
-        sources = {"": (exercise.reference, *exercise.equivalents.values())}
-        sources |= {slug: (wrong,) for slug, (_, wrong) in exercise.mistakes.items()}
-    rows: dict[str, dict[str, list]] = {}
-    with warnings.catch_warnings(action="ignore"):
-        for slug, functions in sources.items():
-            for each in (slip for function in functions for slip in slips(function, cases[0].inputs)):
-                row = _sketched(key, cases, each.function)
-                if row is not None and not (np.abs(known - row) <= 1e-7 * (1 + np.abs(row))).all(axis=1).any():
-                    known = np.vstack([known, row])
-                    rows.setdefault(slug, {}).setdefault(each.words, []).append(row)
-    return {slug: {words: np.stack(found) for words, found in each.items()} for slug, each in rows.items()}
-
-
-def _sketched(key: Key, cases: list[Case], function: Callable) -> np.ndarray | None:
-    row = []
-    for case in cases:
-        number = sketch(key, case, _judged(key, run(function, case.inputs)))
-        if number is None:
-            return None  # it says by its kind what is wrong, or raises
-        row.append(number)
-    return np.array(row)
-
-
 def public_key_of(name: str) -> Key:
     """The public key of the exercise of that name, whichever chapter it is in. Raises LookupError."""
     for chapter in chapter_names():
         for exercise in exercises_of(chapter):
             if exercise.name == name:
-                return make_key(exercise, PUBLIC_SEED)
+                return key_of(exercise, PUBLIC_SEED)
     raise LookupError(f"there is no exercise called {name!r}")

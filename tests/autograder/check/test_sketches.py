@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from autograder.authoring.exercise import Exercise
-from autograder.authoring.make_key import make_key
+from autograder.authoring.make_key import key_of
 from autograder.authoring.slips import slips
 from autograder.check.calling import run
 from autograder.check.judge import grade
@@ -34,7 +34,7 @@ def key():
         centred = x - x.mean(-1, keepdims=True)
         return gain * centred / np.sqrt((centred**2).mean(-1, keepdims=True)) + bias
 
-    return make_key(exercise, seed=5)
+    return key_of(exercise, seed=5)
 
 
 def result_of(key, function):

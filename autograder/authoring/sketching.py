@@ -1,0 +1,48 @@
+"""What functions with one slip in them come to, as sketches for an exercise's key."""
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.authoring.slips import slips
+from autograder.check.calling import run
+from autograder.check.key import Case, Key
+from autograder.check.sketches import sketch, sketched_cases
+
+LARGE = 1000  # numbers in the inputs of a case
+
+
+def sketches_of_slips(exercise: Exercise, key: Key) -> dict[str, dict[str, np.ndarray]]:
+    """Sketches of slips: in the reference and its rewrites, then in each mistake; those that come to the same, once.
+
+    What takes long to ask is asked for slips of the reference alone.
+    """
+    cases = [key.cases[i] for i in sketched_cases(key)]
+    if not cases:
+        return {}
+    known = np.array([[sketch(key, case, case.expected) for case in cases]])
+    sources: dict[str, tuple[Callable, ...]] = {"": (exercise.reference,)}
+    if cases[0].size <= LARGE:
+        sources = {"": (exercise.reference, *exercise.equivalents.values())}
+        sources |= {slug: (wrong,) for slug, (_, wrong) in exercise.mistakes.items()}
+    rows: dict[str, dict[str, list]] = {}
+    with warnings.catch_warnings(action="ignore"):
+        for slug, functions in sources.items():
+            for each in (slip for function in functions for slip in slips(function, cases[0].inputs)):
+                row = _sketched(key, cases, each.function)
+                if row is not None and not (np.abs(known - row) <= 1e-7 * (1 + np.abs(row))).all(axis=1).any():
+                    known = np.vstack([known, row])
+                    rows.setdefault(slug, {}).setdefault(each.words, []).append(row)
+    return {slug: {words: np.stack(found) for words, found in each.items()} for slug, each in rows.items()}
+
+
+def _sketched(key: Key, cases: list[Case], function: Callable) -> np.ndarray | None:
+    row = []
+    for case in cases:
+        number = sketch(key, case, run(function, case.inputs))
+        if number is None:
+            return None  # it says by its kind what is wrong, or raises
+        row.append(number)
+    return np.array(row)
