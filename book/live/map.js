@@ -31,7 +31,7 @@
 
   const line = document.createElement("p");
   line.className = "live-progress";
-  document.querySelector("table.exercises").before(line);
+  document.querySelector("table.exercises").closest(".cell").before(line); // the cell scrolls, and would cut it off
   addEventListener("storage", show);
   show();
 })();

@@ -90,3 +90,12 @@ def test_names_in_the_symbols_table_are_names_in_the_solutions():
     notation = (ROOT / "chapters" / "notation.md").read_text(encoding="utf-8")
     axes = set(re.findall(r"`(T\w*|d_\w+|n_heads|vocab)`", notation))
     assert axes <= names, axes - names
+
+
+def test_what_passes_is_told_above_the_table_where_nothing_cuts_it_off(browser, html):
+    if not (html / "_static" / "live").is_dir():
+        pytest.skip("NO PYTHON FOR THE PAGES: what passes is not told. Build where npm or PyPI can be reached.")
+    browser.open((html / "chapters" / "exercises.html").as_uri(), width=390)
+    told = "document.querySelector('.live-progress')"
+    assert browser.evaluate(f"{told}.textContent").startswith("Passed in this browser: 0 of ")
+    assert browser.evaluate(f"{told}.closest('.cell') === null")
