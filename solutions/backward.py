@@ -24,7 +24,7 @@ def numerical_gradient(f, x, h=1e-5):
 
     Source: Taylor's theorem; derived in this chapter.
     """
-    gradient = np.empty_like(x)
+    gradient = np.zeros_like(x)
     nudged = x.copy()
     for index in np.ndindex(x.shape):
         nudged[index] = x[index] + h

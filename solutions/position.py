@@ -24,7 +24,7 @@ def sinusoidal_encoding(length, d_model):
     """
     frequencies = 10000.0 ** (-np.arange(0, d_model, 2) / d_model)
     angles = np.arange(length)[:, None] * frequencies
-    encoding = np.empty((length, d_model))
+    encoding = np.zeros((length, d_model))
     encoding[:, 0::2] = np.sin(angles)
     encoding[:, 1::2] = np.cos(angles[:, : d_model // 2])
     return encoding

@@ -241,7 +241,7 @@ def always_double(scores):
 
 @softmax.equivalent
 def row_by_row(scores):
-    weights = np.empty_like(scores)
+    weights = np.zeros_like(scores)
     for index in np.ndindex(*scores.shape[:-1]):
         row = [math.exp(score - max(scores[index])) for score in scores[index]]
         weights[index] = [strength / sum(row) for strength in row]

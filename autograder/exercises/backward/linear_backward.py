@@ -194,7 +194,7 @@ def by_einsum(grad_output, cache):
 @linear_backward.equivalent
 def position_by_position(grad_output, cache):
     x, weight = cache
-    grad_x, grad_weight = np.empty_like(x), np.zeros_like(weight)
+    grad_x, grad_weight = np.zeros_like(x), np.zeros_like(weight)
     grad_bias = np.zeros_like(weight[0])
     for index in np.ndindex(x.shape[:-1]):
         grad_x[index] = weight @ grad_output[index]

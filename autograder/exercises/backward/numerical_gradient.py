@@ -112,7 +112,7 @@ def residue_left(f, x, h=1e-5):
     """The slopes are right, but x has changed: after + h, - 2h, + h an entry is back only up to rounding. A network
     checked like this drifts away from its own weights. Work on a copy, or keep the old entry and put that back.
     Reread 'Measuring a gradient'."""
-    gradient = np.empty_like(x)
+    gradient = np.zeros_like(x)
     for index in np.ndindex(x.shape):
         x[index] += h
         above = f(x)
@@ -128,7 +128,7 @@ def never_put_back(f, x, h=1e-5):
     """Each entry is nudged and stays nudged, so the slopes of the later entries are taken somewhere else, and the
     caller's x is changed at the end. Give each entry its old value before you go on to the next. Reread 'Measuring a
     gradient'."""
-    gradient = np.empty_like(x)
+    gradient = np.zeros_like(x)
     for index in np.ndindex(x.shape):
         x[index] += h
         above = f(x)
@@ -150,7 +150,7 @@ def second_name(f, x, h=1e-5):
     """`nudged = x` makes no copy: it is a second name for the same array. So x[index] has moved already when the step
     back is taken from it, which ends where it began, and the slopes come out half as steep. `x.copy()` makes a copy.
     Reread 'Measuring a gradient'."""
-    gradient = np.empty_like(x)
+    gradient = np.zeros_like(x)
     nudged = x
     for index in np.ndindex(x.shape):
         nudged[index] = x[index] + h
@@ -172,7 +172,7 @@ def first_axis_only(f, x, h=1e-5):
     """`x[0]`, `x[1]`, ... are entries of a vector, but whole rows of a matrix: you nudge a row at a time and give all
     of its entries the row's slope. Visit every index of every axis: `np.ndindex(x.shape)`. Reread 'Measuring a
     gradient'."""
-    gradient = np.empty_like(x)
+    gradient = np.zeros_like(x)
     for i in range(len(x)):
         nudge = np.zeros_like(x)
         nudge[i] = h

@@ -141,7 +141,7 @@ def head_by_head(x, n_heads):
     d_head, left_over = divmod(x.shape[-1], n_heads)
     if left_over:
         raise ValueError("left over")
-    heads = np.empty((*x.shape[:-2], n_heads, x.shape[-2], d_head), x.dtype)
+    heads = np.zeros((*x.shape[:-2], n_heads, x.shape[-2], d_head), x.dtype)
     for h in range(n_heads):
         heads[..., h, :, :] = x[..., h * d_head : (h + 1) * d_head]
     return heads

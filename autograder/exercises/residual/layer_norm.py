@@ -219,7 +219,7 @@ def over_the_sentence(x, gain, bias, eps=1e-5):
 
 @layer_norm.equivalent
 def position_by_position(x, gain, bias, eps=1e-5):
-    output = np.empty_like(x)
+    output = np.zeros_like(x)
     for index in np.ndindex(x.shape[:-1]):
         row = x[index]
         mean = sum(row) / len(row)

@@ -248,7 +248,7 @@ def with_the_jacobian(grad_output, cache):
 @layer_norm_backward.equivalent
 def row_after_row(grad_output, cache):
     normalised_x, inverse_std, gain = cache
-    grad_x, grad_gain, grad_bias = np.empty_like(grad_output), np.zeros_like(gain), np.zeros_like(gain)
+    grad_x, grad_gain, grad_bias = np.zeros_like(grad_output), np.zeros_like(gain), np.zeros_like(gain)
     for index in np.ndindex(grad_output.shape[:-1]):
         g, n = grad_output[index] * gain, normalised_x[index]
         grad_x[index] = inverse_std[index] * (g - sum(g) / len(g) - n * (g @ n) / len(g))

@@ -268,7 +268,7 @@ def as_pytorch_orders_it(parameters, gradients, moments, step, learning_rate, be
 def number_by_number(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
     checked(step)
     old, grad, old_mean, old_squares = map(flatten, (parameters, gradients, *moments))
-    new, mean, squares = (np.empty_like(old) for _ in range(3))
+    new, mean, squares = (np.zeros_like(old) for _ in range(3))
     for i in range(old.size):
         mean[i] = beta_1 * old_mean[i] + (1 - beta_1) * grad[i]
         squares[i] = beta_2 * old_squares[i] + (1 - beta_2) * grad[i] ** 2
