@@ -5,8 +5,8 @@ a comparison turned, a transpose left out, a name taken for another that holds s
 """
 
 import ast
+import copy
 import inspect
-import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -33,6 +33,7 @@ COMPARISONS: dict[type, tuple[str, type]] = {
 }
 AXES = {-1: -2, -2: -1, 0: 1, 1: 0}
 TRANSPOSES = ("swapaxes", "transpose")
+HELD = "__held__"
 
 Change = tuple[ast.expr, str]
 
@@ -64,7 +65,7 @@ def slips(function: Callable, inputs: dict[str, Any]) -> Iterator[Slip]:
         _compiled(tree, definition.name, function)
     except NameError:  # a default that only the function around it knows
         return
-    held = _held(function, inputs)
+    held = _held(tree, definition.name, function, inputs)
     parameters = set(inspect.signature(function).parameters)
     lines = source.splitlines()
     for parent, field, i, node in list(_expressions(tree)):
@@ -132,21 +133,31 @@ def _alike(one: Any, other: Any) -> bool:
     return all(isinstance(each, int | float) and not isinstance(each, bool) for each in (one, other))
 
 
-def _held(function: Callable, inputs: dict[str, Any]) -> dict[str, Any]:
+def _held(tree: ast.Module, name: str, function: Callable, inputs: dict[str, Any]) -> dict[str, Any]:
     """Name -> what it holds when the function returns."""
     held: dict[str, Any] = {}
-
-    def keep(frame: Any, event: str, _: Any) -> None:
-        if event == "return" and frame.f_code is function.__code__:
-            held.update(frame.f_locals)
-
-    before = sys.getprofile()
-    sys.setprofile(keep)
-    try:
-        run(function, inputs)
-    finally:
-        sys.setprofile(before)
+    run(_compiled(_Telling().visit(copy.deepcopy(tree)), name, function, {HELD: held}), inputs)
     return held
+
+
+class _Telling(ast.NodeTransformer):
+    """Lets a function write down its names before it returns; what is defined inside it stays as it is."""
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        for definition in node.body:
+            self.generic_visit(definition)
+        return node
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        tell = ast.parse(f"{HELD}.update(locals())", mode="eval").body
+        both = ast.Tuple([tell, node.value or ast.Constant(None)], ast.Load())
+        return ast.Return(ast.Subscript(both, ast.Constant(1), ast.Load()))
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        return node
 
 
 def _expressions(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.expr]]:
@@ -167,8 +178,8 @@ def _put(parent: ast.AST, field: str, i: int | None, node: ast.expr) -> None:
         getattr(parent, field)[i] = node
 
 
-def _compiled(tree: ast.Module, name: str, function: Callable) -> Callable:
-    """The function that a tree defines, among the names of the original's module."""
-    names = dict(getattr(function, "__globals__", {}))
+def _compiled(tree: ast.Module, name: str, function: Callable, more: dict[str, Any] | None = None) -> Callable:
+    """The function that a tree defines, among the names of the original's module, and more."""
+    names = getattr(function, "__globals__", {}) | (more or {})
     exec(compile(ast.fix_missing_locations(tree), "<cell slip>", "exec"), names)
     return names[name]

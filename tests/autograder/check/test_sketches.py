@@ -1,5 +1,7 @@
 """One slip in a right function, or in a known mistake, is told whoever wrote the code; nothing else is."""
 
+import cProfile
+
 import numpy as np
 import pytest
 
@@ -137,3 +139,11 @@ def test_each_slip_changes_one_place():
     }
     came_to = [each.function(one, two, 3.0).tolist() for each in slips(add, {"a": one, "b": two, "scale": 3.0})]
     assert [31.0, 62.0] not in came_to and [-29.0, -58.0] in came_to
+
+
+def test_slips_are_made_where_somebody_profiles():
+    inputs = {"x": np.eye(2), "gain": np.ones(2), "bias": np.ones(2)}
+    calm = [each.words for each in slips(standardised, inputs)]
+    with cProfile.Profile():
+        profiled = [each.words for each in slips(standardised, inputs)]
+    assert profiled == calm != []
