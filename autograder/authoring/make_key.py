@@ -17,7 +17,8 @@ PUBLIC_SEED = 2017
 # As shares of the largest entry: far below what the judge allows, far above what another order of sums comes to.
 ROUNDING = {"float16": 1e-4, "float32": 1e-7, "float64": 1e-13}
 
-Seen = dict[tuple[int, str, tuple[int, ...]], list[np.ndarray]]  # place in the outcome, dtype, shape -> other arrays
+# Place in the outcome, dtype, shape -> other arrays.
+Seen = dict[tuple[int, np.dtype, tuple[int, ...]], list[np.ndarray]]
 
 
 def make_key(exercise: Exercise, seed: int) -> Key:
@@ -94,7 +95,7 @@ def _as_seen(seen: Seen, outcome: Outcome) -> Outcome:
     """The outcome, each array replaced by the first seen in its place that it equals up to rounding."""
     tree, arrays = pack(outcome.value)
     for i, array in enumerate(arrays):
-        before = seen.setdefault((i, array.dtype.name, array.shape), [])
+        before = seen.setdefault((i, array.dtype, array.shape), [])
         arrays[i] = next((other for other in before if _alike(other, array)), array)
         if arrays[i] is array:
             before.append(array)

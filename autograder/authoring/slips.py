@@ -70,7 +70,7 @@ def slips(function: Callable, inputs: dict[str, Any]) -> Iterator[Slip]:
     lines = source.splitlines()
     for parent, field, i, node in list(_expressions(tree)):
         for new, words in _changes(node, held, parameters):
-            _put(parent, field, i, new)
+            _put(parent, field, i, ast.fix_missing_locations(new))
             changed = _compiled(tree, definition.name, function)
             _put(parent, field, i, node)
             yield Slip(f"{lines[node.lineno - 1].strip()}  ->  {ast.unparse(new)}", words, changed)
@@ -136,7 +136,8 @@ def _alike(one: Any, other: Any) -> bool:
 def _held(tree: ast.Module, name: str, function: Callable, inputs: dict[str, Any]) -> dict[str, Any]:
     """Name -> what it holds when the function returns."""
     held: dict[str, Any] = {}
-    run(_compiled(_Telling().visit(copy.deepcopy(tree)), name, function, {HELD: held}), inputs)
+    telling = ast.fix_missing_locations(_Telling().visit(copy.deepcopy(tree)))
+    run(_compiled(telling, name, function, {HELD: held}), inputs)
     return held
 
 
@@ -181,5 +182,5 @@ def _put(parent: ast.AST, field: str, i: int | None, node: ast.expr) -> None:
 def _compiled(tree: ast.Module, name: str, function: Callable, more: dict[str, Any] | None = None) -> Callable:
     """The function that a tree defines, among the names of the original's module, and more."""
     names = getattr(function, "__globals__", {}) | (more or {})
-    exec(compile(ast.fix_missing_locations(tree), "<cell slip>", "exec"), names)
+    exec(compile(tree, "<cell slip>", "exec"), names)
     return names[name]

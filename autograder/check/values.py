@@ -14,6 +14,7 @@ from autograder.check import given_functions
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 DTYPES = ("bool", *INTEGERS, "float16", "float32", "float64")
+NATIVE = frozenset(map(np.dtype, DTYPES))
 MAX_DEPTH = 24
 MAX_NODES = 200_000
 
@@ -86,7 +87,7 @@ def _pack(value: Any, arrays: list[np.ndarray], depth: int) -> Tree:
 
 def _pack_array(value: Any, arrays: list[np.ndarray]) -> Tree:
     array = np.array(value, order="C")
-    if array.dtype.name not in DTYPES or not array.dtype.isnative:
+    if array.dtype not in NATIVE:
         return _foreign(f"NumPy array of {array.dtype}")
     arrays.append(array)
     return {"kind": "array", "index": len(arrays) - 1}
