@@ -25,9 +25,10 @@ from sphinx_design.shared import create_component
 
 from autograder.authoring.exercise import exercises_of
 from autograder.chapter.chapter import Chapter
+from autograder.chapter.targets import read_targets
 from autograder.check import key
 from autograder.check.check import tried
-from autograder.house import chapter_names, solution_modules
+from autograder.house import HOUSE, chapter_names, solution_modules
 from autograder.release import bundle
 from autograder.release.gate import secrets_of_book
 from autograder.release.publish import released_files
@@ -60,7 +61,9 @@ def read(app, doctree):
         return
     chapter = Chapter(name, Path(app.env.doc2path(docname)).read_text(encoding="utf-8"), tuple(exercises_of(name)))
     exercises = {each.name: each for each in chapter.exercises if each.name in chapter.stubs}
-    files = released_files(chapter)
+    if not hasattr(app, "live_targets"):
+        app.live_targets = read_targets(HOUSE / "chapters")
+    files = released_files(chapter, app.live_targets)
     setup = "\n".join(cell.source for cell in chapter.cells if cell.part == "setup")
     for each, cell in zip(chapter.stubs, stub_cells, strict=True):
         cell["ids"].append(f"stub-{each}")

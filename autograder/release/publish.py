@@ -17,7 +17,7 @@ import nbformat
 
 from autograder.authoring.make_key import PUBLIC_SEED, key_of
 from autograder.chapter.chapter import Chapter, read_chapter
-from autograder.chapter.targets import read_targets
+from autograder.chapter.targets import Targets, read_targets
 from autograder.course.lock import alone
 from autograder.course.seed import secret_seed
 from autograder.gradebook.assignments import NotGenerated, generate, refuse_other_cells
@@ -75,12 +75,17 @@ def publishing(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -> 
             yield published
 
 
-def released_files(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:
-    """Path in the bundle -> content: all that a student gets of a chapter, without a course or a gradebook."""
+def released_files(chapter: Chapter, known: Targets, house: Path = HOUSE) -> dict[str, bytes]:
+    """Path in the bundle -> content: all that a student gets of a chapter, without a course or a gradebook.
+
+    Args:
+        chapter: the chapter.
+        known: what `read_targets` reads in its folder.
+    """
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         keep_the_rules(root, house)
-        _write_source(root, chapter, _public_keys(chapter), read_targets(house / "chapters"), house)
+        _write_source(root, chapter, _public_keys(chapter), known, house)
         generate(root, chapter.name, house)
         released = root / "release" / chapter.name
         return {file.relative_to(released).as_posix(): file.read_bytes() for file in sorted(_paths(released))}

@@ -63,6 +63,42 @@ def test_a_cell_that_fails_stops_the_build(little_book):
     assert built.returncode != 0 and "a cell that fails" in built.stderr
 
 
+WAITS = """\
+import time
+from pathlib import Path
+
+Path("{mine}").touch()
+end = time.monotonic() + 60
+while not Path("{other}").exists():
+    assert time.monotonic() < end, "the other page does not run"
+    time.sleep(0.02)
+print("{mine} met {other}")
+"""
+
+
+def two_pages(little_book, code, other_code):
+    """A book of two pages, each with one cell."""
+    (little_book / "_toc.yml").write_text(
+        "format: jb-book\nroot: chapters/01_attention\nchapters:\n- file: chapters/other\n"
+    )
+    page(little_book, other_code)
+    (little_book / "chapters" / "01_attention.md").rename(little_book / "chapters" / "other.md")
+    page(little_book, code)
+
+
+def test_pages_run_side_by_side(little_book):
+    two_pages(little_book, WAITS.format(mine="one", other="two"), WAITS.format(mine="two", other="one"))
+    built = jupyter_book(little_book)
+    assert built.returncode == 0, built.stderr
+    assert "one met two" in built_page(little_book)
+
+
+def test_a_cell_that_fails_beside_another_page_stops_the_build(little_book):
+    two_pages(little_book, "print('all is well')", "raise RuntimeError('a cell that fails')")
+    built = jupyter_book(little_book)
+    assert built.returncode != 0 and "a cell that fails" in built.stderr
+
+
 def test_an_external_picture_fails_the_build(little_book):
     page(little_book, text='<img alt="a" src="https://a.example/i.png">')
     built = jupyter_book(little_book)
