@@ -9,20 +9,26 @@ from autograder.house import do_without_address_checks
 
 do_without_address_checks()  # in each of the processes that pytest-xdist starts
 CHAPTER = "01_attention"
-# The book takes longest, so it comes first; beside it what is done at once, then what takes long. Attacks and grading
-# mostly wait, for a limit to be reached or a worker to answer: with three processes two processors are busy.
-ORDER = ("book", ".", "live", "autograder/check", "autograder/grading", "little books", "attacks", "autograder/sandbox")
+# What is done at once stands at the front, beside the book, and then what takes longest. Attacks, pages and grading
+# mostly wait, for a limit to be reached or another process to answer: with four processes two processors are busy.
+ORDER = (
+    *("book", "live", ".", "autograder/check", "autograder/grading", "killed", "attacks", "little books"),
+    *("autograder/sandbox", "autograder", "solutions", "autograder/release"),
+)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """The tests of one folder go to one process, where they share what they have made.
 
-    Those that build little books of their own need not wait for the book, and go to another.
+    Those that build little books of their own need not wait for the book, and go to another; so does what is killed
+    fifty times, which shares nothing.
     """
 
     def group(item):
         folder = item.path.relative_to(Path(__file__).parent).parent.as_posix()
+        if item.path.stem == "test_killed":
+            return "killed"
         return "little books" if folder == "book" and "html" not in item.fixturenames else folder
 
     items.sort(key=lambda item: ORDER.index(group(item)) if group(item) in ORDER else len(ORDER))
