@@ -1,4 +1,4 @@
-"""Sphinx extension: notebooks run side by side, as many as there are processors, before Sphinx reads its pages in a row."""
+"""Sphinx extension: notebooks run side by side, one a processor, before Sphinx reads its pages in a row."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor

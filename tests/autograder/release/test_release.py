@@ -14,6 +14,7 @@ from nbgrader.api import Gradebook
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.chapter.chapter import Chapter, read_chapter, text_of
+from autograder.chapter.targets import read_targets
 from autograder.course.seed import secret_seed
 from autograder.house import HOUSE
 from autograder.release import bundle
