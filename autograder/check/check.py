@@ -1,8 +1,10 @@
 """`check(softmax)`: what a student presses. It judges with the public key, and shows what is wrong first."""
 
+import io
 import re
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from html import escape
@@ -21,6 +23,7 @@ from autograder.check.faults import Verdict, judged_outputs
 from autograder.check.imports import foreign, refusal
 from autograder.check.key import Case, Key, load
 from autograder.check.picture import picture
+from autograder.check.printing import printing_under
 
 KEYS = Path(__file__).with_name("keys")
 
@@ -105,7 +108,11 @@ def _outcomes(function: Callable, key: Key) -> list[Outcome]:
     """What each case comes to; as in grading, nothing where the function computes with what is not for it."""
     if not isinstance(function, type) and (names := foreign(function)):
         return [Outcome(raised=Raised("ImportError", refusal(names[0])))] * len(key.cases)
-    return [run(function, case.inputs) for case in key.cases]
+    outcomes = []
+    for case in key.cases:
+        with printing_under(case.name, sys.stdout):
+            outcomes.append(run(function, case.inputs))
+    return outcomes
 
 
 def public_key(name: str) -> Key:
@@ -135,8 +142,9 @@ def _failing_helpers(function: Callable, key: Key) -> set[str]:
 
 
 def _passes(function: Callable, key: Key) -> bool:
-    outcomes = zip(key.cases, _outcomes(function, key), strict=True)
-    return all(judge.judge(key, case, outcome).passed for case, outcome in outcomes)
+    with redirect_stdout(io.StringIO()):  # what it prints is told by its own check
+        outcomes = _outcomes(function, key)
+    return all(judge.judge(key, case, outcome).passed for case, outcome in zip(key.cases, outcomes, strict=True))
 
 
 def _words(key: Key, outcomes: list[Outcome], result: judge.Result) -> tuple[str, str]:

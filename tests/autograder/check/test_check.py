@@ -1,5 +1,7 @@
 """What a student sees when they press `check`."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -107,3 +109,41 @@ def test_inputs_read_alike_wherever_they_are_drawn(monkeypatch):
     assert module._inputs(inputs) == said
     monkeypatch.setattr(module, "repr", lambda value: "array([0, 1, 2],\n      dtype=int64)", raising=False)
     assert module._inputs({"tokens": 0}) == "tokens = array([0, 1, 2])"
+
+
+def test_what_is_printed_stands_below_its_case(capsys, key):
+    def normalised(x):
+        if x.shape[-1] == 2:
+            print("max is", 3.0)
+            print("so")
+        raise ValueError("not yet")
+
+    with pytest.raises(CheckFailed):
+        check(normalised)
+    two_wide = [case.name for case in key.cases if case.inputs["x"].shape[-1] == 2]
+    printed = "".join(f"Printed in the case {name!r}:\nmax is 3.0\nso\n" for name in two_wide)
+    assert capsys.readouterr().out.startswith(printed) and printed
+
+
+def test_what_a_loop_printed_before_it_was_stopped_was_shown(capsys, key):
+    def normalised(x):
+        print("here")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check(normalised)
+    assert capsys.readouterr().out == f"Printed in the case {key.cases[0].name!r}:\nhere\n"
+
+
+def test_what_a_helper_prints_is_left_to_its_own_check(capsys, monkeypatch, key):
+    def helper(x):
+        print("in the helper")
+        return x, None
+
+    uses = replace(key, uses=("helper",))
+    monkeypatch.setattr(module, "public_key", lambda name: uses if name == "normalised" else key)
+    space = {"helper": helper}
+    exec("def normalised(x):\n    return x, None", space)
+    with pytest.raises(CheckFailed):
+        check(space["normalised"])
+    assert "in the helper" not in capsys.readouterr().out
