@@ -76,7 +76,7 @@ class Worker:
 
     def _call(self, name, inputs):
         if name not in self.module.__dict__:
-            raise NameError(f"{name} is not defined: was its cell deleted or did it fail?")
+            raise NameError(self._instead_of(name))
         outcome = self.ours.calling.run(self.module.__dict__[name], inputs)
         if outcome.raised is not None:
             return _failed(outcome.raised), ()
@@ -86,6 +86,13 @@ class Worker:
             return _reply(stopped="size"), ()
         self.bytes_left -= n_bytes
         return _reply(tree=tree, modified=list(outcome.modified)), arrays
+
+    def _instead_of(self, name):
+        """Why there is no function of that name."""
+        code = [value.__code__ for value in self.module.__dict__.values() if type(value) is types.FunctionType]
+        found = [each.co_name for each in code if each.co_filename == f"<cell {name}>"]
+        why = f"its cell defines {', '.join(found)} and no {name}." if found else "was its cell deleted or did it fail?"
+        return f"{name} is not defined: {why}"
 
     def _ask(self, question):
         """The grader's answer to a question, for which the alarm has to wait: half an exchange would confuse both."""

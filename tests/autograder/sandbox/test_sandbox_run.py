@@ -68,6 +68,12 @@ def test_a_missing_function(ask):
     assert outcome.raised == Raised("NameError", "softmax is not defined: was its cell deleted or did it fail?")
 
 
+def test_a_renamed_function_is_told_by_the_name_it_has(bundle):
+    source = "def row_max(x):\n    return x.max(-1)\n\ndef soft_max(x):\n    return x\n\nsize = 3"
+    outcome = run([Cell("softmax", source)], [Call("softmax", {})], bundle=bundle, limits=QUICK).outcomes[0]
+    assert outcome.raised.message == "softmax is not defined: its cell defines row_max, soft_max and no softmax."
+
+
 def test_leaving_by_sys_exit_is_an_exception(ask):
     assert ask("import sys\ndef f():\n    sys.exit('bye')", "f").raised.type == "SystemExit"
 
