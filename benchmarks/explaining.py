@@ -4,15 +4,19 @@
 
 Each second slip is put onto the outcomes of every known mistake of every exercise, in the public key: float32 results
 promoted to float64; an exception where an input has a batch axis; an input changed in place. Counted are the mistakes
-on which the slip can be seen, and whose own wrong values can still be seen beside it. Nothing is asserted.
+on which the slip can be seen, and whose own wrong values can still be seen beside it. Last come pairs: an answer that
+is wrong as one mistake is, and on the cases that this one leaves right, as another of the same exercise; it must be told
+both. Nothing is asserted.
 """
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 from tabulate import tabulate
 
 from autograder.authoring.exercise import exercises_of
+from autograder.authoring.kill_table import both_named
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.check.calling import Outcome, Raised
 from autograder.check.faults import MEANT, faults
@@ -77,6 +81,9 @@ def main():
     for slip in SLIPS:
         kept, seen = np.sum([named(key, slip) for key in keys], axis=0)
         rows.append([slip.__name__.replace("_", " "), seen, kept, f"{100 * kept / seen:.0f}%"])
+    told = [both_named(key, *pair) for key in keys for pair in combinations(key.mistakes, 2)]
+    both = [each for each in told if each is not None]
+    rows.append(["another known mistake", len(both), sum(both), f"{100 * sum(both) / len(both):.0f}%"])
     print(tabulate(rows, headers=["second slip", "known mistakes", "keep their name", ""]))
 
 

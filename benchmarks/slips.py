@@ -8,7 +8,6 @@ has not seen. Nothing is asserted.
 """
 
 import argparse
-import signal
 from collections import Counter
 from copy import copy
 
@@ -16,38 +15,9 @@ from tabulate import tabulate
 
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, key_of
+from autograder.authoring.slip_table import KINDS, came_to
 from autograder.authoring.slips import slips
-from autograder.check.calling import run
-from autograder.check.explain import explain
-from autograder.check.judge import grade
 from autograder.house import chapter_names
-
-KINDS = ("named", "related", "one slip", "told by its kind", "wrong values", "accepted")
-
-
-def came_to(key, function):
-    """Which of KINDS a changed function comes to; in grading one that does not end is stopped, and told so."""
-
-    def too_long(*_):
-        raise TimeoutError
-
-    signal.signal(signal.SIGALRM, too_long)
-    signal.setitimer(signal.ITIMER_REAL, 20)
-    try:
-        outcomes = [run(function, case.inputs) for case in key.cases]
-    except TimeoutError:
-        return "told by its kind"
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-    result = grade(key, outcomes)
-    if result.passed:
-        return "accepted"
-    if result.mistakes:
-        return "named"
-    if result.verdict.kind not in ("value", "nan"):
-        return "told by its kind"
-    relation = explain(key, outcomes).relation
-    return "one slip" if "one slip" in relation else "related" if relation else "wrong values"
 
 
 def asked(exercise, rewrites):

@@ -8,6 +8,7 @@ from itertools import combinations, groupby
 from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import make_key
 from autograder.authoring.problems import caught_by, graded, problems, told_apart_by
+from autograder.authoring.slip_table import SlipTable, slip_table
 from autograder.check.judge import grade
 from autograder.check.key import Key
 
@@ -27,11 +28,15 @@ class Line:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two mistakes, by slug. told_by: key -> the names of its cases that tell them apart."""
+    """Two mistakes, by slug. told_by: key -> the names of its cases that tell them apart.
+
+    named: whether who makes both, each where it alone is wrong, is told both; None where one hides the other.
+    """
 
     one: str
     other: str
     told_by: dict[str, tuple[str, ...]]
+    named: bool | None
 
     @property
     def fewest(self) -> int:
@@ -41,7 +46,11 @@ class Pair:
 
 @dataclass(frozen=True)
 class KillTable:
-    """One exercise. equivalents: name of each right rewrite -> it passes with every key. problems: in plain words."""
+    """One exercise.
+
+    equivalents: name of each right rewrite -> it passes with every key. problems: in plain words. slips: what the first
+    key says of small slips in the reference, if that was asked for.
+    """
 
     name: str
     points: float
@@ -51,6 +60,7 @@ class KillTable:
     pairs: tuple[Pair, ...]
     equivalents: dict[str, bool]
     problems: tuple[str, ...]
+    slips: SlipTable | None
 
     @property
     def aspects(self) -> dict[str, list[str]]:
@@ -58,12 +68,12 @@ class KillTable:
         return {aspect: [name for _, name in cases] for aspect, cases in groupby(self.cases, lambda case: case[0])}
 
 
-def tables_of_chapter(chapter: str, seeds: Mapping[str, int]) -> list[KillTable]:
+def tables_of_chapter(chapter: str, seeds: Mapping[str, int], with_slips: bool = False) -> list[KillTable]:
     """The kill tables of a chapter ("01_attention"); seeds: name of each key -> its seed."""
-    return [table_of(each, seeds) for each in exercises_of(chapter)]
+    return [table_of(each, seeds, with_slips) for each in exercises_of(chapter)]
 
 
-def table_of(each: Exercise, seeds: Mapping[str, int]) -> KillTable:
+def table_of(each: Exercise, seeds: Mapping[str, int], with_slips: bool = False) -> KillTable:
     """The kill table of one exercise; seeds: name of each key -> its seed."""
     keys = {name: make_key(each, seed) for name, seed in seeds.items()}
     return KillTable(
@@ -78,6 +88,7 @@ def table_of(each: Exercise, seeds: Mapping[str, int]) -> KillTable:
             for slug, rewrite in each.equivalents.items()
         },
         problems=tuple(f"{problem} ({name} key)" for name, key in keys.items() for problem in problems(each, key)),
+        slips=slip_table(each, next(iter(seeds.values()))) if with_slips else None,
     )
 
 
@@ -94,4 +105,16 @@ def _line(each: Exercise, slug: str, keys: Mapping[str, Key]) -> Line:
 
 def _pair(one: str, other: str, keys: Mapping[str, Key]) -> Pair:
     told = {name: tuple(case.name for case in told_apart_by(key, one, other)) for name, key in keys.items()}
-    return Pair(one, other, told)
+    return Pair(one, other, told, both_named(next(iter(keys.values())), one, other))
+
+
+def both_named(key: Key, one: str, other: str) -> bool | None:
+    """Whether an answer that is wrong as one mistake is, and else as the other, is told both; None if it is only one.
+
+    What both do to one case at once cannot be known of two functions.
+    """
+    caught = {slug: {case.name for case in caught_by(key, slug)} for slug in (one, other)}
+    if not caught[one] or not caught[other] - caught[one]:
+        return None
+    outcomes = [case.mistakes[one if case.name in caught[one] else other] for case in key.cases]
+    return {key.mistakes[one], key.mistakes[other]} <= set(grade(key, outcomes).mistakes)

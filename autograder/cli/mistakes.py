@@ -9,6 +9,7 @@ WORDS = "Show which case of the answer keys catches which mistake, and tells whi
 
 def arguments(parser):
     parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="all chapters if none is named")
+    parser.add_argument("--slips", action="store_true", help="and what is said of small slips in the solutions; slower")
     parser.add_argument("--page", type=Path, metavar="FILE", help="write it as an HTML page for instructors instead")
 
 
@@ -24,9 +25,11 @@ def run(options):
         seeds["secret"] = secret_seed(options.course)
     named = [known(chapter) for chapter in options.chapters] or chapter_names()
     if options.page:
-        print(kill_page.write_page({chapter: tables_of_chapter(chapter, seeds) for chapter in named}, options.page))
+        tables = {chapter: tables_of_chapter(chapter, seeds, options.slips) for chapter in named}
+        print(kill_page.write_page(tables, options.page))
         return 0
     print(f"● caught with the {' and the '.join(seeds)} key, p or s with only one of them, · with none\n")
     for chapter in named:
-        print(chapter, *map(kill_page.as_text, tables_of_chapter(chapter, seeds)), sep="\n\n", end="\n\n")
+        tables = tables_of_chapter(chapter, seeds, options.slips)
+        print(chapter, *map(kill_page.as_text, tables), sep="\n\n", end="\n\n")
     return 0

@@ -59,10 +59,25 @@ class ClassState:
 
 def mark_of(coursedir: CourseDirectory, student: str) -> dict:
     """What the exporter and MarkRecorded left in a student's autograded notebook; {} if there is none."""
+    return _autograded(coursedir, student).get("metadata", {}).get("autograder", {})
+
+
+def submitted_sources(coursedir: CourseDirectory, student: str) -> dict[str, str]:
+    """Exercise -> its cell in a student's autograded notebook; {} if there is none."""
+    cells = {
+        each["metadata"]["nbgrader"]["grade_id"]: each
+        for each in _autograded(coursedir, student).get("cells", ())
+        if each["metadata"].get("nbgrader", {}).get("solution")
+    }
+    return {name: "".join(cell["source"]) for name, cell in cells.items()}
+
+
+def _autograded(coursedir, student):
+    """A student's autograded notebook, as JSON; {} if there is none that can be read."""
     chapter = coursedir.assignment_id
     notebook = Path(coursedir.format_path("autograded", student, chapter), f"{chapter}.ipynb")
-    with suppress(OSError, ValueError, KeyError):
-        return json.loads(notebook.read_text(encoding="utf-8"))["metadata"]["autograder"]
+    with suppress(OSError, ValueError):
+        return json.loads(notebook.read_text(encoding="utf-8"))
     return {}
 
 

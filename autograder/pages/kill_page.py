@@ -7,6 +7,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 from autograder.authoring.kill_table import KillTable, Line, Where
+from autograder.authoring.slip_table import KINDS, SlipTable
 from autograder.check.words import count, listed
 from autograder.pages.instructor import templates
 
@@ -28,8 +29,11 @@ def as_text(table: KillTable) -> str:
         _about_pairs(table),
         f"right rewrites: {listed(right, len(right))}, which pass" if right else "right rewrites: none",
         *(f"PROBLEM: {problem}" for problem in table.problems),
+        *([about_slips(table.slips)] if table.slips else []),
     ]
     lines = [textwrap.fill(line, 118, initial_indent="  ", subsequent_indent="    ") for line in said]
+    if table.slips:
+        lines += [f"    {place}" for places in table.slips.unnamed.values() for place in places]
     grid = tabulate(
         rows, heads, maxcolwidths=[44, None, None], preserve_whitespace=True, colalign=("left", "left", "right")
     )
@@ -39,7 +43,11 @@ def as_text(table: KillTable) -> str:
 def write_page(chapters: Mapping[str, Sequence[KillTable]], file: Path) -> Path:
     """Write the tables of some chapters as one page for instructors: it shows what students must not see."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    page = templates().get_template("mistakes.html.j2").render(chapters=chapters, mark=_mark, keeps=_keeps)
+    page = (
+        templates()
+        .get_template("mistakes.html.j2")
+        .render(chapters=chapters, mark=_mark, keeps=_keeps, about_both=about_both, about_slips=about_slips)
+    )
     file.write_text(page, encoding="utf-8")
     return file
 
@@ -64,4 +72,17 @@ def _about_pairs(table):
     ]
     apart = sum(pair.fewest > 0 for pair in table.pairs)
     said = f"told apart: {apart} of {count(len(table.pairs), 'pair')}"
-    return f"{said}; by a single case: {listed(once, 3)}" if once else said
+    said += f"; by a single case: {listed(once, 3)}" if once else ""
+    return f"{said}; {about_both(table)}"
+
+
+def about_both(table: KillTable) -> str:
+    """How many pairs of mistakes are told where one answer makes both."""
+    both = [pair.named for pair in table.pairs if pair.named is not None]
+    return f"both named where both are made: {sum(both)} of {len(both)}"
+
+
+def about_slips(slips: SlipTable) -> str:
+    """What the judge says of small slips in the reference."""
+    told = ", ".join(f"{slips.counted[kind]} {kind}" for kind in KINDS if slips.counted[kind])
+    return f"small slips in the reference: {told}; told as one slip, or by numbers alone:"

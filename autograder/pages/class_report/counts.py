@@ -46,7 +46,7 @@ class AspectCount:
 class ExerciseCount:
     """One exercise over the class. outcomes: each of OUTCOMES -> students. earned: mean share of its points.
 
-    unexplained: the first thing wrong where no known mistake says why, as (kind, case) -> students.
+    unexplained: the first thing wrong where no known mistake says why, as (kind, case) -> whose; the most first.
     """
 
     name: str
@@ -54,7 +54,7 @@ class ExerciseCount:
     outcomes: dict[str, int]
     earned: float
     aspects: tuple[AspectCount, ...]
-    unexplained: Counter
+    unexplained: dict[tuple[str, str], tuple[Entry, ...]]
 
     @property
     def students(self) -> int:
@@ -168,12 +168,17 @@ def _exercise(entries, name):
         outcomes={each: came_out.count(each) for each in OUTCOMES},
         earned=sum(result.earned / result.points for _, result in there) / len(there),
         aspects=tuple(AspectCount(aspect, of, holds[aspect]) for aspect, of in points.items()),
-        unexplained=Counter(
-            (result.verdict.kind, result.case)
-            for (_, result), how in zip(there, came_out, strict=True)
-            if how in ("wrong otherwise", "raised or stopped")
-        ),
+        unexplained=_unexplained(there),
     )
+
+
+def _unexplained(there):
+    found: dict[tuple[str, str], tuple[Entry, ...]] = {}
+    for entry, result in there:
+        if outcome(entry, result) in ("wrong otherwise", "raised or stopped"):
+            what = result.verdict.kind, result.case
+            found[what] = (*found.get(what, ()), entry)
+    return dict(sorted(found.items(), key=lambda each: -len(each[1])))
 
 
 def _unfair(entries, name, aspect):

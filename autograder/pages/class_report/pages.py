@@ -19,6 +19,7 @@ from autograder.pages.instructor import templates
 
 FOLDED = 8  # a list of more students than this is folded
 OPEN_CLASS = 60  # and the table of everyone, beyond this
+SHOWN_CELLS = 3  # of those who went wrong alike
 UNFOLDED = 3  # the most frequent misconceptions stand open
 
 # Kinds of verdict, in the instructor's words.
@@ -102,6 +103,7 @@ def _counted(group):
         "folded": FOLDED,
         "open_class": OPEN_CLASS,
         "unfolded": UNFOLDED,
+        "shown_cells": SHOWN_CELLS,
     }
 
 

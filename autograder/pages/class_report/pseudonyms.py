@@ -25,7 +25,13 @@ def anonymous(group: Class, seed: int) -> Class:
         return tuple(sorted(names[student] for student in ids))
 
     entries = (
-        replace(entry, student=names[entry.student], report=_without_ids(entry.report, hide)) for entry in group.entries
+        replace(
+            entry,
+            student=names[entry.student],
+            report=_without_ids(entry.report, hide),
+            sources={name: hide(source) for name, source in entry.sources.items()},
+        )
+        for entry in group.entries
     )
     return Class(
         group.chapter,

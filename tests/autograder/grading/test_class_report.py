@@ -78,7 +78,8 @@ def test_a_class_counted_by_hand():
     assert [(aspect.name, aspect.holds) for aspect in f.aspects] == [("idea", 2), ("edge", 2)]
     named = ("right", "follows from another", "not written", "raised or stopped", "not readable")
     assert [g.outcomes[kind] for kind in named] == [1, 1, 1, 1, 1]
-    assert dict(f.unexplained) == {("value", "large"): 1} and dict(g.unexplained) == {("stopped", "large"): 1}
+    unexplained = [{what: [each.student for each in whose] for what, whose in e.unexplained.items()} for e in (f, g)]
+    assert unexplained == [{("value", "large"): ["dan"]}, {("stopped", "large"): ["dan"]}]
 
 
 def test_misconceptions_name_their_students_the_most_frequent_first():
@@ -133,6 +134,9 @@ def test_the_example_class(graded, tmp_path):
     page = write(group, tmp_path)
     assert "normalises over the rows&#39; axis" in page and "took longer than" in page
     assert sorted(path.stem for path in (tmp_path / "students").iterdir()) == sorted(made)
+    _, _, unnamed = page.partition("no known mistake says why")
+    (of_one,) = re.findall(r'<a href="students/unknown-mistake.html">.*?</pre>', unnamed, re.DOTALL)
+    assert "return value * np.asarray(1.01, getattr(value, &#34;dtype&#34;, None))" in of_one
 
 
 def test_the_gradebook_has_the_last_word(graded_class, tmp_path):

@@ -1,9 +1,12 @@
 """The kill tables: counted by hand on a small exercise, in the terminal and on the instructor's page."""
 
+import html
 import re
 
+import numpy as np
 import pytest
 
+from autograder.authoring.exercise import Exercise
 from autograder.authoring.kill_table import table_of
 from autograder.cli.main import main
 from autograder.pages import kill_page
@@ -44,7 +47,10 @@ def test_the_terminal(table):
     lines = kill_page.as_text(table).splitlines()
     assert lines[2].split() == ["divides", "by", "the", "whole", "sum", "●", "·", "●", "●", "0", "of", "4"]
     assert "  the idea: 1 a matrix, 2 a small matrix" in lines
-    assert "  told apart: 1 of 1 pair" in lines and "  right rewrites: loop, which pass" in lines
+    assert (
+        "  told apart: 1 of 1 pair; both named where both are made: 1 of 1" in lines
+        and "  right rewrites: loop, which pass" in lines
+    )
 
 
 def test_what_a_key_leaves_open_is_said():
@@ -69,6 +75,58 @@ def test_what_a_key_leaves_open_is_said():
     assert "survivor passes every case (public key)" in text and "no case tells survivor from twin" in text
     assert "told apart: 5 of 6 pairs" in text
     assert "right rewrites: loop, which pass" in text and "the equivalent wrong is rejected" in text
+
+
+def test_both_mistakes_of_a_pair_are_told_where_they_show_in_different_cases():
+    exercise = make_exercise()
+
+    @exercise.mistake("does not refuse empty rows")
+    def lenient(x):
+        """Empty rows have no sum."""
+        return exercise.reference(x) if x.shape[-1] else (x, x.sum(axis=-1, keepdims=True))
+
+    @exercise.mistake("promotes float32")
+    def promoted(x):
+        """The dtype stays."""
+        return tuple(part.astype(np.float64) for part in exercise.reference(x))
+
+    table = table_of(exercise, {"public": 1})
+    named = {(pair.one, pair.other): pair.named for pair in table.pairs}
+    assert named["lenient", "promoted"] is True
+    assert named["column_sum", "lenient"] is None  # the first is wrong everywhere
+    assert "both named where both are made: " in kill_page.as_text(table)
+
+
+def sums(x, scale):
+    """scale times each row's sum."""
+    return scale * x.sum(axis=-1)
+
+
+def test_slips_without_a_name_are_listed(tmp_path):
+    exercise = Exercise(sums, outputs={"sums": "... T"}, section="Sums")
+
+    @exercise.cases("the idea", points=1)
+    def _(draw):
+        yield "rows", {"x": draw.normal(2, 3), "scale": 1.5}
+
+    @exercise.mistake("forgets the scale")
+    def forgets(x, scale):
+        """Each sum is scaled."""
+        return x.sum(axis=-1)
+
+    @exercise.mistake("is never made")
+    def never(x, scale):
+        """Nobody."""
+        return x.sum(axis=-1) + 7
+
+    assert table_of(exercise, {"public": 1}).slips is None
+    table = table_of(exercise, {"public": 1}, with_slips=True)
+    assert table.slips.counted == {"named": 1, "one slip": 1, "told by its kind": 2}
+    text = kill_page.as_text(table)
+    assert "small slips in the reference: 1 named" in text
+    page = kill_page.write_page({"01_attention": [table]}, tmp_path / "page.html").read_text()
+    for place in table.slips.unnamed["one slip"]:
+        assert f"    {place}" in text.splitlines() and html.escape(place) in page
 
 
 def test_the_page(table, tmp_path):
