@@ -5,7 +5,7 @@
 Each second slip is put onto the outcomes of every known mistake of every exercise, in the public key: float32 results
 promoted to float64; an exception where an input has a batch axis; an input changed in place. Counted are the mistakes
 on which the slip can be seen, and whose own wrong values can still be seen beside it. Last come pairs: an answer that
-is wrong as one mistake is, and on the cases that this one leaves right, as another of the same exercise; it must be told
+is wrong as one mistake is, and as another of the same exercise on the cases that the first leaves right, must be told
 both. Nothing is asserted.
 """
 

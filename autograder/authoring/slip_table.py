@@ -41,7 +41,7 @@ def came_to(key: Key, function: Callable) -> str:
     """Which of KINDS a changed function comes to."""
     outcomes = [run(function, case.inputs) for case in key.cases]
     result = grade(key, outcomes)
-    if result.passed:
+    if result.verdict is None:
         return "accepted"
     if result.mistakes:
         return "named"

@@ -24,12 +24,11 @@ def run(options):
     if (options.course / "secret_seed").exists():
         seeds["secret"] = secret_seed(options.course)
     named = [known(chapter) for chapter in options.chapters] or chapter_names()
+    tables = {chapter: tables_of_chapter(chapter, seeds, options.slips) for chapter in named}
     if options.page:
-        tables = {chapter: tables_of_chapter(chapter, seeds, options.slips) for chapter in named}
         print(kill_page.write_page(tables, options.page))
         return 0
     print(f"● caught with the {' and the '.join(seeds)} key, p or s with only one of them, · with none\n")
-    for chapter in named:
-        tables = tables_of_chapter(chapter, seeds, options.slips)
-        print(chapter, *map(kill_page.as_text, tables), sep="\n\n", end="\n\n")
+    for chapter, of in tables.items():
+        print(chapter, *map(kill_page.as_text, of), sep="\n\n", end="\n\n")
     return 0
