@@ -24,11 +24,14 @@ def run(options):
     if (options.course / "secret_seed").exists():
         seeds["secret"] = secret_seed(options.course)
     named = [known(chapter) for chapter in options.chapters] or chapter_names()
-    tables = {chapter: tables_of_chapter(chapter, seeds, options.slips) for chapter in named}
+
+    def tables(chapter):
+        return tables_of_chapter(chapter, seeds, options.slips)
+
     if options.page:
-        print(kill_page.write_page(tables, options.page))
+        print(kill_page.write_page({chapter: tables(chapter) for chapter in named}, options.page))
         return 0
     print(f"● caught with the {' and the '.join(seeds)} key, p or s with only one of them, · with none\n")
-    for chapter, of in tables.items():
-        print(chapter, *map(kill_page.as_text, of), sep="\n\n", end="\n\n")
+    for chapter in named:
+        print(chapter, *map(kill_page.as_text, tables(chapter)), sep="\n\n", end="\n\n")
     return 0
