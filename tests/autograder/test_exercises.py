@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import re
 from functools import cache
 
 import numpy as np
@@ -61,14 +62,14 @@ def test_an_exercise_is_complete(exercise):
         assert len(mistake.message.split()) >= 8, f"{mistake.name}: a message that teaches is more than a remark"
 
 
-@pytest.mark.parametrize("chapter", chapter_names()[:4])
+@pytest.mark.parametrize("chapter", chapter_names())
 def test_a_docstring_promises_what_its_cases_ask_for(chapter):
     silent = []
     for exercise in exercises_of(chapter):
         cases, promises = make_key(exercise, PUBLIC_SEED).cases, exercise.reference.__doc__
         in_float32 = any(array.dtype == np.float32 for case in cases for array in pack(case.inputs)[1])
         silent += [(exercise.name, "dtype")] * (in_float32 and "dtype" not in promises)
-        empty_rows = any("nothing" in case.name for case in cases)
+        empty_rows = any(re.search("sees? nothing", case.name) for case in cases)
         silent += [(exercise.name, "zero")] * (empty_rows and "zero" not in promises)
     assert silent == []
 
