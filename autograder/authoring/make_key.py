@@ -8,7 +8,7 @@ import numpy as np
 
 from autograder.authoring.exercise import Draw, Exercise, exercises_of
 from autograder.authoring.sketching import sketches_of_slips
-from autograder.check.calling import Outcome, run
+from autograder.check.calling import Outcome, Raised, run
 from autograder.check.key import UNJUDGED, Case, Key
 from autograder.check.values import pack, unpack
 from autograder.house import chapter_names
@@ -79,7 +79,13 @@ def _case(exercise: Exercise, name: str, aspect: str, inputs: dict) -> Case:
     mistakes = {
         slug: _as_seen(seen, _judged(exercise, run(wrong, inputs))) for slug, (_, wrong) in exercise.mistakes.items()
     }
-    return Case(name, aspect, inputs, expected, mistakes)
+    return Case(name, aspect, inputs, _marked(expected), {slug: _marked(each) for slug, each in mistakes.items()})
+
+
+def _marked(outcome: Outcome) -> Outcome:
+    """The outcome with no more of an exception than its type and mark: its message is nobody's business."""
+    raised = outcome.raised
+    return replace(outcome, raised=Raised(raised.type, raised.mark)) if raised else outcome
 
 
 def _judged(exercise: Exercise, outcome: Outcome) -> Outcome:

@@ -33,7 +33,8 @@ class Case:
     """One question put to the exercise.
 
     inputs: argument name -> value. expected: what the reference came to.
-    mistakes: mistake slug -> what that mistake came to on the same inputs.
+    mistakes: mistake slug -> what that mistake came to on the same inputs. In both the message of an exception is no
+        more than its mark.
     """
 
     name: str
@@ -148,10 +149,9 @@ def _case(fields: tuple) -> Case:
 
 
 def _outcome_fields(outcome: Outcome) -> tuple:
-    # Only the type of an exception is kept: a reference's or a mistake's message is nobody's business.
-    return (outcome.value, outcome.raised.type if outcome.raised else None, outcome.modified)
+    return (outcome.value, (outcome.raised.type, outcome.raised.message) if outcome.raised else None, outcome.modified)
 
 
 def _outcome(fields: tuple) -> Outcome:
     value, raised, modified = fields
-    return Outcome(value, Raised(raised, "") if raised else None, modified)
+    return Outcome(value, Raised(*raised) if raised else None, modified)

@@ -7,6 +7,7 @@ from autograder.authoring.make_key import make_key
 from autograder.check.calling import Outcome, run
 from autograder.check.comparing import difference
 from autograder.check.judge import Result, blame_what_is_used, grade
+from autograder.check.key import load, save
 
 pytestmark = pytest.mark.autograder
 
@@ -171,6 +172,22 @@ def test_a_slip_of_manner_that_is_known_is_named_beside_wrong_values(exercise):
     result = graded(key, lambda x: (wrong(x.copy())[0], np.multiply(x, 2, out=x)))
     assert [mistake.name for mistake in result.mistakes] == ["divides by the whole sum", "changes what it is given"]
     assert result.remarks == ()
+
+
+def test_a_mistake_that_only_raises_is_known_by_what_is_said(exercise, tmp_path):
+    @exercise.mistake("multiplies what does not fit")
+    def unfit(x):
+        """Look at the shapes."""
+        return x @ np.ones((17, 2)), x
+
+    save(make_key(exercise, seed=1), tmp_path / "key.npz")
+    key = load(tmp_path / "key.npz")
+
+    def mine(rows):
+        return rows @ np.zeros((17, 2)), None
+
+    assert [each.name for each in graded(key, lambda x: mine(x)).mistakes] == ["multiplies what does not fit"]
+    assert graded(key, lambda x: (x + np.ones((17, 19)), x)).mistakes == ()
 
 
 def test_two_mistakes_that_fit_alike_are_not_guessed_between(exercise):
