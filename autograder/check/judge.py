@@ -106,8 +106,12 @@ def grade(key: Key, outcomes: list[Outcome]) -> Result:
     aspects = tuple(_aspect(key, name, verdicts, earns=any(valued)) for name in key.aspects)
     why = explain(key, outcomes)
     shown = verdicts[why.shown] if why else None
-    if why and shown and why.relation and shown.kind == "value":
-        shown = replace(shown, message=f"{shown.message} {why.relation}")
+    remarks = why.remarks if why else ()
+    if why and shown and why.relation:
+        if shown.kind == "value":
+            shown = replace(shown, message=f"{shown.message} {why.relation}")
+        else:
+            remarks = (*remarks, f"{why.relation} Seen where values are wrong.")
     return Result(
         function=key.function,
         earned=sum(aspect.earned for aspect in aspects),
@@ -117,7 +121,7 @@ def grade(key: Key, outcomes: list[Outcome]) -> Result:
         case=key.cases[why.shown].name if why else "",
         mistakes=tuple(key.mistakes[slug] for slug in why.mistakes) if why else (),
         section=key.section,
-        remarks=why.remarks if why else (),
+        remarks=remarks,
     )
 
 

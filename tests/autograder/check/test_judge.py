@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autograder.authoring.make_key import make_key
+from autograder.authoring.make_key import make_key, public_key_of
 from autograder.check.calling import Outcome, run
 from autograder.check.comparing import difference
 from autograder.check.judge import Result, blame_what_is_used, grade
@@ -188,6 +188,15 @@ def test_a_mistake_that_only_raises_is_known_by_what_is_said(exercise, tmp_path)
 
     assert [each.name for each in graded(key, lambda x: mine(x)).mistakes] == ["multiplies what does not fit"]
     assert graded(key, lambda x: (x + np.ones((17, 19)), x)).mistakes == ()
+
+
+def test_what_is_true_of_wrong_values_is_said_where_an_overflow_is_shown_first():
+    def multiplied(scores):
+        return np.exp(scores + np.logaddexp.reduce(scores, axis=-1, keepdims=True))
+
+    result = graded(public_key_of("softmax"), multiplied)
+    assert result.verdict.kind == "nan"
+    assert "one slip in it: a `+` where a `-` belongs. Seen where values are wrong." in result.remarks[-1]
 
 
 def test_two_mistakes_that_fit_alike_are_not_guessed_between(exercise):
