@@ -18,7 +18,7 @@ import numpy as np
 from autograder.check import judge, render
 from autograder.check.calling import Outcome, Raised, run
 from autograder.check.comparing import difference
-from autograder.check.explain import explain
+from autograder.check.explain import Explanation, explain
 from autograder.check.faults import Verdict, judged_outputs
 from autograder.check.imports import foreign, refusal
 from autograder.check.key import Case, Key, load
@@ -100,8 +100,9 @@ def checked(function: Callable) -> Checked:
 def tried(function: Callable, key: Key) -> Checked:
     """How a function of any name does on the cases of a key."""
     outcomes = _outcomes(function, key)
-    result = judge.blame_what_is_used(judge.grade(key, outcomes), key, _failing_helpers(function, key))
-    return Checked(result, *_words(key, outcomes, result))
+    why = explain(key, outcomes)
+    result = judge.blame_what_is_used(judge.result_of(key, outcomes, why), key, _failing_helpers(function, key))
+    return Checked(result, *_words(key, outcomes, result, why))
 
 
 def _outcomes(function: Callable, key: Key) -> list[Outcome]:
@@ -147,9 +148,8 @@ def _passes(function: Callable, key: Key) -> bool:
     return all(judge.judge(key, case, outcome).passed for case, outcome in zip(key.cases, outcomes, strict=True))
 
 
-def _words(key: Key, outcomes: list[Outcome], result: judge.Result) -> tuple[str, str]:
+def _words(key: Key, outcomes: list[Outcome], result: judge.Result, why: Explanation | None) -> tuple[str, str]:
     text, more = render.as_text(result), []
-    why = explain(key, outcomes)
     if why and result.verdict and result.verdict.kind != "blank":
         case = key.cases[why.shown]
         inputs = _inputs(case.inputs)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from autograder.check.calling import Outcome
-from autograder.check.explain import explain
+from autograder.check.explain import Explanation, explain
 from autograder.check.faults import Verdict, faults
 from autograder.check.key import Case, Key, Mistake
 
@@ -101,10 +101,14 @@ def grade(key: Key, outcomes: list[Outcome]) -> Result:
         Result. Points are earned aspect by aspect; none are, when no case that asks for a value passes
         (a function that only ever raises would otherwise earn the points for raising).
     """
+    return result_of(key, outcomes, explain(key, outcomes))
+
+
+def result_of(key: Key, outcomes: list[Outcome], why: Explanation | None) -> Result:
+    """The result of an exercise, by what explains its outcomes."""
     verdicts = [judge(key, case, outcome) for case, outcome in zip(key.cases, outcomes, strict=True)]
     valued = [v.passed for v, case in zip(verdicts, key.cases, strict=True) if case.expected.raised is None]
     aspects = tuple(_aspect(key, name, verdicts, earns=any(valued)) for name in key.aspects)
-    why = explain(key, outcomes)
     shown = verdicts[why.shown] if why else None
     remarks = why.remarks if why else ()
     if why and shown and why.relation:

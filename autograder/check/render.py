@@ -64,7 +64,8 @@ def first_wrong(result: Result) -> str:
 def _advice(result: Result) -> Iterator[str]:
     if result.mend_first:
         names = listed(f"`{name}`" for name in result.mend_first)
-        yield f"It calls {names}, which is wrong itself: mend that first."
+        wrong = "is wrong itself: mend that" if len(result.mend_first) == 1 else "are wrong themselves: mend them"
+        yield f"It calls {names}, which {wrong} first."
     for introduction, mistake in zip(INTRODUCTIONS, result.mistakes, strict=False):
         yield f"{introduction}: {mistake.name}. {' '.join(mistake.message.split())}"
     yield from (f"Besides: {remark}" for remark in result.remarks)

@@ -137,8 +137,8 @@ def never_down(step, d_model, warmup=4000):
 
 @noam_learning_rate.mistake("never climbs")
 def never_up(step, d_model, warmup=4000):
-    """The climbing branch has `warmup**1.5`, without the minus: it is always the larger one, and the rate is highest at
-    the first step. It is `warmup**-1.5`. Reread 'The learning-rate schedule'."""
+    """The rate is highest at the first step and falls from there on: the climbing branch is never the smaller one, as
+    with `warmup**1.5`, where the minus is missing. It is step * warmup**-1.5. Reread 'The learning-rate schedule'."""
     return d_model**-0.5 * min(checked(step) ** -0.5, step * warmup**1.5)
 
 

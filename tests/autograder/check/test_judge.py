@@ -1,5 +1,7 @@
 """The judge says what is wrong first, names known mistakes, and gives the points that were earned."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from autograder.check.calling import Outcome, run
 from autograder.check.comparing import difference
 from autograder.check.judge import Result, blame_what_is_used, grade
 from autograder.check.key import load, save
+from autograder.check.render import as_text
 
 pytestmark = pytest.mark.autograder
 
@@ -235,6 +238,9 @@ def test_a_stopped_function_is_reported_before_anything_else(key):
 def test_an_exercise_it_calls_is_blamed(key):
     result = blame_what_is_used(graded(key, spoiled(lambda s, x: s + 1)), key, {"total", "other"})
     assert result.mend_first == ("total",)
+    assert "It calls `total`, which is wrong itself: mend that first." in as_text(result)
+    both = as_text(replace(result, mend_first=("total", "other")))
+    assert "It calls `total` and `other`, which are wrong themselves: mend them first." in both
 
 
 def test_result_survives_json(key, exercise):
