@@ -17,6 +17,8 @@ def run_all(app, env, docnames):
     One that fails is left to MyST-NB, which runs it again and says what failed.
     """
     settings = env.mystnb_config
+    if settings.execution_mode != "cache":
+        return
     cache = get_cache(settings.execution_cache_path)
     notebooks = {path: _notebook(env, path) for path in (Path(env.doc2path(docname)) for docname in docnames)}
     waiting = {path: notebook for path, notebook in notebooks.items() if notebook and not _is_cached(cache, notebook)}

@@ -113,8 +113,8 @@ def both_named(key: Key, one: str, other: str) -> bool | None:
 
     What both do to one case at once cannot be known of two functions.
     """
-    caught = {slug: {case.name for case in caught_by(key, slug)} for slug in (one, other)}
-    if not caught[one] or not caught[other] - caught[one]:
+    first, second = ({(case.aspect, case.name) for case in caught_by(key, slug)} for slug in (one, other))
+    if not first or not second - first:
         return None
-    outcomes = [case.mistakes[one if case.name in caught[one] else other] for case in key.cases]
+    outcomes = [case.mistakes[one if (case.aspect, case.name) in first else other] for case in key.cases]
     return {key.mistakes[one], key.mistakes[other]} <= set(grade(key, outcomes).mistakes)

@@ -1,12 +1,12 @@
 """What the judge says of small slips that nobody wrote down: where an author finds the next known mistake."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.make_key import key_of
-from autograder.authoring.slips import Slip, slips
+from autograder.authoring.slips import slips
 from autograder.check.calling import run
 from autograder.check.explain import explain
 from autograder.check.judge import grade
@@ -27,12 +27,7 @@ class SlipTable:
 def slip_table(exercise: Exercise, seed: int) -> SlipTable:
     """The slips in an exercise's reference, as the key of that seed tells them."""
     key = key_of(exercise, seed)
-    return told_of(key, slips(exercise.reference, key.cases[0].inputs))
-
-
-def told_of(key: Key, made: Iterable[Slip]) -> SlipTable:
-    """Slips as a key tells them."""
-    told = [(slip, came_to(key, slip.function)) for slip in made]
+    told = [(slip, came_to(key, slip.function)) for slip in slips(exercise.reference, key.cases[0].inputs)]
     unnamed = {kind: tuple(slip.place for slip, came in told if came == kind) for kind in UNNAMED}
     return SlipTable(Counter(kind for _, kind in told), unnamed)
 

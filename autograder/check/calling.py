@@ -28,7 +28,7 @@ class Raised:
     @property
     def mark(self) -> str:
         """A fingerprint of the message, whatever the function that raised is called."""
-        return hashlib.sha256(re.sub(r"\w+\(\)", "", self.message).encode()).hexdigest()[:8]
+        return hashlib.sha256(re.sub(r"[\w.<>]+\(\)", "", self.message).encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True)

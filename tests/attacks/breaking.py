@@ -91,6 +91,11 @@ except OSError as error:
     _breaks("computes a number that does not end", "return 9 ** 9 ** 9", "took longer than"),
     _breaks("asks for fifty gigabytes", "return np.ones(50 * 2**27)", "of memory"),
     _breaks(
+        "writes to memory until there is none",
+        "kept = []\nwhile True:\n    kept.append(bytearray(2**22))",
+        "",  # a machine that is slow to hand out pages stops it for its time
+    ),
+    _breaks(
         "takes memory until there is none",
         # Not written to: the limit is on addresses, and a busy machine needs its second for a few hundred MB of pages.
         "kept = []\nwhile True:\n    kept.append(np.empty(2**22))",

@@ -67,6 +67,8 @@ WAITS = """\
 import time
 from pathlib import Path
 
+with open("runs", "a") as runs:
+    print("{mine}", file=runs)
 Path("{mine}").touch()
 end = time.monotonic() + 60
 while not Path("{other}").exists():
@@ -91,12 +93,23 @@ def test_pages_run_side_by_side(little_book):
     built = jupyter_book(little_book)
     assert built.returncode == 0, built.stderr
     assert "one met two" in built_page(little_book)
+    assert sorted((little_book / "chapters" / "runs").read_text().split()) == ["one", "two"]  # none was run again
 
 
 def test_a_cell_that_fails_beside_another_page_stops_the_build(little_book):
     two_pages(little_book, "print('all is well')", "raise RuntimeError('a cell that fails')")
     built = jupyter_book(little_book)
     assert built.returncode != 0 and "a cell that fails" in built.stderr
+
+
+def test_nothing_runs_where_nothing_is_to_run(little_book):
+    two_pages(little_book, "open('ran', 'w')", "open('ran', 'w')")
+    config = little_book / "_config.yml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace("execute_notebooks: cache", 'execute_notebooks: "off"'), encoding="utf-8")
+    built = jupyter_book(little_book)
+    assert built.returncode == 0, built.stderr
+    assert not list(little_book.rglob("ran"))
 
 
 def test_an_external_picture_fails_the_build(little_book):

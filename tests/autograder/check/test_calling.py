@@ -38,3 +38,18 @@ def test_other_parts_are_an_error_in_the_students_words():
 
     raised = run(Other, INPUTS).raised
     assert raised.type == "RuntimeError" and "extra.weight" in raised.message
+
+
+def test_a_message_has_one_mark_whatever_raised_it():
+    def one(x):
+        return one(x, 1)
+
+    class Other:
+        def forward(self, x):
+            return self.forward(x, 1)
+
+    ours, theirs = (run(function, {"x": 0}).raised for function in (one, Other().forward))
+    assert ours.type == theirs.type == "TypeError" and ours.message != theirs.message
+    assert ours.mark != run(len, {"obj": 0}).raised.mark
+    missing = (run(function, {}).raised for function in (lambda x: x, one))
+    assert len({each.mark for each in missing}) == 1
