@@ -3,12 +3,14 @@
 The same call serves `check` in the student's notebook, the sandbox, and the making of keys.
 """
 
+import builtins
 import hashlib
+import json
 import linecache
 import re
 import traceback
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -16,14 +18,32 @@ import numpy as np
 
 from autograder.check import values
 
+# As NumPy raises them; its modules give them no public name.
+_NUMPYS_OWN = frozenset(
+    {
+        "LinAlgError",
+        "UFuncTypeError",
+        "_UFuncBinaryResolutionError",
+        "_UFuncInputCastingError",
+        "_UFuncNoLoopError",
+        "_UFuncOutputCastingError",
+    }
+)
+
 
 @dataclass(frozen=True)
 class Raised:
-    """An exception, as far as it may be told: its type's name, its message, and the function's own line."""
+    """An exception, as far as it may be told: its type's name, its message, and the function's own line.
+
+    place: the file and the number of that line, for whoever has its source. quoted: whether the message may be shown;
+    where the inputs are hidden, it could carry them away.
+    """
 
     type: str
     message: str
     line: str = ""
+    place: tuple[str, int] = field(default=("", 0), compare=False)
+    quoted: bool = True
 
     @property
     def mark(self) -> str:
@@ -55,6 +75,12 @@ def run(function: Callable, inputs: dict[str, Any]) -> Outcome:
     Returns:
         Outcome. Only KeyboardInterrupt and the like pass through.
     """
+    outcome, left = call(function, inputs)
+    return replace(outcome, modified=modified(inputs, left)) if not outcome.raised else outcome
+
+
+def call(function: Callable, inputs: dict[str, Any]) -> tuple[Outcome, dict[str, str]]:
+    """As `run`, and fingerprints of what the function left of its inputs, by name; `modified` reads them."""
     given = _copy(inputs)
     if isinstance(function, type):
         function = partial(build_and_call, function)
@@ -62,11 +88,22 @@ def run(function: Callable, inputs: dict[str, Any]) -> Outcome:
         with np.errstate(all="ignore"):
             value = function(**given)
     except Exception as error:
-        return Outcome(raised=describe(error))
-    # A random generator is meant to move on; everything else is the caller's, and stays as it was.
-    lent = [name for name, value in inputs.items() if not isinstance(value, np.random.Generator)]
-    modified = tuple(name for name in lent if not _same(values.pack(inputs[name]), values.pack(given[name])))
-    return Outcome(value=_carried(value), modified=modified)
+        return Outcome(raised=describe(error)), {}
+    return Outcome(value=_carried(value)), fingerprints(given)
+
+
+def modified(inputs: Mapping[str, Any], left: dict[str, str]) -> tuple[str, ...]:
+    """Names of the inputs of which something else was left than was given."""
+    return tuple(name for name, given in fingerprints(inputs).items() if left.get(name) != given)
+
+
+def fingerprints(inputs: Mapping[str, Any]) -> dict[str, str]:
+    """Name -> SHA-256 of each input, in hex.
+
+    A random generator is meant to move on, and has none; everything else is the caller's, and stays as it was.
+    """
+    lent = ((name, value) for name, value in inputs.items() if not isinstance(value, np.random.Generator))
+    return {name: _sha256(*values.pack(value)) for name, value in lent}
 
 
 def build_and_call(
@@ -104,11 +141,22 @@ def describe(error: BaseException) -> Raised:
     """An exception as Raised; its line is the innermost one that the student wrote (a notebook cell's)."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename.startswith("<cell ") or "ipykernel" in frame.filename]
-    line = ""
-    if own:
-        source = linecache.getline(own[-1].filename, own[-1].lineno or 0).strip() or (own[-1].line or "").strip()
-        line = f"line {own[-1].lineno}: {source}" if source else f"line {own[-1].lineno}"
-    return Raised(type(error).__name__, str(error)[:500], line)
+    if not own:
+        return Raised(type(error).__name__, str(error)[:500])
+    file, number = own[-1].filename, own[-1].lineno or 0
+    source = linecache.getline(file, number).strip() or (own[-1].line or "").strip()
+    return Raised(type(error).__name__, str(error)[:500], line_told(number, source), (file, number))
+
+
+def is_known(type_name: str) -> bool:
+    """Whether an exception of that name is Python's or NumPy's, and no class that a student has named."""
+    found = getattr(builtins, type_name, None) or getattr(np.exceptions, type_name, None)
+    return (isinstance(found, type) and issubclass(found, BaseException)) or type_name in _NUMPYS_OWN
+
+
+def line_told(number: int, source: str) -> str:
+    """A line as a message names it."""
+    return f"line {number}: {source}" if source else f"line {number}"
 
 
 def _carried(value: Any) -> Any:
@@ -123,9 +171,8 @@ def _copy(inputs: dict[str, Any]) -> dict[str, Any]:
     return {name: values.unpack(*values.pack(value)) for name, value in inputs.items()}
 
 
-def _same(packed: tuple[Any, list[np.ndarray]], other: tuple[Any, list[np.ndarray]]) -> bool:
-    (tree, arrays), (other_tree, other_arrays) = packed, other
-    pairs = zip(arrays, other_arrays, strict=False)
-    return tree == other_tree and all(
-        a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes() for a, b in pairs
-    )
+def _sha256(tree: values.Tree, arrays: list[np.ndarray]) -> str:
+    digest = hashlib.sha256(json.dumps((tree, [(array.dtype.name, array.shape) for array in arrays])).encode())
+    for array in arrays:
+        digest.update(array.data if array.size else b"")
+    return digest.hexdigest()

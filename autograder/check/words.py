@@ -1,6 +1,8 @@
 """Small pieces of the sentences that reports are made of."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+NOBODY_THERE = "input() cannot be used while grading: nobody is there to answer"
 
 
 def listed(things: Iterable[str], limit: int = 6) -> str:
@@ -9,6 +11,12 @@ def listed(things: Iterable[str], limit: int = 6) -> str:
     if len(words) > limit:
         words = [*words[:limit], f"{len(words) - limit} more"]
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def not_defined(name: str, instead: Sequence[str]) -> str:
+    """Why a function cannot be called; instead: the functions that its cell defines."""
+    why = f"its cell defines {', '.join(instead)} and no {name}." if instead else "was its cell deleted or did it fail?"
+    return f"{name} is not defined: {why}"
 
 
 def quoted(text: object) -> str:

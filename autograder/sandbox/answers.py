@@ -1,43 +1,51 @@
 """What the sandboxed process sends back, read by the side that trusts none of it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from autograder.check import values
-from autograder.check.calling import Outcome, Raised
+from autograder.check.calling import Outcome, Raised, line_told, modified
 from autograder.sandbox.limits import Limits
 
 NOT_AN_ANSWER = "sent something that is not an answer"
 
 
 def outcome(
-    message: dict[str, Any], arrays: list[np.ndarray], *, names: tuple[str, ...], seconds: float, limits: Limits
+    message: dict[str, Any],
+    arrays: list[np.ndarray],
+    *,
+    inputs: Mapping[str, Any],
+    sources: Mapping[str, str],
+    seconds: float,
+    limits: Limits,
 ) -> Outcome:
     """A reply to a call, or to a cell (which has no value), as an Outcome.
 
     Args:
         message, arrays: as `frames.decode` gave them.
-        names: the call's inputs, which alone can have been modified.
+        inputs: the call's, as they were sent; what the reply says is left of them is held against these.
+        sources: id -> source of each cell, where the line that raised is looked up.
         seconds: the time limit, to be told when it was overrun.
 
     Raises:
         values.Malformed: the reply is not one that `child.py` can have sent.
     """
-    if message.keys() != {"tree", "raised", "modified", "stopped"}:
+    if message.keys() != {"tree", "raised", "left", "stopped"}:
         raise values.Malformed("a reply without its parts")
-    tree, raised, modified, stopped = (message[part] for part in ("tree", "raised", "modified", "stopped"))
-    if type(modified) is not list or not all(name in names for name in modified):
-        raise values.Malformed("a modified input that there never was")
+    tree, raised, left, stopped = (message[part] for part in ("tree", "raised", "left", "stopped"))
+    if type(left) is not dict:
+        raise values.Malformed("nothing that can be left of inputs")
     if stopped != "":
         return Outcome(stopped=_stopped(stopped, seconds, limits))
     if raised is not None:
-        return Outcome(raised=_raised(raised))
+        return Outcome(raised=_raised(raised, sources))
     if tree is None:
         return Outcome()
     if _arrays_named(tree) != list(range(len(arrays))):
         raise values.Malformed("arrays that are not each used once")
-    return Outcome(value=values.unpack(tree, arrays), modified=tuple(modified))
+    return Outcome(value=values.unpack(tree, arrays), modified=modified(inputs, left))
 
 
 def _stopped(reason, seconds, limits):
@@ -61,11 +69,13 @@ def used_too_much(limits: Limits) -> str:
     return f"used more than {limits.memory_mb} MB of memory"
 
 
-def _raised(parts):
-    if type(parts) is not list or len(parts) != 3 or not all(type(part) is str for part in parts):
+def _raised(parts, sources):
+    if type(parts) is not list or list(map(type, parts)) != [str, str, str, int]:
         raise values.Malformed("an exception without its parts")
-    name, text, line = map(_printable, parts)
-    return Raised(name[:100], text[:500], line[:500])
+    name, text, file, number = parts
+    lines = sources.get(file.removeprefix("<cell ").removesuffix(">"), "").splitlines()
+    line = line_told(number, lines[number - 1].strip()) if 1 <= number <= len(lines) else ""
+    return Raised(_printable(name)[:100], _printable(text)[:500], _printable(line)[:500])
 
 
 def _printable(text):

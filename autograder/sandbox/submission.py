@@ -94,6 +94,7 @@ class _Submission:
         self.outcomes = []
         self.notes = []
         self._all_cells, self._calls, self._answerer = cells, calls, answerer
+        self._sources = {cell.id: cell.source for cell in cells}
         self._lost = {}
         self._stage = self._previous = ("", "")
         self._deadline = time.monotonic() + limits.wall_seconds
@@ -119,7 +120,7 @@ class _Submission:
     def _execute(self, process, cell):
         self._previous, self._stage = self._stage, ("cell", cell.id)
         question = {"do": "cell", "cell": cell.id, "source": cell.source}
-        outcome = self._ask(process, question, [], (), self.limits.cell_seconds)
+        outcome = self._ask(process, question, [], {}, self.limits.cell_seconds)
         # In a fresh process a cell runs again; what it did the first time is what counts.
         self.cells.setdefault(cell.id, outcome.stopped or outcome.raised)
 
@@ -128,15 +129,16 @@ class _Submission:
         tree, arrays = values.pack(call.inputs)
         question = {"do": "call", "function": call.function, "inputs": tree}
         question["stand_ins"] = self._answerer.functions if self._answerer else {}
-        return self._ask(process, question, arrays, tuple(call.inputs), self.limits.call_seconds)
+        return self._ask(process, question, arrays, call.inputs, self.limits.call_seconds)
 
-    def _ask(self, process, question, arrays, names, seconds):
+    def _ask(self, process, question, arrays, inputs, seconds):
         """The outcome; if the code was stopped for its time, its stage is lost, though the process goes on."""
         stop = time.monotonic() + seconds + self.limits.patience
         try:
             message = {**question, "milliseconds": round(seconds * 1000)}
             reply, back = process.ask(message, arrays, min(stop, self._deadline), self._answer(question))
-            outcome = answers.outcome(reply, back, names=names, seconds=seconds, limits=self.limits)
+            known = {"inputs": inputs, "sources": self._sources, "limits": self.limits}
+            outcome = answers.outcome(reply, back, seconds=seconds, **known)
         except TimeoutError:
             if stop > self._deadline:
                 raise _OutOfTime from None

@@ -8,7 +8,7 @@ TOOLS = (
     + """
 def reply(**changes):
     value = {"kind": "float", "value": "0x1p+0"}
-    return {"id": outstanding(), "tree": value, "raised": None, "modified": [], "stopped": "", "arrays": [], **changes}
+    return {"id": outstanding(), "tree": value, "raised": None, "left": {}, "stopped": "", "arrays": [], **changes}
 
 def frame_of(message, after=b""):
     data = message if isinstance(message, bytes) else json.dumps(message).encode()

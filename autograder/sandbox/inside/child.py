@@ -43,7 +43,7 @@ class Worker:
         self.ours = ours
         self.requests, self.replies = settings["requests"], settings["replies"]
         self.bytes_left = settings["answer_bytes"]
-        self.module = _notebook()
+        self.module = _notebook(ours.words.NOBODY_THERE)
         self.outstanding = ""
         self.asking = threading.Lock()
 
@@ -77,7 +77,7 @@ class Worker:
     def _call(self, name, inputs):
         if name not in self.module.__dict__:
             raise NameError(self._instead_of(name))
-        outcome = self.ours.calling.run(self.module.__dict__[name], inputs)
+        outcome, left = self.ours.calling.call(self.module.__dict__[name], inputs)
         if outcome.raised is not None:
             return _failed(outcome.raised), ()
         tree, arrays = self.ours.values.pack(outcome.value)
@@ -85,14 +85,13 @@ class Worker:
         if n_bytes > self.bytes_left or len(json.dumps(tree)) > self.ours.frames.MAX_HEADER // 2:
             return _reply(stopped="size"), ()
         self.bytes_left -= n_bytes
-        return _reply(tree=tree, modified=list(outcome.modified)), arrays
+        return _reply(tree=tree, left=left), arrays
 
     def _instead_of(self, name):
         """Why there is no function of that name."""
         code = [value.__code__ for value in self.module.__dict__.values() if type(value) is types.FunctionType]
-        found = [each.co_name for each in code if each.co_filename == f"<cell {name}>"]
-        why = f"its cell defines {', '.join(found)} and no {name}." if found else "was its cell deleted or did it fail?"
-        return f"{name} is not defined: {why}"
+        instead = [each.co_name for each in code if each.co_filename == f"<cell {name}>"]
+        return self.ours.words.not_defined(name, instead)
 
     def _ask(self, question):
         """The grader's answer to a question, for which the alarm has to wait: half an exchange would confuse both."""
@@ -136,14 +135,15 @@ class Worker:
             data = data[os.write(self.replies, data) :]
 
 
-def _reply(tree=None, raised=None, modified=(), stopped=""):
-    return {"tree": tree, "raised": raised, "modified": list(modified), "stopped": stopped}
+def _reply(tree=None, raised=None, left=None, stopped=""):
+    return {"tree": tree, "raised": raised, "left": left or {}, "stopped": stopped}
 
 
 def _failed(raised):
     if raised.type in ("MemoryError", "_ArrayMemoryError"):
         return _reply(stopped="memory")
-    return _reply(raised=[raised.type[:100], raised.message[:500], raised.line[:500]])
+    file, number = raised.place
+    return _reply(raised=[raised.type[:100], raised.message[:500], file[:500], number])
 
 
 def _import_ours():
@@ -153,7 +153,7 @@ def _import_ours():
     for name, folder in (("autograder", sandbox.parent), ("autograder.sandbox", sandbox)):
         sys.modules[name] = types.ModuleType(name)
         sys.modules[name].__path__ = [str(folder)]
-    from autograder.check import calling, imports, values
+    from autograder.check import calling, imports, values, words
     from autograder.sandbox.inside import confine, frames, refusing, stand_ins
 
     for name in [name for name in sys.modules if name.split(".")[0] == "autograder"]:
@@ -162,6 +162,7 @@ def _import_ours():
         calling=calling,
         imports=imports,
         values=values,
+        words=words,
         confine=confine,
         frames=frames,
         refusing=refusing,
@@ -169,16 +170,19 @@ def _import_ours():
     )
 
 
-def _notebook():
+def _notebook(nobody_there):
     module = types.ModuleType("__main__")
     module.__dict__["display"] = lambda *values, **options: None
-    builtins.input = _nobody_there
+    builtins.input = _raising(nobody_there)
     sys.modules["__main__"] = module
     return module
 
 
-def _nobody_there(prompt=""):
-    raise RuntimeError("input() cannot be used while grading: nobody is there to answer")
+def _raising(words):
+    def raises(prompt=""):
+        raise RuntimeError(words)
+
+    return raises
 
 
 def _silence():

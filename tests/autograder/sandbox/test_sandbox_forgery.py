@@ -2,6 +2,8 @@
 
 import pytest
 
+from autograder.sandbox import Call, Cell, run
+from tests.autograder.sandbox.conftest import QUICK, X
 from tests.forging_tools import FINDING_THE_CHANNEL
 
 pytestmark = pytest.mark.sandbox
@@ -12,7 +14,7 @@ TOOLS = (
     + """
 def header(**changes):
     tree = {"kind": "float", "value": "0x1.8p+0"}
-    return {"tree": tree, "raised": None, "modified": [], "stopped": "", "arrays": [], **changes}
+    return {"tree": tree, "raised": None, "left": {}, "stopped": "", "arrays": [], **changes}
 
 def wait():
     signal.setitimer(signal.ITIMER_REAL, 0)
@@ -30,7 +32,7 @@ FORGERIES = {
     "no JSON": "send(b'{')",
     "no object": "send(b'[]')",
     "broken text": "send(b'\"\\xff\"')",
-    "half a surrogate pair": "send(header(id=outstanding(), raised=['A', '\\ud800', '']))",
+    "half a surrogate pair": "send(header(id=outstanding(), raised=['A', '\\ud800', '', 0]))",
     "very deep": "send(b'[' * 100000)",
     "a huge integer": "send(b'{\"id\": ' + b'9' * 100000 + b'}')",
     "not a number": "send(b'{\"id\": NaN}')",
@@ -51,11 +53,11 @@ FORGERIES = {
     ),
     "an unknown kind of value": "send(header(id=outstanding(), tree={'kind': 'code', 'value': '1'}))",
     "a value that is no tree": "send(header(id=outstanding(), tree=[1, 2]))",
-    "an input that there was not": "send(header(id=outstanding(), modified=['y']))",
-    "a list for a name": "send(header(id=outstanding(), modified=[['y']]))",
+    "a list for what is left of inputs": "send(header(id=outstanding(), left=['y']))",
     "a reason of its own": "send(header(id=outstanding(), stopped='<b>by the grader</b>'))",
     "a reason that is no text": "send(header(id=outstanding(), stopped=['time']))",
     "an exception in pieces": "send(header(id=outstanding(), raised=['A']))",
+    "an exception at a line that is no number": "send(header(id=outstanding(), raised=['A', 'b', '<cell mine>', '1']))",
     "a verdict": "send(header(id=outstanding(), points=100))",
 }
 
@@ -67,6 +69,12 @@ def test_a_malformed_reply_costs_the_function_that_sent_it(submit):
     came_to = dict(zip(FORGERIES, done.outcomes, strict=False))
     assert {forgery: outcome.stopped for forgery, outcome in came_to.items()} == dict.fromkeys(FORGERIES, NOT_AN_ANSWER)
     assert done.outcomes[-1].value is not None
+
+
+def test_what_a_reply_does_not_say_of_an_input_is_held_against_it(bundle):
+    cell = Cell("f", f"{TOOLS}\ndef f(x):\n    send(header(id=outstanding(), left={{'y': '0'}}))\n    wait()\n")
+    done = run([cell], [Call("f", {"x": X})], bundle=bundle, limits=QUICK)
+    assert done.outcomes[0].value == 1.5 and done.outcomes[0].modified == ("x",)
 
 
 def test_one_that_dies_after_answering_has_not_answered(submit):

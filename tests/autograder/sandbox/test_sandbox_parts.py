@@ -58,7 +58,7 @@ def test_random_bytes_are_malformed_or_too_short():
             frame[place] = rng.integers(256)
         try:
             message, arrays = frames.decode(read_from(bytes(frame)), max_bytes=1000)
-            answers.outcome(message, arrays, names=(), seconds=1, limits=Limits())
+            answers.outcome(message, arrays, inputs={}, sources={}, seconds=1, limits=Limits())
         except (values.Malformed, EOFError):
             pass
 

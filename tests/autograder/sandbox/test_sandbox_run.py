@@ -51,6 +51,13 @@ def test_an_exception_names_the_students_own_line(ask):
     assert outcome.raised == Raised("ZeroDivisionError", "division by zero", "line 3: return rows / 0")
 
 
+def test_the_line_that_raised_is_read_from_what_was_submitted(ask):
+    source = "class Odd(Exception):\n    pass\ndef f():\n    eval(compile('1 / 0', '<cell mine>', 'eval'))"
+    assert ask(source, "f").raised.line == "line 1: class Odd(Exception):"
+    elsewhere = source.replace("<cell mine>", "<cell 0.25 0.5>")
+    assert ask(elsewhere, "f").raised.line == ""
+
+
 def test_a_cell_that_raises_stops_no_other(submit):
     done = submit("def early():\n    return 1\nraise ValueError('half way')", "early", "good")
     assert done.cells["mine"] == Raised("ValueError", "half way", "line 3: raise ValueError('half way')")
@@ -88,6 +95,14 @@ def test_an_input_that_was_changed_is_told(bundle):
     done = run([cell], [Call("f", inputs)], bundle=bundle, limits=QUICK)
     assert done.outcomes[0].modified == ("x",)
     np.testing.assert_array_equal(inputs["x"], X)
+
+
+def test_an_input_that_was_changed_is_told_whatever_the_function_does_to_what_it_is_compared_with(bundle):
+    cell = Cell(
+        "f", "import sys\ndef f(x):\n    x += 1\n    sys._getframe(1).f_locals['inputs']['x'] += 1\n    return 1"
+    )
+    done = run([cell], [Call("f", {"x": X.copy()})], bundle=bundle, limits=QUICK)
+    assert done.outcomes[0].value == 1 and done.outcomes[0].modified == ("x",)
 
 
 def test_large_arrays_travel_both_ways(bundle):
