@@ -1,4 +1,4 @@
-"""Make an exercise's answer key from a seed: the public one for students, a secret one for grading."""
+"""Make an exercise's answer key from a seed: the public one for students, another one for each submission."""
 
 import zlib
 from dataclasses import replace
@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from autograder.authoring.exercise import Draw, Exercise, exercises_of
-from autograder.authoring.sketching import sketches_of_slips
+from autograder.authoring.sketching import SketchesWhenAsked, sketches_of_slips
 from autograder.check.calling import Outcome, Raised, run
 from autograder.check.key import UNJUDGED, Case, Key
 from autograder.check.values import pack, unpack
@@ -21,8 +21,8 @@ ROUNDING = {"float16": 1e-4, "float32": 1e-7, "float64": 1e-13}
 Seen = dict[tuple[int, np.dtype, tuple[int, ...]], list[np.ndarray]]
 
 
-def make_key(exercise: Exercise, seed: int) -> Key:
-    """Run the reference and every known mistake on freshly drawn inputs.
+def make_questions(exercise: Exercise, seed: int) -> Key:
+    """Run the reference on freshly drawn inputs: a key that judges, and knows no mistake to explain with.
 
     Args:
         exercise: whose key.
@@ -35,7 +35,7 @@ def make_key(exercise: Exercise, seed: int) -> Key:
         ValueError: two cases of one aspect share a name.
     """
     cases = tuple(
-        _case(exercise, name, aspect, inputs)
+        Case(name, aspect, inputs, _marked(_judged(exercise, run(exercise.reference, inputs))), {})
         for aspect in exercise.aspects
         for name, inputs in _inputs(exercise, aspect, seed)
     )
@@ -47,9 +47,26 @@ def make_key(exercise: Exercise, seed: int) -> Key:
         aspects={aspect: points for aspect, (points, _) in exercise.aspects.items()},
         uses=exercise.uses,
         tolerance=exercise.tolerance,
-        mistakes={slug: mistake for slug, (mistake, _) in exercise.mistakes.items()},
+        mistakes={},
         cases=cases,
     )
+
+
+def with_mistakes(exercise: Exercise, questions: Key) -> Key:
+    """The key that also knows what every known mistake comes to on the same inputs."""
+    mistakes = {slug: mistake for slug, (mistake, _) in exercise.mistakes.items()}
+    return replace(questions, mistakes=mistakes, cases=tuple(_mistaken(exercise, case) for case in questions.cases))
+
+
+def make_key(exercise: Exercise, seed: int) -> Key:
+    """What the reference and every known mistake come to; see `make_questions`."""
+    return with_mistakes(exercise, make_questions(exercise, seed))
+
+
+def explaining(exercise: Exercise, questions: Key) -> Key:
+    """The key that explains, too: it knows the mistakes and, when it is asked for them, the slips. Not to be saved."""
+    key = with_mistakes(exercise, questions)
+    return replace(key, slips=SketchesWhenAsked(exercise, key))
 
 
 @cache
@@ -71,15 +88,12 @@ def _inputs(exercise: Exercise, aspect: str, seed: int) -> list[tuple[str, dict]
     return named
 
 
-def _case(exercise: Exercise, name: str, aspect: str, inputs: dict) -> Case:
-    """One case; what the judge does not look at is left out, and what is equal but for rounding is made equal."""
-    expected = _judged(exercise, run(exercise.reference, inputs))
+def _mistaken(exercise: Exercise, case: Case) -> Case:
+    """A case with its mistakes; what is equal but for rounding is made equal."""
     seen: Seen = {}
-    _as_seen(seen, expected)
-    mistakes = {
-        slug: _as_seen(seen, _judged(exercise, run(wrong, inputs))) for slug, (_, wrong) in exercise.mistakes.items()
-    }
-    return Case(name, aspect, inputs, _marked(expected), {slug: _marked(each) for slug, each in mistakes.items()})
+    _as_seen(seen, case.expected)
+    came_to = {slug: _judged(exercise, run(wrong, case.inputs)) for slug, (_, wrong) in exercise.mistakes.items()}
+    return replace(case, mistakes={slug: _marked(_as_seen(seen, outcome)) for slug, outcome in came_to.items()})
 
 
 def _marked(outcome: Outcome) -> Outcome:

@@ -1,7 +1,9 @@
 """What functions with one slip in them come to, as sketches for an exercise's key."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from threading import Lock
 
 import numpy as np
 
@@ -12,6 +14,27 @@ from autograder.check.key import Case, Key
 from autograder.check.sketches import sketch, sketched_cases
 
 LARGE = 1000  # numbers in the inputs of a case
+_silence = Lock()  # what one thread does to warnings, all see
+
+
+class SketchesWhenAsked(Mapping[str, dict[str, np.ndarray]]):
+    """What `sketches_of_slips` makes, made when something is first looked up: few answers come so far."""
+
+    def __init__(self, exercise: Exercise, key: Key) -> None:
+        self._exercise, self._key = exercise, key
+
+    @cached_property
+    def _sketches(self) -> dict[str, dict[str, np.ndarray]]:
+        return sketches_of_slips(self._exercise, self._key)
+
+    def __getitem__(self, slug: str) -> dict[str, np.ndarray]:
+        return self._sketches[slug]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sketches)
+
+    def __len__(self) -> int:
+        return len(self._sketches)
 
 
 def sketches_of_slips(exercise: Exercise, key: Key) -> dict[str, dict[str, np.ndarray]]:
@@ -28,7 +51,7 @@ def sketches_of_slips(exercise: Exercise, key: Key) -> dict[str, dict[str, np.nd
         sources = {"": (exercise.reference, *exercise.equivalents.values())}
         sources |= {slug: (wrong,) for slug, (_, wrong) in exercise.mistakes.items()}
     rows: dict[str, dict[str, list]] = {}
-    with warnings.catch_warnings(action="ignore"):
+    with _silence, warnings.catch_warnings(action="ignore"):
         for slug, functions in sources.items():
             for each in (slip for function in functions for slip in slips(function, cases[0].inputs)):
                 row = _sketched(key, cases, each.function)

@@ -5,7 +5,7 @@ are kept comes last. No sentence holds an expected value, so all of them may be 
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from autograder.check.values import Foreign
 
 # Allowed error as a share of the largest expected entry. A legitimate rewrite stays a thousand times below.
 TOLERANCES = {"float16": 1e-2, "float32": 2e-5}
+MOST_NAMED = 8  # keys of a dict in one sentence
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def _added(missing: list[str], extra: list[str]) -> str:
                 continue
             more = {found[0].removesuffix(s) if place == "before" else found[0].removeprefix(s) for s, found in pairs}
             if len(more) == 1:
-                return f"{verb} {more.pop()!r} {place} {'it' if len(pairs) == 1 else 'each of them'}"
+                return f"{verb} {more.pop()[:40]!r} {place} {'it' if len(pairs) == 1 else 'each of them'}"
     return ""
 
 
@@ -250,8 +251,9 @@ def _rounded(error: float) -> str:
     return f"{error:.0e}" if error < 0.01 else f"{100 * error:.0f}%" if error < 10 else "more than ten times"
 
 
-def _list(keys: Iterable[str]) -> str:
-    return ", ".join(repr(key) for key in keys)
+def _list(keys: Sequence[str]) -> str:
+    more = f" and {len(keys) - MOST_NAMED} more" * (len(keys) > MOST_NAMED)
+    return ", ".join(repr(key[:40]) for key in keys[:MOST_NAMED]) + more
 
 
 def a_value(value: Any) -> str:

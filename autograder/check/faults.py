@@ -56,7 +56,7 @@ def _wrong_exception(key: Key, expected: Outcome, raised: Raised) -> Iterator[Ve
         return
     instead = f"; it should raise {expected.raised.type} here" if expected.raised else ""
     where = f" ({raised.line})" if raised.line else ""
-    message = f": {raised.message}" if raised.message else ""
+    message = f": {raised.message}" if raised.message and raised.quoted else ""
     # Python names the function if it was the call that went wrong, and not the body.
     names = re.match(rf"{key.function}(\.__init__|\.forward)?\(\) .*\bargument", raised.message)
     renamed = " Its parameters must have the names that the released cell gave them." if names else ""

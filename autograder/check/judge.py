@@ -90,7 +90,7 @@ def judge(key: Key, case: Case, outcome: Outcome) -> Verdict:
     return next(faults(key, case.expected, outcome), Verdict(True))
 
 
-def grade(key: Key, outcomes: list[Outcome]) -> Result:
+def grade(key: Key, outcomes: Sequence[Outcome]) -> Result:
     """Judge a whole exercise.
 
     Args:
@@ -104,7 +104,7 @@ def grade(key: Key, outcomes: list[Outcome]) -> Result:
     return result_of(key, outcomes, explain(key, outcomes))
 
 
-def result_of(key: Key, outcomes: list[Outcome], why: Explanation | None) -> Result:
+def result_of(key: Key, outcomes: Sequence[Outcome], why: Explanation | None) -> Result:
     """The result of an exercise, by what explains its outcomes."""
     verdicts = [judge(key, case, outcome) for case, outcome in zip(key.cases, outcomes, strict=True)]
     valued = [v.passed for v, case in zip(verdicts, key.cases, strict=True) if case.expected.raised is None]

@@ -1,7 +1,7 @@
 """An answer key: one exercise's inputs, expected values and the outputs of its known mistakes.
 
 All of it is numbers and words, never code, so the public key of a chapter can ship to students.
-The secret key that grades has the same form and other numbers.
+The keys that grade, one for each submission, have the same form and other numbers.
 """
 
 import hashlib
@@ -9,6 +9,7 @@ import io
 import json
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -71,7 +72,7 @@ class Key:
     tolerance: float
     mistakes: dict[str, Mistake]
     cases: tuple[Case, ...]
-    slips: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
+    slips: Mapping[str, dict[str, np.ndarray]] = field(default_factory=dict)
 
     @property
     def points(self) -> float:

@@ -18,13 +18,16 @@ import numpy as np
 
 import solutions
 from autograder.authoring.exercise import Exercise, exercises_of
-from autograder.authoring.make_key import key_of
 from autograder.check import judge
 from autograder.check.calling import run
+from autograder.course.handout import load_handout
 from autograder.course.seed import secret_seed
 from autograder.example.standalone import standalone
 from autograder.gradebook import class_run
+from autograder.grading.assignment import seeds_of
 from autograder.grading.follow_through import answered_for, better
+from autograder.grading.judging import questions_of
+from autograder.grading.submitted_file import File
 from autograder.house import chapter_names, number_and_word
 from autograder.pages import terminal
 from autograder.release.notebook import BEGIN, END
@@ -47,7 +50,7 @@ class _Chapter:
     def __init__(self, course, name):
         self.name = name
         self.exercises = {each.name: each for each in exercises_of(name)}
-        self.keys = {name: key_of(each, secret_seed(course)) for name, each in self.exercises.items()}
+        self.handout, self.seed = load_handout(course, name), secret_seed(course)
         self.released = _load(course / "release" / name / f"{name}.ipynb")
         solved = _load(course / "source" / name / f"{name}.ipynb")
         self.stubs = {name: _source(_cell(self.released, name)) for name in self.exercises}
@@ -65,28 +68,31 @@ class _Chapter:
             _cell(notebook, name)["source"] = source
         return notebook
 
-    def earned(self, **sources):
-        """What `filled` earns, found without sandbox or nbgrader. Only for code of our own.
+    def changed(self, student, what, notebook, **sources):
+        """A submission with other sources than the solutions', and what it must get."""
+        content = _bytes(notebook)
+        return Example(student, what, content, self._earned(content, sources))
 
-        With the course's own key: some cases tell what a mistake does to a function that calls it, and some do not.
+    def _earned(self, content, sources):
+        """What a submission earns, found without sandbox or nbgrader. Only for code of our own.
+
+        With its own cases: some tell what a mistake does to a function that calls it, and some do not.
         """
+        questions = questions_of(self.name, seeds_of(File(content), self.handout, self.seed))
         namespace: dict[str, Any] = {"__name__": "__main__"}
         with np.errstate(all="ignore"):
             for source in [_source(_cell(self.released, "setup")), *{**self.solved, **sources}.values()]:
                 exec(compile(source, "<example>", "exec"), namespace)  # noqa: S102
-        results = {name: self._graded(name, namespace) for name in self.keys}
-        for name in self.keys:
-            results[name] = self._followed_through(name, results, namespace)
+        results = {name: _graded(key, namespace) for name, key in questions.items()}
+        for name in questions:
+            results[name] = self._followed_through(name, questions, results, namespace)
         return sum(result.earned for result in results.values())
 
-    def _graded(self, name, namespace):
-        return judge.grade(self.keys[name], [run(namespace[name], case.inputs) for case in self.keys[name].cases])
-
-    def _followed_through(self, name, results, namespace):
+    def _followed_through(self, name, questions, results, namespace):
         """The better of two results: the second has the references in the place of wrong functions that it calls."""
-        answered = answered_for(name, self.keys, results)
+        answered = answered_for(name, questions, results)
         with mock.patch.dict(namespace, {each: self.exercises[each].reference for each in answered}):
-            return better(results[name], self._graded(name, namespace), answered)
+            return better(results[name], _graded(questions[name], namespace), answered)
 
     def replaced(self, each: Exercise, source):
         """The source of a cell whose function does something else."""
@@ -115,8 +121,8 @@ def _honest(of):
     loops = {n: standalone(next(iter(e.equivalents.values())), n) for n, e in of.exercises.items() if e.equivalents}
     noisy = {name: f"import sys\n\nprint('trying', file=sys.stderr)\n{source}" for name, source in of.solved.items()}
     yield Example("perfect", "everything solved", _bytes(of.filled()), of.points)
-    yield Example("blank", "as released", _bytes(of.released), of.earned(**of.stubs))
-    yield Example("half-done", "the first half solved", _bytes(of.filled(**half)), of.earned(**half))
+    yield of.changed("blank", "as released", of.released, **of.stubs)
+    yield of.changed("half-done", "the first half solved", of.filled(**half), **half)
     yield Example("by-loops", "right values, another way", _bytes(of.filled(**loops)), of.points)
     yield Example("noisy", "prints to stderr", _bytes(of.filled(**noisy)), of.points)
 
@@ -125,9 +131,9 @@ def _mistaken(of):
     for n, each in enumerate(list(of.exercises.values())[:2], start=1):
         mistake, wrong = next(iter(each.mistakes.values()))
         edit = {each.name: standalone(wrong, each.name)}
-        yield Example(f"mistake-{n}", f"{each.name} {mistake.name}", _bytes(of.filled(**edit)), of.earned(**edit))
+        yield of.changed(f"mistake-{n}", f"{each.name} {mistake.name}", of.filled(**edit), **edit)
     edit = {of.last.name: f"{standalone(of.last.reference, '_right')}\n\n\n{_NUDGED.format(name=of.last.name)}"}
-    yield Example("unknown-mistake", f"{of.last.name} off by a percent", _bytes(of.filled(**edit)), of.earned(**edit))
+    yield of.changed("unknown-mistake", f"{of.last.name} off by a percent", of.filled(**edit), **edit)
 
 
 _NUDGED = """\
@@ -189,6 +195,10 @@ def _damaged(of):
     yield Example("doubled", f"two cells for {of.last.name}", _bytes(doubled), of.points)
     yield Example("truncated", "the file ends in the middle", whole[: len(whole) // 2], 0.0)
     yield Example("no-notebook", "a letter, not a notebook", b"Dear instructor, here is my homework.\n", 0.0)
+
+
+def _graded(questions, namespace):
+    return judge.grade(questions, [run(namespace[questions.function], case.inputs) for case in questions.cases])
 
 
 def _wrong(chapter, example, earned):

@@ -7,7 +7,6 @@ from pathlib import Path
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.check.words import listed
 from autograder.gradebook.plugin import guarded
 from autograder.gradebook.queries import computed_scores, given_by_hand, times
 from autograder.grading.report import Report, Reports
@@ -15,6 +14,8 @@ from autograder.grading.report import Report, Reports
 _SAID = {
     "submission": "handed in again",
     "release": "the release changed",
+    "seed": "the secret seed changed",
+    "exercises": "the exercises changed",
     "solutions": "the solutions changed",
     "grader": "the grader changed",
 }
@@ -86,12 +87,8 @@ def changes(earlier: Report | None, report: Report) -> str:
     if earlier is None:
         return "its earlier report is gone"
     before, now = earlier.made_from, report.made_from
-    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
-    exercises = [name.removeprefix("key of ") for name in names if name.startswith("key of ")]
-    said = [f"another key for {listed(exercises)}"] if exercises else []
-    said += [
-        _SAID.get(name, f"{name} {before[name]} became {now.get(name)}" if name in before else f"{name} counts too")
+    names = [name for name in now if before.get(name) != now[name]]
+    return ", ".join(
+        _SAID.get(name, f"{name} {before[name]} became {now[name]}") if name in before else f"{name} counts too"
         for name in names
-        if not name.startswith("key of ")
-    ]
-    return ", ".join(said)
+    )

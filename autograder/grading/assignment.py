@@ -11,46 +11,43 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder.authoring.exercise import exercises_of
-from autograder.authoring.make_key import key_of
-from autograder.check.key import Key
 from autograder.check.words import listed
 from autograder.course.handout import Handout, load_handout
-from autograder.course.seed import secret_seed
+from autograder.course.seed import case_seed
+from autograder.grading.judging import exercises_by_name
 from autograder.grading.submitted_file import File
 from autograder.house import HOUSE
 from autograder.sandbox import BROUGHT
 
 AUTOGRADER = Path(__file__).resolve().parent.parent
 # The folders that decide what a submission earns; a change in one of them asks for new reports.
-DECIDING = ("check", "course", "grading", "sandbox")
+DECIDING = ("authoring", "check", "course", "grading", "sandbox")
 
 
 @dataclass(frozen=True)
 class Assignment:
     """Everything that grading a chapter's submissions has in common; it can be sent to another machine.
 
-    released: the released notebook. keys: exercise name -> its secret key, in the notebook's order.
-    bundle: the zip that students got. environment: what else decides a score, by name.
-    solutions: a zip of the modules that answer for exercises. modules: exercise name -> the one with its reference.
-    in_pytorch: the exercises that ask for a PyTorch module.
+    released: the released notebook. bundle: the zip that students got. solutions: a zip of the modules that answer for
+    exercises. environment: what else decides a score, by name. seed: a fingerprint of the seed that cases are drawn
+    from; the seed itself stays at home. hidden: whether those cases are nobody's business.
+    modules: exercise name -> the module with its reference. in_pytorch: the exercises that ask for a PyTorch module.
     """
 
     released: Handout
-    keys: dict[str, Key]
     bundle: bytes
-    environment: dict[str, str]
     solutions: bytes
+    environment: dict[str, str]
+    seed: str
+    hidden: bool
     modules: dict[str, str]
     in_pytorch: frozenset[str]
 
     @cached_property
     def made_from(self) -> dict[str, str]:
         """What reports are made from besides the submission: the part's name -> its version or fingerprint."""
-        keys = {f"key of {name}": key.digest[:16] for name, key in self.keys.items()}
         notebook = repr((self.released.chapter, self.released.notebook)).encode()
-        release, solutions = _sha256([notebook, self.bundle])[:16], _sha256([self.solutions])[:16]
-        return {"release": release, "solutions": solutions, **keys, **self.environment}
+        return {"release": _sha256([notebook, self.bundle])[:16], "seed": self.seed, **self.environment}
 
     def distributions(self, exercise: str) -> tuple[str, ...]:
         """What an exercise may be written with, besides Python's own library."""
@@ -72,16 +69,23 @@ def digest(parts: dict[str, str]) -> str:
 
 
 def environment(sandbox: str) -> dict[str, str]:
-    """What decides a score on this machine, besides keys and release; sandbox: "bwrap" or "none"."""
-    files = sorted(file for folder in DECIDING for file in (AUTOGRADER / folder).rglob("*.py"))
-    named = (part for file in files for part in (file.relative_to(AUTOGRADER).as_posix().encode(), file.read_bytes()))
+    """What decides a score on this machine, besides seed and release; sandbox: "bwrap" or "none"."""
     return {
         "Python": platform.python_version(),
         "NumPy": np.__version__,
         "PyTorch": _version("torch"),
-        "grader": _sha256(named)[:16],
+        "grader": _of_folders(DECIDING),
+        "exercises": _of_folders(["exercises"]),
+        "solutions": _sha256([zipped_solutions()])[:16],
         "sandbox": sandbox,
     }
+
+
+def _of_folders(folders):
+    """A fingerprint of all modules in some folders of the package."""
+    files = sorted(file for folder in folders for file in (AUTOGRADER / folder).rglob("*.py"))
+    named = (part for file in files for part in (file.relative_to(AUTOGRADER).as_posix().encode(), file.read_bytes()))
+    return _sha256(named)[:16]
 
 
 def _version(package):
@@ -92,24 +96,34 @@ def _version(package):
         return "none"
 
 
-def open_assignment(course: Path, chapter: str, sandbox: str = "bwrap", seed: int | None = None) -> Assignment:
-    """Load a released chapter and make its keys, from the course's secret seed if no other is given.
+def seeds_of(file: File, released: Handout, secret: int) -> dict[str, int]:
+    """Exercise -> the seed of the cases that this file is asked, in the notebook's order."""
+    submission = fingerprint(file)
+    return {name: case_seed(secret, released.chapter, name, submission) for name in released.functions}
+
+
+def open_assignment(course: Path, chapter: str, seed: int, sandbox: str = "bwrap", hidden: bool = True) -> Assignment:
+    """Load a released chapter; seed: what its cases are drawn from.
 
     Raises FileNotFoundError if it is not released, LookupError if its release is of another version of the course.
     """
     notebook = load_handout(course, chapter)
-    exercises = {each.name: each for each in exercises_of(chapter)}
+    exercises = exercises_by_name(chapter)
     if gone := [name for name in notebook.functions if name not in exercises]:
         raise LookupError(
             f"{chapter} as it is released asks for {listed(gone)}, and this version of the course does not: grade it "
             f"with the version it was released with, or release it again"
         )
-    seed = secret_seed(course) if seed is None else seed
-    keys = {name: key_of(exercises[name], seed) for name in notebook.functions}
-    bundle = (course / "release" / f"{chapter}.zip").read_bytes()
-    modules = {name: exercises[name].reference.__module__ for name in keys}
-    in_pytorch = frozenset(name for name in keys if isinstance(exercises[name].reference, type))
-    return Assignment(notebook, keys, bundle, environment(sandbox), zipped_solutions(), modules, in_pytorch)
+    return Assignment(
+        released=notebook,
+        bundle=(course / "release" / f"{chapter}.zip").read_bytes(),
+        solutions=zipped_solutions(),
+        environment=environment(sandbox),
+        seed=_sha256([str(seed).encode()])[:16],
+        hidden=hidden,
+        modules={name: exercises[name].reference.__module__ for name in notebook.functions},
+        in_pytorch=frozenset(name for name in notebook.functions if isinstance(exercises[name].reference, type)),
+    )
 
 
 def zipped_solutions() -> bytes:

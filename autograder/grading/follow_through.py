@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from autograder.check import judge
 from autograder.check.judge import Result
 from autograder.check.key import Key
 from autograder.check.words import listed
 from autograder.grading.assignment import Assignment
+from autograder.grading.judging import exercises_by_name, judged
 from autograder.sandbox import Answers, Call, Cell, Run
 
 # A submission can reach what is answered in the second run, and must not tell it to whoever reads its report.
@@ -63,6 +63,7 @@ def follow_through(
     first: Mapping[str, Result],
     cells: Sequence[Cell],
     written: Sequence[str],
+    questions: Mapping[str, Key],
     assignment: Assignment,
     solutions: Path,
     sandboxed: Callable[..., Run],
@@ -73,7 +74,7 @@ def follow_through(
     Args:
         first: exercise -> result, as it came out with the student's own functions.
         cells: those that came to an end in the first run.
-        written: the exercises whose cells are not as released.
+        written: the exercises whose cells are not as released. questions: exercise -> what it is asked.
         solutions: folder in which the assignment's are unpacked.
         sandboxed: runs cells and calls, `sandboxed(cells, calls, answered=..., distributions=...)`.
         patience: seconds after which no further exercise is tried.
@@ -82,8 +83,9 @@ def follow_through(
         The results, and what the sandbox noted.
     """
     results, notes, until = dict(first), [], time.monotonic() + patience
-    for name, key in assignment.keys.items():
-        answered = answered_for(name, assignment.keys, results)
+    exercises = exercises_by_name(assignment.released.chapter)
+    for name, key in questions.items():
+        answered = answered_for(name, questions, results)
         if not answered or name not in written:
             continue
         if time.monotonic() > until:
@@ -95,5 +97,5 @@ def follow_through(
         ran = sandboxed(cells, calls, answered=answers, distributions=assignment.distributions(name))
         notes += [f"with {listed(answered)} answered: {note}" for note in ran.notes]
         if ran.questions:
-            results[name] = better(first[name], judge.grade(key, ran.outcomes), answered)
+            results[name] = better(first[name], judged(exercises[name], key, ran.outcomes), answered)
     return results, notes

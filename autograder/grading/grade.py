@@ -1,6 +1,7 @@
 """From a submitted file to its report: read, run in the sandbox, judge. No nbgrader here, and no course folder."""
 
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -13,16 +14,26 @@ from autograder.grading import reading
 from autograder.grading.assignment import Assignment, digest
 from autograder.grading.follow_through import follow_through
 from autograder.grading.imports import imported
+from autograder.grading.judging import exercises_by_name, judged, questions_of
 from autograder.grading.magics import without_magics
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import File
+from autograder.grading.telling import fit_to_tell, own_words
 from autograder.sandbox import Call, Cell, Limits, run
 
 
 def grade_submission(
-    file: File, assignment: Assignment, bundle: Path, solutions: Path, limits: Limits | None = None
+    file: File,
+    seeds: dict[str, int],
+    assignment: Assignment,
+    bundle: Path,
+    solutions: Path,
+    limits: Limits | None = None,
 ) -> Report:
-    """Grade one submitted file; bundle, solutions: where the assignment's are unpacked.
+    """Grade one submitted file.
+
+    Args:
+        seeds: exercise -> the seed of its cases. bundle, solutions: where the assignment's are unpacked.
 
     Raises SandboxUnavailable, and nothing about the file itself.
     """
@@ -30,14 +41,17 @@ def grade_submission(
     submission = reading.read_submission(file, assignment.released)
     cells, notes = _cells_to_run(submission, assignment.released)
     limits = limits or Limits()
-    sandboxed = partial(run, bundle=bundle, limits=limits, kind=assignment.environment["sandbox"])
+    sandboxed = partial(_sandboxed, assignment, bundle, limits)
+    questions = questions_of(assignment.released.chapter, seeds)
     if submission.trouble:
-        results, troubles, log = _nothing(assignment.keys), {}, []
+        results, troubles, log = _nothing(questions), {}, []
     else:
-        results, troubles, log = _first_run(cells, assignment, sandboxed)
+        results, troubles, log = _first_run(cells, questions, assignment, sandboxed)
         written = _written(submission, assignment.released)
         able, wall = _able(cells, troubles), limits.wall_seconds
-        results, more = follow_through(results, able, written, assignment, solutions, sandboxed, patience=wall)
+        results, more = follow_through(
+            results, able, written, questions, assignment, solutions, sandboxed, patience=wall
+        )
         log += more
     parts = assignment.report_parts(file)
     return Report(
@@ -46,13 +60,22 @@ def grade_submission(
         trouble=submission.trouble,
         notes=(*submission.notes, *notes, *_import_note(cells, assignment), *_cell_notes(troubles)),
         log=tuple(log),
-        results=_blamed(assignment.keys, results),
+        results=_blamed(questions, results),
         seconds=round(time.perf_counter() - started, 3),
         made_from=parts,
     )
 
 
 # ------------------------------------------------------------------------------------------------
+
+
+def _sandboxed(assignment, bundle, limits, cells, calls, **more):
+    """The run of a submission, its exceptions fit to be told."""
+    ran = run(cells, calls, bundle=bundle, limits=limits, kind=assignment.environment["sandbox"], **more)
+    if not assignment.hidden:
+        return ran
+    ours = own_words(cells)
+    return replace(ran, outcomes=[fit_to_tell(outcome, ours) for outcome in ran.outcomes])
 
 
 def _cells_to_run(submission, released):
@@ -87,36 +110,38 @@ def _written(submission, released):
     ]
 
 
-def _nothing(keys):
+def _nothing(questions):
     """The results where nothing was read."""
     unread = Outcome(stopped="could not be run: nothing was read")
-    return {name: judge.grade(key, [unread] * len(key.cases)) for name, key in keys.items()}
+    return {name: judge.grade(key, [unread] * len(key.cases)) for name, key in questions.items()}
 
 
-def _first_run(cells, assignment, sandboxed):
+def _first_run(cells, questions, assignment, sandboxed):
     """Each exercise with the student's own functions: results by name, what became of each cell, what was noted.
 
     Those in PyTorch have a run of their own, since all others are written without it.
     """
+    exercises = exercises_by_name(assignment.released.chapter)
     results: dict[str, Result] = {}
     troubles: dict[str, None | Raised | str] = {}
     notes: list[str] = []
-    for distributions, keys in _by_distributions(assignment).items():
+    for distributions, keys in _by_distributions(questions, assignment).items():
         calls = [Call(name, case.inputs) for name, key in keys.items() for case in key.cases]
         ran = sandboxed(_able(cells, troubles), calls, distributions=distributions)
         outcomes = iter(ran.outcomes)
-        results |= {name: judge.grade(key, [next(outcomes) for _ in key.cases]) for name, key in keys.items()}
+        for name, key in keys.items():
+            results[name] = judged(exercises[name], key, [next(outcomes) for _ in key.cases])
         # Of an exercise's cell counts how it ran where its exercise was called.
-        others = assignment.keys.keys() - keys.keys() if troubles else ()
+        others = questions.keys() - keys.keys() if troubles else ()
         troubles |= {cell: trouble for cell, trouble in ran.cells.items() if cell not in others}
         notes += [note for note in ran.notes if note not in notes]
-    return {name: results[name] for name in assignment.keys}, troubles, notes
+    return {name: results[name] for name in questions}, troubles, notes
 
 
-def _by_distributions(assignment):
-    """What exercises may be written with -> the keys of those that may."""
+def _by_distributions(questions, assignment):
+    """What exercises may be written with -> the questions of those that may."""
     found: dict[tuple[str, ...], dict] = {}
-    for name, key in assignment.keys.items():
+    for name, key in questions.items():
         found.setdefault(assignment.distributions(name), {})[name] = key
     return found
 
@@ -141,9 +166,9 @@ def _import_note(cells, assignment):
 
 def _more(cell, assignment):
     """What else a cell may import: an exercise in NumPy nothing, any other cell what one of the chapter's may."""
-    if cell.id in assignment.keys:
+    if cell.id in assignment.modules:
         return assignment.distributions(cell.id)
-    return {name for exercise in assignment.keys for name in assignment.distributions(exercise)}
+    return {name for exercise in assignment.modules for name in assignment.distributions(exercise)}
 
 
 def _cell_notes(troubles):
@@ -157,10 +182,10 @@ def _cell_note(name, trouble):
     return f"The cell {name} raised {trouble.type}: {quoted(trouble.message)}{where}."
 
 
-def _blamed(secret, results):
+def _blamed(questions, results):
     """The results, those that fail with what is to be mended first, unless it was answered."""
     failing = {name for name, result in results.items() if not result.passed}
     return tuple(
-        result if result.answered else judge.blame_what_is_used(result, secret[name], failing)
+        result if result.answered else judge.blame_what_is_used(result, questions[name], failing)
         for name, result in results.items()
     )

@@ -10,9 +10,10 @@ from pathlib import Path
 from distributed import Client, Future
 
 from autograder.check.words import shown
+from autograder.course.seed import secret_seed
 from autograder.course.student_ids import why_not_an_id
 from autograder.grading import reading, worker
-from autograder.grading.assignment import Assignment, digest, open_assignment
+from autograder.grading.assignment import Assignment, digest, open_assignment, seeds_of
 from autograder.grading.reading import Submission
 from autograder.grading.report import Report, Reports
 from autograder.grading.submitted_file import File, fetch
@@ -30,11 +31,12 @@ class Graded:
 class GradingQueue:
     """Grades the submissions of one assignment, several at a time, each once; what is stored is reused.
 
-    force: make every report anew.
+    seed: the course's, from which each file's cases are drawn. force: make every report anew.
     """
 
-    def __init__(self, assignment: Assignment, reports: Reports, client: Client, *, force: bool = False):
+    def __init__(self, assignment: Assignment, seed: int, reports: Reports, client: Client, *, force: bool = False):
         self.assignment, self.reports, self.force = assignment, reports, force
+        self._seed = seed
         self._client = client
         self._sent = client.submit(worker.receive, assignment, pure=False)
         client.submit(worker.prepare, self._sent, pure=False).result()
@@ -67,7 +69,11 @@ class GradingQueue:
             return
         file = fetch(path)
         known = None if self.force else self.reports.find(digest(self.assignment.report_parts(file)))
-        self._started[path] = file, known or self._client.submit(worker.grade_file, file, self._sent, pure=False)
+        self._started[path] = file, known or self._submit(file)
+
+    def _submit(self, file):
+        seeds = seeds_of(file, self.assignment.released, self._seed)
+        return self._client.submit(worker.grade_file, file, seeds, self._sent, pure=False)
 
     def _finish(self, file, work):
         reused = isinstance(work, Report)
@@ -79,8 +85,9 @@ def open_queue(
     course: Path, chapter: str, client: Client, *, sandbox: str = "bwrap", force: bool = False
 ) -> GradingQueue:
     """A grader for one chapter of a course, its sandbox tried. Raises SandboxUnavailable, FileNotFoundError."""
-    assignment = open_assignment(course, chapter, sandbox)
-    return GradingQueue(assignment, Reports(course / "reports" / chapter), client, force=force)
+    seed = secret_seed(course)
+    assignment = open_assignment(course, chapter, seed, sandbox)
+    return GradingQueue(assignment, seed, Reports(course / "reports" / chapter), client, force=force)
 
 
 class NoSubmissions(LookupError):

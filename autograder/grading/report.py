@@ -21,7 +21,7 @@ class Report:
     log: what the sandbox has to say about the run, for the instructor.
     trouble: why nothing could be graded; empty if something was.
     results: one for each exercise, in the notebook's order. seconds: what reading, running and judging took.
-    made_from: the submission, the release, each exercise's key, Python, NumPy, grader and sandbox -> version or
+    made_from: the submission, the release, the seed, the exercises, Python, NumPy, grader and sandbox -> version or
     fingerprint of each. The same parts give the same scores.
     """
 

@@ -1,6 +1,7 @@
 """What one task of the cluster does, on this machine or another: a submission's bytes in, its report out.
 
-A worker has no course folder, no gradebook and no seed. Student code runs in the sandbox's process, never here.
+A worker has no course folder, no gradebook, and of the seed only what is drawn from it for the submission at hand.
+Student code runs in the sandbox's process, never here.
 """
 
 from functools import lru_cache
@@ -31,9 +32,9 @@ def prepare(assignment: Assignment) -> None:
     _folders(assignment)
 
 
-def grade_file(file: File, assignment: Assignment) -> dict:
-    """The report on a submitted file, as JSON."""
-    return grade_submission(file, assignment, *_folders(assignment)).to_json()
+def grade_file(file: File, seeds: dict[str, int], assignment: Assignment) -> dict:
+    """The report on a submitted file, as JSON; seeds: of each exercise's cases."""
+    return grade_submission(file, seeds, assignment, *_folders(assignment)).to_json()
 
 
 def _folders(assignment):

@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 import autograder
+from autograder.course.seed import secret_seed
 from autograder.example import example_class
 from autograder.grading import grade
-from autograder.grading.assignment import open_assignment
+from autograder.grading.assignment import open_assignment, seeds_of
 from autograder.grading.submitted_file import File
 from autograder.sandbox import Limits
 from tests.attacks.attack import dump
@@ -45,7 +46,7 @@ def course(released_course, tmp_path_factory):
     ):
         (course / path).parent.mkdir(parents=True, exist_ok=True)
         (course / path).write_text(canary(what))
-    open_assignment(course, CHAPTER)  # makes the seed
+    secret_seed(course)  # makes it
     source = course / "source" / CHAPTER / f"{CHAPTER}.ipynb"
     notebook = json.loads(source.read_text(encoding="utf-8"))
     notebook["metadata"]["note"] = canary("source")
@@ -83,7 +84,8 @@ def perfect(course):
 
 @pytest.fixture(scope="session")
 def assignment(course):
-    return open_assignment(course, CHAPTER)
+    """One that quotes what exceptions say, as grading does not: what an attack reads, its report can tell."""
+    return open_assignment(course, CHAPTER, secret_seed(course), hidden=False)
 
 
 @pytest.fixture(scope="session")
@@ -107,15 +109,20 @@ def graded(assignment, bundle, solutions, perfect, course, monkeypatch, tmp_path
     """graded(notebook) -> its report, after which an honest notebook has full marks and no trace is left."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
+    def report_on(content):
+        file = File(content)
+        seeds = seeds_of(file, assignment.released, secret_seed(course))
+        return grade.grade_submission(file, seeds, assignment, bundle, solutions, SMALL)
+
     def graded(notebook):
         content = notebook if isinstance(notebook, bytes) else dump(notebook)
         before = held(), files_in(course, bundle, solutions, tmp_path)
-        report = grade.grade_submission(File(content), assignment, bundle, solutions, SMALL)
+        report = report_on(content)
         assert held() <= before[0] and files_in(course, bundle, solutions, tmp_path) == before[1]
         assert left_behind(token) == []
         honest = copy.deepcopy(perfect)
         honest["metadata"]["after"] = token
-        assert grade.grade_submission(File(dump(honest)), assignment, bundle, solutions, SMALL).earned == FULL
+        assert report_on(dump(honest)).earned == FULL
         return report
 
     return graded

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from autograder.course.seed import secret_seed
 from autograder.grading import grade
+from autograder.grading.assignment import seeds_of
 from autograder.grading.submitted_file import File
 from autograder.sandbox import bubblewrap, seccomp
 from tests.attacks.attack import dump, notebook
@@ -27,7 +29,8 @@ def says(assignment, bundle, solutions, perfect, course, monkeypatch):
         monkeypatch.setattr(bubblewrap, "arguments", lambda *a: weaken(whole(*a)))
         names = {"course": str(course), "house": str(HOUSE), "tmp": "/notebook", "token": "left", **names}
         content = dump(notebook(attack, perfect, **names))
-        return json.dumps(grade.grade_submission(File(content), assignment, bundle, solutions).to_json())
+        seeds = seeds_of(File(content), assignment.released, secret_seed(course))
+        return json.dumps(grade.grade_submission(File(content), seeds, assignment, bundle, solutions).to_json())
 
     return says
 

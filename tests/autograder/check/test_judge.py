@@ -298,6 +298,11 @@ def test_a_name_that_lacks_what_all_should_have_is_told():
     assert "add 'grad_' before it" in difference({"grad_w": 1.0}, {"w": 1.0}, "gradients").message
 
 
+@pytest.mark.parametrize("names", [["x" * 10**6], [f"{n:03d}" for n in range(1000)], ["x" * 10**6 + "w"]])
+def test_names_without_end_do_not_make_a_sentence_without_end(names):
+    assert len(difference({"w": 1.0}, dict.fromkeys(names, 1.0), "gradients").message) < 200
+
+
 def test_a_wrong_scalar_says_by_how_much_and_not_what_is_right():
     message = difference(0.123456, 0.15, "loss").message
     assert message == "`loss` is not the number it should be: off by 22% of it."

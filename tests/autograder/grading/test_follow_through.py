@@ -21,7 +21,7 @@ from autograder.check.key import Mistake
 from autograder.gradebook import class_run
 from autograder.grading import assignment as assignments
 from autograder.grading import grade
-from autograder.grading.assignment import open_assignment
+from autograder.grading.assignment import open_assignment, seeds_of
 from autograder.grading.follow_through import answered_for, better, leans_on
 from autograder.grading.submitted_file import File
 from autograder.house import chapter_names
@@ -29,6 +29,7 @@ from autograder.sandbox import BROUGHT, Answers, Call, Cell, run
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
+SEED = 2**100
 
 NEXT_ROW = "def softmax(scores):\n    exps = np.exp(scores)\n    return exps / exps.sum(axis=-2, keepdims=True)"
 DIRECT = """\
@@ -44,7 +45,7 @@ UNSCALED = "def attention_weights(queries, keys):\n    return softmax(queries @ 
 @pytest.fixture(scope="module")
 def assignment(released_course, tmp_path_factory):
     course = shutil.copytree(released_course, tmp_path_factory.mktemp("follow") / "course")
-    return open_assignment(course, CHAPTER)
+    return open_assignment(course, CHAPTER, SEED)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +73,8 @@ def graded(assignment, folders, perfect, monkeypatch):
         notebook = copy.deepcopy(perfect)
         for cell in notebook["cells"]:
             cell["source"] = sources.get(cell["id"], cell["source"])
-        return grade.grade_submission(File(json.dumps(notebook).encode()), assignment, *folders), runs
+        file = File(json.dumps(notebook).encode())
+        return grade.grade_submission(file, seeds_of(file, assignment.released, SEED), assignment, *folders), runs
 
     return graded
 
@@ -128,7 +130,7 @@ def test_where_nothing_is_wrong_there_is_one_run(graded):
 
 
 def test_what_is_as_released_is_not_run_again(graded, assignment):
-    stubs = {name: stub_of(assignment, name) for name in assignment.keys}
+    stubs = {name: stub_of(assignment, name) for name in assignment.modules}
     assert len(graded(**stubs)[1]) == len(graded(**stubs | {"softmax": NEXT_ROW})[1]) == 1
 
 

@@ -140,18 +140,17 @@ def test_reports_are_their_owners_alone_and_hold_no_names(course, hand_in, conte
     assert "lovelace" not in report.read_text()
 
 
-def test_the_digest_depends_on_submission_release_key_and_environment(course, hand_in, contents):
+def test_the_digest_depends_on_submission_release_seed_and_environment(course, hand_in, contents):
     file = fetch(hand_in("ada", contents["perfect"]))
     other = fetch(hand_in("bob", contents["blank"]))
-    plain, bare = (assignments.open_assignment(course, CHAPTER, sandbox=kind) for kind in ("bwrap", "none"))
-    assert digest_of(file, plain) == digest_of(file, assignments.open_assignment(course, CHAPTER))
-    (course / "secret_seed").unlink()
-    other_key = assignments.open_assignment(course, CHAPTER)
+    plain, bare = (assignments.open_assignment(course, CHAPTER, 5, sandbox=kind) for kind in ("bwrap", "none"))
+    assert digest_of(file, plain) == digest_of(file, assignments.open_assignment(course, CHAPTER, 5))
+    other_seed = assignments.open_assignment(course, CHAPTER, 6)
     notebook = course / "release" / CHAPTER / f"{CHAPTER}.ipynb"
     notebook.write_text(notebook.read_text(encoding="utf-8").replace("softmax", "Softmax", 1), encoding="utf-8")
-    other_release = assignments.open_assignment(course, CHAPTER)
+    other_release = assignments.open_assignment(course, CHAPTER, 5)
     digests = [digest_of(file, plain), digest_of(other, plain)]
-    digests += [digest_of(file, each) for each in (bare, other_key, other_release)]
+    digests += [digest_of(file, each) for each in (bare, other_seed, other_release)]
     assert len(set(digests)) == 5
 
 

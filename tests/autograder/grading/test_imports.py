@@ -98,11 +98,14 @@ def test_the_chapter_s_own_are_not_named(report):
 
 CASE = SimpleNamespace(inputs={}, expected=Outcome(1), name="c", aspect="a", mistakes={}, size=0)
 
+QUESTIONS = dict.fromkeys(["encode", "Module", "decode"], SimpleNamespace(cases=(CASE,)))
+
 
 class Assignment:
     """Two exercises in NumPy and one in PyTorch."""
 
-    keys = dict.fromkeys(["encode", "Module", "decode"], SimpleNamespace(cases=(CASE,)))
+    released = SimpleNamespace(chapter="a chapter")
+    modules = dict.fromkeys(QUESTIONS, "a module")
 
     def distributions(self, name):
         return (*BROUGHT, "torch") if name == "Module" else BROUGHT
@@ -110,7 +113,8 @@ class Assignment:
 
 def test_exercises_in_pytorch_have_it_and_all_others_do_not(monkeypatch):
     runs = []
-    monkeypatch.setattr(grade.judge, "grade", lambda key, outcomes: outcomes)
+    monkeypatch.setattr(grade, "exercises_by_name", lambda chapter: dict.fromkeys(QUESTIONS))
+    monkeypatch.setattr(grade, "judged", lambda exercise, key, outcomes: outcomes)
 
     def sandboxed(cells, calls, distributions):
         runs.append(([cell.id for cell in cells], [call.function for call in calls], distributions))
@@ -120,13 +124,13 @@ def test_exercises_in_pytorch_have_it_and_all_others_do_not(monkeypatch):
         return Run(troubles, [Outcome(call.function) for call in calls])
 
     cells = [Cell(name, "") for name in ("setup", "encode", "Module", "own")]
-    results, troubles, notes = grade._first_run(cells, Assignment(), sandboxed)
+    results, troubles, notes = grade._first_run(cells, QUESTIONS, Assignment(), sandboxed)
     assert [(functions, "torch" in also) for _, functions, also in runs] == [
         (["encode", "decode"], False),
         (["Module"], True),
     ]
-    assert {name: outcomes[0].value for name, outcomes in results.items()} == {n: n for n in Assignment.keys}
-    assert list(results) == list(Assignment.keys) and notes == []
+    assert {name: outcomes[0].value for name, outcomes in results.items()} == {n: n for n in QUESTIONS}
+    assert list(results) == list(QUESTIONS) and notes == []
     assert troubles == dict.fromkeys(["setup", "encode", "Module", "own"])
 
 
