@@ -1,6 +1,7 @@
 """What the code imports, what pyproject.toml declares and what requirements.txt pins: three lists that must agree."""
 
 import ast
+import json
 import re
 import sys
 import tomllib
@@ -160,3 +161,23 @@ def test_the_pins_say_how_they_are_made_and_so_does_the_readme():
     command = re.search(r"^#    (uv pip compile .*)$", PINS, re.MULTILINE)[1]
     assert command.endswith("-o requirements.txt")
     assert command in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+# -------------------------------------------------------------------------------------------- containers
+
+
+def test_the_container_is_the_python_of_the_pins_and_runs_make():
+    lines = (ROOT / "deploy" / "Containerfile").read_text(encoding="utf-8").splitlines()
+    assert f"FROM docker.io/library/python:{PINNED_FOR['python_version']}-slim-bookworm" in lines
+    assert [line for line in lines if line.startswith(("RUN make", "CMD"))] == ["RUN make setup", 'CMD ["make"]']
+    opened = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text(encoding="utf-8"))
+    assert (ROOT / ".devcontainer" / opened["build"]["dockerfile"]).resolve() == ROOT / "deploy" / "Containerfile"
+
+
+def test_no_image_holds_what_git_does_not():
+    """Above all no course: its seed, its submissions, its gradebook."""
+    ignored = {line.strip("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").split()}
+    left_out = set((ROOT / ".dockerignore").read_text(encoding="utf-8").split())
+    assert {"course", "example", ".venv"} <= ignored
+    missing = [name for name in ignored if not {name, f"**/{name}"} & left_out]
+    assert missing == []
