@@ -9,6 +9,7 @@ from functools import lru_cache
 import dask
 from distributed import Client, LocalCluster
 
+from autograder.grading import unpickling
 from autograder.grading.submitted_file import MAX_BYTES
 from autograder.sandbox import SandboxUnavailable
 
@@ -37,7 +38,9 @@ def connected(scheduler: str | None = None, jobs: int | None = None) -> Iterator
     if not scheduler:
         yield _local(jobs)
         return
-    with _client(scheduler) as client:
+    with unpickling.data_alone(), _client(scheduler) as client:
+        for topic in ("print", "warn"):  # which would write to the terminal
+            client.subscribe_topic(topic, lambda event: None)
         try:
             client.wait_for_workers(1, timeout=WAIT)
         except TimeoutError as error:

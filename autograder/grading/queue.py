@@ -12,11 +12,12 @@ from distributed import Client, Future
 from autograder.check.words import shown
 from autograder.course.seed import secret_seed
 from autograder.course.student_ids import why_not_an_id
-from autograder.grading import reading, worker
+from autograder.grading import reading, replies, worker
 from autograder.grading.assignment import Assignment, digest, open_assignment, seeds_of
 from autograder.grading.reading import Submission
 from autograder.grading.report import Report, Reports
 from autograder.grading.submitted_file import File, fetch
+from autograder.sandbox import SandboxUnavailable
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,13 @@ class GradingQueue:
         self._seed = seed
         self._client = client
         self._sent = client.submit(worker.receive, assignment, pure=False)
-        client.submit(worker.prepare, self._sent, pure=False).result()
+        try:
+            replies.answer(self._ask(worker.prepare, self._sent))
+        except replies.NoReport as error:
+            raise SandboxUnavailable(str(error)) from error
         self._at_once = 2 * sum(client.ncores().values())
         self._expected: dict[Path, None] = {}
-        self._started: dict[Path, tuple[File, Report | Future]] = {}
+        self._started: dict[Path, tuple[File, dict[str, str], Report | Future]] = {}
         self._last: tuple[Path, Graded] | None = None
 
     def expect(self, paths: Iterable[Path]) -> None:
@@ -68,16 +72,20 @@ class GradingQueue:
         if path in self._started:
             return
         file = fetch(path)
-        known = None if self.force else self.reports.find(digest(self.assignment.report_parts(file)))
-        self._started[path] = file, known or self._submit(file)
+        parts = self.assignment.report_parts(file)
+        known = None if self.force else self.reports.find(digest(parts))
+        self._started[path] = file, parts, known or self._grade(file)
 
-    def _submit(self, file):
+    def _grade(self, file):
         seeds = seeds_of(file, self.assignment.released, self._seed)
-        return self._client.submit(worker.grade_file, file, seeds, self._sent, pure=False)
+        return self._ask(worker.grade_file, file, seeds, self._sent)
 
-    def _finish(self, file, work):
+    def _ask(self, function, *arguments):
+        return self._client.submit(replies.replied, function, *arguments, pure=False)
+
+    def _finish(self, file, parts, work):
         reused = isinstance(work, Report)
-        report = work if reused else self.reports.add(Report.from_json(work.result()))
+        report = work if reused else self.reports.add(replies.report(work, parts, self.assignment.released))
         return Graded(reading.read_submission(file, self.assignment.released), report, reused)
 
 

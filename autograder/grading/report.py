@@ -8,6 +8,9 @@ import os
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from autograder.check.judge import Result
 
@@ -51,10 +54,14 @@ class Report:
         return asdict(self)
 
     @staticmethod
-    def from_json(fields: dict) -> "Report":
-        """The report that `to_json` wrote. Raises KeyError or TypeError for anything else."""
-        results = tuple(Result.from_json(result) for result in fields["results"])
-        return Report(**fields | {"notes": tuple(fields["notes"]), "log": tuple(fields["log"]), "results": results})
+    def from_json(fields: object) -> "Report":
+        """The report that `to_json` wrote. Raises ValueError for anything else: a field too few, or of another type."""
+        there = msgspec.convert(fields, dict[str, Any])
+        try:
+            results = [Result.from_json(result).to_json() for result in there["results"]]  # of earlier versions too
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"its results are none: {error}") from error
+        return msgspec.convert(there | {"results": results}, Report)
 
 
 class Reports:
@@ -68,7 +75,7 @@ class Reports:
         """The report of that name, if there is a whole one."""
         try:
             return Report.from_json(json.loads(self._file(digest).read_text(encoding="utf-8")))
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
+        except (FileNotFoundError, ValueError):
             return None
 
     def add(self, report: Report) -> Report:
