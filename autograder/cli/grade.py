@@ -1,5 +1,7 @@
 """`autograder grade`"""
 
+from pathlib import Path
+
 from autograder.cli.common import Refused, is_released, positive
 
 WORDS = "Grade the submissions of a chapter and write scores and feedback."
@@ -10,7 +12,14 @@ def arguments(parser):
     parser.add_argument("--student", action="append", default=[], metavar="ID", help="only this one; may be repeated")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--jobs", type=positive, metavar="N", help="submissions at a time (default: one a processor)")
-    where.add_argument("--scheduler", metavar="tcp://...", help="grade on the workers of this Dask scheduler instead")
+    where.add_argument("--scheduler", metavar="tls://...", help="grade on the workers of this Dask scheduler instead")
+    parser.add_argument("--tls", type=Path, metavar="FOLDER", help="the scheduler's certificates")
+    parser.add_argument(
+        "--trust-everyone-on-the-network",
+        action="store_true",
+        help="let the scheduler be without certificates: whoever reaches it reads keys and submissions, invents "
+        "scores and runs code on its workers",
+    )
     parser.add_argument("--force", action="store_true", help="grade again what has been graded already")
     parser.add_argument("--dry-run", action="store_true", help="show whose score would change, and write none")
     parser.add_argument(
@@ -24,6 +33,8 @@ def arguments(parser):
 def run(options):
     from autograder.gradebook import class_run
 
+    if options.tls and not options.scheduler:
+        raise Refused("--tls goes with --scheduler tls://HOST:PORT: without it, this machine grades alone")
     chapter = is_released(options.course, options.chapter)
     try:
         rows = class_run.grade_class(
@@ -32,6 +43,8 @@ def run(options):
             students=options.student,
             jobs=options.jobs,
             scheduler=options.scheduler,
+            tls=options.tls and options.tls.resolve(),
+            trusting=options.trust_everyone_on_the_network,
             force=options.force,
             dry_run=options.dry_run,
             sandbox=options.sandbox,

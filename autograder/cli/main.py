@@ -5,7 +5,18 @@ import sys
 from pathlib import Path
 
 from autograder.check.words import shown
-from autograder.cli import collect, export, feedback, grade, mistakes, release, report, roster, submit_check
+from autograder.cli import (
+    certificates,
+    collect,
+    export,
+    feedback,
+    grade,
+    mistakes,
+    release,
+    report,
+    roster,
+    submit_check,
+)
 from autograder.cli.common import Refused
 from autograder.course.lock import Busy
 from autograder.sandbox import SandboxUnavailable
@@ -20,6 +31,7 @@ COMMANDS = {
     "feedback": feedback,
     "export": export,
     "mistakes": mistakes,
+    "certificates": certificates,
 }
 WRONG = 2
 

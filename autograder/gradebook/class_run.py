@@ -18,6 +18,8 @@ def grade_class(
     students: Iterable[str] = (),
     jobs: int | None = None,
     scheduler: str | None = None,
+    tls: Path | None = None,
+    trusting: bool = False,
     force: bool = False,
     dry_run: bool = False,
     sandbox: str = "bwrap",
@@ -30,6 +32,8 @@ def grade_class(
         students: ids; all who handed in, if none is given.
         jobs: how many submissions at a time; as many as there are processors, unless told.
         scheduler: address of a Dask scheduler, whose workers grade instead of this machine.
+        tls: folder of the scheduler's certificates.
+        trusting: grade on a scheduler without certificates that others can reach.
         force: grade anew what has been graded already.
         dry_run: grade, but leave gradebook and feedback as they are.
         sandbox: "bwrap", or "none" for no isolation at all.
@@ -46,7 +50,7 @@ def grade_class(
     """
     course = course.resolve()
     paths = submissions(course, chapter, students)
-    with alone(course), connected(scheduler, jobs) as client:
+    with alone(course), connected(scheduler, jobs, tls=tls, trusting=trusting) as client:
         grader = open_queue(course, chapter, client, sandbox=sandbox, force=force)
         grader.expect(paths.values())
         # Importing nbgrader takes seconds, in which the first sandboxes run.

@@ -5,11 +5,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import Path
 
 import dask
 from distributed import Client, LocalCluster
+from distributed.comm.core import FatalCommClosedError
 
-from autograder.grading import unpickling
+from autograder.grading import addresses, certificates, unpickling
 from autograder.grading.submitted_file import MAX_BYTES
 from autograder.sandbox import SandboxUnavailable
 
@@ -25,34 +27,54 @@ dask.config.set(
 
 
 class NoWorkers(SandboxUnavailable):
-    """A scheduler that cannot be reached, or that has no workers; the message says what to do."""
+    """A scheduler that cannot be reached, or should not be, or that has no workers; the message says what to do."""
 
 
 @contextmanager
-def connected(scheduler: str | None = None, jobs: int | None = None) -> Iterator[Client]:
-    """The cluster of a scheduler ("tcp://10.0.0.1:8786"), or one in this process.
+def connected(
+    scheduler: str | None = None, jobs: int | None = None, *, tls: Path | None = None, trusting: bool = False
+) -> Iterator[Client]:
+    """The cluster of a scheduler ("tls://10.0.0.1:8786"), or one in this process.
 
-    jobs: submissions at a time in this process (default: one a processor). Raises NoWorkers.
+    jobs: submissions at a time in this process (default: one a processor). tls: the folder of its certificates.
+    trusting: speak to a scheduler without any, wherever it is. Raises NoWorkers, UnusableCertificates.
     """
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     if not scheduler:
         yield _local(jobs)
         return
-    with unpickling.data_alone(), _client(scheduler) as client:
+    security = certificates.security(tls) if tls else None
+    try:
+        if why := addresses.why_not(scheduler, certified=security is not None, trusting=trusting):
+            raise NoWorkers(why)
+    except (OSError, ValueError) as error:
+        raise _nobody(scheduler, error, tls) from error
+    with unpickling.data_alone(), _client(scheduler, security, tls) as client:
         for topic in ("print", "warn"):  # which would write to the terminal
             client.subscribe_topic(topic, lambda event: None)
         try:
             client.wait_for_workers(1, timeout=WAIT)
         except TimeoutError as error:
-            raise NoWorkers(f"{scheduler} has no workers; start some with `dask worker {scheduler}`") from error
+            start = certificates.worker_command(scheduler, tls)
+            raise NoWorkers(f"{scheduler} has no workers; start some with `{start}`") from error
         yield client
 
 
-def _client(scheduler):
+def _client(scheduler, security, tls):
     try:
-        return Client(scheduler, timeout=WAIT)
+        return Client(scheduler, security=security, timeout=WAIT)
+    except FatalCommClosedError as error:
+        raise NoWorkers(
+            f"{scheduler} has other certificates than {tls}: start scheduler and workers with those of {tls}, or name "
+            f"the folder that theirs are from"
+        ) from error
     except (OSError, ValueError) as error:
-        raise NoWorkers(f"no scheduler answers at {scheduler} ({error}); start one with `dask scheduler`") from error
+        raise _nobody(scheduler, error, tls) from error
+
+
+def _nobody(scheduler, error, tls):
+    start = certificates.scheduler_command(tls)
+    return NoWorkers(f"no scheduler answers at {scheduler} ({error}); start one with `{start}`")
 
 
 @lru_cache

@@ -2,11 +2,13 @@
 
 import re
 import zipfile
+from pathlib import Path
 
 import pytest
 
 from autograder.cli.main import main
 from autograder.example import example_class
+from autograder.grading import certificates
 from autograder.release.publish import publish
 from tests.book.conftest import ROOT
 from tests.conftest import CHAPTER
@@ -53,3 +55,9 @@ def test_the_week_goes_as_told(week, capsys):
     ]
     assert (week / "course" / "report" / CHAPTER / "index.html").exists()
     assert "mistake-1" in (week / "canvas.csv").read_text(encoding="utf-8")
+
+
+def test_scheduler_and_workers_are_started_as_the_command_says():
+    told = re.sub(r" *\\\n *", " ", PAGE)
+    assert certificates.scheduler_command(Path("tls")) + "\n" in told
+    assert certificates.worker_command("tls://HOST:8786", Path("tls")) + " --nthreads 4\n" in told

@@ -5,64 +5,42 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 import tracemalloc
 from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 import pytest
 from distributed import Client
 
-import autograder
 from autograder.cli.main import main
 from autograder.gradebook import class_run
 from autograder.grading import cluster
-from autograder.sandbox import bubblewrap
+from tests.autograder.grading.dask_processes import HOUSE, dask_processes, free_port
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-HOUSE = Path(autograder.__file__).parent.parent
+OWN_PAGE = "--dashboard-address=127.0.0.1:0"
 STUDENTS = ("perfect", "mistake-1", "half-done", "truncated")
 
 
 @pytest.fixture
 def start(tmp_path):
-    """start(module, *arguments) -> a process, in an empty folder; all are ended afterwards."""
-    started = []
-    place = tmp_path / "elsewhere"
-    place.mkdir()
-
-    def starting(module, *arguments, hide=None, **environment):
-        command = [sys.executable, "-m", f"distributed.cli.{module}", "--dashboard-address=127.0.0.1:0", *arguments]
-        if hide:
-            command = [str(bubblewrap.find()), "--dev-bind", "/", "/", "--tmpfs", str(hide), *command]
-        variables = os.environ | {"PYTHONPATH": str(HOUSE), **environment}
-        process = subprocess.Popen(command, cwd=place, env=variables, stderr=subprocess.DEVNULL, start_new_session=True)
-        started.append(process)
-        return process
-
-    yield starting
-    for process in started:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    with dask_processes(tmp_path / "elsewhere") as starting:
+        yield starting
 
 
 @pytest.fixture
 def scheduler(start):
     """The address of a scheduler that has no workers yet."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    start("dask_scheduler", "--host=127.0.0.1", f"--port={port}", "--no-show")
+    port = free_port()
+    start("scheduler", "--host=127.0.0.1", f"--port={port}", OWN_PAGE)
     return f"tcp://127.0.0.1:{port}"
 
 
 def a_worker(start, scheduler, **options):
-    return start("dask_worker", scheduler, "--no-nanny", "--nthreads=1", "--host=127.0.0.1", **options)
+    return start("worker", scheduler, "--no-nanny", "--nthreads=1", "--host=127.0.0.1", OWN_PAGE, **options)
 
 
 def a_class(course, hand_in, contents, count):

@@ -1,0 +1,155 @@
+"""Certificates, and which schedulers are spoken to with and without them."""
+
+import os
+import socket
+from datetime import UTC, datetime, timedelta
+from stat import S_IMODE
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.x509.oid import NameOID
+
+from autograder.cli.main import main
+from autograder.grading import addresses, certificates, cluster
+from tests.conftest import CHAPTER
+
+pytestmark = pytest.mark.grading
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder of certificates to look at, and one to be another's."""
+    folders = [tmp_path_factory.mktemp(name) / "tls" for name in ("ours", "theirs")]
+    for folder in folders:
+        certificates.make(folder)
+    return folders
+
+
+def test_only_their_owner_reads_them(made):
+    assert S_IMODE(made[0].stat().st_mode) == 0o700
+    assert {file.name: S_IMODE(file.stat().st_mode) for file in made[0].iterdir()} == {
+        "certificate.pem": 0o600,
+        "key.pem": 0o600,
+    }
+
+
+def test_they_outlast_a_term(made):
+    there = x509.load_pem_x509_certificate((made[0] / "certificate.pem").read_bytes())
+    assert there.not_valid_after_utc - there.not_valid_before_utc >= timedelta(days=200)
+
+
+@pytest.mark.parametrize("there", ["certificate.pem", "key.pem"])
+def test_nothing_is_overwritten(there, tmp_path, capsys):
+    (tmp_path / there).write_text("precious")
+    assert main(["certificates", str(tmp_path)]) == 2
+    assert f"holds {there} already: name another folder" in capsys.readouterr().err
+    assert [file.read_text() for file in tmp_path.iterdir()] == ["precious"]
+
+
+def test_where_nothing_can_be_written(tmp_path, capsys):
+    (tmp_path / "file").touch()
+    assert main(["certificates", str(tmp_path / "file" / "tls")]) == 2
+    assert "file/tls: Not a directory: no certificates were made" in capsys.readouterr().err
+
+
+def outlived(folder):
+    """The certificate of a folder, as if it had been made two years ago."""
+    key = serialization.load_pem_private_key((folder / "key.pem").read_bytes(), None)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "dask-internal")])
+    begun = datetime.now(UTC) - timedelta(days=730)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    certificate = builder.not_valid_before(begun).not_valid_after(begun + timedelta(days=365))
+    return certificate.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+
+
+@pytest.mark.parametrize(("name", "content", "words"), [
+    ("certificate.pem", None, "certificate.pem: No such file or directory: make new ones with `autograder"),
+    ("key.pem", None, "key.pem: No such file or directory: make new ones"),
+    ("key.pem", "folder", "key.pem: Is a directory"),
+    ("certificate.pem", b"-----BEGIN", "certificate.pem is no certificate: copy it again"),
+    ("certificate.pem", outlived, "certificate.pem expired on "),
+    ("key.pem", b"", "key.pem is not the key of"),
+    ("key.pem", "theirs", "key.pem is not the key of"),
+])  # fmt: skip
+def test_certificates_that_cannot_be_used_are_named(name, content, words, made, tmp_path):
+    ours, theirs = made
+    for file in ours.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    file = tmp_path / name
+    if content is outlived:
+        content = outlived(tmp_path)
+    file.unlink()
+    if content == "folder":
+        file.mkdir()
+    elif content is not None:
+        file.write_bytes((theirs / name).read_bytes() if content == "theirs" else content)
+    with pytest.raises(certificates.UnusableCertificates) as error:
+        certificates.security(tmp_path)
+    assert words in str(error.value)
+
+
+NAMES = {"here": ["127.0.0.1", "::1"], "there": ["192.0.2.1"], "both": ["127.0.0.1", "192.0.2.1"]}
+
+
+@pytest.fixture
+def names(monkeypatch):
+    """Names that no server is asked for."""
+    real = socket.getaddrinfo
+
+    def getaddrinfo(host, port, *more, **options):
+        if host in NAMES:
+            return [address for each in NAMES[host] for address in real(each, port, *more, **options)]
+        return real(host, port, *more, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.10", "[::1]", "localhost", "here"])
+def test_this_machine_needs_no_certificates(host, names):
+    assert addresses.why_not(f"tcp://{host}:8786", certified=False, trusting=False) == ""
+    assert addresses.why_not(f"{host}:8786", certified=False, trusting=False) == ""
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "0.0.0.0", "[2001:db8::1]", "[::ffff:192.0.2.1]", "there", "both"])
+def test_another_machine_needs_certificates(host, names):
+    for address in (f"tcp://{host}:8786", f"{host}:8786"):
+        why = addresses.why_not(address, certified=False, trusting=False)
+        assert "runs code on its workers" in why and f"say --scheduler tls://{host}:8786 --tls FOLDER" in why
+        assert addresses.why_not(address, certified=False, trusting=True) == ""
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["--scheduler", "tcp://192.0.2.1:8786"], "tcp://192.0.2.1:8786 is not on this machine, and whoever reaches"),
+    (["--scheduler", "tls://192.0.2.1:8786"], "tls://192.0.2.1:8786 needs --tls FOLDER"),
+    (["--scheduler", "tls://192.0.2.1:8786", "--trust-everyone-on-the-network"], "needs --tls FOLDER"),
+    (["--scheduler", "tcp://127.0.0.1:1", "--tls", "OURS"], "say --scheduler tls://127.0.0.1:1 --tls FOLDER"),
+    (["--scheduler", "tls://127.0.0.1:1", "--tls", "nowhere"], "nowhere/certificate.pem: No such file or directory"),
+    (["--scheduler", "ws://127.0.0.1:1"], "no scheduler answers at ws://127.0.0.1:1 (its address begins neither with"),
+    (["--tls", "OURS"], "--tls goes with --scheduler tls://HOST:PORT"),
+])  # fmt: skip
+def test_a_scheduler_that_should_not_be_spoken_to_is_not(
+    arguments, words, course, hand_in, contents, made, capsys, monkeypatch
+):
+    def client(*arguments, **options):
+        raise AssertionError("it was spoken to")
+
+    monkeypatch.setattr(cluster, "Client", client)
+    hand_in("ada", contents["perfect"])
+    arguments = [str(made[0]) if each == "OURS" else each for each in arguments]
+    assert main(["grade", CHAPTER, "--course", str(course), *arguments]) == 2
+    assert words in capsys.readouterr().err
+    assert not os.path.exists(course / "reports" / CHAPTER)
+
+
+def test_only_the_flag_lets_a_scheduler_without_certificates_be_elsewhere(
+    course, hand_in, contents, capsys, monkeypatch
+):
+    def client(address, **options):
+        raise OSError(f"{address} was spoken to")
+
+    monkeypatch.setattr(cluster, "Client", client)
+    hand_in("ada", contents["perfect"])
+    arguments = ["--scheduler", "tcp://192.0.2.1:8786", "--trust-everyone-on-the-network"]
+    assert main(["grade", CHAPTER, "--course", str(course), *arguments]) == 2
+    assert "tcp://192.0.2.1:8786 was spoken to" in capsys.readouterr().err

@@ -1,0 +1,157 @@
+"""A cluster with certificates, started as `autograder certificates` says: what its peers can do, and others cannot."""
+
+import os
+import re
+import shlex
+import socket
+import ssl
+from contextlib import contextmanager
+
+import psutil
+import pytest
+from distributed import Client
+
+from autograder.cli.main import main
+from autograder.grading import certificates, cluster
+from tests.autograder.grading.dask_processes import dask_processes, end, free_port
+from tests.conftest import CHAPTER
+
+pytestmark = pytest.mark.grading
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The cluster's certificates; beside them, in "theirs", another's."""
+    place = tmp_path_factory.mktemp("certificates")
+    certificates.make(place / "theirs")
+    return place / "ours"
+
+
+@pytest.fixture(scope="module")
+def started(folder, tmp_path_factory):
+    """The scheduler's process and address, and start(*options) -> a worker of it, ended when its `with` is."""
+    with pytest.MonkeyPatch.context() as patch:
+        said = []
+        patch.setattr("builtins.print", said.append)
+        assert main(["certificates", str(folder)]) == 0
+    commands = dict(re.findall(r"^  dask (scheduler|worker) (.+)$", said[0], re.M))
+    port = free_port()
+    address = f"tls://127.0.0.1:{port}"
+    with dask_processes(tmp_path_factory.mktemp("tls") / "elsewhere") as start:
+        scheduler = start("scheduler", *shlex.split(commands["scheduler"]), "--host=tls://127.0.0.1", f"--port={port}")
+
+        @contextmanager
+        def worker(*options):
+            options = [*shlex.split(commands["worker"].replace("tls://HOST:8786", address)), *options]
+            process = start("worker", *options, "--host=127.0.0.1", "--no-nanny", "--nthreads=1")
+            yield process
+            end(process)
+
+        yield scheduler, address, worker
+
+
+def grade(course, address, tls):
+    return main(["grade", CHAPTER, "--course", str(course), "--scheduler", address, "--tls", str(tls)])
+
+
+def test_a_cluster_with_certificates_grades(course, hand_in, contents, started, folder, capsys):
+    scheduler, address, worker = started
+    hand_in("ada", contents["perfect"])
+    hand_in("bob", contents["truncated"])
+    with worker() as process:
+        assert grade(course, address, folder) == 0
+        open_to = {
+            each.laddr.ip
+            for part in (scheduler, process)
+            for each in psutil.Process(part.pid).net_connections()
+            if each.status == psutil.CONN_LISTEN
+        }
+    scores = [line.split()[-1] for line in capsys.readouterr().out.splitlines() if line.startswith(("ada", "bob"))]
+    assert scores == ["25", "0"] and open_to == {"127.0.0.1"}
+
+
+@pytest.mark.parametrize("whose", [None, "theirs"])
+def test_nobody_is_heard_without_the_certificate(whose, started, folder):
+    """Not even somebody who does not mind whom he speaks to."""
+    _, address, _ = started
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if whose:
+        context.load_cert_chain(folder.with_name(whose) / "certificate.pem", folder.with_name(whose) / "key.pem")
+    plain = socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), timeout=10)
+    with plain, pytest.raises((ssl.SSLError, ConnectionError)), context.wrap_socket(plain) as spoken:
+        spoken.send(b"\0" * 16)
+        spoken.recv(1)
+
+
+def test_without_tls_nobody_is_heard(started):
+    with pytest.raises(OSError, match="Connection reset|closed"):
+        Client(started[1].replace("tls://", "tcp://"), timeout=3)
+
+
+def test_certificates_of_another_cluster_are_named(course, hand_in, contents, started, folder, capsys):
+    hand_in("ada", contents["perfect"])
+    assert grade(course, started[1], folder.with_name("theirs")) == 2
+    assert f"{started[1]} has other certificates than {folder.with_name('theirs')}" in capsys.readouterr().err
+
+
+def test_a_cluster_without_workers_says_how_to_start_one(
+    course, hand_in, contents, started, folder, capsys, monkeypatch
+):
+    monkeypatch.setattr(cluster, "WAIT", 1)
+    hand_in("ada", contents["perfect"])
+    assert grade(course, started[1], folder) == 2
+    assert f"`{certificates.worker_command(started[1], folder)}`" in capsys.readouterr().err
+
+
+# A worker with the certificate may run what it likes, there. Its file says what it answers for each submission.
+HOSTILE = """
+import distributed
+from autograder.grading import replies
+
+if replies.replied.__module__ == replies.__name__:  # Dask loads this file twice
+    honest = replies.replied
+
+class Hostile(Exception):
+    def __reduce__(self):
+        return exec, ("import os; open(f'FOLDER/{os.getpid()}', 'w')",)
+
+def replied(function, *arguments):
+    raw = honest(function, *arguments)
+    distributed.print("said by a worker")
+    distributed.warn("said by a worker")
+    if function.__name__ != "grade_file":
+        return raw
+    what = len(arguments[0].raw) - SIZE
+    if what == 1:
+        return Hostile()
+    if what == 2:
+        raise Hostile()
+    if what == 3:
+        return raw.decode()
+    if what == 4:
+        return raw.replace(b'"earned": 4.0', b'"earned": 400.0')
+    return raw
+
+replies.replied = replied
+"""
+
+
+def test_what_a_hostile_worker_answers_runs_nothing_here(course, hand_in, contents, started, folder, tmp_path, capsys):
+    _, address, worker = started
+    ran = tmp_path / "ran"
+    ran.mkdir()
+    for number, student in enumerate(("honest", "object", "raises", "text", "generous")):
+        hand_in(student, contents["perfect"] + b"\n" * number)
+    source = HOSTILE.replace("FOLDER", str(ran)).replace("SIZE", str(len(contents["perfect"])))
+    (tmp_path / "hostile.py").write_text(source)
+    with worker("--preload", str(tmp_path / "hostile.py")) as process:
+        assert grade(course, address, folder) == 2
+    said = capsys.readouterr()
+    # Dask unpickles an exception where it is raised, to see whether it can be: there it does run.
+    assert [file.name for file in ran.iterdir()] == [str(process.pid)] and process.pid != os.getpid()
+    assert "said by a worker" not in said.out + said.err
+    assert re.search("^honest .* 25$", said.out, re.M) and "1 graded" in said.out
+    assert "object and raises: NoReport: a worker could not begin" in said.err
+    assert "text: NoReport: a worker answered with something that is no reply" in said.err
+    assert "generous: NoReport: a worker answered with a score for softmax that nobody can have" in said.err
