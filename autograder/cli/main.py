@@ -16,6 +16,7 @@ from autograder.cli import (
     report,
     roster,
     submit_check,
+    watch,
 )
 from autograder.cli.common import Refused
 from autograder.course.lock import Busy
@@ -27,6 +28,7 @@ COMMANDS = {
     "collect": collect,
     "submit-check": submit_check,
     "grade": grade,
+    "watch": watch,
     "report": report,
     "feedback": feedback,
     "export": export,

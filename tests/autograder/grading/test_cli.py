@@ -5,7 +5,7 @@ import re
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.cli.main import main
+from autograder.cli.main import COMMANDS, main
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.progress import watched
 from autograder.release.publish import Published
@@ -92,9 +92,7 @@ def test_release_tells_of_each_chapter_when_it_is_there(tmp_path, monkeypatch, c
     assert main(["release", "--course", str(tmp_path)]) == 0
 
 
-@pytest.mark.parametrize(
-    "command", ["release", "roster", "collect", "submit-check", "grade", "report", "feedback", "export", "mistakes"]
-)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(command, capsys):
     with pytest.raises(SystemExit) as done:
         main([command, "--help"])

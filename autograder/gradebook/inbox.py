@@ -1,0 +1,222 @@
+"""Where submissions arrive: the course's own folder `submitted`, or nbgrader's exchange."""
+
+import os
+import pwd
+import shutil
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from html import escape
+from pathlib import Path
+from typing import Protocol
+
+from nbgrader.auth import Authenticator
+from nbgrader.exchange import ExchangeError
+from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
+from nbgrader.utils import parse_utc
+
+from autograder.course.lock import alone
+from autograder.course.student_ids import why_not_an_id
+from autograder.gradebook.coursedir import open_coursedir, quiet_log
+from autograder.gradebook.placing import Placed, becomes, place
+from autograder.grading.queue import handed_in
+from autograder.grading.submitted_file import fetch
+
+SECRET = "submission_secret.txt"  # what nbgrader names a student's feedback after
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A student's latest submission.
+
+    name: what it is called where it arrived. file: the notebook, which may be missing.
+    look: sizes and times; as long as they change, somebody is writing. when: it was handed in, in UTC.
+    """
+
+    student: str
+    name: str
+    file: Path
+    look: tuple
+    when: datetime
+
+
+class Inbox(Protocol):
+    """folder: what to watch, with all below it if `deep`. handed_back: what becomes of feedback, in words."""
+
+    folder: Path
+    deep: bool
+    handed_back: str
+
+    def arrivals(self) -> tuple[list[Arrival], dict[str, str]]:
+        """The latest submission of each student; and name of what is left -> why."""
+
+    def bring(self, arrivals: Iterable[Arrival]) -> dict[str, str]:
+        """Put submissions into `course/submitted`; student -> why one stays where it is. Raises Busy, OSError."""
+
+    def hand_back(self, arrival: Arrival, page: Path) -> str:
+        """Let the student have a page; why that cannot be, or an empty string. Raises OSError."""
+
+    def refuse(self, arrival: Arrival, sentence: str) -> None:
+        """Let the student know why a submission is not graded. Raises OSError."""
+
+
+class Submitted:
+    """The course folder's own `submitted`, where `autograder collect`, nbgrader or a script put files."""
+
+    deep = True
+    handed_back = "feedback written"
+
+    def __init__(self, course: Path, chapter: str):
+        self._course, self._chapter = course, chapter
+        self.folder = course / "submitted"
+        self.folder.mkdir(exist_ok=True)
+
+    def arrivals(self):
+        found = handed_in(self._course, self._chapter)
+        left = {student: why for student in found if (why := why_not_an_id(student))}
+        return [
+            Arrival(student, path.name, path, _looks(path), datetime.now(UTC))
+            for student, path in found.items()
+            if student not in left
+        ], left
+
+    def bring(self, arrivals):
+        return {}
+
+    def hand_back(self, arrival, page):
+        return ""
+
+    def refuse(self, arrival, sentence):
+        """Nothing leads from here to the student."""
+
+
+class Exchange:
+    """nbgrader's exchange: folders named STUDENT+CHAPTER+TIME+RANDOM, which students' accounts put there.
+
+    Everybody may put a folder there under any name, so whose it is must agree with its owner, as `nbgrader collect`
+    looks too (`c.ExchangeCollect.check_owner`). Nothing but the notebook is taken, and no link is followed.
+    """
+
+    deep = False
+    handed_back = "feedback released"
+
+    def __init__(self, course: Path, chapter: str):
+        self._course, self._chapter = course, chapter
+        coursedir = open_coursedir(course, chapter)
+        collector = ExchangeCollect(coursedir=coursedir, config=coursedir.config)
+        self._check_owner = collector.check_owner
+        self.folder = Path(collector.root, coursedir.course_id, "inbound").resolve()
+
+    def arrivals(self):
+        latest: dict[str, Arrival] = {}
+        left: dict[str, str] = {}
+        named = [path for path in self.folder.iterdir() if f"+{self._chapter}+" in path.name]
+        read = [(path, *_read(path.name)) for path in named]
+        for path, student, when, why in sorted(read, key=lambda each: (each[2], each[0].name), reverse=True):
+            if student in latest and not why:
+                continue
+            if why := why or why_not_an_id(student) or self._why_not_theirs(path, student):
+                left[path.name] = why
+                continue
+            file = path / f"{self._chapter}.ipynb"
+            looks = (_looks(file), _looks(path / SECRET))
+            latest[student] = Arrival(student, path.name, file, looks, when)
+        return list(latest.values()), left
+
+    def _why_not_theirs(self, path, student):
+        try:
+            owner = pwd.getpwuid(path.lstat().st_uid).pw_name
+        except KeyError:
+            owner = "an unknown account"
+        except FileNotFoundError:
+            return "it is gone"
+        if self._check_owner and owner != student:
+            return (
+                f"its owner is {owner}: where students' ids are not their accounts, set "
+                "c.ExchangeCollect.check_owner = False in nbgrader_config.py"
+            )
+        return ""
+
+    def bring(self, arrivals):
+        coursedir = open_coursedir(self._course, self._chapter)
+        placed: dict[str, Placed] = {}
+        left: dict[str, str] = {}
+        with alone(self._course), tempfile.TemporaryDirectory() as folder:
+            for number, arrival in enumerate(arrivals):
+                file, path = fetch(arrival.file), Path(folder, str(number))
+                path.write_bytes(file.raw)
+                written = arrival.when.timestamp()
+                what = becomes(path, written, coursedir, arrival.student)
+                if file.trouble or what == "older":
+                    left[arrival.student] = file.trouble or "older than the submission that is in the course folder"
+                else:
+                    when = arrival.when.replace(tzinfo=None)
+                    placed[arrival.student] = Placed(path, written, what, when, "nbgrader's exchange", "")
+            place(placed, coursedir, Path(folder, "collected"))
+        return left
+
+    def hand_back(self, arrival, page):
+        """By nbgrader's own release of feedback, as `nbgrader fetch_feedback` looks for it."""
+        secret = fetch(arrival.file.with_name(SECRET))
+        if not secret.raw:
+            return f"it was handed in without nbgrader's {SECRET}, so nobody but you can hand it back"
+        coursedir = open_coursedir(self._course, self._chapter)
+        with tempfile.TemporaryDirectory() as folder, quiet_log() as (log, said):
+            coursedir.feedback_directory, coursedir.student_id = folder, arrival.student
+            pages = Path(coursedir.format_path(folder, arrival.student, self._chapter))
+            pages.mkdir(parents=True)
+            shutil.copyfile(page, pages / f"{self._chapter}.html")
+            (pages / SECRET).write_bytes(secret.raw[:1000])
+            (pages / "timestamp.txt").write_text(str(arrival.when), encoding="utf-8")
+            config = coursedir.config
+            release = ExchangeReleaseFeedback(
+                coursedir=coursedir, authenticator=Authenticator(config=config), config=config
+            )
+            release.log = log
+            try:
+                release.start()
+            except ExchangeError as error:
+                raise OSError((said or [str(error)])[0]) from error
+        return ""
+
+    def refuse(self, arrival, sentence):
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder, "page.html")
+            when = f"{arrival.when:%H:%M:%S UTC on %-d %B %Y}"
+            text = f"What you handed in at {when} is {sentence}. The last of them counts."
+            page.write_text(_PAGE.format(chapter=escape(self._chapter), text=escape(text)), encoding="utf-8")
+            self.hand_back(arrival, page)
+
+
+_PAGE = """\
+<!DOCTYPE html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{chapter}</title>
+<h1>{chapter}</h1>
+<p>{text}</p>
+</html>
+"""
+
+
+def _read(name):
+    """Whose a folder of the exchange is, when it was handed in, and why it cannot be told."""
+    parts = name.rsplit("+", 3)  # nbgrader's way, which leaves the plus signs of an id alone
+    nothing = datetime.fromtimestamp(0, UTC)
+    if len(parts) < 3:
+        return "", nothing, "its name does not say whose it is"
+    try:
+        return parts[0], parse_utc(parts[2]).replace(tzinfo=UTC), ""
+    except (ValueError, OverflowError):
+        return parts[0], nothing, "its name does not say when it was handed in"
+
+
+def _looks(path):
+    """What changes while a file is being written; None if there is none."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns

@@ -1,0 +1,364 @@
+"""What is graded as it arrives: when, how often, and what reaches the student. A real `autograder watch` at the end."""
+
+import os
+import pwd
+import re
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
+
+import pytest
+from nbgrader.auth import Authenticator
+from nbgrader.exchange.default import ExchangeFetchFeedback, ExchangeReleaseAssignment, ExchangeSubmit
+
+from autograder.cli.main import main
+from autograder.course.lock import Busy
+from autograder.gradebook import watch_run
+from autograder.gradebook.attempts import Attempt, Memory, Rules, decide
+from autograder.gradebook.coursedir import nbgrader_config, open_coursedir
+from autograder.gradebook.inbox import Arrival, Exchange
+from autograder.gradebook.queries import computed_scores
+from autograder.gradebook.rows import Incomplete, StudentRow
+from autograder.gradebook.watch_run import AGAIN, PATIENCE, STILL, Desk, only_one, open_desk
+from autograder.gradebook.watch_run import watching as watching_until
+from autograder.grading.assignment import fingerprint
+from autograder.grading.report import Report
+from autograder.grading.submitted_file import fetch
+from tests.conftest import CHAPTER
+
+pytestmark = pytest.mark.grading
+ME = pwd.getpwuid(os.getuid()).pw_name
+
+
+def graded(submission, at):
+    return Attempt("a", submission, at)
+
+
+# ------------------------------------------------------------------------------------------- attempts
+
+
+@pytest.mark.parametrize(("earlier", "rules", "now", "what", "number"), [
+    ([], Rules(1, 60), 0, "grade", 1),
+    ([graded("x", 0)], Rules(), 1, "grade", 2),
+    ([graded("x", 0)], Rules(2), 1, "grade", 2),
+    ([graded("x", 0)], Rules(1), 1, "keep", 2),
+    ([graded("x", 0), Attempt("a", "y", 1, graded=False)], Rules(2), 1, "grade", 2),
+    ([graded("x", 0)], Rules(None, 60), 59, "wait", 2),
+    ([graded("x", 0)], Rules(None, 60), 60, "grade", 2),
+    ([graded("new", 0)], Rules(1, 60), 1, "nothing", 1),
+    ([graded("new", 0), graded("x", 1)], Rules(2, 60), 2, "grade", 1),
+    ([graded("x", 0), graded("y", 50), graded("x", 80)], Rules(None, 60), 109, "wait", 3),
+    ([graded("x", 0), graded("y", 50), graded("x", 80)], Rules(None, 60), 110, "grade", 3),
+])  # fmt: skip
+def test_what_is_done_with_a_submission_follows_from_those_before(earlier, rules, now, what, number):
+    step = decide(earlier, "a", "new", rules, now)
+    assert (step.what, step.number) == (what, number)
+
+
+def test_the_same_file_handed_in_once_more_is_handed_back_once_more():
+    assert decide([graded("x", 0)], "b", "x", Rules(1, 60), 1).what == "grade"
+
+
+def test_attempts_are_known_after_a_restart(tmp_path):
+    Memory(tmp_path, CHAPTER).add("ada", graded("x", 1.5))
+    Memory(tmp_path, CHAPTER).add("ada", Attempt("b", "y", 2, graded=False))
+    assert Memory(tmp_path, CHAPTER).of("ada") == [graded("x", 1.5), Attempt("b", "y", 2, graded=False)]
+    assert not list(tmp_path.rglob("*.part"))
+
+
+# ------------------------------------------------------------------------------------------- the desk
+
+
+class Window:
+    """A desk with an inbox, a clock and a grader of the test's own."""
+
+    deep, handed_back = True, "handed back"
+
+    def __init__(self, folder, limit=None, wait=0):
+        self.folder, self.rules, self.now = folder, Rules(limit, wait), 1000.0
+        self.files, self.graded, self.refused, self.trouble = {}, [], [], None
+        self.open()
+
+    def open(self):
+        memory = Memory(self.folder, CHAPTER)
+        self.desk = Desk(self, memory, self.rules, self.grade, lambda student: Path(student), lambda: self.now)
+
+    def put(self, student, name, content=b"{}"):
+        file = self.folder / name
+        file.write_bytes(content)
+        self.files[student] = Arrival(student, name, file, (len(content), content), datetime.now(UTC))
+
+    def said(self, later=0.0):
+        """What is said when the desk looks once more, so many seconds later."""
+        self.now += later
+        return [f"{whose}: {what}" for whose, what in self.desk.look()]
+
+    def arrivals(self):
+        return list(self.files.values()), {}
+
+    def bring(self, arrivals):
+        return {}
+
+    def hand_back(self, arrival, page):
+        return ""
+
+    def refuse(self, arrival, sentence):
+        self.refused.append((arrival.name, sentence))
+
+    def grade(self, students):
+        if self.trouble:
+            raise self.trouble
+        self.graded += [self.files[student].name for student in students]
+        return [self.row(student) for student in students]
+
+    def row(self, student):
+        made_from = {"submission": fingerprint(fetch(self.files[student].file))}
+        return StudentRow(student, Report("", CHAPTER, "", (), (), (), 0.0, made_from), {}, "new", False, True)
+
+
+@pytest.fixture
+def window(tmp_path):
+    return Window(tmp_path)
+
+
+def test_a_file_is_graded_when_it_has_been_still(window):
+    window.put("ada", "1", b"{")
+    assert window.said() == [] and window.said(STILL - 1) == []
+    window.put("ada", "1", b"{ }")
+    assert window.said(STILL - 1) == [] and window.graded == []
+    assert window.said(STILL) == ["ada: attempt 1: 0 of 0 points, handed back"]
+    assert window.said(STILL) == [] and window.graded == ["1"]
+
+
+def test_a_file_without_an_end_is_waited_for_and_then_graded_as_it_is(window):
+    window.put("ada", "1", b'{"cells": [')
+    window.said()
+    assert window.said(STILL) == [] and window.said(PATIENCE - STILL - 1) == []
+    assert len(window.said(1)) == 1 and window.graded == ["1"]
+
+
+def test_within_the_wait_the_latest_waits_and_is_graded_after_it(tmp_path):
+    window = Window(tmp_path, wait=600)
+    window.put("ada", "1", b"{1}")
+    window.said()
+    window.said(STILL)
+    for name in ("2", "3"):
+        window.put("ada", name, b"{%s}" % name.encode())
+        window.said(1)
+        (line,) = window.said(STILL)
+        assert line.startswith("ada: attempt 2 is graded at ")
+    assert window.said(580) == [] and window.graded == ["1"]
+    window.open()  # a restart
+    window.said()
+    assert len(window.said(20)) == 1 and window.graded == ["1", "3"]
+
+
+def test_after_the_last_attempt_a_file_is_kept_and_the_student_is_told_once(tmp_path):
+    window = Window(tmp_path, limit=1)
+    for name in ("1", "2"):
+        window.put("ada", name, b"{%s}" % name.encode())
+        window.said()
+        said = window.said(STILL)
+    kept = "kept and not graded: 1 of 1 attempts have been graded"
+    assert said == [f"ada: {kept}"] and window.refused == [("2", kept)]
+    window.open()
+    window.said()
+    assert window.said(STILL) == [] and len(window.refused) == 1 and window.graded == ["1"]
+    window.rules = Rules(2)
+    window.open()
+    window.said()
+    assert window.said(STILL) == ["ada: attempt 2 of 2: 0 of 0 points, handed back"] and window.graded == ["1", "2"]
+
+
+def test_what_was_graded_is_known_after_a_restart(window):
+    window.put("ada", "1")
+    window.said()
+    window.said(STILL)
+    window.open()
+    window.said()
+    assert window.said(STILL) == [] and window.graded == ["1"]
+
+
+@pytest.mark.parametrize("trouble", [Busy("another run"), OSError("no space"), Incomplete([], ["held"])])
+def test_what_cannot_be_graded_now_is_tried_again(window, trouble):
+    window.put("ada", "1")
+    window.said()
+    window.trouble = trouble
+    assert window.said(STILL) == [f"ada: not yet, and tried again: {trouble}"]
+    assert window.said(AGAIN) == []  # said already
+    window.trouble = None
+    assert window.said(AGAIN) == ["ada: attempt 1: 0 of 0 points, handed back"]
+
+
+def test_a_folder_that_is_away_is_said_once_and_looked_at_again(window, monkeypatch):
+    def away():
+        raise OSError("stale file handle")
+
+    window.put("ada", "1")
+    monkeypatch.setattr(window, "arrivals", away)
+    assert window.said() == [f"{window.folder.name}: left: it cannot be read: stale file handle"] and not window.said(1)
+    monkeypatch.undo()
+    window.said()
+    assert len(window.said(STILL)) == 1
+
+
+def test_an_attempt_counts_once_its_feedback_is_out(window, monkeypatch):
+    def unreachable(arrival, page):
+        raise OSError("the exchange is gone")
+
+    monkeypatch.setattr(window, "hand_back", unreachable)
+    window.put("ada", "1")
+    window.said()
+    assert "the exchange is gone" in window.said(STILL)[0] and Memory(window.folder, CHAPTER).of("ada") == []
+    monkeypatch.undo()
+    assert window.said(AGAIN) == ["ada: attempt 1: 0 of 0 points, handed back"]
+
+
+def test_what_is_being_graded_ends_first(window, monkeypatch):
+    # A file system that never says that something came, as one of another machine's does not.
+    end = Event()
+
+    def seconds(folder, **options):
+        for _ in range(20):
+            window.now += 1
+            yield set()
+        end.set()
+
+    def grade(students):
+        end.set()
+        return window.grade(students)
+
+    monkeypatch.setattr(watch_run, "watch", seconds)
+    monkeypatch.setattr(window.desk, "_grade", grade)
+    window.put("ada", "1")
+    assert [whose for whose, _ in watching_until(window.desk, window, end)] == ["ada"]
+    assert [each.name for each in Memory(window.folder, CHAPTER).of("ada")] == ["1"]
+
+
+def test_what_lies_in_submitted_is_graded_like_any_other(course, hand_in, contents, monkeypatch):
+    monkeypatch.setattr(watch_run, "STILL", 0)
+    hand_in("ada", contents["mistake-1"])
+    hand_in("a[b]", contents["perfect"])
+    desk, inbox = open_desk(course, CHAPTER, None, Rules())
+    assert inbox.folder == course / "submitted"
+    left, graded = desk.look()
+    assert left[0] == "a[b]" and graded == ("ada", "attempt 1: 21 of 25 points, feedback written")
+    assert (course / "feedback" / "ada" / CHAPTER / f"{CHAPTER}.html").exists()
+    hand_in("ada", contents["mistake-1"] + b"\n")
+    assert [*desk.look()] == [("ada", "attempt 2: 21 of 25 points, feedback written")] and not [*desk.look()]
+
+
+# --------------------------------------------------------------------------------- nbgrader's exchange
+
+
+@pytest.fixture
+def exchange(course, tmp_path):
+    """A course with an exchange, to which its chapter is released by nbgrader."""
+    root = tmp_path / "exchange"
+    root.mkdir()
+    root.chmod(0o777)
+    with (course / "nbgrader_config.py").open("a", encoding="utf-8") as file:
+        file.write(f"c.Exchange.root = {str(root)!r}\nc.Exchange.cache = {str(tmp_path / 'cache')!r}\n")
+    nbgrader(ExchangeReleaseAssignment, course)
+    return root / "default_course"
+
+
+def nbgrader(step, course, **options):
+    """One of nbgrader's own steps; student's ones with the student's folder as assignment_dir."""
+    config, coursedir = nbgrader_config(course), open_coursedir(course, CHAPTER)
+    step(coursedir=coursedir, authenticator=Authenticator(config=config), config=config, **options).start()
+
+
+def submit(course, folder, content):
+    """Hand in with nbgrader, as the account that runs the tests."""
+    notebook = folder / CHAPTER / f"{CHAPTER}.ipynb"
+    notebook.parent.mkdir(parents=True, exist_ok=True)
+    notebook.write_bytes(content)
+    nbgrader(ExchangeSubmit, course, assignment_dir=str(folder))
+
+
+def test_of_the_exchange_only_the_owners_latest_is_taken(course, exchange, tmp_path):
+    inbound = exchange / "inbound"
+    submit(course, tmp_path / "home", b"{1}")
+    submit(course, tmp_path / "home", b"{2}")
+    bad = f"eve+{CHAPTER}+2099-01-01 10:00:00 UTC+x", f"{ME}+{CHAPTER}+soon+x"
+    for name in (*bad, f"{ME}+02_backward+2099-01-01 10:00:00 UTC+x"):
+        (inbound / name).mkdir()
+    (arrival,), left = Exchange(course, CHAPTER).arrivals()
+    assert arrival.student == ME and arrival.file.read_bytes() == b"{2}"
+    assert set(left) == set(bad) and f"its owner is {ME}" in left[bad[0]]
+    with (course / "nbgrader_config.py").open("a", encoding="utf-8") as file:
+        file.write("c.ExchangeCollect.check_owner = False\n")
+    assert {each.student for each in Exchange(course, CHAPTER).arrivals()[0]} == {ME, "eve"}
+
+
+def test_no_link_leads_out_of_the_exchange(course, exchange, tmp_path):
+    submit(course, tmp_path / "home", b"{1}")
+    inbox = Exchange(course, CHAPTER)
+    (arrival,), _ = inbox.arrivals()
+    arrival.file.unlink()
+    arrival.file.symlink_to(course / "secret_seed")
+    assert "symbolic link" in inbox.bring([arrival])[ME]
+    assert not list((course / "submitted").glob("*/*/*.ipynb"))
+
+
+# ---------------------------------------------------------------------------------- the command itself
+
+
+@pytest.fixture
+def watching(course):
+    """watching(option, ...) -> a running `autograder watch`; it is ended after the test."""
+    started = []
+
+    def start(*options):
+        command = [sys.executable, "-m", "autograder.cli.main", "watch", CHAPTER, "--course", str(course), *options]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        started.append(process)
+        assert "Ctrl-C ends it" in process.stdout.readline()
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def line(process, words):
+    """The next line that holds these words."""
+    return next(line for line in process.stdout if words in line)
+
+
+def test_what_arrives_is_graded_and_fetched_by_the_student(course, exchange, contents, tmp_path, watching):
+    home = tmp_path / "home"
+    process = watching("--attempts", "1")
+    submit(course, home, contents["mistake-1"])
+    assert f"{ME}: attempt 1 of 1: 21 of 25 points, feedback released" in line(process, "attempt 1")
+    submit(course, home, contents["perfect"])
+    assert f"{ME}: kept and not graded" in line(process, "kept")
+    nbgrader(ExchangeFetchFeedback, course, assignment_dir=str(home))
+    first, second = sorted(home.rglob("*.html"), key=lambda page: page.parent.name)
+    assert "21 of 25 points" in first.read_text(encoding="utf-8")
+    assert re.search(r"handed in at [\d:]+ UTC .* is kept and not graded", second.read_text(encoding="utf-8"))
+    process.send_signal(signal.SIGINT)
+    assert line(process, "Ended") and process.wait() == 0
+    submit(course, home, contents["perfect"] + b"\n")  # while nobody watches
+    process = watching("--attempts", "2")
+    assert "attempt 2 of 2: 25 of 25 points" in line(process, "attempt 2")
+    assert sum(computed_scores(open_coursedir(course, CHAPTER))[ME].values()) == 25
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait() == 0
+
+
+def test_an_exchange_that_is_not_there_is_named(course, capsys):
+    assert main(["watch", CHAPTER, "--course", str(course), "--from", "exchange"]) == 2
+    assert "nbgrader release_assignment 01_attention" in capsys.readouterr().err
+
+
+def test_two_do_not_watch_one_chapter(course, capsys):
+    with only_one(course, CHAPTER):
+        assert main(["watch", CHAPTER, "--course", str(course)]) == 2
+    assert "another window watches 01_attention" in capsys.readouterr().err
