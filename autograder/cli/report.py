@@ -17,6 +17,7 @@ def run(options):
     from autograder.gradebook.engine import usable
     from autograder.grading.queue import submissions
     from autograder.pages.class_report import entries, pages
+    from autograder.pages.class_report.alike import alike, known_code
     from autograder.pages.class_report.pseudonyms import anonymous
 
     chapter = is_released(options.course, options.chapter)
@@ -27,5 +28,7 @@ def run(options):
     folder = options.course / "report" / chapter
     if options.anonymous:
         group, folder = anonymous(group, secret_seed(options.course)), folder.with_name(f"{chapter}-anonymous")
-    print(pages.write(group, load_handout(options.course, chapter).heading, folder))
+    released = load_handout(options.course, chapter)
+    pairs = alike(group.entries, known_code(released))
+    print(pages.write(group, released.heading, folder, pairs))
     return 0

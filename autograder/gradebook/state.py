@@ -73,6 +73,13 @@ def submitted_sources(coursedir: CourseDirectory, student: str) -> dict[str, str
     return {name: "".join(cell["source"]) for name, cell in cells.items()}
 
 
+def own_sources(coursedir: CourseDirectory, student: str) -> tuple[str, ...]:
+    """The code that a student wrote in cells of their own, in the order of their autograded notebook."""
+    cells = _autograded(coursedir, student).get("cells", ())
+    own = (each for each in cells if each["cell_type"] == "code" and "nbgrader" not in each["metadata"])
+    return tuple("".join(each["source"]) for each in own)
+
+
 def _autograded(coursedir, student):
     """A student's autograded notebook, as JSON; {} if there is none that can be read."""
     chapter = coursedir.assignment_id

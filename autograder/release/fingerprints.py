@@ -112,7 +112,7 @@ class Fingerprints:
         found = [(runs[0].body, at) for runs in by_body.values() if (at := _leak(runs)) is not None]
         if not found:
             return []
-        lines = _lines_of_tokens(text)
+        lines = lines_of_tokens(text)
         return [(body, lines[at]) for body, at in found]
 
     def _runs(self, tokens) -> Iterator[Run]:
@@ -137,7 +137,8 @@ def tokens_of(text: str) -> list[str]:
     return _TOKEN.findall(_COMMENT.sub(_blank, text))
 
 
-def _lines_of_tokens(text):
+def lines_of_tokens(text: str) -> list[int]:
+    """The number of the line, from 1, on which each token of a text stands."""
     text = _COMMENT.sub(_blank, text)
     lines, line, last = [], 1, 0
     for token in _TOKEN.finditer(text):
@@ -145,6 +146,11 @@ def _lines_of_tokens(text):
         last = token.start()
         lines.append(line)
     return lines
+
+
+def is_variable(token: str) -> bool:
+    """Whether a token is a name that somebody chose: no keyword, no attribute, nothing of Python's or NumPy's."""
+    return token.isidentifier() and token not in _NAMED
 
 
 def _blank(comment):
@@ -161,8 +167,7 @@ class _Shapes(dict):
 
     def __missing__(self, token):
         # Quotes of either kind are the same.
-        variable = token.isidentifier() and token not in _NAMED
-        self[token] = _NAME if variable else self._character(token.replace("'", '"'))
+        self[token] = _NAME if is_variable(token) else self._character(token.replace("'", '"'))
         return self[token]
 
     def _character(self, token):

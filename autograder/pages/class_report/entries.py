@@ -7,7 +7,7 @@ from pathlib import Path
 from autograder.gradebook.coursedir import CourseDirectory
 from autograder.gradebook.marks import Book, Marks
 from autograder.gradebook.queries import read_marks
-from autograder.gradebook.state import changes, mark_of, submitted_sources
+from autograder.gradebook.state import changes, mark_of, own_sources, submitted_sources
 from autograder.grading.assignment import fingerprint
 from autograder.grading.report import Report, Reports
 from autograder.grading.submitted_file import fetch
@@ -28,7 +28,7 @@ class Entry:
 
     score: what the gradebook says. differs: why that is not what grading came to, in plain words.
     history: each time this very file was graded, oldest first. chapters: chapter -> (score, points) so far.
-    sources: exercise -> its cell, as it was graded.
+    sources: exercise -> its cell, as it was graded. own: the code in cells that the student added.
     """
 
     student: str
@@ -38,6 +38,7 @@ class Entry:
     history: tuple[Grading, ...] = ()
     chapters: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
+    own: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,17 +65,14 @@ def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
     book, histories = read_marks(coursedir), _histories(reports)
     return Class(
         chapter,
-        tuple(
-            _entry(student, report, book, histories, submitted_sources(coursedir, student))
-            for student, report in graded.items()
-        ),
+        tuple(_entry(student, report, book, histories, coursedir) for student, report in graded.items()),
         tuple(student for student in found if student not in graded),
         tuple(s for s, report in graded.items() if fingerprint(fetch(paths[s])) != report.made_from["submission"]),
         tuple(sorted(book.students - set(paths))),
     )
 
 
-def _entry(student: str, report: Report, book: Book, histories, sources) -> Entry:
+def _entry(student: str, report: Report, book: Book, histories, coursedir: CourseDirectory) -> Entry:
     own = book.marks.get(report.chapter, {}).get(student)
     chapters = {
         chapter: (of_class[student].total, book.points.get(chapter, 0.0))
@@ -88,7 +86,8 @@ def _entry(student: str, report: Report, book: Book, histories, sources) -> Entr
         _differs(own, report),
         histories.get(report.made_from["submission"], ()),
         chapters,
-        sources,
+        submitted_sources(coursedir, student),
+        own_sources(coursedir, student),
     )
 
 

@@ -6,6 +6,7 @@ No page runs a script or asks for anything, and whatever a student wrote is esca
 import hashlib
 import re
 import statistics
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
@@ -13,7 +14,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from autograder.check.render import as_html
-from autograder.pages.class_report import counts, figures
+from autograder.pages.class_report import alike, counts, figures
 from autograder.pages.class_report.entries import Class
 from autograder.pages.instructor import templates
 
@@ -37,13 +38,14 @@ KINDS = {
 }
 
 
-def write(group: Class, title: str, folder: Path) -> Path:
+def write(group: Class, title: str, folder: Path, pairs: Sequence[alike.Pair] = ()) -> Path:
     """Write the pages of a class into a folder of its own, in which no earlier student's page stays.
 
     Args:
         group: at least one graded student.
         title: the chapter's.
         folder: made if need be, for its owner alone.
+        pairs: who is alike.
 
     Returns:
         The instructor's page.
@@ -59,7 +61,8 @@ def write(group: Class, title: str, folder: Path) -> Path:
         stale.unlink()
     for name, page in pages.items():
         _save(students / name, page)
-    return _save(folder / "index.html", environment.get_template("class.html.j2").render(common, **_counted(group)))
+    counted = _counted(group) | {"pairs": pairs, "limits": _limits(group)}
+    return _save(folder / "index.html", environment.get_template("class.html.j2").render(common, **counted))
 
 
 def _environment():
@@ -105,6 +108,11 @@ def _counted(group):
         "unfolded": UNFOLDED,
         "shown_cells": SHOWN_CELLS,
     }
+
+
+def _limits(group):
+    most = alike.everybodys(len(group.entries))
+    return {"most": most, "least": alike.LEAST, "share": alike.SHARE, "top": alike.TOP, "seed": alike.SEED}
 
 
 def _save(path, page):

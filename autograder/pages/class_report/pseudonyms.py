@@ -30,6 +30,7 @@ def anonymous(group: Class, seed: int) -> Class:
             student=names[entry.student],
             report=_without_ids(entry.report, hide),
             sources={name: hide(source) for name, source in entry.sources.items()},
+            own=tuple(map(hide, entry.own)),
         )
         for entry in group.entries
     )

@@ -1,0 +1,146 @@
+"""Who is alike: a copy with other names in other cells is found among honest different solutions, which are not."""
+
+import copy
+import inspect
+import json
+import re
+
+import pytest
+
+from autograder.authoring.exercise import exercises_of
+from autograder.check.judge import Aspect, Result
+from autograder.course.handout import load_handout
+from autograder.example.standalone import standalone
+from autograder.gradebook import class_run
+from autograder.gradebook.coursedir import open_coursedir
+from autograder.grading.report import Report
+from autograder.pages.class_report import pages
+from autograder.pages.class_report.alike import TOP, alike, everybodys, known_code
+from autograder.pages.class_report.entries import Class, Entry, read_class
+from autograder.pages.class_report.pseudonyms import anonymous
+from tests.conftest import CHAPTER
+
+pytestmark = pytest.mark.grading
+
+# Nobody's solution but ada's.
+SOFTMAX = '''\
+def softmax(scores):
+    """Mine."""
+    # by hand
+    peak = scores.max(-1)[..., None]
+    lifted = np.where(np.isfinite(peak), scores - peak, 0.0)
+    powers = np.power(np.e, lifted)
+    norm = powers @ np.ones((scores.shape[-1], 1), scores.dtype)
+    return np.divide(powers, norm, out=np.zeros_like(powers), where=norm > 0)
+'''
+WEIGHTS = """\
+def attention_weights(queries, keys):
+    width = queries.shape[-1]
+    if width - keys.shape[-1]:
+        raise ValueError(f"{width} is not {keys.shape[-1]}")
+    flipped = np.moveaxis(keys, -1, -2)
+    quarter = width ** -0.25
+    return softmax(np.matmul(quarter * queries, quarter * flipped))
+"""
+RENAMED = dict(scores="s", peak="top", lifted="x", powers="e", norm="total", Mine="All my own work")
+RENAMED |= dict(queries="a", keys="b", width="n", flipped="bt", quarter="r", hand="myself")
+
+
+def renamed(source):
+    """The source with other names and another comment."""
+    return re.sub("|".join(rf"\b{name}\b" for name in RENAMED), lambda found: RENAMED[found[0]], source)
+
+
+def entry(student, sources, own=()):
+    result = Result("softmax", 4.0, 4.0, (Aspect("idea", 4.0, 4.0, 1, 1),), None, "", (), "Softmax", ())
+    return Entry(student, Report("", CHAPTER, "", (), (), (result,), 0.0, {}), 4.0, sources=sources, own=own)
+
+
+def honest(number):
+    """One of different solutions: for each exercise another rewrite or mistake."""
+    sources = {}
+    for at, exercise in enumerate(exercises_of(CHAPTER)):
+        ways = [*exercise.equivalents.values(), *(wrong for _, wrong in exercise.mistakes.values())]
+        sources[exercise.name] = standalone(ways[(number * (at + 1)) % len(ways)], exercise.name)
+    return entry(f"honest-{number}", sources)
+
+
+@pytest.fixture(scope="module")
+def known(released_course):
+    return known_code(load_handout(released_course, CHAPTER))
+
+
+@pytest.fixture(scope="module")
+def group():
+    """Fourteen honest students, ada, and bob, who has ada's code with other names, some of it in a cell of his own."""
+    ada = entry("ada", {"softmax": SOFTMAX, "attention_weights": WEIGHTS})
+    bob = entry("bob", {"softmax": renamed(SOFTMAX)}, (f"print('hello')\n{renamed(WEIGHTS)}",))
+    return [*map(honest, range(14)), ada, bob]
+
+
+def test_a_renamed_and_moved_copy_is_found_and_nobody_else(group, known):
+    (pair,) = alike(group, known)
+    assert pair.students == ("ada", "bob") and pair.share > 0.9
+    assert [cell.name for cell in pair.first] == ["softmax", "attention_weights"]
+    assert [cell.name for cell in pair.second] == ["softmax", "a cell of their own (1)"]
+    marked = [line for cell in pair.second for line, common in cell.lines if common]
+    assert "    bt = np.moveaxis(b, -1, -2)" in marked and "print('hello')" not in marked
+
+
+def test_what_the_notebook_or_a_solution_explains_says_nothing(group, known):
+    assert alike(group, [*known, SOFTMAX, WEIGHTS]) == []
+    perfect = {each.name: inspect.getsource(each.reference) for each in exercises_of(CHAPTER)}
+    assert alike([entry(student, perfect) for student in ("ada", "bob")], known) == []
+
+
+def test_what_many_have_says_nothing():
+    copies = [entry(f"s{n}", {"softmax": SOFTMAX, "attention_weights": WEIGHTS}) for n in range(5)]
+    assert everybodys(5) == 3 and len(alike(copies[:3], [])) == 3
+    assert alike(copies[:4], []) == [] and everybodys(1000) == 10
+
+
+def test_no_more_than_the_most_alike_are_listed():
+    ways = [SOFTMAX.replace(".", f".a{n}.") + WEIGHTS.replace(".", f".b{n}.") for n in range(TOP + 5)]
+    twins = [entry(f"{n}-{twin}", {"softmax": way}) for n, way in enumerate(ways) for twin in "ab"]
+    assert len(alike(twins, [])) == TOP and len(alike(twins[:8], [])) == 4
+
+
+def test_code_of_any_kind_is_read():
+    for text in ("(" * 20_000, '"""' * 7_000, "a." * 10_000, "x = 1\n" * 3_000, "\0\ud800 £" * 5_000, "'" * 20_000):
+        assert alike([entry(student, {"softmax": text}) for student in ("ada", "bob")], []) == []
+
+
+def test_the_page_shows_both_side_by_side_and_runs_nothing(group, known, tmp_path):
+    harm = f"{SOFTMAX}\nx = '<script>window.harm=1</script><img src=x onerror=window.harm=1>'\n"
+    eve = entry("eve<b>", {"softmax": harm, "attention_weights": WEIGHTS})
+    members = [*group[:-1], eve]
+    page = pages.write(
+        Class(CHAPTER, tuple(members)), "Attention", tmp_path / "report", alike(members, known)
+    ).read_text()
+    section = page.partition('id="alike"')[2].partition("</section>")[0]
+    assert section.count("<mark>    quarter = width ** -0.25</mark>") == 2 and "This proves nothing" in section
+    assert (
+        "&lt;script&gt;window.harm" in section
+        and "<script" not in page
+        and "<b>eve" not in page
+        and "eve<b>" not in page
+    )
+    nobody = pages.write(Class(CHAPTER, tuple(group[:3])), "Attention", tmp_path / "none").read_text()
+    assert "<strong>None.</strong>" in nobody.partition('id="alike"')[2].partition("</section>")[0]
+
+
+def test_under_pseudonyms_no_name_is_left(group, known):
+    copied = entry("bob", group[-1].sources, (f"# ada and bob\n{group[-1].own[0]}",))
+    hidden = anonymous(Class(CHAPTER, (*group[:-1], copied)), seed=1)
+    (pair,) = alike(hidden.entries, known)
+    told = repr(pair)
+    assert not re.search(r"\b(ada|bob)\b", told) and set(pair.students) <= {each.student for each in hidden.entries}
+
+
+def test_cells_of_ones_own_are_read_where_grading_left_them(course, hand_in, perfect):
+    notebook = copy.deepcopy(perfect)
+    notebook["cells"].append({"cell_type": "code", "id": "x", "metadata": {}, "source": "mine = 1", "outputs": []})
+    path = hand_in("ada", json.dumps(notebook).encode())
+    class_run.grade_class(course, CHAPTER)
+    (ada,) = read_class(open_coursedir(course, CHAPTER), {"ada": path}).entries
+    assert ada.own == ("mine = 1",) and "softmax" in ada.sources
