@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Protocol
@@ -76,9 +77,9 @@ class Submitted:
         found = handed_in(self._course, self._chapter)
         left = {student: why for student in found if (why := why_not_an_id(student))}
         return [
-            Arrival(student, path.name, path, _looks(path), datetime.now(UTC))
+            Arrival(student, path.name, path, looks, datetime.now(UTC))
             for student, path in found.items()
-            if student not in left
+            if student not in left and (looks := _looks(path))
         ], left
 
     def bring(self, arrivals):
@@ -184,7 +185,7 @@ class Exchange:
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder, "page.html")
             when = f"{arrival.when:%H:%M:%S UTC on %-d %B %Y}"
-            text = f"What you handed in at {when} is {sentence}. The last of them counts."
+            text = f"What you handed in at {when} is {sentence}"
             page.write_text(_PAGE.format(chapter=escape(self._chapter), text=escape(text)), encoding="utf-8")
             self.hand_back(arrival, page)
 
@@ -201,6 +202,7 @@ _PAGE = """\
 """
 
 
+@cache  # each look asks for all
 def _read(name):
     """Whose a folder of the exchange is, when it was handed in, and why it cannot be told."""
     parts = name.rsplit("+", 3)  # nbgrader's way, which leaves the plus signs of an id alone

@@ -16,13 +16,14 @@ from nbgrader.exchange.default import ExchangeFetchFeedback, ExchangeReleaseAssi
 
 from autograder.cli.main import main
 from autograder.course.lock import Busy
-from autograder.gradebook import watch_run
+from autograder.gradebook import desk, watch_run
 from autograder.gradebook.attempts import Attempt, Memory, Rules, decide
 from autograder.gradebook.coursedir import nbgrader_config, open_coursedir
+from autograder.gradebook.desk import AGAIN, PATIENCE, STILL, Desk
 from autograder.gradebook.inbox import Arrival, Exchange
 from autograder.gradebook.queries import computed_scores
 from autograder.gradebook.rows import Incomplete, StudentRow
-from autograder.gradebook.watch_run import AGAIN, PATIENCE, STILL, Desk, only_one, open_desk
+from autograder.gradebook.watch_run import only_one, open_desk
 from autograder.gradebook.watch_run import watching as watching_until
 from autograder.grading.assignment import fingerprint
 from autograder.grading.report import Report
@@ -163,7 +164,7 @@ def test_after_the_last_attempt_a_file_is_kept_and_the_student_is_told_once(tmp_
         window.said()
         said = window.said(STILL)
     kept = "kept and not graded: 1 of 1 attempts have been graded"
-    assert said == [f"ada: {kept}"] and window.refused == [("2", kept)]
+    assert said == [f"ada: {kept}"] and window.refused == [("2", f"{kept}. The last of them counts.")]
     window.open()
     window.said()
     assert window.said(STILL) == [] and len(window.refused) == 1 and window.graded == ["1"]
@@ -217,20 +218,29 @@ def test_an_attempt_counts_once_its_feedback_is_out(window, monkeypatch):
     assert window.said(AGAIN) == ["ada: attempt 1: 0 of 0 points, handed back"]
 
 
-def test_what_is_being_graded_ends_first(window, monkeypatch):
-    # A file system that never says that something came, as one of another machine's does not.
+@pytest.mark.parametrize("error", [None, OSError("no more watches")])
+def test_what_is_being_graded_ends_first(window, monkeypatch, error):
+    # A file system that never says that something came, as one of another machine's does not, or that cannot say it.
     end = Event()
+    monkeypatch.setattr(watch_run.time, "sleep", lambda seconds: next(passing))
 
     def seconds(folder, **options):
+        if error:
+            raise error
+        yield from passing
+
+    def pass_by():
         for _ in range(20):
             window.now += 1
             yield set()
         end.set()
+        yield set()
 
     def grade(students):
         end.set()
         return window.grade(students)
 
+    passing = pass_by()
     monkeypatch.setattr(watch_run, "watch", seconds)
     monkeypatch.setattr(window.desk, "_grade", grade)
     window.put("ada", "1")
@@ -239,16 +249,18 @@ def test_what_is_being_graded_ends_first(window, monkeypatch):
 
 
 def test_what_lies_in_submitted_is_graded_like_any_other(course, hand_in, contents, monkeypatch):
-    monkeypatch.setattr(watch_run, "STILL", 0)
+    monkeypatch.setattr(desk, "STILL", 0)
+    monkeypatch.setattr(desk, "PATIENCE", 0)
     hand_in("ada", contents["mistake-1"])
     hand_in("a[b]", contents["perfect"])
-    desk, inbox = open_desk(course, CHAPTER, None, Rules())
+    hand_in("not-yet", b"").unlink()
+    opened, inbox = open_desk(course, CHAPTER, None, Rules())
     assert inbox.folder == course / "submitted"
-    left, graded = desk.look()
+    left, graded = opened.look()
     assert left[0] == "a[b]" and graded == ("ada", "attempt 1: 21 of 25 points, feedback written")
     assert (course / "feedback" / "ada" / CHAPTER / f"{CHAPTER}.html").exists()
     hand_in("ada", contents["mistake-1"] + b"\n")
-    assert [*desk.look()] == [("ada", "attempt 2: 21 of 25 points, feedback written")] and not [*desk.look()]
+    assert [*opened.look()] == [("ada", "attempt 2: 21 of 25 points, feedback written")] and not [*opened.look()]
 
 
 # --------------------------------------------------------------------------------- nbgrader's exchange
@@ -295,14 +307,20 @@ def test_of_the_exchange_only_the_owners_latest_is_taken(course, exchange, tmp_p
     assert {each.student for each in Exchange(course, CHAPTER).arrivals()[0]} == {ME, "eve"}
 
 
-def test_no_link_leads_out_of_the_exchange(course, exchange, tmp_path):
+def test_no_link_leads_out_of_the_exchange(course, exchange, tmp_path, monkeypatch):
     submit(course, tmp_path / "home", b"{1}")
     inbox = Exchange(course, CHAPTER)
     (arrival,), _ = inbox.arrivals()
     arrival.file.unlink()
     arrival.file.symlink_to(course / "secret_seed")
-    assert "symbolic link" in inbox.bring([arrival])[ME]
+    monkeypatch.setattr(desk, "PATIENCE", 0)
+    monkeypatch.setattr(desk, "STILL", 0)
+    ((whose, said),) = Desk(inbox, Memory(course, CHAPTER), Rules(), lambda students: [], Path).look()
+    assert whose == ME and "symbolic link" in said and Memory(course, CHAPTER).of(ME) == []
     assert not list((course / "submitted").glob("*/*/*.ipynb"))
+    nbgrader(ExchangeFetchFeedback, course, assignment_dir=str(tmp_path / "home"))
+    (page,) = (tmp_path / "home").rglob("*.html")
+    assert "is not graded: 01_attention.ipynb is a symbolic link" in page.read_text(encoding="utf-8")
 
 
 # ---------------------------------------------------------------------------------- the command itself
