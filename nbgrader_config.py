@@ -54,5 +54,8 @@ c.GenerateFeedback.exporter_class = "autograder.pages.feedback.FeedbackExporter"
 c.GenerateFeedback.preprocessors = ["autograder.gradebook.plugin.ReadGradebook"]
 # c.FeedbackExporter.book = "https://..."  makes links of the sections to read again
 
-# In formgrader too, a student's Markdown becomes HTML that runs nothing.
-c.HTMLExporter.filters = {"markdown2html": "autograder.pages.safe_markdown.safe_markdown"}
+# In formgrader too, a student's Markdown becomes HTML that runs nothing, and no cell keeps the page waiting.
+c.HTMLExporter.filters = {
+    "markdown2html": "autograder.pages.safe_markdown.safe_markdown",
+    "highlight_code": "autograder.pages.code.block",
+}

@@ -6,27 +6,21 @@ written in a few milliseconds; it shows scores and comments as the gradebook has
 
 import hashlib
 import re
-from functools import lru_cache
-from html import escape
 from pathlib import Path
 
 from docutils.nodes import make_id
 from markupsafe import Markup
 from nbconvert.exporters import TemplateExporter
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import PythonLexer
 from traitlets import Unicode
 
 from autograder.check.judge import Result
 from autograder.check.key import Mistake
 from autograder.check.render import as_code, first_wrong, in_its_place
 from autograder.check.words import listed
+from autograder.pages.code import coloured, what_is_cut
 from autograder.pages.safe_markdown import safe_markdown
 
 TEMPLATES = Path(__file__).parent / "templates"
-
-MAX_COLOURED = 20_000  # characters of one cell's code
 
 REREAD = re.compile(r" Reread '(?P<title>.+)'\.$")
 
@@ -57,7 +51,7 @@ class FeedbackExporter(TemplateExporter):
 
     def __init__(self, **options):
         super().__init__(**{"extra_template_basedirs": [str(TEMPLATES)]} | options)
-        made_by = [Path(__file__), Path(__file__).with_name("safe_markdown.py")]
+        made_by = [Path(__file__).with_name(name) for name in ("feedback.py", "safe_markdown.py", "code.py")]
         made_by += sorted((TEMPLATES / self.template_name).glob("*"))
         self.edition = hashlib.sha256(b"".join(file.read_bytes() for file in made_by) + self.book.encode()).hexdigest()
 
@@ -70,7 +64,8 @@ class FeedbackExporter(TemplateExporter):
         yield from super().default_filters()
         yield "markdown", lambda source: Markup(safe_markdown(source))
         yield "sentence", lambda sentence: Markup(as_code(sentence))
-        yield "python", _python
+        yield "python", coloured
+        yield "cut", what_is_cut
         yield "first_wrong", first_wrong
         yield "in_its_place", in_its_place
         yield "lesson", lesson
@@ -110,11 +105,3 @@ def next_step(result: Result) -> str:
     if result.mistake:
         return f"Mend it, then run `check({result.function})`."
     return f"{NEXT[result.verdict.kind]} Then run `check({result.function})`."
-
-
-@lru_cache(maxsize=512)
-def _python(source):
-    """Code as HTML; its colours are the page's."""
-    if len(source) > MAX_COLOURED:
-        return Markup(escape(source))
-    return Markup(highlight(source, PythonLexer(), HtmlFormatter(nowrap=True)))

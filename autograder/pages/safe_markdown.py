@@ -9,6 +9,8 @@ import nh3
 from latex2mathml.converter import Converter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
+from autograder.pages import code
+
 # fmt: off
 TAGS = {
     "a", "abbr", "acronym", "b", "blockquote", "br", "caption", "code", "dd", "del", "details", "div", "dl", "dt", "em",
@@ -23,6 +25,7 @@ MATHML_ATTRIBUTES = {
     "accent", "columnalign", "display", "fence", "form", "linethickness", "lspace", "mathvariant", "maxsize",
     "minsize", "movablelimits", "rowspacing", "rspace", "separator", "stretchy", "width",
 }  # fmt: skip
+PYTHON = (["python"], ["python3"], ["py"], ["ipython3"])
 MAX_SOURCE = 10_000  # characters; beyond, some Markdown takes time that grows with their square
 MAX_FORMULA = 1_000
 MACROS = re.compile(r"\\(re|provide)?(new)?(command|environment)|\\[egx]?def|\\let|\\DeclareMathOperator")
@@ -57,6 +60,12 @@ class _Renderer(IPythonRenderer):
     def __init__(self, formulas):
         super().__init__(escape=False, exclude_anchor_links=True)
         self.formulas = formulas
+
+    def block_code(self, source, info=None):
+        """Python alone is coloured: for some languages Pygments needs minutes."""
+        if (info or "").split()[:1] in PYTHON:
+            return code.block(source)
+        return f"<pre><code>{html.escape(source)}</code></pre>\n"
 
     def inline_math(self, body):
         return self._keep(body, "inline", f"${body}$")

@@ -3,11 +3,11 @@
 import copy
 
 import pytest
-from nbconvert.filters import Highlight2HTML
 
 from autograder.gradebook.rebuilding import rebuild
 from autograder.grading import reading
 from autograder.grading.submitted_file import File
+from autograder.pages import code
 from tests.attacks.attack import HONEST_POINTS, dump, own_cell
 from tests.attacks.dressing import only_honest
 
@@ -22,6 +22,7 @@ SOURCES = {
     "an open string": '"""' + "\n" * (LONG - 3),
     "question marks": "a?" * (LONG // 2),
     "equal signs": "a =" * (LONG // 3),
+    "lines of nothing but a space": "x" + " \n" * (LONG // 2 - 2) + "x",
 }
 
 
@@ -31,9 +32,9 @@ def test_no_source_keeps_the_grader_from_ending(graded, perfect, assignment, sou
     notebook["cells"].append(own_cell("code", source))
     report = graded(notebook)
     assert report.earned == HONEST_POINTS
-    # And how formgrader colours it.
+    # And how pages colour it.
     rebuilt = rebuild(reading.read_submission(File(dump(notebook)), assignment.released), report, assignment.released)
-    Highlight2HTML(pygments_lexer=rebuilt.metadata.language_info.pygments_lexer)(source)
+    assert [code.block(cell.source) for cell in rebuilt.cells if cell.source == source]
 
 
 @pytest.mark.parametrize("value", [b'{"":0}', b"{}", b"[]", b"0.5"], ids=bytes.decode)

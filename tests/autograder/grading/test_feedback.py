@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nbconvert.exporters import HTMLExporter
+from nbformat.v4 import new_code_cell, new_notebook
 from nbgrader.apps.api import NbGraderAPI
 from traitlets.config import Config
 
@@ -23,9 +25,9 @@ from autograder.authoring.exercise import exercises_of
 from autograder.check.faults import KINDS, Verdict
 from autograder.check.judge import Result
 from autograder.gradebook import class_run
-from autograder.gradebook.coursedir import open_coursedir
+from autograder.gradebook.coursedir import nbgrader_config, open_coursedir
 from autograder.house import chapter_names
-from autograder.pages import feedback
+from autograder.pages import code, feedback
 from autograder.pages.safe_markdown import MATHML_ATTRIBUTES, MAX_SOURCE, TAGS, safe_markdown
 from tests.conftest import CHAPTER
 
@@ -280,6 +282,34 @@ def test_markdown_whose_time_grows_without_bound_is_shown_as_text(piece):
     assert safe_markdown(piece * (MAX_SOURCE // len(piece)))
     source = piece * (MAX_SOURCE + 1)
     assert safe_markdown(source) == f"<pre>{html.escape(source)}</pre>"
+
+
+@pytest.mark.parametrize("fence", ["html", "ipython", "mermaid", ""])
+def test_markdown_colours_python_alone(fence):
+    assert safe_markdown(f"```{fence}\nif a < 1:\n```") == "<pre><code>if a &lt; 1:\n</code></pre>\n"
+    assert '<span class="k">if</span>' in safe_markdown("```python\nif a < 1:\n```")
+
+
+@pytest.mark.parametrize("source", ["x" + " \r\n\t\n" * 9_700 + "y = 1", "x = 1\n" * 9_700, "x = " + "1 + " * 9_700])
+def test_pygments_gets_no_more_than_it_can_chew(monkeypatch, source):
+    given = []
+    monkeypatch.setattr(code, "highlight", lambda source, *how: given.append(source) or source)
+    for made in (code.block, lambda source: safe_markdown(f"```python\n{source[: MAX_SOURCE - 20]}\n```")):
+        made(source)
+        lines = given.pop().split("\n")
+        assert len(lines) <= code.MAX_LINES and sum(map(len, lines)) <= code.MAX_CHARACTERS
+        assert lines == [line.rstrip() for line in lines]
+
+
+def test_a_cell_that_goes_on_and_on_is_cut_and_says_so(pages, released_course):
+    source = "\n".join(f"x = {number}" for number in range(5_000))
+    assert code.what_is_cut(source[:3_000]) == "" and code.what_is_cut("x" + "\n" * 9_000) == ""
+    html, _ = HTMLExporter(config=nbgrader_config(released_course)).from_notebook_node(
+        new_notebook(cells=[new_code_cell(source)])
+    )
+    for text in (html, text_of(pages["hostile"])):
+        assert re.search(r"The cell goes on for \d\d,\d{3} more characters, which are not shown here\.", text)
+    assert ">399<" in html and ">400<" not in html
 
 
 # ----------------------------------------------------------------------------------- all ways, one page
