@@ -9,7 +9,7 @@ from autograder.check import judge
 from autograder.check.calling import Outcome, Raised
 from autograder.check.imports import is_ours
 from autograder.check.judge import Result
-from autograder.check.words import listed, quoted
+from autograder.check.words import listed, quoted, shown
 from autograder.grading import reading
 from autograder.grading.assignment import Assignment, digest
 from autograder.grading.follow_through import follow_through
@@ -20,6 +20,8 @@ from autograder.grading.report import Report
 from autograder.grading.submitted_file import File
 from autograder.grading.telling import fit_to_tell, own_words
 from autograder.sandbox import Call, Cell, Limits, run
+
+MAX_NOTES = 20  # of the cells, and of the sandbox
 
 
 def grade_submission(
@@ -58,8 +60,8 @@ def grade_submission(
         digest=digest(parts),
         chapter=assignment.released.chapter,
         trouble=submission.trouble,
-        notes=(*submission.notes, *notes, *_import_note(cells, assignment), *_cell_notes(troubles)),
-        log=tuple(log),
+        notes=(*submission.notes, *notes, *_import_note(cells, assignment), *_cell_notes(troubles, assignment.modules)),
+        log=_first(log, "were noted"),
         results=_blamed(questions, results),
         seconds=round(time.perf_counter() - started, 3),
         made_from=parts,
@@ -171,14 +173,22 @@ def _more(cell, assignment):
     return {name for exercise in assignment.modules for name in assignment.distributions(exercise)}
 
 
-def _cell_notes(troubles):
-    return [_cell_note(name, trouble) for name, trouble in troubles.items() if trouble]
+def _cell_notes(troubles, exercises):
+    """What became of cells that did not run to their end, the exercises' own first."""
+    named = sorted(filter(troubles.get, troubles), key=lambda name: name not in exercises)
+    return _first([_cell_note(name, troubles[name]) for name in named], "cells raised an exception or were stopped")
+
+
+def _first(notes, more):
+    """The first of many notes, and how many more there were."""
+    rest = len(notes) - MAX_NOTES
+    return (*notes[:MAX_NOTES], f"And {rest} more {more}.") if rest > 0 else tuple(notes)
 
 
 def _cell_note(name, trouble):
     if isinstance(trouble, str):
         return f"The cell {name} {trouble}."
-    where = f" ({trouble.line})" if trouble.line else ""
+    where = f" ({shown(trouble.line)})" if trouble.line else ""
     return f"The cell {name} raised {trouble.type}: {quoted(trouble.message)}{where}."
 
 

@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from autograder.gradebook.rebuilding import rebuild
-from autograder.grading import reading
+from autograder.grading import grade, reading
 from autograder.grading.submitted_file import File
 from autograder.pages import code
 from tests.attacks.attack import HONEST_POINTS, dump, own_cell
@@ -49,3 +49,30 @@ def test_a_book_is_not_graded(graded, perfect):
     notebook["cells"] += [own_cell("markdown", "x" * LONG) for _ in range(11)]
     report = graded(notebook)
     assert report.earned == 0 and "hand in what counts" in report.trouble
+
+
+def test_a_thousand_cells_that_raise_fill_no_page(graded, perfect):
+    notebook = only_honest(perfect)
+    raising = "raise type('E' * 200, (Exception,), {})('loud' * 200)  # " + "long " * 100
+    ours = next(cell for cell in notebook["cells"] if cell["id"] == "attention")
+    ours["source"] = raising
+    notebook["cells"][1:1] = [own_cell("code", raising) for _ in range(1_500)]
+    report = graded(notebook)
+    said = [note for note in report.notes if "The cell" in note or note.startswith("And")]
+    assert report.earned == HONEST_POINTS and len(said) == grade.MAX_NOTES + 1
+    assert said[0].startswith("The cell attention raised EEE")
+    assert said[-1] == "And 1481 more cells raised an exception or were stopped."
+    assert max(map(len, said)) < 400
+
+
+def test_what_the_sandbox_notes_does_not_fill_a_report_either(assignment, bundle, solutions, perfect, monkeypatch):
+    noting = grade.run
+
+    def run(*args, **options):
+        ran = noting(*args, **options)
+        ran.notes.extend(f"cell {number} of your own ended the Python process" for number in range(1_000))
+        return ran
+
+    monkeypatch.setattr(grade, "run", run)
+    log = grade.grade_submission(File(dump(perfect)), assignment, bundle, solutions).log
+    assert len(log) == grade.MAX_NOTES + 1 and log[-1] == "And 980 more were noted."
