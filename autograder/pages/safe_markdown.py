@@ -1,5 +1,6 @@
 """Markdown to HTML that runs nothing and asks for nothing, whoever wrote it; formulas become MathML."""
 
+import hashlib
 import html
 import re
 from functools import lru_cache
@@ -8,6 +9,7 @@ from xml.etree.ElementTree import tostring
 import nh3
 from latex2mathml.converter import Converter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from pygments.token import STANDARD_TYPES
 
 from autograder.pages import code
 
@@ -18,7 +20,9 @@ TAGS = {
     "sup", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }
 # fmt: on
-ATTRIBUTES = {"*": {"class"}, "a": {"href", "title"}, "abbr": {"title"}, "acronym": {"title"}}
+ATTRIBUTES = {"a": {"href", "title"}, "abbr": {"title"}, "acronym": {"title"}}
+# The colours of code; in a class of the page's own, a text could dress as a verdict.
+CLASSES = {"div": {"highlight"}, "span": set(STANDARD_TYPES.values()) - {""}}
 # nh3 takes what is not allowed out, often with all that follows; as text, `i<j and j>k` is read as it was written.
 NOT_ALLOWED = re.compile(rf"<(?!/?(?:{'|'.join(sorted(TAGS))})[\s/>]|!--)", re.IGNORECASE)
 MATHML_ATTRIBUTES = {
@@ -29,7 +33,6 @@ PYTHON = (["python"], ["python3"], ["py"], ["ipython3"])
 MAX_SOURCE = 10_000  # characters; beyond, some Markdown takes time that grows with their square
 MAX_FORMULA = 1_000
 MACROS = re.compile(r"\\(re|provide)?(new)?(command|environment)|\\[egx]?def|\\let|\\DeclareMathOperator")
-HOLDER = re.compile("\ue000(\\d+)\ue001")
 
 
 @lru_cache(maxsize=512)
@@ -38,28 +41,37 @@ def safe_markdown(source: str) -> str:
     plain = f"<pre>{html.escape(source)}</pre>"
     if len(source) > MAX_SOURCE:
         return plain
-    formulas: list[str] = []
+    renderer = _Renderer(source)
     try:
-        markdown = MarkdownWithMath(renderer=_Renderer(formulas))
-        page = markdown.render(source.replace("\ue000", "").replace("\ue001", ""))
+        page = MarkdownWithMath(renderer=renderer).render(source)
     except Exception:  # a picture that is not there, nesting without end: a page of feedback survives it
         return plain
-    clean = _CLEANER.clean(NOT_ALLOWED.sub("&lt;", page))
-    return HOLDER.sub(lambda holder: formulas[int(holder[1])], clean)
+    return renderer.with_formulas(_CLEANER.clean(NOT_ALLOWED.sub("&lt;", page)))
 
 
 # A relative link would lead from wherever the page lies to a file that only its reader has.
 _CLEANER = nh3.Cleaner(
-    tags=TAGS, attributes=ATTRIBUTES, url_schemes={"http", "https", "mailto"}, url_relative="deny"
+    tags=TAGS, attributes=ATTRIBUTES, allowed_classes=CLASSES, url_schemes={"http", "https", "mailto"},
+    url_relative="deny",
 )  # fmt: skip
 
 
 class _Renderer(IPythonRenderer):
-    """Keeps each formula's MathML for later, and a holder in its place: MathML never goes through the sanitiser."""
+    """Keeps each formula's MathML for later, and a holder in its place: MathML never goes through the sanitiser.
 
-    def __init__(self, formulas):
+    A holder is an element, with quotes: what the sanitiser writes has none of them within an attribute, and no `<` that
+    opens nothing. And its title is a digest of the very source that would have to name it.
+    """
+
+    def __init__(self, source):
         super().__init__(escape=False, exclude_anchor_links=True)
-        self.formulas = formulas
+        self.formulas: list[str] = []
+        self.mark = hashlib.sha256(source.encode("utf-8", "replace")).hexdigest()
+
+    def with_formulas(self, page):
+        """The page, clean, with each formula where its holder stands."""
+        holder = re.compile(f'<abbr title="{self.mark}-(\\d+)"></abbr>')
+        return holder.sub(lambda found: self.formulas[int(found[1])], page)
 
     def block_code(self, source, info=None):
         """Python alone is coloured: for some languages Pygments needs minutes."""
@@ -79,7 +91,7 @@ class _Renderer(IPythonRenderer):
 
     def _keep(self, tex, display, source):
         self.formulas.append(_mathml(tex, display) or f"<code>{html.escape(source)}</code>")
-        return f"\ue000{len(self.formulas) - 1}\ue001"
+        return f'<abbr title="{self.mark}-{len(self.formulas) - 1}"></abbr>'
 
 
 def _mathml(tex, display):

@@ -230,6 +230,7 @@ class Outside(HTMLParser):
         allowed = MATHML_ATTRIBUTES if formula else {"class", "href", "rel", "title"}
         self.found |= {tag} - TAGS if not formula else set()
         self.found |= {(name, value) for name, value in attributes if name not in allowed}
+        self.found |= {value for name, value in attributes if name == "class" and value in ("verdict", "good")}
         addresses = {value for name, value in attributes if name == "href"}
         self.found |= {each for each in addresses if not re.match(r"https?://|mailto:", each)}
 
@@ -238,7 +239,8 @@ PIECES = (
     "<a href=", "'", '"', "javascript:alert(1)", "\x00", "\u2028", "<b", " onclick=", ">", "/", "<!--", "-->", "--!>",
     "<svg>", "<math>", "<mtext>", "<style>", "</style>", "<title>", "<![CDATA[", "]]>", "`", "$", "$$", "\n", "\n\n",
     "    ", "[x](", ")", "<img src=x onerror=", "&lt;", "&#x3c;", "<noscript>", "<p title=", "<table>", "<td>", "> ",
-    "<details>", "\ue000", "0", "\ue001", "<script>", "<SCRIPT", "\\text{", "}", "\\begin{a}", "\\end{a}", "<x:y ",
+    "<details>", "&#xe000;", "0", "\ue001", '\\text{" onclick="x}', '<div class="', '</div ">', "<script>", "<SCRIPT",
+    "\\text{", "}", "\\begin{a}", "\\end{a}", "<x:y ",
     "https://a.example", "//a.example", "- ",
 )  # fmt: skip
 
@@ -253,6 +255,23 @@ def test_no_markdown_gets_past(source):
 def test_what_is_not_allowed_is_read_as_it_was_written(source):
     words = unescape(re.sub(r"<[^>]*>", "", safe_markdown(source)))
     assert words.strip() == source if "!" not in source else "https://x.y/z.png" in words
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "&#xe000;99&#xe001;", "\ue000\ue001\ue0001\ue001", '<a title="&#xe000;0&#xe001;">x</a> $FORMULA$',
+        '<div class="\n\n$FORMULA$\n\n</div "> x</div>', '<abbr title="\n\n$$FORMULA$$\n\n</div ">x</abbr>',
+        "[x](https://a.b '$FORMULA$')", "![$FORMULA$](https://a.b)",
+    ],
+)  # fmt: skip
+def test_what_looks_like_a_holder_of_a_formula_is_text(source):
+    assert Outside(safe_markdown(source.replace("FORMULA", '\\text{"\tonclick="alert(1)}'))).found == set()
+
+
+def test_markdown_cannot_dress_as_a_verdict():
+    page = safe_markdown('<div class="verdict good"><span class="score k">25 of 25 points</span></div>')
+    assert page.strip() == '<div class=""><span class="k">25 of 25 points</span></div>'
 
 
 def test_ordinary_markdown_stays_as_it_is():
