@@ -87,7 +87,15 @@ def in_bubblewrap(bundle, limits, distributions, pipes, theirs, ours):
     arguments, rules = _holding(options.encode(), theirs), _holding(seccomp.program(), theirs)
     command = [
         *("bwrap", "--args", str(arguments), "--seccomp", str(rules), "--info-fd", str(information), "--"),
-        *_python(bubblewrap.RUNNER, bubblewrap.BUNDLE, [str(bubblewrap.PACKAGES)], limits, distributions, pipes),
+        *_python(
+            bubblewrap.RUNNER,
+            bubblewrap.BUNDLE,
+            [str(bubblewrap.PACKAGES)],
+            limits,
+            distributions,
+            pipes,
+            seccomp.closing(),
+        ),
     ]
     popen = start_process(bubblewrap.find(), command, {}, "/", (*pipes, arguments, rules, information))
 
@@ -116,7 +124,7 @@ def _bare(bundle, limits, distributions, pipes, theirs, ours):
     return popen, lambda: 0, lambda: os.killpg(popen.pid, signal.SIGKILL)
 
 
-def _python(runner, bundle, packages, limits, distributions, pipes):
+def _python(runner, bundle, packages, limits, distributions, pipes, closing=b""):
     settings = {
         "requests": pipes[0],
         "replies": pipes[1],
@@ -130,6 +138,7 @@ def _python(runner, bundle, packages, limits, distributions, pipes):
             "disk_mb": limits.disk_mb,
             "open_files": limits.open_files,
             "threads": limits.threads,
+            "closing": closing.hex(),
         },
     }
     # -I and -S: no environment variables, no user's or site's packages, no .pth files that lead elsewhere.

@@ -1,7 +1,11 @@
-"""The kernel calls a submission may not make, as a filter program that bubblewrap hands to the kernel.
+"""The kernel calls a submission may make, as a filter program that bubblewrap hands to the kernel.
 
-Classic BPF, put together by hand: a list of (code, jump if true, jump if false, value). It sees the
-machine, the number of the call and its arguments; the first rule that fits decides.
+Whatever is not named here fails: sockets, processes, other namespaces, keys, locks, timers, message queues, shared and
+hidden memory, watches, and all that the next kernel brings. What is named is what Python, NumPy, Matplotlib and PyTorch
+were seen to need (by strace), and its like.
+
+Classic BPF, put together by hand: a list of (code, jump if true, jump if false, value). It sees the machine, the number
+of the call and its arguments; the first rule that fits decides.
 """
 
 import errno
@@ -9,57 +13,59 @@ import platform
 import struct
 
 from autograder.sandbox.limits import SandboxUnavailable
+from autograder.sandbox.system_calls import NUMBERS
 
-# What each group would give a submission:
-FORBIDDEN = {
-    "processes of its own, which no limit counts": "fork vfork",
-    "other processes' memory and descriptors": (
-        "ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp"
+# By what each group is needed for.
+ALLOWED = {
+    "files: opened, read and written": (
+        "open openat close close_range read write readv writev pread64 pwrite64 preadv pwritev lseek sendfile "
+        "copy_file_range dup dup2 dup3 pipe pipe2 ftruncate truncate fallocate fsync fdatasync fadvise64 umask"
     ),
-    "the caller's keys": "add_key request_key keyctl",
-    "other file systems": (
-        "mount umount2 pivot_root chroot open_tree move_mount fsopen fsconfig fsmount fspick mount_setattr "
-        "open_by_handle_at name_to_handle_at swapon swapoff quotactl"
+    "files: looked at, named and put away": (
+        "stat fstat lstat newfstatat statx statfs fstatfs access faccessat faccessat2 readlink readlinkat getdents64 "
+        "getcwd chdir fchdir mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 symlink symlinkat chmod "
+        "fchmod fchmodat utimensat getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr"
     ),
-    "other namespaces, and rights within them": "unshare setns",
-    "memory that the memory limit does not count": "memfd_create memfd_secret shmget msgget semget",
-    "sockets: some families (vsock) know no network namespace": "socket socketpair",
-    "parts of the kernel where its mistakes were": (
-        "bpf userfaultfd perf_event_open io_uring_setup io_uring_enter io_uring_register kexec_load "
-        "kexec_file_load init_module finit_module delete_module modify_ldt syslog acct"
+    "memory, all of which the memory limit counts": "brk mmap munmap mremap mprotect madvise msync",
+    "threads: to start, to wait for each other, to end": (
+        "futex set_robust_list set_tid_address rseq gettid sched_yield sched_getaffinity sched_getparam "
+        "sched_getscheduler sched_get_priority_max sched_get_priority_min arch_prctl exit exit_group wait4"
+    ),
+    "signals and the alarm, which stops what takes too long": (
+        "rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigsuspend rt_sigtimedwait sigaltstack "
+        "restart_syscall pause kill tkill tgkill alarm getitimer setitimer"
+    ),
+    "time, and waiting": (
+        "clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times select pselect6 poll ppoll"
+    ),
+    "what a program asks about itself and the machine": (
+        "getpid getppid getpgrp getpgid getsid getuid geteuid getgid getegid getgroups getresuid getresgid getrusage "
+        "getpriority getcpu uname sysinfo getrandom"
+    ),
+    "starting Python and setting its limits: `closing` ends both": "execve prlimit64",
+}
+
+# Of these calls some uses: which argument tells them, and what it may be.
+USES = {
+    # Descriptors doubled and their flags. No locks, which cost the kernel memory without a limit; no signals.
+    "fcntl": (1, {"F_DUPFD": 0, "F_GETFD": 1, "F_SETFD": 2, "F_GETFL": 3, "F_SETFL": 4, "F_DUPFD_CLOEXEC": 1030}),
+    # Is it a terminal? And Python's way to set those flags.
+    "ioctl": (1, {"TCGETS": 0x5401, "TIOCGWINSZ": 0x5413, "FIONREAD": 0x541B, "FIONBIO": 0x5421, "FIOCLEX": 0x5451}),
+    # Names of threads; and what `closing` ends.
+    "prctl": (
+        0,
+        {"PR_GET_DUMPABLE": 3, "PR_SET_DUMPABLE": 4, "PR_SET_NAME": 15, "PR_GET_NAME": 16, "PR_SET_SECCOMP": 22},
     ),
 }
 
-# From the kernel's tables; the calls since 424 have one number everywhere.
-_SINCE_424 = dict(
-    io_uring_setup=425, io_uring_enter=426, io_uring_register=427, open_tree=428, move_mount=429, fsopen=430,
-    fsconfig=431, fsmount=432, fspick=433, clone3=435, pidfd_getfd=438, process_madvise=440, mount_setattr=442,
-    memfd_secret=447,
-)  # fmt: skip
-_NUMBERS = {
-    "x86_64": _SINCE_424 | dict(
-        shmget=29, socket=41, socketpair=53, clone=56, fork=57, vfork=58, semget=64, msgget=68, ptrace=101, syslog=103,
-        modify_ldt=154, pivot_root=155, chroot=161, acct=163, mount=165, umount2=166, swapon=167, swapoff=168,
-        init_module=175, delete_module=176, quotactl=179, kexec_load=246, add_key=248, request_key=249, keyctl=250,
-        unshare=272, perf_event_open=298, name_to_handle_at=303, open_by_handle_at=304, setns=308,
-        process_vm_readv=310, process_vm_writev=311, kcmp=312, finit_module=313, memfd_create=319,
-        kexec_file_load=320, bpf=321, userfaultfd=323,
-    ),
-    "aarch64": _SINCE_424 | dict(
-        umount2=39, mount=40, pivot_root=41, chroot=51, quotactl=60, acct=89, unshare=97, kexec_load=104,
-        init_module=105, delete_module=106, syslog=116, ptrace=117, msgget=186, semget=190, shmget=194, socket=198,
-        socketpair=199, add_key=217, request_key=218, keyctl=219, clone=220, swapon=224, swapoff=225,
-        perf_event_open=241, name_to_handle_at=264, open_by_handle_at=265, setns=268, process_vm_readv=270,
-        process_vm_writev=271, kcmp=272, finit_module=273, memfd_create=279, bpf=280, userfaultfd=282,
-        kexec_file_load=294,
-    ),
-}  # fmt: skip
 _MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32 = 0x40000000
 _CLONE_THREAD = 0x00010000
+# From here on, each number is the same call everywhere, and some kernel that we run on has none of them.
+_YOUNG = 424
 
 # Offsets in struct seccomp_data, the codes of the instructions used, and what a filter may return.
-_NUMBER, _MACHINE, _FIRST_ARGUMENT = 0, 4, 16
+_NUMBER, _MACHINE, _ARGUMENTS = 0, 4, 16
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL = 0x7FFF0000, 0x80000000
 
@@ -67,28 +73,63 @@ _ALLOW, _KILL = 0x7FFF0000, 0x80000000
 def program(machine: str = "") -> bytes:
     """The filter for a machine ("x86_64" or "aarch64", this one by default); SandboxUnavailable for any other.
 
-    A forbidden call fails with EPERM. clone is allowed for threads alone; clone3 hides its flags where no
-    filter can look, so it "does not exist" (ENOSYS) and the C library falls back to clone.
+    clone is allowed for threads alone. A call that is not allowed fails with EPERM; a young one "does not exist"
+    (ENOSYS), which every library is prepared for. So does clone3, which hides its flags where no filter can look.
     """
     machine = machine or platform.machine()
-    if machine not in _NUMBERS:
+    if machine not in NUMBERS:
         raise SandboxUnavailable(f"There is no system call filter for {machine}: grade on x86_64 or aarch64.")
-    numbers = _NUMBERS[machine]
-    rules = [(_LOAD, 0, 0, _MACHINE), (_EQUAL, 1, 0, _MACHINES[machine]), _return(_KILL), (_LOAD, 0, 0, _NUMBER)]
+    numbers = NUMBERS[machine]
+    rules = _beginning(machine)
     if machine == "x86_64":
         rules += [(_AT_LEAST, 0, 1, _X32), _return(_KILL)]
-    for name in forbidden(machine):
-        rules += [(_EQUAL, 0, 1, numbers[name]), _return(_failing(errno.EPERM))]
-    rules += [(_EQUAL, 0, 1, numbers["clone3"]), _return(_failing(errno.ENOSYS))]
-    rules += [(_EQUAL, 1, 0, numbers["clone"]), _return(_ALLOW)]
-    rules += [(_LOAD, 0, 0, _FIRST_ARGUMENT), (_ANY_BIT, 1, 0, _CLONE_THREAD), _return(_failing(errno.EPERM))]
-    rules += [_return(_ALLOW)]
-    return b"".join(struct.pack("=HBBI", *rule) for rule in rules)
+    for name in allowed(machine):
+        rules += [(_EQUAL, 0, 1, numbers[name]), _return(_ALLOW)]
+    for name, (argument, values) in USES.items():
+        fits = [rule for value in values.values() for rule in ((_EQUAL, 0, 1, value), _return(_ALLOW))]
+        rules += _when(numbers[name], [_load(argument), *fits, _return(_failing(errno.EPERM))])
+    thread = [_load(0), (_ANY_BIT, 0, 1, _CLONE_THREAD), _return(_ALLOW), _return(_failing(errno.EPERM))]
+    rules += _when(numbers["clone"], thread)
+    rules += [(_AT_LEAST, 0, 1, _YOUNG), _return(_failing(errno.ENOSYS)), _return(_failing(errno.EPERM))]
+    return _bytes(rules)
 
 
-def forbidden(machine: str) -> list[str]:
-    """The names of the calls that fail; aarch64 never had fork, vfork and modify_ldt."""
-    return [name for group in FORBIDDEN.values() for name in group.split() if name in _NUMBERS[machine]]
+def closing(machine: str = "") -> bytes:
+    """A second filter, which the process lays on itself before it runs a student's code.
+
+    What it needed to start is over: no other program, no other limit, no memory dumped, no further filter.
+    """
+    machine = machine or platform.machine()
+    numbers, refused = NUMBERS[machine], _return(_failing(errno.EPERM))
+    rules = _beginning(machine)
+    for name in ("execve", "execveat"):
+        rules += [(_EQUAL, 0, 1, numbers[name]), refused]
+    # prlimit64 also tells a limit: then its third argument, the new one, is a null pointer of two words.
+    null = [_load(2), (_EQUAL, 0, 2, 0), _load(2, upper=True), (_EQUAL, 1, 0, 0), refused, _return(_ALLOW)]
+    rules += _when(numbers["prlimit64"], null)
+    _, prctl = USES["prctl"]
+    over = [rule for use in ("PR_SET_DUMPABLE", "PR_SET_SECCOMP") for rule in ((_EQUAL, 0, 1, prctl[use]), refused)]
+    rules += _when(numbers["prctl"], [_load(0), *over, _return(_ALLOW)])
+    return _bytes([*rules, _return(_ALLOW)])
+
+
+def allowed(machine: str) -> list[str]:
+    """The names of the calls that are allowed whatever their arguments."""
+    return [name for group in ALLOWED.values() for name in group.split() if name in NUMBERS[machine]]
+
+
+def _beginning(machine):
+    return [(_LOAD, 0, 0, _MACHINE), (_EQUAL, 1, 0, _MACHINES[machine]), _return(_KILL), (_LOAD, 0, 0, _NUMBER)]
+
+
+def _when(number, rules):
+    """Rules for one call; they end in an answer."""
+    return [(_EQUAL, 0, len(rules), number), *rules]
+
+
+def _load(argument, upper=False):
+    """The lower or upper word of an argument; both machines have the lower one first."""
+    return _LOAD, 0, 0, _ARGUMENTS + 8 * argument + 4 * upper
 
 
 def _return(value):
@@ -97,3 +138,7 @@ def _return(value):
 
 def _failing(error):
     return 0x00050000 | error
+
+
+def _bytes(rules):
+    return b"".join(struct.pack("=HBBI", *rule) for rule in rules)

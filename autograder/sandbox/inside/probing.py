@@ -4,8 +4,11 @@ A promise that holds gives "", one that does not gives what was found. Sent as a
 imported outside. Nothing here can do harm where the promise does not hold.
 """
 
+import ctypes
+import fcntl
 import mmap
 import os
+import resource
 import socket
 import threading
 import time
@@ -121,6 +124,35 @@ def no_rights():
     if os.getuid() == 0 or int(fields["CapEff"], 16) or int(fields["CapBnd"], 16) or fields["NoNewPrivs"] != "1":
         return "it has rights over the system"
     return "" if fields["Seccomp"] == "2" else "no system call is filtered"
+
+
+def no_locks():
+    """Of the calls that are not allowed one that anybody may make elsewhere: each lock costs the kernel memory."""
+    with open("/tmp/lock", "w") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX)
+        except OSError:
+            return ""
+    return "it can lock files without a limit"
+
+
+def limits_for_good():
+    """No limit can be changed, not even lowered."""
+    try:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    except (OSError, ValueError):
+        return ""
+    return "it can change its limits"
+
+
+def no_dump():
+    """A crash dumps nothing, for which the kernel might start a program outside: see confine.py."""
+    dumpable, set_dumpable = 3, 4
+    libc = ctypes.CDLL(None)
+    if libc.prctl(set_dumpable, 1) == 0:
+        return "it can have its memory dumped"
+    limited = resource.getrlimit(resource.RLIMIT_CORE) == (1, 1)
+    return "" if limited or libc.prctl(dumpable) == 0 else "its memory is dumped in a crash"
 
 
 def memory_limit(memory_mb):

@@ -11,6 +11,7 @@ import pytest
 from autograder.check import values
 from autograder.sandbox import Limits, SandboxUnavailable, answers, seccomp
 from autograder.sandbox.inside import frames
+from autograder.sandbox.system_calls import NUMBERS
 
 pytestmark = pytest.mark.sandbox
 
@@ -70,11 +71,12 @@ def test_the_budget_counts_all_arrays_together():
         frames.decode(read_from(frame), max_bytes=159)
 
 
-def judged(machine, name="", *, number=None, argument=0, called_on=None):
-    """What the filter returns, by an interpreter of the five instructions it uses."""
-    number = seccomp._NUMBERS[machine][name] if number is None else number
-    data = struct.pack("<IIQQ", number, called_on or seccomp._MACHINES[machine], 0, argument)
-    rules = list(struct.iter_unpack("=HBBI", seccomp.program(machine)))
+def judged(machine, name="", *arguments, number=None, called_on=None, by=b""):
+    """What the filter answers to a call; a small machine for the few instructions there are."""
+    number = NUMBERS[machine][name] if number is None else number
+    words = [*arguments, *[0] * (6 - len(arguments))]
+    data = struct.pack("<IIQ6Q", number, called_on or seccomp._MACHINES[machine], 0, *words)
+    rules = list(struct.iter_unpack("=HBBI", by or seccomp.program(machine)))
     at = loaded = 0
     while True:
         code, if_true, if_false, value = rules[at]
@@ -93,19 +95,48 @@ ALLOW, KILL, EPERM, ENOSYS = 0x7FFF0000, 0x80000000, 0x50000 | errno.EPERM, 0x50
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_the_filter(machine):
-    assert {judged(machine, name) for name in seccomp.forbidden(machine)} == {EPERM}
+    assert {judged(machine, name) for name in seccomp.allowed(machine)} == {ALLOW}
+    known = {NUMBERS[machine][name] for name in (*seccomp.allowed(machine), *seccomp.USES, "clone")}
+    assert {judged(machine, number=number) for number in set(range(424)) - known} == {EPERM}
+    assert {judged(machine, number=number) for number in set(range(424, 600)) - known} == {ENOSYS}
     assert judged(machine, "clone3") == ENOSYS
-    assert judged(machine, "clone", argument=0x00010000 | 0x100) == ALLOW
-    assert judged(machine, "clone", argument=0x11) == judged(machine, "clone", argument=0x4000 | 0x100) == EPERM
-    assert judged(machine, number=0) == judged(machine, number=231) == ALLOW
+    assert judged(machine, "clone", 0x00010000 | 0x100) == ALLOW
+    assert judged(machine, "clone", 0x11) == judged(machine, "clone", 0x4000 | 0x100) == EPERM
     assert judged(machine, number=0, called_on=0x40000003) == KILL
     assert judged("x86_64", number=0x40000000 | 56) == judged("x86_64", number=0xFFFFFFFF) == KILL
 
 
-def test_every_call_it_names_is_known_on_x86_64():
-    named = {name for group in seccomp.FORBIDDEN.values() for name in group.split()}
-    assert named == set(seccomp.forbidden("x86_64"))
-    assert named - set(seccomp.forbidden("aarch64")) == {"fork", "vfork", "modify_ldt"}
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+@pytest.mark.parametrize(("name", "use"), seccomp.USES.items(), ids=seccomp.USES)
+def test_some_uses_of_a_call(machine, name, use):
+    argument, values = use
+    fits = {value for value in range(0x5500) if judged(machine, name, *[0] * argument, value) == ALLOW}
+    assert fits == set(values.values())
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_filter_that_closes(machine):
+    close = seccomp.closing(machine)
+    assert judged(machine, "execve", by=close) == judged(machine, "execveat", by=close) == EPERM
+    for new in (1, 1 << 32, 0x7FFF_FFFF_0000):
+        assert judged(machine, "prlimit64", 0, 4, new, by=close) == EPERM
+    assert judged(machine, "prlimit64", 0, 4, 0, 0x7FFF_FFFF_0000, by=close) == ALLOW
+    assert judged(machine, "prctl", 22, by=close) == judged(machine, "prctl", 4, 1, by=close) == EPERM
+    assert judged(machine, "prctl", 15, by=close) == ALLOW
+    assert judged(machine, "read", by=close) == judged(machine, number=423, by=close) == ALLOW
+    assert judged(machine, number=0, called_on=0x40000003, by=close) == KILL
+
+
+def test_every_call_it_names_is_known():
+    named = [name for group in seccomp.ALLOWED.values() for name in group.split()]
+    assert len(named) == len(set(named)) and named == seccomp.allowed("x86_64")
+    for numbers in NUMBERS.values():
+        assert len(set(numbers.values())) == len(numbers)
+        assert set(numbers) <= {*named, *seccomp.USES, "clone", "clone3", "execveat"}
+    assert {name for name in named if name not in NUMBERS["aarch64"]} == {
+        *("access", "alarm", "arch_prctl", "chmod", "dup2", "getpgrp", "lstat", "mkdir", "open", "pause", "pipe"),
+        *("poll", "readlink", "rename", "rmdir", "select", "stat", "symlink", "time", "unlink"),
+    }
 
 
 def test_another_machine_has_no_filter():

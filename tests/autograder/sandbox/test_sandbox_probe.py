@@ -12,7 +12,7 @@ pytestmark = pytest.mark.sandbox
 
 
 def test_a_sound_sandbox_keeps_every_promise(bundle):
-    assert len(probe(bundle)) == 15
+    assert len(probe(bundle)) == 18
     assert sorted(path.name for path in bundle.parent.iterdir()) == [bundle.name]
 
 
@@ -24,12 +24,18 @@ def test_a_missing_wall_is_found(bundle, monkeypatch, promise, weaken):
         probe(bundle)
 
 
-@pytest.mark.parametrize("promise", ["no network", "no new process"])
+@pytest.mark.parametrize("promise", ["no network", "no new process", "no locks"])
 def test_a_missing_filter_is_found(bundle, monkeypatch, promise):
     whole = bubblewrap.arguments
     monkeypatch.setattr(seccomp, "program", lambda: ALLOW_EVERYTHING)
     monkeypatch.setattr(bubblewrap, "arguments", lambda *a: without(whole(*a), "--unshare-net"))
     with pytest.raises(SandboxUnavailable, match=f"- {promise}: "):
+        probe(bundle)
+
+
+def test_limits_that_can_be_changed_are_found(bundle, monkeypatch):
+    monkeypatch.setattr(seccomp, "closing", lambda: ALLOW_EVERYTHING)
+    with pytest.raises(SandboxUnavailable, match=r"(?s)- limits for good: it can change .*- no dump: "):
         probe(bundle)
 
 
