@@ -17,7 +17,7 @@ from autograder.check.words import listed
 from autograder.sandbox import answers
 from autograder.sandbox.inside import frames
 from autograder.sandbox.limits import Limits, SandboxUnavailable
-from autograder.sandbox.process import Ended, Process
+from autograder.sandbox.process import Ended, Exhausted, Process
 
 _REFERENCE = Path(__file__).with_name("inside") / "reference.py"
 
@@ -111,5 +111,5 @@ class Answerer:
             message = {**message, "milliseconds": round(seconds * 1000)}
             reply, answer = self._process.ask(message, arrays, deadline)
             return answers.outcome(reply, answer, inputs={}, sources={}, seconds=seconds, limits=self._limits)
-        except (Ended, TimeoutError, values.Malformed):
+        except (Ended, Exhausted, TimeoutError, values.Malformed):
             return None

@@ -134,7 +134,7 @@ def _python(runner, bundle, packages, limits, distributions, pipes, closing=b"")
         "answer_bytes": limits.answers_mb * MB,
         "limits": {
             "memory_mb": limits.memory_mb,
-            "wall_seconds": limits.wall_seconds,
+            "processor_seconds": limits.processor_seconds,
             "disk_mb": limits.disk_mb,
             "open_files": limits.open_files,
             "threads": limits.threads,

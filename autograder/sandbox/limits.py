@@ -11,6 +11,7 @@ class Limits:
     patience: how much longer the grader waits for code that ignores its time limit, before it kills.
     start_seconds: for Python to start and NumPy to be imported.
     wall_seconds: for the whole submission, fresh starts included.
+    processor_seconds: the same, of all its threads together.
     memory_mb: address space of the process; NumPy with PyTorch for the CPU fits well into the 2048.
     answers_mb: all arrays that a submission may send back, together.
     disk_mb: each of the two writable folders, the working directory and /tmp; both are in memory.
@@ -23,11 +24,12 @@ class Limits:
     patience: float = 1.0
     start_seconds: float = 30.0
     wall_seconds: float = 120.0
+    processor_seconds: float = 120.0
     memory_mb: int = 2048
     answers_mb: int = 64
     disk_mb: int = 64
     open_files: int = 64
-    threads: int = 32
+    threads: int = 16
     files: int = 10_000
     questions: int = 10_000
 

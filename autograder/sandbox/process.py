@@ -22,7 +22,7 @@ from autograder.sandbox.inside.confine import MB
 from autograder.sandbox.interpreter import BROUGHT
 from autograder.sandbox.launch import launch
 from autograder.sandbox.limits import Limits, SandboxUnavailable
-from autograder.sandbox.watching import overrun
+from autograder.sandbox.watching import overrun, processor_seconds
 
 WATCH_SECONDS = 0.1
 # What a process asks for, the arrays it sent with it and a deadline of time.monotonic -> the answer, as a frame.
@@ -41,11 +41,27 @@ class Ended(Exception):
         self.by_previous = by_previous
 
 
+class Exhausted(Exception):
+    """The processor time there was for the process is used up."""
+
+
 class Process:
     """A fresh process, started and ready, with nothing of the student's in it yet. Use it in a `with`."""
 
-    def __init__(self, bundle: Path, limits: Limits, kind: str, distributions: tuple[str, ...] = BROUGHT):
-        """Raises SandboxUnavailable if there is no sandbox or it does not start."""
+    def __init__(
+        self,
+        bundle: Path,
+        limits: Limits,
+        kind: str,
+        distributions: tuple[str, ...] = BROUGHT,
+        processor_seconds: float | None = None,
+    ):
+        """Raises SandboxUnavailable if there is no sandbox or it does not start.
+
+        processor_seconds: what others have left of those in `limits`.
+        """
+        self.processor_seconds = 0.0  # used so far, as far as it can be seen from outside
+        self._processor_seconds = limits.processor_seconds if processor_seconds is None else processor_seconds
         self._limits = limits
         self._launched = launch(bundle, limits, kind, distributions)
         self._bytes_left = limits.answers_mb * MB
@@ -69,7 +85,8 @@ class Process:
 
         answer: answers what the process asks back before it replies; without it, asking back is no reply.
 
-        Raises Ended if the process dies or sends anything else; TimeoutError at the deadline (of time.monotonic).
+        Raises Ended if the process dies or sends anything else; TimeoutError at the deadline (of time.monotonic);
+        Exhausted.
         """
         if self._has_sent():
             raise Ended(NOT_AN_ANSWER, by_previous=True)
@@ -141,6 +158,9 @@ class Process:
     def _watch(self):
         """End a process that has overrun a limit which the kernel does not know."""
         first = self._launched.first()
+        self.processor_seconds = max(self.processor_seconds, processor_seconds(first) if first else 0.0)
+        if self.processor_seconds > self._processor_seconds:
+            raise Exhausted
         if first and (words := overrun(first, self._limits)):
             raise Ended(words)
 
@@ -161,7 +181,7 @@ class Process:
             return NOT_AN_ANSWER  # it hung up and lives on
         number = -status if status < 0 else status - 128
         if number == signal.SIGXCPU:
-            return f"used more than {self._limits.wall_seconds:g} seconds of processor time"
+            return f"used more than {self._limits.processor_seconds:g} seconds of processor time"
         if number == signal.SIGKILL:
             return f"was killed, as happens to what needs more than {self._limits.memory_mb} MB of memory"
         if number > 0:

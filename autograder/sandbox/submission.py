@@ -13,7 +13,7 @@ from autograder.sandbox import answers
 from autograder.sandbox.answering import Answerer, Answers
 from autograder.sandbox.interpreter import BROUGHT
 from autograder.sandbox.limits import Limits
-from autograder.sandbox.process import Ended, Process
+from autograder.sandbox.process import Ended, Exhausted, Process
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ def run(
     with Answerer(answered, limits, kind, distributions) if answered else nullcontext() as answerer:
         submission = _Submission(tuple(cells), tuple(calls), limits, answerer)
         while not submission.complete:
-            with Process(Path(bundle).resolve(), limits, kind, distributions) as process:
+            left = submission.processor_seconds
+            with Process(Path(bundle).resolve(), limits, kind, distributions, left) as process:
                 submission.advance(process)
     return Run(submission.cells, submission.outcomes, submission.notes, answerer.count if answerer else 0)
 
@@ -98,6 +99,7 @@ class _Submission:
         self._lost = {}
         self._stage = self._previous = ("", "")
         self._deadline = time.monotonic() + limits.wall_seconds
+        self.processor_seconds = limits.processor_seconds  # left, for all processes that are still to come
 
     def advance(self, process):
         """Go as far as one process goes: to the end, or to where it breaks."""
@@ -115,7 +117,11 @@ class _Submission:
             by_previous = ended.by_previous and self._previous != ("", "")
             self._lose(self._previous if by_previous else self._stage, ended.words)
         except _OutOfTime:
-            self._give_up()
+            self._give_up(f"had taken {self.limits.wall_seconds:g} seconds")
+        except Exhausted:
+            self._give_up(f"had used {self.limits.processor_seconds:g} seconds of the processor")
+        finally:
+            self.processor_seconds -= process.processor_seconds
 
     def _execute(self, process, cell):
         self._previous, self._stage = self._stage, ("cell", cell.id)
@@ -171,8 +177,8 @@ class _Submission:
         last = max(i for i in range(len(self.outcomes)) if self._calls[i].function == function)
         self.outcomes[last] = Outcome(stopped=words)
 
-    def _give_up(self):
-        words = f"was not finished when the whole submission had taken {self.limits.wall_seconds:g} seconds"
+    def _give_up(self, why):
+        words = f"was not finished when the whole submission {why}"
         self.notes.append(f"{' '.join(self._stage)} {words}")
         for cell in self._all_cells:
             self.cells.setdefault(cell.id, words)

@@ -31,7 +31,14 @@ HOUSE = Path(autograder.__file__).parent.parent
 WALL = 20 + os.getpid() / 2**24
 # Small, so that floods stay small.
 SMALL = Limits(
-    call_seconds=1.0, cell_seconds=3.0, patience=0.3, wall_seconds=WALL, memory_mb=600, answers_mb=8, disk_mb=8
+    call_seconds=1.0,
+    cell_seconds=3.0,
+    patience=0.3,
+    wall_seconds=WALL,
+    processor_seconds=WALL,
+    memory_mb=600,
+    answers_mb=8,
+    disk_mb=8,
 )
 
 
@@ -152,7 +159,7 @@ def left_behind(token):
             command = (process / "cmdline").read_bytes()
         except OSError:
             continue
-        if f'"wall_seconds": {WALL!r}'.encode() in command or token.encode() in command:
+        if f'"processor_seconds": {WALL!r}'.encode() in command or token.encode() in command:
             found.append(f"process {process.name}")
     for folder in ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", "/", str(HOUSE), str(Path.home())):
         found += [str(path) for path in Path(folder).glob(f"*{token}*")]

@@ -8,12 +8,12 @@ MB = 2**20
 _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 4, 22, 2
 
 
-def confine(memory_mb, wall_seconds, disk_mb, open_files, threads, closing):
+def confine(memory_mb, processor_seconds, disk_mb, open_files, threads, closing):
     """Limit address space, processor time, file size, descriptors, signals and threads, for good; no core dumps.
 
     closing: a system call filter, in hex, under which no limit can be changed; empty where there is none.
     """
-    seconds = math.ceil(wall_seconds)
+    seconds = math.ceil(processor_seconds)
     _limit("RLIMIT_CPU", seconds, seconds + 1)
     _limit("RLIMIT_FSIZE", disk_mb * MB)
     _limit("RLIMIT_NOFILE", open_files)

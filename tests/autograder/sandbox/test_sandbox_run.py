@@ -223,6 +223,43 @@ def test_the_whole_submission_has_a_limit(submit):
     assert done.outcomes[0].value == 1 and [o.stopped for o in done.outcomes[1:]] == [words] * 3
 
 
+def test_the_whole_submission_has_a_limit_of_processor_time(submit):
+    source = """
+import time
+def f():
+    end = time.process_time() + 0.5
+    while time.process_time() < end:
+        pass
+    return 1
+def g():
+    import os
+    os._exit(0)
+"""
+    many = Limits(processor_seconds=1.2)
+    words = "was not finished when the whole submission had used 1.2 seconds of the processor"
+    # What a process has used before it ended is gone for the next.
+    done = submit(source, "f", "g", "f", "f", "f", "good", limits=many)
+    assert done.outcomes[0].value == 1 and "ended" in done.outcomes[1].stopped
+    assert [outcome.stopped for outcome in done.outcomes[-2:]] == [words, words]
+    assert words in done.notes[-1]
+
+
+def test_the_threads_of_a_process_are_counted_together(submit):
+    source = """
+import threading, time, numpy as np
+def f():
+    x = np.random.default_rng(0).normal(size=2**18)
+    def sort():
+        while True:
+            np.sort(x)
+    for _ in range(8):
+        threading.Thread(target=sort, daemon=True).start()
+    time.sleep(600)
+"""
+    done = submit(source, "f", "good", limits=Limits(call_seconds=60, processor_seconds=1.5))
+    assert "1.5 seconds of" in done.outcomes[0].stopped  # said by us, or by the kernel, which counts too
+
+
 def test_without_calls_the_cells_still_run(submit):
     assert submit("1 / 0").cells["mine"].type == "ZeroDivisionError"
 
