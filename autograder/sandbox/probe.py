@@ -74,6 +74,7 @@ def _promises(port: int, hidden: list[str], limits: Limits) -> dict[str, dict[st
         "little_disk": {"folders": writable, "disk_mb": limits.disk_mb},
         "clean_environment": {"expected": [*ENVIRONMENT, "HOME", "PWD"]},
         "own_processes_only": {},
+        "little_told": {"covered": [str(path) for path in bubblewrap.telling()]},
         "no_new_process": {},
         "no_rights": {},
         "no_locks": {},

@@ -84,4 +84,13 @@ KERNEL = (
     _asks("ends or stops the machine", "calls(169, 167, 168, arguments=(0, 0, 0, 0))"),
     _asks("makes a thread that is a process", "calls(56, 57, 58, 435, arguments=(17, 0, 0, 0, 0))"),
     _asks("asks for calls of the next kernels", "calls(*range(443, 600))"),
+    _asks(
+        "reads what /proc tells of the machine",
+        "[name for name in ('cmdline', 'config.gz', 'diskstats', 'interrupts', 'kallsyms', 'keys', 'locks', 'modules')"
+        " if does(lambda: open('/proc/' + name).read(1))]",
+    ),
+    _asks(
+        "looks up where the packages were installed from",
+        "[path for path, _, names in os.walk('/packages') if 'direct_url.json' in names or path.endswith('-info')]",
+    ),
 )

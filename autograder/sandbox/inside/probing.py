@@ -105,6 +105,19 @@ def own_processes_only():
     return "" if len(seen) <= 2 and os.getpid() == 2 else f"it can see {len(seen)} processes"
 
 
+def little_told(covered):
+    """What /proc tells of the machine, its command line for instance, is covered."""
+    for path in covered:
+        try:
+            with open(path, "rb") as file:
+                told = file.read(1)
+        except OSError:
+            continue
+        if told:
+            return f"it can read {path}"
+    return ""
+
+
 def no_new_process():
     """fork is refused; threads are not, and die with the process."""
     try:

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.sandbox
 
 
 def test_a_sound_sandbox_keeps_every_promise(bundle):
-    assert len(probe(bundle)) == 18
+    assert len(probe(bundle)) == 19
     assert sorted(path.name for path in bundle.parent.iterdir()) == [bundle.name]
 
 

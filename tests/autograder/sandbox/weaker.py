@@ -45,6 +45,10 @@ WEAKER = {
     "the network is shared": ("no network", lambda o: without(o, "--unshare-net")),
     "processes are shared": ("own processes only", lambda o: without(o, "--unshare-pid")),
     "the first process is not covered": ("own processes only", lambda o: uncovered(o, "/proc/1")),
+    "the kernel's command line is not covered": (
+        "little told",
+        lambda o: ["/proc/version" if w == "/proc/cmdline" else w for w in o],
+    ),
     "the repository is bound": ("nothing else readable", lambda o: with_bound(o, REPOSITORY)),
     "the repository is bound elsewhere": ("nothing else readable", lambda o: with_bound(o, REPOSITORY, "/elsewhere")),
     "a secret file is bound": ("nothing else readable", lambda o: with_bound(o, "/etc/passwd", "/etc/passwd")),
