@@ -5,6 +5,7 @@ A course folder elsewhere: nbgrader ... --CourseDirectory.root=DIR
 
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 # nbgrader calls `alembic` by its bare name when it makes a gradebook; let it be found without activating .venv.
@@ -59,3 +60,11 @@ c.HTMLExporter.filters = {
     "markdown2html": "autograder.pages.safe_markdown.safe_markdown",
     "highlight_code": "autograder.pages.code.block",
 }
+# Nor does formgrader ask another machine for anything: formulas are MathML, and a template of ours stands before the
+# one that loads MathJax. To come first it needs all folders named here: nbgrader's, then nbconvert's in its own order.
+ours = Path(__file__).resolve().parent / "autograder" / "pages" / "templates" / "formgrader"
+nbgraders = Path(find_spec("nbgrader").origin).parent / "server_extensions" / "formgrader" / "templates" / "formgrade"
+share = Path(sys.prefix, "share", "jupyter")
+nbconverts = share / "nbconvert" / "templates"
+folders = (ours, nbgraders, nbconverts / "classic", nbconverts / "base", share, nbconverts)
+c.HTMLExporter.template_paths = [str(folder) for folder in folders]

@@ -2,7 +2,9 @@
 
 import copy
 import json
+import re
 import shutil
+from pathlib import Path
 
 import pytest
 from nbconvert.exporters import HTMLExporter
@@ -124,7 +126,7 @@ def test_no_page_runs_script_or_asks_for_anything(pages, browser):
         assert browser.evaluate(f"document.querySelectorAll({NEVER!r}).length") == 0, page
 
 
-def test_formgrader_runs_none_either(pages, browser, tmp_path):
+def test_formgrader_runs_none_and_asks_no_other_machine_either(pages, browser, tmp_path):
     formgrade = {"template_name": "formgrade", "extra_template_basedirs": [handlers.template_path]}
     config = nbgrader_config(pages)
     config.merge(Config(HTMLExporter=formgrade))
@@ -134,5 +136,12 @@ def test_formgrader_runs_none_either(pages, browser, tmp_path):
     html, _ = HTMLExporter(config=config).from_filename(str(notebook), resources=resources)
     page = tmp_path / "formgrade.html"
     page.write_text(html, encoding="utf-8")
-    browser.open(page.as_uri())
+    asked = browser.open(page.as_uri())
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
     assert browser.evaluate(TOUCH) == ""
+    loads = r"<(?:script|link|img|iframe|object|embed)\b[^>]*?(?:src|href|data)\s*=\s*[\"']?(?:https?:)?//"
+    assert not re.search(loads, html, re.I) and "<math" in html
+    # formgrader's script goes on when MathJax has said that it is done, and asks it for nothing else.
+    script = (Path(handlers.static_path) / "js" / "formgrade.js").read_text(encoding="utf-8")
+    assert set(re.findall(r"MathJax[\w.]*", script)) == {"MathJax.loaded", "MathJax.Hub.Startup.signal.Interest"}
+    assert browser.evaluate("new Promise(done => MathJax.Hub.Startup.signal.Interest(done))") == "End"
