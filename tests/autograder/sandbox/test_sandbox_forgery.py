@@ -161,3 +161,16 @@ def f():
 """
     done = submit(source, "f")
     assert type(done.outcomes[0].value).__name__ == "Foreign"
+
+
+def test_blaming_what_was_asked_before_gains_nothing(submit):
+    # It fills the pipe that questions come by and dies, as if its own had not been read. The one before it is charged
+    # for that, of the same notebook; what dies has no value all the same.
+    source = FINDING_THE_CHANNEL + (
+        "def f():\n    with open(f'/proc/self/fd/{runner().requests}', 'wb', 0) as pipe:\n        pipe.write(b'x')\n"
+        "    os._exit(0)\n"
+    )
+    done = submit(source, "good", "f", "f", "good")
+    assert [outcome.value for outcome in done.outcomes[1:3]] == [None, None]
+    assert all(outcome.stopped or outcome.raised for outcome in done.outcomes[1:3])
+    assert len(done.outcomes) == 4 and done.notes
