@@ -74,5 +74,7 @@ def test_what_the_sandbox_notes_does_not_fill_a_report_either(assignment, bundle
         return ran
 
     monkeypatch.setattr(grade, "run", run)
-    log = grade.grade_submission(File(dump(perfect)), assignment, bundle, solutions).log
+    file = File(dump(perfect))
+    seeds = dict.fromkeys(assignment.released.functions, 5)
+    log = grade.grade_submission(file, seeds, assignment, bundle, solutions).log
     assert len(log) == grade.MAX_NOTES + 1 and log[-1] == "And 980 more were noted."
