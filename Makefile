@@ -8,7 +8,7 @@ MAKEFLAGS += --jobs=2
 export OMP_NUM_THREADS ?= 1
 
 COURSE := $(shell find chapters solutions autograder -name '*.md' -o -name '*.py' -o -name '*.npz' -o -name '*.j2' -o -name '*.css') \
-	nbgrader_config.py requirements.txt
+	nbgrader_config.py requirements.txt CITATION.cff
 BOOK := $(COURSE) _config.yml _toc.yml $(shell find book -type f -not -name '*.pyc') $(wildcard chapters/*.bib)
 
 .PHONY: all setup book serve pdf epub release example test clean
@@ -33,7 +33,8 @@ release: course/release/.done
 example: example/scores.txt
 
 .venv/.done: requirements.txt pyproject.toml
-	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Python 3.11 or newer is needed"'
+	$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit("This course needs Python 3.11 or newer; " \
+		"this is %d.%d. To take another one: make PYTHON=python3.12" % v[:2])'
 	echo "Setting up .venv: about a minute, if pip has the packages already."
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -r requirements.txt

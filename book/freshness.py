@@ -22,6 +22,7 @@ RULES = (
     *(f"autograder/chapter/{name}.py" for name in ("cards", "chapter", "plain_markdown", "reading_time")),
     *(f"autograder/release/{name}.py" for name in ("bundle", "notebook", "publish")),
     "requirements.txt",
+    "CITATION.cff",
 )
 # What `check` runs in a page: what students get of `autograder`, and what makes its keys.
 JUDGE = (*SHIPPED, "authoring/*.py")

@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import subprocess
 import sys
 import tomllib
 from functools import cache
@@ -181,3 +182,15 @@ def test_no_image_holds_what_git_does_not():
     assert {"course", "example", ".venv"} <= ignored
     missing = [name for name in ignored if not {name, f"**/{name}"} & left_out]
     assert missing == []
+
+
+def test_make_tells_an_older_python_in_one_sentence():
+    recipe = re.search(r"^\t\$\(PYTHON\) -c '([^']+)'$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)[
+        1
+    ]
+    for version, sentences in (((3, 10, 13), 1), ((3, 11, 0), 0), ((3, 12, 1), 0)):
+        old = f"import sys; sys.version_info = {version}; {recipe}"
+        done = subprocess.run([sys.executable, "-Sc", old], capture_output=True, text=True)
+        assert done.returncode == sentences and done.stdout == ""
+        assert done.stderr.count("\n") == done.stderr.count("needs Python 3.11 or newer; this is 3.10.") == sentences
+    ast.parse(recipe, feature_version=(3, 6))

@@ -1,9 +1,12 @@
 """What a student gets besides the notebook: answer keys, `check`, figures, earlier solutions, what to install."""
 
 import ast
+import os
 import re
 import tempfile
+import time
 import zipfile
+from calendar import timegm
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -20,7 +23,7 @@ NEEDED = ("numpy", "matplotlib", "jupyterlab")
 README = """\
 {title}
 {underline}
-1. Install what the notebook needs, in this folder (Python 3.11 or newer):
+1. Install what the notebook needs, in this folder (Python 3.11 or newer; `python3 --version` says yours):
      Linux, macOS:  python3 -m venv .venv ; .venv/bin/pip install -r requirements.txt
      Windows:       py -m venv .venv & .venv\\Scripts\\pip install -r requirements.txt
 2. Open it:         .venv/bin/jupyter lab {name}.ipynb     (Windows: .venv\\Scripts\\jupyter)
@@ -75,14 +78,23 @@ def modules(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:
     return found
 
 
-def write_zip(folder: Path, path: Path) -> None:
-    """Zip a folder's files, sorted and without times, so that the same files give the same bytes."""
+def write_zip(folder: Path, path: Path, house: Path = HOUSE) -> None:
+    """Zip a folder's files, sorted and with one time for all, so that the same files give the same bytes."""
+    date = time.gmtime(_moment(house))[:6]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(folder.rglob("*")):
             if file.is_file():
-                entry = zipfile.ZipInfo(file.relative_to(folder).as_posix())
+                entry = zipfile.ZipInfo(file.relative_to(folder).as_posix(), date)
                 entry.compress_type, entry.external_attr, entry.create_system = zipfile.ZIP_DEFLATED, 0o644 << 16, 3
                 archive.writestr(entry, file.read_bytes())
+
+
+def _moment(house):
+    """Seconds since 1970: SOURCE_DATE_EPOCH if there is one, else the day that CITATION.cff says the course is of."""
+    if epoch := os.environ.get("SOURCE_DATE_EPOCH"):  # https://reproducible-builds.org/specs/source-date-epoch/
+        return max(int(epoch), timegm((1980, 1, 1, 0, 0, 0)))  # a zip file knows no earlier time
+    citation = (house / "CITATION.cff").read_text(encoding="utf-8")
+    return timegm(time.strptime(re.findall(r"^date-released: (\S+)$", citation, re.MULTILINE)[0], "%Y-%m-%d"))
 
 
 def _imports(source):
@@ -111,7 +123,8 @@ def _data(sources, house):
 def _requirements(house, imported):
     pinned = dict(re.findall(r"^([\w.-]+)==([\w.]+)", house, re.MULTILINE))
     wanted = [*NEEDED, *sorted(imported & set(pinned) - {*NEEDED, "torch"})]
-    lines = [f"{name}=={pinned[name]}" for name in wanted]
+    # An older Python is told of each line that it is too old, in place of all versions that pip has looked through.
+    lines = [f'{name}=={pinned[name]} ; python_version >= "3.11"' for name in wanted]
     return "\n".join([*lines, f"# optional, for the cells that compare with PyTorch:\n# torch=={pinned['torch']}", ""])
 
 

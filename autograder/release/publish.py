@@ -99,7 +99,7 @@ def _publish(course, chapter, known, house):
         generate(staging, chapter.name, house)
         source, released = Path("source", chapter.name), Path("release", chapter.name)
         published = [source, released, released.with_suffix(".zip")]
-        bundle.write_zip(staging / released, staging / published[-1])
+        bundle.write_zip(staging / released, staging / published[-1], house)
         _refuse_unsound(chapter, keys, staging / source, staging / released)
         _refuse_leaks(course, chapter, staging / "release", house)
 

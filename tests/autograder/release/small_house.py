@@ -95,7 +95,7 @@ def build(folder):
         (folder / room).mkdir(parents=True)
     for name in ("attention.py", "__init__.py"):
         shutil.copy(HOUSE / "solutions" / name, folder / "solutions" / name)
-    for name in ("nbgrader_config.py", "requirements.txt"):
+    for name in ("nbgrader_config.py", "requirements.txt", "CITATION.cff"):
         shutil.copy(HOUSE / name, folder / name)
     (folder / "chapters" / "references.bib").write_text(BIBLIOGRAPHY)
     (folder / "chapters" / "figures.py").write_text("import colours\n\n\ndef show(x):\n    return colours.INK, x\n")

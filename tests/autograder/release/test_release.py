@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -11,12 +12,13 @@ import zipfile
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
+from packaging.requirements import Requirement
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.chapter.chapter import Chapter, read_chapter, text_of
 from autograder.chapter.targets import read_targets
 from autograder.course.seed import secret_seed
-from autograder.house import HOUSE
+from autograder.house import HOUSE, chapter_names
 from autograder.release import bundle
 from autograder.release.publish import NotReleased, publish, released_files
 from tests.autograder.release.small_house import CHAPTER, by_grade_id, change
@@ -99,6 +101,44 @@ assert not foreign, foreign
     done = subprocess.run([sys.executable, "-Sc", _NUMPY_ONLY + code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
+
+
+def test_an_older_python_is_told_which_one_is_needed(built):
+    """Each of these is what some Python before 3.11 comes to first: pip, then the notebook's first cell."""
+    folder = built[1] / "release" / CHAPTER
+    lines = (folder / "requirements.txt").read_text().splitlines()
+    needed = [Requirement(line) for line in lines if not line.startswith("#")]
+    assert {each.name for each in needed} == {"numpy", "matplotlib", "jupyterlab"}
+    assert [each.marker.evaluate({"python_version": version}) for each in needed for version in ("3.10", "3.11")] == (
+        [False, True] * 3
+    )
+    source = (folder / "autograder" / "__init__.py").read_text()
+    old = f"import sys; sys.version_info = (3, 9, 18); exec({source!r})"
+    done = subprocess.run([sys.executable, "-c", old], cwd=folder, capture_output=True, text=True)
+    assert done.stderr.endswith("\nImportError: This course needs Python 3.11 or newer; this is 3.9.\n")
+    ast.parse(source, feature_version=(3, 6))
+    setups = [cell.source for name in chapter_names() for cell in read_chapter(name).cells if cell.part == "setup"]
+    for setup in setups:
+        imported = re.findall(r"^(?:import|from) (\w+)", setup, re.MULTILINE)
+        assert set(imported[: imported.index("autograder")]) <= {"math", "numpy"}, "nothing of ours is read before it"
+
+
+@pytest.mark.parametrize(
+    "epoch, date", [(None, None), ("1000000000", (2001, 9, 9, 1, 46, 40)), ("0", (1980, 1, 1, 0, 0, 0))]
+)
+def test_a_zip_has_one_date_and_the_same_one_each_time(copy, monkeypatch, tmp_path, epoch, date):
+    house, course = copy
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    if epoch:
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    else:
+        released = re.search(r"^date-released: (\d+)-(\d+)-(\d+)$", (house / "CITATION.cff").read_text(), re.MULTILINE)
+        date = (*map(int, released.groups()), 0, 0, 0)
+    for name in ("first", "second"):
+        bundle.write_zip(course / "release" / CHAPTER, tmp_path / name, house)
+    with zipfile.ZipFile(tmp_path / "first") as archive:
+        assert {info.date_time for info in archive.infolist()} == {date}
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
 
 
 # Without site-packages but with NumPy: what a student has who installed nothing else.
