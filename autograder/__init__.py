@@ -1,4 +1,4 @@
-"""The judge of "The Transformer by Hand". Students need one name of it: `check`."""
+"""The judge of "The Transformer by Hand". Students need two names of it: `check` and `what_is_left`."""
 
 import sys
 
@@ -6,6 +6,10 @@ import sys
 if sys.version_info < (3, 11):  # noqa: UP036
     raise ImportError(f"This course needs Python 3.11 or newer; this is {sys.version_info[0]}.{sys.version_info[1]}.")
 
+from autograder.check import waiting
 from autograder.check.check import check
+from autograder.check.left import what_is_left
 
-__all__ = ["check"]
+__all__ = ["check", "what_is_left"]
+
+waiting.begin()

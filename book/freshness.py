@@ -20,7 +20,7 @@ LOOK = "book"
 # Of what the extensions say on a page, and of the notebook that it hands out.
 RULES = (
     *(f"autograder/chapter/{name}.py" for name in ("cards", "chapter", "plain_markdown", "reading_time")),
-    *(f"autograder/release/{name}.py" for name in ("bundle", "notebook", "publish")),
+    *(f"autograder/release/{name}.py" for name in ("bundle", "notebook", "publish", "resting")),
     "requirements.txt",
     "CITATION.cff",
 )

@@ -1,6 +1,7 @@
 """`check(softmax)`: what a student presses. It judges with the public key, and shows what is wrong first."""
 
 import io
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from autograder.check import judge, render
+from autograder.check.blank import waits_for
 from autograder.check.calling import Outcome, Raised, run
 from autograder.check.comparing import difference
 from autograder.check.explain import Explanation, explain
@@ -24,8 +26,11 @@ from autograder.check.imports import foreign, refusal
 from autograder.check.key import Case, Key, load
 from autograder.check.picture import picture
 from autograder.check.printing import printing_under
+from autograder.check.showing import Shown, show
 
 KEYS = Path(__file__).with_name("keys")
+# nbgrader sets it where it validates or autogrades: https://nbgrader.readthedocs.io/en/stable/user_guide/faq.html
+NBGRADER = "NBGRADER_EXECUTION"
 
 
 class CheckFailed(AssertionError):
@@ -40,22 +45,16 @@ class NoPyTorch(ModuleNotFoundError):
 
 
 @dataclass(frozen=True, repr=False)
-class Checked:
-    """How an exercise came out, and what is shown of it: HTML where there is HTML, plain text elsewhere."""
+class Checked(Shown):
+    """How an exercise came out, and what is shown of it."""
 
     result: judge.Result
-    text: str
-    html: str
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        return self.html
 
 
 def check(function: Callable) -> None:
     """Try a function on the public cases of its exercise and show how it came out.
+
+    What is not written yet is no failure, unless nbgrader runs the notebook to see whether it holds.
 
     Args:
         function: the function itself, not its value: `check(softmax)`.
@@ -70,8 +69,8 @@ def check(function: Callable) -> None:
     except NoPyTorch as missing:
         print(missing)
         return
-    _show(found)
-    if not found.result.passed:
+    show(found)
+    if not found.result.passed and (not found.result.blank or NBGRADER in os.environ):
         raise CheckFailed(render.headline(found.result))
 
 
@@ -102,7 +101,16 @@ def tried(function: Callable, key: Key) -> Checked:
     outcomes = _outcomes(function, key)
     why = explain(key, outcomes)
     result = judge.blame_what_is_used(judge.result_of(key, outcomes, why), key, _failing_helpers(function, key))
-    return Checked(result, *_words(key, outcomes, result, why))
+    if result.blank:
+        sentence = _not_written(function, result)
+        return Checked(sentence, render.boxed(render.as_code(sentence), None), result)
+    return Checked(*_words(key, outcomes, result, why), result)
+
+
+def _not_written(function: Callable, result: judge.Result) -> str:
+    if other := waits_for(function):
+        return f"`{result.function}` waits for `{other}`, which is not written yet."
+    return f"{render.first_wrong(result)} {render.leading_up(result)}"
 
 
 def _outcomes(function: Callable, key: Key) -> list[Outcome]:
@@ -139,18 +147,24 @@ def _house() -> Callable[[str], Key]:
 def _failing_helpers(function: Callable, key: Key) -> set[str]:
     """Names of the exercises that the function calls and that fail their own check."""
     theirs = getattr(function, "__globals__", {})
-    return {name for name in key.uses if callable(theirs.get(name)) and not _passes(theirs[name], public_key(name))}
+    return {name for name in key.uses if callable(theirs.get(name)) and not passes(theirs[name], public_key(name))}
 
 
-def _passes(function: Callable, key: Key) -> bool:
-    with redirect_stdout(io.StringIO()):  # what it prints is told by its own check
+def passes(function: Callable, key: Key) -> bool:
+    """Whether a function holds on all cases of a key."""
+    return all(aspect.holds for aspect in quietly_tried(function, key))
+
+
+def quietly_tried(function: Callable, key: Key) -> tuple[judge.Aspect, ...]:
+    """What a function earns on the cases of a key; what it prints is told by its own check."""
+    with redirect_stdout(io.StringIO()):
         outcomes = _outcomes(function, key)
-    return all(judge.judge(key, case, outcome).passed for case, outcome in zip(key.cases, outcomes, strict=True))
+    return judge.aspects_of(key, outcomes)
 
 
 def _words(key: Key, outcomes: list[Outcome], result: judge.Result, why: Explanation | None) -> tuple[str, str]:
     text, more = render.as_text(result), []
-    if why and result.verdict and result.verdict.kind != "blank":
+    if why and result.verdict:
         case = key.cases[why.shown]
         inputs = _inputs(case.inputs)
         text += f"\nThe smallest failing input: {inputs}"
@@ -178,12 +192,3 @@ def _pictures(key: Key, case: Case, outcome: Outcome, verdict: Verdict) -> list[
         return []
     outputs = judged_outputs(key, case.expected.value, outcome.value)
     return [picture(e, v, name) for name, e, v in outputs if difference(e, v, name, "", key.tolerance)][:1]
-
-
-def _show(shown: Checked) -> None:
-    # IPython is there in every notebook and need not be anywhere else.
-    ipython = sys.modules.get("IPython")
-    if ipython and ipython.get_ipython():
-        ipython.display.display(shown)
-    else:
-        print(shown)

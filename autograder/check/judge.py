@@ -62,6 +62,12 @@ class Result:
     def passed(self) -> bool:
         return self.verdict is None
 
+    @property
+    def blank(self) -> bool:
+        """Whether nobody has written any of it yet."""
+        nothing = not any(aspect.passed for aspect in self.aspects)
+        return self.verdict is not None and self.verdict.kind == "blank" and nothing
+
     def to_json(self) -> dict[str, Any]:
         """The result as a JSON-serialisable dict."""
         return asdict(self)
@@ -106,10 +112,8 @@ def grade(key: Key, outcomes: Sequence[Outcome]) -> Result:
 
 def result_of(key: Key, outcomes: Sequence[Outcome], why: Explanation | None) -> Result:
     """The result of an exercise, by what explains its outcomes."""
-    verdicts = [judge(key, case, outcome) for case, outcome in zip(key.cases, outcomes, strict=True)]
-    valued = [v.passed for v, case in zip(verdicts, key.cases, strict=True) if case.expected.raised is None]
-    aspects = tuple(_aspect(key, name, verdicts, earns=any(valued)) for name in key.aspects)
-    shown = verdicts[why.shown] if why else None
+    aspects = aspects_of(key, outcomes)
+    shown = judge(key, key.cases[why.shown], outcomes[why.shown]) if why else None
     remarks = why.remarks if why else ()
     if why and shown and why.relation:
         if shown.kind == "value":
@@ -127,6 +131,13 @@ def result_of(key: Key, outcomes: Sequence[Outcome], why: Explanation | None) ->
         section=key.section,
         remarks=remarks,
     )
+
+
+def aspects_of(key: Key, outcomes: list[Outcome]) -> tuple[Aspect, ...]:
+    """What an exercise earns, aspect by aspect."""
+    verdicts = [judge(key, case, outcome) for case, outcome in zip(key.cases, outcomes, strict=True)]
+    valued = [v.passed for v, case in zip(verdicts, key.cases, strict=True) if case.expected.raised is None]
+    return tuple(_aspect(key, name, verdicts, earns=any(valued)) for name in key.aspects)
 
 
 def blame_what_is_used(result: Result, key: Key, failing: set[str]) -> Result:

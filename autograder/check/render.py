@@ -4,7 +4,7 @@ Nothing here knows an expected value, so all of it may be shown for hidden cases
 raised or named is escaped.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 
 from autograder.check.judge import Result
@@ -12,7 +12,9 @@ from autograder.check.words import listed
 
 # One mistake after the other; explain.py looks for no more.
 INTRODUCTIONS = ("Known mistake", "A second known mistake", "A third known mistake")
-GOOD, BAD = "#2e8b57", "#c2503a"
+GOOD, BAD, CALM = "#2e8b57", "#c2503a", "#8a8a8a"
+# Whether something holds; None where there is nothing that could.
+MARKS = {True: ("✓", GOOD, "pass"), False: ("✗", BAD, "fail"), None: ("·", CALM, "blank")}
 
 
 def headline(result: Result) -> str:
@@ -36,15 +38,26 @@ def as_html(result: Result, *more: str) -> str:
 
     more: further HTML to show inside the box, such as a picture of the difference.
     """
-    kind, colour = ("pass", GOOD) if result.passed else ("fail", BAD)
-    style = f"border-left:4px solid {colour};padding:.4em .9em;margin:.5em 0"
-    box = f'<div class="verdict verdict-{kind}" style="{style}">'
     if result.passed:
-        said = "".join(_paragraph(sentence) for sentence in in_its_place(result))
-        return f"{box}<strong style='color:{colour}'>✓</strong> {as_code(headline(result))}{said}</div>"
-    parts = [f"<strong style='color:{colour}'>✗</strong> <strong>{as_code(headline(result))}</strong>"]
-    parts += map(_paragraph, (*in_its_place(result), first_wrong(result), *_advice(result)))
-    return "".join([box, *parts, *more, _aspects(result), "</div>"])
+        said = "".join(paragraph(sentence) for sentence in in_its_place(result))
+        return boxed(f"<strong style='color:{GOOD}'>✓</strong> {as_code(headline(result))}{said}", True)
+    parts = [f"<strong style='color:{BAD}'>✗</strong> <strong>{as_code(headline(result))}</strong>"]
+    parts += map(paragraph, (*in_its_place(result), first_wrong(result), *_advice(result)))
+    return boxed("".join([*parts, *more, _aspects(result)]), False)
+
+
+def boxed(html: str, holds: bool | None) -> str:
+    """HTML in a box that carries its own style, with a bar of the colour that says whether something holds."""
+    _, colour, kind = MARKS[holds]
+    style = f"border-left:4px solid {colour};padding:.4em .9em;margin:.5em 0"
+    return f'<div class="verdict verdict-{kind}" style="{style}">{html}</div>'
+
+
+def as_list(rows: Iterable[tuple[bool | None, str]]) -> str:
+    """Rows of HTML as a list, each behind the mark that says whether it holds."""
+    marked = ((*MARKS[holds], row) for holds, row in rows)
+    items = "".join(f"<li><span style='color:{colour}'>{mark}</span> {row}</li>" for mark, colour, _, row in marked)
+    return f"<ul style='list-style:none;padding-left:0;margin:.4em 0'>{items}</ul>"
 
 
 def in_its_place(result: Result) -> Iterator[str]:
@@ -57,7 +70,7 @@ def in_its_place(result: Result) -> Iterator[str]:
 def first_wrong(result: Result) -> str:
     """The first thing wrong with an exercise that does not hold, and the case it was seen on."""
     assert result.verdict
-    seen = f" Seen on the case “{result.case}”." if result.verdict.kind != "blank" else ""
+    seen = "" if result.blank else f" Seen on the case “{result.case}”."
     return result.verdict.message + seen
 
 
@@ -71,23 +84,27 @@ def _advice(result: Result) -> Iterator[str]:
     yield from (f"Besides: {remark}" for remark in result.remarks)
     if result.mistakes:
         return
-    if result.verdict and result.verdict.kind == "blank":
-        yield f"“{result.section}” leads up to it, and the hints above its cell are there to be opened."
+    if result.blank:
+        yield leading_up(result)
     else:
         yield f"Read again: “{result.section}”."
 
 
-def _paragraph(sentence: str) -> str:
+def leading_up(result: Result) -> str:
+    """Where to begin with an exercise that is not written yet."""
+    return f"“{result.section}” leads up to it, and the hints above its cell are there to be opened."
+
+
+def paragraph(sentence: str) -> str:
+    """A sentence as a paragraph of a box."""
     return f"<p style='margin:.4em 0'>{as_code(sentence)}</p>"
 
 
 def _aspects(result: Result) -> str:
-    rows = "".join(
-        f"<li><span style='color:{GOOD if a.holds else BAD}'>{'✓' if a.holds else '✗'}</span> "
-        f"{escape(a.name)}: {a.passed} of {a.total} cases, {a.earned:g} of {a.points:g} points</li>"
+    return as_list(
+        (a.holds, f"{escape(a.name)}: {a.passed} of {a.total} cases, {a.earned:g} of {a.points:g} points")
         for a in result.aspects
     )
-    return f"<ul style='list-style:none;padding-left:0;margin:.4em 0'>{rows}</ul>"
 
 
 def as_code(sentence: str) -> str:

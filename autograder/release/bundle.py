@@ -13,7 +13,9 @@ from pathlib import Path
 from autograder.chapter.chapter import Chapter
 from autograder.check import key
 from autograder.check.key import Key
+from autograder.check.notebooks import Notebook
 from autograder.house import HOUSE, solution_modules
+from autograder.release.resting import rests_on
 
 # All of `autograder` that students get: the folder `check`, and the `__init__` that hands on its one name.
 SHIPPED = ("__init__.py", "check/*.py")
@@ -28,7 +30,7 @@ README = """\
      Windows:       py -m venv .venv & .venv\\Scripts\\pip install -r requirements.txt
 2. Open it:         .venv/bin/jupyter lab {name}.ipynb     (Windows: .venv\\Scripts\\jupyter)
 3. Replace each `raise NotImplementedError`, run the cell, and press check(...) below it.
-4. Where a check stays red, read again the section of the notebook that it names.
+4. Where a check stays red, read again the section of the notebook that it names. The last cell says what is left.
 5. Hand in the one file {name}.ipynb, under that name. Leave the locked cells as they are.
 PyTorch is optional: a few cells compare with it, and say so where it is missing.
 """
@@ -45,12 +47,19 @@ def files(chapter: Chapter, keys: Iterable[Key], house: Path = HOUSE) -> dict[st
     return {
         **{f"autograder/{file.relative_to(AUTOGRADER).as_posix()}": file.read_bytes() for file in shipped_code()},
         **{f"autograder/check/keys/{public.function}.npz": _saved(public) for public in keys},
+        f"autograder/check/chapters/{chapter.name}.json": about(chapter).to_json().encode(),
         **shipped,
         **{picture: (house / "chapters" / picture).read_bytes() for picture in chapter.pictures},
         **_data(sources, house),
         "requirements.txt": _requirements((house / "requirements.txt").read_text(encoding="utf-8"), imported).encode(),
         "README.txt": _readme(chapter).encode(),
     }
+
+
+def about(chapter: Chapter) -> Notebook:
+    """What the bundle knows of a chapter's notebook."""
+    exercises = list(chapter.stubs)
+    return Notebook(exercises, rests_on(chapter.cells, exercises), {})
 
 
 def shipped_code() -> list[Path]:

@@ -18,7 +18,13 @@ from autograder.chapter.targets import Targets
 from autograder.house import solution_modules
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
-KEPT_TAGS = ("raises-exception",)
+# JupyterLab, Notebook, VS Code and nbclient go on below such a cell when it raises: Run All comes to the end.
+GOES_ON = "raises-exception"
+END_OF_NOTEBOOK = """\
+## Before you hand in
+
+Restart the kernel and run all cells: then what counts is what stands in the file. The cell below checks every exercise
+once more, as it is now."""
 HIDING_TAGS = ("hide-input", "remove-input", "hide-cell", "remove-cell")
 
 
@@ -26,7 +32,8 @@ def source_notebook(chapter: Chapter, references: Targets) -> NotebookNode:
     """The chapter as nbgrader wants it, in course/source.
 
     Exercise cells hold the reference between BEGIN and END SOLUTION; check cells are graded and locked;
-    reference cells are left out; every other cell is locked, so that grading undoes any change to it.
+    reference cells are left out; every other cell is locked, so that grading undoes any change to it. At the end
+    stands a cell that says what is left to do.
 
     Raises:
         MystError: the chapter's Markdown has no plain form.
@@ -35,7 +42,7 @@ def source_notebook(chapter: Chapter, references: Targets) -> NotebookNode:
     plain = cells(plain_markdown.convert(chapter.text, references, chapter.file))
     build = _Build(chapter, references)
     notebook = nbformat.v4.new_notebook(metadata=_METADATA)
-    notebook.cells = [new for cell in plain if cell.part != "reference" for new in build.cells(cell)]
+    notebook.cells = [new for cell in plain if cell.part != "reference" for new in build.cells(cell)] + build.end()
     return notebook
 
 
@@ -77,7 +84,9 @@ class _Build:
         call = ast.parse(cell.source).body[-1]
         name = ast.unparse(call.value.args[0])
         exercise = self.lookup(name, cell)
-        return _code(f"check-{name}", cell.source, locked=True, grade=True, points=exercise.points)
+        made = _code(f"check-{name}", cell.source, locked=True, grade=True, points=exercise.points)
+        made.metadata["tags"] = [GOES_ON]
+        return made
 
     def lookup(self, name, cell):
         if name not in self.exercises:
@@ -90,10 +99,8 @@ class _Build:
 
     def demo(self, cell):
         made = _code(self.next("demo"), cell.source, locked=True)
-        tags = cell.metadata.get("tags", ())
-        if kept := [tag for tag in tags if tag in KEPT_TAGS]:
-            made.metadata["tags"] = kept
-        if any(tag in HIDING_TAGS for tag in tags):
+        made.metadata["tags"] = [GOES_ON]
+        if any(tag in HIDING_TAGS for tag in cell.metadata.get("tags", ())):
             made.metadata["jupyter"] = {"source_hidden": True}
         return made
 
@@ -103,6 +110,10 @@ class _Build:
             return []
         text = plain_markdown.convert_line(caption.strip(), self.references, self.chapter.file)
         return [self.prose(plain_markdown.caption_text(text, self.references.captions.get(caption)))]
+
+    def end(self):
+        call = f'from autograder import what_is_left\n\nwhat_is_left("{self.chapter.name}", globals())'
+        return [self.prose(END_OF_NOTEBOOK), _code("what-is-left", call, locked=True)]
 
     def next(self, part):
         self.counts[part] += 1

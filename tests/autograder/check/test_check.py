@@ -46,14 +46,47 @@ def test_an_unknown_mistake_is_sent_to_the_section(capsys):
     assert "Read again: “Shares”." in capsys.readouterr().out
 
 
-def test_a_stub_is_told_where_to_begin(capsys):
-    def normalised(x):
-        raise NotImplementedError
+def defined(source, **names):
+    """What a cell of a notebook defines."""
+    exec(source, names)
+    return names["normalised"]
 
+
+STUB = "def normalised(x):\n    raise NotImplementedError"
+NOT_WRITTEN = (
+    "`normalised` is not written yet. “Shares” leads up to it, and the hints above its cell are there to be opened.\n"
+)
+
+
+def test_a_stub_is_told_where_to_begin_in_one_calm_line(capsys, monkeypatch):
+    monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
+    check(defined(STUB))
+    assert capsys.readouterr().out == NOT_WRITTEN
+    assert "verdict-blank" in checked(defined(STUB)).html
+
+
+@pytest.mark.parametrize("execution", ["validate", "autograde"])
+def test_a_stub_fails_where_nbgrader_looks_on(capsys, monkeypatch, execution):
+    monkeypatch.setenv("NBGRADER_EXECUTION", execution)
+    with pytest.raises(CheckFailed, match="normalised: 0 of 4 points"):
+        check(defined(STUB))
+    assert capsys.readouterr().out == NOT_WRITTEN
+
+
+def test_what_calls_a_stub_waits_for_it(capsys):
+    stub = defined(STUB)
+    check(defined("def normalised(x):\n    return total(x), None", total=stub))
+    assert capsys.readouterr().out == "`normalised` waits for `total`, which is not written yet.\n"
+    check(defined("def normalised(x):\n    x = total(x)\n    raise NotImplementedError", total=stub))
+    assert capsys.readouterr().out == NOT_WRITTEN
+
+
+def test_what_is_half_written_is_judged_by_what_it_gives(capsys):
+    half = "def normalised(x):\n    if x.shape[-1] == 0:\n        raise ValueError\n    raise NotImplementedError"
     with pytest.raises(CheckFailed):
-        check(normalised)
+        check(defined(half))
     shown = capsys.readouterr().out
-    assert "not written yet" in shown and "“Shares”" in shown and "hints" in shown
+    assert "not written yet. Seen on the case" in shown and "✓ errors (1 of 1 cases)" in shown
 
 
 @pytest.mark.parametrize("value", [None, 3, np.ones(2), "softmax"])

@@ -36,7 +36,11 @@ def test_every_cell_is_nbgraders(built):
         assert about.locked != about.solution
         assert cell.metadata.deletable is False
         assert cell.metadata.get("editable", True) is about.solution
-        assert "tags" not in cell.metadata and "mystnb" not in cell.metadata, name
+        assert "mystnb" not in cell.metadata, name
+        given = cell.cell_type == "code" and about.locked and name not in ("setup", "what-is-left")
+        assert cell.metadata.get("tags") == (["raises-exception"] if given else None), name
+    assert list(cells)[-1] == "what-is-left"
+    assert cells["what-is-left"].source.endswith(f'what_is_left("{CHAPTER}", globals())')
 
 
 def test_prose_is_plain_and_a_figures_caption_follows_it(built):

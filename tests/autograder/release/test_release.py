@@ -52,6 +52,7 @@ def test_what_is_in_the_bundle(built):
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")}
     keys = {f"autograder/check/keys/{e.name}.npz" for e in read_chapter(CHAPTER, house).exercises}
     code = {f"autograder/{name}" for name in ("__init__.py", *(f"check/{file.name}" for file in CHECK.glob("*.py")))}
+    code.add(f"autograder/check/chapters/{CHAPTER}.json")
     assert files == keys | code | {f"{CHAPTER}.ipynb", "figures.py", "colours.py", "requirements.txt", "README.txt"}
     with zipfile.ZipFile(course / "release" / f"{CHAPTER}.zip") as archive:
         assert archive.namelist() == sorted(files)
@@ -60,7 +61,10 @@ def test_what_is_in_the_bundle(built):
 
 
 def test_all_of_the_folder_ships_and_check_needs_all_of_it():
-    needed, waiting = set(), ["check"]
+    needed, waiting = set(), []
+    for node in ast.parse((CHECK.parent / "__init__.py").read_text()).body:
+        if isinstance(node, ast.ImportFrom):
+            waiting += [node.module.removeprefix("autograder.check."), *(alias.name for alias in node.names)]
     while waiting:
         name = waiting.pop()
         if name in needed or not (CHECK / f"{name}.py").exists():

@@ -1,0 +1,36 @@
+"""What a bundle knows of its notebook: exercises, what each given cell rests on, where the book has its sections."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+CHAPTERS = Path(__file__).with_name("chapters")
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """One chapter's notebook.
+
+    exercises: their names, in its order. rests_on: fingerprint of a given cell -> the exercises without which it does
+    not run. sections: title -> address in the book; none if the book has no address.
+    """
+
+    exercises: list[str]
+    rests_on: dict[str, list[str]]
+    sections: dict[str, str]
+
+    def to_json(self) -> str:
+        """The notebook as text that `notebooks` reads."""
+        return json.dumps(asdict(self), indent=1) + "\n"
+
+
+def notebooks() -> dict[str, Notebook]:
+    """Chapter -> its notebook, for those that were unzipped here; none in the authors' house."""
+    files = sorted(CHAPTERS.glob("*.json"))
+    return {file.stem: Notebook(**json.loads(file.read_text(encoding="utf-8"))) for file in files}
+
+
+def fingerprint(source: str) -> str:
+    """A short name for a cell's source."""
+    return hashlib.sha256(source.strip().encode()).hexdigest()[:16]

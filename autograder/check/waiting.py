@@ -1,0 +1,57 @@
+"""A given cell that cannot run before an exercise is solved says so in one line, in place of a traceback."""
+
+import linecache
+from traceback import walk_tb
+from types import TracebackType
+from typing import Any
+
+from autograder.check.blank import is_blank
+from autograder.check.check import passes, public_key
+from autograder.check.notebooks import fingerprint, notebooks
+from autograder.check.showing import shell
+
+# What may come of a missing or wrong value. IPython has ways of its own to show what is wrong with a cell's syntax.
+CONSEQUENCES = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, NameError, RuntimeError, TypeError, ValueError,
+)  # fmt: skip
+
+
+def begin() -> None:
+    """From now on, in a student's notebook; elsewhere nothing changes."""
+    if shell() and notebooks():
+        shell().set_custom_exc(CONSEQUENCES, _show)
+
+
+def _show(shell: Any, kind: type, error: Exception, trace: TracebackType, tb_offset: int | None = None) -> None:
+    sentence = what_it_waits_for(error, shell.user_ns)
+    if sentence:
+        print(sentence)
+    else:
+        shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
+
+
+def what_it_waits_for(error: Exception, space: dict[str, Any]) -> str:
+    """Why a cell could not run, if it is for an exercise that is still to be solved; else "".
+
+    Args:
+        error: what the cell raised.
+        space: the notebook's names.
+    """
+    frames = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_globals is space]
+    if not frames:
+        return ""
+    if isinstance(error, NotImplementedError) and not error.args:  # a stub, called by whatever cell
+        return waiting(frames[-1].f_code.co_qualname.partition(".")[0], "is not written yet")
+    cell = fingerprint("".join(linecache.getlines(frames[0].f_code.co_filename)))
+    for name in (name for notebook in notebooks().values() for name in notebook.rests_on.get(cell, ())):
+        function = space.get(name)
+        if is_blank(function):
+            return waiting(name, "is not written yet")
+        if not callable(function) or not passes(function, public_key(name)):
+            return waiting(name, "does not pass its check yet")
+    return ""
+
+
+def waiting(name: str, why: str) -> str:
+    """The one line."""
+    return f"This cell waits for `{name}`, which {why}."

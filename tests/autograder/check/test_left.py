@@ -1,0 +1,117 @@
+"""What the last cell of a notebook says, and what a given cell says that cannot run yet."""
+
+import linecache
+from types import SimpleNamespace
+
+import pytest
+
+from autograder.check import check as check_module
+from autograder.check import left, notebooks, waiting
+from autograder.check.blank import is_blank
+from autograder.check.left import what_is_left
+from autograder.check.notebooks import Notebook, fingerprint
+
+pytestmark = pytest.mark.autograder
+
+RIGHT = """
+def normalised(x):
+    if x.shape[-1] == 0:
+        raise ValueError
+    print("here")
+    return x / x.sum(axis=-1, keepdims=True), None
+"""
+WRONG = RIGHT.replace("axis=-1, ", "")
+STUB = "def normalised(x):\n    raise NotImplementedError"
+CELL = "row = normalised(np.ones((2, 3)))[0]\nassert row.sum() == 2"
+LATER = "print(row.mean())"
+
+
+@pytest.fixture
+def notebook(monkeypatch, tmp_path, key):
+    """A notebook of one exercise, of which two given cells make use."""
+    for module in (check_module, left, waiting):
+        monkeypatch.setattr(module, "public_key", lambda name: key)
+    monkeypatch.setattr(notebooks, "CHAPTERS", tmp_path)
+    rests_on = {fingerprint(cell): ["normalised"] for cell in (CELL, LATER)}
+    (tmp_path / "01_shares.json").write_text(Notebook(["normalised"], rests_on, {}).to_json())
+
+
+def names(*cells):
+    space = {}
+    for cell in cells:
+        exec("import numpy as np\n" + cell, space)
+    return space
+
+
+@pytest.mark.parametrize(
+    ("cell", "head", "row"),
+    [
+        (RIGHT, "4 of 4 points: 1 of 1 exercises hold.", "  ✓ `normalised`: 4 of 4 points"),
+        (WRONG, "1 of 4 points: 0 of 1 exercises hold.", "  ✗ `normalised`: 1 of 4 points"),
+        (STUB, "0 of 4 points: 0 of 1 exercises hold.", "  · `normalised`: not written yet"),
+        ("", "0 of 4 points: 0 of 1 exercises hold.", "  · `normalised`: its cell has not been run"),
+        ("normalised = 3", "0 of 4 points: 0 of 1 exercises hold.", "  · `normalised`: no function any more"),
+        (
+            "def total(x):\n    raise NotImplementedError\n\n\ndef normalised(x):\n    return total(x), x",
+            "0 of 4 points: 0 of 1 exercises hold.",
+            "  · `normalised`: waits for `total`",
+        ),
+    ],
+)
+def test_every_exercise_is_told_as_it_stands_now(notebook, capsys, cell, head, row):
+    what_is_left("01_shares", names(RIGHT, "del normalised", cell))
+    end = "Save this notebook, then hand in this one file: `01_shares.ipynb`"
+    assert capsys.readouterr().out == "\n".join([head, row, end, ""])
+
+
+def test_a_module_waits_for_pytorch(notebook, capsys, monkeypatch):
+    monkeypatch.setattr(left, "find_spec", lambda name: None)
+    what_is_left("01_shares", {"normalised": type("normalised", (), {})})
+    assert "  · `normalised`: PyTorch is not here to check it\n" in capsys.readouterr().out
+
+
+def test_another_chapter_is_not_here(notebook):
+    with pytest.raises(LookupError, match="no chapter '02_shares' here; there are: 01_shares"):
+        what_is_left("02_shares", {})
+
+
+def test_a_class_is_blank_while_one_of_its_methods_is():
+    begun = names("class A:\n    def a(self):\n        return 1\n    def b(self):\n        raise NotImplementedError")
+    assert is_blank(begun["A"]) and not is_blank(names("class A:\n    def a(self):\n        return 1")["A"])
+
+
+def after(space, cell):
+    """What a cell says that raised, run as a notebook runs it."""
+    linecache.cache["<a cell>"] = (len(cell), None, cell.splitlines(keepends=True), "<a cell>")
+    try:
+        exec(compile(cell, "<a cell>", "exec"), space)
+    except Exception as error:
+        return waiting.what_it_waits_for(error, space)
+    raise AssertionError("it did not raise")
+
+
+def test_a_cell_that_cannot_run_says_what_it_waits_for(notebook):
+    blank = "This cell waits for `normalised`, which is not written yet."
+    failing = "This cell waits for `normalised`, which does not pass its check yet."
+    assert after(names(STUB), CELL) == after(names(STUB), LATER) == blank
+    assert after(names(STUB), "mine = normalised(3)") == blank, "a student's own cell too"
+    assert after(names(WRONG), CELL) == after(names(WRONG), LATER) == failing
+    assert after(names(""), CELL) == failing
+
+
+def test_what_else_is_wrong_keeps_its_traceback(notebook):
+    assert after(names(RIGHT), LATER) == "", "the exercise holds: what is missing is another matter"
+    assert after(names(WRONG), "mine = normalised(3)") == after(names(STUB), "mine = unknown") == ""
+    assert after(names("def mine():\n    raise NotImplementedError('later')"), "mine()") == ""
+
+
+def test_only_a_students_notebook_is_changed(notebook, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        waiting, "shell", lambda: SimpleNamespace(set_custom_exc=lambda *handler: asked.append(handler))
+    )
+    waiting.begin()
+    assert asked == [(waiting.CONSEQUENCES, waiting._show)]
+    monkeypatch.setattr(notebooks, "CHAPTERS", notebooks.CHAPTERS / "elsewhere")
+    waiting.begin()
+    assert len(asked) == 1, "in the authors' house a traceback stays one"

@@ -1,0 +1,105 @@
+"""A student opens a released notebook, solves some of it, and presses Run All."""
+
+import zipfile
+
+import nbformat
+import pytest
+from nbconvert.preprocessors import ExecutePreprocessor
+from nbgrader.validator import Validator
+
+from tests.autograder.release.small_house import CHAPTER, by_grade_id
+
+pytestmark = [pytest.mark.autograder, pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")]
+
+SOFTMAX = """
+def softmax(scores):
+    scores = scores - np.max(scores, axis=-1, keepdims=True, initial=-np.inf)
+    return np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+"""
+NOT_SCALED = """
+def attention_weights(queries, keys):
+    return softmax(queries @ np.swapaxes(keys, -1, -2))
+"""
+
+
+@pytest.fixture(scope="module")
+def ran(released_course, tmp_path_factory):
+    """The first chapter's notebook after Run All, by grade id: one exercise right, one wrong, the others untouched."""
+    folder = tmp_path_factory.mktemp("student")
+    with zipfile.ZipFile(released_course / "release" / f"{CHAPTER}.zip") as archive:
+        archive.extractall(folder)
+    notebook = nbformat.read(folder / f"{CHAPTER}.ipynb", 4)
+    cells = by_grade_id(notebook)
+    cells["softmax"].source, cells["attention_weights"].source = SOFTMAX, NOT_SCALED
+    # As Run All does, this stops below a cell that raises, unless the cell's tags say that it may.
+    ExecutePreprocessor().preprocess(notebook, {"metadata": {"path": str(folder)}})
+    return cells
+
+
+def said(cell):
+    """What stands below a cell as plain text, and the lines of its tracebacks."""
+    texts = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell.outputs]
+    tracebacks = [output.traceback for output in cell.outputs if output.output_type == "error"]
+    return "".join(texts).strip(), [line for traceback in tracebacks for line in "\n".join(traceback).split("\n")]
+
+
+def test_run_all_comes_to_the_end_and_shows_no_traceback(ran):
+    code = {name: cell for name, cell in ran.items() if cell.cell_type == "code"}
+    assert all(cell.execution_count for cell in code.values())
+    errors = {name: lines for name, cell in code.items() if (lines := said(cell)[1])}
+    assert errors == {
+        "check-attention_weights": ["CheckFailed: attention_weights: 0 of 5 points."],
+        "check-repaired_attention": ["CheckFailed: repaired_attention: 0 of 4 points."],
+    }
+
+
+def test_what_is_blank_is_one_calm_line_and_what_is_wrong_is_explained(ran):
+    assert said(ran["check-softmax"])[0].startswith("✓ softmax: all")
+    assert said(ran["check-attention"])[0] == (
+        "`attention` is not written yet. “From weights to output” leads up to it, "
+        "and the hints above its cell are there to be opened."
+    )
+    assert "Known mistake: does not scale the scores." in said(ran["check-attention_weights"])[0]
+
+
+def test_a_given_cell_says_what_it_waits_for(ran):
+    """Also where what is missing is not the stub's own error: a name that was not made, a bug that is still there."""
+    lines = [said(cell)[0].split("\n")[-1] for cell in ran.values() if cell.cell_type == "code"]
+    waiting = [line for line in lines if "waits for" in line]
+    assert len(waiting) > 8
+    assert set(waiting) == {
+        "This cell waits for `attention`, which is not written yet.",
+        "This cell waits for `self_attention`, which is not written yet.",
+        "This cell waits for `attention_weights`, which does not pass its check yet.",
+        "This cell waits for `repaired_attention`, which does not pass its check yet.",
+    }
+    pictures = [name for name, cell in ran.items() if "<svg" in str(cell.get("outputs"))]
+    assert len(pictures) > 4, "what rests on the right softmax alone is there"
+
+
+def test_the_last_cell_says_what_is_left(ran):
+    assert list(ran)[-1] == "what-is-left"
+    assert (
+        said(ran["what-is-left"])[0]
+        == """\
+4 of 25 points: 1 of 6 exercises hold.
+  ✓ `softmax`: 4 of 4 points
+  ✗ `attention_weights`: 0 of 5 points
+  · `attention`: not written yet
+  · `self_attention`: not written yet
+  · `predicted_shapes`: not written yet
+  ✗ `repaired_attention`: 0 of 4 points
+Save this notebook, then hand in this one file: `01_attention.ipynb`"""
+    )
+
+
+def test_nbgrader_still_sees_a_stub_fail(built, tmp_path):
+    with zipfile.ZipFile(built[1] / "release" / f"{CHAPTER}.zip") as archive:
+        archive.extractall(tmp_path)
+    notebook = nbformat.read(tmp_path / f"{CHAPTER}.ipynb", 4)
+    by_grade_id(notebook)["softmax"].source = SOFTMAX
+    nbformat.write(notebook, tmp_path / f"{CHAPTER}.ipynb")
+    checks = [cell.source for cell in notebook.cells if cell.metadata.nbgrader.grade]
+    failed = Validator().validate(str(tmp_path / f"{CHAPTER}.ipynb"))["failed"]
+    assert [each["source"] for each in failed] == [check for check in checks if check != "check(softmax)"]
+    assert "CheckFailed: attention: 0 of 4 points." in "".join(each["raw_error"] for each in failed)
