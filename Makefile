@@ -8,8 +8,8 @@ MAKEFLAGS += --jobs=2
 export OMP_NUM_THREADS ?= 1
 
 COURSE := $(shell find chapters solutions autograder -name '*.md' -o -name '*.py' -o -name '*.npz' -o -name '*.j2' -o -name '*.css') \
-	nbgrader_config.py requirements.txt CITATION.cff
-BOOK := $(COURSE) _config.yml _toc.yml $(shell find book -type f -not -name '*.pyc') $(wildcard chapters/*.bib)
+	nbgrader_config.py requirements.txt CITATION.cff _config.yml
+BOOK := $(COURSE) _toc.yml $(shell find book -type f -not -name '*.pyc') $(wildcard chapters/*.bib)
 
 .PHONY: all setup book serve pdf epub release example test clean
 .SILENT:

@@ -19,10 +19,11 @@ RECORD = "sources.json"
 LOOK = "book"
 # Of what the extensions say on a page, and of the notebook that it hands out.
 RULES = (
-    *(f"autograder/chapter/{name}.py" for name in ("cards", "chapter", "plain_markdown", "reading_time")),
+    *(f"autograder/chapter/{name}.py" for name in ("cards", "chapter", "plain_markdown", "reading_time", "sections")),
     *(f"autograder/release/{name}.py" for name in ("bundle", "notebook", "publish", "resting")),
     "requirements.txt",
     "CITATION.cff",
+    "_config.yml",
 )
 # What `check` runs in a page: what students get of `autograder`, and what makes its keys.
 JUDGE = (*SHIPPED, "authoring/*.py")

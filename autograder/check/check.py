@@ -24,6 +24,7 @@ from autograder.check.explain import Explanation, explain
 from autograder.check.faults import Verdict, judged_outputs
 from autograder.check.imports import foreign, refusal
 from autograder.check.key import Case, Key, load
+from autograder.check.notebooks import sections_around
 from autograder.check.picture import picture
 from autograder.check.printing import printing_under
 from autograder.check.showing import Shown, show
@@ -69,7 +70,7 @@ def check(function: Callable) -> None:
     except NoPyTorch as missing:
         print(missing)
         return
-    show(found)
+    show(Shown(found.text, render.with_links(found.html, sections_around(found.result.function))))
     if not found.result.passed and (not found.result.blank or NBGRADER in os.environ):
         raise CheckFailed(render.headline(found.result))
 

@@ -31,6 +31,11 @@ def notebooks() -> dict[str, Notebook]:
     return {file.stem: Notebook(**json.loads(file.read_text(encoding="utf-8"))) for file in files}
 
 
+def sections_around(exercise: str) -> dict[str, str]:
+    """Title -> address of the sections of the chapter that an exercise belongs to."""
+    return next((each.sections for each in notebooks().values() if exercise in each.exercises), {})
+
+
 def fingerprint(source: str) -> str:
     """A short name for a cell's source."""
     return hashlib.sha256(source.strip().encode()).hexdigest()[:16]

@@ -107,6 +107,15 @@ def _aspects(result: Result) -> str:
     )
 
 
+def with_links(html: str, sections: dict[str, str]) -> str:
+    """HTML of ours in which quoted titles of sections lead to their addresses."""
+    for title, address in sections.items():
+        for opening, closing in (("“", "”"), (escape("'"), escape("'"))):
+            link = f'<a href="{escape(address)}" target="_blank">{escape(title)}</a>'
+            html = html.replace(f"{opening}{escape(title)}{closing}", f"{opening}{link}{closing}")
+    return html
+
+
 def as_code(sentence: str) -> str:
     """Escape a sentence and set what stands between backticks as code."""
     pieces = escape(sentence).split("`")

@@ -8,11 +8,11 @@ import hashlib
 import re
 from pathlib import Path
 
-from docutils.nodes import make_id
 from markupsafe import Markup
 from nbconvert.exporters import TemplateExporter
 from traitlets import Unicode
 
+from autograder.chapter.sections import section_address
 from autograder.check.judge import Result
 from autograder.check.key import Mistake
 from autograder.check.render import as_code, first_wrong, in_its_place
@@ -75,7 +75,7 @@ class FeedbackExporter(TemplateExporter):
 
     def _address(self, title, chapter):
         """Where a section is, as Sphinx names it; empty if the book has no address."""
-        return f"{self.book.rstrip('/')}/chapters/{chapter}.html#{make_id(title)}" if self.book else ""
+        return section_address(self.book, chapter, title) if self.book else ""
 
 
 def section(result: Result) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from autograder.chapter.chapter import Chapter
+from autograder.chapter.sections import section_addresses
 from autograder.check import key
 from autograder.check.key import Key
 from autograder.check.notebooks import Notebook
@@ -47,7 +48,7 @@ def files(chapter: Chapter, keys: Iterable[Key], house: Path = HOUSE) -> dict[st
     return {
         **{f"autograder/{file.relative_to(AUTOGRADER).as_posix()}": file.read_bytes() for file in shipped_code()},
         **{f"autograder/check/keys/{public.function}.npz": _saved(public) for public in keys},
-        f"autograder/check/chapters/{chapter.name}.json": about(chapter).to_json().encode(),
+        f"autograder/check/chapters/{chapter.name}.json": about(chapter, house).to_json().encode(),
         **shipped,
         **{picture: (house / "chapters" / picture).read_bytes() for picture in chapter.pictures},
         **_data(sources, house),
@@ -56,10 +57,10 @@ def files(chapter: Chapter, keys: Iterable[Key], house: Path = HOUSE) -> dict[st
     }
 
 
-def about(chapter: Chapter) -> Notebook:
+def about(chapter: Chapter, house: Path = HOUSE) -> Notebook:
     """What the bundle knows of a chapter's notebook."""
     exercises = list(chapter.stubs)
-    return Notebook(exercises, rests_on(chapter.cells, exercises), {})
+    return Notebook(exercises, rests_on(chapter.cells, exercises), section_addresses(chapter, house))
 
 
 def shipped_code() -> list[Path]:

@@ -6,6 +6,7 @@ same chapter gives the same bytes.
 
 import ast
 import inspect
+import re
 import sys
 import textwrap
 
@@ -20,6 +21,8 @@ from autograder.house import solution_modules
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 # JupyterLab, Notebook, VS Code and nbclient go on below such a cell when it raises: Run All comes to the end.
 GOES_ON = "raises-exception"
+# A section's heading, as `plain_markdown` leaves it.
+_HEADING = re.compile(r"^#{2,} (?P<title>.+?)(?: \*\(off the core path\)\*)?$", re.MULTILINE)
 END_OF_NOTEBOOK = """\
 ## Before you hand in
 
@@ -28,19 +31,24 @@ once more, as it is now."""
 HIDING_TAGS = ("hide-input", "remove-input", "hide-cell", "remove-cell")
 
 
-def source_notebook(chapter: Chapter, references: Targets) -> NotebookNode:
+def source_notebook(chapter: Chapter, references: Targets, sections: dict[str, str]) -> NotebookNode:
     """The chapter as nbgrader wants it, in course/source.
 
     Exercise cells hold the reference between BEGIN and END SOLUTION; check cells are graded and locked;
     reference cells are left out; every other cell is locked, so that grading undoes any change to it. At the end
     stands a cell that says what is left to do.
 
+    Args:
+        chapter: the chapter.
+        references: what it can point at.
+        sections: title -> address in the book, which the notebook links.
+
     Raises:
         MystError: the chapter's Markdown has no plain form.
         LookupError: a cell is about an exercise that there is not.
     """
     plain = cells(plain_markdown.convert(chapter.text, references, chapter.file))
-    build = _Build(chapter, references)
+    build = _Build(chapter, references, sections)
     notebook = nbformat.v4.new_notebook(metadata=_METADATA)
     notebook.cells = [new for cell in plain if cell.part != "reference" for new in build.cells(cell)] + build.end()
     return notebook
@@ -54,8 +62,8 @@ def to_bytes(notebook: NotebookNode) -> bytes:
 class _Build:
     """Makes the cells one after the other, and counts them for their names."""
 
-    def __init__(self, chapter, references):
-        self.chapter, self.references = chapter, references
+    def __init__(self, chapter, references, sections):
+        self.chapter, self.references, self.sections = chapter, references, sections
         self.exercises = {exercise.name: exercise for exercise in chapter.exercises}
         self.counts = {"prose": 0, "demo": 0}
         setup = [cell.source for cell in chapter.cells if cell.part == "setup"]
@@ -64,7 +72,7 @@ class _Build:
     def cells(self, cell):
         match cell.part:
             case "prose":
-                return [self.prose(cell.source)]
+                return [self.prose(_HEADING.sub(self.linked, cell.source))]
             case "exercise":
                 return [self.exercise(cell)]
             case "check":
@@ -96,6 +104,10 @@ class _Build:
     def prose(self, source):
         cell = nbformat.v4.new_markdown_cell(source)
         return _named(cell, self.next("prose"), locked=True)
+
+    def linked(self, heading):
+        address = self.sections.get(heading["title"])
+        return f"{heading[0]}\n\n[This section in the book]({address})" if address else heading[0]
 
     def demo(self, cell):
         made = _code(self.next("demo"), cell.source, locked=True)

@@ -17,6 +17,7 @@ import nbformat
 
 from autograder.authoring.make_key import PUBLIC_SEED, key_of
 from autograder.chapter.chapter import Chapter, read_chapter
+from autograder.chapter.sections import section_addresses
 from autograder.chapter.targets import Targets, read_targets
 from autograder.course.lock import alone
 from autograder.course.seed import secret_seed
@@ -119,7 +120,7 @@ def _public_keys(chapter):
 
 def _write_source(staging, chapter, keys, known, house):
     folder = staging / "source" / chapter.name
-    notebook = to_bytes(source_notebook(chapter, known))
+    notebook = to_bytes(source_notebook(chapter, known, section_addresses(chapter, house)))
     for name, content in {f"{chapter.name}.ipynb": notebook, **bundle.files(chapter, keys, house)}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)

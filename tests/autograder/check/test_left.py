@@ -8,8 +8,10 @@ import pytest
 from autograder.check import check as check_module
 from autograder.check import left, notebooks, waiting
 from autograder.check.blank import is_blank
+from autograder.check.check import check
 from autograder.check.left import what_is_left
 from autograder.check.notebooks import Notebook, fingerprint
+from autograder.check.render import as_code, with_links
 
 pytestmark = pytest.mark.autograder
 
@@ -68,6 +70,21 @@ def test_a_module_waits_for_pytorch(notebook, capsys, monkeypatch):
     monkeypatch.setattr(left, "find_spec", lambda name: None)
     what_is_left("01_shares", {"normalised": type("normalised", (), {})})
     assert "  · `normalised`: PyTorch is not here to check it\n" in capsys.readouterr().out
+
+
+def test_a_message_links_the_section_that_it_names(notebook, monkeypatch, tmp_path, capsys):
+    shown = []
+    monkeypatch.setattr(check_module, "show", shown.append)
+    check(names(STUB)["normalised"])
+    assert "“Shares” leads up to it" in shown[-1].html
+    about = Notebook(["normalised"], {}, {"Shares": "https://book.example/a.html#shares", "Rows & sums": "b"})
+    (tmp_path / "01_shares.json").write_text(about.to_json())
+    check(names(STUB)["normalised"])
+    link = '<a href="https://book.example/a.html#shares" target="_blank">Shares</a>'
+    assert f"“{link}” leads up to it" in shown[-1].html and "“Shares” leads" in shown[-1].text
+    assert with_links(as_code("Reread 'Rows & sums'."), about.sections) == (
+        'Reread &#x27;<a href="b" target="_blank">Rows &amp; sums</a>&#x27;.'
+    )
 
 
 def test_another_chapter_is_not_here(notebook):

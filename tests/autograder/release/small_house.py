@@ -95,7 +95,7 @@ def build(folder):
         (folder / room).mkdir(parents=True)
     for name in ("attention.py", "__init__.py"):
         shutil.copy(HOUSE / "solutions" / name, folder / "solutions" / name)
-    for name in ("nbgrader_config.py", "requirements.txt", "CITATION.cff"):
+    for name in ("nbgrader_config.py", "requirements.txt", "CITATION.cff", "_config.yml"):
         shutil.copy(HOUSE / name, folder / name)
     (folder / "chapters" / "references.bib").write_text(BIBLIOGRAPHY)
     (folder / "chapters" / "figures.py").write_text("import colours\n\n\ndef show(x):\n    return colours.INK, x\n")
@@ -124,6 +124,14 @@ def change(house, old, new):
     text = file.read_text(encoding="utf-8")
     assert old in text
     file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def configure(house):
+    """Give the book an address."""
+    file = house / "_config.yml"
+    text = file.read_text(encoding="utf-8")
+    assert 'baseurl: ""' in text
+    file.write_text(text.replace('baseurl: ""', "baseurl: https://book.example/html/"), encoding="utf-8")
 
 
 def by_grade_id(notebook):

@@ -2,22 +2,26 @@
 
 import importlib
 import math
+import re
 
 import nbformat
 import pytest
 from nbgrader.nbgraderformat import reads
 
 from autograder.chapter.chapter import read_chapter
+from autograder.chapter.myst import titles
+from autograder.chapter.sections import section_addresses
 from autograder.chapter.targets import read_targets
+from autograder.house import HOUSE
 from autograder.release.notebook import BEGIN, END, solved, source_notebook, to_bytes
-from tests.autograder.release.small_house import CHAPTER, by_grade_id
+from tests.autograder.release.small_house import CHAPTER, by_grade_id, configure
 
 pytestmark = pytest.mark.autograder
 
 
 def source(house):
     chapter = read_chapter(CHAPTER, house)
-    return chapter, source_notebook(chapter, read_targets(house / "chapters"))
+    return chapter, source_notebook(chapter, read_targets(house / "chapters"), section_addresses(chapter, house))
 
 
 def test_every_cell_is_nbgraders(built):
@@ -49,6 +53,24 @@ def test_prose_is_plain_and_a_figures_caption_follows_it(built):
     assert cells["prose-002"].source.endswith("> **Note**\n>\n> Keys are found, values are handed over.")
     assert cells["demo-001"].metadata.jupyter.source_hidden is True
     assert cells["prose-003"].source == "**Fig. 1.1** One row, with *emphasis*."
+
+
+def test_the_notebook_links_the_sections_of_a_book_that_has_an_address(copy):
+    assert "This section in the book" not in nbformat.writes(source(copy[0])[1])
+    configure(copy[0])
+    prose = by_grade_id(source(copy[0])[1])["prose-002"].source
+    address = f"https://book.example/html/chapters/{CHAPTER}.html#ideas"
+    assert prose.startswith(f"## Ideas\n\n[This section in the book]({address})\n\n> **Note**")
+
+
+def test_each_section_of_the_book_is_linked_once():
+    chapter = read_chapter(CHAPTER)
+    sections = {title: f"<{title}>" for title in titles(chapter.text)}
+    notebook = source_notebook(chapter, read_targets(HOUSE / "chapters"), sections)
+    linked = [
+        re.findall(r"\[This section in the book\]\(<(.*)>\)$", cell.source, re.MULTILINE) for cell in notebook.cells
+    ]
+    assert sum(linked, []) == titles(chapter.text)
 
 
 def test_the_reference_cells_are_left_out(built):
