@@ -27,7 +27,7 @@ from autograder.check.key import Case, Key, load
 from autograder.check.notebooks import sections_around
 from autograder.check.picture import picture
 from autograder.check.printing import printing_under
-from autograder.check.showing import Shown, show
+from autograder.check.showing import Shown, note, show
 
 KEYS = Path(__file__).with_name("keys")
 # nbgrader sets it where it validates or autogrades: https://nbgrader.readthedocs.io/en/stable/user_guide/faq.html
@@ -103,8 +103,8 @@ def tried(function: Callable, key: Key) -> Checked:
     why = explain(key, outcomes)
     result = judge.blame_what_is_used(judge.result_of(key, outcomes, why), key, _failing_helpers(function, key))
     if result.blank:
-        sentence = _not_written(function, result)
-        return Checked(sentence, render.boxed(render.as_code(sentence), None), result)
+        said = note(_not_written(function, result))
+        return Checked(said.text, said.html, result)
     return Checked(*_words(key, outcomes, result, why), result)
 
 

@@ -4,6 +4,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from autograder.check.render import as_code, boxed
+
 
 @dataclass(frozen=True, repr=False)
 class Shown:
@@ -17,6 +19,11 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return self.html
+
+
+def note(sentence: str) -> Shown:
+    """A sentence about what is neither right nor wrong."""
+    return Shown(sentence, boxed(as_code(sentence), None))
 
 
 def shell() -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from autograder.check.blank import is_blank
 from autograder.check.check import passes, public_key
 from autograder.check.notebooks import fingerprint, notebooks
-from autograder.check.showing import shell
+from autograder.check.showing import note, shell, show
 
 # What may come of a missing or wrong value. IPython has ways of its own to show what is wrong with a cell's syntax.
 CONSEQUENCES = (
@@ -25,7 +25,7 @@ def begin() -> None:
 def _show(shell: Any, kind: type, error: Exception, trace: TracebackType, tb_offset: int | None = None) -> None:
     sentence = what_it_waits_for(error, shell.user_ns)
     if sentence:
-        print(sentence)
+        show(note(sentence))
     else:
         shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
 
