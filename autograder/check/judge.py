@@ -133,7 +133,7 @@ def result_of(key: Key, outcomes: Sequence[Outcome], why: Explanation | None) ->
     )
 
 
-def aspects_of(key: Key, outcomes: list[Outcome]) -> tuple[Aspect, ...]:
+def aspects_of(key: Key, outcomes: Sequence[Outcome]) -> tuple[Aspect, ...]:
     """What an exercise earns, aspect by aspect."""
     verdicts = [judge(key, case, outcome) for case, outcome in zip(key.cases, outcomes, strict=True)]
     valued = [v.passed for v, case in zip(verdicts, key.cases, strict=True) if case.expected.raised is None]
