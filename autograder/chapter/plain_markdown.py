@@ -266,6 +266,7 @@ DIRECTIVES = {
     "exercise": _exercise,
     "question": _question,
     "answer": _answer,
+    "explorer": lambda page, directive: "",  # a script of the page's; in a notebook one changes the cell
     "reading-time": lambda page, directive: str(reading_time.of(page.text)),
     "prf:proof": _proof,
     **{f"prf:{kind}": _theorem for kind in ("theorem", "lemma", "corollary", "proposition", "definition", "remark")},
