@@ -51,7 +51,7 @@ def load_scripts(app, pagename, templatename, context, doctree):
     found = {node["script"] for node in doctree.findall(explorer)} if doctree is not None else set()
     if found:
         app.add_css_file("explorers.css")
-    for script in sorted(found):
+    for script in ("explorers.js", *sorted(found)) if found else ():
         app.add_js_file(script, loading_method="defer")
 
 

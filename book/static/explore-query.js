@@ -2,6 +2,7 @@
 "use strict";
 
 (() => {
+  const { made, drawn, shown, choices, said: spoken, begin } = Explorers;
   const WORDS = [
     { name: "Ada", key: [-1, 1], value: [-1, 0] },
     { name: "Tom", key: [1, 1], value: [1, 0] },
@@ -9,7 +10,6 @@
   ];
   const ASKED = { he: [1, 1], it: [0, -1], they: [0, 1], "nothing in particular": [0, 0] };
   const REACH = 3; // how far the arrow can point, each way
-  const SVG = "http://www.w3.org/2000/svg";
 
   const dot = (a, b) => a.reduce((sum, each, i) => sum + each * b[i], 0);
 
@@ -23,28 +23,13 @@
     return { scores, weights, found };
   }
 
-  function drawn(name, attributes, text = "") {
-    const element = document.createElementNS(SVG, name);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-    element.textContent = text;
-    return element;
-  }
-
-  function made(name, properties = {}, ...children) {
-    const element = Object.assign(document.createElement(name), properties);
-    element.append(...children);
-    return element;
-  }
-
-  const shown = (number, digits = 2) => (Math.abs(number) < 0.5 / 10 ** digits ? 0 : number).toFixed(digits).replace("-", "−");
-
   function slider(label, from, to) {
     const input = made("input", { type: "range", min: -REACH, max: REACH, step: 0.1 });
     const ends = made("span", { className: "explorer-ends" }, made("span", {}, from), made("span", {}, to));
     return { input, row: made("label", {}, made("span", {}, label), input, ends) };
   }
 
-  function explore(place) {
+  function explore() {
     const svg = drawn("svg", { viewBox: "-3.6 -3.6 7.2 7.2", "aria-hidden": "true" });
     svg.append(drawn("path", { class: "axes", d: "M-3.3 0H3.3M0 -3.3V3.3" }));
     for (const [x, y, text] of [[-3.3, 0.42, "female"], [3.3, 0.42, "male"], [0.12, -3.2, "person"], [0.12, 3.35, "thing"]]) {
@@ -64,10 +49,8 @@
     const rows = WORDS.map((word, i) => made("tr", {}, made("th", { scope: "row" }, word.name), ...bodies[i]));
     const heads = ["", "score", "weight", ""].map((text) => made(text ? "th" : "td", {}, text));
     const table = made("table", {}, made("thead", {}, made("tr", {}, ...heads)), made("tbody", {}, ...rows));
-    const said = made("p", { className: "explorer-said" });
-    said.setAttribute("aria-live", "polite");
-    const presets = Object.entries(ASKED).map(([name, query]) =>
-      made("button", { type: "button", onclick: () => ask(query) }, name));
+    const said = spoken();
+    const presets = Object.entries(ASKED).map(([name, query]) => [name, () => ask(query)]);
 
     function ask(query) {
       [across.input.value, up.input.value] = query;
@@ -101,13 +84,11 @@
     svg.addEventListener("pointermove", (event) => svg.hasPointerCapture(event.pointerId) && follow(event));
     for (const input of [across.input, up.input, divide]) input.addEventListener("input", show);
 
-    const buttons = made("p", { className: "explorer-presets" }, "Ask as ", ...presets);
-    const controls = made("div", { className: "explorer-controls" }, buttons, across.row, up.row,
-      made("label", { className: "explorer-check" }, divide, " divide the scores by √2"), table, said);
-    place.prepend(made("div", { className: "explorer-stage" }, svg, controls));
+    const controls = made("div", { className: "explorer-controls" }, choices("Ask as ", Object.fromEntries(presets)),
+      across.row, up.row, made("label", { className: "explorer-check" }, divide, " divide the scores by √2"), table, said);
     ask(ASKED.he);
-    place.hidden = false;
+    return [svg, controls];
   }
 
-  document.querySelectorAll('[data-explorer="query"]').forEach(explore);
+  begin("query", explore);
 })();
