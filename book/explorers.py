@@ -35,6 +35,8 @@ class Explorer(SphinxDirective):
 
 
 def visit_html(self, node):
+    if self.builder.name != "html":  # the EPUB's writer is the pages' own
+        raise nodes.SkipNode
     self.body.append(f'<div class="explorer" data-explorer="{node["name"]}" hidden>\n<div class="explorer-caption">\n')
 
 
@@ -57,6 +59,6 @@ def load_scripts(app, pagename, templatename, context, doctree):
 
 def setup(app):
     app.add_directive("explorer", Explorer)
-    app.add_node(explorer, html=(visit_html, depart_html), epub=(skip, None), latex=(skip, None), text=(skip, None))
+    app.add_node(explorer, html=(visit_html, depart_html), latex=(skip, None), text=(skip, None))
     app.connect("html-page-context", load_scripts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
