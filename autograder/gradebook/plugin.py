@@ -3,6 +3,7 @@
 `nbgrader autograde`, formgrader's button and `autograder grade` all come through here.
 """
 
+import re
 from pathlib import Path
 
 from nbconvert.exporters import NotebookExporter
@@ -21,6 +22,8 @@ from autograder.grading.cluster import connected
 from autograder.grading.queue import open_queue
 from autograder.grading.submitted_file import fetch
 from autograder.sandbox import SandboxUnavailable
+
+SECRET = re.compile("[0-9a-f]{128}")  # as nbgrader's exchange draws it, one for each submission
 
 
 class SubmissionExporter(NotebookExporter):
@@ -46,7 +49,7 @@ class SubmissionExporter(NotebookExporter):
             return super().from_filename(filename, resources, **options)
         graded = self.grader.graded(path)
         notebook = rebuild(graded.submission, graded.report, self.grader.assignment.released)
-        self._keep_timestamp(path.parent, resources["nbgrader"])
+        self._keep_what_nbgrader_needs(path.parent, resources["nbgrader"])
         return self.from_notebook_node(notebook, resources, **options)
 
     def _open_grader(self, autograde):
@@ -65,13 +68,20 @@ class SubmissionExporter(NotebookExporter):
         folder = course.format_path(course.submitted_directory, names["student"], names["assignment"])
         return path.parent == Path(folder)
 
-    def _keep_timestamp(self, submitted, names):
-        """nbgrader compares the time of a submission with that of what it graded; nothing else is copied."""
+    def _keep_what_nbgrader_needs(self, submitted, names):
+        """The time, which nbgrader compares, and the exchange's secret, which names the page there; nothing else."""
         course = self.parent.coursedir
-        if timestamp := course.get_existing_timestamp(str(submitted)):
-            graded = Path(course.format_path(course.autograded_directory, names["student"], names["assignment"]))
-            graded.mkdir(parents=True, exist_ok=True)
-            (graded / "timestamp.txt").write_text(f"{timestamp} UTC\n", encoding="utf-8")
+        timestamp = course.get_existing_timestamp(str(submitted))
+        secret = fetch(submitted / "submission_secret.txt").raw[:200].decode("ascii", "replace").strip()
+        kept = {
+            "timestamp.txt": f"{timestamp} UTC\n" if timestamp else "",
+            "submission_secret.txt": secret if SECRET.fullmatch(secret) else "",
+        }
+        graded = Path(course.format_path(course.autograded_directory, names["student"], names["assignment"]))
+        for name, text in kept.items():
+            if text:
+                graded.mkdir(parents=True, exist_ok=True)
+                (graded / name).write_text(text, encoding="utf-8")
 
 
 class SaveScores(NbGraderPreprocessor):
