@@ -2,6 +2,8 @@
 # `make pdf` and `make epub` make the book's other forms; `make serve` serves it, so that its exercises run.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
+# A hub's users run this one, so it is the machine's and not somebody's own.
+HUB_PYTHON ?= /usr/bin/python3
 # The book is built beside the release and the example class.
 MAKEFLAGS += --jobs=2
 
@@ -11,7 +13,7 @@ COURSE := $(shell find chapters solutions autograder -name '*.md' -o -name '*.py
 	nbgrader_config.py requirements.txt CITATION.cff _config.yml
 BOOK := $(COURSE) _toc.yml $(shell find book -type f -not -name '*.pyc') $(wildcard chapters/*.bib)
 
-.PHONY: all setup book serve pdf epub release example test clean
+.PHONY: all setup book serve pdf epub release example hub hub-demo test clean
 .SILENT:
 
 all: book release example
@@ -31,6 +33,9 @@ epub: _build/transformer-by-hand.epub
 	echo "The book for readers:  $(CURDIR)/$<"
 release: course/release/.done
 example: example/scores.txt
+hub: .hub/.done
+hub-demo: .venv/.done .hub/.done
+	$(BIN)/python deploy/demo.py
 
 .venv/.done: requirements.txt pyproject.toml
 	$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit("This course needs Python 3.11 or newer; " \
@@ -70,6 +75,16 @@ example/scores.txt: .venv/.done $(COURSE)
 	mkdir -p example
 	$(BIN)/python -m autograder.example.example_class > $@.new || { cat $@.new; exit 1; }
 	mv $@.new $@
+
+# JupyterHub and what students need, apart from .venv: nothing of the solutions is in it. deploy/README.md has the rest.
+.hub/.done: deploy/requirements.txt deploy/package-lock.json
+	command -v npm > /dev/null || { echo "A hub needs Node 20 or newer and npm, for its proxy."; exit 1; }
+	echo "Setting up .hub: about two minutes."
+	test -x .hub/bin/python || $(HUB_PYTHON) -m venv .hub
+	.hub/bin/pip install --quiet --disable-pip-version-check -r deploy/requirements.txt
+	cp deploy/package.json deploy/package-lock.json .hub
+	npm ci --silent --prefix .hub
+	touch $@
 
 # mypy takes a while, and works beside the tests; what it says comes after theirs, and either may fail.
 test: setup

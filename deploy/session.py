@@ -1,0 +1,84 @@
+"""What a student's browser says to the hub and to their server, without the browser."""
+
+import json
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from http.cookiejar import CookieJar
+
+
+class Session:
+    """One person who logs in, starts their server, and presses what the assignment list has for buttons.
+
+    Args:
+        hub: the hub's address, "http://127.0.0.1:8000".
+        name, password: of an account that the hub lets in.
+    """
+
+    def __init__(self, hub: str, name: str, password: str):
+        self.hub, self.name, self._password = hub, name, password
+        self._jar = CookieJar()
+        self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self._jar))
+
+    def log_in(self) -> None:
+        """Raises PermissionError: the hub does not let them in."""
+        self._ask("/hub/login")
+        form = {"username": self.name, "password": self._password, "_xsrf": self._xsrf("/hub/")}
+        try:
+            self._ask("/hub/login", urllib.parse.urlencode(form).encode())
+        except urllib.error.HTTPError as error:
+            raise PermissionError(f"the hub does not let {self.name} in ({error.code})") from error
+
+    def start_server(self, seconds: int = 60) -> None:
+        """Start their server, as the hub's page does, and wait until it answers."""
+        self._ask("/hub/spawn")
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                if self._ask(f"/user/{self.name}/lab").geturl().startswith(f"{self.hub}/user/{self.name}/lab"):
+                    return
+            except urllib.error.HTTPError as error:
+                if error.code not in (424, 503):  # not there yet
+                    raise
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the server of {self.name} has not started within {seconds} s")
+            time.sleep(0.3)
+
+    def assignments(self, course: str) -> list[dict]:
+        """What the assignment list shows: a row for each assignment and state."""
+        return self._rows(self._server(f"assignments?course_id={course}"))
+
+    def press(self, button: str, course: str, chapter: str) -> list[dict]:
+        """Press "fetch", "submit" or "fetch_feedback" in the assignment list; returns what it shows then."""
+        return self._rows(self._server(f"assignments/{button}", {"course_id": course, "assignment_id": chapter}))
+
+    def read(self, path: str) -> str:
+        """A file of theirs, as text."""
+        return self._server(f"api/contents/{urllib.parse.quote(path)}?type=file&format=text")["content"]
+
+    def save(self, path: str, notebook: str) -> None:
+        """Save a notebook, given as its file's text, as JupyterLab does."""
+        self._server(
+            f"api/contents/{urllib.parse.quote(path)}", {"type": "notebook", "content": json.loads(notebook)}, "PUT"
+        )
+
+    def _server(self, path, data=None, method=None):
+        headers = {"Content-Type": "application/json", "X-XSRFToken": self._xsrf(f"/user/{self.name}/")}
+        body = None if data is None else json.dumps(data).encode()
+        with self._ask(f"/user/{self.name}/{path}", body, headers, method) as answer:
+            return json.load(answer)
+
+    @staticmethod
+    def _rows(answer):
+        if not answer["success"]:
+            raise RuntimeError(answer["value"])
+        return answer["value"]
+
+    def _ask(self, path, body=None, headers=None, method=None):
+        return self._opener.open(
+            urllib.request.Request(self.hub + path, body, headers or {}, method=method), timeout=60
+        )
+
+    def _xsrf(self, path):
+        return next(cookie.value for cookie in self._jar if cookie.name == "_xsrf" and cookie.path == path)
