@@ -11,9 +11,6 @@ from pathlib import Path
 import pytest
 from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
-from nbgrader.exchange.default import ExchangeReleaseFeedback
-from nbgrader.utils import notebook_hash
-from traitlets.config import Config
 
 import autograder
 from autograder.gradebook import class_run
@@ -226,27 +223,6 @@ def test_a_newer_timestamp_is_kept_for_nbgrader_and_late_penalties(course, hand_
     directory = open_coursedir(course, CHAPTER)
     assert NbGraderAPI(directory, config=directory.config).get_autograded_students(CHAPTER) == {"ada"}
     assert (course / "autograded/ada" / CHAPTER / "timestamp.txt").read_text().startswith("2026-02-03 10:00:00")
-
-
-def test_a_page_goes_back_through_the_exchange_under_the_secret_it_was_handed_in_with(
-    course, hand_in, contents, tmp_path
-):
-    secrets = {"ada": "0123456789abcdef" * 8, "eve": "../../" + "e" * 122}
-    for student, secret in secrets.items():
-        folder = hand_in(student, contents["perfect"]).parent
-        (folder / "timestamp.txt").write_text("2026-02-03 10:00:00 UTC")
-        (folder / "submission_secret.txt").write_text(secret)
-    graded(course)
-    assert not list((course / "feedback/eve").rglob("submission_secret.txt"))
-    directory = open_coursedir(course, CHAPTER)
-    directory.student_id = "ada"
-    config = Config({"Exchange": {"root": str(tmp_path / "exchange")}})
-    (tmp_path / "exchange").mkdir(mode=0o777)
-    (tmp_path / "exchange").chmod(0o777)
-    ExchangeReleaseFeedback(coursedir=directory, config=config).start()
-    (page,) = (tmp_path / "exchange/default_course/feedback").iterdir()
-    assert page.stem == notebook_hash(secret=secrets["ada"], notebook_id=CHAPTER)
-    assert page.read_bytes() == (course / "feedback/ada" / CHAPTER / f"{CHAPTER}.html").read_bytes()
 
 
 def test_a_report_comes_back_as_it_was(graded_class):

@@ -1,0 +1,109 @@
+"""nbgrader's exchange: whose a submission is, what is taken of it, and how its page goes back."""
+
+import logging
+import os
+import pwd
+
+import pytest
+from nbgrader.exchange import ExchangeFactory
+from nbgrader.utils import notebook_hash
+
+from autograder.gradebook import class_run
+from autograder.gradebook.coursedir import open_coursedir
+from tests.conftest import CHAPTER
+
+pytestmark = pytest.mark.grading
+ME = pwd.getpwuid(os.getuid()).pw_name
+NOTEBOOK = f"{CHAPTER}.ipynb"
+
+
+@pytest.fixture
+def exchange(course, tmp_path):
+    """exchange("Collect") runs nbgrader's plugin for it, by the rules of the house, on a course and an exchange."""
+    root = tmp_path / "exchange"
+    (root / "default_course" / "inbound").mkdir(parents=True)
+    root.chmod(0o777)
+
+    def run(step):
+        directory = open_coursedir(course, CHAPTER)
+        directory.config.Exchange.root = str(root)
+        factory = ExchangeFactory(config=directory.config)
+        getattr(factory, step)(coursedir=directory, config=directory.config).start()
+
+    return run
+
+
+@pytest.fixture
+def put(tmp_path, contents):
+    """put(name) -> a submission's folder in the exchange, mine whatever it is called."""
+
+    def folder(name):
+        made = tmp_path / "exchange/default_course/inbound" / name
+        made.mkdir()
+        (made / NOTEBOOK).write_bytes(contents["perfect"])
+        return made
+
+    return folder
+
+
+def collected(course):
+    return {path.parent.parent.name for path in (course / "submitted").glob(f"*/{CHAPTER}/{NOTEBOOK}")}
+
+
+def test_a_submission_is_its_owners_whatever_its_folder_says(course, exchange, put):
+    put(f"ada+{CHAPTER}+2026-02-03 10:00:00 UTC+b64")
+    exchange("Collect")
+    assert collected(course) == {ME}
+
+
+def test_what_breaks_rules_stops_nobody_else(course, exchange, put, tmp_path, contents):
+    put(f"{ME}+{CHAPTER}+2026-02-03 10:00:00 UTC+b64")
+    put(f"{ME}+{CHAPTER}+soon+b64").joinpath(NOTEBOOK).write_bytes(b"{}")
+    (tmp_path / f"exchange/default_course/inbound/{ME}+{CHAPTER}+2026-02-01 10:00:00 UTC+b64").symlink_to("nowhere")
+    exchange("Collect")
+    assert (course / "submitted" / ME / CHAPTER / NOTEBOOK).read_bytes() == contents["perfect"]
+
+
+def linked_notebook(folder, solved):
+    (folder / NOTEBOOK).unlink()
+    (folder / NOTEBOOK).symlink_to(solved)
+
+
+def linked_folder(folder, solved):
+    (folder / NOTEBOOK).unlink()
+    folder.rmdir()
+    folder.symlink_to(solved.parent)
+
+
+def named_pipe(folder, solved):
+    (folder / NOTEBOOK).unlink()
+    os.mkfifo(folder / NOTEBOOK)
+
+
+def somebody_elses(folder, solved):
+    if os.geteuid():
+        pytest.skip("NOT ROOT: a file of somebody else was not tried.")
+    os.chown(folder / NOTEBOOK, 4711, 4711)
+
+
+@pytest.mark.parametrize("trick", [linked_notebook, linked_folder, named_pipe, somebody_elses])
+def test_nothing_is_taken_that_its_owner_did_not_write_there(course, exchange, put, trick):
+    folder = put(f"{ME}+{CHAPTER}+2026-02-03 10:00:00 UTC+b64")
+    trick(folder, course / "source" / CHAPTER / NOTEBOOK)
+    exchange("Collect")
+    assert collected(course) == set()
+
+
+def test_a_page_goes_back_under_the_secret_its_submission_came_with(course, exchange, hand_in, contents, caplog):
+    secrets = {"ada": "0123456789abcdef" * 8, "eve": "../../" + "e" * 122}
+    for student, secret in secrets.items():
+        folder = hand_in(student, contents["perfect"]).parent
+        (folder / "timestamp.txt").write_text("2026-02-03 10:00:00 UTC")
+        (folder / "submission_secret.txt").write_text(secret)
+    class_run.grade_class(course, CHAPTER)
+    with caplog.at_level(logging.WARNING, "traitlets"):
+        exchange("ReleaseFeedback")
+    (page,) = (course.parent / "exchange/default_course/feedback").iterdir()
+    assert page.stem == notebook_hash(secret=secrets["ada"], notebook_id=CHAPTER)
+    assert page.read_bytes() == (course / "feedback/ada" / CHAPTER / f"{CHAPTER}.html").read_bytes()
+    assert "not released: eve" in caplog.text
