@@ -103,6 +103,8 @@ class Teacher:
         if self.account is None:
             print(f"root teaches in place of {account}, who cannot run {self.python.resolve()}")
         run_as(self.account, "mkdir", "-m", "700", self.course)
+        # Whoever releases must own it; the sticky bit keeps others from putting another in the course's place.
+        run_as(None, "install", "--directory", "--mode=1777", f"--owner={self.account or 'root'}", folder / "exchange")
 
     def autograder(self, command: str, chapter: str) -> str:
         """What `autograder` printed."""
