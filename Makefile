@@ -4,6 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 # A hub's users run this one, so it is the machine's and not somebody's own.
 HUB_PYTHON ?= /usr/bin/python3
+HUB ?= .hub
 # The book is built beside the release and the example class.
 MAKEFLAGS += --jobs=2
 
@@ -33,9 +34,9 @@ epub: _build/transformer-by-hand.epub
 	echo "The book for readers:  $(CURDIR)/$<"
 release: course/release/.done
 example: example/scores.txt
-hub: .hub/.done
-hub-demo: .venv/.done .hub/.done
-	$(BIN)/python deploy/demo.py
+hub: $(HUB)/.done
+hub-demo: .venv/.done $(HUB)/.done
+	$(BIN)/python deploy/demo.py --hub $(HUB)
 
 .venv/.done: requirements.txt pyproject.toml
 	$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit("This course needs Python 3.11 or newer; " \
@@ -77,13 +78,13 @@ example/scores.txt: .venv/.done $(COURSE)
 	mv $@.new $@
 
 # JupyterHub and what students need, apart from .venv: nothing of the solutions is in it. deploy/README.md has the rest.
-.hub/.done: deploy/requirements.txt deploy/package-lock.json
+$(HUB)/.done: deploy/requirements.txt deploy/package-lock.json
 	command -v npm > /dev/null || { echo "A hub needs Node 20 or newer and npm, for its proxy."; exit 1; }
-	echo "Setting up .hub: about two minutes."
-	test -x .hub/bin/python || $(HUB_PYTHON) -m venv .hub
-	.hub/bin/pip install --quiet --disable-pip-version-check -r deploy/requirements.txt
-	cp deploy/package.json deploy/package-lock.json .hub
-	npm ci --silent --prefix .hub
+	echo "Setting up $(HUB): about two minutes."
+	test -x $(HUB)/bin/python || $(HUB_PYTHON) -m venv $(HUB)
+	$(HUB)/bin/pip install --quiet --disable-pip-version-check -r deploy/requirements.txt
+	cp deploy/package.json deploy/package-lock.json $(HUB)
+	npm ci --silent --prefix $(HUB)
 	touch $@
 
 # mypy takes a while, and works beside the tests; what it says comes after theirs, and either may fail.

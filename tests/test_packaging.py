@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PROJECT = tomllib.loads(PYPROJECT)
 PINS = (ROOT / "requirements.txt").read_text(encoding="utf-8")
-CODE = ("autograder", "benchmarks", "book", "chapters", "solutions", "tests")
+CODE = ("autograder", "benchmarks", "book", "chapters", "deploy", "solutions", "tests")
 # What the pins are made for; a marker asks for other packages elsewhere.
 PINNED_FOR = {
     "python_version": "3.11",
@@ -50,9 +50,9 @@ def tools():
     return {canonicalize_name(Requirement(line).name) for line in lines}
 
 
-def pins():
+def pins(text=PINS):
     """Name -> version."""
-    return dict(re.findall(r"^([\w.-]+)==([\w.]+)", PINS, re.MULTILINE))
+    return dict(re.findall(r"^([\w.-]+)==([\w.]+)", text, re.MULTILINE))
 
 
 def sources():
@@ -71,7 +71,7 @@ def third_party(within=""):
     Args:
         within: a file or folder; by default all that is ours, and _config.yml, whose extensions Sphinx imports.
     """
-    roots = PROJECT["tool"]["pytest"]["ini_options"]["pythonpath"]
+    roots = [*PROJECT["tool"]["pytest"]["ini_options"]["pythonpath"], "deploy"]
     modules = [path for root in roots for path in (ROOT / root).iterdir() if path.is_dir() or path.suffix == ".py"]
     ours = {path.stem for path in modules}
     found = {}
@@ -151,6 +151,12 @@ def test_every_declared_requirement_is_pinned_within_its_bounds():
 
 def test_the_pins_are_all_that_is_needed_and_nothing_else():
     assert set(pins()) == needed()
+
+
+def test_a_hub_and_grading_have_the_same_versions():
+    hub = pins((ROOT / "deploy" / "requirements.txt").read_text(encoding="utf-8"))
+    assert {"jupyterhub", "nbgrader", "numpy"} <= set(hub) and "jupyterhub" not in pins()
+    assert {name: hub[name] for name in hub.keys() & pins().keys() if hub[name] != pins()[name]} == {}
 
 
 def test_what_is_installed_is_what_is_pinned():
