@@ -39,7 +39,7 @@ def main() -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hub-")))
         folder.chmod(0o755)
         group, passwords = stack.enter_context(accounts(["ada", "ben", "ines"], folder))
-        week(options.hub, folder, group, passwords, stay=options.stay, stack=stack)
+        week(options.hub.absolute(), folder, group, passwords, stay=options.stay, stack=stack)
 
 
 def week(environment: Path, folder: Path, group: str, passwords: dict[str, str], *, stay: bool, stack: ExitStack):
