@@ -89,7 +89,8 @@ def week(environment: Path, folder: Path, group: str, passwords: dict[str, str],
     if stay:
         for name, password in passwords.items():
             print(f"log in as {name}, password {password}")
-        input(f"{address} stays up until you press Enter. ")
+        print(f"{address} stays up until you press Enter.", flush=True)
+        sys.stdin.readline()
 
 
 class Teacher:
