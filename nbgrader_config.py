@@ -55,11 +55,6 @@ c.GenerateFeedback.exporter_class = "autograder.pages.feedback.FeedbackExporter"
 c.GenerateFeedback.preprocessors = ["autograder.gradebook.plugin.ReadGradebook"]
 # c.FeedbackExporter.book = "https://..."  makes links of the sections to read again
 
-# ------------------------------------------------------- nbgrader collect and nbgrader release_feedback
-# Where students have accounts, the exchange is theirs to write: nbgrader's own collector follows their links.
-c.ExchangeFactory.collect = "autograder.gradebook.exchange.CollectFromOwners"
-c.ExchangeFactory.release_feedback = "autograder.gradebook.exchange.ReleaseFeedbackToOwners"
-
 # In formgrader too, a student's Markdown becomes HTML that runs nothing, and no cell keeps the page waiting.
 c.HTMLExporter.filters = {
     "markdown2html": "autograder.pages.safe_markdown.safe_markdown",
@@ -73,3 +68,8 @@ share = Path(sys.prefix, "share", "jupyter")
 nbconverts = share / "nbconvert" / "templates"
 folders = (ours, nbgraders, nbconverts / "classic", nbconverts / "base", share, nbconverts)
 c.HTMLExporter.template_paths = [str(folder) for folder in folders]
+
+# ------------------------------------------------------- nbgrader collect and nbgrader release_feedback
+# Where students have accounts, the exchange is theirs to write: nbgrader's own collector follows their links.
+c.ExchangeFactory.collect = "autograder.gradebook.exchange.CollectFromOwners"
+c.ExchangeFactory.release_feedback = "autograder.gradebook.exchange.ReleaseFeedbackToOwners"
