@@ -18,6 +18,8 @@ from traitlets import default
 from autograder.check.words import listed, shown
 from autograder.grading.submitted_file import MAX_BYTES
 
+SECRET = "submission_secret.txt"  # what nbgrader names a student's feedback after
+
 
 class CollectFromOwners(ExchangeCollect):
     """Takes a submission for its owner's, and of its files those that count, if they are the owner's too."""
@@ -33,7 +35,7 @@ class CollectFromOwners(ExchangeCollect):
         except (ValueError, OverflowError):
             self.log.warning("%s has no time in its name: any other of its owner's counts before it", shown(name))
             when = datetime.min
-        return {"username": _owner(os.lstat(path).st_uid), "filename": name, "timestamp": when}
+        return {"username": owner_of(os.lstat(path).st_uid), "filename": name, "timestamp": when}
 
     def do_copy(self, src, dest, log=None):
         """Copy the notebook, its time and its secret; links are not followed, nor are others' files taken."""
@@ -44,7 +46,7 @@ class CollectFromOwners(ExchangeCollect):
             return
         try:
             Path(dest).mkdir(parents=True)
-            for name in (f"{self.coursedir.assignment_id}.ipynb", "timestamp.txt", "submission_secret.txt"):
+            for name in (f"{self.coursedir.assignment_id}.ipynb", "timestamp.txt", SECRET):
                 try:
                     Path(dest, name).write_bytes(_own_file(folder, name))
                 except OSError as error:
@@ -58,7 +60,7 @@ class ReleaseFeedbackToOwners(ExchangeReleaseFeedback):
 
     def copy_files(self):
         pages = map(Path, glob(os.path.join(self.src_path, "*.html")))
-        needed = ("submission_secret.txt", "timestamp.txt")
+        needed = (SECRET, "timestamp.txt")
         without = sorted(
             page.parent.parent.name for page in pages if not all((page.parent / name).exists() for name in needed)
         )
@@ -69,7 +71,8 @@ class ReleaseFeedbackToOwners(ExchangeReleaseFeedback):
         super().copy_files()
 
 
-def _owner(number):
+def owner_of(number: int) -> str:
+    """The account of that number, by name if it has one."""
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:

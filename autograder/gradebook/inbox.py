@@ -1,7 +1,6 @@
 """Where submissions arrive: the course's own folder `submitted`, or nbgrader's exchange."""
 
 import os
-import pwd
 import shutil
 import tempfile
 from collections.abc import Iterable
@@ -20,11 +19,10 @@ from nbgrader.utils import parse_utc
 from autograder.course.lock import alone
 from autograder.course.student_ids import why_not_an_id
 from autograder.gradebook.coursedir import open_coursedir, quiet_log
+from autograder.gradebook.exchange import SECRET, owner_of
 from autograder.gradebook.placing import Placed, becomes, place
 from autograder.grading.queue import handed_in
 from autograder.grading.submitted_file import fetch
-
-SECRET = "submission_secret.txt"  # what nbgrader names a student's feedback after
 
 
 @dataclass(frozen=True)
@@ -127,9 +125,7 @@ class Exchange:
 
     def _why_not_theirs(self, path, student):
         try:
-            owner = pwd.getpwuid(path.lstat().st_uid).pw_name
-        except KeyError:
-            owner = "an unknown account"
+            owner = owner_of(path.lstat().st_uid)
         except FileNotFoundError:
             return "it is gone"
         if self._check_owner and owner != student:
