@@ -3,7 +3,6 @@
 The same call serves `check` in the student's notebook, the sandbox, and the making of keys.
 """
 
-import builtins
 import hashlib
 import json
 import linecache
@@ -17,18 +16,6 @@ from typing import Any
 import numpy as np
 
 from autograder.check import values
-
-# As NumPy raises them; its modules give them no public name.
-_NUMPYS_OWN = frozenset(
-    {
-        "LinAlgError",
-        "UFuncTypeError",
-        "_UFuncBinaryResolutionError",
-        "_UFuncInputCastingError",
-        "_UFuncNoLoopError",
-        "_UFuncOutputCastingError",
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -146,12 +133,6 @@ def describe(error: BaseException) -> Raised:
     file, number = own[-1].filename, own[-1].lineno or 0
     source = linecache.getline(file, number).strip() or (own[-1].line or "").strip()
     return Raised(type(error).__name__, str(error)[:500], line_told(number, source), (file, number))
-
-
-def is_known(type_name: str) -> bool:
-    """Whether an exception of that name is Python's or NumPy's, and no class that a student has named."""
-    found = getattr(builtins, type_name, None) or getattr(np.exceptions, type_name, None)
-    return (isinstance(found, type) and issubclass(found, BaseException)) or type_name in _NUMPYS_OWN
 
 
 def line_told(number: int, source: str) -> str:

@@ -17,7 +17,7 @@ def arguments(parser):
     parser.add_argument(
         "--trust-everyone-on-the-network",
         action="store_true",
-        help="let the scheduler be without certificates: whoever reaches it reads keys and submissions, invents "
+        help="let the scheduler be without certificates: whoever reaches it reads cases and submissions, invents "
         "scores and runs code on its workers",
     )
     parser.add_argument("--force", action="store_true", help="grade again what has been graded already")

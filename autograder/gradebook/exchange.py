@@ -7,13 +7,13 @@ first thing that is not as it expects.
 import os
 import pwd
 import stat
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import cache
 from glob import glob
 from pathlib import Path
 
 from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
 from nbgrader.utils import parse_utc
-from traitlets import default
 
 from autograder.check.words import listed, shown
 from autograder.grading.submitted_file import MAX_BYTES
@@ -24,18 +24,13 @@ SECRET = "submission_secret.txt"  # what nbgrader names a student's feedback aft
 class CollectFromOwners(ExchangeCollect):
     """Takes a submission for its owner's, and of its files those that count, if they are the owner's too."""
 
-    @default("check_owner")
-    def _owners_need_no_check(self):
-        return False
-
     def _path_to_record(self, path):
-        name = os.path.basename(path)
-        try:
-            when = parse_utc(name.split("+")[-2] if name.count("+") > 2 else name.split("+")[-1])
-        except (ValueError, OverflowError):
-            self.log.warning("%s has no time in its name: any other of its owner's counts before it", shown(name))
-            when = datetime.min
-        return {"username": owner_of(os.lstat(path).st_uid), "filename": name, "timestamp": when}
+        path = Path(path)
+        when = handed_in_at(path.name)
+        if not when:
+            self.log.warning("%s has no time in its name: any other of theirs counts before it", shown(path.name))
+        told = when.replace(tzinfo=None) if when else datetime.min
+        return {"username": submitter(path, self.check_owner), "filename": path.name, "timestamp": told}
 
     def do_copy(self, src, dest, log=None):
         """Copy the notebook, its time and its secret; links are not followed, nor are others' files taken."""
@@ -71,12 +66,28 @@ class ReleaseFeedbackToOwners(ExchangeReleaseFeedback):
         super().copy_files()
 
 
-def owner_of(number: int) -> str:
-    """The account of that number, by name if it has one."""
+def submitter(folder: Path, by_owner: bool) -> str:
+    """Whose a submission's folder is: its owner's, whatever its name says.
+
+    by_owner: False where students' ids are not their accounts, `c.ExchangeCollect.check_owner = False`; then the name
+    decides, STUDENT+CHAPTER+TIME+RANDOM. Raises FileNotFoundError.
+    """
+    number = folder.lstat().st_uid
+    if not by_owner:
+        return folder.name.rsplit("+", 3)[0]  # nbgrader's way, which leaves the plus signs of an id alone
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:
         return f"uid-{number}"
+
+
+@cache  # each look of `autograder watch` asks for all
+def handed_in_at(name: str) -> datetime | None:
+    """When a submission was handed in, in UTC, as its folder's name says; None if it does not."""
+    try:
+        return parse_utc(name.rsplit("+", 3)[2]).replace(tzinfo=UTC)
+    except (IndexError, ValueError, OverflowError):
+        return None
 
 
 def _own_file(folder, name):

@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Protocol
@@ -14,12 +13,11 @@ from typing import Protocol
 from nbgrader.auth import Authenticator
 from nbgrader.exchange import ExchangeError
 from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
-from nbgrader.utils import parse_utc
 
 from autograder.course.lock import alone
 from autograder.course.student_ids import why_not_an_id
 from autograder.gradebook.coursedir import open_coursedir, quiet_log
-from autograder.gradebook.exchange import SECRET, owner_of
+from autograder.gradebook.exchange import SECRET, handed_in_at, submitter
 from autograder.gradebook.placing import Placed, becomes, place
 from autograder.grading.queue import handed_in
 from autograder.grading.submitted_file import fetch
@@ -93,8 +91,8 @@ class Submitted:
 class Exchange:
     """nbgrader's exchange: folders named STUDENT+CHAPTER+TIME+RANDOM, which students' accounts put there.
 
-    Everybody may put a folder there under any name, so whose it is must agree with its owner, as `nbgrader collect`
-    looks too (`c.ExchangeCollect.check_owner`). Nothing but the notebook is taken, and no link is followed.
+    Everybody may put a folder there under any name, so it is its owner's, as for `nbgrader collect`. Nothing but the
+    notebook is taken, and no link is followed.
     """
 
     deep = False
@@ -104,36 +102,32 @@ class Exchange:
         self._course, self._chapter = course, chapter
         coursedir = open_coursedir(course, chapter)
         collector = ExchangeCollect(coursedir=coursedir, config=coursedir.config)
-        self._check_owner = collector.check_owner
+        self._by_owner = collector.check_owner
         self.folder = Path(collector.root, coursedir.course_id, "inbound").resolve()
 
     def arrivals(self):
         latest: dict[str, Arrival] = {}
         left: dict[str, str] = {}
         named = [path for path in self.folder.iterdir() if f"+{self._chapter}+" in path.name]
-        read = [(path, *_read(path.name)) for path in named]
-        for path, student, when, why in sorted(read, key=lambda each: (each[2], each[0].name), reverse=True):
-            if student in latest and not why:
+        dated = []
+        for path in named:
+            if when := handed_in_at(path.name):
+                dated.append((when, path.name, path))
+            else:
+                left[path.name] = "its name does not say when it was handed in"
+        for when, name, path in sorted(dated, reverse=True):
+            try:
+                student = submitter(path, self._by_owner)
+            except FileNotFoundError:
+                left[name] = "it is gone"
                 continue
-            if why := why or why_not_an_id(student) or self._why_not_theirs(path, student):
-                left[path.name] = why
-                continue
-            file = path / f"{self._chapter}.ipynb"
-            looks = (_looks(file), _looks(path / SECRET))
-            latest[student] = Arrival(student, path.name, file, looks, when)
+            if why := why_not_an_id(student):
+                left[name] = why
+            elif student not in latest:
+                file = path / f"{self._chapter}.ipynb"
+                looks = (_looks(file), _looks(path / SECRET))
+                latest[student] = Arrival(student, name, file, looks, when)
         return list(latest.values()), left
-
-    def _why_not_theirs(self, path, student):
-        try:
-            owner = owner_of(path.lstat().st_uid)
-        except FileNotFoundError:
-            return "it is gone"
-        if self._check_owner and owner != student:
-            return (
-                f"its owner is {owner}: where students' ids are not their accounts, set "
-                "c.ExchangeCollect.check_owner = False in nbgrader_config.py"
-            )
-        return ""
 
     def bring(self, arrivals):
         coursedir = open_coursedir(self._course, self._chapter)
@@ -196,19 +190,6 @@ _PAGE = """\
 <p>{text}</p>
 </html>
 """
-
-
-@cache  # each look asks for all
-def _read(name):
-    """Whose a folder of the exchange is, when it was handed in, and why it cannot be told."""
-    parts = name.rsplit("+", 3)  # nbgrader's way, which leaves the plus signs of an id alone
-    nothing = datetime.fromtimestamp(0, UTC)
-    if len(parts) < 3:
-        return "", nothing, "its name does not say whose it is"
-    try:
-        return parts[0], parse_utc(parts[2]).replace(tzinfo=UTC), ""
-    except (ValueError, OverflowError):
-        return parts[0], nothing, "its name does not say when it was handed in"
 
 
 def _looks(path):

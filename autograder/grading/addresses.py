@@ -26,7 +26,7 @@ def why_not(scheduler: str, *, certified: bool, trusting: bool) -> str:
     if kind == "tls" or trusting or _is_this_machine(get_address_host(scheduler)):
         return ""
     return (
-        f"{scheduler} is not on this machine, and whoever reaches a scheduler without certificates reads keys and "
+        f"{scheduler} is not on this machine, and whoever reaches a scheduler without certificates reads cases and "
         f"submissions, invents scores and runs code on its workers: make certificates with `autograder certificates "
         f"FOLDER`, start scheduler and workers as it says, and {instead}. With --trust-everyone-on-the-network it is "
         f"graded there all the same"

@@ -3,16 +3,30 @@
 Any other message is written by the student's code while it looks at those inputs, and could carry them away.
 """
 
+import builtins
 import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from autograder.check.calling import Outcome, is_known
+import numpy as np
+
+from autograder.check.calling import Outcome
 from autograder.check.imports import refusal
 from autograder.check.words import NOBODY_THERE, not_defined
 from autograder.grading.imports import imported
 from autograder.sandbox import Cell
 
+# As NumPy raises them; its modules give them no public name.
+_NUMPYS_OWN = frozenset(
+    {
+        "LinAlgError",
+        "UFuncTypeError",
+        "_UFuncBinaryResolutionError",
+        "_UFuncInputCastingError",
+        "_UFuncNoLoopError",
+        "_UFuncOutputCastingError",
+    }
+)
 _DEFINED = re.compile(r"^(?:async )?def (\w+)", re.MULTILINE)
 
 
@@ -21,7 +35,7 @@ def fit_to_tell(outcome: Outcome, ours: frozenset[str]) -> Outcome:
     raised = outcome.raised
     if not raised:
         return outcome
-    known = raised.type if is_known(raised.type) else "an exception of your own"
+    known = raised.type if _is_known(raised.type) else "an exception of your own"
     return replace(outcome, raised=replace(raised, type=known, quoted=raised.message in ours))
 
 
@@ -32,3 +46,9 @@ def own_words(cells: Iterable[Cell]) -> frozenset[str]:
         found |= {refusal(name) for name in imported(cell.source)}
         found |= {not_defined(cell.id, ()), not_defined(cell.id, _DEFINED.findall(cell.source))}
     return frozenset(found)
+
+
+def _is_known(type_name):
+    """Whether an exception of that name is Python's or NumPy's, and no class that a student has named."""
+    found = getattr(builtins, type_name, None) or getattr(np.exceptions, type_name, None)
+    return (isinstance(found, type) and issubclass(found, BaseException)) or type_name in _NUMPYS_OWN

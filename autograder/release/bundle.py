@@ -10,6 +10,8 @@ from calendar import timegm
 from collections.abc import Iterable
 from pathlib import Path
 
+import yaml
+
 from autograder.chapter.chapter import Chapter
 from autograder.chapter.sections import section_addresses
 from autograder.check import key
@@ -18,7 +20,7 @@ from autograder.check.notebooks import Notebook
 from autograder.house import HOUSE, solution_modules
 from autograder.release.resting import rests_on
 
-# All of `autograder` that students get: the folder `check`, and the `__init__` that hands on its one name.
+# All of `autograder` that students get: the folder `check`, and the `__init__` that hands on their names.
 SHIPPED = ("__init__.py", "check/*.py")
 AUTOGRADER = HOUSE / "autograder"
 NEEDED = ("numpy", "matplotlib", "jupyterlab")
@@ -103,8 +105,8 @@ def _moment(house):
     """Seconds since 1970: SOURCE_DATE_EPOCH if there is one, else the day that CITATION.cff says the course is of."""
     if epoch := os.environ.get("SOURCE_DATE_EPOCH"):  # https://reproducible-builds.org/specs/source-date-epoch/
         return max(int(epoch), timegm((1980, 1, 1, 0, 0, 0)))  # a zip file knows no earlier time
-    citation = (house / "CITATION.cff").read_text(encoding="utf-8")
-    return timegm(time.strptime(re.findall(r"^date-released: (\S+)$", citation, re.MULTILINE)[0], "%Y-%m-%d"))
+    citation = yaml.safe_load((house / "CITATION.cff").read_text(encoding="utf-8"))
+    return timegm(citation["date-released"].timetuple())
 
 
 def _imports(source):

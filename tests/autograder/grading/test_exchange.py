@@ -56,6 +56,14 @@ def test_a_submission_is_its_owners_whatever_its_folder_says(course, exchange, p
     assert collected(course) == {ME}
 
 
+def test_where_ids_are_no_accounts_the_name_says_whose_it_is(course, exchange, put):
+    put(f"ada+{CHAPTER}+2026-02-03 10:00:00 UTC+b64")
+    with (course / "nbgrader_config.py").open("a", encoding="utf-8") as file:
+        file.write("c.ExchangeCollect.check_owner = False\n")
+    exchange("Collect")
+    assert collected(course) == {"ada"}
+
+
 def test_what_breaks_rules_stops_nobody_else(course, exchange, put, tmp_path, contents):
     put(f"{ME}+{CHAPTER}+2026-02-03 10:00:00 UTC+b64")
     put(f"{ME}+{CHAPTER}+soon+b64").joinpath(NOTEBOOK).write_bytes(b"{}")
