@@ -14,7 +14,7 @@ COURSE := $(shell find chapters solutions autograder -name '*.md' -o -name '*.py
 	nbgrader_config.py requirements.txt CITATION.cff _config.yml
 BOOK := $(COURSE) _toc.yml $(shell find book -type f -not -name '*.pyc') $(wildcard chapters/*.bib)
 
-.PHONY: all setup book serve pdf epub release example hub hub-demo test clean
+.PHONY: all setup book serve pdf epub release example hub formgrader hub-demo test clean
 .SILENT:
 
 all: book release example
@@ -35,7 +35,8 @@ epub: _build/transformer-by-hand.epub
 release: course/release/.done
 example: example/scores.txt
 hub: $(HUB)/.done
-hub-demo: .venv/.done $(HUB)/.done
+formgrader: .venv/.formgrader
+hub-demo: .venv/.formgrader $(HUB)/.done
 	$(BIN)/python deploy/demo.py --hub $(HUB)
 
 .venv/.done: requirements.txt pyproject.toml
@@ -76,6 +77,11 @@ example/scores.txt: .venv/.done $(COURSE)
 	mkdir -p example
 	$(BIN)/python -m autograder.example.example_class > $@.new || { cat $@.new; exit 1; }
 	mv $@.new $@
+
+# What the course's own server on a hub needs besides, so that instructors share formgrader.
+.venv/.formgrader: .venv/.done deploy/requirements.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -r deploy/requirements.txt
+	touch $@
 
 # JupyterHub and what students need, apart from .venv: nothing of the solutions is in it. deploy/README.md has the rest.
 $(HUB)/.done: deploy/requirements.txt deploy/package-lock.json

@@ -53,6 +53,21 @@ class Session:
         """Press "fetch", "submit" or "fetch_feedback" in the assignment list; returns what it shows then."""
         return self._rows(self._server(f"assignments/{button}", {"course_id": course, "assignment_id": chapter}))
 
+    def courses(self) -> list[str]:
+        """What the course list shows: the courses of which they may open formgrader."""
+        return [row["course_id"] for row in self._rows(self._server("formgraders"))]
+
+    def formgrader(self, course: str, path: str) -> str:
+        """What formgrader answers, opened as the course list opens it. Raises PermissionError: it is not for them."""
+        try:
+            self._ask(f"/services/{course}/lab?formgrader=true").close()
+            with self._ask(f"/services/{course}/formgrader/{path}") as answer:
+                return answer.read().decode()
+        except urllib.error.HTTPError as error:
+            if error.code != 403:
+                raise
+            raise PermissionError(f"formgrader does not let {self.name} in") from error
+
     def read(self, path: str) -> str:
         """A file of theirs, as text."""
         return self._server(f"api/contents/{urllib.parse.quote(path)}?type=file&format=text")["content"]

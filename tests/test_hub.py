@@ -21,6 +21,8 @@ MENUS, ENTRIES, BUTTONS = (
     for selector in (".lm-MenuBar-itemLabel", ".lm-Menu-itemLabel", "button.btn-primary")
 )
 
+FORMGRADERS = "[...document.querySelectorAll('#main-table a')].map(a => [a.innerText, a.pathname])"
+
 pytestmark = pytest.mark.hub
 
 
@@ -29,8 +31,8 @@ def demonstration():
     """What the demonstration printed, and what a browser saw in it; skipped, loudly, where it cannot be given."""
     if os.geteuid():
         pytest.skip("NOT ROOT: no hub was tried. It makes accounts: run `sudo make hub-demo`.")
-    if not (HUB / ".done").exists():
-        pytest.skip("NO HUB: none was tried. Set one up with `make hub`, which needs npm and the network.")
+    if not (HUB / ".done").exists() or not (ROOT / ".venv/.formgrader").exists():
+        pytest.skip("NO HUB: none was tried. Set one up with `make hub formgrader`, which needs npm and the network.")
     if any(not folder.stat().st_mode & 0o001 for folder in HUB.resolve().parents):
         pytest.skip(f"NO HUB FOR ALL: none was tried. Students' accounts cannot look into {HUB}.")
     command = [sys.executable, "-u", ROOT / "deploy/demo.py", "--stay"]
@@ -51,7 +53,10 @@ def demonstration():
 
 
 def in_jupyterlab(said):
-    """Log in as somebody who has fetched nothing yet, press Fetch and Submit; the buttons that were there, in order."""
+    """Log in as an instructor who has fetched nothing yet, press Fetch and Submit, and open the course list.
+
+    Returns what was there to press, in order, and what formgrader shows.
+    """
     address = re.search(r"listens at (\S+)", said)[1]
     name, password = re.search(r"log in as (ines-\w+), password (\S+)", said).groups()
     seen = []
@@ -67,7 +72,17 @@ def in_jupyterlab(said):
             seen.append(browser.evaluate(f"{menu}.map(each => each.innerText).filter(Boolean)"))
             click(browser, f"{menu}.find(each => each.innerText === {label!r})")
         browser.wait(f"{BUTTONS}.some(each => each.innerText === 'Fetch Feedback')")
-    return seen
+        for menu, label in ((MENUS, "Nbgrader"), (ENTRIES, "Course List")):
+            browser.wait(f"{menu}.some(each => each.innerText === {label!r} && each.offsetWidth)")
+            click(browser, f"{menu}.find(each => each.innerText === {label!r})")
+        course = "document.querySelector('#formgrader_list a, a[href*=formgrader]')"
+        browser.wait(f"!!{course}")
+        browser.open(browser.evaluate(f"{course}.href"))  # it would be another tab
+        browser.wait(f"{FORMGRADERS}.length > 0")
+        shown = browser.evaluate(f"[location.pathname, {FORMGRADERS}]")
+        browser.open(address + shown[1][0][1])
+        browser.wait("document.body.innerText.includes('01_attention.ipynb')", 60)
+    return seen, shown
 
 
 def click(browser, element):
@@ -92,11 +107,28 @@ def test_a_student_looks_into_nothing_of_the_instructors_or_of_others(demonstrat
 
 
 def test_the_buttons_of_jupyterlab_fetch_and_submit(demonstration):
-    _, seen = demonstration
-    if seen is None:
+    (menus, *pressed), _ = in_browser(demonstration)
+    assert "Nbgrader" in menus
+    assert pressed == [["Assignment List", "Course List"], ["Fetch"], ["Submit"]]
+
+
+def test_instructors_share_formgrader_and_students_do_not(demonstration):
+    said, _ = demonstration
+    assert re.search(r"^ines-\w+ has in the course list: default_course$", said, re.M)
+    told = dict(re.findall(r"^(\w+)-\w+ (.* formgrader)$", said, re.M))
+    assert told == {"ines": "sees 2 submissions in formgrader", "ada": "is not let into formgrader"}
+
+
+def test_the_course_list_leads_to_formgrader_whose_links_lead_on(demonstration):
+    _, (place, links) = in_browser(demonstration)
+    assert place == "/services/default_course/formgrader/manage_assignments"
+    assert links[0] == ["01_attention", "/services/default_course/tree/source/01_attention"]
+
+
+def in_browser(demonstration):
+    if demonstration[1] is None:
         pytest.skip("NO CHROMIUM: JupyterLab was not tried in a browser. Install one, `apt-get install chromium`, say.")
-    assert "Nbgrader" in seen[0]
-    assert seen[1:] == [["Assignment List"], ["Fetch"], ["Submit"]]
+    return demonstration[1]
 
 
 def test_nothing_is_left_of_it(demonstration):

@@ -1,0 +1,62 @@
+"""The course's own server on a hub: formgrader in a browser tab of its own. pytest -m hub has it behind a real hub."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+from autograder.house import HOUSE
+from tests.conftest import CHAPTER
+
+pytestmark = pytest.mark.grading
+BASE = "/services/default_course/"
+
+
+@pytest.fixture
+def answer(course, tmp_path):
+    """answer(path) -> (address, text) of what the server says, with deploy/formgrader's settings, in a course."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--ServerApp.base_url={BASE}"]
+    settings = {"JUPYTER_CONFIG_PATH": str(HOUSE / "deploy" / "formgrader"), "JUPYTER_RUNTIME_DIR": str(tmp_path)}
+    process = subprocess.Popen(
+        [*command, f"--port={port}", "--IdentityProvider.token=key"], cwd=course, env={**os.environ, **settings}
+    )
+
+    def ask(path):
+        request = urllib.request.Request(f"http://127.0.0.1:{port}{BASE}{path}", headers={"Authorization": "token key"})
+        with urllib.request.urlopen(request, timeout=60) as found:
+            return found.url.partition(BASE)[2], found.read().decode()
+
+    try:
+        wait_for(ask, process)
+        yield ask
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def wait_for(ask, process):
+    while process.poll() is None:
+        try:
+            return ask("api")
+        except urllib.error.URLError:
+            time.sleep(0.1)
+    raise RuntimeError(f"the server ended with {process.returncode}")
+
+
+def test_formgrader_opens_by_itself_and_its_links_stay_below_the_server(answer):
+    address, page = answer("lab?formgrader=true")
+    assert address == "formgrader/manage_assignments" and "Manage Assignments" in page
+    assert answer("lab")[0] == "lab"
+    assert [row["name"] for row in json.loads(answer("formgrader/api/assignments")[1])] == [CHAPTER]
+    script = answer("formgrader/static/js/utils.js")[1]
+    assert "var linkTo = " in script  # nbgrader's, which is replaced
+    assert script.rstrip().endswith("};") and "`${base_url}/${place}/${path}`" in script
+    assert CHAPTER in answer(f"tree/source/{CHAPTER}")[1]
