@@ -21,7 +21,7 @@ HOUSE = Path(__file__).resolve().parent.parent
 CHAPTER = "01_attention"
 COURSE_ID = "default_course"
 CONFIGURATION = ("jupyterhub_config.py", "nbgrader_config.py", "students", "instructors", "formgrader")
-MEMBERS, INSTRUCTORS = "transformer", "transformer-graders"
+MEMBERS, INSTRUCTORS = "transformer-members", "transformer-graders"
 PEOPLE = {"ada": [MEMBERS], "ben": [MEMBERS], "ines": [MEMBERS, INSTRUCTORS], "course": []}
 WRONG = """def attention_weights(queries, keys):
     return softmax(queries @ np.swapaxes(keys, -1, -2))
@@ -63,7 +63,7 @@ def week(environment: Path, folder: Path, suffix: str, passwords: dict[str, str]
     print(f"released to the exchange: {CHAPTER}")
 
     (folder / "hub.toml").write_text(settings(suffix, course))
-    address = stack.enter_context(hub(environment, folder))
+    address = stack.enter_context(hub(environment, folder, COURSE_ID))
     print(f"a hub listens at {address}")
     students = {}
     for name in (ada, ben):

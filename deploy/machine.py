@@ -52,8 +52,8 @@ def accounts(people: Mapping[str, Collection[str]], homes: Path) -> Iterator[tup
 
 
 @contextmanager
-def hub(environment: Path, folder: Path) -> Iterator[str]:
-    """A hub with the configuration in `folder`, on free ports of 127.0.0.1; its address.
+def hub(environment: Path, folder: Path, course: str) -> Iterator[str]:
+    """A hub with the configuration in `folder`, and the course's own server, on free ports of 127.0.0.1; its address.
 
     Raises RuntimeError, with the end of its log, if it does not come up.
     """
@@ -70,7 +70,8 @@ def hub(environment: Path, folder: Path) -> Iterator[str]:
     with log.open("w") as said:
         process = subprocess.Popen(command, cwd=folder, stdout=said, stderr=said, start_new_session=True)
     try:
-        _wait_for(address, process, log)
+        for place in ("hub/health", f"services/{course}/"):
+            _wait_for(f"{address}/{place}", process, log)
         yield address
     finally:
         process.send_signal(signal.SIGTERM)  # it ends everybody's servers and its proxy
@@ -100,7 +101,7 @@ def _wait_for(address, process, log, seconds=60):
     deadline = time.monotonic() + seconds
     while process.poll() is None and time.monotonic() < deadline:
         try:
-            urllib.request.urlopen(f"{address}/hub/health", timeout=5).close()
+            urllib.request.urlopen(address, timeout=5).close()
             return
         except (urllib.error.URLError, ConnectionError):
             time.sleep(0.2)
