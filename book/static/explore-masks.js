@@ -32,7 +32,7 @@
     let brush = null; // what the pressed pointer paints
     const cells = painted(() => null);
     const layers = made("input", { type: "range", min: 1, max: MOST_LAYERS, value: 1 });
-    const count = made("output");
+    const count = made("span"); // an output would take the label from its slider
     const said = spoken();
 
     function paint(i, j, may) {
@@ -89,15 +89,14 @@
         : "Tight: no place knows anything that comes after it.";
     }
 
-    const head = made("tr", {}, made("td"), ...WORDS.map((word) => made("th", { scope: "col" }, word)));
+    const head = made("tr", {}, ...["asks", ...WORDS].map((text) => made("th", { scope: "col" }, text)));
     const rows = PLACES.map((i) => made("tr", {}, made("th", { scope: "row" }, WORDS[i]), ...PLACES.map((j) => cell(i, j))));
     const grid = made("table", { className: "explorer-grid" }, made("thead", {}, head), made("tbody", {}, ...rows));
     const presets = Object.entries(PRESETS).map(([name, rule]) => [name, () => { mask = painted(rule); show(); }]);
     const controls = made("div", { className: "explorer-controls" }, choices("Begin with ", Object.fromEntries(presets)),
       made("label", {}, made("span", {}, "Layers: ", count), layers), said);
 
-    grid.addEventListener("pointerup", () => (brush = null));
-    document.addEventListener("pointerup", () => (brush = null));
+    for (const end of ["pointerup", "pointercancel"]) document.addEventListener(end, () => (brush = null));
     layers.addEventListener("input", show);
     show();
     return [grid, controls];

@@ -47,7 +47,8 @@
     const divide = made("input", { type: "checkbox", checked: true });
     const bodies = WORDS.map(() => [made("td"), made("td"), made("td", { className: "bar" }, made("span"))]);
     const rows = WORDS.map((word, i) => made("tr", {}, made("th", { scope: "row" }, word.name), ...bodies[i]));
-    const heads = ["", "score", "weight", ""].map((text) => made(text ? "th" : "td", {}, text));
+    const heads = ["key", "score", "weight"].map((text) => made("th", { scope: "col" }, text));
+    heads.at(-1).colSpan = 2; // as a number, and as a bar
     const table = made("table", {}, made("thead", {}, made("tr", {}, ...heads)), made("tbody", {}, ...rows));
     const said = spoken();
     const presets = Object.entries(ASKED).map(([name, query]) => [name, () => ask(query)]);

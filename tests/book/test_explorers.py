@@ -20,9 +20,13 @@ SAID = "document.querySelector('.explorer-said').textContent"
 
 @pytest.fixture
 def opened(html, browser):
+    """opened(chapter) -> the tab; where it shows the chapter already, things stand as the last test left them."""
+
     def opened(chapter):
-        browser.send("Emulation.setFocusEmulationEnabled", enabled=True)
-        browser.open((html / "chapters" / f"{chapter}.html").as_uri())
+        url = (html / "chapters" / f"{chapter}.html").as_uri()
+        if browser.evaluate("location.href") != url:
+            browser.send("Emulation.setFocusEmulationEnabled", enabled=True)
+            browser.open(url)
         return browser
 
     return opened
@@ -45,6 +49,47 @@ def shows(tab, query, divided=True):
     return f"finds ({', '.join(found)})" in tab.evaluate(SAID)
 
 
+def drag(tab, element, *places):
+    """Press on the first place of an element, go over the others, let go; a place is a share of its box, each way."""
+    tab.evaluate(f"document.querySelectorAll('{element[0]}')[{element[1]}].scrollIntoView({{block: 'center'}})")
+    x, y, width, height = tab.evaluate(f"""(box => [box.x, box.y, box.width, box.height])(
+        document.querySelectorAll('{element[0]}')[{element[1]}].getBoundingClientRect())""")
+    kinds = ["mousePressed", *["mouseMoved"] * (len(places) - 1), "mouseReleased"]
+    for kind, (across, down) in zip(kinds, [*places, places[-1]], strict=True):
+        place = {"x": min(x + across * width, 1279), "y": y + down * height}
+        tab.send("Input.dispatchMouseEvent", type=kind, button="left", buttons=1, clickCount=1, **place)
+
+
+UNNAMED = """[...document.querySelectorAll('.explorer :is(input, button, select)')].filter(
+    each => !(each.ariaLabel || each.labels?.[0]?.textContent.trim() || each.textContent.trim())).length"""
+WORDLESS = """[...document.querySelectorAll('.explorer thead tr > *, .explorer th')].filter(
+    each => each.tagName !== 'TH' || !each.textContent.trim()).length"""
+PALE = """(() => {
+  const channels = text => text.match(/[\\d.]+/g).map(Number);
+  const light = text => channels(text).slice(0, 3).map(c => c / 255)
+    .map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const paper = each => (colour => channels(colour)[3] === 0 ? paper(each.parentElement) : light(colour))(
+    getComputedStyle(each).backgroundColor);
+  const contrast = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  const written = [...document.querySelectorAll('.explorer *')].filter(
+    each => [...each.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim()));
+  const ink = each => getComputedStyle(each)[each instanceof SVGElement ? "fill" : "color"];
+  const pale = written.filter(each => contrast(light(ink(each)), paper(each)) < 4.5);
+  return [written.length > 20, ...pale.map(each => each.outerHTML)];
+})()"""
+
+
+def reads_well(tab):
+    """Every control and every head of a table has a name, and every word stands out from its ground."""
+    assert tab.evaluate(UNNAMED) == tab.evaluate(WORDLESS) == 0
+    for dark in (True, False):
+        tab.prefer(dark)
+        tab.wait(f"document.documentElement.dataset.theme === '{'dark' if dark else 'light'}'")
+        tab.wait(f"JSON.stringify({PALE}) === '[true]'", seconds=5)
+    return True
+
+
 def move(tab, number, value):
     """A slider, as the arrow keys move it."""
     tab.evaluate(f"""(slider => {{ slider.value = {value}; slider.dispatchEvent(new Event("input")) }})(
@@ -59,23 +104,20 @@ def test_it_begins_with_the_query_of_the_text_and_computes_what_the_chapter_does
     assert shows(tab, (-2.5, 0.5))
     tab.evaluate("document.querySelector('.explorer input[type=checkbox]').click()")
     assert shows(tab, (-2.5, 0.5), divided=False)
+    tab.evaluate("document.querySelector('.explorer input[type=checkbox]').click()")
+    assert reads_well(tab)
     assert not tab.exceptions()
 
 
 def test_the_arrow_is_dragged(tab):
-    corner = """(svg => { svg.scrollIntoView({block: "center"}); const {left, top, width} = svg.getBoundingClientRect();
-      return [left, top, width / 7.2] })(document.querySelector('.explorer svg'))"""
-    left, top, unit = tab.evaluate(corner)
-    for kind, x, y in (("mousePressed", 1, 1), ("mouseMoved", 0, 1), ("mouseMoved", 9, -2), ("mouseReleased", 9, -2)):
-        place = {"x": min(left + (x + 3.6) * unit, 1279), "y": top + (3.6 - y) * unit}
-        tab.send("Input.dispatchMouseEvent", type=kind, button="left", buttons=1, clickCount=1, **place)
+    def at(x, y):
+        return (x + 3.6) / 7.2, (3.6 - y) / 7.2
+
+    drag(tab, (".explorer svg", 0), at(1, 1), at(0, 1), at(9, -2))
     assert shows(tab, (3, -2))  # as far as it reaches
 
 
-def test_every_control_has_a_name_and_answers_to_the_keyboard(tab):
-    named = """[...document.querySelectorAll('.explorer input, .explorer button')].every(
-        each => each.labels?.[0]?.textContent.trim() || each.textContent.trim())"""
-    assert tab.evaluate(named)
+def test_the_query_answers_to_the_keyboard(tab):
     tab.evaluate("document.querySelectorAll('.explorer button')[1].focus()")
     tab.press("Enter")
     assert shows(tab, (0, -1))
@@ -110,6 +152,12 @@ def press_button(tab, name):
     )
 
 
+def causal(tab):
+    press_button(tab, "causal")
+    move(tab, 0, 1)
+    return tab
+
+
 def test_a_mask_shows_what_leaks_through_so_many_layers(opened):
     tab = opened("03_masking")
     causal, places = np.tri(6, dtype=bool), np.arange(6)
@@ -121,11 +169,12 @@ def test_a_mask_shows_what_leaks_through_so_many_layers(opened):
         for layers in (1, 2, 5):
             move(tab, 0, layers)
             assert paints(tab, mask, layers), (name, layers)
+    assert reads_well(tab)
     assert not tab.exceptions()
 
 
 def test_a_mask_is_painted_with_the_pointer_and_from_the_keyboard(opened):
-    tab = opened("03_masking")
+    tab = causal(opened("03_masking"))
     mask = np.tri(6, dtype=bool)
     tab.evaluate("document.querySelector('.explorer-grid').scrollIntoView({block: 'center'})")
     for kind, cell in (("mousePressed", 2), ("mouseMoved", 3), ("mouseReleased", 3)):  # of the first row
@@ -141,6 +190,23 @@ def test_a_mask_is_painted_with_the_pointer_and_from_the_keyboard(opened):
     assert paints(tab, mask, 1)
     said = tab.evaluate("document.activeElement.ariaLabel")
     assert said == "<bos> asks, Ada is found: may attend, a leak"
+
+
+def test_a_pointer_that_is_called_off_paints_no_more(opened):
+    """As when a phone takes a finger for a scroll: then nothing is let go, and the next that comes by would paint."""
+    tab = causal(opened("03_masking"))
+    tab.evaluate("document.querySelector('.explorer-grid').scrollIntoView({block: 'center'})")
+    first, second = (
+        tab.evaluate(f"""(box => ({{x: box.x + box.width / 2, y: box.y + box.height / 2}}))(
+            document.querySelectorAll('.explorer-grid button')[{cell}].getBoundingClientRect())""")
+        for cell in (2, 4)
+    )
+    tab.send("Input.dispatchTouchEvent", type="touchStart", touchPoints=[first])
+    tab.send("Input.dispatchTouchEvent", type="touchCancel", touchPoints=[])
+    tab.send("Input.dispatchMouseEvent", type="mouseMoved", **second)
+    mask = np.tri(6, dtype=bool)
+    mask[0, 2] = True
+    assert paints(tab, mask, 1)
 
 
 def test_without_a_script_and_in_a_notebook_there_is_nothing_to_see(html):
