@@ -7,31 +7,62 @@
 `query` names a script, `explore-query.js`, which fills the element; the text becomes its caption. Where no script runs,
 on paper and in the EPUB, nothing is shown, since the figure is there. The scripts ask for nothing and compute in the
 page, so they work from a folder too. Every control is one of HTML's own, for the keyboard's sake.
+
+    :::{explorer} steps
+    :walk: attention
+
+    The way back, an arrow at a time.
+
+    dV
+    : $\\mathrm{d}V = A^\\top \\mathrm{d}O$. What is said of this step.
+    :::
+
+A `walk` is what a cell above has handed over as a `walks.Walk` of that name: numbers that the chapter computed. What is
+said of each of its steps stands below, under the step's name, with formulas that the page sets as all others.
 """
 
+import json
 from pathlib import Path
 
 from docutils import nodes
+from docutils.parsers.rst.directives import unchanged_required
+from myst_nb.core.variables import RetrievalError
+from myst_nb.ext.glue.utils import retrieve_glue_data
 from sphinx.util.docutils import SphinxDirective
 
 STATIC = Path(__file__).with_name("static")
 
 
 class explorer(nodes.General, nodes.Element):
-    """A place for a script's picture; `script` is its file's name."""
+    """A place for a script's picture; `script` is its file's name, `walk` what it is given, or None."""
 
 
 class Explorer(SphinxDirective):
     """`{explorer} NAME`, and below it what one can do there."""
 
     required_arguments = 1
+    option_spec = {"walk": unchanged_required}
     has_content = True
 
     def run(self):
         script = f"explore-{self.arguments[0]}.js"
         if not (STATIC / script).exists():
             raise self.error(f"there is no explorer {self.arguments[0]!r}: {script} is missing in {STATIC.name}/")
-        return [explorer("", *self.parse_content_to_nodes(), script=script, name=self.arguments[0])]
+        words = self.parse_content_to_nodes()
+        walk = self._walk(self.options["walk"], words) if "walk" in self.options else None
+        return [explorer("", *words, script=script, name=self.arguments[0], walk=walk)]
+
+    def _walk(self, name, words):
+        """What a cell has handed over under that name; what is said of its steps must be said of these."""
+        try:
+            walk = json.loads(retrieve_glue_data(self.state.document, name).data["application/json"])
+        except RetrievalError:
+            raise self.error(f"no cell above hands over a walks.Walk called {name!r}") from None
+        steps = [step["name"] for step in walk["steps"]]
+        said = [term.astext() for part in words for term in part.findall(nodes.term)]
+        if steps != said:
+            raise self.error(f"the walk {name!r} goes {', '.join(steps)}; said is something of {', '.join(said)}")
+        return walk
 
 
 def visit_html(self, node):
@@ -41,7 +72,11 @@ def visit_html(self, node):
 
 
 def depart_html(self, node):
-    self.body.append("</div>\n</div>\n")
+    self.body.append("</div>\n")
+    if node["walk"]:
+        data = json.dumps(node["walk"], ensure_ascii=False).replace("<", "\\u003c")  # so that no word ends the element
+        self.body.append(f'<script type="application/json">{data}</script>\n')
+    self.body.append("</div>\n")
 
 
 def skip(self, node):

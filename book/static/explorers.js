@@ -36,7 +36,7 @@ const Explorers = {
   // Put the parts into each place of that name, above its caption.
   begin(name, explore) {
     for (const place of document.querySelectorAll(`[data-explorer="${name}"]`)) {
-      place.prepend(Explorers.made("div", { className: "explorer-stage" }, ...explore()));
+      place.prepend(Explorers.made("div", { className: "explorer-stage" }, ...explore(place)));
       place.hidden = false;
     }
   },

@@ -162,8 +162,9 @@ class Browser:
 
     def press(self, key, shift=False):
         """Press and release a key, by name ("Enter") or a character, on whatever has the focus."""
-        code = {"Enter": 13, "Tab": 9, "Escape": 27, "Backspace": 8, "ArrowRight": 39}.get(key) or ord(key)
-        text = {"Enter": "\r", **dict.fromkeys(("Tab", "Escape", "Backspace", "ArrowRight"), "")}.get(key, key)
+        silent = {"Tab": 9, "Escape": 27, "Backspace": 8, "End": 35, "ArrowLeft": 37, "ArrowRight": 39}
+        code = silent.get(key) or {"Enter": 13}.get(key) or ord(key)
+        text = {"Enter": "\r", **dict.fromkeys(silent, "")}.get(key, key)
         more = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 8 if shift else 0}
         for kind in ("keyDown" if text else "rawKeyDown", "keyUp"):
             self.send("Input.dispatchKeyEvent", type=kind, text=text, **more)

@@ -1,0 +1,70 @@
+"""A walk through a graph of arrays, a step for each arrow, which the page's explorer `steps` shows one by one.
+
+    numbers = walks.table("dx", dx, words, features)
+    walks.Walk("squares", {"x": (0, 0), "L": (2, 0)}, {"dx": walks.step("L", "x", dx, numbers)})
+
+The chapter computes, and the explorer writes what it is given; the formulas stand in the page's own Markdown. A
+notebook shows no more than the names of the steps. Needs NumPy.
+"""
+
+import json
+
+import numpy as np
+
+DIGITS = 2  # of a number in a table
+RECORD = "application/papermill.record/"  # how myst-nb is handed what a page shall not show where it was computed
+
+
+class Walk:
+    """What a cell hands to the explorer below it, as its last expression.
+
+    Args:
+        name: what the directive calls it by, `:walk: NAME`.
+        places: dict, name of an array -> (across, up), where it stands in the picture.
+        steps: dict, name of a gradient -> `step(...)`, in the order of the walk.
+
+    Raises:
+        ValueError: an arrow begins or ends at an array that has no place.
+    """
+
+    def __init__(self, name, places, steps):
+        strangers = {each[end] for each in steps.values() for end in ("from", "to")} - places.keys()
+        if strangers:
+            raise ValueError(f"no place is given for {', '.join(sorted(strangers))}")
+        self.name, self.places, self.steps = name, places, steps
+
+    def __repr__(self):
+        return f"{len(self.steps)} steps: {', '.join(self.steps)}"
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        walk = {"places": self.places, "steps": [{"name": name} | each for name, each in self.steps.items()]}
+        text = json.dumps(walk, ensure_ascii=False)  # a notebook holds nothing but text under a name of one's own
+        return {f"{RECORD}application/json": text}, {"scrapbook": {"name": self.name, "mime_prefix": RECORD}}
+
+
+def step(start, end, gradient, *tables):
+    """One arrow of a walk.
+
+    Args:
+        start, end: names of the arrays between which the arrow runs.
+        gradient: the array that arrives at `end`; its shape is shown.
+        tables: `table(...)`, the numbers it is made from, and last its own.
+    """
+    return {"from": start, "to": end, "shape": list(np.shape(gradient)), "tables": list(tables)}
+
+
+def table(name, matrix, rows, columns):
+    """Numbers to be shown, with a label for each row and each column.
+
+    Args:
+        name: str, what the numbers are.
+        matrix: (n_rows, n_columns)
+        rows, columns: labels.
+
+    Raises:
+        ValueError: there are more or fewer labels than rows or columns.
+    """
+    if np.shape(matrix) != (len(rows), len(columns)):
+        raise ValueError(f"{name} has shape {np.shape(matrix)}, and labels for {(len(rows), len(columns))}")
+    numbers = np.round(np.asarray(matrix, dtype=float), DIGITS).tolist()
+    return {"name": name, "columns": list(columns), "rows": [list(row) for row in zip(rows, numbers, strict=True)]}
