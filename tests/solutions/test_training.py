@@ -10,12 +10,13 @@ from num2words import num2words
 from torch import nn
 from torch.nn import functional
 
+from autograder.house import HOUSE
 from solutions import numbers, translator
 from solutions.backward import numerical_gradient
 from solutions.decoding import beam_search, greedy_decode, incremental_greedy_decode
 from solutions.model import cross_attention_weights, cross_entropy, decode, encode, loss_and_gradients
 from solutions.model_torch import Transformer, load_parameters
-from solutions.parameters import flatten, initialise, named
+from solutions.parameters import flatten, initialise, load, named
 from solutions.training import (
     adam_step,
     average,
@@ -292,6 +293,12 @@ def test_its_three_ways_of_decoding_agree(trained):
         assert exact_match(alone, row[np.newaxis]) == 1
         several, scores = beam_search(params, source, translator.N_HEADS)
         assert exact_match(several[:1], row[np.newaxis]) == 1 and np.exp(scores[0]) > 0.5
+
+
+def test_the_small_one_of_chapter_9_knows_short_numbers_and_round_ones():
+    """One in a thousand is below 100: trained on numbers as they come, it wrote "sieben und vier" for 7."""
+    params = load(HOUSE / "chapters" / "translator.npz")
+    assert translator.translate(params, [*range(1000), *range(1000, numbers.LIMIT, 1000)])[1] == 1
 
 
 def test_the_decoder_looks_at_the_word_that_it_translates(trained):
