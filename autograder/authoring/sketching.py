@@ -9,7 +9,7 @@ import numpy as np
 
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.slips import slips
-from autograder.check.calling import run
+from autograder.check.calling import answer
 from autograder.check.key import Case, Key
 from autograder.check.sketches import sketch, sketched_cases
 
@@ -64,7 +64,7 @@ def sketches_of_slips(exercise: Exercise, key: Key) -> dict[str, dict[str, np.nd
 def _sketched(key: Key, cases: list[Case], function: Callable) -> np.ndarray | None:
     row = []
     for case in cases:
-        number = sketch(key, case, run(function, case.inputs))
+        number = sketch(key, case, answer(function, case.inputs))
         if number is None:
             return None  # it says by its kind what is wrong, or raises
         row.append(number)

@@ -5,7 +5,6 @@ a comparison turned, a transpose left out, a name taken for another that holds s
 """
 
 import ast
-import copy
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.check.calling import run
+from autograder.check.calling import answer
 
 OPERATORS: dict[type, tuple[str, type]] = {
     ast.Add: ("+", ast.Sub),
@@ -56,16 +55,15 @@ def slips(function: Callable, inputs: dict[str, Any]) -> Iterator[Slip]:
         inputs: dict of argument name -> value, to see what its names hold.
     """
     source = textwrap.dedent(inspect.getsource(function))
-    tree = ast.parse(source)
+    tree = _parsed(source)
     definition = tree.body[0]
     if not isinstance(definition, ast.FunctionDef) or any(isinstance(node, ast.While) for node in ast.walk(tree)):
         return
-    definition.decorator_list = []
     try:
         _compiled(tree, definition.name, function)
     except NameError:  # a default that only the function around it knows
         return
-    held = _held(tree, definition.name, function, inputs)
+    held = _held(source, definition.name, function, inputs)
     parameters = set(inspect.signature(function).parameters)
     lines = source.splitlines()
     for parent, field, i, node in list(_expressions(tree)):
@@ -133,11 +131,20 @@ def _alike(one: Any, other: Any) -> bool:
     return all(isinstance(each, int | float) and not isinstance(each, bool) for each in (one, other))
 
 
-def _held(tree: ast.Module, name: str, function: Callable, inputs: dict[str, Any]) -> dict[str, Any]:
+def _parsed(source: str) -> ast.Module:
+    """The tree of a function without what decorates it: to run that again would register it again."""
+    tree = ast.parse(source)
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            node.decorator_list = []
+    return tree
+
+
+def _held(source: str, name: str, function: Callable, inputs: dict[str, Any]) -> dict[str, Any]:
     """Name -> what it holds when the function returns."""
     held: dict[str, Any] = {}
-    telling = ast.fix_missing_locations(_Telling().visit(copy.deepcopy(tree)))
-    run(_compiled(telling, name, function, {HELD: held}), inputs)
+    telling = ast.fix_missing_locations(_Telling().visit(_parsed(source)))
+    answer(_compiled(telling, name, function, {HELD: held}), inputs)
     return held
 
 
