@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 
 from autograder.authoring.exercise import Draw, Exercise, exercises_of
+from autograder.authoring.kept_keys import kept
 from autograder.authoring.sketching import SketchesWhenAsked, sketches_of_slips
 from autograder.check.calling import Outcome, Raised, run
 from autograder.check.key import UNJUDGED, Case, Key
@@ -79,6 +80,12 @@ def key_of(exercise: Exercise, seed: int) -> Key:
     return replace(key, slips=sketches_of_slips(exercise, key))
 
 
+@cache
+def public_key(exercise: Exercise) -> Key:
+    """The key that students get of an exercise of the course; made once for all processes."""
+    return kept(f"{exercise.reference.__module__}.{exercise.name}", lambda: key_of(exercise, PUBLIC_SEED))
+
+
 def _inputs(exercise: Exercise, aspect: str, seed: int) -> list[tuple[str, dict]]:
     # A stream of its own for each aspect: a case added to one leaves the others as they were.
     _, generate = exercise.aspects[aspect]
@@ -135,5 +142,5 @@ def public_key_of(name: str) -> Key:
     for chapter in chapter_names():
         for exercise in exercises_of(chapter):
             if exercise.name == name:
-                return key_of(exercise, PUBLIC_SEED)
+                return public_key(exercise)
     raise LookupError(f"there is no exercise called {name!r}")

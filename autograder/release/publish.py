@@ -15,7 +15,7 @@ from pathlib import Path
 
 import nbformat
 
-from autograder.authoring.make_key import PUBLIC_SEED, key_of
+from autograder.authoring.make_key import public_key
 from autograder.chapter.chapter import Chapter, read_chapter
 from autograder.chapter.sections import section_addresses
 from autograder.chapter.targets import Targets, read_targets
@@ -115,7 +115,7 @@ def _publish(course, chapter, known, house):
 
 
 def _public_keys(chapter):
-    return [key_of(exercise, PUBLIC_SEED) for exercise in chapter.exercises]
+    return [public_key(exercise) for exercise in chapter.exercises]
 
 
 def _write_source(staging, chapter, keys, known, house):
