@@ -1,49 +1,83 @@
-"""One browser for all tests that look at pages, and one released course for all that copy it."""
+"""How the tests are shared out among processes, and what is made once for all: a released course, the built book."""
 
+import shutil
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from pdf import find_browser
 
 from autograder.house import do_without_address_checks
 
 do_without_address_checks()  # in each of the processes that pytest-xdist starts
 CHAPTER = "01_attention"
-# What is done at once stands at the front, beside the book, and then what takes longest. Attacks, pages and grading
-# mostly wait, for a limit to be reached or another process to answer: with four processes two processors are busy.
-ORDER = (
-    *("book", "live", ".", "autograder/check", "autograder/grading", "killed", "attacks", "little books"),
-    *("autograder/sandbox", "autograder", "solutions", "autograder/release"),
+# What takes longest begins first: the build of the book, and what mostly waits, for a limit to be reached or another
+# process to answer. What else needs the built book comes next, when it is there, and the rest fills the end.
+FIRST = (
+    *("book/test_browser", "live", "autograder/grading/test_killed", "attacks/test_attacks what_breaks"),
+    *("little books", "autograder/test_exercises", "attacks/test_attacks forged_replies"),
+    *("attacks/test_attacks forging", "autograder/grading/test_rerun", "book/test_teaching_page"),
+    *("autograder/grading/test_database", "autograder/grading/test_follow_through", "attacks/test_attacks"),
+    *("autograder/grading/test_manual_scores", "autograder/grading/test_grading", "attacks/test_follow_through"),
+    *("autograder/sandbox/test_sandbox_parts", "autograder/grading/test_scheduler", "solutions/test_training"),
+    "autograder/sandbox/test_sandbox_probe",
 )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """The tests of one folder go to one process, where they share what they have made.
-
-    Those that build little books of their own need not wait for the book, and go to another; so does what is killed
-    fifty times, which shares nothing.
-    """
-
-    def group(item):
-        folder = item.path.relative_to(Path(__file__).parent).parent.as_posix()
-        if item.path.stem == "test_killed":
-            return "killed"
-        return "little books" if folder == "book" and "html" not in item.fixturenames else folder
-
-    items.sort(key=lambda item: ORDER.index(group(item)) if group(item) in ORDER else len(ORDER))
+    """The tests of one file go to one process, where they share what they have made."""
+    items.sort(key=_place)
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(group(item)))
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
+
+
+def _place(item):
+    group = _group(item)
+    return FIRST.index(group) if group in FIRST else len(FIRST) + ("html" not in item.fixturenames)
+
+
+def _group(item):
+    """The name of all tests that go to the process of this one: those of its file, with some exceptions."""
+    file = item.path.relative_to(Path(__file__).parent).with_suffix("").as_posix()
+    if file.startswith("live/"):
+        return "live"  # they share a book of their own
+    if hasattr(item.module, "jupyter_book") and "html" not in item.fixturenames:
+        return "little books"  # they share a process that has imported Sphinx
+    for part in ("what_breaks", "forged_replies", "forging"):
+        if file == "attacks/test_attacks" and item.name.startswith(f"test_{part}"):
+            return f"{file} {part}"  # they share little, and take longest of all
+    return file
 
 
 @pytest.fixture(scope="session")
-def released_course(tmp_path_factory):
+def made_once(tmp_path_factory, worker_id):
+    """made_once(name, make) -> a folder for all processes of this run, filled by make(folder) in the first that asks.
+
+    It is there to be read or copied, and not to be changed.
+    """
+    base = tmp_path_factory.getbasetemp()
+    run = base if worker_id == "master" else base.parent  # where pytest-xdist has the folders of its processes
+
+    def made_once(name, make):
+        folder, done = run / name, run / f"{name}.done"
+        with FileLock(run / f"{name}.lock"):
+            if not done.exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                make(folder)
+                done.touch()
+        return folder
+
+    return made_once
+
+
+@pytest.fixture(scope="session")
+def released_course(made_once):
     """A course with chapter 1 released, to be copied and not to be changed."""
     from autograder.release.publish import publish
 
-    course = tmp_path_factory.mktemp("released") / "course"
-    publish(course, [CHAPTER])
-    return course
+    return made_once("released", lambda folder: publish(folder, [CHAPTER]))
 
 
 @pytest.fixture(scope="session")

@@ -12,24 +12,38 @@ from pathlib import Path
 import pytest
 
 
+@pytest.fixture(scope="session")
+def made(made_once):
+    def make(folder):
+        (folder / "maker").write_text(os.environ["PYTEST_XDIST_WORKER"])
+        with Path({makers!r}).open("a") as makers:
+            makers.write("made ")
+
+    return made_once("anything", make)
+
+
 @pytest.mark.parametrize("number", range(6))
-def test_anything(number):
+def test_anything(number, made):
+    assert [path.name for path in made.iterdir()] == ["maker"]
     with Path({log!r}).open("a") as log:
         log.write(os.environ["PYTEST_XDIST_WORKER"] + "\\n")
 """
 
 
-def test_the_tests_of_one_folder_share_a_process(tmp_path):
+def test_the_tests_of_one_file_share_a_process_and_all_processes_what_is_made_once(tmp_path):
     """Else two processes would build the one book at once."""
     tests = tmp_path / "tests"
-    for folder in ("book", "solutions"):
-        (tests / folder).mkdir(parents=True)
-        (tests / folder / f"test_{folder}.py").write_text(TEST.format(log=str(tmp_path / folder)))
+    tests.mkdir()
+    for file in ("book", "solutions"):
+        source = TEST.format(log=str(tmp_path / file), makers=str(tmp_path / "makers"))
+        (tests / f"test_{file}.py").write_text(source)
     shutil.copy(Path(__file__).with_name("conftest.py"), tests)
-    command = [sys.executable, "-m", "pytest", "--numprocesses=2", "--dist=loadgroup", "--no-loadscope-reorder"]
+    options = ["--numprocesses=2", "--dist=loadgroup", "--no-loadscope-reorder", f"--basetemp={tmp_path / 'run'}"]
+    command = [sys.executable, "-m", "pytest", *options]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment["PYTHONPATH"] = str(Path(__file__).parent.parent / "book")  # conftest.py imports from it
     ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    processes = [set((tmp_path / folder).read_text().split()) for folder in ("book", "solutions")]
+    processes = [set((tmp_path / file).read_text().split()) for file in ("book", "solutions")]
     assert [len(names) for names in processes] == [1, 1] and processes[0] != processes[1]
+    assert (tmp_path / "makers").read_text() == "made "
