@@ -9,6 +9,8 @@ HUB ?= .hub
 MAKEFLAGS += --jobs=2
 
 export OMP_NUM_THREADS ?= 1
+# Many images set it, and each process of the tests would rewrite every assertion anew, in three seconds.
+export PYTHONDONTWRITEBYTECODE :=
 
 COURSE := $(shell find chapters solutions autograder -name '*.md' -o -name '*.py' -o -name '*.npz' -o -name '*.j2' -o -name '*.css') \
 	nbgrader_config.py requirements.txt CITATION.cff _config.yml
@@ -99,7 +101,7 @@ test: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo --no-cache
 	said=$$(mktemp); $(BIN)/mypy > $$said 2>&1 & mypy=$$!; \
-	$(BIN)/pytest --numprocesses=4 --dist=loadgroup --no-loadscope-reorder; pytest=$$?; \
+	$(BIN)/pytest --numprocesses=5 --dist=loadgroup --no-loadscope-reorder; pytest=$$?; \
 	wait $$mypy; mypy=$$?; echo "mypy:"; cat $$said; rm $$said; \
 	test $$pytest = 0 || { echo "pytest failed, see above."; exit 1; }; \
 	test $$mypy = 0 || { echo "mypy failed, see above."; exit 1; }
