@@ -77,7 +77,15 @@ def released_course(made_once):
     """A course with chapter 1 released, to be copied and not to be changed."""
     from autograder.release.publish import publish
 
-    return made_once("released", lambda folder: publish(folder, [CHAPTER]))
+    folder = made_once("released", lambda folder: publish(folder, [CHAPTER]))
+    before = _content(folder)
+    yield folder
+    changed = {path for path, _ in before.items() ^ _content(folder).items()}
+    assert not changed, "a test has changed the released course, which all tests copy"
+
+
+def _content(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture(scope="session")

@@ -396,7 +396,8 @@ def test_two_entries_of_one_name_are_both_accounted_for(course, zipped, tmp_path
 
 
 def test_what_was_collected_is_graded(course, zipped, contents, capsys):
-    collect(course, zipped({MOODLE.format("Ada Lovelace", 1): contents["mistake-1"]}), capsys, "--by-name")
+    code, said = collect(course, zipped({MOODLE.format("Ada Lovelace", 1): contents["mistake-1"]}), capsys, "--by-name")
+    assert code == 0, said
     assert main(["grade", CHAPTER, "--course", str(course)]) == 0
     assert "Ada Lovelace" in capsys.readouterr().out
     assert os.listdir(course / "feedback") == ["Ada Lovelace"]

@@ -53,6 +53,7 @@ def test_a_full_disk_loses_nothing(course, hand_in, contents, tmp_path):
         capture_output=True,
         text=True,
     )
+    assert done.returncode == 0, done.stderr
     codes, recorded, pages = json.loads(done.stdout.splitlines()[-1])
     assert codes == [2, 0], done.stderr
     assert "No space left on device" in done.stderr or "disk is full" in done.stderr
