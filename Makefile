@@ -102,7 +102,7 @@ test: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo --no-cache
 	said=$$(mktemp); $(BIN)/mypy > $$said 2>&1 & mypy=$$!; \
-	$(BIN)/pytest --numprocesses=5 --dist=loadgroup --no-loadscope-reorder; pytest=$$?; \
+	$(BIN)/pytest --numprocesses=4 --dist=loadgroup --no-loadscope-reorder; pytest=$$?; \
 	wait $$mypy; mypy=$$?; echo "mypy:"; cat $$said; rm $$said; \
 	test $$pytest = 0 || { echo "pytest failed, see above."; exit 1; }; \
 	test $$mypy = 0 || { echo "mypy failed, see above."; exit 1; }
