@@ -93,7 +93,7 @@ def prepare(folder, chapters, keys):
     (folder / "worker.js").write_bytes((HOUSE / "book" / "live" / "worker.js").read_bytes())
     (folder / "session.py").write_bytes(Path(__file__).read_bytes())
     (folder / "pyodide").mkdir()
-    from live import lock_of_pyodide
+    from live_files import lock_of_pyodide
 
     for name, path in assets.files().items():
         (folder / "pyodide" / name).write_bytes(path.read_bytes())

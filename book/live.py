@@ -7,19 +7,17 @@ without them the pages stay as they are, and the build says so.
 """
 
 import hashlib
-import importlib
-import inspect
 import json
 import os
 import re
-import shutil
 import sys
 import tempfile
-from functools import cache
 from pathlib import Path
 
 import assets
 from docutils import nodes
+from live_files import LOCK, OUT, ship, ship_stored, store
+from self_study import given, study_files, zipped
 from sphinx.errors import SphinxError
 from sphinx_design.shared import create_component
 
@@ -28,16 +26,11 @@ from autograder.chapter.chapter import Chapter
 from autograder.chapter.targets import read_targets
 from autograder.check import key
 from autograder.check.check import tried
-from autograder.house import HOUSE, chapter_names, solution_modules
-from autograder.release import bundle
-from autograder.release.gate import secrets_of_book
+from autograder.house import HOUSE, chapter_names
 from autograder.release.publish import released_files
 
-HERE = Path(__file__).with_name("live")
-OUT = "_static/live"
 MAP = "chapters/exercises"  # the page that shows all exercises; its marks come from what passes elsewhere
 MISTAKES = "chapters/mistakes"
-LOCK = "pyodide-lock.json"
 MUST = "LIVE"  # LIVE=required in the environment: a build without Python for the pages fails
 SAYS = "live-says"
 STORED = "bundle", "notebook"  # what a page loads that is made of its chapter
@@ -71,7 +64,7 @@ def read(app, doctree):
         each = re.search(r"check\((\w+)\)", cell.astext())[1]
         cell["ids"].append(f"check-{each}")
         _tell(cell, exercises[each], _key(files, each))
-    study = _store(app, f"{name}.zip", zipped(study_files(files, setup)))
+    study = store(app, f"{name}.zip", zipped(study_files(files, setup)))
     next(doctree.findall(nodes.title)).parent.insert(1, nodes.raw("", offer(docname, name, study), format="html"))
     sections = {section[0].astext(): section["ids"][0] for section in doctree.findall(nodes.section)}
     _pages(app.env)[docname] = {
@@ -83,7 +76,7 @@ def read(app, doctree):
         "exercises": {each: version(chapter.stubs[each]) for each in exercises},
         "elsewhere": [each for each in exercises if isinstance(exercises[each].reference, type)],
         "bundle": study,
-        "notebook": _store(app, f"{name}.ipynb", files[f"{name}.ipynb"]),
+        "notebook": store(app, f"{name}.ipynb", files[f"{name}.ipynb"]),
     }
 
 
@@ -134,61 +127,6 @@ def _tell(cell, exercise, its_key):
     cell.insert(len(cell), tabs)
 
 
-def study_files(files, setup):
-    """Path -> content of a chapter's bundle for whoever studies by the book alone.
-
-    It is the released one, but for the solutions of earlier chapters: a reader's own functions take their place.
-    """
-    secret = {f"solutions/{name}.py" for name, number in solution_modules().items() if number is not None}
-    kept = {path: content for path, content in files.items() if path not in secret}
-    return kept | {
-        "solutions/__init__.py": (HERE / "own.py").read_bytes(),
-        "solutions/given.json": json.dumps(given(setup), sort_keys=True).encode(),
-    }
-
-
-def given(setup):
-    """Name -> source of the functions that a setup imports and that give no solution away."""
-    found = {}
-    for module, names in re.findall(r"^from solutions\.(\w+) import (\([^)]*\)|.*)$", setup, re.MULTILINE):
-        if solution_modules()[module] is not None:
-            for name in re.findall(r"\w+", names):
-                if name not in _every_exercise():
-                    found[name] = inspect.getsource(getattr(importlib.import_module(f"solutions.{module}"), name))
-    return {name: source for name, source in found.items() if not _secrets().solutions.find(source)}
-
-
-@cache
-def _secrets():
-    return secrets_of_book()
-
-
-@cache
-def _every_exercise():
-    return {each.name for name in chapter_names() for each in exercises_of(name)}
-
-
-def zipped(contents):
-    """The bytes of a zip file, by path -> content; the same contents give the same bytes."""
-    with tempfile.TemporaryDirectory() as folder:
-        for path, content in contents.items():
-            file = Path(folder, "files", path)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
-        bundle.write_zip(Path(folder, "files"), Path(folder, "zip"))
-        return Path(folder, "zip").read_bytes()
-
-
-def _store(app, name, data):
-    """Keep what a page is to find beside the doctrees, and return its name, which holds its hash."""
-    store = Path(app.doctreedir, "live")
-    store.mkdir(parents=True, exist_ok=True)
-    stem, _, suffix = name.rpartition(".")
-    named = f"{stem}-{hashlib.sha256(data).hexdigest()[:12]}.{suffix}"
-    (store / named).write_bytes(data)
-    return named
-
-
 # ------------------------------------------------------------------------------------------------ writing pages
 
 
@@ -197,9 +135,9 @@ def prepare(app, env):
     app.live_folder = None
     if app.builder.name != "html" or not _pages(env):
         return []
-    _ship_bundles(app)
+    ship_stored(app, {page[kind] for page in _pages(env).values() for kind in STORED})
     try:
-        app.live_folder = _ship(app, assets.files())
+        app.live_folder = ship(app, assets.files())
     except assets.NotToBeHad as error:
         if os.environ.get(MUST) == "required":
             raise SphinxError(f"no Python for the pages: {error}") from error
@@ -212,63 +150,6 @@ def prepare(app, env):
     changed = [docname for docname in told if getattr(env, "live_told", {}).get(docname) != told[docname]]
     env.live_told = told
     return [docname for docname in changed if docname in env.all_docs]
-
-
-def _ship(app, python):
-    """Write the scripts and Python; returns the name of their folder, which is their hash."""
-    contents = {
-        path.relative_to(HERE).as_posix(): path.read_bytes()
-        for path in sorted(HERE.rglob("*.*"))
-        if "__pycache__" not in path.parts
-    }
-    # A service worker has its say over what lies below it.
-    Path(app.outdir, "live-offline.js").write_bytes(contents.pop("offline.js"))
-    contents |= {f"pyodide/{name}": path.read_bytes() for name, path in python.items()}
-    contents[f"pyodide/{LOCK}"] = lock_of_pyodide(python)
-    total = hashlib.sha256()
-    for path, data in sorted(contents.items()):
-        total.update(path.encode() + b"\0" + hashlib.sha256(data).digest())
-    folder = total.hexdigest()[:12]
-    out = Path(app.outdir, OUT)
-    for old in out.iterdir():
-        if old.is_dir() and old.name != folder:
-            shutil.rmtree(old)
-    for path, data in contents.items():
-        file = out / folder / path
-        if not file.exists():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(data)
-    return folder
-
-
-def _ship_bundles(app):
-    """Put the chapters' zip files and notebooks where their pages name them, and take away those of earlier builds."""
-    out = Path(app.outdir, OUT)
-    out.mkdir(parents=True, exist_ok=True)
-    stored = {page[kind] for page in _pages(app.env).values() for kind in STORED}
-    for old in out.iterdir():
-        if old.is_file() and old.name not in stored:
-            old.unlink()
-    for name in stored:
-        shutil.copyfile(Path(app.doctreedir, "live", name), out / name)
-
-
-def lock_of_pyodide(python):
-    """What Pyodide reads to find its packages: NumPy alone."""
-    ((wheel, path),) = ((name, path) for name, path in python.items() if name.endswith(".whl"))
-    numpy = {
-        "name": "numpy",
-        "version": wheel.split("-")[1],
-        "file_name": wheel,
-        "install_dir": "site",
-        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-        "package_type": "package",
-        "imports": ["numpy"],
-        "depends": [],
-        "unvendored_tests": False,
-    }
-    info = {"arch": "wasm32", "platform": "emscripten_5_0_3", "abi_version": "2026_0", "python": "3.14.0"}
-    return json.dumps({"info": info, "packages": {"numpy": numpy}}, sort_keys=True).encode()
 
 
 def _runnable(page):

@@ -1,0 +1,32 @@
+/* Elements, and links within the page. */
+
+import { config } from "./page_data.js";
+
+/** An element with properties and children; properties that begin with "aria" or hold "-" are attributes. */
+export function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name in element && !name.includes("-")) element[name] = value;
+    else element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+/** Makes links of the titles of this page's sections, where a message quotes them. */
+export function linkSections(root) {
+  const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const quoted = [];
+  while (texts.nextNode()) quoted.push(texts.currentNode);
+  for (const text of quoted) {
+    if (text.parentElement.closest("a, pre, code")) continue;
+    for (const [title, id] of Object.entries(config.sections)) {
+      const at = ["“", "'", "‘"].map((mark) => text.data.indexOf(mark + title)).find((place) => place >= 0);
+      if (at === undefined) continue;
+      const rest = text.splitText(at + 1);
+      rest.splitText(title.length);
+      rest.replaceWith(make("a", { href: `#${id}` }, title));
+      break;
+    }
+  }
+}
