@@ -1,6 +1,7 @@
 """A given cell that cannot run before an exercise is solved says so in one line, in place of a traceback."""
 
 import linecache
+from collections.abc import Iterable
 from traceback import walk_tb
 from types import TracebackType
 from typing import Any
@@ -43,7 +44,18 @@ def what_it_waits_for(error: Exception, space: dict[str, Any]) -> str:
     if isinstance(error, NotImplementedError) and not error.args:  # a stub, called by whatever cell
         return waiting(frames[-1].f_code.co_qualname.partition(".")[0], "is not written yet")
     cell = fingerprint("".join(linecache.getlines(frames[0].f_code.co_filename)))
-    for name in (name for notebook in notebooks().values() for name in notebook.rests_on.get(cell, ())):
+    rests = (name for notebook in notebooks().values() for name in notebook.rests_on.get(cell, ()))
+    return first_unsolved(rests, space)
+
+
+def first_unsolved(names: Iterable[str], space: dict[str, Any]) -> str:
+    """Which of the exercises that a cell rests on is still to be solved, and why it is not; "" if none is.
+
+    Args:
+        names: of exercises.
+        space: the names that the cell finds.
+    """
+    for name in names:
         function = space.get(name)
         if is_blank(function):
             return waiting(name, "is not written yet")

@@ -7,7 +7,7 @@ of a cell that did not run.
 import ast
 import dis
 import inspect
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from autograder.chapter.chapter import Cell
 from autograder.check.notebooks import fingerprint
@@ -15,22 +15,46 @@ from autograder.check.notebooks import fingerprint
 
 def rests_on(cells: Iterable[Cell], exercises: list[str]) -> dict[str, list[str]]:
     """Fingerprint of each given cell that rests on exercises -> their names, in the order of `exercises`."""
-    names = {name: {name} for name in exercises}  # a name -> what it rests on
-    found = {}
-    for cell in cells:
-        if cell.part != "demo":
-            continue
+    sources = [cell.source for cell in cells if cell.part == "demo"]
+    found = zip(sources, needs(sources, {name: {name} for name in exercises}), strict=True)
+    return {fingerprint(source): [name for name in exercises if name in needed] for source, needed in found if needed}
+
+
+def needs(
+    sources: Iterable[str],
+    names: dict[str, set[str]],
+    brought: Callable[[str, str], set[str]] = lambda module, name: set(),
+) -> Iterator[set[str]]:
+    """What each of some sources, run one after the other, needs of what some names stand for.
+
+    Args:
+        sources: of cells.
+        names: a name -> what it stands for.
+        brought: what `from MODULE import NAME` brings, or `import MODULE`, for which NAME is "".
+    """
+    names = dict(names)
+    for source in sources:
         needed: set[str] = set()
-        for statement in ast.parse(cell.source).body:
-            code = compile(ast.Module([statement], []), cell.part, "exec")
+        imported: set[str] = set()
+        for statement in ast.parse(source).body:
+            code = compile(ast.Module([statement], []), "cell", "exec")
             needed |= set().union(*(names.get(name, set()) for name in _read(code)))
-            # What comes after a statement that raises is not run either.
-            names |= {name: set(needed) for name in _named(code, "STORE_NAME")}
+            imports = {name: brought(*what) for name, what in _imports(statement)}
+            imported = imported.union(*imports.values())
+            # What comes after a statement that raises is not run either; an import raises nothing.
+            names |= {name: imports.get(name, set(needed)) for name in _named(code, "STORE_NAME")}
             for name in _changed(statement):
                 names[name] = names.get(name, set()) | needed
-        if needed:
-            found[fingerprint(cell.source)] = [name for name in exercises if name in needed]
-    return found
+        yield needed | imported
+
+
+def _imports(statement):
+    """Each name that a statement's imports bind, and the module and the name that it is of."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.ImportFrom):
+            yield from ((alias.asname or alias.name, (node.module or "", alias.name)) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from ((alias.asname or alias.name.partition(".")[0], (alias.name, "")) for alias in node.names)
 
 
 def _read(code):
