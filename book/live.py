@@ -1,9 +1,10 @@
 """Sphinx extension: exercises can be written and checked in the page, by the book's own `check` in the browser.
 
-Each stub gets a name that the page's script finds it by, and below each check stand what it says to a common wrong
-answer and to a right one. A page with exercises has, as JSON, what its script needs to know; a zip file with `check`
-and the public keys, as the release makes them; and the script. Python and NumPy are files of others (see assets.py):
-without them the pages stay as they are, and the build says so.
+Each stub gets a name that the page's script finds it by, and so does every other cell, which one can change and run
+there; below each check stand what it says to a common wrong answer and to a right one. A page with exercises has, as
+JSON, what its script needs to know; a zip file with `check` and the public keys, as the release makes them; and the
+script. Python, NumPy and matplotlib are files of others (see assets.py): without them the pages stay as they are, and
+the build says so.
 """
 
 import hashlib
@@ -11,30 +12,26 @@ import json
 import os
 import re
 import sys
-import tempfile
 from pathlib import Path
 
 import assets
+from check_says import SAYS, tell
 from docutils import nodes
+from live_cells import given_cells
 from live_files import LOCK, OUT, ship, ship_stored, store
-from self_study import given, study_files, zipped
+from self_study import given, setup_of, study_files, zipped
 from sphinx.errors import SphinxError
-from sphinx_design.shared import create_component
 
 from autograder.authoring.exercise import exercises_of
 from autograder.chapter.chapter import Chapter
 from autograder.chapter.targets import read_targets
-from autograder.check import key
-from autograder.check.check import tried
 from autograder.house import HOUSE, chapter_names
 from autograder.release.publish import released_files
 
 MAP = "chapters/exercises"  # the page that shows all exercises; its marks come from what passes elsewhere
 MISTAKES = "chapters/mistakes"
 MUST = "LIVE"  # LIVE=required in the environment: a build without Python for the pages fails
-SAYS = "live-says"
 STORED = "bundle", "notebook"  # what a page loads that is made of its chapter
-TABS = "What a common wrong answer is told", "What a right one is told"
 
 
 def version(stub):
@@ -57,21 +54,25 @@ def read(app, doctree):
     if not hasattr(app, "live_targets"):
         app.live_targets = read_targets(HOUSE / "chapters")
     files = released_files(chapter, app.live_targets)
-    setup = "\n".join(cell.source for cell in chapter.cells if cell.part == "setup")
+    functions = given(chapter)
     for each, cell in zip(chapter.stubs, stub_cells, strict=True):
         cell["ids"].append(f"stub-{each}")
     for cell in _cells(doctree, "tag_check"):
         each = re.search(r"check\((\w+)\)", cell.astext())[1]
         cell["ids"].append(f"check-{each}")
-        _tell(cell, exercises[each], _key(files, each))
-    study = store(app, f"{name}.zip", zipped(study_files(files, setup)))
+        tell(cell, exercises[each], files)
+    study = store(app, f"{name}.zip", zipped(study_files(files, chapter)))
     next(doctree.findall(nodes.title)).parent.insert(1, nodes.raw("", offer(docname, name, study), format="html"))
+    told = given_cells(chapter, functions)
+    for place, (cell, _) in enumerate(zip(_given(doctree), told, strict=True)):
+        cell["ids"].append(f"cell-{place}")
     sections = {section[0].astext(): section["ids"][0] for section in doctree.findall(nodes.section)}
     _pages(app.env)[docname] = {
         "chapter": name,
         "number": chapter.number,
-        "setup": setup,
-        "given": given(setup),
+        "setup": setup_of(chapter),
+        "given": functions,
+        "cells": told,
         "sections": sections,
         "exercises": {each: version(chapter.stubs[each]) for each in exercises},
         "elsewhere": [each for each in exercises if isinstance(exercises[each].reference, type)],
@@ -91,40 +92,15 @@ def offer(docname, name, study):
     return OFFER.format(up="../" * docname.count("/"), out=OUT, study=study, name=name)
 
 
-def _key(files, name):
-    path = f"autograder/check/keys/{name}.npz"
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "key.npz").write_bytes(files[path])
-        return key.load(Path(folder, "key.npz"))
-
-
 def _cells(doctree, tag):
     return [node for node in doctree.findall(nodes.container) if {"cell", tag} <= set(node["classes"])]
 
 
-def _tell(cell, exercise, its_key):
-    """In place of what the book's own run printed, which seems to praise the stub."""
-    for output in [node for node in cell if "cell_output" in node.get("classes", ())]:
-        cell.remove(output)
-    wrong = next(
-        (
-            found
-            for mistake, function in exercise.mistakes.values()
-            if (found := tried(function, its_key)).result.mistake == mistake
-        ),
-        None,
-    )
-    told = [wrong, tried(exercise.reference, its_key)]
-    tabs = create_component("tab-set", classes=["sd-tab-set", SAYS])
-    for label, found in zip(TABS, told, strict=True):
-        if found:
-            title = nodes.rubric(label, label, classes=["sd-tab-label"])
-            content = create_component("tab-content", classes=["sd-tab-content"])
-            content += nodes.raw("", f'<div class="output text_html">{found.html}</div>', format="html")
-            tab = create_component("tab-item", classes=["sd-tab-item"], selected=False)
-            tab += [title, content]
-            tabs += tab
-    cell.insert(len(cell), tabs)
+def _given(doctree):
+    """The cells of a page that hold neither an exercise nor its check, in order."""
+    answered = {"tag_exercise", "tag_check"}
+    cells = [node for node in doctree.findall(nodes.container) if "cell" in node["classes"]]
+    return [node for node in cells if not answered & set(node["classes"])]
 
 
 # ------------------------------------------------------------------------------------------------ writing pages
@@ -165,15 +141,20 @@ def _config(env, docname):
     page = pages[docname]
     earlier = [other for other in pages.values() if other["number"] < page["number"]]
     return {
-        **{name: page[name] for name in ("chapter", "setup", "given", "sections", "elsewhere")},
+        **{name: page[name] for name in ("chapter", "setup", "given", "sections", "elsewhere", "cells")},
         "exercises": [
             {"name": name, "version": each} for name, each in page["exercises"].items() if name not in page["elsewhere"]
         ],
         "earlier": [
-            {name: other[name] for name in ("number", "setup", "exercises")}
+            {name: other[name] for name in ("chapter", "number", "setup", "exercises")}
             for other in sorted(earlier, key=lambda other: other["number"])
         ],
     }
+
+
+def _files(when):
+    """Names of the files of others that a page loads at first use, or only when there is a figure to draw."""
+    return [file["name"] for file in assets.lock()["files"] if file.get("when") == when]
 
 
 def add_script(app, pagename, templatename, context, doctree):
@@ -188,7 +169,8 @@ def add_script(app, pagename, templatename, context, doctree):
         config |= {kind: f"{up}/{_pages(app.env)[pagename][kind]}" for kind in STORED}
         config |= {
             "root": "../" * pagename.count("/"),
-            "python": [LOCK, *(file["name"] for file in assets.lock()["files"])],
+            "python": [LOCK, *_files(when=None)],
+            "drawing": _files(when="figures"),
         }
         if MISTAKES in app.env.all_docs:
             config["mistakes"] = context["pathto"](MISTAKES)

@@ -59,18 +59,25 @@ def ship_stored(app, names):
 
 
 def lock_of_pyodide(python):
-    """What Pyodide reads to find its packages: NumPy alone."""
-    ((wheel, path),) = ((name, path) for name, path in python.items() if name.endswith(".whl"))
-    numpy = {
-        "name": "numpy",
+    """What Pyodide reads to find its packages: NumPy, and matplotlib with all that it needs for a figure as SVG."""
+    found = {
+        wheel.split("-")[0].replace("_", "-"): (wheel, path) for wheel, path in python.items() if wheel.endswith(".whl")
+    }
+    packages = {name: _package(name, wheel, path) for name, (wheel, path) in found.items()}
+    packages["matplotlib"]["depends"] = sorted(packages.keys() - {"matplotlib"})
+    info = {"arch": "wasm32", "platform": "emscripten_5_0_3", "abi_version": "2026_0", "python": "3.14.0"}
+    return json.dumps({"info": info, "packages": packages}, sort_keys=True).encode()
+
+
+def _package(name, wheel, path):
+    return {
+        "name": name,
         "version": wheel.split("-")[1],
         "file_name": wheel,
         "install_dir": "site",
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
         "package_type": "package",
-        "imports": ["numpy"],
+        "imports": [],
         "depends": [],
         "unvendored_tests": False,
     }
-    info = {"arch": "wasm32", "platform": "emscripten_5_0_3", "abi_version": "2026_0", "python": "3.14.0"}
-    return json.dumps({"info": info, "packages": {"numpy": numpy}}, sort_keys=True).encode()

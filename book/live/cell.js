@@ -10,8 +10,8 @@ let running = null;
 
 export class Cell {
   /** @param {{label: string, group: string, id: string, help: string, run: string, source: string}} options
-      help: id of what describes the keys; run: what the button says. A cell has `changed`, `reset`, `bringBack`, `job`,
-      which is for the worker, `answered`, and `answerWith`, which shows elements as the answer. */
+      help: id of what describes the keys; run: what the button says. A cell has `changed`, `reset`, `bringBack`, `ask`,
+      which runs it, `answered`, which takes what it comes to, and `answerWith`, which shows elements as the answer. */
   constructor({ label, group, id, help, run, source }) {
     this.editor = new Editor({ label, help, source, changed: () => this.changed(), run: () => this.run() });
     this.told = make("span", { className: "live-told", role: "status" });
@@ -39,7 +39,7 @@ export class Cell {
       await python.start();
       python.ready = true;
       this.told.textContent = "Running …";
-      this.answered(await python.run(this.job()));
+      this.answered(await this.ask());
       keepForLater();
     } catch (error) {
       python.ready = false;

@@ -87,11 +87,11 @@ export class Exercise extends Cell {
     this.editor.field.focus();
   }
 
-  /** What the worker is to run: the cells of the page down to this one, and what passes of earlier chapters. */
-  job() {
+  /** Run the cells of the page down to this one, with what passes of earlier chapters, and check it. */
+  ask() {
     const own = this.page.exercises.slice(0, this.page.exercises.indexOf(this) + 1);
     const cells = own.map(({ name, editor }) => [name, editor.source]);
-    return { name: this.name, cells, setup: config.setup, given: config.given, earlier: earlier() };
+    return python.run({ name: this.name, cells, setup: config.setup, given: config.given, earlier: earlier() });
   }
 
   answerWith(parts) {
@@ -147,11 +147,16 @@ export class Exercise extends Cell {
   }
 }
 
+/** The text with which an exercise of an earlier chapter passes; undefined if it does not. */
+export const passed = (name, version) => {
+  const state = remembered(name);
+  return state.version === version ? state.passing : undefined;
+};
+
 /** What passes of earlier chapters, for the worker. */
 export function earlier() {
   return config.earlier.map(({ number, setup, exercises }) => {
-    const states = Object.entries(exercises).map(([name, version]) => [name, version, remembered(name)]);
-    const passing = states.filter(([, version, state]) => state.version === version && state.passing !== undefined);
-    return { number, setup, names: Object.keys(exercises), cells: passing.map(([name, , { passing: cell }]) => [name, cell]) };
+    const cells = Object.entries(exercises).map(([name, version]) => [name, passed(name, version)]);
+    return { number, setup, names: Object.keys(exercises), cells: cells.filter(([, cell]) => cell !== undefined) };
   });
 }

@@ -30,3 +30,6 @@ export function linkSections(root) {
     }
   }
 }
+
+/** The nodes of a sentence, with what stands between backticks as code. */
+export const coded = (sentence) => sentence.split("`").map((part, i) => (i % 2 ? make("code", {}, part) : part));

@@ -1,19 +1,21 @@
-/* Each exercise of a page becomes an editor that checks what is written in it. */
+/* Each exercise of a page becomes an editor that checks what is written in it, and every other cell can be tried. */
 
 import { answers } from "./answers.js";
 import { Exercise } from "./exercise.js";
+import { Given } from "./given.js";
 import { linkSections, make } from "./making.js";
 import { config } from "./page_data.js";
 import { isKept, onElsewhere, remembered } from "./state.js";
 
-const HELP = "live-help";
-const KEYS = "Tab indents; press Escape, then Tab, to go on. Shift and Enter run the code and check it.";
+const LEAVING = "Tab indents; press Escape, then Tab, to go on.";
+const HELP = { help: `${LEAVING} Shift and Enter run the code and check it.`, helpTrying: `${LEAVING} Shift and Enter run the code.` };
 const line = make("p", { className: "live-progress" });
-const page = { help: HELP, exercises: [], show };
+const page = { help: "live-help", helpTrying: "live-help-trying", exercises: [], cells: [], show };
 
 function show() {
   const passing = page.exercises.filter((exercise) => exercise.passes).length;
   line.textContent = `${passing} of ${page.exercises.length} exercises pass.`;
+  page.cells.forEach((cell) => cell instanceof Given && cell.show());
   if (!isKept()) line.textContent += " This browser keeps nothing that you write, so take it with you before you leave.";
 }
 
@@ -21,10 +23,18 @@ function begin() {
   const fold = document.querySelector(".live-answers");
   fold.before(line);
   fold.append(answers(page.exercises));
-  document.querySelector("article").append(make("p", { id: HELP, hidden: true }, KEYS));
+  for (const [name, words] of Object.entries(HELP)) {
+    document.querySelector("article").append(make("p", { id: page[name], hidden: true }, words));
+  }
   for (const exercise of config.exercises) {
     const stub = document.getElementById(`stub-${exercise.name}`);
     if (stub) page.exercises.push(new Exercise(exercise, stub, page));
+  }
+  for (const cell of document.querySelectorAll("div.cell[id]")) {
+    const [kind, name] = cell.id.split("-");
+    const exercise = page.exercises.find(({ stub }) => stub === cell);
+    if (exercise) page.cells.push(exercise);
+    else if (kind === "cell") page.cells.push(new Given(cell, config.cells[name], page));
   }
   show();
   for (const name of config.elsewhere) {

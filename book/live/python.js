@@ -19,6 +19,7 @@ class Python {
       this.worker.onerror = (event) => reject(new Error(event.message || "its worker did not start"));
       this.worker.onmessage = ({ data }) => {
         if (data.kind === "ready") resolve();
+        else if (data.kind === "loading") this.loading(data.id);
         else if (data.id === undefined) reject(new Error(data.text));
         else this.answered(data);
       };
@@ -31,13 +32,20 @@ class Python {
     return this.started;
   }
 
-  async run(job) {
+  /** What a job comes to. With `tried` the job is a cell of the book; `loading` is called where it loads matplotlib. */
+  async run(job, { tried = false, loading } = {}) {
     await this.start();
+    this.hasTried ||= tried;
     const id = this.asked++;
     return new Promise((resolve, reject) => {
-      this.waiting.set(id, { resolve, reject });
-      this.worker.postMessage({ id, job });
+      this.waiting.set(id, { resolve, reject, loading });
+      this.worker.postMessage({ id, job, tried });
     });
+  }
+
+  loading(id) {
+    this.hasDrawn = true;
+    this.waiting.get(id).loading?.();
   }
 
   answered({ kind, id, answer, text }) {

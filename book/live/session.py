@@ -29,7 +29,7 @@ def run(job):
     """
     *above, (name, source) = job["cells"]
     space, broken, answer = {"__name__": "__main__"}, [], {"passed": False, "html": "", "headline": "", "error": ""}
-    with solutions_by(Reader(job["earlier"], job["given"])), _printed() as out:
+    with solutions_by(Reader(job["earlier"], job["given"])), printed() as out:
         exec(compiled("setup", job["setup"]), space)
         out.forget()
         for other, text in above:
@@ -79,7 +79,7 @@ class _Bounded(io.TextIOBase):
 
 
 @contextlib.contextmanager
-def _printed():
+def printed():
     out = _Bounded()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         yield out

@@ -4,24 +4,39 @@
 const memory = new Map();
 let kept = true;
 
-const key = (name) => `exercise ${name}`;
+const exercise = (name) => `exercise ${name}`;
+const cells = (chapter) => `cells ${chapter}`;
 
-/** What is known of an exercise: {version, source, passed, failed, aside}, or {} at the first visit. */
-export function remembered(name) {
+function read(key) {
   try {
-    return JSON.parse(localStorage.getItem(key(name))) ?? {};
+    return JSON.parse(localStorage.getItem(key)) ?? {};
   } catch {
-    return memory.get(key(name)) ?? {};
+    return memory.get(key) ?? {};
   }
 }
 
-export function remember(name, state) {
-  memory.set(key(name), state);
+function write(key, state) {
+  memory.set(key, state);
   try {
-    localStorage.setItem(key(name), JSON.stringify(state));
+    localStorage.setItem(key, JSON.stringify(state));
   } catch {
     kept = false;
   }
+}
+
+/** What is known of an exercise: {version, source, passed, failed, aside}, or {} at the first visit. */
+export const remembered = (name) => read(exercise(name));
+
+export const remember = (name, state) => write(exercise(name), state);
+
+/** What a reader made of a cell of a chapter, by the book's text of it: {source, aside}; a cell that the book has
+    changed since is another one. */
+export const changedTo = (chapter, text) => read(cells(chapter))[text] ?? {};
+
+export function rememberChange(chapter, text, change) {
+  const { [text]: before, ...others } = read(cells(chapter));
+  const made = change.source !== undefined || change.aside !== undefined;
+  if (before || made) write(cells(chapter), made ? { ...others, [text]: change } : others);
 }
 
 /** Whether what was written outlives the page. */

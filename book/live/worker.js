@@ -1,7 +1,8 @@
-/* The one Python of a page. It takes {kind: "start", assets, bundle, drivers} once and {id, job} as often as one likes,
-   and answers {kind: "ready"}, {kind: "done", id, answer} or {kind: "broken", id, text}. */
+/* The one Python of a page. It takes {kind: "start", assets, bundle, drivers} once and {id, job, tried} as often as one
+   likes; `tried` if the job is a cell of the book, for which matplotlib is loaded where its code needs it. It answers
+   {kind: "ready"}, {kind: "loading", id}, {kind: "done", id, answer} or {kind: "broken", id, text}. */
 
-let run;
+let python, check, trying;
 
 async function fetched(address) {
   const response = await fetch(address);
@@ -9,17 +10,42 @@ async function fetched(address) {
   return response;
 }
 
+const texts = (addresses) => Promise.all(addresses.map(async (address) => (await fetched(address)).text()));
+
+/** Put modules of Python where they are imported from. */
+function put(addresses, sources) {
+  addresses.forEach((address, i) => python.FS.writeFile(`/course/${address.split("/").at(-1)}`, sources[i]));
+}
+
+/** A function of Python's, from a job to what can be sent. */
+const withJson = (name) => python.runPython(`lambda job: json.dumps(${name}(json.loads(job)))`);
+
 async function start({ assets, bundle, drivers }) {
   const { loadPyodide } = await import(`${assets}pyodide.mjs`);
-  const [python, zip, ...sources] = await Promise.all([
+  const [loaded, zip, sources] = await Promise.all([
     loadPyodide({ indexURL: assets, packages: ["numpy"] }),
     fetched(bundle).then((response) => response.arrayBuffer()),
-    ...drivers.map((address) => fetched(address).then((response) => response.text())),
+    texts(drivers),
   ]);
+  python = loaded;
   python.unpackArchive(zip, "zip", { extractDir: "/course" });
-  drivers.forEach((address, i) => python.FS.writeFile(`/course/${address.split("/").at(-1)}`, sources[i]));
+  put(drivers, sources);
   python.runPython("import json, os, sys; sys.path.insert(0, '/course'); os.chdir('/course'); import session");
-  run = python.runPython("lambda job: json.dumps(session.run(json.loads(job)))");
+  check = withJson("session.run");
+}
+
+async function trial(id, job) {
+  if (!trying) {
+    const drivers = ["slicing.py", "trying.py"].map((name) => new URL(name, self.location).href);
+    put(drivers, await texts(drivers));
+    python.runPython("import importlib; importlib.invalidate_caches(); os.environ['MPLBACKEND'] = 'svg'; import trying");
+    trying = { draws: withJson("trying.draws"), run: withJson("trying.run") };
+  }
+  if (JSON.parse(trying.draws(job)) && !python.loadedPackages.matplotlib) {
+    postMessage({ kind: "loading", id });
+    await python.loadPackage("matplotlib", { messageCallback: () => {} });
+  }
+  return trying.run(job);
 }
 
 self.onmessage = async ({ data }) => {
@@ -28,7 +54,8 @@ self.onmessage = async ({ data }) => {
       await start(data);
       postMessage({ kind: "ready" });
     } else {
-      postMessage({ kind: "done", id: data.id, answer: JSON.parse(run(JSON.stringify(data.job))) });
+      const job = JSON.stringify(data.job);
+      postMessage({ kind: "done", id: data.id, answer: JSON.parse(data.tried ? await trial(data.id, job) : check(job)) });
     }
   } catch (error) {
     // Python itself has broken, as by a recursion that is too deep for the browser, or could not be loaded.

@@ -1,6 +1,7 @@
-"""A book of two chapters' exercises, and a server that serves it as the README asks of one."""
+"""A book of two chapters' exercises, and of some other cells, and a server that serves it as the README asks of one."""
 
 import re
+import shutil
 
 import assets
 import pytest
@@ -8,21 +9,25 @@ from serve import serving
 
 from autograder.chapter import myst
 from autograder.chapter.chapter import PARTS, text_of
-from tests.book.conftest import jupyter_book, make_little_book
+from tests.book.conftest import ROOT, jupyter_book, make_little_book
+from tests.live.reader import Page
 
 CHAPTERS = ("01_attention", "02_backward")
+TRIED_UP_TO = "stacked_keys ="  # the cells of chapter 1 above this one, and those that import PyTorch
 KEPT = ("exercise", "dropdown", "code-cell")
 ROLE = re.compile(r"\{[\w:]+\}`([^<`]*?)\s*(?:<[^>]*>)?`")
 
 
 def exercises_alone(name):
-    """A chapter without its text and demonstrations: the setup, and each exercise with its hints."""
+    """A chapter without its text: the setup, each exercise with its hints, and the first cells of chapter 1."""
     text = text_of(name)
     lines = text.split("\n")
+    last = text[: text.find(TRIED_UP_TO)].count("\n")
     kept = [text[: text.index("\n---", 4) + 5]]
     for token in myst.blocks(text):
         found = myst.directive(token)
         its_part = found and set(PARTS) & set(found.options.get("tags", ()))
+        its_part = its_part or (found and (token.map[1] < last or "import torch" in token.content))
         if token.type == "heading_open":
             kept.append(lines[token.map[0]])
         elif found and found.name in KEPT and (found.name != "code-cell" or its_part):
@@ -35,6 +40,8 @@ def write_book(folder):
     make_little_book(folder)
     for empty in ("autograder", "solutions"):  # the house's own are to be imported
         (folder / empty).rmdir()
+    for name in ("figures.py", "model_map.py"):
+        shutil.copy(ROOT / "chapters" / name, folder / "chapters" / name)
     for name in CHAPTERS:
         (folder / "chapters" / f"{name}.md").write_text(exercises_alone(name), encoding="utf-8")
     first, *others = CHAPTERS
@@ -65,3 +72,12 @@ def book(python_for_pages, tmp_path_factory):
 def site(book):
     with serving(book / "_build" / "html") as address:
         yield address
+
+
+@pytest.fixture
+def page(browser, site):
+    page = Page(browser, site)
+    page.open()
+    browser.evaluate("localStorage.clear()")
+    page.open()
+    return page

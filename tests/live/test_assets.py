@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import assets
 import live
 import pytest
+from live_files import lock_of_pyodide
 from sphinx.errors import SphinxError
 
 pytestmark = pytest.mark.book
@@ -100,7 +101,7 @@ def without(monkeypatch, tmp_path):
 
     monkeypatch.setattr(assets, "files", nothing)
     monkeypatch.delenv(live.MUST, raising=False)
-    page = {"chapter": "01_attention", "number": 1, "setup": "", "given": {}, "sections": {}}
+    page = {"chapter": "01_attention", "number": 1, "setup": "", "given": {}, "sections": {}, "cells": []}
     page |= {"exercises": {"softmax": "1"}, "elsewhere": [], "bundle": "a.zip", "notebook": "a.ipynb"}
     env = SimpleNamespace(live_pages={"chapters/01_attention": page}, all_docs={"chapters/01_attention": 0})
     store = tmp_path / "doctrees" / "live"
@@ -124,3 +125,11 @@ def test_who_publishes_can_insist(without, monkeypatch):
     monkeypatch.setenv("LIVE", "required")
     with pytest.raises(SphinxError, match="no Python for the pages"):
         live.prepare(without, without.env)
+
+
+def test_matplotlib_brings_all_that_it_needs_for_a_figure(python_for_pages):
+    packages = json.loads(lock_of_pyodide(python_for_pages))["packages"]
+    assert set(packages["matplotlib"]["depends"]) == packages.keys() - {"matplotlib"}
+    assert {"numpy", "kiwisolver", "pillow", "python-dateutil"} < packages.keys()
+    first = {file["name"] for file in assets.lock()["files"] if file.get("when") != "figures"}
+    assert [name for name in first if name.endswith(".whl")] == [packages["numpy"]["file_name"]]

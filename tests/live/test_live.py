@@ -5,19 +5,15 @@ import re
 import subprocess
 import sys
 import zipfile
-from types import SimpleNamespace
 
 import pytest
 from serve import POLICY, serving
 
 from tests.book.conftest import ROOT, jupyter_book
+from tests.live.reader import RIGHT, Page
 
 pytestmark = pytest.mark.book
 
-RIGHT = """def softmax(scores):
-    shifted = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return shifted / shifted.sum(axis=-1, keepdims=True)
-"""
 WRONG = """def softmax(scores):
     shifted = np.exp(scores - scores.max())
     return shifted / shifted.sum(axis=0)
@@ -35,56 +31,6 @@ WEIGHTS = """def attention_weights(queries, keys):
     return softmax(queries @ np.swapaxes(keys, -1, -2) / math.sqrt(keys.shape[-1]))
 """
 LOCAL = ("file:", "data:", "blob:", "about:")
-
-
-class Page:
-    """A chapter in the browser, and what a reader does there."""
-
-    def __init__(self, browser, site, chapter="01_attention"):
-        self.browser, self.site, self.chapter = browser, site, chapter
-
-    def open(self, **options):
-        asked = self.browser.open(f"{self.site}/chapters/{self.chapter}.html", **options)
-        self.browser.wait("document.documentElement.classList.contains('live-on')")
-        return asked
-
-    def ask(self, name, what):
-        return self.browser.evaluate(f"(box => {what})(document.getElementById('live-{name}'))")
-
-    def write(self, name, source):
-        typed = f"document.execCommand('insertText', false, {json.dumps(source)})"
-        self.ask(name, f"{{const field = box.querySelector('textarea'); field.focus(); field.select(); {typed}}}")
-
-    def press(self, name, button):
-        self.ask(name, f"[...box.querySelectorAll('button')].find(b => b.textContent === {button!r}).click()")
-
-    def run(self, name, source=None):
-        """What is said of an answer: passed, told beside the button, and shown below."""
-        if source is not None:
-            self.write(name, source)
-        self.press(name, "Run & check")
-        return self.finish(name)
-
-    def finish(self, name):
-        self.browser.wait(f"document.querySelector('#live-{name} .live-run').ariaDisabled === 'false'", 120)
-        mark, told, shown = (self.ask(name, f"box.querySelector('.live-{part}').innerText") for part in PARTS)
-        return SimpleNamespace(passes=mark == "✓ passes", told=told, shown=shown)
-
-    @property
-    def progress(self):
-        return self.browser.evaluate("document.querySelector('.live-progress').textContent")
-
-
-PARTS = ("mark", "told", "output")
-
-
-@pytest.fixture
-def page(browser, site):
-    page = Page(browser, site)
-    page.open()
-    browser.evaluate("localStorage.clear()")
-    page.open()
-    return page
 
 
 def test_a_reader_learns_what_is_wrong_and_gets_it_right(page, browser):
