@@ -97,6 +97,7 @@ def compared(browser, name):
     browser: a tests.book.devtools.Browser.
     """
     import assets
+    import figures  # noqa: F401  what is imported for the first time below is forgotten there
     import trying
     from live_files import LOCK, lock_of_pyodide
     from self_study import study_files, zipped
