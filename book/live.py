@@ -18,8 +18,8 @@ import assets
 from check_says import SAYS, tell
 from docutils import nodes
 from live_cells import given_cells
-from live_files import LOCK, OUT, ship, ship_stored, store
-from self_study import given, setup_of, study_files, zipped
+from live_files import ALL, LOCK, OUT, ship, ship_stored, ship_together, store
+from self_study import given, setup_of, study_files, with_keys_of_its_own, zipped
 from sphinx.errors import SphinxError
 
 from autograder.authoring.exercise import exercises_of
@@ -61,7 +61,8 @@ def read(app, doctree):
         each = re.search(r"check\((\w+)\)", cell.astext())[1]
         cell["ids"].append(f"check-{each}")
         tell(cell, exercises[each], files)
-    study = store(app, f"{name}.zip", zipped(study_files(files, chapter)))
+    files = study_files(files, chapter)
+    study = store(app, f"{name}.zip", zipped(files))
     next(doctree.findall(nodes.title)).parent.insert(1, nodes.raw("", offer(docname, name, study), format="html"))
     told = given_cells(chapter, functions)
     for place, (cell, _) in enumerate(zip(_given(doctree), told, strict=True)):
@@ -77,6 +78,7 @@ def read(app, doctree):
         "exercises": {each: version(chapter.stubs[each]) for each in exercises},
         "elsewhere": [each for each in exercises if isinstance(exercises[each].reference, type)],
         "bundle": study,
+        "alone": store(app, f"{name}-alone.zip", zipped(with_keys_of_its_own(files, exercises.values()))),
         "notebook": store(app, f"{name}.ipynb", files[f"{name}.ipynb"]),
     }
 
@@ -84,12 +86,13 @@ def read(app, doctree):
 OFFER = """<details class="live-answers"><summary>The exercises as a notebook</summary>
 <p><a href="{up}{out}/{study}" download="{name}.zip">{name}.zip</a> has this chapter as a notebook, with its answer
 keys and <code>check</code>. Unzip it, and follow its <code>README.txt</code>: JupyterLab opens it on your machine.
-Unzip all chapters into one folder: a later one uses the functions that you wrote in the earlier ones.</p></details>"""
+Unzip all chapters into one folder: a later one uses the functions that you wrote in the earlier ones. Or take
+<a href="{up}{all}" download>all chapters in one file</a>, whose checks have numbers of their own.</p></details>"""
 
 
 def offer(docname, name, study):
     """The fold below a chapter's title, as HTML."""
-    return OFFER.format(up="../" * docname.count("/"), out=OUT, study=study, name=name)
+    return OFFER.format(up="../" * docname.count("/"), out=OUT, all=ALL, study=study, name=name)
 
 
 def _cells(doctree, tag):
@@ -111,6 +114,7 @@ def prepare(app, env):
     app.live_folder = None
     if app.builder.name != "html" or not _pages(env):
         return []
+    ship_together(app, [page["alone"] for _, page in sorted(_pages(env).items())])
     ship_stored(app, {page[kind] for page in _pages(env).values() for kind in STORED})
     try:
         app.live_folder = ship(app, assets.files())

@@ -5,8 +5,11 @@ import json
 import shutil
 from pathlib import Path
 
+from self_study import together, unzipped, zipped
+
 HERE = Path(__file__).with_name("live")
 OUT = "_static/live"
+ALL = "_static/self-study.zip"
 LOCK = "pyodide-lock.json"
 
 
@@ -56,6 +59,14 @@ def ship_stored(app, names):
             old.unlink()
     for name in names:
         shutil.copyfile(Path(app.doctreedir, "live", name), out / name)
+
+
+def ship_together(app, names):
+    """Put the chapters' bundles that were stored under these names into one, at an address that stays."""
+    stored = [unzipped(Path(app.doctreedir, "live", name)) for name in names]
+    out = Path(app.outdir, ALL)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_bytes(zipped(together(stored)))
 
 
 def lock_of_pyodide(python):

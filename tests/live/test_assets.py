@@ -11,6 +11,7 @@ import assets
 import live
 import pytest
 from live_files import lock_of_pyodide
+from self_study import GIVEN, zipped
 from sphinx.errors import SphinxError
 
 pytestmark = pytest.mark.book
@@ -102,12 +103,13 @@ def without(monkeypatch, tmp_path):
     monkeypatch.setattr(assets, "files", nothing)
     monkeypatch.delenv(live.MUST, raising=False)
     page = {"chapter": "01_attention", "number": 1, "setup": "", "given": {}, "sections": {}, "cells": []}
-    page |= {"exercises": {"softmax": "1"}, "elsewhere": [], "bundle": "a.zip", "notebook": "a.ipynb"}
+    page |= {"exercises": {"softmax": "1"}, "elsewhere": [], "bundle": "a.zip", "notebook": "a.ipynb", "alone": "b.zip"}
     env = SimpleNamespace(live_pages={"chapters/01_attention": page}, all_docs={"chapters/01_attention": 0})
     store = tmp_path / "doctrees" / "live"
     store.mkdir(parents=True)
     for name in ("a.zip", "a.ipynb"):
         (store / name).touch()
+    (store / "b.zip").write_bytes(zipped({GIVEN: b"{}", "requirements.txt": b"numpy\n"}))
     folders = {"outdir": tmp_path / "html", "doctreedir": store.parent}
     return SimpleNamespace(builder=SimpleNamespace(name="html"), env=env, **folders)
 

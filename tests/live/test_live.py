@@ -9,6 +9,7 @@ import zipfile
 import pytest
 from serve import POLICY, serving
 
+from autograder.check.key import load
 from tests.book.conftest import ROOT, jupyter_book
 from tests.live.reader import RIGHT, Page
 
@@ -311,3 +312,18 @@ except Exception as error:
     assert ran.returncode == 0, ran.stderr
     assert "✓ softmax: all 12 cases hold." in ran.stdout
     assert "`attention` is an exercise of chapter 1, and is not solved there yet" in ran.stdout
+
+
+def test_all_chapters_come_in_one_file_with_keys_of_its_own(book, tmp_path):
+    static = book / "_build" / "html" / "_static"
+    html = (static.parent / "chapters" / "02_backward.html").read_text()
+    assert '<a href="../_static/self-study.zip" download>all chapters in one file</a>' in html
+    for name, folder in ((static / "self-study.zip", "all"), *((file, "one") for file in static.glob("live/*.zip"))):
+        zipfile.ZipFile(name).extractall(tmp_path / folder)
+    names = {folder: {file.name for file in (tmp_path / folder).rglob("*.*")} for folder in ("all", "one")}
+    assert names["all"] == names["one"] >= {"01_attention.ipynb", "02_backward.ipynb", "softmax.npz"}
+    keys = [load(tmp_path / folder / "autograder/check/keys/softmax.npz") for folder in names]
+    assert keys[0].digest != keys[1].digest, "other numbers"
+    code = "from autograder import check\nimport numpy as np\n" + RIGHT + "check(softmax)\n"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "all", capture_output=True, text=True, timeout=60)
+    assert "✓ softmax: all 12 cases hold." in ran.stdout, ran.stderr
