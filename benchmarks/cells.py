@@ -55,7 +55,7 @@ def helpers(sources):
 
 def jobs(name):
     """For each cell that can be tried: its line in the chapter's file, the job for it, names of those that cannot."""
-    from live_cells import given_cells
+    from live_cells import given_cells, is_class
     from self_study import given, setup_of
 
     from autograder.chapter.chapter import read_chapter
@@ -76,7 +76,8 @@ def jobs(name):
     for cell in chapter.cells:
         if cell.part == "exercise":
             each = next(each for each, stub in chapter.stubs.items() if stub == cell.source)
-            above.append((each, answers[each]))
+            if not is_class(cell.source):  # a module of PyTorch's, which is not on a page
+                above.append((each, answers[each]))
         elif cell.part in ("setup", "demo"):
             above.append((f"cell-{len(above)}", cell.source))
             its = next(told)

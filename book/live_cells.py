@@ -32,7 +32,7 @@ def given_cells(chapter, given):
     """
     cells = [cell for cell in chapter.cells if cell.part in ("setup", "demo")]
     sources = [cell.source for cell in cells]
-    names = {name: {"torch"} if _is_class(stub) else {name} for name, stub in chapter.stubs.items()}
+    names = {name: {"torch"} if is_class(stub) else {name} for name, stub in chapter.stubs.items()}
     rests = needs(sources, names, lambda *what: _brought(*what, given))
     lacks = needs(map(_without_branches, sources), names, lambda *what: _brought(*what, given))
     return [_told(*each) for each in zip(cells, rests, lacks, strict=True)]
@@ -79,7 +79,8 @@ def exercises():
     return {each.name: name for name in chapter_names() for each in exercises_of(name)}
 
 
-def _is_class(stub):
+def is_class(stub):
+    """Whether an exercise is a module of PyTorch's."""
     return any(isinstance(node, ast.ClassDef) for node in ast.parse(stub).body)
 
 
