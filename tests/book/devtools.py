@@ -162,7 +162,7 @@ class Browser:
 
     def press(self, key, shift=False):
         """Press and release a key, by name ("Enter") or a character, on whatever has the focus."""
-        silent = {"Tab": 9, "Escape": 27, "Backspace": 8, "End": 35, "ArrowLeft": 37, "ArrowRight": 39}
+        silent = {"Tab": 9, "Escape": 27, "Backspace": 8, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowRight": 39}
         code = silent.get(key) or {"Enter": 13}.get(key) or ord(key)
         text = {"Enter": "\r", **dict.fromkeys(silent, "")}.get(key, key)
         more = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 8 if shift else 0}
