@@ -76,7 +76,8 @@
           const how = mask[i][j] ? "may attend" : known[i][j] ? "reached through others" : "hidden";
           if (leaky) leaks.push([i, j]);
           cells[i][j].className = `${mask[i][j] ? "may" : known[i][j] ? "through" : "hidden"}${leaky ? " leak" : ""}`;
-          cells[i][j].textContent = mask[i][j] ? (leaky ? "!" : "●") : known[i][j] ? (leaky ? "!" : "○") : "×";
+          const sign = mask[i][j] ? (leaky ? "!" : "●") : known[i][j] ? (leaky ? "!" : "○") : "×";
+          cells[i][j].replaceChildren(made("span", { ariaHidden: "true" }, sign)); // the label says it
           cells[i][j].setAttribute("aria-pressed", mask[i][j]);
           cells[i][j].setAttribute("aria-label", `${WORDS[i]} asks, ${WORDS[j]} is found: ${how}${leaky ? ", a leak" : ""}`);
         }
