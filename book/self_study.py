@@ -9,10 +9,11 @@ import json
 import re
 import tempfile
 import zipfile
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from autograder.authoring.exercise import exercises_of
+from autograder.authoring.kept_keys import kept
 from autograder.authoring.make_key import key_of
 from autograder.chapter.chapter import read_chapter
 from autograder.check import key
@@ -56,7 +57,8 @@ def with_keys_of_its_own(files, exercises):
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder, "key.npz")
         for exercise in exercises:
-            key.save(key_of(exercise, SEED), place)
+            name = f"{exercise.reference.__module__}.{exercise.name}.{SEED}"
+            key.save(kept(name, partial(key_of, exercise, SEED)), place)
             files = files | {f"{KEYS}/{exercise.name}.npz": place.read_bytes()}
     return files
 
