@@ -4,7 +4,7 @@
 (() => {
   // Who speaks to a page says what stands on a button: its words are its name, and not others beside them.
   document.querySelectorAll("summary[aria-label], .search-button-field").forEach((each) => each.removeAttribute("aria-label"));
-  document.querySelectorAll(".theme-switch").forEach((icon) => icon.setAttribute("aria-hidden", "true"));
+  document.querySelectorAll(".theme-switch").forEach((icon) => icon.removeAttribute("title"));
 
   // The book's title stands outside all that one can jump to.
   const title = document.querySelector(".sidebar-primary-items__start > .sidebar-primary-item");
