@@ -103,7 +103,6 @@ def week(environment: Path, folder: Path, suffix: str, passwords: dict[str, str]
 
 def settings(suffix: str, course: "Course") -> str:
     """hub.toml for these accounts."""
-    root = course.account is None
     return f"""
     members = "{MEMBERS}{suffix}"
     instructors = "{INSTRUCTORS}{suffix}"
@@ -112,7 +111,6 @@ def settings(suffix: str, course: "Course") -> str:
     course = "{course.folder}"
     environment = "{course.python.parent.parent}"
     port = {free_ports(1)[0]}
-    options = {["--allow-root"] if root else []}
     """
 
 

@@ -49,7 +49,10 @@ c.JupyterHub.services = [
     {
         "name": COURSE,
         "url": f"http://127.0.0.1:{FORMGRADER['port']}",
-        "command": [f"{FORMGRADER['environment']}/bin/jupyterhub-singleuser", *FORMGRADER["options"]],
+        "command": [
+            f"{FORMGRADER['environment']}/bin/jupyterhub-singleuser",
+            *([] if FORMGRADER["account"] else ["--allow-root"]),  # the demonstration, where no account can run it
+        ],
         "user": FORMGRADER["account"],
         "cwd": FORMGRADER["course"],
         "environment": {

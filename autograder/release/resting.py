@@ -5,11 +5,10 @@ of a cell that did not run.
 """
 
 import ast
-import dis
-import inspect
 from collections.abc import Callable, Iterable, Iterator
 
 from autograder.chapter.chapter import Cell
+from autograder.check.cell_names import changed_in_place, named, read_globals
 from autograder.check.notebooks import fingerprint
 
 
@@ -38,12 +37,12 @@ def needs(
         imported: set[str] = set()
         for statement in ast.parse(source).body:
             code = compile(ast.Module([statement], []), "cell", "exec")
-            needed |= set().union(*(names.get(name, set()) for name in _read(code)))
+            needed |= set().union(*(names.get(name, set()) for name in read_globals(code)))
             imports = {name: brought(*what) for name, what in _imports(statement)}
             imported = imported.union(*imports.values())
             # What comes after a statement that raises is not run either; an import raises nothing.
-            names |= {name: imports.get(name, set(needed)) for name in _named(code, "STORE_NAME")}
-            for name in _changed(statement):
+            names |= {name: imports.get(name, set(needed)) for name in named(code, "STORE_NAME")}
+            for name in changed_in_place(statement):
                 names[name] = names.get(name, set()) | needed
         yield needed | imported
 
@@ -55,29 +54,3 @@ def _imports(statement):
             yield from ((alias.asname or alias.name, (node.module or "", alias.name)) for alias in node.names)
         elif isinstance(node, ast.Import):
             yield from ((alias.asname or alias.name.partition(".")[0], (alias.name, "")) for alias in node.names)
-
-
-def _read(code):
-    """The global names that code reads, itself or in the functions that it defines."""
-    yield from _named(code, "LOAD_NAME", "LOAD_GLOBAL")
-    for inner in filter(inspect.iscode, code.co_consts):
-        yield from _read(inner)
-
-
-def _named(code, *operations):
-    return (step.argval for step in dis.get_instructions(code) if step.opname in operations)
-
-
-def _changed(statement):
-    """Names of what a statement changes in place: by a method, as in `losses.append(...)`, or by an index."""
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            place = node.value.func
-        elif isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
-            place = node
-        else:
-            continue
-        while isinstance(place, ast.Subscript | ast.Attribute):
-            place = place.value
-            if isinstance(place, ast.Name):
-                yield place.id

@@ -10,6 +10,8 @@ import inspect
 from dataclasses import dataclass
 from functools import cache
 
+from autograder.check.cell_names import changed_in_place, read_globals
+
 DRAWING = {"figures", "matplotlib", "mpl_toolkits"}  # figures is the book's own, and imports matplotlib
 PLAIN = ast.Assign | ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 
@@ -76,7 +78,7 @@ def _which_draw(above):
 def _statement(tree):
     reads, binds = _names(compile(ast.Module([tree], []), "statement", "exec"))
     sure = binds if isinstance(tree, PLAIN) else ()  # a loop may be empty
-    leaves = binds.union(_changed(tree))
+    leaves = binds.union(changed_in_place(tree))
     return Statement(tree, frozenset(reads), frozenset(leaves), frozenset(sure), _imports_drawing(tree))
 
 
@@ -89,29 +91,8 @@ def _names(code):
         elif step.opname in ("LOAD_NAME", "LOAD_GLOBAL") and step.argval not in binds:
             reads.add(step.argval)
         elif inspect.iscode(step.argval):
-            reads |= _globals(step.argval) - binds
+            reads |= set(read_globals(step.argval)) - binds
     return reads, binds
-
-
-def _globals(code):
-    """The global names that a function's code reads, itself or in functions within."""
-    found = {step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_NAME", "LOAD_GLOBAL")}
-    return found.union(*(_globals(inner) for inner in code.co_consts if inspect.iscode(inner)))
-
-
-def _changed(tree):
-    """Names of what a statement may change in place: by a method, as in `losses.append(...)`, or by an index."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            place = node.value.func
-        elif isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
-            place = node
-        else:
-            continue
-        while isinstance(place, ast.Subscript | ast.Attribute):
-            place = place.value
-            if isinstance(place, ast.Name):
-                yield place.id
 
 
 def _imports_drawing(tree):
