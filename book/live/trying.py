@@ -97,7 +97,7 @@ class Above:
             self.forget()
             self.broken = []
         self.space.clear()
-        self.space |= _copied(self.kept)
+        self.space |= self.kept
         for (name, source, _), each in list(zip(cells, plan, strict=True))[len(self.done) :]:
             if each is None or not _runs(name, source, each, self.space):
                 self.broken.append(name)

@@ -47,6 +47,10 @@ def test_a_module_that_a_figure_used_is_no_drawing():
     )
 
 
+def test_a_module_that_only_a_figure_needs_is_no_drawing_either():
+    assert kept(f"{FIGURE}\nnp.copyto(lengths, share)", "x = np.zeros(3)", "print(x)") == ([[1, 7, 8], [1]], False)
+
+
 def test_a_name_that_is_bound_anew_is_no_drawing_any_more():
     assert kept(FIGURE, "share = 1", "print(share)") == ([[1, 7, 8], [1]], False)
 
