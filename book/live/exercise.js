@@ -28,7 +28,9 @@ export class Exercise extends Cell {
     stub.classList.add("live-replaced");
     document.getElementById(`check-${name}`)?.querySelector(".cell_input")?.classList.add("live-replaced");
     if (this.put) this.told.textContent = this.put;
+    this.folds().forEach((fold) => fold.addEventListener("toggle", () => this.offer()));
     this.show();
+    this.offer();
   }
 
   get passes() {
@@ -117,28 +119,31 @@ export class Exercise extends Cell {
     this.offer();
   }
 
-  /** After some runs that fail: the next hint, and when all are open, the mistakes that people make here. */
+  /** After some runs that fail: the next hint; when all are open, the explanation, which is not there before; at the
+      end the mistakes that people make here. */
   offer() {
     this.further.replaceChildren();
-    if (this.state.failed < PATIENCE) return;
-    const hint = this.hints().find((each) => !each.open);
-    if (hint) {
-      const button = make("button", { type: "button" }, `Open ${hint.querySelector("summary").textContent.trim()}`);
+    const stuck = this.state.failed >= PATIENCE;
+    const fold = this.folds().find((each) => !each.open);
+    const explanation = this.folds().find((each) => each.matches(".explanation"));
+    if (explanation) explanation.hidden = !explanation.open && !this.passes && !(stuck && fold === explanation);
+    if (!stuck) return;
+    if (fold) {
+      const button = make("button", { type: "button" }, `Open ${fold.querySelector("summary").textContent.trim()}`);
       button.addEventListener("click", () => {
-        hint.open = true;
-        hint.querySelector("summary").focus();
-        this.offer();
+        fold.open = true;
+        fold.querySelector("summary").focus();
       });
       this.further.append(make("p", {}, "Stuck? "), button);
     } else if (config.mistakes) {
       const link = make("a", { href: `${config.mistakes}#mistakes-of-${this.name.replaceAll("_", "-")}` });
       link.textContent = `what goes wrong in ${this.name}, in words`;
-      this.further.append(make("p", {}, "Stuck, with all hints open? Read ", link, "."));
+      this.further.append(make("p", {}, "Still stuck? Read ", link, "."));
     }
   }
 
-  /** The folds between the exercise's card and its stub. */
-  hints() {
+  /** The folds between the exercise's card and its stub: hints, and at last the explanation. */
+  folds() {
     const found = [];
     for (let each = this.stub.previousElementSibling; each?.matches("details"); each = each.previousElementSibling) {
       found.unshift(each);

@@ -169,6 +169,9 @@ def test_a_later_page_uses_what_passes_on_an_earlier_one(page, browser):
     assert "NotSolvedYet" not in there.shown and not there.passes
 
 
+EXPLANATION = "document.querySelector('details.explanation')"  # softmax's, the first
+
+
 def test_after_three_runs_that_fail_the_hints_are_offered(page, browser):
     for _ in range(3):
         page.run("softmax", WRONG)
@@ -177,7 +180,26 @@ def test_after_three_runs_that_fail_the_hints_are_offered(page, browser):
         assert browser.evaluate(f"{offered}.textContent").startswith(f"Open Hint {number}")
         browser.evaluate(f"{offered}.click()")
         assert browser.evaluate("document.activeElement.closest('details').open")
-    assert browser.evaluate(f"{offered}") is None
+        browser.wait(f"!{offered}?.textContent.startsWith('Open Hint {number}')")
+    assert not browser.evaluate(f"{EXPLANATION}.hidden")
+    assert browser.evaluate(f"{offered}.textContent") == "Open Explanation, in words"
+    browser.evaluate(f"{offered}.click()")
+    browser.wait(f"!{offered}")
+    assert browser.evaluate(f"document.activeElement.closest('details') === {EXPLANATION} && {EXPLANATION}.open")
+
+
+def test_an_explanation_comes_after_three_runs_and_both_hints_or_a_pass(page, browser):
+    assert browser.evaluate(f"{EXPLANATION}.hidden && {EXPLANATION}.offsetHeight === 0")
+    for _ in range(3):
+        page.run("softmax", WRONG)
+    assert browser.evaluate(f"{EXPLANATION}.hidden")
+    hint = f"{EXPLANATION}.previousElementSibling"
+    browser.evaluate(f"[{hint}, {hint}.previousElementSibling].forEach(fold => {{ fold.open = true; }})")
+    browser.wait(f"!{EXPLANATION}.hidden")
+    page.open()
+    assert browser.evaluate(f"{EXPLANATION}.hidden"), "its hints are closed again"
+    page.run("softmax", RIGHT)
+    assert not browser.evaluate(f"{EXPLANATION}.hidden")
 
 
 def test_the_keyboard_does_everything(page, browser):
