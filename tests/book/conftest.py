@@ -47,6 +47,20 @@ def html(made_once):
 
 
 @pytest.fixture
+def opened(html, browser):
+    """opened(chapter) -> the tab; where it shows the chapter already, things stand as the last test left them."""
+
+    def opened(chapter):
+        url = (html / "chapters" / f"{chapter}.html").as_uri()
+        if browser.evaluate("location.href") != url:
+            browser.send("Emulation.setFocusEmulationEnabled", enabled=True)
+            browser.open(url)
+        return browser
+
+    return opened
+
+
+@pytest.fixture
 def little_book(tmp_path):
     """A book of one page with the house's configuration; write it with `page`, build it with `jupyter_book`."""
     return make_little_book(tmp_path)
