@@ -8,7 +8,7 @@ screen reader would be told of a list without items.
 import unicodedata
 
 from docutils import nodes
-from pybtex.plugin import register_plugin
+from pybtex.plugin import find_plugin, register_plugin
 from pybtex.style.formatting.unsrt import Style as UnsrtStyle
 from pybtex.style.labels import BaseLabelStyle
 from pybtex.style.sorting import BaseSortingStyle
@@ -68,6 +68,8 @@ def load_style(app, pagename, templatename, context, doctree):
 
 def setup(app):
     register_plugin("pybtex.style.formatting", NAME, Style)
+    for backend in ("docutils", "plaintext"):  # or each citation looks for it in the metadata of all that is installed
+        register_plugin("pybtex.backends", backend, find_plugin("pybtex.backends", backend), force=True)
     app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))
     app.connect("builder-inited", tell_works_apart, priority=600)
     app.connect("html-page-context", load_style)

@@ -4,7 +4,7 @@ import ast
 import copy
 import re
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
 from jupytext.myst import myst_to_notebook
@@ -46,8 +46,8 @@ class Chapter:
     def file(self) -> str:
         return f"chapters/{self.name}.md"
 
-    @cached_property
-    def cells(self) -> list[Cell]:
+    @property
+    def cells(self) -> tuple[Cell, ...]:
         return cells(self.text)
 
     @property
@@ -76,14 +76,15 @@ def read_chapter(name: str, house: Path = HOUSE) -> Chapter:
     return Chapter(name, text_of(name, house), tuple(exercises_of(name)))
 
 
-def cells(text: str) -> list[Cell]:
+@cache  # a chapter's are asked for by all chapters after it
+def cells(text: str) -> tuple[Cell, ...]:
     """The cells of a MyST notebook, in order."""
     notebook = myst_to_notebook(text, code_directive="{code-cell}", raw_directive="{raw-cell}", add_source_map=True)
     lines = notebook.metadata["source_map"]
-    return [
+    return tuple(
         Cell(_part(cell), cell.source, dict(cell.metadata), line + 1)
         for cell, line in zip(notebook.cells, lines, strict=True)
-    ]
+    )
 
 
 @cache  # the gate asks for those of every chapter, for every chapter

@@ -6,6 +6,8 @@ of a cell that did not run.
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from types import SimpleNamespace
 
 from autograder.chapter.chapter import Cell
 from autograder.check.cell_names import changed_in_place, named, read_globals
@@ -35,16 +37,29 @@ def needs(
     for source in sources:
         needed: set[str] = set()
         imported: set[str] = set()
-        for statement in ast.parse(source).body:
-            code = compile(ast.Module([statement], []), "cell", "exec")
-            needed |= set().union(*(names.get(name, set()) for name in read_globals(code)))
-            imports = {name: brought(*what) for name, what in _imports(statement)}
+        for statement in _statements(source):
+            needed |= set().union(*(names.get(name, set()) for name in statement.reads))
+            imports = {name: brought(*what) for name, what in statement.imports}
             imported = imported.union(*imports.values())
             # What comes after a statement that raises is not run either; an import raises nothing.
-            names |= {name: imports.get(name, set(needed)) for name in named(code, "STORE_NAME")}
-            for name in changed_in_place(statement):
+            names |= {name: imports.get(name, set(needed)) for name in statement.binds}
+            for name in statement.changes:
                 names[name] = names.get(name, set()) | needed
         yield needed | imported
+
+
+@cache  # the cells of a chapter are asked for several questions
+def _statements(source):
+    return [
+        SimpleNamespace(
+            reads=frozenset(read_globals(code)),
+            binds=list(named(code, "STORE_NAME")),
+            changes=list(changed_in_place(statement)),
+            imports=list(_imports(statement)),
+        )
+        for statement in ast.parse(source).body
+        for code in [compile(ast.Module([statement], []), "cell", "exec")]
+    ]
 
 
 def _imports(statement):
