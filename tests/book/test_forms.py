@@ -209,9 +209,10 @@ def test_a_page_that_is_read_in_the_dark_is_printed_light_with_its_number(small_
     theme = "document.documentElement.dataset.theme"
     browser.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert browser.evaluate(theme) == "light"
-    browser.send("Emulation.setEmulatedMedia", media="print")
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]  # or the reader would change their mind meanwhile
+    browser.send("Emulation.setEmulatedMedia", media="print", features=dark)
     shown = words(browser.evaluate("document.body.innerText"))
-    browser.send("Emulation.setEmulatedMedia", media="")
+    browser.send("Emulation.setEmulatedMedia", media="", features=dark)
     assert shown.startswith("1. Another page 1.1. A section of it Back to")
     assert "Search" not in shown and "Contents" not in shown
     browser.evaluate("dispatchEvent(new Event('afterprint'))")
