@@ -5,8 +5,8 @@ BIN := .venv/bin
 # A hub's users run this one, so it is the machine's and not somebody's own.
 HUB_PYTHON ?= /usr/bin/python3
 HUB ?= .hub
-# The book is built beside the release and the example class.
-MAKEFLAGS += --jobs=2
+# The book, the release and the example class are made side by side; the last one waits for limits much of the time.
+MAKEFLAGS += --jobs=3
 
 export OMP_NUM_THREADS ?= 1
 # Many images set it, and each process of the tests would rewrite every assertion anew, in three seconds.

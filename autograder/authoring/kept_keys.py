@@ -9,12 +9,13 @@ import platform
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from filelock import FileLock
 from platformdirs import user_cache_path
 
 from autograder.check import key
@@ -38,17 +39,38 @@ def kept(name: str, make: Callable[[], Key], house: Path = HOUSE) -> Key:
     if edition is None:
         return make()
     path = user_cache_path("autograder") / f"keys-{edition}" / f"{name}.npz"
-    with suppress(OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile):  # not there, or damaged
-        found = key.load(path)
-        os.utime(path.parent)  # what nobody has used for a month is removed, as bundles are
+    if found := _read(path):
         return found
-    made = make()
-    with suppress(OSError):  # a full disk, or one that cannot be written: then it is made again
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with tempfile.TemporaryDirectory(dir=path.parent) as half:
+    with _alone(path.parent):
+        if found := _read(path):  # made by another process meanwhile
+            return found
+        made = make()
+        with suppress(OSError), tempfile.TemporaryDirectory(dir=path.parent) as half:
             key.save(made, Path(half, "key.npz"))
             Path(half, "key.npz").replace(path)
     return made
+
+
+def _read(path: Path) -> Key | None:
+    """The key in a file; None if it is not there, or damaged."""
+    with suppress(OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile):
+        found = key.load(path)
+        os.utime(path.parent)  # what nobody has used for a month is removed, as bundles are
+        return found
+    return None
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time makes keys of an edition: the book, a release and a class that begin together ask alike.
+
+    On a full disk, or one that cannot be written, each makes its own.
+    """
+    with ExitStack() as held:
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            held.enter_context(FileLock(folder / ".lock"))
+        yield
 
 
 @cache

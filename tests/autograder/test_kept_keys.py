@@ -4,6 +4,8 @@ import ast
 import os
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
 
@@ -54,11 +56,29 @@ def a_house(folder, changed=""):
     return folder
 
 
+def test_who_asks_while_it_is_being_made_waits_for_it(cache, key, tmp_path):
+    house, made, both = a_house(tmp_path / "one"), [], Barrier(2)
+
+    def make():
+        made.append(1)
+        time.sleep(0.3)  # the other one has asked by then, and does not make it
+        return key
+
+    def ask():
+        both.wait()
+        return kept("solutions.attention.softmax", make, house)
+
+    with ThreadPoolExecutor() as pool:
+        found = [pool.submit(ask) for _ in range(2)]
+    assert [each.result().digest for each in found] == [key.digest] * 2
+    assert len(made) == 1
+
+
 def test_a_key_is_made_once(asked, cache, key, tmp_path):
     house = a_house(tmp_path / "one")
     assert asked(house) and not asked(house)
     assert not asked(a_house(tmp_path / "other"))  # another folder with the same course in it
-    (file,) = cache.glob("*/*")
+    (file,) = cache.glob("*/*.npz")
     assert load(file).digest == key.digest
 
 
@@ -94,7 +114,7 @@ def test_nothing_is_kept_of_a_course_that_is_being_edited(asked, cache, tmp_path
 def test_a_damaged_file_is_made_anew(asked, cache, tmp_path, damage):
     house = a_house(tmp_path / "one")
     asked(house)
-    (file,) = cache.glob("*/*")
+    (file,) = cache.glob("*/*.npz")
     file.write_bytes(damage)
     assert asked(house) and not asked(house)
 
@@ -114,7 +134,7 @@ def test_public_keys_are_kept_under_the_name_of_what_is_asked_for(monkeypatch):
 def test_all_that_decides_a_key_is_in_its_name():
     """Whatever these files import is one of them, Python's own, or a package whose version counts."""
     files = [file for pattern in SOURCES for file in HOUSE.glob(pattern)]
-    outside = {"matplotlib", "platformdirs"}  # pictures in a notebook; where the cache is
+    outside = {"matplotlib", "platformdirs", "filelock"}  # pictures in a notebook; where the cache is, and whose turn
     known = {*sys.stdlib_module_names, *PACKAGES, *outside, "solutions"}
     for file in files:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
