@@ -15,7 +15,8 @@ from autograder.release.resting import needs
 
 ELSEWHERE = "this cell is for the chapter’s notebook."
 CALL = "()"  # tells a function of the book from a package
-THERE = {*sys.stdlib_module_names, "numpy", "matplotlib", "autograder", "figures", "solutions"}
+BESIDE = {file.stem for file in (HOUSE / "chapters").glob("*.py")}  # what cells import of them comes with the bundle
+THERE = {*sys.stdlib_module_names, "numpy", "matplotlib", "autograder", "solutions", *BESIDE}
 
 
 def given_cells(chapter, given):

@@ -46,6 +46,7 @@ def test_a_cell_says_what_a_page_has_not():
     used = "rate = 1\nif torch:\n    rate = torch.ones(rate)"
     pytorch = {"lacks": "PyTorch does not run in a page: this cell is for the chapter’s notebook."}
     assert told(guarded, used, "print(rate)", "Attention(3)") == [pytorch, pytorch, {}, pytorch]
+    assert told("import walks", "walks.table('Q', q, rows, columns)") == [{}, {}], "it comes with the bundle"
     words = {"lacks": "num2words is not in the page: this cell is for the chapter’s notebook."}
     assert told("from solutions import numbers", "numbers.words([1])") == [words, words]
     own = {"lacks": "`log_softmax` is one of the book’s own functions, and not in the page."}
