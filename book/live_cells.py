@@ -13,7 +13,7 @@ from autograder.authoring.exercise import exercises_of
 from autograder.house import HOUSE, chapter_names, solution_modules
 from autograder.release.resting import needs
 
-ELSEWHERE = "this cell is for the chapter’s notebook."
+ELSEWHERE = "the cells that need it are for the chapter’s notebook."
 CALL = "()"  # tells a function of the book from a package
 BESIDE = {file.stem for file in (HOUSE / "chapters").glob("*.py")}  # what cells import of them comes with the bundle
 THERE = {*sys.stdlib_module_names, "numpy", "matplotlib", "autograder", "solutions", *BESIDE}

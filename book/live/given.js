@@ -11,16 +11,18 @@ import { unsolved } from "./unsolved.js";
 export class Given {
   /** @param {Element} element its cell
       @param {{rests?: string[], lacks?: string, source?: string}} about
-      @param {{helpTrying: string, exercises: Exercise[], cells: (Exercise|Given)[]}} page */
+      @param {{helpTrying: string, exercises: Exercise[], cells: (Exercise|Given)[], lacking: Set<string>}} page
+          `lacking` holds what cells above have said that the page lacks: it is said once. */
   constructor(element, about, page) {
     Object.assign(this, { element, about, page, name: element.id, number: Number(element.id.split("-")[1]) + 1 });
     this.text = about.source ?? element.querySelector("pre").textContent.replace(/\n+$/, "");
     this.input = element.querySelector(":scope > details, :scope > .cell_input");
     if (!this.input) return; // the page does not show its code
+    if (page.lacking.has(about.lacks)) return; // a cell above says why
     this.note = make("span", { className: "live-note" }, ...coded(about.lacks ?? ""));
     this.row = make("div", { className: "live-try" }, this.note);
     this.input.after(this.row);
-    if (about.lacks) return;
+    if (about.lacks) return void page.lacking.add(about.lacks);
     this.button = make("button", { type: "button", "aria-label": `Try it: cell ${this.number}` }, "Try it");
     this.button.addEventListener("click", () => this.open().editor.field.focus());
     this.row.append(this.button);

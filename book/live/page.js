@@ -10,7 +10,7 @@ import { isKept, onElsewhere, remembered } from "./state.js";
 const LEAVING = "Tab indents; press Escape, then Tab, to go on.";
 const HELP = { help: `${LEAVING} Shift and Enter run the code and check it.`, helpTrying: `${LEAVING} Shift and Enter run the code.` };
 const line = make("p", { className: "live-progress" });
-const page = { help: "live-help", helpTrying: "live-help-trying", exercises: [], cells: [], show };
+const page = { help: "live-help", helpTrying: "live-help-trying", exercises: [], cells: [], lacking: new Set(), show };
 
 function show() {
   const passing = page.exercises.filter((exercise) => exercise.passes).length;

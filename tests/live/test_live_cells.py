@@ -44,10 +44,10 @@ def test_a_cell_waits_for_exercises_of_this_chapter_and_of_earlier_ones():
 def test_a_cell_says_what_a_page_has_not():
     guarded = "try:\n    import torch\nexcept ModuleNotFoundError:\n    torch = None"
     used = "rate = 1\nif torch:\n    rate = torch.ones(rate)"
-    pytorch = {"lacks": "PyTorch does not run in a page: this cell is for the chapter’s notebook."}
+    pytorch = {"lacks": "PyTorch does not run in a page: the cells that need it are for the chapter’s notebook."}
     assert told(guarded, used, "print(rate)", "Attention(3)") == [pytorch, pytorch, {}, pytorch]
     assert told("import walks", "walks.table('Q', q, rows, columns)") == [{}, {}], "it comes with the bundle"
-    words = {"lacks": "num2words is not in the page: this cell is for the chapter’s notebook."}
+    words = {"lacks": "num2words is not in the page: the cells that need it are for the chapter’s notebook."}
     assert told("from solutions import numbers", "numbers.words([1])") == [words, words]
     own = {"lacks": "`log_softmax` is one of the book’s own functions, and not in the page."}
     assert told("log_softmax(1)", setup="from solutions.model import log_softmax") == [own]

@@ -10,6 +10,14 @@ pytestmark = pytest.mark.book
 
 PRINTS, DRAWS, NEEDS_SOFTMAX, TORCH = "cell-3", "cell-2", "cell-8", "cell-9"
 CHANGED = "localStorage.getItem('cells 01_attention')"
+TWO_FOR_TORCH = f"""
+import(new URL("given.js", document.querySelector("script[src$='start.js']").src)).then((found) => {{
+  const page = {{ lacking: new Set() }}, cell = document.getElementById("{TORCH}").cloneNode(true);
+  cell.querySelector(".live-try").remove();
+  const cells = [cell, cell.cloneNode(true)];
+  cells.forEach((each) => new found.Given(each, {{ lacks: "PyTorch does not run." }}, page));
+  return cells.map((each) => each.querySelector(".live-try")?.textContent);
+}})"""
 # What the worker says, besides answers.
 LISTEN = """window.heard = [];
 window.Worker = class extends Worker {
@@ -150,6 +158,7 @@ def test_a_cell_waits_for_what_the_reader_has_not_written(tries, browser):
     assert tries.ask(NEEDS_SOFTMAX, note) == ""
     assert "each row adds up to [1. 1. 1. 1.]" in tries.run(NEEDS_SOFTMAX)[1]
     assert tries.ask(TORCH, note).startswith("PyTorch does not run in a page") and tries.seen(TORCH) == []
+    assert browser.evaluate(TWO_FOR_TORCH) == ["PyTorch does not run.", None], "it is said once a page"
     tries.page.chapter = "02_backward"
     tries.page.open()
     config = "JSON.parse(document.getElementById('live-exercises').textContent)"
