@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import tempfile
-import time
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 
 import websocket
+
+from tests.book.tab import Tab
 
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
@@ -50,7 +52,7 @@ SPECIMENS = """(() => {
 })()"""
 
 
-class Browser:
+class Browser(Tab):
     """One tab. Use it as a context manager: `with Browser("chromium") as browser: ...`.
 
     Args:
@@ -59,6 +61,7 @@ class Browser:
     """
 
     def __init__(self, program, fonts=None):
+        super().__init__()
         self._program, self._fonts = program, fonts
 
     def __enter__(self):
@@ -69,8 +72,6 @@ class Browser:
         with urllib.request.urlopen(f"http://{address.split('/')[0]}/json") as tabs:
             tab = next(tab for tab in json.load(tabs) if tab["type"] == "page")
         self._socket = websocket.create_connection(tab["webSocketDebuggerUrl"], timeout=60)
-        self._sent = 0
-        self._events = []
         for domain in ("Page", "Network", "Runtime", "Log"):
             self.send(f"{domain}.enable")
         return self
@@ -89,29 +90,17 @@ class Browser:
         self._process.stderr.close()
         self._profile.cleanup()
 
-    def send(self, method, **parameters):
-        """Send a command, keep the events that arrive meanwhile, return the command's result."""
-        self._sent += 1
-        self._socket.send(json.dumps({"id": self._sent, "method": method, "params": parameters}))
-        while True:
-            message = json.loads(self._socket.recv())
-            if message.get("id") == self._sent:
-                assert "error" not in message, message
-                return message["result"]
-            self._events.append(message)
-
-    def open(self, url, width=1280, dark=False):
-        """Open a page in a window `width` wide and wait until it stands; returns the addresses it asked for."""
-        self._events.clear()
+    def resize(self, width):
+        """Give the window a width; a narrow one is a phone's."""
         phone = width < 600
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=844, deviceScaleFactor=1, mobile=phone)
-        self.prefer(dark)
+
+    def go(self, url):
         self.send("Page.navigate", url=url)
-        self.wait("document.readyState === 'complete'")
-        self.wait("!window.MathJax || !!(MathJax.startup && MathJax.startup.promise)")
-        self.evaluate("window.MathJax ? MathJax.startup.promise.then(() => document.fonts.ready).then(() => 1) : 1")
-        events = [event["params"] for event in self._events if event["method"] == "Network.requestWillBeSent"]
-        return [event["request"]["url"] for event in events]
+
+    def asked(self):
+        """The addresses that were asked for since the page was opened."""
+        return [event["request"]["url"] for event in self.heard("Network.requestWillBeSent")]
 
     def prefer(self, dark):
         """Tell pages, the open one too, whether their reader wants them dark."""
@@ -120,11 +109,11 @@ class Browser:
 
     def complaints(self):
         """What the browser has written into its console since the page was opened."""
-        return [event["params"]["entry"]["text"] for event in self._events if event["method"] == "Log.entryAdded"]
+        return [event["entry"]["text"] for event in self.heard("Log.entryAdded")]
 
     def exceptions(self):
         """What its scripts have thrown, and nobody caught, since the page was opened."""
-        thrown = [e["params"]["exceptionDetails"] for e in self._events if e["method"] == "Runtime.exceptionThrown"]
+        thrown = [event["exceptionDetails"] for event in self.heard("Runtime.exceptionThrown")]
         return [each.get("exception", {}).get("description", each["text"]) for each in thrown]
 
     def evaluate(self, expression):
@@ -169,9 +158,15 @@ class Browser:
         for kind in ("keyDown" if text else "rawKeyDown", "keyUp"):
             self.send("Input.dispatchKeyEvent", type=kind, text=text, **more)
 
-    def wait(self, condition, seconds=30):
-        """Wait until a JavaScript condition holds."""
-        deadline = time.monotonic() + seconds
-        while not self.evaluate(condition):
-            assert time.monotonic() < deadline, f"still not true: {condition}"
-            time.sleep(0.05)
+    def type(self, text):
+        """Put a text where the focus is, as if it came from a keyboard."""
+        self.send("Input.insertText", text=text)
+
+    @contextmanager
+    def before_each_page(self, script):
+        """Run a script in each page that is opened meanwhile, ahead of the page's own."""
+        added = self.send("Page.addScriptToEvaluateOnNewDocument", source=script)["identifier"]
+        try:
+            yield
+        finally:
+            self.send("Page.removeScriptToEvaluateOnNewDocument", identifier=added)

@@ -204,7 +204,7 @@ def test_what_was_chosen_and_written_is_there_after_a_reload(tab):
     choose(tab, 4)
     shown(tab, [2, 4], answered=2)
     tab.evaluate("document.querySelector('textarea').focus()")
-    tab.send("Input.insertText", text="Since it does.")
+    tab.type("Since it does.")
     tab.open(tab.url)
     shown(tab, [2, 4], answered=2)
     assert tab.evaluate("document.querySelector('textarea').value") == "Since it does."
@@ -214,7 +214,7 @@ def test_one_can_start_again_and_keeps_one_s_words(tab):
     choose(tab, 5)
     shown(tab, [5], answered=1)
     tab.evaluate("document.querySelector('textarea').focus()")
-    tab.send("Input.insertText", text="Mine.")
+    tab.type("Mine.")
     tab.evaluate("document.querySelector('.questions-answered button').focus()")
     tab.press("Enter")
     for _ in range(2):
@@ -237,15 +237,12 @@ def test_it_works_where_nothing_can_be_stored(tab):
     forbidden = (
         "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError'); }})"
     )
-    script = tab.send("Page.addScriptToEvaluateOnNewDocument", source=forbidden)["identifier"]
-    try:
+    with tab.before_each_page(forbidden):
         tab.open(tab.url)
         choose(tab, 1)
         shown(tab, [1], answered=1)
         assert tab.complaints() == []
-    finally:
-        tab.send("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
-        tab.open(tab.url)
+    tab.open(tab.url)
 
 
 def test_without_javascript_every_answer_can_be_opened(tab):
