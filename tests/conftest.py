@@ -104,3 +104,15 @@ def browser(chromium):
 
     with Browser(chromium) as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def firefox():
+    """A headless Firefox that reaches no other machine; skipped, loudly, where there is none."""
+    from tests.book.bidi import Firefox, find_firefox
+
+    program = find_firefox()
+    if program is None:
+        pytest.skip("NO FIREFOX: pages were not tried in it. Install it, `apt-get install firefox-esr`, say.")
+    with Firefox(program) as started:
+        yield started

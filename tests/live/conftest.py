@@ -74,10 +74,16 @@ def site(book):
         yield address
 
 
+@pytest.fixture(scope="session", params=["chromium", "firefox"])
+def browser(request):
+    """A tab of each browser in turn; `only_in_chromium` keeps a test to one."""
+    return request.getfixturevalue({"chromium": "browser", "firefox": "firefox"}[request.param])
+
+
 @pytest.fixture
 def page(browser, site):
-    page = Page(browser, site)
-    page.open()
+    browser.go(f"{site}/live-offline.js")  # the smallest of the site, to forget what it has kept
     browser.evaluate("localStorage.clear()")
+    page = Page(browser, site)
     page.open()
     return page

@@ -3,11 +3,15 @@
 import json
 from types import SimpleNamespace
 
+import pytest
+
 RIGHT = """def softmax(scores):
     shifted = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return shifted / shifted.sum(axis=-1, keepdims=True)
 """
 PARTS = ("mark", "told", "output")
+# For tests that take long, since Python is started anew, and in which nothing is a browser's own affair.
+only_in_chromium = pytest.mark.parametrize("browser", ["chromium"], indirect=True)
 
 
 class Page:
@@ -17,9 +21,8 @@ class Page:
         self.browser, self.site, self.chapter = browser, site, chapter
 
     def open(self, **options):
-        asked = self.browser.open(f"{self.site}/chapters/{self.chapter}.html", **options)
+        self.browser.open(f"{self.site}/chapters/{self.chapter}.html", **options)
         self.browser.wait("document.documentElement.classList.contains('live-on')")
-        return asked
 
     def ask(self, name, what):
         return self.browser.evaluate(f"(box => {what})(document.getElementById('live-{name}'))")

@@ -6,8 +6,9 @@ benchmarks/parity.py and benchmarks/cells.py compare all chapters.
 import pytest
 
 from benchmarks import cells, parity
+from tests.live.reader import only_in_chromium
 
-pytestmark = pytest.mark.book
+pytestmark = [pytest.mark.book, only_in_chromium]
 
 
 def test_a_chapter_s_answers_are_judged_alike(python_for_pages, browser):
