@@ -4,7 +4,12 @@
 (() => {
   // Who speaks to a page says what stands on a button: its words are its name, and not others beside them.
   document.querySelectorAll("summary[aria-label], .search-button-field").forEach((each) => each.removeAttribute("aria-label"));
-  document.querySelectorAll(".theme-switch").forEach((icon) => icon.removeAttribute("title"));
+  // An icon is an <i> with a title, or by now Font Awesome's image with one: in Firefox it is often the first to come.
+  document.querySelectorAll(".theme-switch").forEach((icon) => {
+    for (const name of ["title", "aria-labelledby"]) icon.removeAttribute(name);
+    icon.setAttribute("aria-hidden", "true");
+    icon.querySelector("title")?.remove();
+  });
 
   // The book's title stands outside all that one can jump to.
   const title = document.querySelector(".sidebar-primary-items__start > .sidebar-primary-item");
