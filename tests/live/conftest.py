@@ -82,8 +82,7 @@ def browser(request):
 
 @pytest.fixture
 def page(browser, site):
-    browser.go(f"{site}/live-offline.js")  # the smallest of the site, to forget what it has kept
-    browser.evaluate("localStorage.clear()")
     page = Page(browser, site)
-    page.open()
+    with browser.before_each_page("try { localStorage.clear() } catch {}"):  # about:blank has none
+        page.open()
     return page
