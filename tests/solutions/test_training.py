@@ -1,7 +1,6 @@
 """Chapter 9: loss, schedule and Adam against PyTorch and the formulas; and a model that translates in the end."""
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from autograder.house import HOUSE
 from solutions import numbers, translator
 from solutions.backward import numerical_gradient
 from solutions.decoding import beam_search, greedy_decode, incremental_greedy_decode
-from solutions.model import cross_attention_weights, cross_entropy, decode, encode, loss_and_gradients
+from solutions.model import cross_attention_weights, cross_entropy, decode, encode, forward, loss_and_gradients
 from solutions.model_torch import Transformer, load_parameters
 from solutions.parameters import flatten, initialise, load, named
 from solutions.training import (
@@ -268,23 +267,30 @@ def test_no_training_number_contains_a_pair_that_is_held_out():
 
 @pytest.fixture(scope="module")
 def trained():
-    start = time.process_time()
-    params, losses, test, test_pairs = translator.learn(seed=0)
-    print(f"trained in {time.process_time() - start:.1f} CPU seconds")
-    return params, losses, test, test_pairs
+    """What `translator.learn` has made of seed 0, and the numbers that it was not shown."""
+    _, test, test_pairs = numbers.split(np.random.default_rng(0))
+    return load(HOUSE / "chapters" / "translator.npz"), test, test_pairs
 
 
 def test_it_translates_numbers_that_it_has_never_seen(trained):
-    params, losses, test, test_pairs = trained
-    assert translator.translate(params, test)[1] >= 0.995
-    assert translator.translate(params, test_pairs)[1] >= 0.99
-    floor = label_entropy(len(numbers.VOCABULARY), 0.1)
-    assert floor < np.mean(losses[-50:]) < floor + 0.02
-    assert losses[0] > math.log(len(numbers.VOCABULARY)) - 1
+    params, test, test_pairs = trained
+    assert translator.translate(params, test)[1] == translator.translate(params, test_pairs)[1] == 1
+
+
+def test_it_learns():
+    """The beginning alone: chapter 9 trains a larger one to the end, and says what it comes to."""
+    params, losses, test, _ = translator.learn(seed=0, n_steps=120)
+    floor, nothing = label_entropy(len(numbers.VOCABULARY), 0.1), math.log(len(numbers.VOCABULARY))
+    assert losses[0] > nothing - 1
+    assert floor < np.mean(losses[-20:]) < (floor + nothing) / 2
+    src, tgt = numbers.batch(test[:64])
+    logits, _ = forward(params, src, tgt[:, :-1], translator.N_HEADS)
+    loss, _ = smoothed_cross_entropy(logits, tgt[:, 1:], smoothing=0.1)
+    assert loss < np.mean(losses[-30:]), "the average of the checkpoints, on numbers that were not shown"
 
 
 def test_its_three_ways_of_decoding_agree(trained):
-    params, _, test, _ = trained
+    params, test, _ = trained
     src, tgt = numbers.batch(test[:50])
     tokens = greedy_decode(params, src, translator.N_HEADS)
     np.testing.assert_array_equal(tokens, incremental_greedy_decode(params, src, translator.N_HEADS))
@@ -295,15 +301,14 @@ def test_its_three_ways_of_decoding_agree(trained):
         assert exact_match(several[:1], row[np.newaxis]) == 1 and np.exp(scores[0]) > 0.5
 
 
-def test_the_small_one_of_chapter_9_knows_short_numbers_and_round_ones():
+def test_it_knows_short_numbers_and_round_ones(trained):
     """One in a thousand is below 100: trained on numbers as they come, it wrote "sieben und vier" for 7."""
-    params = load(HOUSE / "chapters" / "translator.npz")
-    assert translator.translate(params, [*range(1000), *range(1000, numbers.LIMIT, 1000)])[1] == 1
+    assert translator.translate(trained[0], [*range(1000), *range(1000, numbers.LIMIT, 1000)])[1] == 1
 
 
 def test_the_decoder_looks_at_the_word_that_it_translates(trained):
     """Tens and units change places: while "fünf und vier zig" is written, the last layer looks at five, then forty."""
-    params, _, test, _ = trained
+    params, test, _ = trained
     hits = []
     for number in [number for number in test.tolist() if number % 100 > 20 and number % 10][:400]:
         src, tgt = numbers.batch([number])
@@ -316,6 +321,6 @@ def test_the_decoder_looks_at_the_word_that_it_translates(trained):
 
 
 def test_the_gradients_of_a_trained_model_are_small(trained):
-    params, _, test, _ = trained
+    params, test, _ = trained
     _, gradients = loss_and_gradients(params, *numbers.batch(test[:64]), translator.N_HEADS)
     assert np.linalg.norm(flatten(gradients)) < 1
