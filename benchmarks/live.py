@@ -58,6 +58,7 @@ def main():
         source = "document.querySelector('.live textarea')"
         typed = f"{source}.focus(), {source}.select(), document.execCommand('insertText', false, %s)"
         kept = browser.evaluate(f"{source}.value")
+        config = json.loads(browser.evaluate("document.getElementById('live-exercises').textContent"))
         browser.evaluate(typed % json.dumps("while True: pass"))
         browser.evaluate("document.querySelector('.live-run').click()")
         browser.wait("!document.querySelector('.live .live-bar button:nth-child(2)').hidden")
@@ -70,13 +71,18 @@ def main():
     scripts = [
         file for file in folder.iterdir() if file.suffix in (".js", ".css") and file.stem not in ("worker", "map")
     ]
+
+    def of_others(kind):
+        return zipped(folder / "pyodide" / name for name in config[kind]) / 1e6
+
     rows = [
         ["the first answer, in a fresh profile", f"{first:.1f} s"],
         ["the first answer, from the browser's cache", f"{cached:.1f} s"],
         ["the first answer after Stop, Python begun while one types", f"{stopped:.1f} s"],
         [f"the next one, median of {RUNS}", f"{1000 * then:.0f} ms"],
         ["before the first use, zipped", f"{zipped(scripts) / 1e3:.0f} KB"],
-        ["Python and NumPy at the first use, zipped", f"{zipped((folder / 'pyodide').iterdir()) / 1e6:.1f} MB"],
+        ["Python and NumPy at the first use, zipped", f"{of_others('python'):.1f} MB"],
+        ["matplotlib at the first figure, zipped", f"{of_others('drawing'):.1f} MB"],
         [f"the bundle of {chapter}, zipped", f"{zipped([bundle]) / 1e6:.1f} MB"],
     ]
     print(tabulate(rows, headers=["", chapter], colalign=("left", "right")))

@@ -1,5 +1,10 @@
 """What a page knows of the cells that its chapter gives, before one presses anything."""
 
+import ast
+import time
+import timeit
+from types import SimpleNamespace
+
 import pytest
 from live_cells import given_cells
 from self_study import given
@@ -67,3 +72,13 @@ def test_what_earlier_setups_import_comes_along_too():
     """A reader's `encoder_layer` of chapter 5 needs it, and the setup of chapter 9 does not import it."""
     assert set(given(read_chapter("09_training"))) == {"linear", "cached_weights"}
     assert given(read_chapter("01_attention")) == {}
+
+
+def test_chapter_2_times_what_takes_no_time_by_a_browser_s_clock():
+    """It goes in steps of a tenth of a millisecond, and a quotient of two such times was a division by zero."""
+    (source,) = (cell.source for cell in read_chapter("02_backward").cells if "def seconds(" in cell.source)
+    (function,) = (node for node in ast.parse(source).body if getattr(node, "name", "") == "seconds")
+    coarse = SimpleNamespace(Timer=lambda run: timeit.Timer(run, timer=lambda: round(time.perf_counter(), 4)))
+    space = {"timeit": coarse}
+    exec(ast.unparse(function), space)
+    assert 0 < space["seconds"](lambda: None) < 1e-4
