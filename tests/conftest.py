@@ -44,6 +44,8 @@ def _group(item):
         return "live"  # they share a book of their own
     if hasattr(item.module, "jupyter_book") and "html" not in item.fixturenames:
         return "little books"  # they share a process that has imported Sphinx
+    if hasattr(item.module, "parsed"):
+        return "built pages"  # they share what they have read of the book
     for part in ("what_breaks", "forged_replies", "forging"):
         if file == "attacks/test_attacks" and item.name.startswith(f"test_{part}"):
             return f"{file} {part}"  # they share little, and take longest of all

@@ -3,9 +3,11 @@
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 
 from tests.book.build_server import forked_build
 from tests.notebook_page import FRONT_MATTER
@@ -46,6 +48,12 @@ def html(made_once):
     return ROOT / "_build" / "html"
 
 
+@cache
+def parsed(path):
+    """A page of the built book; to parse a chapter takes a second."""
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
+
+
 @pytest.fixture
 def opened(html, browser):
     """opened(chapter) -> the tab; where it shows the chapter already, things stand as the last test left them."""
@@ -58,6 +66,22 @@ def opened(html, browser):
         return browser
 
     return opened
+
+
+@pytest.fixture(scope="session")
+def standing(html, browser):
+    """standing(page, width, dark) -> the addresses that a page has asked for; where it is open, the light changes."""
+    last = {}
+
+    def standing(page, width, dark=False):
+        url = (html / f"{page}.html").as_uri()
+        if last.get("page") != page or browser.evaluate("[location.href, innerWidth].join()") != f"{url},{width}":
+            last.update(page=page, asked=browser.open(url, width=width, dark=dark))
+        browser.prefer(dark)
+        browser.wait(f"document.documentElement.dataset.theme === '{'dark' if dark else 'light'}'")
+        return last["asked"]
+
+    return standing
 
 
 @pytest.fixture

@@ -3,12 +3,14 @@
 import pytest
 import yaml
 
+from tests.book.axe import violations
 from tests.book.conftest import ROOT
 
 pytestmark = pytest.mark.book
 
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]), "search", "404"]
+WAYS = [(width, dark) for dark in (False, True) for width in (1280, 390)]
 LOCAL = ("file:", "data:", "blob:", "about:")
 
 CONTRAST = """(() => {
@@ -49,26 +51,15 @@ CUT_ON_A_PHONE = """(() => {
 })()"""
 
 
-@pytest.fixture(scope="module")
-def on_a_phone(html, browser):
-    """on_a_phone(page, dark) -> the addresses the page asked for; where it is open in the other light, that changes."""
-    last = {}
-
-    def opened(page, dark):
-        url = (html / f"{page}.html").as_uri()
-        if last.get("page") != page or browser.evaluate("[location.href, innerWidth].join()") != f"{url},390":
-            last.update(page=page, asked=browser.open(url, width=390, dark=dark))
-        browser.prefer(dark)
-        browser.wait(f"document.documentElement.dataset.theme === '{'dark' if dark else 'light'}'")
-        return last["asked"]
-
-    return opened
+@pytest.fixture(scope="module", params=PAGES)
+def page(request):
+    """One page after another, since to open a long one takes seconds."""
+    return request.param
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_stands_on_a_phone_without_a_network(on_a_phone, browser, page, dark):
-    asked = on_a_phone(page, dark)
+def test_a_page_stands_on_a_phone_without_a_network(standing, browser, page, dark):
+    asked = standing(page, 390, dark)
     assert [url for url in asked if not url.startswith(LOCAL)] == []
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390, f"{page} scrolls sideways on a phone"
     assert browser.evaluate(TOO_WIDE) == [], "a formula to be broken into two lines"
@@ -76,14 +67,14 @@ def test_a_page_stands_on_a_phone_without_a_network(on_a_phone, browser, page, d
     assert browser.evaluate(CONTRAST) > 7
 
 
-def test_a_page_is_dark_from_the_first_if_its_reader_wants_it_so(html, browser):
-    browser.open((html / f"{PAGES[0]}.html").as_uri(), dark=True)
-    assert browser.evaluate("document.documentElement.dataset.theme") == "dark"
+def test_axe_finds_nothing(standing, browser, page):
+    """Each page in one of the four ways, and each way on six pages: what differs between ways comes with the theme."""
+    standing(page, *WAYS[PAGES.index(page) % len(WAYS)])
+    assert violations(browser) == []
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_stands_on_a_desk(html, browser, page):
-    browser.open((html / f"{page}.html").as_uri())
+def test_a_page_stands_on_a_desk(standing, browser, page):
+    standing(page, 1280)
     assert browser.evaluate("document.documentElement.scrollWidth") <= 1280
     assert browser.evaluate(CUT_OFF) == [], "a table to be made narrower"
     formulas = browser.evaluate("document.querySelectorAll('span.math, div.math').length")
@@ -93,6 +84,11 @@ def test_a_page_stands_on_a_desk(html, browser, page):
     assert browser.evaluate(broken) == []
     assert browser.evaluate("document.querySelectorAll('mjx-utext').length") == 0, "a sign that MathJax's fonts lack"
     assert browser.text_in_fonts_of_the_machine() == {}, "signs for book/fonts/make.py"
+
+
+def test_a_page_is_dark_from_the_first_if_its_reader_wants_it_so(html, browser):
+    browser.open((html / f"{PAGES[0]}.html").as_uri(), dark=True)
+    assert browser.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
 def test_formulas_are_set_in_the_book_s_own_fonts(html, browser):

@@ -4,9 +4,9 @@ from collections import Counter
 
 import indexes
 import pytest
-from bs4 import BeautifulSoup
 
 from autograder.authoring.exercise import exercises_of
+from tests.book.conftest import parsed
 
 pytestmark = pytest.mark.book
 
@@ -27,7 +27,7 @@ def address(html):
 
 
 def test_without_a_script_every_mistake_is_shown_and_has_an_address(html):
-    page = BeautifulSoup((html / "chapters" / "mistakes.html").read_text(encoding="utf-8"), "lxml")
+    page = parsed((html / "chapters" / "mistakes.html").resolve())
     folds = page.select("details.mistakes")
     every = [each for chapter in indexes.CHAPTERS for each in exercises_of(chapter)]
     assert len(folds) == len(every) and all(fold.has_attr("open") for fold in folds)

@@ -8,7 +8,7 @@ from bs4 import BeautifulSoup
 from docutils.nodes import make_id
 
 from autograder.chapter.targets import read_targets
-from tests.book.conftest import ROOT, jupyter_book
+from tests.book.conftest import ROOT, jupyter_book, parsed
 from tests.notebook_page import FRONT_MATTER
 
 pytestmark = pytest.mark.book
@@ -22,7 +22,7 @@ def numbers_in(folder):
     """Id -> number of all equations, figures and tables of a built book that have a label; caption -> number of all."""
     labels, captions = {}, {}
     for path in sorted((folder / "_build" / "html" / "chapters").glob("*.html")):
-        page = BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
+        page = parsed(path.resolve())
         for number in page.select("div.math > .eqno"):
             labels[number.parent["id"].removeprefix("equation-")] = NUMBER.search(number.get_text())[0]
         for number in page.select("figure .caption-number, table .caption-number"):

@@ -6,18 +6,12 @@ from urllib.parse import unquote, urlsplit
 import offline
 import pytest
 import yaml
-from bs4 import BeautifulSoup
 
-from tests.book.conftest import ROOT
+from tests.book.conftest import ROOT, parsed
 
 pytestmark = pytest.mark.book
 
 N_CHAPTERS = 9
-
-
-@cache
-def parsed(path):
-    return BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
 
 
 @pytest.fixture(scope="session")

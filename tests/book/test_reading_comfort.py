@@ -43,14 +43,14 @@ INKS = """(() => {
 
 @pytest.mark.parametrize("width", [390, 1280], ids=["phone", "desk"])
 @pytest.mark.parametrize("page", ["coverage", "symbols", "exercises", "since_then"])
-def test_no_link_breaks_inside_a_word(html, browser, page, width):
-    browser.open((html / "chapters" / f"{page}.html").as_uri(), width=width)
+def test_no_link_breaks_inside_a_word(standing, browser, page, width):
+    standing(f"chapters/{page}", width)
     assert browser.evaluate("document.querySelectorAll('article a').length") > 10
     assert browser.evaluate(BROKEN_WORDS) == []
 
 
-def test_the_underline_of_a_name_stands_below_its_underscores(html, browser):
-    browser.open((html / "chapters" / "exercises.html").as_uri())
+def test_the_underline_of_a_name_stands_below_its_underscores(standing, browser):
+    standing("chapters/exercises", 1280)
     # House Mono's underscore reaches 0.13 em below the line; the underline must begin lower.
     offsets = "[...document.querySelectorAll('article a:has(code)')].map(link => "
     offsets += "parseFloat(getComputedStyle(link).textUnderlineOffset) / parseFloat(getComputedStyle(link).fontSize))"
@@ -59,12 +59,21 @@ def test_the_underline_of_a_name_stands_below_its_underscores(html, browser):
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_code_is_legible_and_a_comment_is_no_number(html, browser, dark):
-    browser.open((html / "chapters" / "01_attention.html").as_uri(), dark=dark)
+def test_code_is_legible_and_a_comment_is_no_number(standing, browser, dark):
+    standing("chapters/01_attention", 1280, dark)
     inks = browser.evaluate(INKS)
     assert {"c1", "mi", "mf", "k", "sd"} <= inks.keys()
     assert not {token: ink for token, ink in inks.items() if ink[0] < 4.5}
     assert inks["c1"][1] not in (inks["mi"][1], inks["mf"][1])
+
+
+def test_no_letter_is_made_up(standing, browser):
+    """Bold italics are not among the fonts; a browser would make them from the italics, one letter into the next."""
+    standing("chapters/01_attention", 1280)
+    made_up = "em => getComputedStyle(em).fontWeight >= 600 && getComputedStyle(em).fontSynthesisWeight !== 'none'"
+    titles = browser.evaluate("[...document.querySelectorAll('article legend em')].length")
+    assert titles > 0
+    assert browser.evaluate(f"[...document.querySelectorAll('article em')].filter({made_up}).length") == 0
 
 
 def right_edge(browser, box):
@@ -84,9 +93,10 @@ def right_edge(browser, box):
         ("exercises", ".cell_output .output"),
     ],
 )
-def test_what_goes_on_shows_that_it_does(html, browser, page, selector, dark):
-    browser.open((html / "chapters" / f"{page}.html").as_uri(), width=390, dark=dark)
+def test_what_goes_on_shows_that_it_does(standing, browser, page, selector, dark):
+    standing(f"chapters/{page}", 390, dark)
     wide = f"[...document.querySelectorAll('article {selector}')].find(box => box.scrollWidth > box.clientWidth + 9)"
+    browser.evaluate(f"{wide}.scrollTo({{left: 0, behavior: 'instant'}})")
     before = np.median(right_edge(browser, f"{wide}.getBoundingClientRect()"), axis=0)
     browser.evaluate(f"{wide}.scrollTo({{left: 9999, behavior: 'instant'}})")
     after = np.median(right_edge(browser, f"{wide}.getBoundingClientRect()"), axis=0)
@@ -94,8 +104,8 @@ def test_what_goes_on_shows_that_it_does(html, browser, page, selector, dark):
 
 
 @pytest.mark.parametrize("page", ["02_backward", "05_residual"])
-def test_a_formula_has_as_much_room_below_as_above(html, browser, page):
-    browser.open((html / "chapters" / f"{page}.html").as_uri())
+def test_a_formula_has_as_much_room_below_as_above(standing, browser, page):
+    standing(f"chapters/{page}", 1280)
     rooms = browser.evaluate("""[...document.querySelectorAll("article p + div.math:has(+ p)")].map(formula => {
       const ink = formula.querySelector("mjx-math").getBoundingClientRect();
       const above = ink.top - formula.previousElementSibling.getBoundingClientRect().bottom;
@@ -103,12 +113,3 @@ def test_a_formula_has_as_much_room_below_as_above(html, browser, page):
     })""")
     assert len(rooms) > 5
     assert [pair for pair in rooms if not 0.75 < pair[0] / pair[1] < 1.33] == []
-
-
-def test_no_letter_is_made_up(html, browser):
-    """Bold italics are not among the fonts; a browser would make them from the italics, one letter into the next."""
-    browser.open((html / "chapters" / "01_attention.html").as_uri())
-    made_up = "em => getComputedStyle(em).fontWeight >= 600 && getComputedStyle(em).fontSynthesisWeight !== 'none'"
-    titles = browser.evaluate("[...document.querySelectorAll('article legend em')].length")
-    assert titles > 0
-    assert browser.evaluate(f"[...document.querySelectorAll('article em')].filter({made_up}).length") == 0

@@ -33,6 +33,7 @@ WEIGHTS = """def attention_weights(queries, keys):
         raise ValueError
     return softmax(queries @ np.swapaxes(keys, -1, -2) / math.sqrt(keys.shape[-1]))
 """
+EXPLANATION = "document.querySelector('details.explanation')"  # softmax's, the first
 LOCAL = ("file:", "data:", "blob:", "about:")
 
 
@@ -47,8 +48,10 @@ def test_a_reader_learns_what_is_wrong_and_gets_it_right(page, browser):
     link = "document.querySelector('#live-softmax .live-output a[href^=\"#\"]')"
     assert browser.evaluate(f"!!document.querySelector({link}.getAttribute('href'))"), "the section to read again"
 
+    assert browser.evaluate(f"{EXPLANATION}.hidden && {EXPLANATION}.offsetHeight === 0")
     assert page.run("softmax", RIGHT).passes
     assert page.progress == "1 of 6 exercises pass."
+    assert not browser.evaluate(f"{EXPLANATION}.hidden")
     # What was written above is in scope; a broken one is named.
     assert page.run("attention_weights", WEIGHTS).passes
     page.write("softmax", WRONG)
@@ -171,15 +174,14 @@ def test_a_later_page_uses_what_passes_on_an_earlier_one(page, browser):
     assert "NotSolvedYet" not in there.shown and not there.passes
 
 
-EXPLANATION = "document.querySelector('details.explanation')"  # softmax's, the first
-
-
 @only_in_chromium
-def test_after_three_runs_that_fail_the_hints_are_offered(page, browser):
-    for _ in range(3):
-        page.run("softmax", WRONG)
+def test_after_three_runs_that_fail_hints_are_offered_and_then_the_explanation(page, browser):
     offered = "document.querySelector('#live-softmax .live-further button')"
+    for _ in range(3):
+        assert browser.evaluate(f"{offered} === null")
+        page.run("softmax", WRONG)
     for number in (1, 2):
+        assert browser.evaluate(f"{EXPLANATION}.hidden")
         assert browser.evaluate(f"{offered}.textContent").startswith(f"Open Hint {number}")
         browser.evaluate(f"{offered}.click()")
         assert browser.evaluate("document.activeElement.closest('details').open")
@@ -190,20 +192,11 @@ def test_after_three_runs_that_fail_the_hints_are_offered(page, browser):
     browser.wait(f"!{offered}")
     assert browser.evaluate(f"document.activeElement.closest('details') === {EXPLANATION} && {EXPLANATION}.open")
 
-
-@only_in_chromium
-def test_an_explanation_comes_after_three_runs_and_both_hints_or_a_pass(page, browser):
-    assert browser.evaluate(f"{EXPLANATION}.hidden && {EXPLANATION}.offsetHeight === 0")
-    for _ in range(3):
-        page.run("softmax", WRONG)
-    assert browser.evaluate(f"{EXPLANATION}.hidden")
+    page.open()
+    assert browser.evaluate(f"{EXPLANATION}.hidden"), "its hints are closed again"
     hint = f"{EXPLANATION}.previousElementSibling"
     browser.evaluate(f"[{hint}, {hint}.previousElementSibling].forEach(fold => {{ fold.open = true; }})")
     browser.wait(f"!{EXPLANATION}.hidden")
-    page.open()
-    assert browser.evaluate(f"{EXPLANATION}.hidden"), "its hints are closed again"
-    page.run("softmax", RIGHT)
-    assert not browser.evaluate(f"{EXPLANATION}.hidden")
 
 
 def test_the_keyboard_does_everything(page, browser):

@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import struct
+from functools import cache
 
 import numpy as np
 import pytest
@@ -71,12 +72,22 @@ def test_the_budget_counts_all_arrays_together():
         frames.decode(read_from(frame), max_bytes=159)
 
 
+@cache
+def program(machine):
+    return seccomp.program(machine)
+
+
+@cache
+def rules_of(by):
+    return list(struct.iter_unpack("=HBBI", by))
+
+
 def judged(machine, name="", *arguments, number=None, called_on=None, by=b""):
     """What the filter answers to a call; a small machine for the few instructions there are."""
     number = NUMBERS[machine][name] if number is None else number
     words = [*arguments, *[0] * (6 - len(arguments))]
     data = struct.pack("<IIQ6Q", number, called_on or seccomp._MACHINES[machine], 0, *words)
-    rules = list(struct.iter_unpack("=HBBI", by or seccomp.program(machine)))
+    rules = rules_of(by or program(machine))
     at = loaded = 0
     while True:
         code, if_true, if_false, value = rules[at]
