@@ -2,6 +2,7 @@
 # `make pdf` and `make epub` make the book's other forms; `make serve` serves it, so that its exercises run.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 # A hub's users run this one, so it is the machine's and not somebody's own.
 HUB_PYTHON ?= /usr/bin/python3
 HUB ?= .hub
@@ -46,11 +47,14 @@ hub-demo: .venv/.formgrader $(HUB)/.done
 		"this is %d.%d. To take another one: make PYTHON=python3.12" % v[:2])'
 	echo "Setting up .venv: about a minute, if pip has the packages already."
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -r requirements.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
+# The file names all that anything needs, so two of pip can share it out. What it does not, such as CUDA's libraries where
+# the PyTorch to be had is that one, comes after.
+	grep -o '^[^# ]*==[^ ]*' requirements.txt | xargs -n 50 -P 2 $(PIP) --no-compile --no-deps
+	$(BIN)/pip check > /dev/null || $(PIP) -r requirements.txt
+	$(PIP) --no-deps -e .
 # What pip would do on one processor, and for much that nobody imports here: the packages' own tests, PyTorch's compilers
 # and what those lean on. Whoever does import it compiles it. A file that is no Python is nobody's loss.
-	$(BIN)/python -m compileall -qq -j 0 -x '/(tests|sympy|networkx|mypy|_inductor|_dynamo|onnx)/' .venv/lib || true
+	$(BIN)/python -m compileall -qq -j 0 -x '/(tests|pip|setuptools|sympy|mpmath|networkx|mypyc?|torchgen|_inductor|_dynamo|onnx)/' .venv/lib || true
 	touch $@
 
 # Sphinx and jupyter-cache know which pages have changed; the gate then reads every built page for a solution.
@@ -83,7 +87,7 @@ example/scores.txt: .venv/.done $(COURSE)
 
 # What the course's own server on a hub needs besides, so that instructors share formgrader.
 .venv/.formgrader: .venv/.done deploy/requirements.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check -r deploy/requirements.txt
+	$(PIP) -r deploy/requirements.txt
 	touch $@
 
 # JupyterHub and what students need, apart from .venv: nothing of the solutions is in it. deploy/README.md has the rest.
