@@ -56,3 +56,17 @@ def hand_in(course):
         return path
 
     return put
+
+
+@pytest.fixture
+def ada(course, contents, made_once):
+    """The course to change, in which ada's perfect notebook is graded."""
+
+    def make(folder):
+        graded = shutil.copytree(course, folder / "course")
+        handed_in = graded / "submitted" / "ada" / CHAPTER
+        handed_in.mkdir(parents=True)
+        (handed_in / f"{CHAPTER}.ipynb").write_bytes(contents["perfect"])
+        class_run.grade_class(graded, CHAPTER)
+
+    return shutil.copytree(made_once("ada", make) / "course", course, dirs_exist_ok=True)

@@ -61,53 +61,43 @@ def test_a_second_run_reuses_everything(course, hand_in, contents):
     assert [row.report for row in first.values()] == [row.report for row in second.values()]
 
 
-def test_force_grades_again_and_keeps_the_old_report(course, hand_in, contents):
-    hand_in("ada", contents["perfect"])
-    graded(course)
-    (row,) = graded(course, force=True).values()
+def test_force_grades_again_and_keeps_the_old_report(ada):
+    (row,) = graded(ada, force=True).values()
     assert row.written and not row.reused
-    assert len(list((course / "reports" / CHAPTER).glob("*.json"))) == 2
+    assert len(list((ada / "reports" / CHAPTER).glob("*.json"))) == 2
 
 
-def test_a_resubmission_that_breaks_scores_zero_and_says_why(course, hand_in, contents):
-    hand_in("ada", contents["perfect"])
-    graded(course)
-    assert score(course, "ada") == 25
+def test_a_resubmission_that_breaks_scores_zero_and_says_why(ada, hand_in, contents):
+    assert score(ada, "ada") == 25
     hand_in("ada", contents["truncated"])
-    (row,) = graded(course).values()
+    (row,) = graded(ada).values()
     assert "ends in the middle" in row.report.trouble
-    assert score(course, "ada") == 0
-    assert "ends in the middle" in (course / "feedback/ada" / CHAPTER / f"{CHAPTER}.html").read_text(encoding="utf-8")
+    assert score(ada, "ada") == 0
+    assert "ends in the middle" in (ada / "feedback/ada" / CHAPTER / f"{CHAPTER}.html").read_text(encoding="utf-8")
 
 
-def test_what_a_killed_run_left_is_done_again(course, hand_in, contents):
-    hand_in("ada", contents["perfect"])
-    graded(course)
-    notebook = course / "autograded/ada" / CHAPTER / f"{CHAPTER}.ipynb"
+def test_what_a_killed_run_left_is_done_again(ada):
+    notebook = ada / "autograded/ada" / CHAPTER / f"{CHAPTER}.ipynb"
     notebook.chmod(0o644)
     left = json.loads(notebook.read_text())
     left["metadata"]["autograder"]["recorded"] = False
     notebook.write_text(json.dumps(left))
-    (row,) = graded(course).values()
+    (row,) = graded(ada).values()
     assert row.reused and row.written
 
 
-def test_a_gradebook_that_says_something_else_is_put_right(course, hand_in, contents):
-    hand_in("ada", contents["perfect"])
-    graded(course)
-    with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
+def test_a_gradebook_that_says_something_else_is_put_right(ada):
+    with Gradebook(open_coursedir(ada, CHAPTER).db_url) as gradebook:
         gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").auto_score = 1
         gradebook.db.commit()
-    graded(course)
-    assert score(course, "ada") == 25
+    graded(ada)
+    assert score(ada, "ada") == 25
 
 
-def test_a_half_written_report_is_no_report(course, hand_in, contents):
-    hand_in("ada", contents["perfect"])
-    graded(course)
-    (report,) = (course / "reports" / CHAPTER).glob("*.json")
+def test_a_half_written_report_is_no_report(ada):
+    (report,) = (ada / "reports" / CHAPTER).glob("*.json")
     report.write_text(report.read_text()[:100])
-    assert not graded(course)["ada"].reused
+    assert not graded(ada)["ada"].reused
 
 
 def test_a_manual_score_survives(course, hand_in, contents):

@@ -26,12 +26,9 @@ def total(course, student):
     return sum(computed_scores(open_coursedir(course, CHAPTER))[student].values())
 
 
-@pytest.fixture
-def ada(course, hand_in, contents):
-    """A course in which ada's perfect notebook is graded."""
+def test_who_was_never_graded_is_new(course, hand_in, contents):
     hand_in("ada", contents["perfect"])
     assert graded(course)["ada"].why == "new"
-    return course
 
 
 def test_what_is_handed_in_again_is_graded_again(ada, hand_in, contents):
