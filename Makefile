@@ -2,6 +2,9 @@
 # `make pdf` and `make epub` make the book's other forms; `make serve` serves it, so that its exercises run.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
+# Folders of packages: their own tests, other languages' lexers, other databases' dialects, PyTorch's compilers ...
+RARE := tests|testing|lexers|dialects|_vendored|pip|setuptools|sympy|mpmath|networkx|mypyc?|torchgen|fontTools|hypothesis|$\
+	pypdf|_inductor|_dynamo|onnx
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 # A hub's users run this one, so it is the machine's and not somebody's own.
 HUB_PYTHON ?= /usr/bin/python3
@@ -51,10 +54,10 @@ hub-demo: .venv/.formgrader $(HUB)/.done
 # the PyTorch to be had is that one, comes after.
 	grep -o '^[^# ]*==[^ ]*' requirements.txt | xargs -n 50 -P 2 $(PIP) --no-compile --no-deps
 	$(BIN)/pip check > /dev/null || $(PIP) -r requirements.txt
-	$(PIP) --no-deps -e .
-# What pip would do on one processor, and for much that nobody imports here: the packages' own tests, PyTorch's compilers
-# and what those lean on. Whoever does import it compiles it. A file that is no Python is nobody's loss.
-	$(BIN)/python -m compileall -qq -j 0 -x '/(tests|pip|setuptools|sympy|mpmath|networkx|mypyc?|torchgen|_inductor|_dynamo|onnx)/' .venv/lib || true
+	$(PIP) --no-deps --no-build-isolation -e .
+# What pip would do on one processor, and for what is rarely imported: whoever does import it compiles it. A file that is
+# no Python is nobody's loss.
+	$(BIN)/python -m compileall -qq -j 0 -x '/($(RARE))/' .venv/lib || true
 	touch $@
 
 # Sphinx and jupyter-cache know which pages have changed; the gate then reads every built page for a solution.

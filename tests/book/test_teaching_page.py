@@ -9,7 +9,6 @@ import pytest
 from autograder.cli.main import main
 from autograder.example import example_class
 from autograder.grading import certificates
-from autograder.release.publish import publish
 from tests.book.conftest import ROOT
 from tests.conftest import CHAPTER
 
@@ -21,10 +20,9 @@ COMMANDS = re.findall(r"^\.venv/bin/autograder (.*)$", "\n".join(re.findall(r"``
 
 
 @pytest.fixture
-def week(tmp_path, monkeypatch):
+def week(released_course, tmp_path, monkeypatch):
     """An empty course in the current folder, and what the page takes for granted: a download, and one notebook."""
-    publish(tmp_path / "elsewhere", [CHAPTER])
-    made = {each.student: each.content for each in example_class.examples(tmp_path / "elsewhere", CHAPTER)}
+    made = {each.student: each.content for each in example_class.examples(released_course, CHAPTER)}
     with zipfile.ZipFile(tmp_path / "download.zip", "w") as archive:
         for number, student in enumerate(STUDENTS):
             archive.writestr(f"Somebody_{number}_assignsubmission_file/{CHAPTER}.ipynb", made[student])
