@@ -66,7 +66,7 @@ def test_an_exercise_is_complete(exercise):
 def test_a_docstring_promises_what_its_cases_ask_for(chapter):
     silent = []
     for exercise in exercises_of(chapter):
-        cases, promises = make_key(exercise, PUBLIC_SEED).cases, exercise.reference.__doc__
+        cases, promises = key_of(exercise, PUBLIC_SEED).cases, exercise.reference.__doc__
         in_float32 = any(array.dtype == np.float32 for case in cases for array in pack(case.inputs)[1])
         silent += [(exercise.name, "dtype")] * (in_float32 and "dtype" not in promises)
         empty_rows = any(re.search("(sees?|attends? to) nothing", case.name) for case in cases)

@@ -32,7 +32,7 @@ def test_a_good_page_builds_and_is_not_executed_again(little_book):
     page(little_book)
     built = jupyter_book_command(little_book)
     assert built.returncode == 0 and "WARNING" not in built.stderr
-    again = jupyter_book_command(little_book)
+    again = jupyter_book(little_book)
     assert again.returncode == 0 and "0 added, 0 changed" in again.stdout
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.authoring import kill_table
 from autograder.cli.main import main
 from autograder.example import example_class
 from autograder.grading import certificates
@@ -39,8 +40,9 @@ def week(released_course, tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_week_goes_as_told(week, capsys):
+def test_the_week_goes_as_told(week, capsys, monkeypatch):
     assert len(COMMANDS) > 10
+    monkeypatch.setattr(kill_table, "both_named", lambda *pair: True)  # of 800 pairs; has tests of its own
     for command in COMMANDS:
         assert main(command.split()) == 0, (command, capsys.readouterr().err)
         out = capsys.readouterr().out

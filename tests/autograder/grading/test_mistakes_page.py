@@ -139,6 +139,6 @@ def test_the_page(table, tmp_path):
 
 def test_the_command_writes_the_page(tmp_path, capsys):
     file = tmp_path / "mistakes.html"
-    assert main(["mistakes", "01_attention", "--course", str(tmp_path), "--page", str(file)]) == 0
+    assert main(["mistakes", "06_position", "--course", str(tmp_path), "--page", str(file)]) == 0
     assert capsys.readouterr().out == f"{file}\n"
-    assert 'id="repaired_attention"' in file.read_text() and "does not subtract the maximum" in file.read_text()
+    assert 'id="repaired_add_positions"' in file.read_text() and "swaps sine and cosine" in file.read_text()
