@@ -34,9 +34,14 @@ def course(released_course, tmp_path):
 
 
 @pytest.fixture(scope="session")
-def contents(released_course):
+def contents(made_once, released_course):
     """Student of the example class -> the bytes of the notebook."""
-    return {each.student: each.content for each in example_class.examples(released_course, CHAPTER)}
+
+    def make(folder):
+        for each in example_class.examples(released_course, CHAPTER):
+            (folder / each.student).write_bytes(each.content)
+
+    return {path.name: path.read_bytes() for path in made_once("contents", make).iterdir()}
 
 
 @pytest.fixture(scope="session")
