@@ -6,6 +6,9 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+# Seconds. A process that a run was just starting when it was killed holds its lock a few milliseconds longer.
+MOMENT = 0.5
+
 
 class Busy(Exception):
     """Somebody else holds the gradebook; the message says who, and what to do."""
@@ -18,7 +21,7 @@ def alone(course: Path) -> Iterator[None]:
     nbgrader's own commands ask for it once, before they begin. Raises Busy.
     """
     try:
-        with FileLock(course / ".lock", timeout=0):
+        with FileLock(course / ".lock", timeout=MOMENT):
             yield
     except Timeout as error:
         raise Busy(f"another run is at work in {course} at this moment: let that end first") from error

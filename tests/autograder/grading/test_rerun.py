@@ -1,14 +1,16 @@
 """A second run: what it writes again and why, what a dry run shows, and two runs at once."""
 
 import shutil
+import threading
 
 import grimp
 import pytest
+from filelock import FileLock
 from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 
 from autograder.cli.main import main
-from autograder.course.lock import alone
+from autograder.course.lock import MOMENT, alone
 from autograder.gradebook import class_run, write
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.queries import computed_scores
@@ -157,6 +159,14 @@ def test_a_second_run_at_once_is_refused(ada, command, capsys):
 def test_the_lock_goes_with_its_run(ada):
     for _ in range(2):
         assert main(["grade", CHAPTER, "--course", str(ada)]) == 0
+
+
+def test_the_lock_may_go_a_moment_later_than_its_run(ada):
+    left = FileLock(ada / ".lock", thread_local=False)
+    left.acquire()
+    threading.Timer(MOMENT / 5, left.release).start()
+    with alone(ada):
+        assert not left.is_locked
 
 
 def test_nbgraders_own_way_in_is_refused_meanwhile(ada):
