@@ -170,6 +170,16 @@ def test_the_pins_say_how_they_are_made_and_so_does_the_readme():
     assert command in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+def test_make_takes_every_pin_from_the_file_and_what_the_project_is_built_with():
+    """Two of pip share the pins out, so `make` reads them itself, and would not see a condition."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    pattern = re.search(r"grep -o '([^']+)' requirements\.txt", makefile)[1]
+    taken = dict(line.split("==") for line in re.findall(pattern, PINS, re.MULTILINE))
+    assert {canonicalize_name(name): version for name, version in taken.items()} == pins() and ";" not in PINS
+    assert "--no-build-isolation" in makefile
+    assert {canonicalize_name(Requirement(each).name) for each in PROJECT["build-system"]["requires"]} <= set(pins())
+
+
 # -------------------------------------------------------------------------------------------- containers
 
 
