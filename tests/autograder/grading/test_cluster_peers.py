@@ -98,7 +98,7 @@ def test_certificates_of_another_cluster_are_named(course, hand_in, contents, st
 def test_a_cluster_without_workers_says_how_to_start_one(
     course, hand_in, contents, started, folder, capsys, monkeypatch
 ):
-    monkeypatch.setattr(cluster, "WAIT", 1)
+    monkeypatch.setattr(cluster, "WAIT", 3)
     hand_in("ada", contents["perfect"])
     assert grade(course, started[1], folder) == 2
     assert f"`{certificates.worker_command(started[1], folder)}`" in capsys.readouterr().err

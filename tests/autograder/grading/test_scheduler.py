@@ -36,7 +36,9 @@ def scheduler(start):
     """The address of a scheduler that has no workers yet."""
     port = free_port()
     start("scheduler", "--host=127.0.0.1", f"--port={port}", OWN_PAGE)
-    return f"tcp://127.0.0.1:{port}"
+    address = f"tcp://127.0.0.1:{port}"
+    with Client(address, timeout=60):  # its start takes seconds where much else runs, and no test is about them
+        return address
 
 
 def a_worker(start, scheduler, **options):
@@ -89,8 +91,11 @@ metadata.version = version
 
 
 @pytest.mark.parametrize("words", OTHERS)
-def test_a_worker_with_other_versions_is_refused(course, hand_in, contents, start, scheduler, tmp_path, capsys, words):
+def test_a_worker_with_other_versions_is_refused(
+    course, hand_in, contents, start, scheduler, tmp_path, monkeypatch, capsys, words
+):
     hand_in("ada", contents["perfect"])
+    monkeypatch.setattr(cluster, "WAIT", 60)
     other = tmp_path / "other"
     other.mkdir()
     (other / "sitecustomize.py").write_text(OTHERS[words])
