@@ -18,11 +18,11 @@ from tabulate import tabulate
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.kill_table import both_named
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
-from autograder.check.calling import Outcome, Raised
-from autograder.check.faults import MEANT, faults
-from autograder.check.judge import grade
-from autograder.check.values import pack, unpack
 from autograder.house import chapter_names
+from check.calling import Outcome, Raised
+from check.faults import MEANT, faults
+from check.judge import grade
+from check.values import pack, unpack
 
 
 def promoted(key, case, outcome):

@@ -17,12 +17,12 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from autograder.check import key
-from autograder.check.check import tried
 from autograder.house import HOUSE, number_and_word
+from check import key
+from check.checking import tried
 
-SHIPPED = ("autograder/__init__.py", "autograder/house.py", "solutions/*.py")
-SHIPPED += tuple(f"autograder/{room}/**/*.py" for room in ("check", "authoring", "exercises"))
+SHIPPED = ("autograder/__init__.py", "autograder/house.py", "check/*.py", "solutions/*.py")
+SHIPPED += ("autograder/authoring/**/*.py", "autograder/exercises/**/*.py")
 PAGE = """<!DOCTYPE html><title>Parity</title><script type="module">
 const worker = new Worker("worker.js", { type: "module" });
 worker.onmessage = ({ data }) => { window[data.kind] = data; };
@@ -31,7 +31,7 @@ const [assets, bundle, ...drivers] = ["pyodide/", "files.zip", "session.py"].map
 worker.postMessage({ kind: "start", assets, bundle, drivers });
 window.judge = (job) => { delete window.done; worker.postMessage({ id: 1, job }); };
 </script>"""
-KEYS = "autograder/check/keys"
+KEYS = "check/keys"
 
 
 def exercises(chapter):

@@ -6,8 +6,8 @@ from pathlib import Path
 from docutils import nodes
 from sphinx_design.shared import create_component
 
-from autograder.check import key
-from autograder.check.check import tried
+from check import key
+from check.checking import tried
 
 SAYS = "live-says"
 TABS = "What a common wrong answer is told", "What a right one is told"
@@ -43,7 +43,7 @@ def tell(cell, exercise, files):
 
 
 def _key(files, name):
-    path = f"autograder/check/keys/{name}.npz"
+    path = f"check/keys/{name}.npz"
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "key.npz").write_bytes(files[path])
         return key.load(Path(folder, "key.npz"))

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from jupyter_cache import get_cache
 
-from autograder.release.bundle import SHIPPED
-
 RECORD = "sources.json"
 LOOK = "book"
 # Of what the extensions say on a page, and of the notebook that it hands out.
@@ -25,8 +23,8 @@ RULES = (
     "CITATION.cff",
     "_config.yml",
 )
-# What `check` runs in a page: what students get of `autograder`, and what makes its keys.
-JUDGE = (*SHIPPED, "authoring/*.py")
+# What `check` runs in a page, and what makes its keys.
+JUDGE = ("check/*.py", "autograder/authoring/*.py")
 
 
 def sources(root, docname, chapters):
@@ -44,7 +42,7 @@ def sources(root, docname, chapters):
     word = docname.rpartition("/")[2].partition("_")[2]
     later = chapters[chapters.index(word) + 1 :] if word in chapters else []
     files = [*root.glob("chapters/*.py"), *root.glob("solutions/*.py")]
-    files += [path for pattern in JUDGE for path in root.glob(f"autograder/{pattern}")]
+    files += [path for pattern in JUDGE for path in root.glob(pattern)]
     if word in chapters:
         files += root.glob(f"autograder/exercises/{word}/*.py")
     if "import indexes" in (root / f"{docname}.md").read_text(encoding="utf-8"):

@@ -16,7 +16,7 @@ from autograder.release.resting import needs
 ELSEWHERE = "the cells that need it are for the chapter’s notebook."
 CALL = "()"  # tells a function of the book from a package
 BESIDE = {file.stem for file in (HOUSE / "chapters").glob("*.py")}  # what cells import of them comes with the bundle
-THERE = {*sys.stdlib_module_names, "numpy", "matplotlib", "autograder", "solutions", *BESIDE}
+THERE = {*sys.stdlib_module_names, "numpy", "matplotlib", "check", "solutions", *BESIDE}
 
 
 def given_cells(chapter, given):

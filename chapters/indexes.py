@@ -13,8 +13,8 @@ from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.chapter import myst
 from autograder.chapter.cards import Card, cards
 from autograder.chapter.chapter import text_of
-from autograder.check.words import count
 from autograder.house import chapter_names
+from check.words import count
 
 CHAPTERS = chapter_names()
 PHONE = 3.5  # inches: as wide as a figure on a phone, so that its letters are not made smaller there

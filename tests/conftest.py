@@ -8,6 +8,7 @@ from filelock import FileLock
 from pdf import find_browser
 
 from autograder.house import do_without_address_checks
+from tests.small_exercise import exercise, key  # noqa: F401 - fixtures for all tests
 
 do_without_address_checks()  # in each of the processes that pytest-xdist starts
 CHAPTER = "01_attention"

@@ -6,7 +6,7 @@ import json, os, pickle, signal, struct, sys, threading, time
 
 def runner():
     frame = sys._getframe()
-    while "ours" not in getattr(frame.f_locals.get("self"), "__dict__", {}):
+    while "outstanding" not in getattr(frame.f_locals.get("self"), "__dict__", {}):
         frame = frame.f_back
     return frame.f_locals["self"]
 

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from autograder.check.key import UNJUDGED, Mistake
-from autograder.house import number_and_word
+from autograder.house import chapter_names, number_and_word
+from check.key import UNJUDGED, Mistake
 
 __all__ = ["UNJUDGED", "Draw", "Exercise", "exercises_of"]
 
@@ -120,6 +120,15 @@ def exercises_of(chapter: str) -> list[Exercise]:
     package = f"autograder.exercises.{number_and_word(chapter)[1]}"
     names = importlib.import_module(package).EXERCISES
     return [getattr(importlib.import_module(f"{package}.{name}"), name) for name in names]
+
+
+def find_exercise(name: str) -> Exercise:
+    """Return the exercise of that name, whichever chapter it is in. Raises LookupError."""
+    for chapter in chapter_names():
+        for exercise in exercises_of(chapter):
+            if exercise.name == name:
+                return exercise
+    raise LookupError(f"there is no exercise called {name!r}")
 
 
 def _refuse_twice(there: bool, what: str) -> None:

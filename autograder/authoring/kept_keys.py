@@ -18,14 +18,14 @@ from pathlib import Path
 from filelock import FileLock
 from platformdirs import user_cache_path
 
-from autograder.check import key
-from autograder.check.key import Key
 from autograder.house import HOUSE
+from check import key
+from check.key import Key
 
 # What decides a key: these files, and what they import that is neither theirs nor Python's. Processors round in ways
 # of their own; a student's does, too, and a judge allows for it.
 SOURCES = (
-    *("autograder/*.py", "autograder/authoring/*.py", "autograder/check/*.py", "autograder/exercises/**/*.py"),
+    *("autograder/*.py", "autograder/authoring/*.py", "autograder/exercises/**/*.py", "check/*.py"),
     "solutions/*.py",
 )
 PACKAGES = ("numpy", "torch", "num2words")

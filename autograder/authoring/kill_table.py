@@ -9,8 +9,8 @@ from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import make_key
 from autograder.authoring.problems import caught_by, graded, problems, told_apart_by
 from autograder.authoring.slip_table import SlipTable, slip_table
-from autograder.check.judge import grade
-from autograder.check.key import Key
+from check.judge import grade
+from check.key import Key
 
 Where = tuple[str, str]  # a case: its aspect, its name
 

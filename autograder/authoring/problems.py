@@ -7,11 +7,11 @@ the public key and with secret ones.
 from collections.abc import Callable, Iterator
 
 from autograder.authoring.exercise import Exercise
-from autograder.check import judge
-from autograder.check.calling import run
-from autograder.check.explain import same
-from autograder.check.judge import Result
-from autograder.check.key import Case, Key
+from check import judge
+from check.calling import run
+from check.explain import same
+from check.judge import Result
+from check.key import Case, Key
 
 
 def caught_by(key: Key, slug: str) -> Iterator[Case]:

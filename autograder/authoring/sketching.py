@@ -9,9 +9,9 @@ import numpy as np
 
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.slips import slips
-from autograder.check.calling import answer
-from autograder.check.key import Case, Key
-from autograder.check.sketches import sketch, sketched_cases
+from check.calling import answer
+from check.key import Case, Key
+from check.sketches import sketch, sketched_cases
 
 LARGE = 1000  # numbers in the inputs of a case
 _silence = Lock()  # what one thread does to warnings, all see

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.make_key import key_of
 from autograder.authoring.slips import slips
-from autograder.check.calling import run
-from autograder.check.explain import explain
-from autograder.check.judge import grade
-from autograder.check.key import Key
+from check.calling import run
+from check.explain import explain
+from check.judge import grade
+from check.key import Key
 
 KINDS = ("named", "related", "one slip", "told by its kind", "wrong values", "accepted")
 UNNAMED = ("one slip", "wrong values")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.check.calling import answer
+from check.calling import answer
 
 OPERATORS: dict[type, tuple[str, type]] = {
     ast.Add: ("+", ast.Sub),

@@ -18,7 +18,7 @@ from num2words import num2words
 
 from autograder.chapter import myst
 from autograder.chapter.cards import cards
-from autograder.check.words import count
+from check.words import count
 
 WORDS_A_MINUTE = 175
 SECONDS_A_LINE_OF_MATHS = 20

@@ -42,7 +42,7 @@ def run(options):
 
 
 def _show(collected):
-    from autograder.check.words import count, shown
+    from check.words import count, shown
 
     print(f"Read as {collected.layout}; {collected.ids}.")
     for what in ("new", "replaced", "unchanged"):

@@ -35,9 +35,9 @@ def run(options):
 
 
 def _fill_in(options, chapters):
-    from autograder.check.words import shown
     from autograder.gradebook.exporters import fill_in
     from autograder.platforms.sheets import UnusableTable, read_sheet
+    from check.words import shown
 
     if options.to == "csv" or (options.to == "moodle" and len(chapters) != 1):
         raise Refused(

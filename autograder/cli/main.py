@@ -4,7 +4,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from autograder.check.words import shown
 from autograder.cli import (
     certificates,
     collect,
@@ -21,6 +20,7 @@ from autograder.cli import (
 from autograder.cli.common import Refused
 from autograder.course.lock import Busy
 from autograder.sandbox import SandboxUnavailable
+from check.words import shown
 
 COMMANDS = {
     "release": release,

@@ -17,10 +17,10 @@ def arguments(parser):
 
 def run(options):
     """0: every exercise holds. 1: something does not. 2: it could not be read, or not be run."""
-    from autograder.check import render
-    from autograder.check.words import shown
     from autograder.cli.common import Refused
     from autograder.grading.submit_check import submit_check
+    from check import render
+    from check.words import shown
 
     checked = submit_check(options.file, options.course, options.sandbox)
     report, name = checked.report, shown(options.file.name)

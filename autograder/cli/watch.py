@@ -36,9 +36,9 @@ def run(options):
     """0: ended as it was asked to, by Ctrl-C or a signal; what was being graded was ended first."""
     from datetime import datetime
 
-    from autograder.check.words import shown
     from autograder.gradebook.attempts import Rules
     from autograder.gradebook.watch_run import only_one, open_desk, watching
+    from check.words import shown
 
     chapter = is_released(options.course, options.chapter)
     with only_one(options.course, chapter), _asked_to_end() as end:

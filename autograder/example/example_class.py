@@ -18,8 +18,6 @@ import numpy as np
 
 import solutions
 from autograder.authoring.exercise import Exercise, exercises_of
-from autograder.check import judge
-from autograder.check.calling import run
 from autograder.course.handout import load_handout
 from autograder.course.seed import secret_seed
 from autograder.example.standalone import standalone
@@ -32,6 +30,8 @@ from autograder.house import chapter_names, number_and_word
 from autograder.pages import terminal
 from autograder.release.notebook import BEGIN, END
 from autograder.release.publish import publish
+from check import judge
+from check.calling import run
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from autograder.check.words import count
 from autograder.gradebook.coursedir import CourseDirectory, nbgrader_config, quiet_log
 from autograder.gradebook.queries import registered_cells
+from check.words import count
 
 
 class NotGenerated(Exception):

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.check.words import size
 from autograder.course.handout import Handout, load_handout
 from autograder.course.student_ids import why_not_an_id
 from autograder.gradebook.coursedir import open_coursedir
@@ -24,6 +23,7 @@ from autograder.platforms.download import Entry, Unreadable, opened
 from autograder.platforms.handed_in import handed_in
 from autograder.platforms.sheets import Sheet
 from autograder.platforms.whose import Finder, finder
+from check.words import size
 
 MAX_NOTEBOOKS = 20  # of one student in one download; with MAX_BYTES, all that one student can make us read
 MAX_TOTAL = 50 * MAX_BYTES

@@ -15,8 +15,8 @@ from pathlib import Path
 from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
 from nbgrader.utils import parse_utc
 
-from autograder.check.words import listed, shown
 from autograder.grading.submitted_file import MAX_BYTES
+from check.words import listed, shown
 
 SECRET = "submission_secret.txt"  # what nbgrader names a student's feedback after
 

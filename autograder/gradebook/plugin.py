@@ -14,7 +14,6 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, parse_utc
 from traitlets import Enum
 
-from autograder.check.judge import Result
 from autograder.course.lock import Busy, alone
 from autograder.gradebook.queries import by_cell, given_by_hand
 from autograder.gradebook.rebuilding import rebuild
@@ -22,6 +21,7 @@ from autograder.grading.cluster import connected
 from autograder.grading.queue import open_queue
 from autograder.grading.submitted_file import fetch
 from autograder.sandbox import SandboxUnavailable
+from check.judge import Result
 
 SECRET = re.compile("[0-9a-f]{128}")  # as nbgrader's exchange draws it, one for each submission
 

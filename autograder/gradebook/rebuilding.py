@@ -8,10 +8,10 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from autograder.check.render import as_html, as_text
 from autograder.course.handout import Handout
 from autograder.grading.reading import Submission
 from autograder.grading.report import Report
+from check.render import as_html, as_text
 
 
 def rebuild(submission: Submission, report: Report, released: Handout) -> NotebookNode:

@@ -11,7 +11,6 @@ from nbgrader.converters import Autograde, GenerateFeedback, NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.exc import OperationalError, SAWarning
 
-from autograder.check.words import listed, shown
 from autograder.gradebook.coursedir import open_coursedir, quiet_log
 from autograder.gradebook.engine import one_engine, why_not
 from autograder.gradebook.progress import watched
@@ -19,6 +18,7 @@ from autograder.gradebook.rows import Incomplete, StudentRow
 from autograder.gradebook.state import ClassState
 from autograder.grading.queue import GradingQueue
 from autograder.sandbox import SandboxUnavailable
+from check.words import listed, shown
 
 
 def write_class(

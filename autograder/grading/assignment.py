@@ -11,17 +11,16 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder.check.words import listed
 from autograder.course.handout import Handout, load_handout
 from autograder.course.seed import case_seed
 from autograder.grading.judging import exercises_by_name
 from autograder.grading.submitted_file import File
 from autograder.house import HOUSE
 from autograder.sandbox import BROUGHT
+from check.words import listed
 
-AUTOGRADER = Path(__file__).resolve().parent.parent
 # The folders that decide what a submission earns; a change in one of them asks for new reports.
-DECIDING = ("authoring", "check", "course", "grading", "sandbox")
+DECIDING = ("autograder/authoring", "autograder/course", "autograder/grading", "autograder/sandbox", "check")
 
 
 @dataclass(frozen=True)
@@ -75,16 +74,16 @@ def environment(sandbox: str) -> dict[str, str]:
         "NumPy": np.__version__,
         "PyTorch": _version("torch"),
         "grader": _of_folders(DECIDING),
-        "exercises": _of_folders(["exercises"]),
+        "exercises": _of_folders(["autograder/exercises"]),
         "solutions": _sha256([zipped_solutions()])[:16],
         "sandbox": sandbox,
     }
 
 
 def _of_folders(folders):
-    """A fingerprint of all modules in some folders of the package."""
-    files = sorted(file for folder in folders for file in (AUTOGRADER / folder).rglob("*.py"))
-    named = (part for file in files for part in (file.relative_to(AUTOGRADER).as_posix().encode(), file.read_bytes()))
+    """Return a fingerprint of all modules in some folders of the repository."""
+    files = sorted(file for folder in folders for file in (HOUSE / folder).rglob("*.py"))
+    named = (part for file in files for part in (file.relative_to(HOUSE).as_posix().encode(), file.read_bytes()))
     return _sha256(named)[:16]
 
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from autograder.check.judge import Result
-from autograder.check.key import Key
-from autograder.check.words import listed
 from autograder.grading.assignment import Assignment
 from autograder.grading.judging import exercises_by_name, judged
 from autograder.sandbox import Answers, Call, Cell, Run
+from check.judge import Result
+from check.key import Key
+from check.words import listed
 
 # A submission can reach what is answered in the second run, and must not tell it to whoever reads its report.
 _UNQUOTED = {

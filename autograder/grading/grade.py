@@ -5,11 +5,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from autograder.check import judge
-from autograder.check.calling import Outcome, Raised
-from autograder.check.imports import is_ours
-from autograder.check.judge import Result
-from autograder.check.words import listed, quoted, shown
 from autograder.grading import reading
 from autograder.grading.assignment import Assignment, digest
 from autograder.grading.follow_through import follow_through
@@ -20,6 +15,11 @@ from autograder.grading.report import Report
 from autograder.grading.submitted_file import File
 from autograder.grading.telling import fit_to_tell, own_words
 from autograder.sandbox import Call, Cell, Limits, run
+from check import judge
+from check.allowed_imports import is_ours
+from check.calling import Outcome, Raised
+from check.judge import Result
+from check.words import listed, quoted, shown
 
 MAX_NOTES = 20  # of the cells, and of the sandbox
 

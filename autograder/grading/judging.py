@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import explaining, make_questions
-from autograder.check import judge
-from autograder.check.calling import Outcome
-from autograder.check.judge import Result
-from autograder.check.key import Key
+from check import judge
+from check.calling import Outcome
+from check.judge import Result
+from check.key import Key
 
 
 def questions_of(chapter: str, seeds: Mapping[str, int]) -> dict[str, Key]:

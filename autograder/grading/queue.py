@@ -9,7 +9,6 @@ from pathlib import Path
 
 from distributed import Client, Future
 
-from autograder.check.words import shown
 from autograder.course.seed import secret_seed
 from autograder.course.student_ids import why_not_an_id
 from autograder.grading import reading, replies, worker
@@ -18,6 +17,7 @@ from autograder.grading.reading import Submission
 from autograder.grading.report import Report, Reports
 from autograder.grading.submitted_file import File, fetch
 from autograder.sandbox import SandboxUnavailable
+from check.words import shown
 
 
 @dataclass(frozen=True)

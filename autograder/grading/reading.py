@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from autograder.check.words import count, listed, quoted, size
 from autograder.course.handout import Handout
 from autograder.grading.submitted_file import CLEAR, File
+from check.words import count, listed, quoted, size
 
 LARGE_BYTES = 20_000_000
 MAX_VALUES = 3_000_000  # a few bytes of JSON become a hundred in memory

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from distributed import Future
 
 from autograder.authoring.exercise import exercises_of
-from autograder.check.faults import KINDS
 from autograder.course.handout import Handout
 from autograder.grading.assignment import digest
 from autograder.grading.report import Report
 from autograder.grading.unpickling import NotUnpickled
 from autograder.sandbox import SandboxUnavailable
+from check.faults import KINDS
 
 UNOPENED = (
     "a worker could not begin, or was lost again and again; what is said of it is a pickle, which is not opened here: "

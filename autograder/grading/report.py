@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from autograder.check.judge import Result
+from check.judge import Result
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.check.words import listed, quoted, size
+from check.words import listed, quoted, size
 
 MAX_BYTES = 200_000_000
 CLEAR = "Clear the outputs of all cells, save, and hand it in again."

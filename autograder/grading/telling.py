@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.check.calling import Outcome
-from autograder.check.imports import refusal
-from autograder.check.words import NOBODY_THERE, not_defined
 from autograder.grading.imports import imported
 from autograder.sandbox import Cell
+from check.allowed_imports import refusal
+from check.calling import Outcome
+from check.words import NOBODY_THERE, not_defined
 
 # As NumPy raises them; its modules give them no public name.
 _NUMPYS_OWN = frozenset(

@@ -13,12 +13,12 @@ from nbconvert.exporters import TemplateExporter
 from traitlets import Unicode
 
 from autograder.chapter.sections import section_address
-from autograder.check.judge import Result
-from autograder.check.key import Mistake
-from autograder.check.render import as_code, first_wrong, in_its_place
-from autograder.check.words import listed
 from autograder.pages.code import coloured, what_is_cut
 from autograder.pages.safe_markdown import safe_markdown
+from check.judge import Result
+from check.key import Mistake
+from check.render import as_code, first_wrong, in_its_place
+from check.words import listed
 
 TEMPLATES = Path(__file__).parent / "templates"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from autograder.check.render import as_code
-from autograder.check.words import count
+from check.render import as_code
+from check.words import count
 
 
 @cache

@@ -8,8 +8,8 @@ from tabulate import tabulate
 
 from autograder.authoring.kill_table import KillTable, Line, Where
 from autograder.authoring.slip_table import KINDS, SlipTable
-from autograder.check.words import count, listed
 from autograder.pages.instructor import templates
+from check.words import count, listed
 
 
 def as_text(table: KillTable) -> str:

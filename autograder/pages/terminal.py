@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 
 from tabulate import tabulate
 
-from autograder.check.words import count, shown
 from autograder.gradebook.marks import Marks
 from autograder.gradebook.rows import StudentRow
+from check.words import count, shown
 
 
 def of_class(rows: Sequence[StudentRow], marks: Mapping[str, Marks]) -> str:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from autograder.check.words import shown, size
 from autograder.grading.submitted_file import MAX_BYTES, fetch
 from autograder.platforms.zip_names import name_of, open_archive
+from check.words import shown, size
 
 MAX_FILES = 100_000
 NOTEBOOKS = (".ipynb", ".ipynb.txt")  # the second is what a browser makes of the first when it saves text

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder.check.words import shown
+from check.words import shown
 
 MAX_BYTES = 50_000_000
 # Moodle's English, "Tuesday, 3 February 2026, 10:00 AM" (lang/en/langconfig.php, strftimedaydatetime), and with 24 h.

@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from autograder.check.words import quoted
 from autograder.platforms.names import Layout, Named
 from autograder.platforms.sheets import Sheet, UnusableTable, time_in
+from check.words import quoted
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,12 @@ import yaml
 
 from autograder.chapter.chapter import Chapter
 from autograder.chapter.sections import section_addresses
-from autograder.check import key
-from autograder.check.key import Key
-from autograder.check.notebooks import Notebook
 from autograder.house import HOUSE, solution_modules
 from autograder.release.resting import rests_on
+from check import key
+from check.bundle_data import Notebook
+from check.key import Key
 
-# All of `autograder` that students get: the folder `check`, and the `__init__` that hands on their names.
-SHIPPED = ("__init__.py", "check/*.py")
-AUTOGRADER = HOUSE / "autograder"
 NEEDED = ("numpy", "matplotlib", "jupyterlab")
 
 README = """\
@@ -48,9 +45,9 @@ def files(chapter: Chapter, keys: Iterable[Key], house: Path = HOUSE) -> dict[st
     sources = [cell.source for cell in chapter.cells if cell.part in ("setup", "demo")]
     imported = {name for source in [*sources, *map(bytes.decode, shipped.values())] for name in _imports(source)}
     return {
-        **{f"autograder/{file.relative_to(AUTOGRADER).as_posix()}": file.read_bytes() for file in shipped_code()},
-        **{f"autograder/check/keys/{public.function}.npz": _saved(public) for public in keys},
-        f"autograder/check/chapters/{chapter.name}.json": about(chapter, house).to_json().encode(),
+        **{f"check/{file.name}": file.read_bytes() for file in sorted((HOUSE / "check").glob("*.py"))},
+        **{f"check/keys/{public.function}.npz": _saved(public) for public in keys},
+        f"check/chapters/{chapter.name}.json": about(chapter, house).to_json().encode(),
         **shipped,
         **{picture: (house / "chapters" / picture).read_bytes() for picture in chapter.pictures},
         **_data(sources, house),
@@ -63,11 +60,6 @@ def about(chapter: Chapter, house: Path = HOUSE) -> Notebook:
     """What the bundle knows of a chapter's notebook."""
     exercises = list(chapter.stubs)
     return Notebook(exercises, rests_on(chapter.cells, exercises), section_addresses(chapter, house))
-
-
-def shipped_code() -> list[Path]:
-    """The files of `autograder` that students get."""
-    return sorted(file for pattern in SHIPPED for file in AUTOGRADER.glob(pattern))
 
 
 def modules(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:

@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autograder.chapter.chapter import Chapter, stubs, text_of
-from autograder.check import judge
-from autograder.check.calling import run
-from autograder.check.key import Key
 from autograder.course.seed import secret_seed
 from autograder.house import HOUSE, chapter_names, solution_modules
 from autograder.release.fingerprints import Fingerprints
+from check import judge
+from check.calling import run
+from check.key import Key
 
 _NO_TEXT = frozenset({".png", ".jpg", ".gif", ".ico", ".woff", ".woff2", ".ttf", ".otf", ".eot", ".inv", ".pdf"})
 _ZIPS = frozenset({".zip", ".epub", ".npz", ".whl"})

@@ -10,8 +10,8 @@ from functools import cache
 from types import SimpleNamespace
 
 from autograder.chapter.chapter import Cell
-from autograder.check.cell_names import changed_in_place, named, read_globals
-from autograder.check.notebooks import fingerprint
+from check.bundle_data import fingerprint
+from check.cell_names import changed_in_place, named, read_globals
 
 
 def rests_on(cells: Iterable[Cell], exercises: list[str]) -> dict[str, list[str]]:

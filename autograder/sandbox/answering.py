@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from autograder.check import values
-from autograder.check.words import listed
 from autograder.sandbox import answers
 from autograder.sandbox.inside import frames
 from autograder.sandbox.limits import Limits, SandboxUnavailable
 from autograder.sandbox.process import Ended, Exhausted, Process
+from check import values
+from check.words import listed
 
 _REFERENCE = Path(__file__).with_name("inside") / "reference.py"
 

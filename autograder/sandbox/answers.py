@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.check import values
-from autograder.check.calling import Outcome, Raised, line_told, modified
 from autograder.sandbox.limits import Limits
+from check import values
+from check.calling import Outcome, Raised, line_told, modified
 
 NOT_AN_ANSWER = "sent something that is not an answer"
 

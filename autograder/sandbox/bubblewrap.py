@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+from autograder.house import HOUSE
 from autograder.sandbox import interpreter
 from autograder.sandbox.limits import Limits, SandboxUnavailable
 
@@ -15,9 +16,8 @@ RUNNER = Path("/runner")
 PACKAGES = Path("/packages")
 TEMPORARY = Path("/tmp")
 
-# What of ours runs inside; nothing else of this package can be read there.
-OURS = ("check", "sandbox/inside")
-AUTOGRADER = Path(__file__).resolve().parent.parent
+# The packages of ours that run inside, by their names there; the sandbox holds nothing else of this repository.
+OURS = {"check": HOUSE / "check", "inside": Path(__file__).resolve().parent / "inside"}
 _NOBODY = "65534"
 
 # What /proc tells of the machine and of others on it, and no program of ours asks for.
@@ -69,8 +69,8 @@ def _files(bundle, limits, distributions):
     options += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
     for name, path in interpreter.modules(distributions).items():
         options += _read_only(path, PACKAGES / name)
-    for name in OURS:
-        options += _read_only(AUTOGRADER / name, RUNNER / name)
+    for name, folder in OURS.items():
+        options += _read_only(folder, RUNNER / name)
     options += _read_only(bundle, BUNDLE)
     size = str(limits.disk_mb * 2**20)
     options += ["--size", size, "--tmpfs", str(WORK), "--size", size, "--tmpfs", str(TEMPORARY)]

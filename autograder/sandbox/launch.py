@@ -16,6 +16,7 @@ from pathlib import Path
 from autograder.sandbox import bubblewrap, interpreter, seccomp
 from autograder.sandbox.inside.confine import MB
 from autograder.sandbox.limits import Limits
+from check import bundle_data
 
 KINDS = ("bwrap", "none")
 ENVIRONMENT = {
@@ -82,7 +83,11 @@ def in_bubblewrap(bundle, limits, distributions, pipes, theirs, ours):
     # No pipe: bwrap would die of one whose reader was killed, and leave behind what it had just started.
     information = _holding(b"", ours)
     # Through a pipe, since /proc would show the arguments, and with them our paths, to the student's code.
-    environment = {**ENVIRONMENT, "HOME": str(bubblewrap.WORK)}
+    environment = {
+        **ENVIRONMENT,
+        "HOME": str(bubblewrap.WORK),
+        bundle_data.FOLDER: str(bubblewrap.BUNDLE / "check"),
+    }
     options = "\0".join(bubblewrap.arguments(bundle, limits, environment, distributions))
     arguments, rules = _holding(options.encode(), theirs), _holding(seccomp.program(), theirs)
     command = [
@@ -117,10 +122,14 @@ def in_bubblewrap(bundle, limits, distributions, pipes, theirs, ours):
 
 def _bare(bundle, limits, distributions, pipes, theirs, ours):
     folder = ours.enter_context(tempfile.TemporaryDirectory(prefix="autograder-", ignore_cleanup_errors=True))
-    package = Path(bubblewrap.__file__).resolve().parent.parent
+    runner = Path(folder, "runner")
+    runner.mkdir()
+    for name, package in bubblewrap.OURS.items():
+        (runner / name).symlink_to(package)
     packages = [str(path) for path in interpreter.packages()]
-    command = _python(package, bundle.resolve(), packages, limits, distributions, pipes)
-    popen = start_process(command[0], command, {**ENVIRONMENT, "HOME": folder}, folder, pipes)
+    command = _python(runner, bundle.resolve(), packages, limits, distributions, pipes)
+    environment = {**ENVIRONMENT, "HOME": folder, bundle_data.FOLDER: str(bundle.resolve() / "check")}
+    popen = start_process(command[0], command, environment, folder, pipes)
     return popen, lambda: 0, lambda: os.killpg(popen.pid, signal.SIGKILL)
 
 
@@ -129,7 +138,6 @@ def _python(runner, bundle, packages, limits, distributions, pipes, closing=b"")
         "requests": pipes[0],
         "replies": pipes[1],
         "bundle": str(bundle),
-        "packages": packages,
         "distributions": distributions,
         "answer_bytes": limits.answers_mb * MB,
         "limits": {
@@ -143,7 +151,9 @@ def _python(runner, bundle, packages, limits, distributions, pipes, closing=b"")
     }
     # -I and -S: no environment variables, no user's or site's packages, no .pth files that lead elsewhere.
     options = ("-I", "-S", "-B", "-X", "utf8")
-    return [str(interpreter.executable()), *options, str(runner / "sandbox/inside/child.py"), json.dumps(settings)]
+    folders = [*packages, str(runner)]
+    start = f"import sys; sys.path[:0] = {folders}; from inside.child import main; main()"
+    return [str(interpreter.executable()), *options, "-c", start, json.dumps(settings)]
 
 
 def start_process(program, command, environment, folder, descriptors):

@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from autograder.check.calling import Outcome
+from autograder.house import HOUSE
 from autograder.sandbox import bubblewrap, interpreter
 from autograder.sandbox.launch import ENVIRONMENT
 from autograder.sandbox.limits import Limits, SandboxUnavailable
 from autograder.sandbox.submission import Call, Cell, run
+from check import bundle_data
+from check.calling import Outcome
 
 REMEDY = f"""\
 Student code runs only in a sandbox that keeps all it promises. It needs Linux and bubblewrap: {bubblewrap.INSTALL}.
@@ -22,7 +24,6 @@ If bubblewrap may not make user namespaces, allow them as root:
   sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu)
 and in a container start that with `--security-opt seccomp=unconfined`."""
 
-AUTOGRADER = Path(__file__).resolve().parent.parent
 # What has to be stopped, and the first words of the reason.
 _STOPPED = {
     "endless": "took longer",
@@ -72,7 +73,7 @@ def _promises(port: int, hidden: list[str], limits: Limits) -> dict[str, dict[st
         "read_only": {"folders": ["/", *libraries, *packages, *ours, "/dev", "/dev/shm", "/proc"]},
         "settings_locked": {},
         "little_disk": {"folders": writable, "disk_mb": limits.disk_mb},
-        "clean_environment": {"expected": [*ENVIRONMENT, "HOME", "PWD"]},
+        "clean_environment": {"expected": [*ENVIRONMENT, bundle_data.FOLDER, "HOME", "PWD"]},
         "own_processes_only": {},
         "little_told": {"covered": [str(path) for path in bubblewrap.telling()]},
         "no_new_process": {},
@@ -123,5 +124,5 @@ def _canary(folder: Path) -> Iterator[list[str]]:
 
 def _solutions() -> list[str]:
     """The files that would give the answers away."""
-    folders = (AUTOGRADER / "exercises", AUTOGRADER.parent / "solutions")
-    return [str(path) for folder in folders for path in folder.glob("*.py")]
+    folders = (HOUSE / "autograder/exercises", HOUSE / "solutions")
+    return [str(path) for folder in folders for path in folder.rglob("*.py")]

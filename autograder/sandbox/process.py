@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from autograder.check import values
 from autograder.sandbox.answers import NOT_AN_ANSWER
 from autograder.sandbox.inside import frames
 from autograder.sandbox.inside.confine import MB
@@ -23,6 +22,7 @@ from autograder.sandbox.interpreter import BROUGHT
 from autograder.sandbox.launch import launch
 from autograder.sandbox.limits import Limits, SandboxUnavailable
 from autograder.sandbox.watching import overrun, processor_seconds
+from check import values
 
 WATCH_SECONDS = 0.1
 # What a process asks for, the arrays it sent with it and a deadline of time.monotonic -> the answer, as a frame.

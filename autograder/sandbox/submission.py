@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from autograder.check import values
-from autograder.check.calling import Outcome, Raised
 from autograder.sandbox import answers
 from autograder.sandbox.answering import Answerer, Answers
 from autograder.sandbox.interpreter import BROUGHT
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.process import Ended, Exhausted, Process
+from check import values
+from check.calling import Outcome, Raised
 
 
 @dataclass(frozen=True)

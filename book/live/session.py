@@ -10,7 +10,7 @@ import traceback
 
 from own import Reader, compiled, runs, solutions_by
 
-from autograder.check.check import NoPyTorch, checked
+from check.checking import NoPyTorch, checked
 
 LONGEST = 10_000  # characters; an endless print must not fill the page
 

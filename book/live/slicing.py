@@ -10,7 +10,7 @@ import inspect
 from dataclasses import dataclass
 from functools import cache
 
-from autograder.check.cell_names import changed_in_place, read_globals
+from check.cell_names import changed_in_place, read_globals
 
 DRAWING = {"figures", "matplotlib", "mpl_toolkits"}  # figures is the book's own, and imports matplotlib
 PLAIN = ast.Assign | ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom

@@ -14,7 +14,7 @@ from own import NotSolvedYet, Reader, compiled, solutions_by
 from session import own_part, printed
 from slicing import sliced, statements
 
-from autograder.check.waiting import first_unsolved, waiting
+from check.waiting_cells import first_unsolved, waiting
 
 LONGEST_VALUE = 10_000  # characters
 OF_THE_READER = "A figure that your code drew."  # where the book gives no text for it

@@ -12,13 +12,13 @@ FORGING = (
         stock=True,
     ),
     Attack(
-        "patches `check`, the judge and the comparing code of the bundle",
+        "patches `check`, the judge and the comparing code where it runs",
         """
 import sys
-import autograder
-from autograder.check import calling, check as checking, comparing, faults, judge
+import check as package
+from check import calling, checking, comparing, faults, judge
 
-autograder.check = checking.check = check = lambda function: None
+package.check = checking.check = check = lambda function: None
 comparing.difference = faults.difference = lambda *args, **kwargs: None
 faults.faults = judge.faults = lambda *args, **kwargs: iter(())
 judge.judge = lambda *args, **kwargs: judge.Verdict(True)
@@ -260,7 +260,7 @@ def attempt(*args, **kwargs):
         "answers with what the public key expects of inputs of that shape",
         """
 from pathlib import Path
-from autograder.check.key import load
+from check.key import load
 
 keys = {path.stem: load(path) for path in Path(check.__code__.co_filename).with_name("keys").glob("*.npz")}
 asked = {frozenset(key.cases[0].inputs): key for key in keys.values()}

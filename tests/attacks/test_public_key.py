@@ -6,10 +6,10 @@ import pytest
 
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
-from autograder.check import given_functions, judge
-from autograder.check.calling import Outcome, run
-from autograder.check.values import pack
 from autograder.house import chapter_names
+from check import given_functions, judge
+from check.calling import Outcome, run
+from check.values import pack
 
 pytestmark = pytest.mark.attacks
 

@@ -11,10 +11,10 @@ import pytest
 from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.authoring.problems import caught_by, problems
-from autograder.check.calling import Outcome, Raised, run
-from autograder.check.judge import grade
-from autograder.check.values import pack
 from autograder.house import chapter_names, number_and_word
+from check.calling import Outcome, Raised, run
+from check.judge import grade
+from check.values import pack
 
 pytestmark = pytest.mark.autograder
 

@@ -10,8 +10,6 @@ import pytest
 
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
-from autograder.check.calling import run
-from autograder.check.judge import judge
 from autograder.exercises.masking.leaks import searched as leaks_found
 from autograder.exercises.model.beam_search import by_penalty
 from autograder.exercises.model.beam_search import searched as beams_found
@@ -21,6 +19,8 @@ from autograder.exercises.model.repaired_model_loss import PADS
 from autograder.exercises.model.repaired_model_loss import padded_by as loss_by_pads
 from autograder.exercises.model.shared import decoded
 from autograder.house import chapter_names
+from check.calling import run
+from check.judge import judge
 from solutions import attention, decoding, masking, model, model_torch, multihead, residual, training
 from solutions.position import positional_embedding
 from solutions.residual import add_norm, feed_forward

@@ -13,14 +13,14 @@ from autograder.authoring import kept_keys
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.kept_keys import PACKAGES, SOURCES, kept
 from autograder.authoring.make_key import public_key
-from autograder.check.key import load
 from autograder.house import HOUSE
+from check.key import load
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.autograder
 
 FILES = (
-    *("autograder/house.py", "autograder/authoring/slips.py", "autograder/check/judge.py"),
+    *("autograder/house.py", "autograder/authoring/slips.py", "check/judge.py"),
     *("autograder/exercises/attention/softmax.py", "solutions/attention.py"),
 )
 LONG_AGO = time.time() - 3600
@@ -141,8 +141,8 @@ def test_all_that_decides_a_key_is_in_its_name():
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) else []
             for name in names:
-                if name.startswith("autograder."):
+                if name.startswith(("autograder.", "check.")):
                     path = HOUSE / name.replace(".", "/")
                     assert path.is_dir() or path.with_suffix(".py") in files, (file, name)
                 else:
-                    assert name.partition(".")[0] in known | {"autograder"}, (file, name)
+                    assert name.partition(".")[0] in known | {"autograder", "check"}, (file, name)

@@ -7,9 +7,10 @@ from functools import cache
 import pytest
 from mdit_py_plugins.anchors.index import slugify
 
-from autograder.authoring.make_key import public_key_of
-from autograder.check.calling import run
-from autograder.check.judge import grade
+from autograder.authoring.exercise import find_exercise
+from autograder.authoring.make_key import public_key
+from check.calling import run
+from check.judge import grade
 from tests.book.conftest import ROOT
 from tests.book.published import NAMELESS, WRONG
 
@@ -31,7 +32,7 @@ def slugs(file):
 
 @cache
 def key_of(exercise):
-    return public_key_of(exercise)
+    return public_key(find_exercise(exercise))
 
 
 def named(row_id):

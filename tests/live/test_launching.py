@@ -149,7 +149,7 @@ def test_a_notebook_alone_brings_what_belongs_beside_it(book, site, tmp_path):
     first = next(place for place, cell in enumerate(cells) if cell["cell_type"] == "code")
     assert cells[:first] + cells[first + 1 :] == json.loads(blank)["cells"]
     fetch, setup = ("".join(cells[place]["source"]) for place in (first, first + 1))
-    assert "from autograder import check" in setup
+    assert "from check import check" in setup
 
     (folder / "02_backward.ipynb").write_text("the reader's own")
     told = subprocess.run(

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from serve import POLICY, serving
 
-from autograder.check.key import load
+from check.key import load
 from tests.book.conftest import ROOT, jupyter_book
 from tests.book.devtools import Browser
 from tests.live.reader import RIGHT, Page, only_in_chromium
@@ -315,7 +315,7 @@ def test_the_bundles_of_the_pages_build_on_what_the_reader_wrote(book, tmp_path)
     (tmp_path / "01_attention.ipynb").write_text(json.dumps(notebook))
     code = """
 import numpy as np
-from autograder import check
+from check import check
 from solutions.attention import attention, softmax
 check(softmax)
 try:
@@ -337,8 +337,8 @@ def test_all_chapters_come_in_one_file_with_keys_of_its_own(book, tmp_path):
         zipfile.ZipFile(name).extractall(tmp_path / folder)
     names = {folder: {file.name for file in (tmp_path / folder).rglob("*.*")} for folder in ("all", "one")}
     assert names["all"] == names["one"] >= {"01_attention.ipynb", "02_backward.ipynb", "softmax.npz"}
-    keys = [load(tmp_path / folder / "autograder/check/keys/softmax.npz") for folder in names]
+    keys = [load(tmp_path / folder / "check/keys/softmax.npz") for folder in names]
     assert keys[0].digest != keys[1].digest, "other numbers"
-    code = "from autograder import check\nimport numpy as np\n" + RIGHT + "check(softmax)\n"
+    code = "from check import check\nimport numpy as np\n" + RIGHT + "check(softmax)\n"
     ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "all", capture_output=True, text=True, timeout=60)
     assert "✓ softmax: all 12 cases hold." in ran.stdout, ran.stderr

@@ -3,7 +3,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.check.given_functions import log_sum_exp, sum_of_cubes, sum_of_squares, weighted_sines
+from check.given_functions import log_sum_exp, sum_of_cubes, sum_of_squares, weighted_sines
 from solutions import backward as reference
 
 numerical_gradient = Exercise(

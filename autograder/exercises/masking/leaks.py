@@ -3,7 +3,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.check import given_functions
+from check import given_functions
 from solutions import masking as reference
 
 leaks = Exercise(

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from autograder.check.judge import Result
-from autograder.check.key import Mistake
 from autograder.pages.class_report.entries import Entry
+from check.judge import Result
+from check.key import Mistake
 
 # How an exercise can come out, from best to worst.
 OUTCOMES = (

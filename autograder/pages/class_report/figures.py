@@ -13,9 +13,9 @@ from matplotlib.collections import PatchCollection
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 
-from autograder.check.words import count
 from autograder.pages.class_report.counts import OUTCOMES, ExerciseCount, outcome
 from autograder.pages.class_report.entries import Entry
+from check.words import count
 
 # As strong as the book's heatmaps at most: the numbers on the bars keep a contrast of 4.5, in light and in dark.
 COLOURS = {

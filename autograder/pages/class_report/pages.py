@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from autograder.check.render import as_html
 from autograder.pages.class_report import alike, counts, figures
 from autograder.pages.class_report.entries import Class
 from autograder.pages.instructor import templates
+from check.render import as_html
 
 FOLDED = 8  # a list of more students than this is folded
 OPEN_CLASS = 60  # and the table of everyone, beyond this

@@ -1,6 +1,6 @@
 """The process that runs one student's code. NumPy, `check` and this folder are all that is within its reach.
 
-Run as a script: `child.py SETTINGS`, SETTINGS a JSON object (see process.py). It answers one request at a
+`launch.py` starts it: `main` reads its settings, a JSON object, from the command line. It answers one request at a
 time: a cell to execute, or a function to call. Nothing it says is believed on the other side.
 
 While a function is called it may ask back, for values of the exercises that are answered in its place.
@@ -14,7 +14,10 @@ import signal
 import sys
 import threading
 import types
-from pathlib import Path
+
+from check import calling, values, words
+
+from . import confine, frames, refusing, stand_ins
 
 
 class TimeUp(BaseException):
@@ -23,27 +26,24 @@ class TimeUp(BaseException):
 
 def main():
     settings = json.loads(sys.argv[1])
-    sys.path[:] = [*settings["packages"], *(folder for folder in sys.path if folder)]
-    ours = _import_ours()
-    ours.confine.confine(**settings["limits"])
+    confine.confine(**settings["limits"])
     for descriptor in (settings["requests"], settings["replies"]):
         os.set_inheritable(descriptor, False)
     _silence()
     sys.path.insert(0, settings["bundle"])
-    sys.meta_path.insert(0, ours.refusing.Refusing(ours.imports, settings["distributions"], settings["bundle"]))
+    sys.meta_path.insert(0, refusing.Refusing(settings["distributions"], settings["bundle"]))
     sys.argv = [""]
     signal.signal(signal.SIGALRM, _time_up)
-    Worker(ours, settings).serve()
+    Worker(settings).serve()
 
 
 class Worker:
     """Executes cells and calls functions, all in one namespace as a notebook's kernel would."""
 
-    def __init__(self, ours, settings):
-        self.ours = ours
+    def __init__(self, settings):
         self.requests, self.replies = settings["requests"], settings["replies"]
         self.bytes_left = settings["answer_bytes"]
-        self.module = _notebook(ours.words.NOBODY_THERE)
+        self.module = _notebook(words.NOBODY_THERE)
         self.outstanding = ""
         self.asking = threading.Lock()
 
@@ -52,7 +52,7 @@ class Worker:
         self._send({"ready": True}, ())
         while True:
             try:
-                request, arrays = self.ours.frames.decode(self._read, max_header=2**30, max_bytes=2**40)
+                request, arrays = frames.decode(self._read, max_header=2**30, max_bytes=2**40)
             except EOFError:
                 return
             self.outstanding = request["id"]
@@ -63,9 +63,9 @@ class Worker:
         if request["do"] == "cell":
             return self._execute(request["cell"], request["source"])
         for name, in_pytorch in request["stand_ins"].items():
-            make = self.ours.stand_ins.stand_in_module if in_pytorch else self.ours.stand_ins.stand_in
+            make = stand_ins.stand_in_module if in_pytorch else stand_ins.stand_in
             self.module.__dict__[name] = make(name, self._ask)
-        return self._call(request["function"], self.ours.values.unpack(request["inputs"], arrays))
+        return self._call(request["function"], values.unpack(request["inputs"], arrays))
 
     def _execute(self, cell, source):
         name = f"<cell {cell}>"
@@ -77,12 +77,12 @@ class Worker:
     def _call(self, name, inputs):
         if name not in self.module.__dict__:
             raise NameError(self._instead_of(name))
-        outcome, left = self.ours.calling.call(self.module.__dict__[name], inputs)
+        outcome, left = calling.call(self.module.__dict__[name], inputs)
         if outcome.raised is not None:
             return _failed(outcome.raised), ()
-        tree, arrays = self.ours.values.pack(outcome.value)
+        tree, arrays = values.pack(outcome.value)
         n_bytes = sum(array.nbytes for array in arrays)
-        if n_bytes > self.bytes_left or len(json.dumps(tree)) > self.ours.frames.MAX_HEADER // 2:
+        if n_bytes > self.bytes_left or len(json.dumps(tree)) > frames.MAX_HEADER // 2:
             return _reply(stopped="size"), ()
         self.bytes_left -= n_bytes
         return _reply(tree=tree, left=left), arrays
@@ -91,19 +91,19 @@ class Worker:
         """Why there is no function of that name."""
         code = [value.__code__ for value in self.module.__dict__.values() if type(value) is types.FunctionType]
         instead = [each.co_name for each in code if each.co_filename == f"<cell {name}>"]
-        return self.ours.words.not_defined(name, instead)
+        return words.not_defined(name, instead)
 
     def _ask(self, question):
         """The grader's answer to a question, for which the alarm has to wait: half an exchange would confuse both."""
-        tree, arrays = self.ours.values.pack(question)
+        tree, arrays = values.pack(question)
         with self.asking:
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
             try:
                 self._send({"id": self.outstanding, "asks": tree}, arrays)
-                reply, arrays = self.ours.frames.decode(self._read, max_header=2**30, max_bytes=2**40)
+                reply, arrays = frames.decode(self._read, max_header=2**30, max_bytes=2**40)
             finally:
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
-        return self.ours.values.unpack(reply["answer"], arrays)
+        return values.unpack(reply["answer"], arrays)
 
     def _guarded(self, milliseconds, action):
         """Run `action`, an alarm set for so many milliseconds; whatever it raises becomes the reply."""
@@ -115,10 +115,10 @@ class Worker:
                 signal.setitimer(signal.ITIMER_REAL, 0)
         except TimeUp:
             return _reply(stopped="time"), ()
-        except self.ours.values.Malformed:
+        except values.Malformed:
             return _reply(stopped="size"), ()
         except BaseException as error:
-            return _failed(self.ours.calling.describe(error)), ()
+            return _failed(calling.describe(error)), ()
 
     def _read(self, n_bytes):
         data = bytearray()
@@ -130,7 +130,7 @@ class Worker:
         return bytes(data)
 
     def _send(self, message, arrays):
-        data = memoryview(self.ours.frames.encode(message, arrays))
+        data = memoryview(frames.encode(message, arrays))
         while data:
             data = data[os.write(self.replies, data) :]
 
@@ -144,30 +144,6 @@ def _failed(raised):
         return _reply(stopped="memory")
     file, number = raised.place
     return _reply(raised=[raised.type[:100], raised.message[:500], file[:500], number])
-
-
-def _import_ours():
-    """Our own modules, found beside this file and then forgotten: `import autograder` means the bundle's."""
-    sandbox = Path(__file__).resolve().parent.parent
-    # Empty, without the imports that these two begin with outside.
-    for name, folder in (("autograder", sandbox.parent), ("autograder.sandbox", sandbox)):
-        sys.modules[name] = types.ModuleType(name)
-        sys.modules[name].__path__ = [str(folder)]
-    from autograder.check import calling, imports, values, words
-    from autograder.sandbox.inside import confine, frames, refusing, stand_ins
-
-    for name in [name for name in sys.modules if name.split(".")[0] == "autograder"]:
-        del sys.modules[name]
-    return types.SimpleNamespace(
-        calling=calling,
-        imports=imports,
-        values=values,
-        words=words,
-        confine=confine,
-        frames=frames,
-        refusing=refusing,
-        stand_ins=stand_ins,
-    )
 
 
 def _notebook(nobody_there):
@@ -194,7 +170,3 @@ def _silence():
 
 def _time_up(signal_number, frame):
     raise TimeUp
-
-
-if __name__ == "__main__":
-    main()

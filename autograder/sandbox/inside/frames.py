@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.check import values
+from check import values
 
 MAX_HEADER = 2**20
 MAX_AXES = 32

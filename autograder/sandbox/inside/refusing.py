@@ -9,6 +9,8 @@ import os
 import sys
 import types
 
+from check import allowed_imports
+
 
 class Refusing:
     """A finder of modules, to stand before Python's own, and their loader.
@@ -16,18 +18,17 @@ class Refusing:
     It leans on no class of `importlib.abc`, which takes as long to import as a submission to run.
 
     Args:
-        imports: check's `imports`, which knows what exercises may be written with.
         more: names of further modules that this run may import.
         bundle: folder whose modules are the chapter's own.
     """
 
-    def __init__(self, imports, more, bundle):
-        self._imports, self._more, self._bundle = imports, frozenset(more), bundle
+    def __init__(self, more, bundle):
+        self._more, self._bundle = frozenset(more), bundle
 
     def find_spec(self, name, path=None, target=None):
         """Python's own finders have the word for what is ours, and for what packages import for themselves."""
         top = name.partition(".")[0]
-        if self._imports.is_ours(top) or top in self._more or self._is_of_the_bundle(top):
+        if allowed_imports.is_ours(top) or top in self._more or self._is_of_the_bundle(top):
             return None
         cell = _asking_cell()
         if cell == "<cell setup>":
@@ -37,7 +38,7 @@ class Refusing:
         return importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
 
     def create_module(self, spec):
-        return _AbsentModule(spec.name, self._imports.refusal(spec.name))
+        return _AbsentModule(spec.name, allowed_imports.refusal(spec.name))
 
     def exec_module(self, module):
         """There is nothing to execute."""

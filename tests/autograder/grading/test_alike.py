@@ -8,7 +8,6 @@ import re
 import pytest
 
 from autograder.authoring.exercise import exercises_of
-from autograder.check.judge import Aspect, Result
 from autograder.course.handout import load_handout
 from autograder.example.standalone import standalone
 from autograder.gradebook import class_run
@@ -18,6 +17,7 @@ from autograder.pages.class_report import pages
 from autograder.pages.class_report.alike import TOP, alike, everybodys, known_code
 from autograder.pages.class_report.entries import Class, Entry, read_class
 from autograder.pages.class_report.pseudonyms import anonymous
+from check.judge import Aspect, Result
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading

@@ -7,9 +7,6 @@ import shutil
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.check.faults import Verdict
-from autograder.check.judge import Aspect, Result
-from autograder.check.key import Mistake
 from autograder.cli.main import main
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
@@ -18,6 +15,9 @@ from autograder.grading.report import Report
 from autograder.pages.class_report import counts, entries, pages
 from autograder.pages.class_report.entries import Class, Entry
 from autograder.pages.class_report.pseudonyms import anonymous, pseudonyms
+from check.faults import Verdict
+from check.judge import Aspect, Result
+from check.key import Mistake
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading

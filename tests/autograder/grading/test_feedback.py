@@ -22,13 +22,13 @@ from traitlets.config import Config
 
 import autograder
 from autograder.authoring.exercise import exercises_of
-from autograder.check.faults import KINDS, Verdict
-from autograder.check.judge import Result
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import nbgrader_config, open_coursedir
 from autograder.house import chapter_names
 from autograder.pages import code, feedback
 from autograder.pages.safe_markdown import MATHML_ATTRIBUTES, MAX_SOURCE, TAGS, safe_markdown
+from check.faults import KINDS, Verdict
+from check.judge import Result
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading

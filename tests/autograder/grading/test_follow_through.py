@@ -13,11 +13,6 @@ import pytest
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import make_key
 from autograder.authoring.problems import graded as graded_here
-from autograder.check import judge
-from autograder.check.calling import run as run_here
-from autograder.check.faults import Verdict
-from autograder.check.judge import Aspect, Result
-from autograder.check.key import Mistake
 from autograder.gradebook import class_run
 from autograder.grading import assignment as assignments
 from autograder.grading import grade
@@ -26,6 +21,11 @@ from autograder.grading.follow_through import answered_for, better, leans_on
 from autograder.grading.submitted_file import File
 from autograder.house import chapter_names
 from autograder.sandbox import BROUGHT, Answers, Call, Cell, run
+from check import judge
+from check.calling import run as run_here
+from check.faults import Verdict
+from check.judge import Aspect, Result
+from check.key import Mistake
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading

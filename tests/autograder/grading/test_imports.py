@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.check.calling import Outcome, Raised
 from autograder.cli.main import main
 from autograder.grading import grade
 from autograder.grading.imports import imported
 from autograder.sandbox import BROUGHT, Cell, Run
+from check.calling import Outcome, Raised
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -80,7 +80,7 @@ def test_one_that_nothing_needs_is_named_and_costs_nothing(report):
 RIGHT = """\
 import itertools, math
 import numpy as np
-from autograder import check
+from check import check
 import matplotlib.pyplot as plt
 
 def softmax(scores):

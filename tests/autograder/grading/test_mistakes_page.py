@@ -10,7 +10,7 @@ from autograder.authoring.exercise import Exercise
 from autograder.authoring.kill_table import table_of
 from autograder.cli.main import main
 from autograder.pages import kill_page
-from tests.autograder.conftest import make_exercise
+from tests.small_exercise import make_exercise
 
 pytestmark = pytest.mark.grading
 SEEDS = {"public": 1, "secret": 2}

@@ -68,23 +68,27 @@ def test_another_pytorch_regrades_and_is_named(ada, monkeypatch):
 
 @pytest.mark.parametrize(
     ("folder", "why"),
-    [*((each, "the grader changed") for each in assignment.DECIDING), ("exercises", "the exercises changed")],
+    [
+        *((folder, "the grader changed") for folder in assignment.DECIDING),
+        ("autograder/exercises", "the exercises changed"),
+    ],
 )
 def test_a_change_in_any_folder_that_decides_regrades_and_is_named(ada, folder, why, tmp_path, monkeypatch):
-    copied = shutil.copytree(assignment.AUTOGRADER, tmp_path / "autograder")
-    monkeypatch.setattr(assignment, "AUTOGRADER", copied)
+    for package in ("autograder", "check", "solutions"):
+        shutil.copytree(assignment.HOUSE / package, tmp_path / package)
+    monkeypatch.setattr(assignment, "HOUSE", tmp_path)
     assert graded(ada)["ada"].why == ""
-    deepest = sorted((copied / folder).rglob("*.py"))[-1]
+    deepest = sorted((tmp_path / folder).rglob("*.py"))[-1]
     deepest.write_text(deepest.read_text(encoding="utf-8") + "# another\n", encoding="utf-8")
     assert graded(ada)["ada"].why == why
 
 
 def test_all_that_grading_runs_stands_in_a_folder_that_decides():
-    graph = grimp.build_graph("autograder")
+    graph = grimp.build_graph("autograder", "check")
     run = graph.find_upstream_modules("autograder.grading.worker") | {"autograder.grading.worker"}
-    folders = {name.split(".")[1] for name in run if "." in name}
-    # The exercises are named by themselves; `house` only knows where the folders are.
-    assert folders - {"exercises", "house"} == set(assignment.DECIDING)
+    rooms = {"/".join(name.split(".")[:2]) if name.startswith("autograder.") else "check" for name in run}
+    # The exercises have a fingerprint of their own; `house` only knows where the folders are.
+    assert rooms - {"autograder/exercises", "autograder/house"} == set(assignment.DECIDING)
 
 
 def test_another_release_regrades_and_is_named(ada):

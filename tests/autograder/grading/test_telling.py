@@ -10,10 +10,6 @@ from autograder.authoring import make_key
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import key_of, make_questions
 from autograder.authoring.sketching import SketchesWhenAsked
-from autograder.check import judge
-from autograder.check.calling import Outcome, Raised, run
-from autograder.check.values import pack
-from autograder.check.words import NOBODY_THERE
 from autograder.course.seed import case_seed
 from autograder.grading.assignment import open_assignment, seeds_of
 from autograder.grading.judging import exercises_by_name, judged, questions_of
@@ -21,6 +17,10 @@ from autograder.grading.submitted_file import File
 from autograder.grading.telling import fit_to_tell, own_words
 from autograder.grading.worker import grade_file
 from autograder.sandbox import Cell
+from check import judge
+from check.calling import Outcome, Raised, run
+from check.values import pack
+from check.words import NOBODY_THERE
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading

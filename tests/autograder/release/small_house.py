@@ -23,7 +23,7 @@ import math
 
 import numpy as np
 
-from autograder import check
+from check import check
 ```
 
 ## Ideas

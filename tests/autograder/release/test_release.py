@@ -24,7 +24,7 @@ from autograder.release import bundle
 from autograder.release.publish import NotReleased, publish, released_files
 from tests.autograder.release.small_house import CHAPTER, by_grade_id, change
 
-CHECK = HOUSE / "autograder" / "check"
+CHECK = HOUSE / "check"
 
 pytestmark = [pytest.mark.autograder, pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")]
 
@@ -51,9 +51,9 @@ def test_what_is_in_the_bundle(built):
     house, course = built
     folder = course / "release" / CHAPTER
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")}
-    keys = {f"autograder/check/keys/{e.name}.npz" for e in read_chapter(CHAPTER, house).exercises}
-    code = {f"autograder/{name}" for name in ("__init__.py", *(f"check/{file.name}" for file in CHECK.glob("*.py")))}
-    code.add(f"autograder/check/chapters/{CHAPTER}.json")
+    keys = {f"check/keys/{e.name}.npz" for e in read_chapter(CHAPTER, house).exercises}
+    code = {f"check/{file.name}" for file in CHECK.glob("*.py")}
+    code.add(f"check/chapters/{CHAPTER}.json")
     assert files == keys | code | {f"{CHAPTER}.ipynb", "figures.py", "colours.py", "requirements.txt", "README.txt"}
     with zipfile.ZipFile(course / "release" / f"{CHAPTER}.zip") as archive:
         assert archive.namelist() == sorted(files)
@@ -64,21 +64,21 @@ def test_what_is_in_the_bundle(built):
 def test_all_of_the_folder_ships_and_check_or_a_page_needs_all_of_it():
     needed, waiting = set(), []
     in_a_page = [HOUSE / "book" / "live" / name for name in ("session.py", "slicing.py", "trying.py")]
-    trees = [ast.parse(file.read_text()) for file in (CHECK.parent / "__init__.py", *in_a_page)]
+    trees = [ast.parse(file.read_text()) for file in (CHECK / "notebook.py", *in_a_page)]
     for node in chain.from_iterable(tree.body for tree in trees):
-        if isinstance(node, ast.ImportFrom) and node.module.startswith("autograder.check"):
-            waiting += [node.module.removeprefix("autograder.check."), *(alias.name for alias in node.names)]
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("check"):
+            waiting += [node.module.removeprefix("check."), *(alias.name for alias in node.names)]
     while waiting:
         name = waiting.pop()
         if name in needed or not (CHECK / f"{name}.py").exists():
             continue
         needed.add(name)
         for node in ast.parse((CHECK / f"{name}.py").read_text()).body:
-            if isinstance(node, ast.ImportFrom) and node.module == "autograder.check":
+            if isinstance(node, ast.ImportFrom) and node.module == "check":
                 waiting += [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module.startswith("autograder."):
-                waiting.append(node.module.removeprefix("autograder.check."))
-    assert {"__init__", *needed} == {file.stem for file in CHECK.glob("*.py")}
+            elif isinstance(node, ast.ImportFrom) and node.module.startswith("check."):
+                waiting.append(node.module.removeprefix("check."))
+    assert {"__init__", "notebook", *needed} == {file.stem for file in CHECK.glob("*.py")}
 
 
 def test_later_chapters_get_the_solutions_of_earlier_ones(built):
@@ -94,14 +94,14 @@ def test_check_works_in_the_bundle_with_numpy_alone(built, tmp_path):
         archive.extractall(tmp_path)
     code = """
 import sys
-from autograder import check
+from check import check
 import numpy as np
-assert "autograder/__init__" in sys.modules["autograder"].__file__.replace("\\\\", "/")
+assert "check/__init__" in sys.modules["check"].__file__.replace("\\\\", "/")
 def softmax(scores):
     e = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
 check(softmax)
-foreign = {name.partition(".")[0] for name in sys.modules} - {"autograder", "numpy", "__main__", "__mp_main__"}
+foreign = {name.partition(".")[0] for name in sys.modules} - {"check", "numpy", "__main__", "__mp_main__"}
 foreign = {name for name in foreign if "site-packages" in (getattr(sys.modules[name], "__file__", "") or "")}
 assert not foreign, foreign
 """
@@ -119,7 +119,7 @@ def test_an_older_python_is_told_which_one_is_needed(built):
     assert [each.marker.evaluate({"python_version": version}) for each in needed for version in ("3.10", "3.11")] == (
         [False, True] * 3
     )
-    source = (folder / "autograder" / "__init__.py").read_text()
+    source = (folder / "check" / "__init__.py").read_text()
     old = f"import sys; sys.version_info = (3, 9, 18); exec({source!r})"
     done = subprocess.run([sys.executable, "-c", old], cwd=folder, capture_output=True, text=True)
     assert done.stderr.endswith("\nImportError: This course needs Python 3.11 or newer; this is 3.9.\n")
@@ -127,7 +127,7 @@ def test_an_older_python_is_told_which_one_is_needed(built):
     setups = [cell.source for name in chapter_names() for cell in read_chapter(name).cells if cell.part == "setup"]
     for setup in setups:
         imported = re.findall(r"^(?:import|from) (\w+)", setup, re.MULTILINE)
-        assert set(imported[: imported.index("autograder")]) <= {"math", "numpy"}, "nothing of ours is read before it"
+        assert set(imported[: imported.index("check")]) <= {"math", "numpy"}, "nothing of ours is read before it"
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import pytest
 
 from autograder.chapter.chapter import Cell
-from autograder.check.notebooks import fingerprint
 from autograder.release.resting import rests_on
+from check.bundle_data import fingerprint
 
 pytestmark = pytest.mark.autograder
 

@@ -22,8 +22,8 @@ def bundle(tmp_path_factory):
     folder = tmp_path_factory.mktemp("course") / "01_first"
     (folder / "solutions").mkdir(parents=True)
     (folder / "solutions" / "earlier.py").write_text("def halve(x):\n    return x / 2\n")
-    (folder / "autograder").mkdir()
-    (folder / "autograder" / "__init__.py").write_text("def check(function):\n    return 'the bundle: ' + __file__\n")
+    (folder / "check" / "keys").mkdir(parents=True)
+    (folder / "check" / "keys" / "softmax.npz").touch()
     (folder / "figures.py").write_text("INK = 'black'\n")
     (folder / "poem.txt").write_text("shipped with the chapter")
     return folder

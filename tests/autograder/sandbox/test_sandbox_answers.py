@@ -168,7 +168,7 @@ def ask(tree):
     time.sleep(60)
 
 def packed(**parts):
-    return runner().ours.values.pack({"function": "doubled", "args": (1,), "kwargs": {}, **parts})[0]
+    return sys.modules['check.values'].pack({"function": "doubled", "args": (1,), "kwargs": {}, **parts})[0]
 """
 )
 

@@ -156,7 +156,7 @@ class Liar(float):
 numpy.array_equal = numpy.allclose = lambda *a, **k: True
 numpy.testing.assert_allclose = lambda *a, **k: None
 def f():
-    runner().ours.calling.run = lambda function, inputs: 1 / 0
+    sys.modules['check.calling'].run = lambda function, inputs: 1 / 0
     return Liar(3)
 """
     done = submit(source, "f")

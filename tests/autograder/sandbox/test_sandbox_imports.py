@@ -108,7 +108,7 @@ def f(x):
 
 
 def test_what_the_bundle_brings_is_there(imported):
-    source = "from solutions.earlier import halve\nfrom figures import INK\nfrom autograder import check\n"
+    source = "from solutions.earlier import halve\nfrom figures import INK\nfrom check import check\n"
     assert imported(f"{source}def f(x):\n    return halve(4), INK")[0].value == (2.0, "black")
 
 

@@ -9,10 +9,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from autograder.check import values
 from autograder.sandbox import Limits, SandboxUnavailable, answers, seccomp
 from autograder.sandbox.inside import frames
 from autograder.sandbox.system_calls import NUMBERS
+from check import values
 
 pytestmark = pytest.mark.sandbox
 

@@ -51,7 +51,7 @@ def test_missing_limits_are_found(bundle, monkeypatch, tmp_path):
     lax = tmp_path / "confine.py"
     lax.write_text("def confine(**limits):\n    pass\n")
     whole = bubblewrap.arguments
-    options = ("--ro-bind", str(lax), str(bubblewrap.RUNNER / "sandbox/inside/confine.py"))
+    options = ("--ro-bind", str(lax), str(bubblewrap.RUNNER / "inside/confine.py"))
     monkeypatch.setattr(bubblewrap, "arguments", lambda *a: before_the_root_is_closed(whole(*a), *options))
     with pytest.raises(SandboxUnavailable, match="- memory limit: it can have more than 2048 MB"):
         probe(bundle)
@@ -91,11 +91,11 @@ def test_solutions_among_the_packages_are_found(bundle, monkeypatch, tmp_path):
 
 def test_code_that_is_not_stopped_is_found(bundle, monkeypatch):
     # A process that answers in the place of code that never ends.
-    whole, real = bubblewrap.arguments, bubblewrap.AUTOGRADER / "sandbox/inside/child.py"
+    whole, real = bubblewrap.arguments, bubblewrap.OURS["inside"] / "child.py"
     deaf = bundle.parent / "child.py"
     lazy = "return action() if milliseconds > 300 else (_reply(), ())"
     deaf.write_text(real.read_text(encoding="utf-8").replace("return action()", lazy), encoding="utf-8")
-    options = ("--ro-bind", str(deaf), str(bubblewrap.RUNNER / "sandbox/inside/child.py"))
+    options = ("--ro-bind", str(deaf), str(bubblewrap.RUNNER / "inside/child.py"))
     monkeypatch.setattr(bubblewrap, "arguments", lambda *a: before_the_root_is_closed(whole(*a), *options))
     try:
         with pytest.raises(SandboxUnavailable, match=r"(?s)- endless: .*- stubborn: "):

@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.check.render import as_code, boxed
+from check.render import as_code, boxed
 
 
 @dataclass(frozen=True, repr=False)

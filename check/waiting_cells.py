@@ -6,10 +6,10 @@ from traceback import walk_tb
 from types import TracebackType
 from typing import Any
 
-from autograder.check.blank import is_blank
-from autograder.check.check import passes, public_key
-from autograder.check.notebooks import fingerprint, notebooks
-from autograder.check.showing import note, shell, show
+from check.blank import is_blank
+from check.bundle_data import fingerprint, notebooks
+from check.checking import passes, public_key
+from check.showing import note, shell, show
 
 # What may come of a missing or wrong value. IPython has ways of its own to show what is wrong with a cell's syntax.
 CONSEQUENCES = (
@@ -17,8 +17,8 @@ CONSEQUENCES = (
 )  # fmt: skip
 
 
-def begin() -> None:
-    """From now on, in a student's notebook; elsewhere nothing changes."""
+def explain_waiting_cells() -> None:
+    """From now on, show that sentence; only in a notebook that lies in an unzipped bundle."""
     if shell() and notebooks():
         shell().set_custom_exc(CONSEQUENCES, _show)
 

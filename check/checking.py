@@ -7,29 +7,25 @@ import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
-from functools import cache
 from html import escape
-from importlib.metadata import entry_points
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from autograder.check import judge, render
-from autograder.check.blank import waits_for
-from autograder.check.calling import Outcome, Raised, run
-from autograder.check.comparing import difference
-from autograder.check.explain import Explanation, explain
-from autograder.check.faults import Verdict, judged_outputs
-from autograder.check.imports import foreign, refusal
-from autograder.check.key import Case, Key, load
-from autograder.check.notebooks import sections_around
-from autograder.check.picture import picture
-from autograder.check.printing import printing_under
-from autograder.check.showing import Shown, note, show
+from check import judge, render
+from check.allowed_imports import foreign, refusal
+from check.blank import waits_for
+from check.bundle_data import data_folder, sections_around
+from check.calling import Outcome, Raised, run
+from check.comparing import difference
+from check.explain import Explanation, explain
+from check.faults import Verdict, judged_outputs
+from check.key import Case, Key, load
+from check.picture import picture
+from check.printing import printing_under
+from check.showing import Shown, note, show
 
-KEYS = Path(__file__).with_name("keys")
 # nbgrader sets it where it validates or autogrades: https://nbgrader.readthedocs.io/en/stable/user_guide/faq.html
 NBGRADER = "NBGRADER_EXECUTION"
 
@@ -126,23 +122,14 @@ def _outcomes(function: Callable, key: Key) -> list[Outcome]:
 
 
 def public_key(name: str) -> Key:
-    """The public key of an exercise. Raises LookupError, naming the exercises there are."""
-    if (KEYS / f"{name}.npz").is_file():
-        return load(KEYS / f"{name}.npz")
-    if not KEYS.is_dir():
-        return _house()(name)
-    there = ", ".join(sorted(file.stem for file in KEYS.glob("*.npz")))
-    raise LookupError(f"there is no exercise called {name!r} here; there are: {there}")
-
-
-@cache
-def _house() -> Callable[[str], Key]:
-    """What makes a public key in the authors' house, where none is stored and so none can be stale.
-
-    Its name stands in pyproject.toml: nothing that students get leans on it.
-    """
-    (house,) = entry_points(group="autograder.public_keys")
-    return house.load()
+    """Return the public key of an exercise. Raises LookupError, naming the exercises that have one."""
+    keys = data_folder() / "keys"
+    if (keys / f"{name}.npz").is_file():
+        return load(keys / f"{name}.npz")
+    if not keys.is_dir():
+        raise LookupError(f"there are no answer keys in {keys}: use `check` in the folder of an unzipped chapter")
+    names = ", ".join(sorted(file.stem for file in keys.glob("*.npz")))
+    raise LookupError(f"there is no exercise called {name!r} here; there are: {names}")
 
 
 def _failing_helpers(function: Callable, key: Key) -> set[str]:

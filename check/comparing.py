@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from autograder.check.values import Foreign
+from check.values import Foreign
 
 # Allowed error as a share of the largest expected entry. A legitimate rewrite stays a thousand times below.
 TOLERANCES = {"float16": 1e-2, "float32": 2e-5}

@@ -5,12 +5,13 @@ import re
 import numpy as np
 import pytest
 
-from autograder.authoring.make_key import PUBLIC_SEED, make_key, public_key_of
+from autograder.authoring.exercise import find_exercise
+from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.authoring.problems import problems
-from autograder.check import given_functions
-from autograder.check.calling import run
-from autograder.check.key import load, save
-from autograder.check.values import Foreign, Malformed, pack, unpack
+from check import given_functions
+from check.calling import run
+from check.key import load, save
+from check.values import Foreign, Malformed, pack, unpack
 
 pytestmark = pytest.mark.autograder
 
@@ -77,7 +78,7 @@ def test_case_names_are_unique(exercise):
 
 def test_an_unknown_exercise_is_a_lookup_error():
     with pytest.raises(LookupError, match="no_such_exercise"):
-        public_key_of("no_such_exercise")
+        find_exercise("no_such_exercise")
 
 
 def test_a_sound_exercise_has_no_problems(exercise, key):

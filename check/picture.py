@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.check.comparing import relative_error
+from check.comparing import relative_error
 
 CELL, GAP, LARGEST = 16, 28, 12
 

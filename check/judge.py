@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from autograder.check.calling import Outcome
-from autograder.check.explain import Explanation, explain
-from autograder.check.faults import Verdict, faults
-from autograder.check.key import Case, Key, Mistake
+from check.calling import Outcome
+from check.explain import Explanation, explain
+from check.faults import Verdict, faults
+from check.key import Case, Key, Mistake
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from autograder.check.calling import Outcome
-from autograder.check.comparing import TOLERANCES, difference, relative_error
-from autograder.check.faults import judged_outputs
-from autograder.check.key import Case, Key
+from check.calling import Outcome
+from check.comparing import TOLERANCES, difference, relative_error
+from check.faults import judged_outputs
+from check.key import Case, Key
 
 
 def relation(key: Key, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str:

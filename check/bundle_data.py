@@ -2,10 +2,11 @@
 
 import hashlib
 import json
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-CHAPTERS = Path(__file__).with_name("chapters")
+FOLDER = "CHECK_DATA"  # environment variable; the sandbox and the book's build name another folder with it
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,14 @@ class Notebook:
         return json.dumps(asdict(self), indent=1) + "\n"
 
 
+def data_folder() -> Path:
+    """Return the folder with `keys/` and `chapters/`: in a bundle, the folder of this package."""
+    return Path(os.environ.get(FOLDER) or Path(__file__).parent)
+
+
 def notebooks() -> dict[str, Notebook]:
-    """Chapter -> its notebook, for those that were unzipped here; none in the authors' house."""
-    files = sorted(CHAPTERS.glob("*.json"))
+    """Chapter -> its notebook, for those that were unzipped here; none outside a bundle."""
+    files = sorted((data_folder() / "chapters").glob("*.json"))
     return {file.stem: Notebook(**json.loads(file.read_text(encoding="utf-8"))) for file in files}
 
 

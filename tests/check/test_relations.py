@@ -5,8 +5,8 @@ import pytest
 
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.make_key import make_key
-from autograder.check.calling import run
-from autograder.check.judge import grade
+from check.calling import run
+from check.judge import grade
 
 pytestmark = pytest.mark.autograder
 

@@ -5,11 +5,11 @@ from html import escape
 from importlib.util import find_spec
 from typing import Any
 
-from autograder.check.blank import is_blank, waits_for
-from autograder.check.check import public_key, quietly_tried
-from autograder.check.notebooks import notebooks
-from autograder.check.render import MARKS, as_code, as_list, boxed, paragraph
-from autograder.check.showing import Shown, show
+from check.blank import is_blank, waits_for
+from check.bundle_data import notebooks
+from check.checking import public_key, quietly_tried
+from check.render import MARKS, as_code, as_list, boxed, paragraph
+from check.showing import Shown, show
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ raised or named is escaped.
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from autograder.check.judge import Result
-from autograder.check.words import listed
+from check.judge import Result
+from check.words import listed
 
 # One mistake after the other; explain.py looks for no more.
 INTRODUCTIONS = ("Known mistake", "A second known mistake", "A third known mistake")

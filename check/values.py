@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.check import given_functions
+from check import given_functions
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 DTYPES = ("bool", *INTEGERS, "float16", "float32", "float64")

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.check import check as module
-from autograder.check import render
-from autograder.check.calling import run
-from autograder.check.check import CheckFailed, NoPyTorch, check, checked
-from autograder.check.judge import grade
-from autograder.check.picture import picture
+from check import checking as module
+from check import render
+from check.calling import run
+from check.checking import CheckFailed, NoPyTorch, check, checked
+from check.judge import grade
+from check.picture import picture
 
 pytestmark = pytest.mark.autograder
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.check import values
+from check import values
 
 
 @dataclass(frozen=True)

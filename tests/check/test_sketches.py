@@ -10,8 +10,8 @@ from autograder.authoring.exercise import Exercise
 from autograder.authoring.make_key import key_of
 from autograder.authoring.sketching import sketches_of_slips
 from autograder.authoring.slips import slips
-from autograder.check.calling import run
-from autograder.check.judge import grade
+from check.calling import run
+from check.judge import grade
 
 pytestmark = pytest.mark.autograder
 
@@ -149,7 +149,7 @@ def test_nobody_asks_what_slips_leave_of_their_inputs(key, monkeypatch):
     def asked(inputs):
         raise AssertionError
 
-    monkeypatch.setattr(importlib.import_module("autograder.check.calling"), "fingerprints", asked)
+    monkeypatch.setattr(importlib.import_module("check.calling"), "fingerprints", asked)
     exercise = Exercise(standardised, outputs={"rows": "... T d"}, section="Rows")
     assert sketches_of_slips(exercise, key).keys() == {""}
 

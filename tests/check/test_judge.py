@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.authoring.make_key import make_key, public_key_of
-from autograder.check.calling import Outcome, run
-from autograder.check.comparing import difference
-from autograder.check.judge import Result, blame_what_is_used, grade
-from autograder.check.key import load, save
-from autograder.check.render import as_text
+from autograder.authoring.exercise import find_exercise
+from autograder.authoring.make_key import make_key, public_key
+from check.calling import Outcome, run
+from check.comparing import difference
+from check.judge import Result, blame_what_is_used, grade
+from check.key import load, save
+from check.render import as_text
 
 pytestmark = pytest.mark.autograder
 
@@ -197,7 +198,7 @@ def test_what_is_true_of_wrong_values_is_said_where_an_overflow_is_shown_first()
     def multiplied(scores):
         return np.exp(scores + np.logaddexp.reduce(scores, axis=-1, keepdims=True))
 
-    result = graded(public_key_of("softmax"), multiplied)
+    result = graded(public_key(find_exercise("softmax")), multiplied)
     assert result.verdict.kind == "nan"
     assert "one slip in it: a `+` where a `-` belongs. Seen where values are wrong." in result.remarks[-1]
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from autograder.check.calling import Outcome, Raised
-from autograder.check.comparing import Difference, a_value, difference, precision_difference
-from autograder.check.key import UNJUDGED, Key
-from autograder.check.words import listed
+from check.calling import Outcome, Raised
+from check.comparing import Difference, a_value, difference, precision_difference
+from check.key import UNJUDGED, Key
+from check.words import listed
 
 # What is reported first when several things are wrong: what was meant, then how finely and how politely it was done.
 KINDS = ("stopped", "blank", "raised", "type", "structure", "shape", "nan", "value", "no error", "dtype", "modified")

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder.check.calling import Outcome, Raised
-from autograder.check.values import pack, unpack
+from check.calling import Outcome, Raised
+from check.values import pack, unpack
 
 UNJUDGED = "unjudged"
 

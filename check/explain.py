@@ -7,13 +7,13 @@ place, that some input raises: those are slips of their own, and do not hide it.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from autograder.check.calling import Outcome
-from autograder.check.comparing import TOLERANCES
-from autograder.check.faults import KINDS, MEANT, Verdict, faults
-from autograder.check.key import Case, Key
-from autograder.check.relations import relation
-from autograder.check.sketches import slip
-from autograder.check.values import pack
+from check.calling import Outcome
+from check.comparing import TOLERANCES
+from check.faults import KINDS, MEANT, Verdict, faults
+from check.key import Case, Key
+from check.relations import relation
+from check.sketches import slip
+from check.values import pack
 
 MOST = 2  # mistakes whose values are looked for: with more, anything could be explained
 UNSEEN = ("stopped", "blank", "raised")  # what a case would have come to cannot be seen

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autograder.check.calling import Outcome
-from autograder.check.faults import judged_outputs
-from autograder.check.key import Case, Key
-from autograder.check.values import Tree, pack
+from check.calling import Outcome
+from check.faults import judged_outputs
+from check.key import Case, Key
+from check.values import Tree, pack
 
 MOST = 2  # cases; answers that differ at all differ on random numbers
 TOLERANCE = 1e-8

@@ -5,13 +5,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.check import check as check_module
-from autograder.check import left, notebooks, waiting
-from autograder.check.blank import is_blank
-from autograder.check.check import check
-from autograder.check.left import what_is_left
-from autograder.check.notebooks import Notebook, fingerprint
-from autograder.check.render import as_code, with_links
+from check import bundle_data, remaining, waiting_cells
+from check import checking as check_module
+from check.blank import is_blank
+from check.bundle_data import Notebook, fingerprint
+from check.checking import check
+from check.remaining import what_is_left
+from check.render import as_code, with_links
 
 pytestmark = pytest.mark.autograder
 
@@ -31,11 +31,12 @@ LATER = "print(row.mean())"
 @pytest.fixture
 def notebook(monkeypatch, tmp_path, key):
     """A notebook of one exercise, of which two given cells make use."""
-    for module in (check_module, left, waiting):
+    for module in (check_module, remaining, waiting_cells):
         monkeypatch.setattr(module, "public_key", lambda name: key)
-    monkeypatch.setattr(notebooks, "CHAPTERS", tmp_path)
+    monkeypatch.setenv(bundle_data.FOLDER, str(tmp_path))
     rests_on = {fingerprint(cell): ["normalised"] for cell in (CELL, LATER)}
-    (tmp_path / "01_shares.json").write_text(Notebook(["normalised"], rests_on, {}).to_json())
+    (tmp_path / "chapters").mkdir(exist_ok=True)
+    (tmp_path / "chapters/01_shares.json").write_text(Notebook(["normalised"], rests_on, {}).to_json())
 
 
 def names(*cells):
@@ -67,7 +68,7 @@ def test_every_exercise_is_told_as_it_stands_now(notebook, capsys, cell, head, r
 
 
 def test_a_module_waits_for_pytorch(notebook, capsys, monkeypatch):
-    monkeypatch.setattr(left, "find_spec", lambda name: None)
+    monkeypatch.setattr(remaining, "find_spec", lambda name: None)
     what_is_left("01_shares", {"normalised": type("normalised", (), {})})
     assert "  · `normalised`: PyTorch is not here to check it\n" in capsys.readouterr().out
 
@@ -78,7 +79,8 @@ def test_a_message_links_the_section_that_it_names(notebook, monkeypatch, tmp_pa
     check(names(STUB)["normalised"])
     assert "“Shares” leads up to it" in shown[-1].html
     about = Notebook(["normalised"], {}, {"Shares": "https://book.example/a.html#shares", "Rows & sums": "b"})
-    (tmp_path / "01_shares.json").write_text(about.to_json())
+    (tmp_path / "chapters").mkdir(exist_ok=True)
+    (tmp_path / "chapters/01_shares.json").write_text(about.to_json())
     check(names(STUB)["normalised"])
     link = '<a href="https://book.example/a.html#shares" target="_blank">Shares</a>'
     assert f"“{link}” leads up to it" in shown[-1].html and "“Shares” leads" in shown[-1].text
@@ -103,7 +105,7 @@ def after(space, cell):
     try:
         exec(compile(cell, "<a cell>", "exec"), space)
     except Exception as error:
-        return waiting.what_it_waits_for(error, space)
+        return waiting_cells.what_it_waits_for(error, space)
     raise AssertionError("it did not raise")
 
 
@@ -125,10 +127,10 @@ def test_what_else_is_wrong_keeps_its_traceback(notebook):
 def test_only_a_students_notebook_is_changed(notebook, monkeypatch):
     asked = []
     monkeypatch.setattr(
-        waiting, "shell", lambda: SimpleNamespace(set_custom_exc=lambda *handler: asked.append(handler))
+        waiting_cells, "shell", lambda: SimpleNamespace(set_custom_exc=lambda *handler: asked.append(handler))
     )
-    waiting.begin()
-    assert asked == [(waiting.CONSEQUENCES, waiting._show)]
-    monkeypatch.setattr(notebooks, "CHAPTERS", notebooks.CHAPTERS / "elsewhere")
-    waiting.begin()
+    waiting_cells.explain_waiting_cells()
+    assert asked == [(waiting_cells.CONSEQUENCES, waiting_cells._show)]
+    monkeypatch.setenv(bundle_data.FOLDER, "elsewhere")
+    waiting_cells.explain_waiting_cells()
     assert len(asked) == 1, "in the authors' house a traceback stays one"

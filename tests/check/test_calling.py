@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from autograder.check.calling import run
+from check.calling import run
 
 pytestmark = pytest.mark.autograder
 

@@ -1,1 +1,0 @@
-"""What students get, whole: `check`, the judge behind it and the words it speaks. It needs NumPy alone."""
