@@ -20,7 +20,7 @@ from autograder.authoring.kill_table import both_named
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.house import chapter_names
 from check.calling import Outcome, Raised
-from check.faults import MEANT, faults
+from check.faults import FORM_KINDS, faults
 from check.judge import grade
 from check.values import pack, unpack
 
@@ -58,7 +58,7 @@ def packed(outcome):
 def shows(key, slug, before, after):
     """Whether a case that the slip leaves to its end still has the mistake's wrong values."""
     triples = zip(key.cases, before, after, strict=True)
-    return any(o.raised == b.raised and any(f.kind in MEANT for f in faults(key, c.expected, b)) for c, b, o in triples)
+    return any(o.raised == b.raised and any(f.kind not in FORM_KINDS for f in faults(key, c.expected, b)) for c, b, o in triples)
 
 
 def named(key, slip):

@@ -20,7 +20,7 @@ from check.bundle_data import data_folder, sections_around
 from check.calling import Outcome, Raised, run
 from check.comparing import difference
 from check.explain import Explanation, explain
-from check.faults import Verdict, judged_outputs
+from check.faults import Verdict, judged_outputs, of_cases
 from check.key import Case, Key, load
 from check.picture import picture
 from check.printing import printing_under
@@ -96,8 +96,9 @@ def checked(function: Callable) -> Checked:
 def tried(function: Callable, key: Key) -> Checked:
     """How a function of any name does on the cases of a key."""
     outcomes = _outcomes(function, key)
-    why = explain(key, outcomes)
-    result = judge.blame_what_is_used(judge.result_of(key, outcomes, why), key, _failing_helpers(function, key))
+    case_faults = of_cases(key, outcomes)
+    why = explain(key, outcomes, case_faults)
+    result = judge.blame_what_is_used(judge.result_of(key, case_faults, why), key, _failing_helpers(function, key))
     if result.blank:
         said = note(_not_written(function, result))
         return Checked(said.text, said.html, result)
@@ -147,7 +148,7 @@ def quietly_tried(function: Callable, key: Key) -> tuple[judge.Aspect, ...]:
     """What a function earns on the cases of a key; what it prints is told by its own check."""
     with redirect_stdout(io.StringIO()):
         outcomes = _outcomes(function, key)
-    return judge.aspects_of(key, outcomes)
+    return judge.aspects_of(key, of_cases(key, outcomes))
 
 
 def _words(key: Key, outcomes: list[Outcome], result: judge.Result, why: Explanation | None) -> tuple[str, str]:

@@ -1,7 +1,7 @@
-"""Compare one value with another and say, in plain words, the first thing that is different.
+"""Compare a value with the expected one and describe the first difference in a sentence.
 
-The order is the order in which one would look: type, structure, shape, NaN or infinity, value; how finely the numbers
-are kept comes last. No sentence holds an expected value, so all of them may be shown for hidden cases.
+Differences are looked for in this order: type, structure, shape, NaN or infinity, value, and float dtype last. No
+sentence contains an expected value, so students may read all of them, for hidden cases too.
 """
 
 import math
@@ -14,14 +14,15 @@ from numpy.typing import ArrayLike
 
 from check.values import Foreign
 
-# Allowed error as a share of the largest expected entry. A legitimate rewrite stays a thousand times below.
+# Allowed error as a share of the largest expected entry. The errors of a correct rewrite are a thousand times smaller.
 TOLERANCES = {"float16": 1e-2, "float32": 2e-5}
-MOST_NAMED = 8  # keys of a dict in one sentence
+MAX_KEYS = 8  # that one sentence names
+MUCH_TOO_LARGE = "more than ten times too large or too small"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """kind: type, structure, shape, nan, value or dtype. message: a sentence about it."""
+    """How two values differ. kind: type, structure, shape, nan, value or dtype. message: a sentence."""
 
     kind: str
     message: str
@@ -30,15 +31,15 @@ class Difference:
 def difference(
     expected: Any, value: Any, name: str, axes: str = "", tolerance: float = 1e-9, scale: float = 0.0
 ) -> Difference | None:
-    """The first difference between a value and what was expected, whether numbers are float32 or float64 aside.
+    """Return the first difference between a value and the expected one, apart from float32 against float64.
 
     Args:
         expected: None, bool, int, float, str, array, or tuples, lists and dicts of these.
         value: anything that `values.unpack` gives back.
-        name: what to call the value in the sentence.
+        name: the value's name in the sentence.
         axes: names of the expected array's axes, "... T_query d_value".
         tolerance: allowed error in float64, as a share of the largest expected entry.
-        scale: measure errors by this size, if it is larger than the largest expected entry.
+        scale: if larger than the largest expected entry, errors are measured by it instead.
 
     Returns:
         Difference, or None if there is none.
@@ -53,7 +54,7 @@ def difference(
 
 
 def precision_difference(expected: Any, value: Any, name: str) -> Difference | None:
-    """The first array that is kept in another float dtype than expected; whatever is no such array is passed over."""
+    """Return the first array with another float dtype than expected, or None."""
     if isinstance(expected, dict) and isinstance(value, dict):
         pairs = [(expected[key], value[key], f"{name}[{key!r}]") for key in expected if key in value]
     elif isinstance(expected, tuple | list) and isinstance(value, tuple | list):
@@ -66,9 +67,9 @@ def precision_difference(expected: Any, value: Any, name: str) -> Difference | N
 
 
 def relative_error(expected: ArrayLike, value: ArrayLike, scale: float = 0.0) -> np.ndarray:
-    """Absolute differences, as shares of the largest finite expected entry, or of `scale` if that is larger.
+    """Return absolute differences as shares of the largest finite expected entry, or of `scale` if that is larger.
 
-    Where both are zero they are taken as they are.
+    If both are zero, the differences are returned as they are.
     """
     expected, value = np.asarray(expected, np.float64), np.asarray(value, np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -77,7 +78,7 @@ def relative_error(expected: ArrayLike, value: ArrayLike, scale: float = 0.0) ->
 
 
 def plain_type(value: Any) -> str:
-    """How a student would name the type of a value."""
+    """Return the name of a value's type as a student knows it."""
     if isinstance(value, Foreign):
         return value.type_name
     if value is None:
@@ -86,7 +87,7 @@ def plain_type(value: Any) -> str:
 
 
 def _largest(expected: Any) -> float:
-    """The largest finite entry, by absolute value, of an array or of all float arrays in a dict."""
+    """Return the largest finite absolute entry of an array, or of all float arrays in a dict."""
     if isinstance(expected, dict):
         return max(map(_largest, expected.values()), default=0.0)
     if not isinstance(expected, np.ndarray) or expected.dtype.kind != "f":
@@ -99,28 +100,30 @@ def _dict_difference(expected: dict, value: dict, name: str, tolerance: float, s
         return Difference("type", f"`{name}` is {a_value(value)} where a dict is expected.")
     missing = [key for key in expected if key not in value]
     extra = [key for key in value if key not in expected]
-    if missing and (added := _added(missing, extra)):
-        return Difference("structure", f"`{name}` has {_list(extra)} where {_list(missing)} should be: {added}.")
+    if missing and (renaming := _renaming(missing, extra)):
+        return Difference("structure", f"`{name}` has {_listed(extra)} where {_listed(missing)} should be: {renaming}.")
     if missing or extra:
-        words = [f"lacks {_list(missing)}"] * bool(missing) + [f"has {_list(extra)} too many"] * bool(extra)
-        return Difference("structure", f"`{name}` {' and '.join(words)}.")
-    # The arrays of a dict are measured on one scale, the largest's. Gradients of parameters need that: the key bias's
-    # is zero on paper and rounding noise in practice, and noise has no size of its own to be measured by.
+        lacks = [f"lacks {_listed(missing)}"] if missing else []
+        unexpected = [f"has {'an ' * (len(extra) == 1)}unexpected {_listed(extra)}"] if extra else []
+        return Difference("structure", f"`{name}` {' and '.join(lacks + unexpected)}.")
+    # The arrays of a dict share one scale, that of the largest. The gradients of parameters need it: the key bias's
+    # gradient is zero on paper and rounding noise in practice, which cannot be measured by its own size.
     scale = max(scale, _largest(expected))
     inner = (difference(item, value[key], f"{name}[{key!r}]", "", tolerance, scale) for key, item in expected.items())
     return next(filter(None, inner), None)
 
 
-def _added(missing: list[str], extra: list[str]) -> str:
-    """What stands before or after each missing name, or lacks, if it is the same for all; else ""."""
+def _renaming(missing: list[str], extra: list[str]) -> str:
+    """Return how to rename all extra keys to the missing ones by one prefix or suffix; "" if that is impossible."""
     for short, long, verb in ((missing, extra, "leave out"), (extra, missing, "add")):
         for place, matches in (("before", str.endswith), ("after", str.startswith)):
-            pairs = [(s, [each for each in long if s and matches(each, s)]) for s in short]
-            if len(short) != len(long) or any(len(found) != 1 for _, found in pairs):
+            candidates = {key: [other for other in long if key and matches(other, key)] for key in short}
+            if len(short) != len(long) or any(len(others) != 1 for others in candidates.values()):
                 continue
-            more = {found[0].removesuffix(s) if place == "before" else found[0].removeprefix(s) for s, found in pairs}
-            if len(more) == 1:
-                return f"{verb} {more.pop()[:40]!r} {place} {'it' if len(pairs) == 1 else 'each of them'}"
+            remove = str.removesuffix if place == "before" else str.removeprefix
+            affixes = {remove(others[0], key) for key, others in candidates.items()}
+            if len(affixes) == 1:
+                return f"{verb} {affixes.pop()[:40]!r} {place} {'it' if len(short) == 1 else 'each of them'}"
     return ""
 
 
@@ -156,10 +159,10 @@ def _array_difference(
         first = [int(i) for i in np.argwhere(strange)[0]]
         count = f"{strange.sum()} of {value.size}"
         return Difference("nan", f"`{name}`: {count} entries are {what}, the first at index {first}.")
-    # A value of a coarser dtype has its rounding; that the dtype is another one is said apart.
+    # A value of a coarser dtype may have that dtype's rounding; the dtype itself is a fault of its own.
     allowed = max(TOLERANCES.get(expected.dtype.name, tolerance), TOLERANCES.get(value.dtype.name, 0.0))
     errors = relative_error(expected, value, scale)
-    # `not <=` rather than `>`: an error that is NaN is an error.
+    # Not `errors > allowed`, which is False for an error that is NaN.
     wrong = ~(errors <= allowed)
     if not wrong.any():
         return None
@@ -185,13 +188,18 @@ def _scalar_difference(expected: Any, value: Any, name: str, tolerance: float) -
         return None
     if type(value) is not type(expected) and not isinstance(value, int | float):
         return Difference("type", f"`{name}` is {a_value(value)} where {a_value(expected)} is expected.")
-    size = f": off by {_rounded(float(relative_error(expected, value)))} of it" if isinstance(expected, float) else ""
-    return Difference("value", f"`{name}` is not the number it should be{size}.")
+    if not isinstance(expected, float):
+        return Difference("value", f"`{name}` has the wrong value.")
+    error = _rounded(float(relative_error(expected, value)))
+    return Difference("value", f"`{name}` has the wrong value: it is {f'off by {error}' if error else MUCH_TOO_LARGE}.")
 
 
 def _value_difference(errors: np.ndarray, wrong: np.ndarray, name: str, allowed: str) -> Difference:
     worst = [int(i) for i in np.unravel_index(np.argmax(np.nan_to_num(errors, nan=np.inf)), wrong.shape)]
-    size = "" if errors is wrong else f", off by {_rounded(errors.max())} of the largest entry{allowed}"
+    size = ""
+    if errors is not wrong:
+        error = _rounded(errors.max())
+        size = f", off by {error or 'more than ten times'} of the largest entry{allowed}"
     share = 100 * (1 - wrong.mean())
     right = "none" if share == 0 else f"{min(share, 99.0):.0f}%" if share >= 1 else "under 1%"
     message = f"`{name}` has the right shape and wrong values: {right} of its entries are right"
@@ -203,15 +211,15 @@ def _shape_message(expected: tuple[int, ...], got: tuple[int, ...], name: str, a
     leading = len(expected) - len([axis for axis in names if axis != "..."])
     if names and names[0] == "..." and leading >= 0:
         names = ["batch"] * leading + names[1:]
-    meant = ", ".join(f"{axis} = {n}" for axis, n in zip(names, expected, strict=False))
-    named = f" ({meant})" if meant and len(names) == len(expected) else ""
-    message = f"`{name}` has shape {got} where {expected} is expected{named}."
+    lengths = ", ".join(f"{axis} = {n}" for axis, n in zip(names, expected, strict=False))
+    legend = f" ({lengths})" if lengths and len(names) == len(expected) else ""
+    message = f"`{name}` has shape {got} where {expected} is expected{legend}."
     if len(got) >= 2 and got[:-2] + (got[-1], got[-2]) == expected:
         message += " Yours is its transpose: the last two axes are exchanged."
     elif sorted(got) == sorted(expected):
         message += " The axes are there, in another order."
     elif len(got) == len(expected) + 1 and _without_ones(got) == _without_ones(expected):
-        message += " Yours has an axis of length 1 too many."
+        message += " Yours has an extra axis of length 1."
     elif len(got) == len(expected) - 1 and _without_ones(got) == _without_ones(expected):
         message += " Yours lacks an axis of length 1: `keepdims=True` keeps one."
     elif math.prod(got) == math.prod(expected):
@@ -226,7 +234,7 @@ def _without_ones(shape: tuple[int, ...]) -> list[int]:
 
 
 def _floats(expected: Any, value: Any) -> bool:
-    return all(isinstance(each, np.ndarray) and each.dtype.kind == "f" for each in (expected, value))
+    return all(isinstance(array, np.ndarray) and array.dtype.kind == "f" for array in (expected, value))
 
 
 def _dtype_fits(expected: np.dtype, got: np.dtype) -> bool:
@@ -239,8 +247,8 @@ def _dtype_message(expected: np.dtype, got: np.dtype, name: str) -> str:
     message = f"`{name}` has dtype {got} where {expected} is expected."
     if expected == np.float32 and got == np.float64:
         message += (
-            " Something promoted it: an array that np.zeros or np.arange made on the way without a dtype, say, or a "
-            "NumPy scalar such as np.sqrt(64); Python's own numbers, as math.sqrt(64), promote nothing."
+            " Something promoted it, such as an array that np.zeros or np.arange made without a dtype, or a "
+            "NumPy scalar such as np.sqrt(64). Python's own numbers, such as math.sqrt(64), promote nothing."
         )
     if expected == np.bool_:
         message += " A mask is boolean: True where attention is allowed."
@@ -248,15 +256,16 @@ def _dtype_message(expected: np.dtype, got: np.dtype, name: str) -> str:
 
 
 def _rounded(error: float) -> str:
-    return f"{error:.0e}" if error < 0.01 else f"{100 * error:.0f}%" if error < 10 else "more than ten times"
+    """Return a relative error in words; "" above ten."""
+    return f"{error:.0e}" if error < 0.01 else f"{100 * error:.0f}%" if error < 10 else ""
 
 
-def _list(keys: Sequence[str]) -> str:
-    more = f" and {len(keys) - MOST_NAMED} more" * (len(keys) > MOST_NAMED)
-    return ", ".join(repr(key[:40]) for key in keys[:MOST_NAMED]) + more
+def _listed(keys: Sequence[str]) -> str:
+    more = f" and {len(keys) - MAX_KEYS} more" * (len(keys) > MAX_KEYS)
+    return ", ".join(repr(key[:40]) for key in keys[:MAX_KEYS]) + more
 
 
 def a_value(value: Any) -> str:
-    """How a student would say what a value is, with its article."""
+    """Return the name of a value's type with its article."""
     kind = plain_type(value)
     return kind if kind == "None" else f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"

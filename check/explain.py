@@ -1,7 +1,7 @@
-"""Why an exercise came out as it did: the known mistakes that explain its outcomes, and what else is to be said.
+"""Explain why an exercise is wrong: which known mistakes its outcomes match, and what else to tell the student.
 
-A mistake is believed for the numbers that it came to. That they are kept in another dtype, that an input is changed in
-place, that some input raises: those are slips of their own, and do not hide it.
+A mistake is recognised by its values. A different dtype or an input changed in place is a fault of form, which neither
+hides the mistake nor proves it; a case that raises shows no values at all.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,23 +9,22 @@ from dataclasses import dataclass, replace
 
 from check.calling import Outcome
 from check.comparing import TOLERANCES
-from check.faults import KINDS, MEANT, Verdict, faults
+from check.faults import FORM_KINDS, KINDS, CaseFaults, Verdict, faults
 from check.key import Case, Key
 from check.relations import relation
 from check.sketches import slip
 from check.values import pack
 
-MOST = 2  # mistakes whose values are looked for: with more, anything could be explained
-UNSEEN = ("stopped", "blank", "raised")  # what a case would have come to cannot be seen
-Wrong = Sequence[Sequence[Verdict]]  # the faults of each case
+MAX_MISTAKES = 2  # with more of them, almost any outcome could be explained
+VALUELESS_KINDS = ("stopped", "blank", "raised")  # after such a fault nobody knows what the values would have been
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a result says.
+    """What to tell a student about a wrong exercise.
 
-    mistakes: slugs, what explains most first. shown: index of the case to show. remarks: sentences on what is left.
-    relation: a sentence on what wrong values have to do with the right ones, if no mistake is known for them.
+    mistakes: slugs of known mistakes; the first explains most. shown: index of the case to show. remarks: sentences on
+    faults that no mistake explains. relation: how the wrong values relate to the right ones, if no mistake is known.
     """
 
     mistakes: tuple[str, ...]
@@ -35,63 +34,57 @@ class Explanation:
 
 
 @dataclass(frozen=True)
-class _Fit:
-    """How a mistake fits the outcomes, by index of the cases.
+class _Match:
+    """How well a known mistake matches the outcomes; cases are given by their indices.
 
-    agrees: cases that come to the mistake's values. proved: those of them on which the mistake is wrong.
-    left: how many faults of another kind those cases have besides.
+    cases: those with the mistake's values. proof: those of them on which the mistake is wrong. form_faults: how many
+    faults of form these cases have that the mistake does not.
     """
 
     slug: str
-    agrees: frozenset[int]
-    proved: frozenset[int]
-    left: int
+    cases: frozenset[int]
+    proof: frozenset[int]
+    form_faults: int
 
 
-def explain(key: Key, outcomes: Sequence[Outcome]) -> Explanation | None:
-    """Explain the outcomes of an exercise, one for each case of the key; None if nothing is wrong with them."""
-    wrong = [list(faults(key, case.expected, o)) for case, o in zip(key.cases, outcomes, strict=True)]
-    if not any(wrong):
+def explain(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> Explanation | None:
+    """Explain the outcomes of an exercise.
+
+    Args:
+        key: its answer key.
+        outcomes: one for each case of the key.
+        case_faults: what is wrong with each of them, as `faults.of_cases` says.
+
+    Returns:
+        Explanation, or None if nothing is wrong.
+    """
+    if not any(case_faults):
         return None
-    exactly = [slug for slug in key.mistakes if _all_same(key, slug, outcomes)]
-    if exactly:
-        return Explanation((exactly[0],), _first(key, wrong, range(len(wrong))), ())
-    fits = _of_values(key, outcomes, wrong)
-    left = [
-        list(faults(key, _explained(fits, i, case), o))
-        for i, (case, o) in enumerate(zip(key.cases, outcomes, strict=True))
-    ]
-    manner = _of_manner(key, left)
-    remarks = _remarks(key, left, manner)
-    shown = _first(key, wrong, fits[0].proved if fits else range(len(wrong)))
-    if not fits and not manner:
-        remarks.pop(wrong[shown][0].kind)  # it is what is shown
-    valued = [i for i, found in enumerate(wrong) if found and found[0].kind == "value"]
-    slug, related = ("", "") if fits or not valued else _unnamed(key, outcomes, valued)
-    named = [slug] if slug else [fit.slug for fit in fits]
-    return Explanation((*named, *manner), shown, tuple(remarks.values()), related)
-
-
-def _unnamed(key: Key, outcomes: Sequence[Outcome], valued: Sequence[int]) -> tuple[str, str]:
-    """The mistake that is there with one slip more, if it is, and what is true of wrong values that no mistake has."""
-    sentence = relation(key, [key.cases[i] for i in valued], [outcomes[i] for i in valued])
-    slug, words = slip(key, outcomes)
-    if not words:
-        return "", sentence
-    of = "that mistake with one slip more" if slug else "a right function with one slip"
-    return slug, f"{sentence} Your numbers are those of {of} in it: {words}.".strip()
+    for slug in key.mistakes:
+        if _is_exactly(key, slug, outcomes):
+            return Explanation((slug,), _case_to_show(key, case_faults, range(len(outcomes))), ())
+    matches = _best_matches(key, outcomes, case_faults)
+    unexplained = _unexplained_faults(key, outcomes, case_faults, matches)
+    form_mistake = _form_mistake(key, unexplained)
+    remarks = _remarks(key, unexplained, with_form=not form_mistake)
+    shown = _case_to_show(key, case_faults, matches[0].proof if matches else range(len(outcomes)))
+    if not matches and not form_mistake:
+        remarks.pop(case_faults[shown][0].kind)  # the verdict says it already
+    slug, sentence = ("", "") if matches else _relation_or_slip(key, outcomes, case_faults)
+    mistakes = [slug] if slug else [match.slug for match in matches]
+    return Explanation((*mistakes, *form_mistake), shown, tuple(remarks.values()), sentence)
 
 
 def same(key: Key, case: Case, known: Outcome, outcome: Outcome) -> bool:
-    """Whether two outcomes of a case are alike, up to the rounding of the case's own dtype."""
-    return not _other(key, case, known, outcome) and set(known.modified) == set(outcome.modified)
+    """Return whether two outcomes of a case agree, up to the rounding of the case's own dtype."""
+    return not _differences(key, case, known, outcome) and set(known.modified) == set(outcome.modified)
 
 
-def _other(key: Key, case: Case, known: Outcome, outcome: Outcome) -> list[Verdict]:
-    """What is different from a known outcome.
+def _differences(key: Key, case: Case, known: Outcome, outcome: Outcome) -> list[Verdict]:
+    """Return how an outcome differs from a known one.
 
-    A mistake may promote float32 to float64; its digits are no better for that. Many raise the same kind of exception:
-    where none is due, it is the known one only if it says the same.
+    A mistake may promote float32 to float64 without making its digits any better, so the coarsest dtype's tolerance
+    applies. Many mistakes raise the same type of exception, so an exception matches only with the same message.
     """
     if known.raised and outcome.raised and not case.expected.raised and known.raised.message != outcome.raised.mark:
         return [Verdict(False, "raised", "")]
@@ -100,81 +93,101 @@ def _other(key: Key, case: Case, known: Outcome, outcome: Outcome) -> list[Verdi
     return list(faults(replace(key, tolerance=coarsest), known, outcome))
 
 
-def _all_same(key: Key, slug: str, outcomes: Sequence[Outcome]) -> bool:
-    return all(same(key, case, case.mistakes[slug], o) for case, o in zip(key.cases, outcomes, strict=True))
+def _is_exactly(key: Key, slug: str, outcomes: Sequence[Outcome]) -> bool:
+    pairs = zip(key.cases, outcomes, strict=True)
+    return all(same(key, case, case.mistakes[slug], outcome) for case, outcome in pairs)
 
 
-def _first(key: Key, wrong: Wrong, among: Iterable[int]) -> int:
-    """The case to show: the first kind of trouble, then the smallest input."""
-    return min((i for i in among if wrong[i]), key=lambda i: (KINDS.index(wrong[i][0].kind), key.cases[i].size, i))
+def _case_to_show(key: Key, case_faults: CaseFaults, candidates: Iterable[int]) -> int:
+    """Return the wrong case that helps most: the most basic kind of fault first, then the smallest input."""
+    wrong = (i for i in candidates if case_faults[i])
+    return min(wrong, key=lambda i: (KINDS.index(case_faults[i][0].kind), key.cases[i].size, i))
 
 
-def _of_values(key: Key, outcomes: Sequence[Outcome], wrong: Wrong) -> list[_Fit]:
-    """The fewest mistakes that explain the most cases whose values are wrong; none, if that is under half of them."""
-    fits = [fit for slug in key.mistakes if (fit := _fit(key, slug, outcomes, wrong))]
-    meant = {i for i, found in enumerate(wrong) if _meant(found)}
-    # Many mistakes raise the same exception: it proves one where there is no value to prove it.
-    seen = {i for i in meant if wrong[i][0].kind not in UNSEEN} or meant
-    chosen: list[_Fit] = []
-    while fits and len(chosen) < MOST:
-        todo = seen.difference(*(fit.proved for fit in chosen))
-        fits.sort(key=lambda fit: (-len(fit.proved & todo), fit.left, -len(fit.proved)))
-        best, *others = fits
-        rivals = [fit for fit in others if fit.proved == best.proved and fit.left == best.left]
-        if not best.proved & todo or rivals:
+def _best_matches(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> list[_Match]:
+    """Return the fewest mistakes that explain at least half of the cases with wrong values; or none."""
+    candidates = [match for slug in key.mistakes if (match := _match(key, slug, outcomes, case_faults))]
+    wrong = {i for i, found in enumerate(case_faults) if _has_wrong_values(found)}
+    # Many mistakes raise the same exception, so exceptions are proof only where no case has values.
+    with_values = {i for i in wrong if case_faults[i][0].kind not in VALUELESS_KINDS} or wrong
+    chosen: list[_Match] = []
+    while candidates and len(chosen) < MAX_MISTAKES:
+        open_cases = with_values.difference(*(match.proof for match in chosen))
+        candidates.sort(key=lambda match: (-len(match.proof & open_cases), match.form_faults, -len(match.proof)))
+        best, *others = candidates
+        tied = any(other.proof == best.proof and other.form_faults == best.form_faults for other in others)
+        if tied or not best.proof & open_cases:
             break
         chosen.append(best)
-        fits = others
-    explained = frozenset().union(*(fit.proved for fit in chosen))
-    return chosen if 2 * len(explained & seen) >= len(seen) else []
+        candidates = others
+    explained = frozenset().union(*(match.proof for match in chosen))
+    return chosen if 2 * len(explained & with_values) >= len(with_values) else []
 
 
-def _fit(key: Key, slug: str, outcomes: Sequence[Outcome], wrong: Wrong) -> _Fit | None:
-    """How a mistake fits; None if it does not: it is nowhere to be seen, or a case is right where it goes wrong."""
-    agrees, proved, left = set(), set(), 0
+def _match(key: Key, slug: str, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> _Match | None:
+    """Return how a mistake matches; None if no case proves it, or if a case is right where the mistake is wrong."""
+    cases, proof, form_faults = set(), set(), 0
     for i, (case, outcome) in enumerate(zip(key.cases, outcomes, strict=True)):
-        known = case.mistakes[slug]
-        if not _meant(wrong[i]) and _shows(key, case, known):
+        mistake_is_wrong = _has_wrong_values(faults(key, case.expected, case.mistakes[slug]))
+        if mistake_is_wrong and not _has_wrong_values(case_faults[i]):
             return None
-        other = _other(key, case, known, outcome)
-        if not _meant(other):
-            agrees.add(i)
-            proved |= {i} if _shows(key, case, known) else set()
-            left += len(other)
-    return _Fit(slug, frozenset(agrees), frozenset(proved), left) if proved else None
+        differences = _differences(key, case, case.mistakes[slug], outcome)
+        if not _has_wrong_values(differences):
+            cases.add(i)
+            proof |= {i} if mistake_is_wrong else set()
+            form_faults += len(differences)
+    return _Match(slug, frozenset(cases), frozenset(proof), form_faults) if proof else None
 
 
-def _shows(key: Key, case: Case, known: Outcome) -> bool:
-    return _meant(faults(key, case.expected, known))
+def _unexplained_faults(
+    key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults, matches: Sequence[_Match]
+) -> CaseFaults:
+    """Return the faults of each case that are not the matching mistake's own."""
+    unexplained = []
+    for i, (case, outcome) in enumerate(zip(key.cases, outcomes, strict=True)):
+        matching = sorted((match for match in matches if i in match.cases), key=lambda match: i not in match.proof)
+        if matching:
+            unexplained.append(list(faults(key, case.mistakes[matching[0].slug], outcome)))
+        else:
+            unexplained.append(list(case_faults[i]))
+    return unexplained
 
 
-def _explained(fits: Sequence[_Fit], i: int, case: Case) -> Outcome:
-    """What a case was to come to, as far as the mistakes explain it."""
-    agreeing = sorted((fit for fit in fits if i in fit.agrees), key=lambda fit: i not in fit.proved)
-    return case.mistakes[agreeing[0].slug] if agreeing else case.expected
-
-
-def _of_manner(key: Key, left: Wrong) -> list[str]:
-    """The mistake, if there is one, that has right values everywhere and just these other faults."""
-    seen = [i for i, found in enumerate(left) if not any(fault.kind in UNSEEN for fault in found)]
-    manner = [{fault for fault in left[i] if fault.kind not in MEANT} for i in seen]
-    if any(manner):
-        for slug in key.mistakes:
-            cases = (key.cases[i] for i in seen)
-            if all(set(faults(key, c.expected, c.mistakes[slug])) == m for c, m in zip(cases, manner, strict=True)):
-                return [slug]
+def _form_mistake(key: Key, unexplained: CaseFaults) -> list[str]:
+    """Return the mistake that has right values everywhere and exactly these faults of form, if there is one."""
+    visible = [i for i, found in enumerate(unexplained) if not any(f.kind in VALUELESS_KINDS for f in found)]
+    form = [{fault for fault in unexplained[i] if fault.kind in FORM_KINDS} for i in visible]
+    if not any(form):
+        return []
+    for slug in key.mistakes:
+        own = (set(faults(key, key.cases[i].expected, key.cases[i].mistakes[slug])) for i in visible)
+        if all(one == other for one, other in zip(own, form, strict=True)):
+            return [slug]
     return []
 
 
-def _remarks(key: Key, left: Wrong, manner: Sequence[str]) -> dict[str, str]:
-    """Kind -> a sentence for each kind of fault that no mistake explains, on its smallest case."""
+def _remarks(key: Key, unexplained: CaseFaults, with_form: bool) -> dict[str, str]:
+    """Return a sentence for each kind of unexplained fault, seen on its smallest case."""
     remarks: dict[str, str] = {}
-    for i in sorted(range(len(left)), key=lambda i: (key.cases[i].size, i)):
-        for fault in left[i]:
-            if fault.kind in MEANT or not manner:
+    for i in sorted(range(len(unexplained)), key=lambda i: (key.cases[i].size, i)):
+        for fault in unexplained[i]:
+            if with_form or fault.kind not in FORM_KINDS:
                 remarks.setdefault(fault.kind, f"{fault.message} Seen on the case “{key.cases[i].name}”.")
     return dict(sorted(remarks.items(), key=lambda item: KINDS.index(item[0])))
 
 
-def _meant(found: Iterable[Verdict]) -> bool:
-    return any(fault.kind in MEANT for fault in found)
+def _relation_or_slip(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> tuple[str, str]:
+    """Return the slug of a mistake that has one slip more, or "", and a sentence about wrong values, or ""."""
+    wrong = [i for i, found in enumerate(case_faults) if found and found[0].kind == "value"]
+    if not wrong:
+        return "", ""
+    sentence = relation(key, [key.cases[i] for i in wrong], [outcomes[i] for i in wrong])
+    slug, words = slip(key, outcomes)
+    if not words:
+        return "", sentence
+    origin = "that mistake with one more slip" if slug else "a right function with one slip"
+    return slug, f"{sentence} Your numbers are those of {origin}: {words}.".strip()
+
+
+def _has_wrong_values(found: Iterable[Verdict]) -> bool:
+    return any(fault.kind not in FORM_KINDS for fault in found)

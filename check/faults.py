@@ -1,6 +1,6 @@
-"""What is wrong with one outcome, held against what was expected: each fault is a kind and a sentence about it.
+"""Find what is wrong with an outcome: each fault is a kind and a sentence about it.
 
-It sees outcomes, never the function.
+Only outcomes are compared; the function itself is never looked at.
 """
 
 import re
@@ -16,23 +16,31 @@ from check.comparing import Difference, a_value, difference, precision_differenc
 from check.key import UNJUDGED, Key
 from check.words import listed
 
-# What is reported first when several things are wrong: what was meant, then how finely and how politely it was done.
+# In the order in which faults are reported.
 KINDS = ("stopped", "blank", "raised", "type", "structure", "shape", "nan", "value", "no error", "dtype", "modified")
-BROADCAST = re.compile(r"operands could not be broadcast together with shapes \(([\d,]+)\) \(([\d,]+)\)")
-MEANT = frozenset(KINDS) - {"dtype", "modified"}
+FORM_KINDS = frozenset({"dtype", "modified"})  # the values are right, but not how they are kept or computed
+_BROADCAST = re.compile(r"operands could not be broadcast together with shapes \(([\d,]+)\) \(([\d,]+)\)")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the judge says of one case: passed, or the kind of the first thing wrong and a sentence about it."""
+    """Whether a case passed; if not, the kind of one fault and a sentence about it."""
 
     passed: bool
     kind: str = ""
     message: str = ""
 
 
+CaseFaults = Sequence[Sequence[Verdict]]  # the faults of each case
+
+
+def of_cases(key: Key, outcomes: Sequence[Outcome]) -> CaseFaults:
+    """Return what is wrong with each outcome of an exercise, one outcome for each case of the key."""
+    return [list(faults(key, case.expected, outcome)) for case, outcome in zip(key.cases, outcomes, strict=True)]
+
+
 def faults(key: Key, expected: Outcome, outcome: Outcome) -> Iterator[Verdict]:
-    """What is wrong with an outcome, the first thing first; how finely numbers are kept is no part of their value."""
+    """Yield what is wrong with an outcome, the most important fault first."""
     if outcome.stopped:
         yield Verdict(False, "stopped", f"`{key.function}` {outcome.stopped}.")
     elif outcome.raised:
@@ -41,8 +49,8 @@ def faults(key: Key, expected: Outcome, outcome: Outcome) -> Iterator[Verdict]:
         message = f"`{key.function}` should raise {expected.raised.type} here, and returned a value."
         yield Verdict(False, "no error", message)
     else:
-        for wrong in _wrong_output(key, expected.value, outcome.value):
-            yield Verdict(False, wrong.kind, wrong.message)
+        for difference_found in _output_differences(key, expected.value, outcome.value):
+            yield Verdict(False, difference_found.kind, difference_found.message)
         if changed := [name for name in outcome.modified if name not in expected.modified]:
             names = listed(f"`{name}`" for name in changed)
             yield Verdict(False, "modified", f"`{key.function}` changed its input {names} in place: work on a copy.")
@@ -57,63 +65,66 @@ def _wrong_exception(key: Key, expected: Outcome, raised: Raised) -> Iterator[Ve
     instead = f"; it should raise {expected.raised.type} here" if expected.raised else ""
     where = f" ({raised.line})" if raised.line else ""
     message = f": {raised.message}" if raised.message and raised.quoted else ""
-    # Python names the function if it was the call that went wrong, and not the body.
-    names = re.match(rf"{key.function}(\.__init__|\.forward)?\(\) .*\bargument", raised.message)
-    renamed = " Its parameters must have the names that the released cell gave them." if names else ""
-    guess = renamed or _lost_axis(raised.message)
-    yield Verdict(False, "raised", f"`{key.function}` raised {raised.type}{message}{where}{instead}.{guess}")
+    # Python's message begins with the function's name if the call itself failed, and not the body.
+    bad_call = re.match(rf"{key.function}(\.__init__|\.forward)?\(\) .*\bargument", raised.message)
+    names = " Its parameters must have the names that the released cell gave them." if bad_call else ""
+    hint = names or _lost_axis_hint(raised.message)
+    yield Verdict(False, "raised", f"`{key.function}` raised {raised.type}{message}{where}{instead}.{hint}")
 
 
-def _lost_axis(message: str) -> str:
-    """A guess at what is behind two shapes that cannot be broadcast: the one is the other without its last axis."""
-    if not (
-        found := re.match(r"operands could not be broadcast together with shapes \(([\d,]+)\) \(([\d,]+)\)", message)
-    ):
+def _lost_axis_hint(message: str) -> str:
+    """Return a hint if two shapes cannot be broadcast because one of them lost its last axis."""
+    shapes = _BROADCAST.match(message)
+    if not shapes:
         return ""
-    one, other = ([int(n) for n in shape.strip(",").split(",")] for shape in found.groups())
+    one, other = ([int(n) for n in shape.strip(",").split(",")] for shape in shapes.groups())
     if one[:-1] != other and other[:-1] != one:
         return ""
     return " Was an axis summed away? `keepdims=True` keeps it, with length 1, and the shapes fit."
 
 
-def _wrong_output(key: Key, expected: Any, value: Any) -> Iterator[Difference]:
-    """The first output that is not what was meant, then the first that is kept in another float dtype."""
+def _output_differences(key: Key, expected: Any, value: Any) -> Iterator[Difference]:
+    """Yield the first output with wrong values, then the first output with another float dtype."""
     value = _unstacked(key, expected, value)
-    if len(key.outputs) > 1 and not _is_frame(key, expected):  # only a mistake's value can be that
+    if len(key.outputs) > 1 and not has_all_outputs(key, expected):  # only a mistake can return that
         outputs = [("the result", expected, value)]
-    elif len(key.outputs) > 1 and (wrong := _frame_difference(tuple(key.outputs), value)):
-        yield wrong
+    elif len(key.outputs) > 1 and (structure := _structure_difference(tuple(key.outputs), value)):
+        yield structure
         return
     else:
         outputs = judged_outputs(key, expected, value)
-    meant = (difference(e, v, name, key.outputs.get(name, ""), key.tolerance) for name, e, v in outputs)
-    finer = (precision_difference(e, v, name) for name, e, v in outputs)
-    for found in (meant, finer):
-        yield from islice(filter(None, found), 1)
+    in_values = (difference(e, v, name, key.outputs.get(name, ""), key.tolerance) for name, e, v in outputs)
+    in_dtype = (precision_difference(e, v, name) for name, e, v in outputs)
+    for differences in (in_values, in_dtype):
+        yield from islice(filter(None, differences), 1)
 
 
-def _is_frame(key: Key, value: Any) -> bool:
+def has_all_outputs(key: Key, value: Any) -> bool:
+    """Return whether a value is a tuple or list with one item for each output."""
     return isinstance(value, tuple | list) and len(value) == len(key.outputs)
 
 
 def _unstacked(key: Key, expected: Any, value: Any) -> Any:
-    """Outputs of one shape may come stacked in one array: unpacking it gives them as unpacking a tuple does."""
-    if not isinstance(value, np.ndarray) or len(key.outputs) < 2 or not _is_frame(key, expected):
+    """Return outputs of one shape as a tuple if they come stacked in one array, which unpacks like a tuple."""
+    if not isinstance(value, np.ndarray) or len(key.outputs) < 2 or not has_all_outputs(key, expected):
         return value
     shapes = {np.shape(part) for part in expected}
     return tuple(value) if shapes == {value.shape[1:]} and len(value) == len(key.outputs) else value
 
 
 def judged_outputs(key: Key, expected: Any, value: Any) -> list[tuple[str, Any, Any]]:
-    """(name, expected, value) of each judged output, in the order of the derivation: later ones are consequences."""
+    """Return (name, expected, value) of each judged output, in the order of the derivation.
+
+    An error in one output usually causes errors in the later ones, so the first wrong output is the one to report.
+    """
     if len(key.outputs) == 1:
         return [(*key.outputs, expected, value)]
-    together = {name: (name, e, v) for name, e, v in zip(key.outputs, expected, value, strict=True)}
-    return [together[name] for name in key.order if key.outputs[name] != UNJUDGED]
+    by_name = {name: (name, e, v) for name, e, v in zip(key.outputs, expected, value, strict=True)}
+    return [by_name[name] for name in key.order if key.outputs[name] != UNJUDGED]
 
 
-def _frame_difference(outputs: Sequence[str], value: Any) -> Difference | None:
-    """Whether the value is a tuple of the right length at all; what is in it comes later."""
+def _structure_difference(outputs: Sequence[str], value: Any) -> Difference | None:
+    """Return how the value differs from a tuple of the right length, whatever its items are."""
     end = f"end with `return {', '.join(outputs)}`"
     if not isinstance(value, tuple | list):
         was = "a `return` is missing, or returns nothing" if value is None else f"the result is {a_value(value)}"

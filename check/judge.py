@@ -1,7 +1,6 @@
-"""The judge: holds what a function came to against an answer key, and says what is wrong first.
+"""Judge an exercise: compare its outcomes with an answer key, give points, and say what is wrong first.
 
-It runs in the student's notebook with the public key, and in the grading process with the secret one.
-It sees outcomes, never the function.
+The judge runs in the student's notebook with the public key, and in the grading process with a secret one.
 """
 
 from collections.abc import Sequence
@@ -10,13 +9,13 @@ from typing import Any
 
 from check.calling import Outcome
 from check.explain import Explanation, explain
-from check.faults import Verdict, faults
+from check.faults import CaseFaults, Verdict, faults, of_cases
 from check.key import Case, Key, Mistake
 
 
 @dataclass(frozen=True)
 class Aspect:
-    """One named idea of an exercise, with its points: earned whole, when every one of its cases passes."""
+    """One aspect of an exercise. All of its points are earned if all of its cases pass, or none."""
 
     name: str
     points: float
@@ -31,14 +30,14 @@ class Aspect:
 
 @dataclass(frozen=True)
 class Result:
-    """How one exercise came out. It holds no expected value, so all of it may be shown to the student.
+    """The result of one exercise. It holds no expected value, so students may see all of it.
 
-    verdict and case: the first thing wrong and the name of the case it was seen on; None and "" when all is well.
-    mistakes: the known misconceptions that explain the answers, the one that explains most first.
-    remarks: what else is wrong, a sentence for each kind of fault that no mistake explains.
+    verdict and case: the first fault and the name of the case that has it; None and "" if the exercise passes.
+    mistakes: the known mistakes that explain the outcomes; the first explains most.
+    remarks: a sentence for each kind of fault that no mistake explains.
     section: title of the section to read again.
     mend_first: exercises that this one calls and that are wrong themselves.
-    answered: exercises that this one calls and that were answered in the student's place, being wrong themselves.
+    answered: exercises that this one calls, for which grading used a right function because the student's is wrong.
     """
 
     function: str
@@ -55,7 +54,7 @@ class Result:
 
     @property
     def mistake(self) -> Mistake | None:
-        """The known misconception that explains most of the answers, or None."""
+        """The known mistake that explains most of the outcomes, or None."""
         return next(iter(self.mistakes), None)
 
     @property
@@ -64,20 +63,20 @@ class Result:
 
     @property
     def blank(self) -> bool:
-        """Whether nobody has written any of it yet."""
-        nothing = not any(aspect.passed for aspect in self.aspects)
-        return self.verdict is not None and self.verdict.kind == "blank" and nothing
+        """Whether the exercise is still the stub that was handed out."""
+        any_passed = any(aspect.passed for aspect in self.aspects)
+        return self.verdict is not None and self.verdict.kind == "blank" and not any_passed
 
     def to_json(self) -> dict[str, Any]:
-        """The result as a JSON-serialisable dict."""
+        """Return the result as a JSON-serialisable dict."""
         return asdict(self)
 
     @staticmethod
     def from_json(fields: dict[str, Any]) -> "Result":
-        """The result that `to_json` wrote; earlier it named one mistake at most, and nothing was answered."""
-        before = [fields["mistake"]] if fields.get("mistake") else []
-        added = {"mistakes": before, "remarks": (), "answered": ()}
-        fields = added | {name: fields[name] for name in fields if name != "mistake"}
+        """Return the result that `to_json` wrote, also in the older form with one mistake at most."""
+        older = [fields["mistake"]] if fields.get("mistake") else []
+        defaults = {"mistakes": older, "remarks": (), "answered": ()}
+        fields = defaults | {name: fields[name] for name in fields if name != "mistake"}
         return Result(
             **fields
             | {
@@ -92,7 +91,7 @@ class Result:
 
 
 def judge(key: Key, case: Case, outcome: Outcome) -> Verdict:
-    """Hold one outcome against one case."""
+    """Judge one outcome of one case."""
     return next(faults(key, case.expected, outcome), Verdict(True))
 
 
@@ -104,22 +103,23 @@ def grade(key: Key, outcomes: Sequence[Outcome]) -> Result:
         outcomes: one for each case of the key, in the key's order.
 
     Returns:
-        Result. Points are earned aspect by aspect; none are, when no case that asks for a value passes
-        (a function that only ever raises would otherwise earn the points for raising).
+        Result. Points are earned aspect by aspect, but none at all if no case passes that asks for a value: a function
+        that always raises must not earn the points for raising.
     """
-    return result_of(key, outcomes, explain(key, outcomes))
+    case_faults = of_cases(key, outcomes)
+    return result_of(key, case_faults, explain(key, outcomes, case_faults))
 
 
-def result_of(key: Key, outcomes: Sequence[Outcome], why: Explanation | None) -> Result:
-    """The result of an exercise, by what explains its outcomes."""
-    aspects = aspects_of(key, outcomes)
-    shown = judge(key, key.cases[why.shown], outcomes[why.shown]) if why else None
+def result_of(key: Key, case_faults: CaseFaults, why: Explanation | None) -> Result:
+    """Return the result of an exercise from the faults of its cases and their explanation."""
+    aspects = aspects_of(key, case_faults)
+    shown = case_faults[why.shown][0] if why else None
     remarks = why.remarks if why else ()
     if why and shown and why.relation:
         if shown.kind == "value":
             shown = replace(shown, message=f"{shown.message} {why.relation}")
         else:
-            remarks = (*remarks, f"{why.relation} Seen where values are wrong.")
+            remarks = (*remarks, f"{why.relation} (On the cases with wrong values.)")
     return Result(
         function=key.function,
         earned=sum(aspect.earned for aspect in aspects),
@@ -133,22 +133,23 @@ def result_of(key: Key, outcomes: Sequence[Outcome], why: Explanation | None) ->
     )
 
 
-def aspects_of(key: Key, outcomes: Sequence[Outcome]) -> tuple[Aspect, ...]:
-    """What an exercise earns, aspect by aspect."""
-    verdicts = [judge(key, case, outcome) for case, outcome in zip(key.cases, outcomes, strict=True)]
-    valued = [v.passed for v, case in zip(verdicts, key.cases, strict=True) if case.expected.raised is None]
-    return tuple(_aspect(key, name, verdicts, earns=any(valued)) for name in key.aspects)
+def aspects_of(key: Key, case_faults: CaseFaults) -> tuple[Aspect, ...]:
+    """Return what an exercise earns, aspect by aspect."""
+    passed = [(case, not case_has) for case, case_has in zip(key.cases, case_faults, strict=True)]
+    can_earn = any(passes for case, passes in passed if case.expected.raised is None)
+    return tuple(
+        _aspect(key, name, [passes for case, passes in passed if case.aspect == name], can_earn) for name in key.aspects
+    )
 
 
 def blame_what_is_used(result: Result, key: Key, failing: set[str]) -> Result:
-    """The result, saying which of the exercises that this one calls are wrong themselves.
+    """Return the result with the names of the exercises that this one calls and that are wrong themselves.
 
     failing: names of the exercises of the same notebook that do not pass.
     """
     return result if result.passed else replace(result, mend_first=tuple(name for name in key.uses if name in failing))
 
 
-def _aspect(key: Key, name: str, verdicts: Sequence[Verdict], earns: bool) -> Aspect:
-    passed = [v.passed for v, case in zip(verdicts, key.cases, strict=True) if case.aspect == name]
-    earned = key.aspects[name] if earns and all(passed) else 0.0
+def _aspect(key: Key, name: str, passed: Sequence[bool], can_earn: bool) -> Aspect:
+    earned = key.aspects[name] if can_earn and all(passed) else 0.0
     return Aspect(name, key.aspects[name], earned, sum(passed), len(passed))

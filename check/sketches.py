@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from check.calling import Outcome
-from check.faults import judged_outputs
+from check.faults import has_all_outputs, judged_outputs
 from check.key import Case, Key
 from check.values import Tree, pack
 
@@ -26,7 +26,7 @@ def sketch(key: Key, case: Case, outcome: Outcome) -> float | None:
     """One number for all that an outcome came to; None where it is not made as the expected one is, or not finite."""
     if outcome.raised or outcome.stopped or case.expected.raised:
         return None
-    if len(key.outputs) > 1 and not _is_frame(key, outcome.value):
+    if len(key.outputs) > 1 and not has_all_outputs(key, outcome.value):
         return None
     outputs = judged_outputs(key, case.expected.value, outcome.value)
     (meant, right), (tree, found) = (_numbers([each[i] for each in outputs]) for i in (1, 2))
@@ -64,7 +64,3 @@ def slip(key: Key, outcomes: Sequence[Outcome]) -> tuple[str, str]:
                 if (np.abs(rows - seen) <= TOLERANCE * np.maximum(1.0, np.abs(rows))).all(axis=1).any():
                     return slug, words
     return "", ""
-
-
-def _is_frame(key: Key, value: object) -> bool:
-    return isinstance(value, tuple | list) and len(value) == len(key.outputs)

@@ -9,6 +9,7 @@ from autograder.authoring.make_key import key_of
 from autograder.authoring.slips import slips
 from check.calling import run
 from check.explain import explain
+from check.faults import of_cases
 from check.judge import grade
 from check.key import Key
 
@@ -42,6 +43,6 @@ def came_to(key: Key, function: Callable) -> str:
         return "named"
     if result.verdict.kind not in ("value", "nan"):
         return "told by its kind"
-    why = explain(key, outcomes)
+    why = explain(key, outcomes, of_cases(key, outcomes))
     relation = why.relation if why else ""
     return "one slip" if "one slip" in relation else "related" if relation else "wrong values"

@@ -45,7 +45,7 @@ def spoiled(change):
         (lambda x: None, "type", "A `return` is missing"),
         (lambda x: right(x)[0], "type", "a NumPy array, where 2 values are expected: end with `return shares, cache`."),
         (lambda x: (*right(x), 1), "structure", "3 items where 2 are expected: end with `return shares, cache`."),
-        (spoiled(lambda s, x: s[None]), "shape", "an axis of length 1 too many"),
+        (spoiled(lambda s, x: s[None]), "shape", "an extra axis of length 1"),
         (lambda x: (x / x.sum(-1), x), "raised", "Was an axis summed away? `keepdims=True` keeps it"),
         (spoiled(lambda s, x: None), "type", "is a `return` missing"),
         (spoiled(lambda s, x: s.tolist()), "type", "a list where a NumPy array"),
@@ -128,9 +128,9 @@ def test_a_mistake_keeps_its_name_when_numbers_are_promoted_too(key, exercise):
     assert [mistake.name for mistake in result.mistakes] == ["divides by the whole sum"]
     assert result.verdict.kind == "value"
     assert result.remarks == (
-        "`shares` has dtype float64 where float32 is expected. Something promoted it: an array that np.zeros or "
-        "np.arange made on the way without a dtype, say, or a NumPy scalar such as np.sqrt(64); Python's own "
-        "numbers, as math.sqrt(64), promote nothing. Seen on the case “single precision”.",
+        "`shares` has dtype float64 where float32 is expected. Something promoted it, such as an array that "
+        "np.zeros or np.arange made without a dtype, or a NumPy scalar such as np.sqrt(64). Python's own "
+        "numbers, such as math.sqrt(64), promote nothing. Seen on the case “single precision”.",
     )
 
 
@@ -200,7 +200,7 @@ def test_what_is_true_of_wrong_values_is_said_where_an_overflow_is_shown_first()
 
     result = graded(public_key(find_exercise("softmax")), multiplied)
     assert result.verdict.kind == "nan"
-    assert "one slip in it: a `+` where a `-` belongs. Seen where values are wrong." in result.remarks[-1]
+    assert "one slip: a `+` where a `-` belongs. (On the cases with wrong values.)" in result.remarks[-1]
 
 
 def test_two_mistakes_that_fit_alike_are_not_guessed_between(exercise):
@@ -287,7 +287,7 @@ def test_an_error_that_no_number_holds_is_one_without_a_warning():
         (("grad_w", "grad_b"), "leave out 'grad_' before each of them"),
         (("w_grad", "b_grad"), "leave out '_grad' after each of them"),
         (("grad_w", "b"), "leave out 'grad_' before it"),
-        (("v", "b"), "lacks 'w' and has 'v' too many"),
+        (("v", "b"), "lacks 'w' and has an unexpected 'v'"),
         (("w",), "lacks 'b'."),
     ],
 )
@@ -306,5 +306,5 @@ def test_names_without_end_do_not_make_a_sentence_without_end(names):
 
 def test_a_wrong_scalar_says_by_how_much_and_not_what_is_right():
     message = difference(0.123456, 0.15, "loss").message
-    assert message == "`loss` is not the number it should be: off by 22% of it."
-    assert difference(7, 8, "n").message == "`n` is not the number it should be."
+    assert message == "`loss` has the wrong value: it is off by 22%."
+    assert difference(7, 8, "n").message == "`n` has the wrong value."

@@ -117,9 +117,9 @@ def sizes_of(n_rows, n_columns):
 @pytest.mark.parametrize(
     ("wrong", "ending"),
     [
-        (lambda r, c: (r, r), "should be. It is `n_rows`: another size belongs there."),
-        (lambda r, c: (7, r), "should be."),
-        (lambda r, c: (r if r > 4 else 7, r), "should be."),
+        (lambda r, c: (r, r), "has the wrong value. It is `n_rows`: another size belongs there."),
+        (lambda r, c: (7, r), "has the wrong value."),
+        (lambda r, c: (r if r > 4 else 7, r), "has the wrong value."),
     ],
 )
 def test_a_size_that_stands_for_another_is_named(wrong, ending):

@@ -69,7 +69,7 @@ ONE_SLIP = {
 @pytest.mark.parametrize("words", ONE_SLIP)
 def test_one_slip_is_told_in_code_of_any_style(key, words):
     result = result_of(key, ONE_SLIP[words])
-    assert result.verdict.message.endswith(f"Your numbers are those of a right function with one slip in it: {words}.")
+    assert result.verdict.message.endswith(f"Your numbers are those of a right function with one slip: {words}.")
     assert result.mistakes == ()
 
 
@@ -95,7 +95,7 @@ def test_a_slip_beside_a_known_mistake_leaves_its_name(key):
 
     result = result_of(key, both)
     assert [mistake.name for mistake in result.mistakes] == ["adds no epsilon"]
-    words = "those of that mistake with one slip more in it: a `-` where a `+` belongs."
+    words = "those of that mistake with one more slip: a `-` where a `+` belongs."
     assert result.verdict.message.endswith(words)
 
 
