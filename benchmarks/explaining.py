@@ -58,7 +58,10 @@ def packed(outcome):
 def shows(key, slug, before, after):
     """Whether a case that the slip leaves to its end still has the mistake's wrong values."""
     triples = zip(key.cases, before, after, strict=True)
-    return any(o.raised == b.raised and any(f.kind not in FORM_KINDS for f in faults(key, c.expected, b)) for c, b, o in triples)
+    return any(
+        o.raised == b.raised and any(f.kind not in FORM_KINDS for f in faults(key, c.expected, b))
+        for c, b, o in triples
+    )
 
 
 def named(key, slip):

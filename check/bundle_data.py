@@ -1,4 +1,4 @@
-"""What a bundle knows of its notebook: exercises, what each given cell rests on, where the book has its sections."""
+"""The data beside `check` in a bundle: answer keys, and for each notebook its exercises and the book's sections."""
 
 import hashlib
 import json
@@ -13,8 +13,8 @@ FOLDER = "CHECK_DATA"  # environment variable; the sandbox and the book's build 
 class Notebook:
     """One chapter's notebook.
 
-    exercises: their names, in its order. rests_on: fingerprint of a given cell -> the exercises without which it does
-    not run. sections: title -> address in the book; none if the book has no address.
+    exercises: their names, in the notebook's order. rests_on: fingerprint of a given cell -> the exercises it needs.
+    sections: title -> address in the book; empty if the book has no address.
     """
 
     exercises: list[str]
@@ -22,7 +22,7 @@ class Notebook:
     sections: dict[str, str]
 
     def to_json(self) -> str:
-        """The notebook as text that `notebooks` reads."""
+        """Return the notebook as JSON text, which `notebooks` reads."""
         return json.dumps(asdict(self), indent=1) + "\n"
 
 
@@ -32,16 +32,16 @@ def data_folder() -> Path:
 
 
 def notebooks() -> dict[str, Notebook]:
-    """Chapter -> its notebook, for those that were unzipped here; none outside a bundle."""
+    """Return chapter -> Notebook of the unzipped bundles; empty outside a bundle."""
     files = sorted((data_folder() / "chapters").glob("*.json"))
     return {file.stem: Notebook(**json.loads(file.read_text(encoding="utf-8"))) for file in files}
 
 
 def sections_around(exercise: str) -> dict[str, str]:
-    """Title -> address of the sections of the chapter that an exercise belongs to."""
-    return next((each.sections for each in notebooks().values() if exercise in each.exercises), {})
+    """Return title -> address of the sections of the chapter that an exercise belongs to."""
+    return next((book.sections for book in notebooks().values() if exercise in book.exercises), {})
 
 
 def fingerprint(source: str) -> str:
-    """A short name for a cell's source."""
+    """Return a short digest of a cell's source."""
     return hashlib.sha256(source.strip().encode()).hexdigest()[:16]

@@ -1,6 +1,6 @@
-"""Call a function on a case's inputs and keep what happened, whatever happens.
+"""Call a function on a case's inputs and record what happened, even if it raises.
 
-The same call serves `check` in the student's notebook, the sandbox, and the making of keys.
+`check` in the student's notebook, the sandbox, and the making of keys all call functions in this way.
 """
 
 import hashlib
@@ -20,10 +20,10 @@ from check import values
 
 @dataclass(frozen=True)
 class Raised:
-    """An exception, as far as it may be told: its type's name, its message, and the function's own line.
+    """The parts of an exception that are safe to show: the name of its type, its message, and the function's line.
 
-    place: the file and the number of that line, for whoever has its source. quoted: whether the message may be shown;
-    where the inputs are hidden, it could carry them away.
+    place: the file and the number of that line, for callers who have its source. quoted: whether the message may be
+    shown; a message could reveal hidden inputs.
     """
 
     type: str
@@ -34,16 +34,16 @@ class Raised:
 
     @property
     def mark(self) -> str:
-        """A fingerprint of the message, whatever the function that raised is called."""
+        """A fingerprint of the message, independent of the name of the function that raised."""
         return hashlib.sha256(re.sub(r"[\w.<>]+\(\)", "", self.message).encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call came to: a value, or an exception, or (in the sandbox only) the reason it was stopped.
+    """The outcome of a call: a value, or an exception, or (in the sandbox only) the reason why it was stopped.
 
-    modified: names of the inputs that the call changed, though it should have left them alone.
-    stopped: plain words, "took longer than 5 seconds"; empty if the call came to its own end.
+    modified: names of the inputs that the call changed in place.
+    stopped: "took longer than 5 seconds", say; empty if the call ended by itself.
     """
 
     value: Any = None
@@ -56,52 +56,49 @@ def run(function: Callable, inputs: dict[str, Any]) -> Outcome:
     """Call `function(**inputs)` on fresh copies of the inputs.
 
     Args:
-        function: the callable to try; a class is a PyTorch module, asked by `build_and_call`.
+        function: the callable to try; a class is a PyTorch module, for `build_and_call`.
         inputs: dict of argument name -> value, as a case holds them; never changed.
 
     Returns:
-        Outcome. Only KeyboardInterrupt and the like pass through.
+        Outcome. Exceptions that are no subclass of Exception, such as KeyboardInterrupt, pass through.
     """
-    outcome, left = call(function, inputs)
-    return replace(outcome, modified=modified(inputs, left)) if not outcome.raised else outcome
+    outcome, after = call(function, inputs)
+    return replace(outcome, modified=modified(inputs, after)) if not outcome.raised else outcome
 
 
 def call(function: Callable, inputs: dict[str, Any]) -> tuple[Outcome, dict[str, str]]:
-    """As `run`, and fingerprints of what the function left of its inputs, by name; `modified` reads them."""
-    outcome, given = _called(function, inputs)
-    return outcome, {} if outcome.raised else fingerprints(given)
+    """Like `run`, but return fingerprints of the inputs after the call, by name, for `modified` to compare."""
+    outcome, copies = _call_on_copies(function, inputs)
+    return outcome, {} if outcome.raised else fingerprints(copies)
 
 
 def answer(function: Callable, inputs: dict[str, Any]) -> Outcome:
-    """As `run`, where nobody asks what was left of the inputs: to tell that takes a third of a short call."""
-    return _called(function, inputs)[0]
+    """Like `run`, but do not look for changed inputs, which would take a third of a short call."""
+    return _call_on_copies(function, inputs)[0]
 
 
-def _called(function: Callable, inputs: dict[str, Any]) -> tuple[Outcome, dict[str, Any]]:
-    """The outcome, and the copies of the inputs that the function was given."""
-    given = _copy(inputs)
+def _call_on_copies(function: Callable, inputs: dict[str, Any]) -> tuple[Outcome, dict[str, Any]]:
+    """Return the outcome, and the copies of the inputs that the function received."""
+    copies = _copy(inputs)
     if isinstance(function, type):
         function = partial(build_and_call, function)
     try:
         with np.errstate(all="ignore"):
-            value = function(**given)
+            value = function(**copies)
     except Exception as error:
-        return Outcome(raised=describe(error)), given
-    return Outcome(value=_carried(value)), given
+        return Outcome(raised=describe(error)), copies
+    return Outcome(value=_as_from_sandbox(value)), copies
 
 
-def modified(inputs: Mapping[str, Any], left: dict[str, str]) -> tuple[str, ...]:
-    """Names of the inputs of which something else was left than was given."""
-    return tuple(name for name, given in fingerprints(inputs).items() if left.get(name) != given)
+def modified(inputs: Mapping[str, Any], after: dict[str, str]) -> tuple[str, ...]:
+    """Return the names of the inputs whose fingerprints differ after the call."""
+    return tuple(name for name, before in fingerprints(inputs).items() if after.get(name) != before)
 
 
 def fingerprints(inputs: Mapping[str, Any]) -> dict[str, str]:
-    """Name -> SHA-256 of each input, in hex.
-
-    A random generator is meant to move on, and has none; everything else is the caller's, and stays as it was.
-    """
-    lent = ((name, value) for name, value in inputs.items() if not isinstance(value, np.random.Generator))
-    return {name: _sha256(*values.pack(value)) for name, value in lent}
+    """Return the SHA-256 of each input in hex, by name; random generators, which every draw changes, have none."""
+    fixed = {name: value for name, value in inputs.items() if not isinstance(value, np.random.Generator)}
+    return {name: _sha256(*values.pack(value)) for name, value in fixed.items()}
 
 
 def build_and_call(
@@ -121,7 +118,7 @@ def build_and_call(
     Raises:
         RuntimeError: names or shapes of the module's parameters are not those of `weights`.
     """
-    import torch  # only these exercises need it, and it takes a second to import
+    import torch  # it takes a second to import, and only these exercises need it
 
     module = module_class(**arguments).double().eval()
     module.load_state_dict({name: torch.from_numpy(np.array(weight)) for name, weight in weights.items()})
@@ -136,23 +133,23 @@ def _array(part: Any) -> Any:
 
 
 def describe(error: BaseException) -> Raised:
-    """An exception as Raised; its line is the innermost one that the student wrote (a notebook cell's)."""
+    """Return an exception as Raised; its line is the innermost one in a cell of the student's notebook."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename.startswith("<cell ") or "ipykernel" in frame.filename]
-    if not own:
+    in_cells = [frame for frame in frames if frame.filename.startswith("<cell ") or "ipykernel" in frame.filename]
+    if not in_cells:
         return Raised(type(error).__name__, str(error)[:500])
-    file, number = own[-1].filename, own[-1].lineno or 0
-    source = linecache.getline(file, number).strip() or (own[-1].line or "").strip()
-    return Raised(type(error).__name__, str(error)[:500], line_told(number, source), (file, number))
+    file, number = in_cells[-1].filename, in_cells[-1].lineno or 0
+    source = linecache.getline(file, number).strip() or (in_cells[-1].line or "").strip()
+    return Raised(type(error).__name__, str(error)[:500], line_reference(number, source), (file, number))
 
 
-def line_told(number: int, source: str) -> str:
-    """A line as a message names it."""
+def line_reference(number: int, source: str) -> str:
+    """Return how a message names a line: its number, and its source if that is known."""
     return f"line {number}: {source}" if source else f"line {number}"
 
 
-def _carried(value: Any) -> Any:
-    """The value as it would arrive from the sandbox, so that the judge sees the same at home and in grading."""
+def _as_from_sandbox(value: Any) -> Any:
+    """Return the value as it would arrive from the sandbox, so that home and grading judge the same thing."""
     try:
         return values.unpack(*values.pack(value))
     except values.Malformed:

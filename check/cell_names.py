@@ -1,6 +1,6 @@
-"""Which names a cell's code reads, and which it changes in place, told from its source.
+"""Find the names that a cell's code reads, and those that it changes in place.
 
-The release tells from them what a cell rests on, and a page of the book what need not run before one.
+From them, a release finds the exercises that a given cell needs, and a page the cells that need not run first.
 """
 
 import ast
@@ -11,28 +11,28 @@ from types import CodeType
 
 
 def named(code: CodeType, *operations: str) -> Iterator[str]:
-    """The names of all steps of these kinds ("LOAD_NAME"), in order."""
+    """Return the names in all instructions of these kinds ("LOAD_NAME"), in order."""
     return (step.argval for step in dis.get_instructions(code) if step.opname in operations)
 
 
 def read_globals(code: CodeType) -> Iterator[str]:
-    """The global names that code reads, itself or in the functions that it defines."""
+    """Yield the global names that code reads, itself or in the functions that it defines."""
     yield from named(code, "LOAD_NAME", "LOAD_GLOBAL")
     for inner in filter(inspect.iscode, code.co_consts):
         yield from read_globals(inner)
 
 
 def changed_in_place(statement: ast.AST) -> Iterator[str]:
-    """Names of what a statement may change: by a method, as in `losses.append(...)`, or by an index."""
+    """Yield the names of objects that a statement may change, as in `losses.append(...)` or `rows[0] = ...`."""
     for node in ast.walk(statement):
-        place: ast.AST
+        target: ast.AST
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            place = node.value.func
+            target = node.value.func
         elif isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
-            place = node
+            target = node
         else:
             continue
-        while isinstance(place, ast.Subscript | ast.Attribute):
-            place = place.value
-            if isinstance(place, ast.Name):
-                yield place.id
+        while isinstance(target, ast.Subscript | ast.Attribute):
+            target = target.value
+            if isinstance(target, ast.Name):
+                yield target.id

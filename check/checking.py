@@ -1,4 +1,4 @@
-"""`check(softmax)`: what a student presses. It judges with the public key, and shows what is wrong first."""
+"""`check(softmax)`: judge a student's function with the exercise's public key, and show the first thing wrong."""
 
 import io
 import os
@@ -26,83 +26,86 @@ from check.picture import picture
 from check.printing import printing_under
 from check.showing import Shown, note, show
 
-# nbgrader sets it where it validates or autogrades: https://nbgrader.readthedocs.io/en/stable/user_guide/faq.html
+# nbgrader sets it when it validates or autogrades: https://nbgrader.readthedocs.io/en/stable/user_guide/faq.html
 NBGRADER = "NBGRADER_EXECUTION"
 
 
 class CheckFailed(AssertionError):
-    """A check that failed, shown as its headline and not as a traceback."""
+    """A failed check; a notebook shows its headline instead of a traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return [f"CheckFailed: {self}"]
 
 
 class NoPyTorch(ModuleNotFoundError):
-    """A PyTorch module cannot be tried where PyTorch is not installed."""
+    """An exercise in PyTorch cannot be checked, because PyTorch is not installed."""
 
 
 @dataclass(frozen=True, repr=False)
 class Checked(Shown):
-    """How an exercise came out, and what is shown of it."""
+    """The result of an exercise, and the message that shows it."""
 
     result: judge.Result
 
 
 def check(function: Callable) -> None:
-    """Try a function on the public cases of its exercise and show how it came out.
+    """Try a function on the public cases of its exercise and show the result.
 
-    What is not written yet is no failure, unless nbgrader runs the notebook to see whether it holds.
+    A stub is not a failure, unless nbgrader validates the notebook.
 
     Args:
         function: the function itself, not its value: `check(softmax)`.
 
     Raises:
-        CheckFailed: some case does not hold; what is wrong first has been shown.
+        CheckFailed: a case fails; the first fault has been shown.
         TypeError: `function` is no function.
         LookupError: no exercise has its name.
     """
     try:
-        found = checked(function)
+        checked_function = checked(function)
     except NoPyTorch as missing:
         print(missing)
         return
-    show(Shown(found.text, render.with_links(found.html, sections_around(found.result.function))))
-    if not found.result.passed and (not found.result.blank or NBGRADER in os.environ):
-        raise CheckFailed(render.headline(found.result))
+    result = checked_function.result
+    show(Shown(checked_function.text, render.with_links(checked_function.html, sections_around(result.function))))
+    if not result.passed and (not result.blank or NBGRADER in os.environ):
+        raise CheckFailed(render.headline(result))
 
 
 def checked(function: Callable) -> Checked:
-    """What `check` finds, for a page or a program that shows it in its own way.
+    """Check a function without showing anything, for callers that show the result themselves.
 
     Args:
-        function: the function itself; its name says which exercise it is.
+        function: the function itself, named after its exercise.
 
     Returns:
-        Checked; whether the function passed is its `result.passed`.
+        Checked; `result.passed` says whether the function passed.
 
     Raises:
-        NoPyTorch: it is a PyTorch module, and PyTorch is not here.
+        NoPyTorch: it is a PyTorch module, and PyTorch is not installed.
         TypeError: `function` is no function.
         LookupError: no exercise has its name.
     """
     if not callable(function) or not hasattr(function, "__name__"):
-        raise TypeError("check wants the function itself, as in check(softmax), and not what it returned")
+        raise TypeError("check needs the function itself, as in check(softmax), not the value that it returns")
     if isinstance(function, type) and find_spec("torch") is None:
         name = function.__name__
-        raise NoPyTorch(f"{name} is a PyTorch module, and PyTorch is not here: pip install torch, then check again.")
+        raise NoPyTorch(
+            f"{name} is a PyTorch module, and PyTorch is not installed: pip install torch, then check again."
+        )
     return tried(function, public_key(function.__name__))
 
 
 def tried(function: Callable, key: Key) -> Checked:
-    """How a function of any name does on the cases of a key."""
+    """Check a function of any name with a key."""
     outcomes = _outcomes(function, key)
     case_faults = of_cases(key, outcomes)
     why = explain(key, outcomes, case_faults)
     result = judge.blame_what_is_used(judge.result_of(key, case_faults, why), key, _failing_helpers(function, key))
     if result.blank:
-        said = note(_not_written(function, result))
-        return Checked(said.text, said.html, result)
-    return Checked(*_words(key, outcomes, result, why), result)
+        message = note(_not_written(function, result))
+        return Checked(message.text, message.html, result)
+    return Checked(*_message(key, outcomes, result, why), result)
 
 
 def _not_written(function: Callable, result: judge.Result) -> str:
@@ -112,7 +115,7 @@ def _not_written(function: Callable, result: judge.Result) -> str:
 
 
 def _outcomes(function: Callable, key: Key) -> list[Outcome]:
-    """What each case comes to; as in grading, nothing where the function computes with what is not for it."""
+    """Return the outcome of each case; as in grading, a function that uses forbidden modules is not called."""
     if not isinstance(function, type) and (names := foreign(function)):
         return [Outcome(raised=Raised("ImportError", refusal(names[0])))] * len(key.cases)
     outcomes = []
@@ -134,24 +137,24 @@ def public_key(name: str) -> Key:
 
 
 def _failing_helpers(function: Callable, key: Key) -> set[str]:
-    """Names of the exercises that the function calls and that fail their own check."""
-    theirs = getattr(function, "__globals__", {})
-    return {name for name in key.uses if callable(theirs.get(name)) and not passes(theirs[name], public_key(name))}
+    """Return the names of the exercises that the function calls and that fail their own check."""
+    names = getattr(function, "__globals__", {})
+    return {name for name in key.uses if callable(names.get(name)) and not passes(names[name], public_key(name))}
 
 
 def passes(function: Callable, key: Key) -> bool:
-    """Whether a function holds on all cases of a key."""
+    """Return whether a function passes all cases of a key."""
     return all(aspect.holds for aspect in quietly_tried(function, key))
 
 
 def quietly_tried(function: Callable, key: Key) -> tuple[judge.Aspect, ...]:
-    """What a function earns on the cases of a key; what it prints is told by its own check."""
+    """Return what a function earns on the cases of a key, and discard what it prints."""
     with redirect_stdout(io.StringIO()):
         outcomes = _outcomes(function, key)
     return judge.aspects_of(key, of_cases(key, outcomes))
 
 
-def _words(key: Key, outcomes: list[Outcome], result: judge.Result, why: Explanation | None) -> tuple[str, str]:
+def _message(key: Key, outcomes: list[Outcome], result: judge.Result, why: Explanation | None) -> tuple[str, str]:
     text, more = render.as_text(result), []
     if why and result.verdict:
         case = key.cases[why.shown]
@@ -164,19 +167,19 @@ def _words(key: Key, outcomes: list[Outcome], result: judge.Result, why: Explana
     return text, render.as_html(result, *more)
 
 
-# Where a machine's own integer has 32 bits, as in a browser, NumPy says of every other one how wide it is; and an
-# address is another one on each run.
-_OF_THE_MACHINE = re.compile(r"(?<=\])(?<!\[\]),\s+dtype=int64(?=\))|(?<=Generator\(PCG64\)) at 0x[0-9A-Fa-f]+")
+# A repr depends on the machine in two ways. Where native integers have 32 bits, as in a browser, NumPy names the dtype
+# of 64-bit ones; and memory addresses change with every run.
+_MACHINE_DEPENDENT = re.compile(r"(?<=\])(?<!\[\]),\s+dtype=int64(?=\))|(?<=Generator\(PCG64\)) at 0x[0-9A-Fa-f]+")
 
 
 def _inputs(inputs: dict[str, Any]) -> str:
     with np.printoptions(precision=4, threshold=60, edgeitems=2, suppress=True):
-        said = "\n".join(f"{name} = {getattr(value, '__name__', repr(value))}" for name, value in inputs.items())
-    return _OF_THE_MACHINE.sub("", said)
+        lines = "\n".join(f"{name} = {getattr(value, '__name__', repr(value))}" for name, value in inputs.items())
+    return _MACHINE_DEPENDENT.sub("", lines)
 
 
 def _pictures(key: Key, case: Case, outcome: Outcome, verdict: Verdict) -> list[str]:
-    """A picture of the first judged output that differs, where the verdict is about values."""
+    """Return a picture of the first wrong output, if the verdict is about values."""
     if verdict.kind not in ("nan", "value"):
         return []
     outputs = judged_outputs(key, case.expected.value, outcome.value)

@@ -1,7 +1,7 @@
-"""An answer key: one exercise's inputs, expected values and the outputs of its known mistakes.
+"""An answer key: the inputs, the expected values and the known mistakes' outcomes of one exercise.
 
-All of it is numbers and words, never code, so the public key of a chapter can ship to students.
-The keys that grade, one for each submission, have the same form and other numbers.
+A key holds numbers and words, never code, so public keys can ship to students. The secret keys that grade, one for each
+submission, have the same form and other numbers.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ UNJUDGED = "unjudged"
 
 @dataclass(frozen=True)
 class Mistake:
-    """A known misconception: its short name, and the message that teaches."""
+    """A known mistake: its short name, and the message that explains it."""
 
     name: str
     message: str
@@ -31,11 +31,10 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Case:
-    """One question put to the exercise.
+    """One call of the exercise's function.
 
-    inputs: argument name -> value. expected: what the reference came to.
-    mistakes: mistake slug -> what that mistake came to on the same inputs. In both the message of an exception is no
-        more than its mark.
+    inputs: argument name -> value. expected: the reference's outcome. mistakes: slug -> the mistake's outcome on the
+    same inputs. In place of an exception's message, both have its `mark`.
     """
 
     name: str
@@ -46,21 +45,21 @@ class Case:
 
     @property
     def size(self) -> int:
-        """Entries in all input arrays together: the smaller of two failing cases is the easier to look at."""
+        """Number of entries in all input arrays; smaller failing cases are easier to read."""
         return sum(array.size for array in pack(self.inputs)[1])
 
 
 @dataclass(frozen=True)
 class Key:
-    """What the judge knows of one exercise.
+    """What the judge knows about one exercise.
 
     function: its name. section: title of the section to read again.
-    outputs: name -> axes ("... T_query d_value"), or UNJUDGED for a cache; the order is the function's own.
-    order: the names in the order of the derivation, in which the first wrong one is reported.
+    outputs: name -> axes ("... T_query d_value"), or UNJUDGED for a cache; in the order that the function returns them.
+    order: the same names in the order of the derivation; the first wrong one is reported.
     aspects: name -> points. uses: exercises of the same chapter that this one calls.
     tolerance: allowed error in float64, as a share of the largest expected entry.
-    slips: slug of the mistake that has a slip besides, or "" for a right function -> what the slip is -> sketches
-        (rows, cases) of what such functions come to.
+    slips: slug of a mistake, or "" for a right function -> description of a slip -> sketches (rows, cases) of the
+        outcomes of such functions with that one slip.
     """
 
     function: str
@@ -80,17 +79,17 @@ class Key:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of everything the key says, in hex: two keys with one digest grade alike."""
+        """SHA-256 of the whole key in hex; keys with the same digest grade alike."""
         return hashlib.sha256(_to_bytes(self)).hexdigest()
 
 
 def save(key: Key, path: str | Path) -> None:
-    """Write a key to a .npz file; the same key gives the same bytes."""
+    """Write a key to a .npz file; equal keys give equal bytes."""
     Path(path).write_bytes(_to_bytes(key))
 
 
 def load(path: str | Path) -> Key:
-    """Read a key that `save` wrote."""
+    """Return the key that `save` wrote to a file."""
     with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as stored:
         tree, places = json.loads(stored["index"].tobytes())
         numbers = {name: stored[name] for name in stored.files if name != "index"}
@@ -121,9 +120,9 @@ def _to_bytes(key: Key) -> bytes:
 
 
 def _laid_out(arrays: list[np.ndarray]) -> tuple[list[tuple], dict[str, np.ndarray]]:
-    """Arrays as (dtype, shape, start) each, and the numbers of each dtype in one row; equal arrays stand there once.
+    """Return (dtype, shape, start) of each array, and for each dtype one flat array that holds equal arrays once.
 
-    Most of what a mistake comes to is right, and a file of its own for each small array would be half header.
+    Most outputs of a mistake are right, so they repeat; and of a small array's own file, half would be header.
     """
     places: list[tuple] = []
     starts: dict[tuple, int] = {}

@@ -1,6 +1,6 @@
-"""A small picture of a difference: yours, what was expected, and where they part, as one inline SVG.
+"""Draw the student's array, the expected one and their difference side by side, as one inline SVG.
 
-For public cases only: it shows expected values.
+The picture shows expected values, so it is for public cases only.
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,12 @@ import numpy as np
 
 from check.comparing import relative_error
 
-CELL, GAP, LARGEST = 16, 28, 12
+CELL, GAP = 16, 28  # pixels
+MAX_CELLS = 12  # rows and columns of a panel
 
 
 def picture(expected: Any, value: Any, name: str) -> str:
-    """Draw the two-dimensional slice that holds the worst entry; "" if shapes differ or there is nothing to draw."""
+    """Return a picture of the two-dimensional slice with the worst entry; "" if the arrays cannot be compared."""
     if not (isinstance(expected, np.ndarray) and isinstance(value, np.ndarray)):
         return ""
     if expected.shape != value.shape or not expected.size or expected.dtype.kind not in "fbiu":
@@ -28,10 +29,10 @@ def picture(expected: Any, value: Any, name: str) -> str:
 
 
 def _around(matrix: np.ndarray, worst: Sequence[int]) -> np.ndarray:
-    """At most LARGEST rows and columns, with the worst entry among them."""
+    """Return at most MAX_CELLS rows and columns around the worst entry."""
     centre = (0,) * (2 - len(worst)) + tuple(worst)
-    starts = [max(0, min(at - LARGEST // 2, n - LARGEST)) for at, n in zip(centre, matrix.shape, strict=True)]
-    return matrix[tuple(slice(start, start + LARGEST) for start in starts)].astype(np.float64)
+    starts = [max(0, min(index - MAX_CELLS // 2, n - MAX_CELLS)) for index, n in zip(centre, matrix.shape, strict=True)]
+    return matrix[tuple(slice(start, start + MAX_CELLS) for start in starts)].astype(np.float64)
 
 
 def _draw(slices: Sequence[np.ndarray], leading: Sequence[int], name: str) -> str:
@@ -61,7 +62,7 @@ def _cells(matrix: np.ndarray) -> str:
 
 
 def _colour(share: float) -> str:
-    """Orange above zero, blue below, paler towards zero; black where the entry is no number."""
+    """Return orange above zero, blue below, paler towards zero, and black for NaN and infinity."""
     if not np.isfinite(share):
         return "#000"
     red, green, blue = (210, 95, 0) if share > 0 else (0, 100, 190)

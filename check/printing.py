@@ -1,4 +1,4 @@
-"""What a function prints while it is checked stands below the name of the case that it was asked."""
+"""Print what a function prints while it is checked below the name of its case."""
 
 import io
 from collections.abc import Iterator
@@ -8,13 +8,13 @@ from typing import TextIO
 
 @contextmanager
 def printing_under(name: str, stream: TextIO) -> Iterator[None]:
-    """Let what is printed go to a stream, below a line that names the case; nothing if nothing is printed."""
+    """Send standard output to a stream, below a line that names the case; without output, the line is left out."""
     with redirect_stdout(_Headed(f"Printed in the case {name!r}:\n", stream)):  # type: ignore[type-var]
         yield
 
 
 class _Headed(io.TextIOBase):
-    """Passes on what is written, as it is written: a loop that does not end has told by then where it is."""
+    """Passes text on at once, so that an endless loop still shows where it is."""
 
     def __init__(self, head: str, stream: TextIO) -> None:
         self.head, self.stream = head, stream

@@ -1,7 +1,7 @@
-"""What a wrong array has to do with the right one, where no known mistake explains it: twice it, its transpose.
+"""Describe how a wrong array relates to the right one ("twice what it should be") where no known mistake explains it.
 
-A relation is said only if it holds, to the last digit that counts, on every case that has wrong values; and only of
-arrays that hold different numbers, since anything holds of zeros. No sentence holds an expected value.
+A relation is reported only if it holds within rounding on every case with wrong values, and only for arrays with
+different entries, since zeros satisfy any relation. No sentence contains an expected value.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,12 +16,12 @@ from check.key import Case, Key
 
 
 def relation(key: Key, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str:
-    """A sentence on the first output with wrong values that is true of all these cases; empty if none is.
+    """Return a sentence about the first wrong output that is true for all these cases; "" if there is none.
 
     Args:
         key: the exercise's key.
-        cases: cases whose values are wrong and whose shapes are right.
-        outcomes: what they came to.
+        cases: cases with wrong values of the right shapes.
+        outcomes: their outcomes.
     """
     shared: dict[str, None] | None = None
     for case, outcome in zip(cases, outcomes, strict=True):
@@ -31,18 +31,18 @@ def relation(key: Key, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> st
             continue
         name, expected, value = wrong
         others = {other: e for other, e, _ in outputs if other != name}
-        if all(map(_telling, (expected, value))):
-            found = dict.fromkeys(_relations(name, key.outputs[name].split(), expected, value, case.inputs, others))
+        if all(map(_is_distinctive, (expected, value))):
+            sentences = dict.fromkeys(_relations(name, key.outputs[name].split(), expected, value, case.inputs, others))
         elif isinstance(expected, dict):
-            found = dict.fromkeys(_taken_for(expected, value, case.inputs))
+            sentences = dict.fromkeys(_confused_size(expected, value, case.inputs))
         else:
             continue
-        shared = found if shared is None else {sentence: None for sentence in shared if sentence in found}
+        shared = sentences if shared is None else {sentence: None for sentence in shared if sentence in sentences}
     return next(iter(shared or ()), "")
 
 
-def _telling(array: Any) -> bool:
-    """Whether an array says something: finite floats, at least three of them different."""
+def _is_distinctive(array: Any) -> bool:
+    """Return whether an array can prove a relation: finite floats with at least three different values, or all zero."""
     if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or not np.isfinite(array).all():
         return False
     return len(np.unique(array)) > 2 or not array.any()
@@ -56,57 +56,56 @@ def _relations(
     inputs: dict[str, Any],
     others: dict[str, Any],
 ) -> Iterator[str]:
-    """Every sentence that is true of one wrong array, what says most first."""
+    """Yield every sentence that is true of one wrong array, the most informative first."""
     if not value.any():
         yield f"`{name}` is zero everywhere."
     if not expected.any() or not value.any():
         return
-    axis_name = _axis_names(axes, expected.ndim)
-    for factor, words in _factors(axis_name, expected.shape, inputs):
+    axis_names = _axis_names(axes, expected.ndim)
+    for factor, words in _factors(axis_names, expected.shape, inputs):
         if _equal(factor * expected, value):
             yield f"`{name}` is {words}."
     if _proportional(expected, value):
-        yield f"`{name}` is right but for one factor, the same for all entries."
+        yield f"`{name}` is right except for one factor, the same for all entries."
     for other, array in others.items():
         if _equal(array, value):
             yield f"`{name}` is what `{other}` should be."
-    for given, array in inputs.items():
+    for argument, array in inputs.items():
         if _equal(array, value):
-            yield f"`{name}` is `{given}`, unchanged."
+            yield f"`{name}` is `{argument}`, unchanged."
         elif _equal(array, value - expected):
-            yield f"`{name}` holds `{given}` once too often: take it away and it is right."
+            yield f"`{name}` contains `{argument}` once too often: subtract it and it is right."
         elif _equal(array, expected - value):
-            yield f"`{name}` lacks `{given}`: add it and it is right."
+            yield f"`{name}` lacks `{argument}`: add it and it is right."
     if expected.ndim > 1 and _equal(np.swapaxes(expected, -1, -2), value):
-        yield f"`{name}` is right but for its last two axes, which are exchanged."
-    for axis, called in enumerate(axis_name):
-        yield from _along(name, axis, called, axis_name, expected, value)
+        yield f"`{name}` is right except that its last two axes are exchanged."
+    for axis in range(expected.ndim):
+        yield from _along(name, axis, axis_names, expected, value)
 
 
-def _along(
-    name: str, axis: int, called: str, names: Sequence[str], expected: np.ndarray, value: np.ndarray
-) -> Iterator[str]:
-    """What is true of one axis of a wrong array."""
+def _along(name: str, axis: int, axis_names: Sequence[str], expected: np.ndarray, value: np.ndarray) -> Iterator[str]:
+    """Yield the sentences that are true along one axis of a wrong array."""
+    axis_name = axis_names[axis]
     if expected.shape[axis] < 2:
         return
     if _equal(np.flip(expected, axis), value):
-        yield f"`{name}` is right but for the order along {called}, which is reversed."
+        yield f"`{name}` is right except that the order along {axis_name} is reversed."
     places = [_equal_at(expected, value, axis, i) for i in range(expected.shape[axis])]
     if places[0] and not any(places[1:]):
-        yield f"`{name}` is right at the first place along {called}, and wrong at all the others."
+        yield f"`{name}` is right at the first place along {axis_name} and wrong at all others."
     if places[-1] and not any(places[:-1]):
-        yield f"`{name}` is right at the last place along {called}, and wrong at all the others."
+        yield f"`{name}` is right at the last place along {axis_name} and wrong at all others."
     if _equal(np.ones(()), expected.sum(axis)) and not _equal(np.ones(()), value.sum(axis)):
-        wrong_way = [other for i, other in enumerate(names) if i != axis and _equal(np.ones(()), value.sum(i))]
-        yield from (f"`{name}` adds up to one along {other}, and should along {called}." for other in wrong_way)
+        summed = [other for i, other in enumerate(axis_names) if i != axis and _equal(np.ones(()), value.sum(i))]
+        yield from (f"`{name}` sums to one along {other}, but should along {axis_name}." for other in summed)
     if _proportional(expected, value, axis):
-        yield f"`{name}` has the right proportions along {called}, and not the right size."
+        yield f"`{name}` has the right proportions along {axis_name}, but not the right size."
     if _constant(value - expected, axis):
-        yield f"`{name}` has the right differences along {called}: a number is added to all of it."
+        yield f"`{name}` has the right differences along {axis_name}: a constant is added to all entries."
 
 
-def _taken_for(expected: dict, value: dict, inputs: dict[str, Any]) -> Iterator[str]:
-    """Which input stands in a dict of tuples of sizes where the first wrong size is."""
+def _confused_size(expected: dict, value: dict, inputs: dict[str, Any]) -> Iterator[str]:
+    """Yield which input equals the first wrong size in a dict of tuples of sizes."""
     pairs = [
         pair
         for key, sizes in expected.items()
@@ -114,42 +113,45 @@ def _taken_for(expected: dict, value: dict, inputs: dict[str, Any]) -> Iterator[
         for pair in zip(sizes, value[key], strict=True)
     ]
     wrong = next((v for e, v in pairs if e != v), None)
-    for given, size in inputs.items():
+    for argument, size in inputs.items():
         if type(size) is type(wrong) is int and size == wrong:
-            yield f"It is `{given}`: another size belongs there."
+            yield f"It is `{argument}`: another size belongs there."
 
 
 def _factors(names: Sequence[str], shape: Sequence[int], inputs: dict[str, Any]) -> Iterator[tuple[float, str]]:
-    """(factor, how it is called): -1, 2, one half, and what the sizes of the case come to."""
+    """Yield factors with their descriptions: -1, 2, one half, and those that come from the sizes of the case."""
     yield -1.0, "minus what it should be"
     yield 2.0, "twice what it should be"
     yield 0.5, "half of what it should be"
     sizes = list(zip(names, shape, strict=True))
-    for given, array in inputs.items():
+    for argument, array in inputs.items():
         if isinstance(array, np.ndarray):
-            place = {-1: "last", -2: "last but one", 0: "first"}
+            ordinals = {-1: "last", -2: "last but one", 0: "first"}
             sizes += [
-                (f"the {place[i]} axis of `{given}`", array.shape[i]) for i in place if -array.ndim <= i < array.ndim
+                (f"the {ordinal} axis of `{argument}`", array.shape[i])
+                for i, ordinal in ordinals.items()
+                if -array.ndim <= i < array.ndim
             ]
-    for called, size in sizes:
+    for axis_name, size in sizes:
         if size > 1:
-            yield float(size), f"what it should be times the length of {called}"
-            yield 1 / size, f"what it should be divided by the length of {called}"
-            yield size**0.5, f"what it should be times the root of the length of {called}"
-            yield size**-0.5, f"what it should be divided by the root of the length of {called}"
+            yield float(size), f"what it should be times the length of {axis_name}"
+            yield 1 / size, f"what it should be divided by the length of {axis_name}"
+            yield size**0.5, f"what it should be times the root of the length of {axis_name}"
+            yield size**-0.5, f"what it should be divided by the root of the length of {axis_name}"
 
 
 def _axis_names(axes: Sequence[str], ndim: int) -> list[str]:
-    """What to call each axis of an array of so many."""
-    named = [axis for axis in axes if axis != "..."]
-    if len(named) > ndim:
+    """Return a name for each axis of an array."""
+    names = [axis for axis in axes if axis != "..."]
+    if len(names) > ndim:
         return [f"axis {i}" for i in range(ndim)]
-    leading = ndim - len(named)
-    return [f"batch axis {i}" if leading > 1 else "the batch" for i in range(leading)] + [f"`{each}`" for each in named]
+    leading = ndim - len(names)
+    batch = [f"batch axis {i}" if leading > 1 else "the batch" for i in range(leading)]
+    return batch + [f"`{axis}`" for axis in names]
 
 
 def _equal(expected: Any, value: np.ndarray) -> bool:
-    """Whether two arrays are equal up to the rounding of the coarser one; a scalar stands for an array of it."""
+    """Return whether two arrays are equal up to the coarser one's rounding; a scalar is broadcast."""
     if not isinstance(expected, np.ndarray) or expected.dtype.kind != "f" or not np.isfinite(expected).all():
         return False
     if expected.shape != value.shape and expected.ndim:
@@ -158,12 +160,12 @@ def _equal(expected: Any, value: np.ndarray) -> bool:
     return bool((relative_error(np.broadcast_to(expected, value.shape), value) <= allowed).all())
 
 
-def _equal_at(expected: np.ndarray, value: np.ndarray, axis: int, place: int) -> bool:
-    return _equal(np.asarray(expected.take(place, axis)), np.asarray(value.take(place, axis)))
+def _equal_at(expected: np.ndarray, value: np.ndarray, axis: int, index: int) -> bool:
+    return _equal(np.asarray(expected.take(index, axis)), np.asarray(value.take(index, axis)))
 
 
 def _proportional(expected: np.ndarray, value: np.ndarray, axis: int | None = None) -> bool:
-    """Whether one array is the other times a number, the same everywhere, or one for each place beside an axis."""
+    """Return whether one array is a multiple of the other: by one factor, or along an axis by one factor each."""
     largest = np.abs(expected).argmax(axis, keepdims=axis is not None)
     if axis is None:
         return _equal(expected * value.ravel()[largest], value * expected.ravel()[largest])
@@ -172,5 +174,5 @@ def _proportional(expected: np.ndarray, value: np.ndarray, axis: int | None = No
 
 
 def _constant(array: np.ndarray, axis: int) -> bool:
-    """Whether an array is the same all along an axis."""
+    """Return whether an array is constant along an axis."""
     return _equal(np.array(np.broadcast_to(array.take([0], axis), array.shape)), array)

@@ -1,4 +1,4 @@
-"""What is left to do in a notebook: every exercise is checked once more, as it stands now."""
+"""Show what is left to do in a notebook: check every exercise once more, as it is now."""
 
 from dataclasses import dataclass
 from html import escape
@@ -14,60 +14,61 @@ from check.showing import Shown, show
 
 @dataclass(frozen=True)
 class Standing:
-    """How one exercise stands: whether it holds (None: there is nothing to hold yet), and its points."""
+    """The state of one exercise: whether it passes (None if it cannot be checked yet), why not, and its points."""
 
     name: str
-    holds: bool | None
-    said: str
+    passes: bool | None
+    state: str
     earned: float
     points: float
 
 
 def what_is_left(chapter: str, space: dict[str, Any]) -> None:
-    """Show which exercises of a chapter hold, which do not, which are still blank, and what to hand in.
+    """Show which exercises of a chapter pass, which fail, which are still blank, and what to hand in.
 
     Args:
         chapter: "01_attention".
-        space: the notebook's names, as `globals()` gives them.
+        space: the notebook's namespace, from `globals()`.
 
     Raises:
         LookupError: no notebook of that name was unzipped here.
     """
-    known = notebooks()
-    if chapter not in known:
-        raise LookupError(f"there is no chapter {chapter!r} here; there are: {', '.join(known) or 'none'}")
-    show(told(chapter, [standing(name, space.get(name)) for name in known[chapter].exercises]))
+    unzipped = notebooks()
+    if chapter not in unzipped:
+        raise LookupError(f"there is no chapter {chapter!r} here; there are: {', '.join(unzipped) or 'none'}")
+    show(summary(chapter, [standing(name, space.get(name)) for name in unzipped[chapter].exercises]))
 
 
 def standing(name: str, function: Any) -> Standing:
-    """How an exercise stands with this function, which is None if its cell has not been run."""
+    """Return the state of an exercise; function: None if its cell has not been run."""
     key = public_key(name)
-    nothing = ""
+    obstacle = ""
     if function is None:
-        nothing = "its cell has not been run"
+        obstacle = "its cell has not been run"
     elif not callable(function):
-        nothing = "no function any more"
+        obstacle = "no longer a function"
     elif isinstance(function, type) and find_spec("torch") is None:
-        nothing = "PyTorch is not here to check it"
+        obstacle = "needs PyTorch, which is not installed here"
     elif is_blank(function):
-        nothing = "not written yet"
+        obstacle = "not written yet"
     elif other := waits_for(function):
-        nothing = f"waits for `{other}`"
-    if nothing:
-        return Standing(name, None, nothing, 0, key.points)
+        obstacle = f"waits for `{other}`"
+    if obstacle:
+        return Standing(name, None, obstacle, 0, key.points)
     aspects = quietly_tried(function, key)
     earned = sum(aspect.earned for aspect in aspects)
-    said = f"{earned:g} of {key.points:g} points"
-    return Standing(name, all(aspect.holds for aspect in aspects), said, earned, key.points)
+    points = f"{earned:g} of {key.points:g} points"
+    return Standing(name, all(aspect.holds for aspect in aspects), points, earned, key.points)
 
 
-def told(chapter: str, standings: list[Standing]) -> Shown:
-    """All of it in words."""
-    held, of = sum(bool(each.holds) for each in standings), len(standings)
-    earned, points = (sum(getattr(each, which) for each in standings) for which in ("earned", "points"))
-    head = f"{earned:g} of {points:g} points: {held} of {of} exercises hold."
+def summary(chapter: str, standings: list[Standing]) -> Shown:
+    """Return the states of all exercises of a chapter as one message."""
+    passing, total = sum(bool(standing.passes) for standing in standings), len(standings)
+    earned = sum(standing.earned for standing in standings)
+    points = sum(standing.points for standing in standings)
+    head = f"{earned:g} of {points:g} points: {passing} of {total} exercises pass."
     end = f"Save this notebook, then hand in this one file: `{chapter}.ipynb`"
-    rows = [(each.holds, f"`{each.name}`: {each.said}") for each in standings]
-    text = "\n".join([head, *(f"  {MARKS[holds][0]} {said}" for holds, said in rows), end])
-    listed = as_list((holds, as_code(said)) for holds, said in rows)
-    return Shown(text, boxed(f"<strong>{escape(head)}</strong>{listed}{paragraph(end)}", held == of or None))
+    rows = [(standing.passes, f"`{standing.name}`: {standing.state}") for standing in standings]
+    text = "\n".join([head, *(f"  {MARKS[passes][0]} {row}" for passes, row in rows), end])
+    items = as_list((passes, as_code(row)) for passes, row in rows)
+    return Shown(text, boxed(f"<strong>{escape(head)}</strong>{items}{paragraph(end)}", passing == total or None))

@@ -1,4 +1,4 @@
-"""What is shown has two forms: HTML where there is HTML, plain text elsewhere."""
+"""Show messages as HTML in a notebook and as plain text elsewhere."""
 
 import sys
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from check.render import as_code, boxed
 
 @dataclass(frozen=True, repr=False)
 class Shown:
-    """Something to show, in both forms."""
+    """A message in both forms."""
 
     text: str
     html: str
@@ -22,19 +22,19 @@ class Shown:
 
 
 def note(sentence: str) -> Shown:
-    """A sentence about what is neither right nor wrong."""
+    """Return a sentence about an exercise that is neither right nor wrong yet."""
     return Shown(sentence, boxed(as_code(sentence), None))
 
 
 def shell() -> Any:
-    """The shell that runs a notebook's cells; None outside one."""
-    # IPython is there in every notebook and need not be anywhere else.
+    """Return the shell that runs a notebook's cells, or None outside a notebook."""
+    # Every notebook has imported IPython; elsewhere it may not even be installed.
     ipython = sys.modules.get("IPython")
     return ipython.get_ipython() if ipython else None
 
 
 def show(shown: Shown) -> None:
-    """Show it below the cell that runs, or print it."""
+    """Show a message below the running cell, or print it outside a notebook."""
     if shell():
         sys.modules["IPython"].display.display(shown)
     else:

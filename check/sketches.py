@@ -1,7 +1,7 @@
-"""Wrong answers told by a sketch: one number a case, a weighted sum of all that the function came to.
+"""Recognise wrong answers by sketches: one number for each case, a random weighted sum of all judged outputs.
 
-A key holds sketches of what right functions, and known mistakes, come to with one slip more in them. An answer that
-has the same sketch on every sketched case came to the same values, whoever wrote it and however.
+A key holds sketches of the outcomes of right functions, and of known mistakes, with one slip more. An answer with the
+same sketch on every sketched case has the same values, however it is written.
 """
 
 from collections.abc import Sequence
@@ -13,54 +13,60 @@ from check.faults import has_all_outputs, judged_outputs
 from check.key import Case, Key
 from check.values import Tree, pack
 
-MOST = 2  # cases; answers that differ at all differ on random numbers
+MAX_CASES = 2  # different functions already differ on random inputs of one case
 TOLERANCE = 1e-8
 
 
 def sketched_cases(key: Key) -> list[int]:
-    """Indices of the cases that are sketched: the first whose judged outputs are float64 throughout."""
-    return [i for i, case in enumerate(key.cases) if sketch(key, case, case.expected) is not None][:MOST]
+    """Return the indices of the sketched cases: the first ones with float64 outputs only."""
+    return [i for i, case in enumerate(key.cases) if sketch(key, case, case.expected) is not None][:MAX_CASES]
 
 
 def sketch(key: Key, case: Case, outcome: Outcome) -> float | None:
-    """One number for all that an outcome came to; None where it is not made as the expected one is, or not finite."""
+    """Return one number for all judged outputs; None if they have another structure than expected or are not finite."""
     if outcome.raised or outcome.stopped or case.expected.raised:
         return None
     if len(key.outputs) > 1 and not has_all_outputs(key, outcome.value):
         return None
     outputs = judged_outputs(key, case.expected.value, outcome.value)
-    (meant, right), (tree, found) = (_numbers([each[i] for each in outputs]) for i in (1, 2))
-    if tree != meant or [array.shape for array in found] != [array.shape for array in right]:
+    expected_tree, expected = _packed([expected for _, expected, _ in outputs])
+    tree, arrays = _packed([value for _, _, value in outputs])
+    if tree != expected_tree or [array.shape for array in arrays] != [array.shape for array in expected]:
         return None
-    if any(array.dtype != np.float64 for array in (*right, *found)) or not any(map(_telling, right)):
+    if any(array.dtype != np.float64 for array in (*expected, *arrays)) or not any(map(_is_distinctive, expected)):
         return None
-    values = np.concatenate([array.ravel() for array in found])
+    values = np.concatenate([array.ravel() for array in arrays])
     if not np.isfinite(values).all():
         return None
-    largest = max(np.abs(array).max(initial=0.0) for array in right)
+    largest = max(np.abs(array).max(initial=0.0) for array in expected)
     weights = np.random.default_rng(values.size).normal(size=values.size)
     return float(weights @ values / largest / np.sqrt(values.size))
 
 
-def _numbers(values: list) -> tuple[Tree, list[np.ndarray]]:
-    """How the values are made, and their numbers: a float is an array of one."""
+def _packed(values: list) -> tuple[Tree, list[np.ndarray]]:
+    """Return the structure of the values and their arrays, with each float as an array of one entry."""
     return pack([np.float64(value) if type(value) is float else value for value in values])
 
 
-def _telling(array: np.ndarray) -> bool:
-    """Whether it holds a number that is no ratio of small whole ones: those come out alike for many reasons."""
+def _is_distinctive(array: np.ndarray) -> bool:
+    """Return whether an entry is no ratio of small integers, which different computations often have in common."""
     parts = 5040 * array[np.isfinite(array)]
     return bool((np.abs(parts - np.rint(parts)) > 1e-6).any())
 
 
 def slip(key: Key, outcomes: Sequence[Outcome]) -> tuple[str, str]:
-    """The known mistake's slug, or "", with words for the one slip that the outcomes show; two "" if none is known."""
+    """Return the slip that the outcomes show.
+
+    Returns:
+        slug: of the known mistake that has the slip; "" if a right function has it.
+        description: of the slip; "" if the outcomes show none.
+    """
     cases = sketched_cases(key) if key.slips else []
-    found = [sketch(key, key.cases[i], outcomes[i]) for i in cases]
-    if found and None not in found:
-        seen = np.array(found, np.float64)
-        for slug, known in key.slips.items():
-            for words, rows in known.items():
-                if (np.abs(rows - seen) <= TOLERANCE * np.maximum(1.0, np.abs(rows))).all(axis=1).any():
-                    return slug, words
+    sketches = [sketch(key, key.cases[i], outcomes[i]) for i in cases]
+    if sketches and None not in sketches:
+        row = np.array(sketches, np.float64)
+        for slug, descriptions in key.slips.items():
+            for description, rows in descriptions.items():
+                if (np.abs(rows - row) <= TOLERANCE * np.maximum(1.0, np.abs(rows))).all(axis=1).any():
+                    return slug, description
     return "", ""

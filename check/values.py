@@ -1,7 +1,7 @@
-"""Values as a JSON tree beside a list of arrays: how answer keys are stored and how the sandbox talks.
+"""Convert values to a JSON tree and a list of arrays, without pickle, for answer keys and for the sandbox's pipes.
 
-No pickle anywhere. `pack` never fails: what it cannot carry becomes a `Foreign` that names its type.
-`unpack` trusts nothing: whatever is malformed raises `Malformed`.
+`pack` never fails: it replaces unsupported values by a `Foreign` with their type's name. `unpack` trusts nothing and
+raises `Malformed`.
 """
 
 from collections.abc import Sequence
@@ -18,29 +18,29 @@ NATIVE = frozenset(map(np.dtype, DTYPES))
 MAX_DEPTH = 24
 MAX_NODES = 200_000
 
-Tree = dict[str, Any]  # what JSON can hold, arrays by their index
+Tree = dict[str, Any]  # JSON; arrays are referred to by index
 
 
 class Malformed(ValueError):
-    """A tree, or an array beside it, that `pack` cannot have made."""
+    """A tree or an array that `pack` cannot have made."""
 
 
 @dataclass(frozen=True)
 class Foreign:
-    """Stands for a value no exercise asks for (a tensor, a generator, an array of objects), by type name."""
+    """Stands for a value of an unsupported type, such as a tensor or an array of objects."""
 
     type_name: str
 
 
 def pack(value: Any) -> tuple[Tree, list[np.ndarray]]:
-    """Take a value apart.
+    """Convert a value.
 
     Args:
         value: None, bool, int, float, str, NumPy array, scalar or random generator, a function or a mixture of
             `given_functions`, or tuples, lists and string-keyed dicts of these.
 
     Returns:
-        tree: JSON-serialisable; arrays are named in it by their index.
+        tree: JSON-serialisable; it refers to arrays by their index.
         arrays: list of C-contiguous arrays whose dtypes are in DTYPES.
     """
     arrays: list[np.ndarray] = []
@@ -48,7 +48,7 @@ def pack(value: Any) -> tuple[Tree, list[np.ndarray]]:
 
 
 def unpack(tree: Any, arrays: Sequence[np.ndarray]) -> Any:
-    """Put a value together again; the inverse of `pack`. Raises Malformed."""
+    """Return the value that `pack` converted. Raises Malformed."""
     return _unpack(tree, arrays, [MAX_NODES], set(), depth=0)
 
 
@@ -80,7 +80,7 @@ def _pack(value: Any, arrays: list[np.ndarray], depth: int) -> Tree:
         return {"kind": "function", "name": value.__name__}
     if kind is given_functions.Mixture:
         return {"kind": "mixture", "weights": _pack(value.weights, arrays, depth + 1)}
-    if kind is Foreign:  # carried a second time, out of the sandbox
+    if kind is Foreign:  # packed a second time, on the way out of the sandbox
         return _foreign(value.type_name)
     return _foreign(f"{kind.__module__}.{kind.__qualname__}" if kind.__module__ != "builtins" else kind.__qualname__)
 
@@ -147,7 +147,7 @@ def _small(number: int) -> int:
 
 
 def _index(index: Any, length: int, seen: set[int]) -> int:
-    # Each array is named once, or a few bytes of tree could ask for any number of copies.
+    # Only one reference to each array, because a small tree could ask for any number of copies.
     if type(index) is not int or not 0 <= index < length or index in seen:
         raise Malformed("an array that was not sent")
     seen.add(index)

@@ -1,4 +1,4 @@
-"""A given cell that cannot run before an exercise is solved says so in one line, in place of a traceback."""
+"""Tell students in one line which exercise a given cell waits for, in place of a traceback."""
 
 import linecache
 from collections.abc import Iterable
@@ -11,14 +11,14 @@ from check.bundle_data import fingerprint, notebooks
 from check.checking import passes, public_key
 from check.showing import note, shell, show
 
-# What may come of a missing or wrong value. IPython has ways of its own to show what is wrong with a cell's syntax.
+# Exceptions that a missing or wrong value can cause. IPython shows syntax errors in a way of its own.
 CONSEQUENCES = (
     ArithmeticError, AssertionError, AttributeError, LookupError, NameError, RuntimeError, TypeError, ValueError,
 )  # fmt: skip
 
 
 def explain_waiting_cells() -> None:
-    """From now on, show that sentence; only in a notebook that lies in an unzipped bundle."""
+    """Show that line from now on, if this is a notebook in an unzipped bundle."""
     if shell() and notebooks():
         shell().set_custom_exc(CONSEQUENCES, _show)
 
@@ -32,28 +32,28 @@ def _show(shell: Any, kind: type, error: Exception, trace: TracebackType, tb_off
 
 
 def what_it_waits_for(error: Exception, space: dict[str, Any]) -> str:
-    """Why a cell could not run, if it is for an exercise that is still to be solved; else "".
+    """Return which exercise a failed cell waits for, or "" if it fails for another reason.
 
     Args:
         error: what the cell raised.
-        space: the notebook's names.
+        space: the notebook's namespace.
     """
     frames = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_globals is space]
     if not frames:
         return ""
-    if isinstance(error, NotImplementedError) and not error.args:  # a stub, called by whatever cell
+    if isinstance(error, NotImplementedError) and not error.args:  # some cell called a stub
         return waiting(frames[-1].f_code.co_qualname.partition(".")[0], "is not written yet")
     cell = fingerprint("".join(linecache.getlines(frames[0].f_code.co_filename)))
-    rests = (name for notebook in notebooks().values() for name in notebook.rests_on.get(cell, ()))
-    return first_unsolved(rests, space)
+    needed = (name for notebook in notebooks().values() for name in notebook.rests_on.get(cell, ()))
+    return first_unsolved(needed, space)
 
 
 def first_unsolved(names: Iterable[str], space: dict[str, Any]) -> str:
-    """Which of the exercises that a cell rests on is still to be solved, and why it is not; "" if none is.
+    """Return which of the exercises that a cell needs is not solved, and why not; "" if all are solved.
 
     Args:
-        names: of exercises.
-        space: the names that the cell finds.
+        names: of the exercises.
+        space: the cell's namespace.
     """
     for name in names:
         function = space.get(name)
@@ -65,5 +65,5 @@ def first_unsolved(names: Iterable[str], space: dict[str, Any]) -> str:
 
 
 def waiting(name: str, why: str) -> str:
-    """The one line."""
+    """Return the line that a waiting cell shows."""
     return f"This cell waits for `{name}`, which {why}."

@@ -7,7 +7,7 @@ import numpy as np
 
 from autograder.sandbox.limits import Limits
 from check import values
-from check.calling import Outcome, Raised, line_told, modified
+from check.calling import Outcome, Raised, line_reference, modified
 
 NOT_AN_ANSWER = "sent something that is not an answer"
 
@@ -74,7 +74,7 @@ def _raised(parts, sources):
         raise values.Malformed("an exception without its parts")
     name, text, file, number = parts
     lines = sources.get(file.removeprefix("<cell ").removesuffix(">"), "").splitlines()
-    line = line_told(number, lines[number - 1].strip()) if 1 <= number <= len(lines) else ""
+    line = line_reference(number, lines[number - 1].strip()) if 1 <= number <= len(lines) else ""
     return Raised(_printable(name)[:100], _printable(text)[:500], _printable(line)[:500])
 
 

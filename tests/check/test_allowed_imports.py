@@ -85,7 +85,7 @@ def test_check_says_so_and_gives_nothing_for_it(notebook, key, monkeypatch, caps
     names = notebook("import fastmath\ndef normalised(x):\n    fastmath\n    return x / x.sum(-1, keepdims=True), x")
     with pytest.raises(CheckFailed, match="0 of 4 points"):
         check(names["normalised"])
-    said = "raised ImportError: fastmath is not for this exercise, and what it computes earns nothing"
+    said = "raised ImportError: fastmath is not allowed in this exercise and earns no points"
     assert said in capsys.readouterr().out
 
 

@@ -51,18 +51,20 @@ TRUE = {
     "`shares` is what it should be divided by the root of the length of `T_query`.": lambda s, x: (
         s / s.shape[-2] ** 0.5
     ),
-    "`shares` is right but for one factor, the same for all entries.": lambda s, x: 0.3 * s,
+    "`shares` is right except for one factor, the same for all entries.": lambda s, x: 0.3 * s,
     "`shares` is what `doubled` should be.": lambda s, x: 2 * x,
     "`shares` is `scores`, unchanged.": lambda s, x: x.copy(),
-    "`shares` holds `scores` once too often: take it away and it is right.": lambda s, x: s + x,
+    "`shares` contains `scores` once too often: subtract it and it is right.": lambda s, x: s + x,
     "`shares` lacks `scores`: add it and it is right.": lambda s, x: s - x,
-    "`shares` is right but for its last two axes, which are exchanged.": lambda s, x: np.swapaxes(s, -1, -2).copy(),
-    "`shares` is right but for the order along `T_key`, which is reversed.": lambda s, x: s[..., ::-1].copy(),
-    "`shares` is right at the first place along `T_query`, and wrong at all the others.": only(0),
-    "`shares` is right at the last place along `T_query`, and wrong at all the others.": only(-1),
-    "`shares` adds up to one along `T_query`, and should along `T_key`.": lambda s, x: total(x, -2),
-    "`shares` has the right proportions along `T_key`, and not the right size.": lambda s, x: np.exp(x),
-    "`shares` has the right differences along `T_key`: a number is added to all of it.": lambda s, x: s + x[..., :1],
+    "`shares` is right except that its last two axes are exchanged.": lambda s, x: np.swapaxes(s, -1, -2).copy(),
+    "`shares` is right except that the order along `T_key` is reversed.": lambda s, x: s[..., ::-1].copy(),
+    "`shares` is right at the first place along `T_query` and wrong at all others.": only(0),
+    "`shares` is right at the last place along `T_query` and wrong at all others.": only(-1),
+    "`shares` sums to one along `T_query`, but should along `T_key`.": lambda s, x: total(x, -2),
+    "`shares` has the right proportions along `T_key`, but not the right size.": lambda s, x: np.exp(x),
+    "`shares` has the right differences along `T_key`: a constant is added to all entries.": lambda s, x: (
+        s + x[..., :1]
+    ),
 }
 
 

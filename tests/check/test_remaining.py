@@ -49,14 +49,14 @@ def names(*cells):
 @pytest.mark.parametrize(
     ("cell", "head", "row"),
     [
-        (RIGHT, "4 of 4 points: 1 of 1 exercises hold.", "  ✓ `normalised`: 4 of 4 points"),
-        (WRONG, "1 of 4 points: 0 of 1 exercises hold.", "  ✗ `normalised`: 1 of 4 points"),
-        (STUB, "0 of 4 points: 0 of 1 exercises hold.", "  · `normalised`: not written yet"),
-        ("", "0 of 4 points: 0 of 1 exercises hold.", "  · `normalised`: its cell has not been run"),
-        ("normalised = 3", "0 of 4 points: 0 of 1 exercises hold.", "  · `normalised`: no function any more"),
+        (RIGHT, "4 of 4 points: 1 of 1 exercises pass.", "  ✓ `normalised`: 4 of 4 points"),
+        (WRONG, "1 of 4 points: 0 of 1 exercises pass.", "  ✗ `normalised`: 1 of 4 points"),
+        (STUB, "0 of 4 points: 0 of 1 exercises pass.", "  · `normalised`: not written yet"),
+        ("", "0 of 4 points: 0 of 1 exercises pass.", "  · `normalised`: its cell has not been run"),
+        ("normalised = 3", "0 of 4 points: 0 of 1 exercises pass.", "  · `normalised`: no longer a function"),
         (
             "def total(x):\n    raise NotImplementedError\n\n\ndef normalised(x):\n    return total(x), x",
-            "0 of 4 points: 0 of 1 exercises hold.",
+            "0 of 4 points: 0 of 1 exercises pass.",
             "  · `normalised`: waits for `total`",
         ),
     ],
@@ -70,7 +70,7 @@ def test_every_exercise_is_told_as_it_stands_now(notebook, capsys, cell, head, r
 def test_a_module_waits_for_pytorch(notebook, capsys, monkeypatch):
     monkeypatch.setattr(remaining, "find_spec", lambda name: None)
     what_is_left("01_shares", {"normalised": type("normalised", (), {})})
-    assert "  · `normalised`: PyTorch is not here to check it\n" in capsys.readouterr().out
+    assert "  · `normalised`: needs PyTorch, which is not installed here\n" in capsys.readouterr().out
 
 
 def test_a_message_links_the_section_that_it_names(notebook, monkeypatch, tmp_path, capsys):

@@ -108,13 +108,13 @@ def test_a_type_that_a_student_named_and_a_message_are_not_told():
 def test_our_own_words_are():
     wrong = Cell("softmax", "import torch\n\ndef soft_max(scores):\n    import scipy\n")
     for message in (
-        "scipy is not for this exercise, and what it computes earns nothing: write it with NumPy",
+        "scipy is not allowed in this exercise and earns no points: write it with NumPy",
         "softmax is not defined: its cell defines soft_max and no softmax.",
         "softmax is not defined: was its cell deleted or did it fail?",
         NOBODY_THERE,
     ):
         assert told("ImportError", message, wrong) == ("ImportError", message)
-    assert told("ImportError", "pandas is not for this exercise, and what it computes earns nothing", wrong)[1] == ""
+    assert told("ImportError", "pandas is not allowed in this exercise and earns no points", wrong)[1] == ""
     assert told("NameError", "softmax is not defined: its cell defines bits_0110 and no softmax.", wrong)[1] == ""
 
 

@@ -82,7 +82,7 @@ def test_the_last_cell_says_what_is_left(ran):
     assert (
         said(ran["what-is-left"])[0]
         == """\
-4 of 25 points: 1 of 6 exercises hold.
+4 of 25 points: 1 of 6 exercises pass.
   ✓ `softmax`: 4 of 4 points
   ✗ `attention_weights`: 0 of 5 points
   · `attention`: not written yet

@@ -11,7 +11,7 @@ from tests.autograder.sandbox.conftest import GOOD, QUICK, X
 pytestmark = pytest.mark.sandbox
 KINDS = pytest.mark.parametrize("kind", ["bwrap", "none"])
 # Installed here, and needed by this house alone: no chapter imports it, nor does what a chapter imports.
-REFUSED = "tabulate is not for this exercise, and what it computes earns nothing: write it with NumPy"
+REFUSED = "tabulate is not allowed in this exercise and earns no points: write it with NumPy"
 SETUP = "try:\n    import tabulate\nexcept ModuleNotFoundError:\n    tabulate = None\nin_setup = tabulate\n"
 
 
