@@ -37,8 +37,8 @@ def run(options):
     from datetime import datetime
 
     from autograder.check.words import shown
-    from autograder.gradebook.attempts import Rules
-    from autograder.gradebook.watch_run import only_one, open_desk, watching
+    from autograder.watching.attempts import Rules
+    from autograder.watching.watch import only_one, open_desk, watching
 
     chapter = is_released(options.course, options.chapter)
     with only_one(options.course, chapter), _asked_to_end() as end:

@@ -16,18 +16,18 @@ from nbgrader.exchange.default import ExchangeFetchFeedback, ExchangeReleaseAssi
 
 from autograder.cli.main import main
 from autograder.course.lock import Busy
-from autograder.gradebook import desk, watch_run
-from autograder.gradebook.attempts import Attempt, Memory, Rules, decide
 from autograder.gradebook.coursedir import nbgrader_config, open_coursedir
-from autograder.gradebook.desk import AGAIN, PATIENCE, STILL, Desk
 from autograder.gradebook.inbox import Arrival, Exchange
 from autograder.gradebook.queries import computed_scores
 from autograder.gradebook.rows import Incomplete, StudentRow
-from autograder.gradebook.watch_run import only_one, open_desk
-from autograder.gradebook.watch_run import watching as watching_until
 from autograder.grading.assignment import fingerprint
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import fetch
+from autograder.watching import desk, watch
+from autograder.watching.attempts import Attempt, Memory, Rules, decide
+from autograder.watching.desk import AGAIN, PATIENCE, STILL, Desk
+from autograder.watching.watch import only_one, open_desk
+from autograder.watching.watch import watching as watching_until
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -222,7 +222,7 @@ def test_an_attempt_counts_once_its_feedback_is_out(window, monkeypatch):
 def test_what_is_being_graded_ends_first(window, monkeypatch, error):
     # A file system that never says that something came, as one of another machine's does not, or that cannot say it.
     end = Event()
-    monkeypatch.setattr(watch_run.time, "sleep", lambda seconds: next(passing))
+    monkeypatch.setattr(watch.time, "sleep", lambda seconds: next(passing))
 
     def seconds(folder, **options):
         if error:
@@ -241,7 +241,7 @@ def test_what_is_being_graded_ends_first(window, monkeypatch, error):
         return window.grade(students)
 
     passing = pass_by()
-    monkeypatch.setattr(watch_run, "watch", seconds)
+    monkeypatch.setattr(watch, "watch", seconds)
     monkeypatch.setattr(window.desk, "_grade", grade)
     window.put("ada", "1")
     assert [whose for whose, _ in watching_until(window.desk, window, end)] == ["ada"]

@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from autograder.check.words import shown, size
+from autograder.collecting.zip_entry_names import name_of, open_archive
 from autograder.grading.submitted_file import MAX_BYTES, fetch
-from autograder.platforms.zip_names import name_of, open_archive
 
 MAX_FILES = 100_000
 NOTEBOOKS = (".ipynb", ".ipynb.txt")  # the second is what a browser makes of the first when it saves text

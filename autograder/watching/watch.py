@@ -13,13 +13,13 @@ from filelock import FileLock, Timeout
 from watchfiles import watch
 
 from autograder.course.lock import Busy
-from autograder.gradebook.attempts import Memory, Rules
 from autograder.gradebook.class_run import grade_class
 from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.desk import Desk, Said
 from autograder.gradebook.inbox import Exchange, Inbox, Submitted
 from autograder.grading.cluster import connected
 from autograder.grading.queue import open_queue
+from autograder.watching.attempts import Memory, Rules
+from autograder.watching.desk import Desk, Said
 
 
 def open_desk(course: Path, chapter: str, source: str | None, rules: Rules) -> tuple[Desk, Inbox]:

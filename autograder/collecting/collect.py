@@ -9,18 +9,16 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from nbgrader.coursedir import CourseDirectory
-
 from autograder.check.words import size
+from autograder.collecting.zip_or_folder import Entry, Unreadable, opened
 from autograder.course.handout import Handout, load_handout
 from autograder.course.student_ids import why_not_an_id
-from autograder.gradebook.coursedir import open_coursedir
+from autograder.gradebook.coursedir import CourseDirectory, open_coursedir
 from autograder.gradebook.placing import Placed, becomes, place, remember
 from autograder.gradebook.queries import due_date, roster
 from autograder.grading import reading
 from autograder.grading.submitted_file import MAX_BYTES, File
 from autograder.platforms import names
-from autograder.platforms.download import Entry, Unreadable, opened
 from autograder.platforms.handed_in import handed_in
 from autograder.platforms.sheets import Sheet
 from autograder.platforms.whose import Finder, finder
