@@ -28,7 +28,7 @@ def run(options):
     from autograder.collecting.zip_or_folder import QUIET, Unusable
     from autograder.course.lock import alone
     from autograder.platforms.sheets import UnusableTable, read_sheet
-    from autograder.platforms.whose import Undecided
+    from autograder.platforms.student_finder import Undecided
 
     chapter = is_released(options.course, options.chapter)
     try:

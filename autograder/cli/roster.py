@@ -16,7 +16,7 @@ def arguments(parser):
 def run(options):
     """0: all are in the gradebook. 1: some cannot be, and are listed."""
     from autograder.check.words import count, shown
-    from autograder.gradebook.roster import enrol
+    from autograder.gradebook.enrolment import enrol
     from autograder.platforms.rosters import read_roster
     from autograder.platforms.sheets import UnusableTable, read_sheet
 

@@ -14,14 +14,14 @@ from autograder.collecting.zip_or_folder import Entry, Unreadable, opened
 from autograder.course.handout import Handout, load_handout
 from autograder.course.student_ids import why_not_an_id
 from autograder.gradebook.coursedir import CourseDirectory, open_coursedir
-from autograder.gradebook.placing import Placed, becomes, place, remember
 from autograder.gradebook.queries import due_date, roster
+from autograder.gradebook.submitted_folder import Placed, becomes, place, remember
 from autograder.grading import reading
 from autograder.grading.submitted_file import MAX_BYTES, File
-from autograder.platforms import names
+from autograder.platforms import file_names
 from autograder.platforms.handed_in import handed_in
 from autograder.platforms.sheets import Sheet
-from autograder.platforms.whose import Finder, finder
+from autograder.platforms.student_finder import Finder, finder
 
 MAX_NOTEBOOKS = 20  # of one student in one download; with MAX_BYTES, all that one student can make us read
 MAX_TOTAL = 50 * MAX_BYTES
@@ -54,7 +54,7 @@ class _Found:
 
     entry: Entry
     student: str
-    named: names.Named
+    named: file_names.Named
 
     @property
     def order(self):
@@ -107,12 +107,12 @@ def collect(
 
 def _whose(
     entries: list[Entry], left: list[_Left], coursedir: CourseDirectory, sheet: Sheet | None, by_name: bool
-) -> tuple[names.Layout, Finder, list[_Found]]:
+) -> tuple[file_names.Layout, Finder, list[_Found]]:
     """How the download is laid out, how students are found, and the notebooks whose students are."""
     left += [(entry, entry.trouble) for entry in entries if entry.trouble]
     usable = [entry for entry in entries if not entry.trouble]
-    root = names.root_of([entry.name for entry in usable])
-    layout = names.layout_of([entry.name.removeprefix(root) for entry in usable])
+    root = file_names.root_of([entry.name for entry in usable])
+    layout = file_names.layout_of([entry.name.removeprefix(root) for entry in usable])
     read = [(entry, layout.read(entry.name.removeprefix(root))) for entry in usable]
     people = finder(layout, [named for _, named in read], roster(coursedir), sheet, by_name)
     found = []

@@ -4,7 +4,7 @@ import time
 import zipfile
 from pathlib import Path
 
-from autograder.gradebook.placing import remembered
+from autograder.gradebook.submitted_folder import remembered
 from autograder.platforms.feedback_names import NAMES
 
 

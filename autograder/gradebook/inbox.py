@@ -18,7 +18,7 @@ from autograder.course.lock import alone
 from autograder.course.student_ids import why_not_an_id
 from autograder.gradebook.coursedir import open_coursedir, quiet_log
 from autograder.gradebook.exchange import SECRET, handed_in_at, submitter
-from autograder.gradebook.placing import Placed, becomes, place
+from autograder.gradebook.submitted_folder import Placed, becomes, place
 from autograder.grading.queue import handed_in
 from autograder.grading.submitted_file import fetch
 

@@ -22,8 +22,8 @@ from sqlalchemy import or_
 from sqlalchemy.orm import Query
 
 from autograder.gradebook.marks import Book, Mark, Marks
-from autograder.platforms.tables import Column, Grades, Person, Score
-from autograder.platforms.whose import Known
+from autograder.platforms.grade_tables import Column, Grades, Person, Score
+from autograder.platforms.student_finder import Known
 
 Scores = dict[str, float | None]
 

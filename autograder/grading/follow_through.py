@@ -14,7 +14,7 @@ from autograder.check.judge import Result
 from autograder.check.key import Key
 from autograder.check.words import listed
 from autograder.grading.assignment import Assignment
-from autograder.grading.judging import exercises_by_name, judged
+from autograder.grading.questions import exercises_by_name, judged
 from autograder.sandbox import Answers, Call, Cell, Run
 
 # A submission can reach what is answered in the second run, and must not tell it to whoever reads its report.

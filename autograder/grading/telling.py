@@ -13,7 +13,7 @@ import numpy as np
 from autograder.check.calling import Outcome
 from autograder.check.imports import refusal
 from autograder.check.words import NOBODY_THERE, not_defined
-from autograder.grading.imports import imported
+from autograder.grading.cell_imports import imported
 from autograder.sandbox import Cell
 
 # As NumPy raises them; its modules give them no public name.

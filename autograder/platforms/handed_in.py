@@ -6,7 +6,7 @@ The times inside Canvas's and Moodle's zip files are those of the download: both
 
 from datetime import UTC, datetime, timedelta
 
-from autograder.platforms.names import Layout, Named
+from autograder.platforms.file_names import Layout, Named
 
 NOTHING = "nothing tells (--table FILE does)"
 NO_DUE_DATE = "nothing tells (set the due date, and collect again: Canvas's LATE counts from there)"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from autograder.check.words import quoted
-from autograder.platforms.names import Layout, Named
+from autograder.platforms.file_names import Layout, Named
 from autograder.platforms.sheets import Sheet, UnusableTable, time_in
 
 
