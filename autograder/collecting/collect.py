@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.check.words import size
+from autograder.collecting.file_prefixes import save_prefixes
 from autograder.collecting.zip_or_folder import Entry, Unreadable, opened
 from autograder.course.handout import Handout, load_handout
 from autograder.course.student_ids import why_not_an_id
 from autograder.gradebook.coursedir import CourseDirectory, open_coursedir
 from autograder.gradebook.queries import due_date, roster
-from autograder.gradebook.submitted_folder import Placed, becomes, place, remember
+from autograder.gradebook.submitted_folder import Placed, becomes, place
 from autograder.grading import reading
 from autograder.grading.submitted_file import MAX_BYTES, File
 from autograder.platforms import file_names
@@ -87,9 +88,10 @@ def collect(
             if what == "older":
                 left.append((each.entry, f"older than the submission of {student} that is there"))
             else:
-                placed[student] = Placed(path, each.entry.written, what, when, source, each.named.prefix)
+                placed[student] = Placed(path, each.entry.written, what, when, source)
         place(placed, coursedir, Path(temporary, "collected"))
-        remember(placed, layout.platform, course, chapter)
+        prefixes = {student: each.named.prefix for student, (each, _) in chosen.items() if student in placed}
+        save_prefixes(course, chapter, layout.platform, {s: prefix for s, prefix in prefixes.items() if prefix})
     return Collected(
         layout.words,
         people.words,

@@ -143,7 +143,7 @@ class Exchange:
                     left[arrival.student] = file.trouble or "older than the submission that is in the course folder"
                 else:
                     when = arrival.when.replace(tzinfo=None)
-                    placed[arrival.student] = Placed(path, written, what, when, "nbgrader's exchange", "")
+                    placed[arrival.student] = Placed(path, written, what, when, "nbgrader's exchange")
             place(placed, coursedir, Path(folder, "collected"))
         return left
 
