@@ -1,13 +1,12 @@
 """What a platform calls each student in the names of their files, kept for the feedback that goes back."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
 from autograder.course.atomic_write import write_atomically
 
 
-def save_prefixes(course: Path, chapter: str, platform: str, prefixes: Mapping[str, str]) -> None:
+def save_prefixes(course: Path, chapter: str, platform: str, prefixes: dict[str, str]) -> None:
     """Add the prefixes of these students to those of earlier downloads; prefixes: student -> prefix."""
     if prefixes:
         saved = load_prefixes(course, chapter)

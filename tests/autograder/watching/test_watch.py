@@ -17,7 +17,6 @@ from nbgrader.exchange.default import ExchangeFetchFeedback, ExchangeReleaseAssi
 from autograder.cli.main import main
 from autograder.course.lock import Busy
 from autograder.gradebook.coursedir import nbgrader_config, open_coursedir
-from autograder.gradebook.inbox import Arrival, Exchange
 from autograder.gradebook.queries import computed_scores
 from autograder.gradebook.rows import Incomplete, StudentRow
 from autograder.grading.assignment import fingerprint
@@ -26,6 +25,8 @@ from autograder.grading.submitted_file import fetch
 from autograder.watching import desk, watch
 from autograder.watching.attempts import Attempt, Memory, Rules, decide
 from autograder.watching.desk import AGAIN, PATIENCE, STILL, Desk
+from autograder.watching.exchange_inbox import ExchangeInbox
+from autograder.watching.inboxes import Arrival
 from autograder.watching.watch import only_one, open_desk
 from autograder.watching.watch import watching as watching_until
 from tests.conftest import CHAPTER
@@ -299,17 +300,17 @@ def test_of_the_exchange_only_the_owners_latest_is_taken(course, exchange, tmp_p
     others = f"eve+{CHAPTER}+2020-01-01 10:00:00 UTC+x", f"{ME}+02_backward+2099-01-01 10:00:00 UTC+x"
     for name in (*others, f"{ME}+{CHAPTER}+soon+x"):
         (inbound / name).mkdir()
-    (arrival,), left = Exchange(course, CHAPTER).arrivals()
+    (arrival,), left = ExchangeInbox(course, CHAPTER).arrivals()
     assert arrival.student == ME and arrival.file.read_bytes() == b"{2}"
     assert left == {f"{ME}+{CHAPTER}+soon+x": "its name does not say when it was handed in"}
     with (course / "nbgrader_config.py").open("a", encoding="utf-8") as file:
         file.write("c.ExchangeCollect.check_owner = False\n")
-    assert {each.student for each in Exchange(course, CHAPTER).arrivals()[0]} == {ME, "eve"}
+    assert {each.student for each in ExchangeInbox(course, CHAPTER).arrivals()[0]} == {ME, "eve"}
 
 
 def test_no_link_leads_out_of_the_exchange(course, exchange, tmp_path, monkeypatch):
     submit(course, tmp_path / "home", b"{1}")
-    inbox = Exchange(course, CHAPTER)
+    inbox = ExchangeInbox(course, CHAPTER)
     (arrival,), _ = inbox.arrivals()
     arrival.file.unlink()
     arrival.file.symlink_to(course / "secret_seed")
