@@ -1,38 +1,33 @@
-"""Students into nbgrader's gradebook, as a platform has them."""
+"""Write the students of a roster into nbgrader's gradebook."""
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from nbgrader.api import Gradebook
+from nbgrader.coursedir import CourseDirectory
 
-from autograder.course.lock import alone
-from autograder.gradebook.coursedir import keep_the_rules, open_coursedir
 from autograder.gradebook.engine import usable
 from autograder.platforms.rosters import Enrolled
 
 
-def enrol(course: Path, students: Iterable[Enrolled]) -> dict[str, list[str]]:
-    """Add students, or bring their names and addresses up to date; nobody is removed, and no score is touched.
+def enrol(coursedir: CourseDirectory, students: Iterable[Enrolled]) -> dict[str, list[str]]:
+    """Add students, and update the names and addresses of those that are known; remove nobody, change no score.
 
-    The course folder is made if there is none.
+    A name or an address that the roster leaves empty stays as it is in the gradebook.
 
     Returns "new", "changed" and "unchanged" -> ids. Raises Busy.
     """
-    became: dict[str, list[str]] = {"new": [], "changed": [], "unchanged": []}
-    course.mkdir(parents=True, exist_ok=True)
-    keep_the_rules(course)
-    coursedir = open_coursedir(course, "")
-    with alone(course), usable(), Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-        there = {each.id: each for each in gradebook.students}
-        for each in students:
-            told = {"first_name": each.first_name, "last_name": each.last_name, "email": each.email}
-            told = {name: value for name, value in told.items() if value}
-            if each.id not in there:
-                gradebook.add_student(each.id, **told)
-                became["new"].append(each.id)
-            elif any(getattr(there[each.id], name) != value for name, value in told.items()):
-                gradebook.update_or_create_student(each.id, **told)
-                became["changed"].append(each.id)
+    changes: dict[str, list[str]] = {"new": [], "changed": [], "unchanged": []}
+    with usable(), Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
+        recorded = {student.id: student for student in gradebook.students}
+        for student in students:
+            fields = {"first_name": student.first_name, "last_name": student.last_name, "email": student.email}
+            given = {name: value for name, value in fields.items() if value}
+            if student.id not in recorded:
+                gradebook.add_student(student.id, **given)
+                changes["new"].append(student.id)
+            elif any(getattr(recorded[student.id], name) != value for name, value in given.items()):
+                gradebook.update_or_create_student(student.id, **given)
+                changes["changed"].append(student.id)
             else:
-                became["unchanged"].append(each.id)
-    return became
+                changes["unchanged"].append(student.id)
+    return changes
