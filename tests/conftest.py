@@ -18,7 +18,8 @@ FIRST = (
     *("little books", "autograder/exercises/test_exercises", "attacks/test_attacks forged_replies"),
     *("attacks/test_attacks forging", "autograder/gradebook/test_rerun", "book/test_teaching_page"),
     *("autograder/gradebook/test_database", "autograder/grading/test_follow_through", "attacks/test_attacks"),
-    *("autograder/gradebook/test_manual_scores", "autograder/gradebook/test_class_run", "attacks/test_follow_through"),
+    *("autograder/gradebook/test_manual_scores", "autograder/gradebook/test_late_work"),
+    *("autograder/gradebook/test_class_run", "attacks/test_follow_through"),
     *("autograder/sandbox/test_sandbox_parts", "autograder/grading/test_scheduler", "solutions/test_training"),
     "autograder/sandbox/test_sandbox_probe",
 )

@@ -15,12 +15,12 @@ from autograder.collecting.zip_or_folder import Entry, Unreadable, opened
 from autograder.course.handout import Handout, load_handout
 from autograder.course.student_ids import why_not_an_id
 from autograder.gradebook.coursedir import CourseDirectory, open_coursedir
+from autograder.gradebook.late_work import time_handed_in
 from autograder.gradebook.queries import due_date, roster
 from autograder.gradebook.submitted_folder import Placed, becomes, place
 from autograder.grading import reading
 from autograder.grading.submitted_file import MAX_BYTES, File
 from autograder.platforms import file_names
-from autograder.platforms.handed_in import handed_in
 from autograder.platforms.sheets import Sheet
 from autograder.platforms.student_finder import Finder, finder
 
@@ -82,8 +82,8 @@ def collect(
         due = due_date(coursedir)
         placed: dict[str, Placed] = {}
         for student, (each, path) in chosen.items():
-            told = people.times.get(each.named.key)
-            when, source = handed_in(layout, each.named, each.entry.written, told, due)
+            in_table = people.times.get(each.named.key)
+            when, source = time_handed_in(layout.platform, each.named.late, each.entry.written, in_table, due)
             what = becomes(path, each.entry.written, coursedir, student)
             if what == "older":
                 left.append((each.entry, f"older than the submission of {student} that is there"))

@@ -22,6 +22,7 @@ from nbgrader.utils import parse_utc
 
 from autograder.check.words import listed, shown
 from autograder.gradebook.coursedir import quiet_log
+from autograder.gradebook.late_work import TIMESTAMP
 from autograder.grading.submitted_file import MAX_BYTES
 
 SECRET = "submission_secret.txt"  # what nbgrader names a student's feedback after
@@ -47,7 +48,7 @@ class CollectFromOwners(ExchangeCollect):
             return
         try:
             Path(dest).mkdir(parents=True)
-            for name in (f"{self.coursedir.assignment_id}.ipynb", "timestamp.txt", SECRET):
+            for name in (f"{self.coursedir.assignment_id}.ipynb", TIMESTAMP, SECRET):
                 try:
                     Path(dest, name).write_bytes(_own_file(folder, name))
                 except OSError as error:
@@ -61,7 +62,7 @@ class ReleaseFeedbackToOwners(ExchangeReleaseFeedback):
 
     def copy_files(self):
         pages = map(Path, glob(os.path.join(self.src_path, "*.html")))
-        needed = (SECRET, "timestamp.txt")
+        needed = (SECRET, TIMESTAMP)
         without = sorted(
             page.parent.parent.name for page in pages if not all((page.parent / name).exists() for name in needed)
         )
@@ -94,7 +95,7 @@ def release_page(coursedir: CourseDirectory, student: str, page: Path, secret: b
         pages.mkdir(parents=True)
         shutil.copyfile(page, pages / f"{chapter}.html")
         (pages / SECRET).write_bytes(secret[:1000])
-        (pages / "timestamp.txt").write_text(str(when), encoding="utf-8")
+        (pages / TIMESTAMP).write_text(str(when), encoding="utf-8")
         config = coursedir.config
         release = ExchangeReleaseFeedback(
             coursedir=coursedir, authenticator=Authenticator(config=config), config=config

@@ -12,6 +12,7 @@ from nbgrader.apps import ZipCollectApp
 from nbgrader.coursedir import CourseDirectory
 
 from autograder.gradebook.coursedir import quiet_log
+from autograder.gradebook.late_work import TIMESTAMP, timestamp_text
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ def place(placed: Mapping[str, Placed], coursedir: CourseDirectory, folder: Path
     _hand_to_nbgrader(changed, coursedir, folder)
     for student, each in placed.items():
         if each.when:
-            text = f"{each.when} UTC\n"
-            _submitted(coursedir, student).with_name("timestamp.txt").write_text(text, encoding="utf-8")
+            path = _submitted(coursedir, student).with_name(TIMESTAMP)
+            path.write_text(timestamp_text(each.when), encoding="utf-8")
 
 
 def _submitted(coursedir, student):

@@ -25,15 +25,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Score:
-    """One student's score in one chapter, before the penalty for being late."""
+    """One student's score in one chapter: before the penalty for being late, the penalty, and the score that counts."""
 
     raw: float
     penalty: float
+    final: float
     handed_in: datetime | None
-
-    @property
-    def final(self) -> float:
-        return max(0.0, self.raw - self.penalty)
 
 
 @dataclass(frozen=True)
