@@ -15,11 +15,12 @@ CHAPTER = "01_attention"
 # What takes longest begins first: the build of the book, and what mostly waits, for a limit to be reached or another
 # process to answer. What else needs the built book comes next, when it is there, and the rest fills the end.
 FIRST = (
-    *("book/test_browser", "live", "autograder/grading/test_killed", "attacks/test_attacks what_breaks"),
-    *("little books", "autograder/test_exercises", "attacks/test_attacks forged_replies"),
-    *("attacks/test_attacks forging", "autograder/grading/test_rerun", "book/test_teaching_page"),
-    *("autograder/grading/test_database", "autograder/grading/test_follow_through", "attacks/test_attacks"),
-    *("autograder/grading/test_manual_scores", "autograder/grading/test_grading", "attacks/test_follow_through"),
+    *("book/test_browser", "live", "autograder/gradebook/test_killed", "attacks/test_attacks what_breaks"),
+    *("little books", "autograder/exercises/test_exercises", "attacks/test_attacks forged_replies"),
+    *("attacks/test_attacks forging", "autograder/gradebook/test_rerun", "book/test_teaching_page"),
+    *("autograder/gradebook/test_database", "autograder/grading/test_follow_through", "attacks/test_attacks"),
+    *("autograder/gradebook/test_manual_scores", "autograder/gradebook/test_late_work"),
+    *("autograder/gradebook/test_class_run", "attacks/test_follow_through"),
     *("autograder/sandbox/test_sandbox_parts", "autograder/grading/test_scheduler", "solutions/test_training"),
     "autograder/sandbox/test_sandbox_probe",
 )

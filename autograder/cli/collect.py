@@ -24,11 +24,11 @@ def arguments(parser):
 
 def run(options):
     """0: every notebook has its place, or gave way to a later one. 1: some have none, and are listed."""
+    from autograder.collecting.collect import collect
+    from autograder.collecting.zip_or_folder import QUIET, Unusable
     from autograder.course.lock import alone
-    from autograder.gradebook.collect import collect
-    from autograder.platforms.download import QUIET, Unusable
     from autograder.platforms.sheets import UnusableTable, read_sheet
-    from autograder.platforms.whose import Undecided
+    from autograder.platforms.student_finder import Undecided
 
     chapter = is_released(options.course, options.chapter)
     try:

@@ -17,7 +17,7 @@ def arguments(parser):
 
 def run(options):
     """0: everybody's is in it. 1: somebody's is not, and is listed."""
-    from autograder.gradebook.handing_back import zip_feedback
+    from autograder.collecting.feedback_zip import zip_feedback
     from check.words import count, shown
 
     chapter = is_released(options.course, options.chapter)

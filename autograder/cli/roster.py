@@ -15,18 +15,16 @@ def arguments(parser):
 
 def run(options):
     """0: all are in the gradebook. 1: some cannot be, and are listed."""
-    from autograder.gradebook.roster import enrol
-    from autograder.platforms.rosters import read_roster
-    from autograder.platforms.sheets import UnusableTable, read_sheet
+    from autograder.collecting.roster import import_roster
+    from autograder.platforms.sheets import UnusableTable
     from check.words import count, shown
 
     try:
-        roster = read_roster(read_sheet(options.table))
+        roster, changes = import_roster(options.table, options.course)
     except UnusableTable as error:
         raise Refused(str(error)) from error
-    became = enrol(options.course, roster.students)
     print(f"Read as {roster.words}.")
-    print(", ".join(f"{len(students)} {what}" for what, students in became.items()))
+    print(", ".join(f"{len(students)} {what}" for what, students in changes.items()))
     for row, why in roster.left:
         print(f"left: {shown(row)}: {shown(why, 300)}")
     print(f"{count(len(roster.students) + len(roster.left), 'row')} in = {len(roster.students)} students + "

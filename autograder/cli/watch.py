@@ -36,8 +36,8 @@ def run(options):
     """0: ended as it was asked to, by Ctrl-C or a signal; what was being graded was ended first."""
     from datetime import datetime
 
-    from autograder.gradebook.attempts import Rules
-    from autograder.gradebook.watch_run import only_one, open_desk, watching
+    from autograder.watching.attempts import Rules
+    from autograder.watching.watch import only_one, open_desk, watching
     from check.words import shown
 
     chapter = is_released(options.course, options.chapter)

@@ -24,7 +24,7 @@ from autograder.example.standalone import standalone
 from autograder.gradebook import class_run
 from autograder.grading.assignment import seeds_of
 from autograder.grading.follow_through import answered_for, better
-from autograder.grading.judging import questions_of
+from autograder.grading.questions import questions_of
 from autograder.grading.submitted_file import File
 from autograder.house import chapter_names, number_and_word
 from autograder.pages import terminal

@@ -6,15 +6,22 @@ first thing that is not as it expects.
 
 import os
 import pwd
+import shutil
 import stat
+import tempfile
 from datetime import UTC, datetime
 from functools import cache
 from glob import glob
 from pathlib import Path
 
+from nbgrader.auth import Authenticator
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.exchange import ExchangeError
 from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
 from nbgrader.utils import parse_utc
 
+from autograder.gradebook.coursedir import quiet_log
+from autograder.gradebook.late_work import TIMESTAMP
 from autograder.grading.submitted_file import MAX_BYTES
 from check.words import listed, shown
 
@@ -41,7 +48,7 @@ class CollectFromOwners(ExchangeCollect):
             return
         try:
             Path(dest).mkdir(parents=True)
-            for name in (f"{self.coursedir.assignment_id}.ipynb", "timestamp.txt", SECRET):
+            for name in (f"{self.coursedir.assignment_id}.ipynb", TIMESTAMP, SECRET):
                 try:
                     Path(dest, name).write_bytes(_own_file(folder, name))
                 except OSError as error:
@@ -55,7 +62,7 @@ class ReleaseFeedbackToOwners(ExchangeReleaseFeedback):
 
     def copy_files(self):
         pages = map(Path, glob(os.path.join(self.src_path, "*.html")))
-        needed = (SECRET, "timestamp.txt")
+        needed = (SECRET, TIMESTAMP)
         without = sorted(
             page.parent.parent.name for page in pages if not all((page.parent / name).exists() for name in needed)
         )
@@ -64,6 +71,40 @@ class ReleaseFeedbackToOwners(ExchangeReleaseFeedback):
         excluded = [self.coursedir.student_id_exclude] if self.coursedir.student_id_exclude else []
         self.coursedir.student_id_exclude = ",".join([*excluded, *without])
         super().copy_files()
+
+
+def inbound(coursedir: CourseDirectory) -> tuple[Path, bool]:
+    """Return the folder where submissions arrive, and whether the owner of a submission is its student."""
+    collector = ExchangeCollect(coursedir=coursedir, config=coursedir.config)
+    return Path(collector.root, coursedir.course_id, "inbound").resolve(), collector.check_owner
+
+
+def release_page(coursedir: CourseDirectory, student: str, page: Path, secret: bytes, when: datetime) -> None:
+    """Release one page of feedback to a student, by nbgrader's own release.
+
+    Args:
+        secret: the secret of the submission, without which `nbgrader fetch_feedback` does not find the page.
+        when: the submission was handed in.
+
+    Raises OSError.
+    """
+    chapter = coursedir.assignment_id
+    with tempfile.TemporaryDirectory() as folder, quiet_log() as (log, errors):
+        coursedir.feedback_directory, coursedir.student_id = folder, student
+        pages = Path(coursedir.format_path(folder, student, chapter))
+        pages.mkdir(parents=True)
+        shutil.copyfile(page, pages / f"{chapter}.html")
+        (pages / SECRET).write_bytes(secret[:1000])
+        (pages / TIMESTAMP).write_text(str(when), encoding="utf-8")
+        config = coursedir.config
+        release = ExchangeReleaseFeedback(
+            coursedir=coursedir, authenticator=Authenticator(config=config), config=config
+        )
+        release.log = log
+        try:
+            release.start()
+        except ExchangeError as error:
+            raise OSError((errors or [str(error)])[0]) from error
 
 
 def submitter(folder: Path, by_owner: bool) -> str:

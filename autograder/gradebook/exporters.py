@@ -13,9 +13,9 @@ from nbgrader.plugins import ExportPlugin
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.engine import usable
 from autograder.gradebook.queries import read_grades, roster
-from autograder.platforms.filled import Filled, fill_canvas, fill_moodle
+from autograder.platforms.filled_tables import Filled, fill_canvas, fill_moodle
+from autograder.platforms.grade_tables import canvas_table, csv_table, moodle_table, write_table
 from autograder.platforms.sheets import Sheet
-from autograder.platforms.tables import canvas_table, csv_table, moodle_table, write_table
 
 
 class CsvExporter(ExportPlugin):

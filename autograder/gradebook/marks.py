@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from autograder.gradebook.late_work import score_after_penalty
 from autograder.grading.report import Report
 
 
@@ -34,7 +35,7 @@ class Marks:
     @property
     def total(self) -> float:
         """The score as nbgrader exports it."""
-        return max(0.0, sum(mark.score for mark in self.cells.values()) - self.penalty)
+        return score_after_penalty(sum(mark.score for mark in self.cells.values()), self.penalty)
 
     def differs(self, report: Report) -> list[str]:
         """Why the total is not what grading came to, in plain words; empty if it is."""

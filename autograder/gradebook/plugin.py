@@ -11,10 +11,11 @@ from nbgrader.api import Comment, Grade, Gradebook
 from nbgrader.converters import Autograde, NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
-from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, parse_utc
+from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution
 from traitlets import Enum
 
 from autograder.course.lock import Busy, alone
+from autograder.gradebook.late_work import TIMESTAMP, due_with_extension, read_timestamp, seconds_late, timestamp_text
 from autograder.gradebook.queries import by_cell, given_by_hand
 from autograder.gradebook.rebuilding import rebuild
 from autograder.grading.cluster import connected
@@ -74,7 +75,7 @@ class SubmissionExporter(NotebookExporter):
         timestamp = course.get_existing_timestamp(str(submitted))
         secret = fetch(submitted / "submission_secret.txt").raw[:200].decode("ascii", "replace").strip()
         kept = {
-            "timestamp.txt": f"{timestamp} UTC\n" if timestamp else "",
+            TIMESTAMP: timestamp_text(timestamp) if timestamp else "",
             "submission_secret.txt": secret if SECRET.fullmatch(secret) else "",
         }
         graded = Path(course.format_path(course.autograded_directory, names["student"], names["assignment"]))
@@ -103,7 +104,9 @@ class SaveScores(NbGraderPreprocessor):
                 if is_solution(cell):
                     comments[name].auto_comment = "No response." if _is_stub(cell) else None
             gradebook.db.commit()
-            nb.metadata["autograder"]["late"] = recorded.assignment.total_seconds_late
+            submission = recorded.assignment
+            due = due_with_extension(submission.assignment.duedate, submission.extension)
+            nb.metadata["autograder"]["late"] = seconds_late(submission.timestamp, due)
         return nb, resources
 
 
@@ -143,10 +146,9 @@ class GuardedCourse(CourseDirectory):
     """
 
     def get_existing_timestamp(self, dest_path):
-        file = fetch(Path(dest_path, "timestamp.txt"))
         try:
-            return parse_utc(file.raw[:100].decode().strip()) if file.raw else None
-        except (ValueError, OverflowError):
+            return read_timestamp(fetch(Path(dest_path, TIMESTAMP)).raw)
+        except ValueError:
             self.log.warning("%s: its timestamp.txt holds no time, and is ignored", dest_path)
             return None
 

@@ -3,7 +3,7 @@
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from nbgrader.api import (
@@ -21,9 +21,10 @@ from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import or_
 from sqlalchemy.orm import Query
 
+from autograder.gradebook.late_work import due_with_extension, score_after_penalty
 from autograder.gradebook.marks import Book, Mark, Marks
-from autograder.platforms.tables import Column, Grades, Person, Score
-from autograder.platforms.whose import Known
+from autograder.platforms.grade_tables import Column, Grades, Person, Score
+from autograder.platforms.student_finder import Known
 
 Scores = dict[str, float | None]
 
@@ -93,7 +94,7 @@ def times(gradebook: Gradebook, assignment: str) -> dict[str, tuple[datetime | N
         .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
         .filter(Assignment.name == assignment)
     )
-    return {student: (at, due and due + (extension or timedelta())) for student, at, due, extension in rows}
+    return {student: (at, due_with_extension(due, extension)) for student, at, due, extension in rows}
 
 
 def by_cell(gradebook: Gradebook, notebook: SubmittedNotebook, table: type[Grade] | type[Comment]) -> dict[str, object]:
@@ -133,7 +134,10 @@ def read_grades(gradebook: Gradebook, chapters: Collection[str] = (), students: 
 
 
 def _score(submission):
-    return submission and Score(submission.score, submission.late_submission_penalty, submission.timestamp)
+    if submission is None:
+        return None
+    raw, penalty = submission.score, submission.late_submission_penalty
+    return Score(raw, penalty, score_after_penalty(raw, penalty), submission.timestamp)
 
 
 def roster(coursedir: CourseDirectory) -> list[Known]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 
+from autograder.gradebook.late_work import seconds_late
 from autograder.gradebook.plugin import guarded
 from autograder.gradebook.queries import computed_scores, given_by_hand, times
 from autograder.grading.report import Report, Reports
@@ -44,18 +45,17 @@ class ClassState:
             return changes(self._reports.find(mark["report"]), report)
         if not mark["recorded"]:
             return "an earlier run was interrupted"
-        if mark["late"] != self._late(student):
+        if mark["late"] != self._seconds_late(student):
             return "the due date or the time of handing in changed"
         scores = self.scores.get(student, {})
         same = all(scores.get(result.function) == result.earned for result in report.results)
         return "" if same else "the gradebook said something else"
 
-    def _late(self, student):
-        """Seconds, as nbgrader counts them: a file that says when it was handed in has the last word."""
-        handed_in = self._coursedir.format_path("submitted", student, self._coursedir.assignment_id)
-        at, due = self._times.get(student, (None, None))
-        at = self._coursedir.get_existing_timestamp(handed_in) or at
-        return max(0, (at - due).total_seconds()) if at and due else 0
+    def _seconds_late(self, student: str) -> float:
+        """As nbgrader will count them: the time in timestamp.txt comes before the one that the gradebook has."""
+        folder = self._coursedir.format_path("submitted", student, self._coursedir.assignment_id)
+        handed_in, due = self._times.get(student, (None, None))
+        return seconds_late(self._coursedir.get_existing_timestamp(folder) or handed_in, due)
 
 
 def mark_of(coursedir: CourseDirectory, student: str) -> dict:

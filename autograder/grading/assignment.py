@@ -13,7 +13,7 @@ import numpy as np
 
 from autograder.course.handout import Handout, load_handout
 from autograder.course.seed import case_seed
-from autograder.grading.judging import exercises_by_name
+from autograder.grading.questions import exercises_by_name
 from autograder.grading.submitted_file import File
 from autograder.house import HOUSE
 from autograder.sandbox import BROUGHT

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from autograder.grading.assignment import Assignment
-from autograder.grading.judging import exercises_by_name, judged
+from autograder.grading.questions import exercises_by_name, judged
 from autograder.sandbox import Answers, Call, Cell, Run
 from check.judge import Result
 from check.key import Key

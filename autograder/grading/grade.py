@@ -7,10 +7,10 @@ from pathlib import Path
 
 from autograder.grading import reading
 from autograder.grading.assignment import Assignment, digest
+from autograder.grading.cell_imports import imported
 from autograder.grading.follow_through import follow_through
-from autograder.grading.imports import imported
-from autograder.grading.judging import exercises_by_name, judged, questions_of
 from autograder.grading.magics import without_magics
+from autograder.grading.questions import exercises_by_name, judged, questions_of
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import File
 from autograder.grading.telling import fit_to_tell, own_words

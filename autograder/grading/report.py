@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from autograder.course.atomic_write import write_atomically
 from check.judge import Result
 
 
@@ -83,13 +84,7 @@ class Reports:
         file = self._file(report.digest)
         if file.exists():
             os.replace(file, self.folder / f"{report.digest}.before-{time.time_ns()}.json")
-        temporary = file.with_suffix(".part")  # what a killed run left of it is written over
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            json.dump(report.to_json(), stream, indent=1)
-            stream.flush()
-            os.fsync(descriptor)
-        os.replace(temporary, file)
+        write_atomically(file, json.dumps(report.to_json(), indent=1), mode=0o600)
         return report
 
     def _file(self, digest):

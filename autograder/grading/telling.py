@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.grading.imports import imported
+from autograder.grading.cell_imports import imported
 from autograder.sandbox import Cell
 from check.allowed_imports import refusal
 from check.calling import Outcome

@@ -12,7 +12,7 @@ from autograder.authoring.make_key import key_of, make_questions
 from autograder.authoring.sketching import SketchesWhenAsked
 from autograder.course.seed import case_seed
 from autograder.grading.assignment import open_assignment, seeds_of
-from autograder.grading.judging import exercises_by_name, judged, questions_of
+from autograder.grading.questions import exercises_by_name, judged, questions_of
 from autograder.grading.submitted_file import File
 from autograder.grading.telling import fit_to_tell, own_words
 from autograder.grading.worker import grade_file

@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from autograder.platforms.sheets import read_sheet, time_in
-from autograder.platforms.whose import participants
+from autograder.platforms.student_finder import participants
 
 pytestmark = pytest.mark.grading
 

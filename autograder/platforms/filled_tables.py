@@ -10,10 +10,10 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from autograder.platforms.grade_tables import Grades, Person
 from autograder.platforms.rosters import is_student_of_canvas, plain_name
 from autograder.platforms.sheets import Sheet, UnusableTable
-from autograder.platforms.tables import Grades, Person
-from autograder.platforms.whose import Known, participants, student_of
+from autograder.platforms.student_finder import Known, participants, student_of
 
 _STUDENTS = (
     *("Student", "LastName", "FirstName", "ID", "SIS User ID", "SIS Login ID", "Integration ID", "Root Account"),

@@ -17,7 +17,7 @@ from autograder.gradebook import class_run, engine, write
 from autograder.gradebook.coursedir import keep_the_rules, open_coursedir
 from autograder.gradebook.state import ClassState, computed_scores
 from autograder.release.publish import publish
-from tests.autograder.grading import postgres
+from tests.autograder.gradebook import postgres
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading

@@ -356,17 +356,17 @@ def test_one_student_is_unpacked_up_to_a_limit(course, zipped, monkeypatch, caps
     code, said = collect(course, zipped(files), capsys)
     assert code == 1 and set(submitted(course)) == {"ada", "bob"}
     assert said.out.count("no more than 20 notebooks and 200 MB of one student are read") == 5
-    monkeypatch.setattr("autograder.gradebook.collect.MAX_BYTES", 3)
+    monkeypatch.setattr("autograder.collecting.collect.MAX_BYTES", 3)
     code, said = collect(course, zipped({"cleo/a.ipynb": b"12", "cleo/b.ipynb": b"34", "dan/b.ipynb": b"d"}), capsys)
     assert said.out.count("of one student are read") == 1 and {"cleo", "dan"} < set(submitted(course))
 
 
 def test_bombs_and_broken_archives_are_refused_in_words(course, tmp_path, zipped, monkeypatch, capsys):
-    monkeypatch.setattr("autograder.platforms.download.MAX_BYTES", 10_000)
+    monkeypatch.setattr("autograder.collecting.zip_or_folder.MAX_BYTES", 10_000)
     bomb = zipped({"ada/01_attention.ipynb": bytes(100_000_000), "bob/01_attention.ipynb": b"b"})
     _, said = collect(course, bomb, capsys)
     assert "ada/01_attention.ipynb: 100 MB large" in said.out and submitted(course) == {"bob": b"b"}
-    monkeypatch.setattr("autograder.gradebook.collect.MAX_TOTAL", 3)
+    monkeypatch.setattr("autograder.collecting.collect.MAX_TOTAL", 3)
     _, said = collect(course, zipped({"cleo/x.ipynb": b"12", "dan/x.ipynb": b"34"}), capsys)
     assert "dan/x.ipynb: no more than" in said.out and set(submitted(course)) == {"bob", "cleo"}
     broken = tmp_path / "broken.zip"

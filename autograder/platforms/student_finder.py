@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from autograder.platforms.names import Layout, Named
+from autograder.platforms.file_names import Layout, Named
 from autograder.platforms.sheets import Sheet, UnusableTable, time_in
 from check.words import quoted
 

@@ -1,7 +1,6 @@
-"""Submissions put into their places by nbgrader's own collector, and what has to be known later for handing back."""
+"""Submissions put into their places by nbgrader's own collector."""
 
 import hashlib
-import json
 import os
 import shutil
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from nbgrader.apps import ZipCollectApp
 from nbgrader.coursedir import CourseDirectory
 
 from autograder.gradebook.coursedir import quiet_log
+from autograder.gradebook.late_work import TIMESTAMP, timestamp_text
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,6 @@ class Placed:
 
     path: where its bytes are. written: the file's time, which says which of two downloads is the later.
     what: "new", "replaced" or "unchanged". when, source: when it was handed in, in UTC, and where that is from.
-    prefix: what the platform wants a file for this student to begin with.
     """
 
     path: Path
@@ -29,7 +28,6 @@ class Placed:
     what: str
     when: datetime | None
     source: str
-    prefix: str
 
 
 def becomes(path: Path, written: float, coursedir: CourseDirectory, student: str) -> str:
@@ -49,30 +47,8 @@ def place(placed: Mapping[str, Placed], coursedir: CourseDirectory, folder: Path
     _hand_to_nbgrader(changed, coursedir, folder)
     for student, each in placed.items():
         if each.when:
-            text = f"{each.when} UTC\n"
-            _submitted(coursedir, student).with_name("timestamp.txt").write_text(text, encoding="utf-8")
-
-
-def remember(placed: Mapping[str, Placed], platform: str, course: Path, chapter: str) -> None:
-    """Note what the platform calls each student, for the feedback that goes back to it."""
-    earlier = remembered(course, chapter).get(platform, {})
-    prefixes = earlier | {student: each.prefix for student, each in placed.items() if each.prefix}
-    if prefixes:
-        path = _memory(course, chapter)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
-        part.write_text(json.dumps({**remembered(course, chapter), platform: prefixes}, indent=1), encoding="utf-8")
-        os.replace(part, path)
-
-
-def remembered(course: Path, chapter: str) -> dict[str, dict[str, str]]:
-    """Platform -> student -> the beginning of the names of files for them; {} if nothing was collected from one."""
-    path = _memory(course, chapter)
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-
-
-def _memory(course, chapter):
-    return course / "collected" / f"{chapter}.json"
+            path = _submitted(coursedir, student).with_name(TIMESTAMP)
+            path.write_text(timestamp_text(each.when), encoding="utf-8")
 
 
 def _submitted(coursedir, student):

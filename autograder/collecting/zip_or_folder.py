@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from autograder.collecting.zip_entry_names import name_of, open_archive
 from autograder.grading.submitted_file import MAX_BYTES, fetch
-from autograder.platforms.zip_names import name_of, open_archive
 from check.words import shown, size
 
 MAX_FILES = 100_000

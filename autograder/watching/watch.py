@@ -13,13 +13,14 @@ from filelock import FileLock, Timeout
 from watchfiles import watch
 
 from autograder.course.lock import Busy
-from autograder.gradebook.attempts import Memory, Rules
 from autograder.gradebook.class_run import grade_class
 from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.desk import Desk, Said
-from autograder.gradebook.inbox import Exchange, Inbox, Submitted
 from autograder.grading.cluster import connected
 from autograder.grading.queue import open_queue
+from autograder.watching.attempts import Memory, Rules
+from autograder.watching.desk import Desk, Said
+from autograder.watching.exchange_inbox import ExchangeInbox
+from autograder.watching.inboxes import Inbox, SubmittedFolder
 
 
 def open_desk(course: Path, chapter: str, source: str | None, rules: Rules) -> tuple[Desk, Inbox]:
@@ -30,14 +31,14 @@ def open_desk(course: Path, chapter: str, source: str | None, rules: Rules) -> t
 
     Raises LookupError if there is no such exchange, SandboxUnavailable.
     """
-    exchange = Exchange(course, chapter)
+    exchange = ExchangeInbox(course, chapter)
     there = exchange.folder.is_dir()
     if source == "exchange" and not there:
         raise LookupError(
             f"there is no {exchange.folder}: nbgrader makes it with `nbgrader release_assignment {chapter}`, where "
             "c.Exchange.root and c.CourseDirectory.course_id in nbgrader_config.py say"
         )
-    inbox = exchange if there and source != "submitted" else Submitted(course, chapter)
+    inbox = exchange if there and source != "submitted" else SubmittedFolder(course, chapter)
     with connected() as client:
         open_queue(course, chapter, client)
     coursedir = open_coursedir(course, chapter)

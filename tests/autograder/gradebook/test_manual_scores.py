@@ -1,38 +1,15 @@
-"""What people give in formgrader, and what lateness takes, survive and are shown."""
+"""What people give in formgrader survives and is shown."""
 
-import csv
 import json
-from datetime import timedelta
 
 import pytest
-from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
-from nbgrader.plugins import CsvExportPlugin
 
-from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
+from tests.autograder.gradebook.graded_course import exported, graded, open_gradebook, page
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-
-
-def graded(course, **options):
-    return {row.student: row for row in class_run.grade_class(course, CHAPTER, **options)}
-
-
-def open_gradebook(course):
-    return Gradebook(open_coursedir(course, CHAPTER).db_url)
-
-
-def page(course, student="ada"):
-    return (course / "feedback" / student / CHAPTER / f"{CHAPTER}.html").read_text(encoding="utf-8")
-
-
-def exported(course, tmp_path):
-    with open_gradebook(course) as gradebook:
-        CsvExportPlugin(to=str(tmp_path / "grades.csv")).export(gradebook)
-    with (tmp_path / "grades.csv").open(encoding="utf-8") as lines:
-        return {row["student_id"]: row for row in csv.DictReader(lines)}
 
 
 def grade_by_hand(course, cell, manual_score=None, extra_credit=None):
@@ -126,77 +103,3 @@ def test_what_is_taken_back_disappears_from_the_page(ada):
     graded(ada)
     assert "21 of 25 points" in page(ada)
     assert "set by your instructor" not in page(ada) and "Your instructor writes" not in page(ada)
-
-
-# ---------------------------------------------------------------------------------------------- lateness
-
-PLUGIN = """
-from nbgrader.plugins import LateSubmissionPlugin
-
-class OnePointAnHour(LateSubmissionPlugin):
-    def late_submission_penalty(self, student_id, score, total_seconds_late):
-        return total_seconds_late / 3600
-
-c.AssignLatePenalties.plugin_class = OnePointAnHour
-"""
-
-
-@pytest.fixture
-def late(course, hand_in, contents):
-    """A course with a penalty of one point for each hour; ada is two hours late."""
-    with (course / "nbgrader_config.py").open("a", encoding="utf-8") as config:
-        config.write(PLUGIN)
-    due(course, "2026-02-03 10:00:00 UTC")
-    path = hand_in("ada", contents["perfect"])
-    (path.parent / "timestamp.txt").write_text("2026-02-03 12:00:00 UTC", encoding="utf-8")
-    graded(course)
-    return course
-
-
-def due(course, date):
-    """What formgrader's AssignmentHandler does."""
-    with open_gradebook(course) as gradebook:
-        gradebook.update_or_create_assignment(CHAPTER, duedate=date)
-
-
-def penalty(course):
-    with open_gradebook(course) as gradebook:
-        return gradebook.find_submission(CHAPTER, "ada").late_submission_penalty
-
-
-def test_a_late_penalty_lands_in_gradebook_page_and_export(late, tmp_path):
-    assert penalty(late) == 2
-    assert "23 of 25 points" in page(late) and "Handed in late: 2 points were taken off." in page(late)
-    assert float(exported(late, tmp_path)["ada"]["late_submission_penalty"]) == 2
-
-
-def test_a_late_penalty_is_taken_once(late):
-    assert not graded(late)["ada"].written
-    graded(late, force=True)
-    assert penalty(late) == 2
-
-
-def test_another_due_date_changes_the_penalty(late):
-    due(late, "2026-02-03 11:30:00 UTC")
-    row = graded(late)["ada"]
-    assert row.reused and row.why == "the due date or the time of handing in changed"
-    assert penalty(late) == 0.5 and "24.5 of 25 points" in page(late)
-    due(late, "2026-02-04 10:00:00 UTC")
-    graded(late)
-    assert not penalty(late) and "25 of 25 points" in page(late)
-
-
-def test_an_extension_changes_the_penalty(late):
-    with open_gradebook(late) as gradebook:
-        gradebook.find_submission(CHAPTER, "ada").extension = timedelta(hours=1)
-        gradebook.db.commit()
-    graded(late)
-    assert penalty(late) == 1
-    assert not graded(late)["ada"].written
-
-
-def test_the_same_file_handed_in_later_costs_more(late):
-    stamp = late / "submitted/ada" / CHAPTER / "timestamp.txt"
-    stamp.write_text("2026-02-03 15:00:00 UTC", encoding="utf-8")
-    assert graded(late)["ada"].reused
-    assert penalty(late) == 5

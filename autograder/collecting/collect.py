@@ -9,20 +9,19 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from nbgrader.coursedir import CourseDirectory
-
+from autograder.collecting.file_prefixes import save_prefixes
+from autograder.collecting.zip_or_folder import Entry, Unreadable, opened
 from autograder.course.handout import Handout, load_handout
 from autograder.course.student_ids import why_not_an_id
-from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.placing import Placed, becomes, place, remember
+from autograder.gradebook.coursedir import CourseDirectory, open_coursedir
+from autograder.gradebook.late_work import time_handed_in
 from autograder.gradebook.queries import due_date, roster
+from autograder.gradebook.submitted_folder import Placed, becomes, place
 from autograder.grading import reading
 from autograder.grading.submitted_file import MAX_BYTES, File
-from autograder.platforms import names
-from autograder.platforms.download import Entry, Unreadable, opened
-from autograder.platforms.handed_in import handed_in
+from autograder.platforms import file_names
 from autograder.platforms.sheets import Sheet
-from autograder.platforms.whose import Finder, finder
+from autograder.platforms.student_finder import Finder, finder
 from check.words import size
 
 MAX_NOTEBOOKS = 20  # of one student in one download; with MAX_BYTES, all that one student can make us read
@@ -56,7 +55,7 @@ class _Found:
 
     entry: Entry
     student: str
-    named: names.Named
+    named: file_names.Named
 
     @property
     def order(self):
@@ -83,15 +82,16 @@ def collect(
         due = due_date(coursedir)
         placed: dict[str, Placed] = {}
         for student, (each, path) in chosen.items():
-            told = people.times.get(each.named.key)
-            when, source = handed_in(layout, each.named, each.entry.written, told, due)
+            in_table = people.times.get(each.named.key)
+            when, source = time_handed_in(layout.platform, each.named.late, each.entry.written, in_table, due)
             what = becomes(path, each.entry.written, coursedir, student)
             if what == "older":
                 left.append((each.entry, f"older than the submission of {student} that is there"))
             else:
-                placed[student] = Placed(path, each.entry.written, what, when, source, each.named.prefix)
+                placed[student] = Placed(path, each.entry.written, what, when, source)
         place(placed, coursedir, Path(temporary, "collected"))
-        remember(placed, layout.platform, course, chapter)
+        prefixes = {student: each.named.prefix for student, (each, _) in chosen.items() if student in placed}
+        save_prefixes(course, chapter, layout.platform, {s: prefix for s, prefix in prefixes.items() if prefix})
     return Collected(
         layout.words,
         people.words,
@@ -109,12 +109,12 @@ def collect(
 
 def _whose(
     entries: list[Entry], left: list[_Left], coursedir: CourseDirectory, sheet: Sheet | None, by_name: bool
-) -> tuple[names.Layout, Finder, list[_Found]]:
+) -> tuple[file_names.Layout, Finder, list[_Found]]:
     """How the download is laid out, how students are found, and the notebooks whose students are."""
     left += [(entry, entry.trouble) for entry in entries if entry.trouble]
     usable = [entry for entry in entries if not entry.trouble]
-    root = names.root_of([entry.name for entry in usable])
-    layout = names.layout_of([entry.name.removeprefix(root) for entry in usable])
+    root = file_names.root_of([entry.name for entry in usable])
+    layout = file_names.layout_of([entry.name.removeprefix(root) for entry in usable])
     read = [(entry, layout.read(entry.name.removeprefix(root))) for entry in usable]
     people = finder(layout, [named for _, named in read], roster(coursedir), sheet, by_name)
     found = []

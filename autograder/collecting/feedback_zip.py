@@ -4,7 +4,7 @@ import time
 import zipfile
 from pathlib import Path
 
-from autograder.gradebook.placing import remembered
+from autograder.collecting.file_prefixes import load_prefixes
 from autograder.platforms.feedback_names import NAMES
 
 
@@ -18,7 +18,7 @@ def zip_feedback(course: Path, chapter: str, platform: str, output: Path) -> tup
     }
     if not pages:
         raise LookupError(f"there is no feedback on {chapter} in {course}: run `autograder grade {chapter}` first")
-    prefixes = remembered(course, chapter).get(platform, {})
+    prefixes = load_prefixes(course, chapter).get(platform, {})
     if not prefixes:
         raise LookupError(f"nobody's {chapter} was collected from {platform.capitalize()}")
     within, left = [], {}

@@ -16,18 +16,19 @@ from nbgrader.exchange.default import ExchangeFetchFeedback, ExchangeReleaseAssi
 
 from autograder.cli.main import main
 from autograder.course.lock import Busy
-from autograder.gradebook import desk, watch_run
-from autograder.gradebook.attempts import Attempt, Memory, Rules, decide
 from autograder.gradebook.coursedir import nbgrader_config, open_coursedir
-from autograder.gradebook.desk import AGAIN, PATIENCE, STILL, Desk
-from autograder.gradebook.inbox import Arrival, Exchange
 from autograder.gradebook.queries import computed_scores
 from autograder.gradebook.rows import Incomplete, StudentRow
-from autograder.gradebook.watch_run import only_one, open_desk
-from autograder.gradebook.watch_run import watching as watching_until
 from autograder.grading.assignment import fingerprint
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import fetch
+from autograder.watching import desk, watch
+from autograder.watching.attempts import Attempt, Memory, Rules, decide
+from autograder.watching.desk import AGAIN, PATIENCE, STILL, Desk
+from autograder.watching.exchange_inbox import ExchangeInbox
+from autograder.watching.inboxes import Arrival
+from autograder.watching.watch import only_one, open_desk
+from autograder.watching.watch import watching as watching_until
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -222,7 +223,7 @@ def test_an_attempt_counts_once_its_feedback_is_out(window, monkeypatch):
 def test_what_is_being_graded_ends_first(window, monkeypatch, error):
     # A file system that never says that something came, as one of another machine's does not, or that cannot say it.
     end = Event()
-    monkeypatch.setattr(watch_run.time, "sleep", lambda seconds: next(passing))
+    monkeypatch.setattr(watch.time, "sleep", lambda seconds: next(passing))
 
     def seconds(folder, **options):
         if error:
@@ -241,7 +242,7 @@ def test_what_is_being_graded_ends_first(window, monkeypatch, error):
         return window.grade(students)
 
     passing = pass_by()
-    monkeypatch.setattr(watch_run, "watch", seconds)
+    monkeypatch.setattr(watch, "watch", seconds)
     monkeypatch.setattr(window.desk, "_grade", grade)
     window.put("ada", "1")
     assert [whose for whose, _ in watching_until(window.desk, window, end)] == ["ada"]
@@ -299,17 +300,17 @@ def test_of_the_exchange_only_the_owners_latest_is_taken(course, exchange, tmp_p
     others = f"eve+{CHAPTER}+2020-01-01 10:00:00 UTC+x", f"{ME}+02_backward+2099-01-01 10:00:00 UTC+x"
     for name in (*others, f"{ME}+{CHAPTER}+soon+x"):
         (inbound / name).mkdir()
-    (arrival,), left = Exchange(course, CHAPTER).arrivals()
+    (arrival,), left = ExchangeInbox(course, CHAPTER).arrivals()
     assert arrival.student == ME and arrival.file.read_bytes() == b"{2}"
     assert left == {f"{ME}+{CHAPTER}+soon+x": "its name does not say when it was handed in"}
     with (course / "nbgrader_config.py").open("a", encoding="utf-8") as file:
         file.write("c.ExchangeCollect.check_owner = False\n")
-    assert {each.student for each in Exchange(course, CHAPTER).arrivals()[0]} == {ME, "eve"}
+    assert {each.student for each in ExchangeInbox(course, CHAPTER).arrivals()[0]} == {ME, "eve"}
 
 
 def test_no_link_leads_out_of_the_exchange(course, exchange, tmp_path, monkeypatch):
     submit(course, tmp_path / "home", b"{1}")
-    inbox = Exchange(course, CHAPTER)
+    inbox = ExchangeInbox(course, CHAPTER)
     (arrival,), _ = inbox.arrivals()
     arrival.file.unlink()
     arrival.file.symlink_to(course / "secret_seed")

@@ -1,11 +1,12 @@
 """What was graded as it arrived: which of a student's submissions, when, and what that allows next."""
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
+
+from autograder.course.atomic_write import write_atomically
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,5 @@ class Memory:
         """Remember an attempt, whatever happens next."""
         self._attempts.setdefault(student, []).append(attempt)
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        part = self._path.with_suffix(".part")
-        read = {whose: [asdict(each) for each in attempts] for whose, attempts in self._attempts.items()}
-        with part.open("w", encoding="utf-8") as file:
-            json.dump(read, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, self._path)
+        fields = {whose: [asdict(each) for each in attempts] for whose, attempts in self._attempts.items()}
+        write_atomically(self._path, json.dumps(fields, indent=1))

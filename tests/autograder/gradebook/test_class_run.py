@@ -206,15 +206,6 @@ def test_nbgraders_command_refuses_without_a_sandbox(course, hand_in, contents, 
     assert not (course / "autograded").exists()
 
 
-def test_a_newer_timestamp_is_kept_for_nbgrader_and_late_penalties(course, hand_in, contents):
-    path = hand_in("ada", contents["perfect"])
-    (path.parent / "timestamp.txt").write_text("2026-02-03 10:00:00 UTC")
-    graded(course)
-    directory = open_coursedir(course, CHAPTER)
-    assert NbGraderAPI(directory, config=directory.config).get_autograded_students(CHAPTER) == {"ada"}
-    assert (course / "autograded/ada" / CHAPTER / "timestamp.txt").read_text().startswith("2026-02-03 10:00:00")
-
-
 def test_a_report_comes_back_as_it_was(graded_class):
     _, rows, course = graded_class
     report = rows["mistake-1"].report

@@ -7,7 +7,7 @@ spaces for underscores, participant's number, assignsubmission_file, then the st
 
 import pytest
 
-from autograder.platforms.names import anonymous, canvas, folders, layout_of, moodle, root_of
+from autograder.platforms.file_names import anonymous, canvas, folders, layout_of, moodle, root_of
 
 pytestmark = pytest.mark.grading
 FOLDERS = "a folder for each student, named after the id"

@@ -25,15 +25,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Score:
-    """One student's score in one chapter, before the penalty for being late."""
+    """One student's score in one chapter: before the penalty for being late, the penalty, and the score that counts."""
 
     raw: float
     penalty: float
+    final: float
     handed_in: datetime | None
-
-    @property
-    def final(self) -> float:
-        return max(0.0, self.raw - self.penalty)
 
 
 @dataclass(frozen=True)
@@ -75,8 +72,8 @@ def canvas_table(grades: Grades) -> Iterator[list]:
     """The table that Canvas imports into its gradebook: one column a chapter, and a row of possible points.
 
     A number for an id is taken for Canvas's own, anything else for the login. Canvas makes an assignment of a column
-    that it does not know; `filled.fill_canvas` fills those of its own export. See Instructure's guide "How do I import
-    grades in the Gradebook?".
+    that it does not know; `filled_tables.fill_canvas` fills those of its own export. See Instructure's guide "How do I
+    import grades in the Gradebook?".
     """
     yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *(each.name for each in grades.columns)]
     yield ["Points Possible", "", "", "", "", *(each.points for each in grades.columns)]

@@ -8,13 +8,13 @@ from datetime import datetime
 from pathlib import Path
 
 from autograder.course.lock import Busy
-from autograder.gradebook.attempts import Attempt, Memory, Rules, decide
 from autograder.gradebook.class_run import Incomplete
-from autograder.gradebook.inbox import Arrival, Inbox
 from autograder.gradebook.rows import StudentRow
 from autograder.grading.assignment import fingerprint
 from autograder.grading.queue import NoSubmissions
 from autograder.grading.submitted_file import fetch
+from autograder.watching.attempts import Attempt, Memory, Rules, decide
+from autograder.watching.inboxes import Arrival, Inbox
 
 STILL = 2  # seconds without a change, after which a file is there
 PATIENCE = 30  # ... if it ends as no notebook ends

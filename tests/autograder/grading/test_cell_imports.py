@@ -8,7 +8,7 @@ import pytest
 
 from autograder.cli.main import main
 from autograder.grading import grade
-from autograder.grading.imports import imported
+from autograder.grading.cell_imports import imported
 from autograder.sandbox import BROUGHT, Cell, Run
 from check.calling import Outcome, Raised
 from tests.conftest import CHAPTER

@@ -1,0 +1,24 @@
+"""Import the students of a learning platform into the gradebook."""
+
+from pathlib import Path
+
+from autograder.course.lock import alone
+from autograder.gradebook.coursedir import keep_the_rules, open_coursedir
+from autograder.gradebook.enrolment import enrol
+from autograder.platforms.rosters import Roster, read_roster
+from autograder.platforms.sheets import read_sheet
+
+
+def import_roster(table: Path, course: Path) -> tuple[Roster, dict[str, list[str]]]:
+    """Enrol the students in a table that Canvas or Moodle exported; make the course folder if there is none.
+
+    Returns:
+        The table as it was read; and "new", "changed" and "unchanged" -> ids of students.
+
+    Raises UnusableTable, Busy.
+    """
+    roster = read_roster(read_sheet(table))
+    course.mkdir(parents=True, exist_ok=True)
+    keep_the_rules(course)
+    with alone(course):
+        return roster, enrol(open_coursedir(course, ""), roster.students)

@@ -1,0 +1,33 @@
+"""Write the students of a roster into nbgrader's gradebook."""
+
+from collections.abc import Iterable
+
+from nbgrader.api import Gradebook
+from nbgrader.coursedir import CourseDirectory
+
+from autograder.gradebook.engine import usable
+from autograder.platforms.rosters import Enrolled
+
+
+def enrol(coursedir: CourseDirectory, students: Iterable[Enrolled]) -> dict[str, list[str]]:
+    """Add students, and update the names and addresses of those that are known; remove nobody, change no score.
+
+    A name or an address that the roster leaves empty stays as it is in the gradebook.
+
+    Returns "new", "changed" and "unchanged" -> ids. Raises Busy.
+    """
+    changes: dict[str, list[str]] = {"new": [], "changed": [], "unchanged": []}
+    with usable(), Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
+        recorded = {student.id: student for student in gradebook.students}
+        for student in students:
+            fields = {"first_name": student.first_name, "last_name": student.last_name, "email": student.email}
+            given = {name: value for name, value in fields.items() if value}
+            if student.id not in recorded:
+                gradebook.add_student(student.id, **given)
+                changes["new"].append(student.id)
+            elif any(getattr(recorded[student.id], name) != value for name, value in given.items()):
+                gradebook.update_or_create_student(student.id, **given)
+                changes["changed"].append(student.id)
+            else:
+                changes["unchanged"].append(student.id)
+    return changes

@@ -1,0 +1,1 @@
+"""Grade submissions as soon as they arrive."""

@@ -1,0 +1,141 @@
+"""Late work: when a submission was handed in, when it was due, and what being late costs."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from nbgrader.apps.api import NbGraderAPI
+
+from autograder.gradebook import late_work
+from autograder.gradebook.coursedir import open_coursedir
+from tests.autograder.gradebook.graded_course import exported, graded, open_gradebook, page
+from tests.conftest import CHAPTER
+
+pytestmark = pytest.mark.grading
+
+NOON = datetime(2026, 2, 3, 12)
+TEN = datetime(2026, 2, 3, 10)
+
+# ------------------------------------------------------------------------------------------------------- the rules
+
+
+@pytest.mark.parametrize(("platform", "marked_late", "in_table", "due", "expected"), [
+    ("moodle", False, TEN, NOON, (TEN, late_work.TABLE)),
+    ("canvas", True, TEN, NOON, (TEN, late_work.TABLE)),
+    ("moodle", False, None, NOON, (None, late_work.UNKNOWN)),
+    ("canvas", False, None, NOON, (NOON, late_work.LATE_MARK)),
+    ("canvas", True, None, NOON, (NOON + timedelta(seconds=1), late_work.LATE_MARK)),
+    ("canvas", True, None, None, (None, late_work.NO_DUE_DATE)),
+    ("folders", False, None, NOON, (TEN, late_work.FILE)),
+])  # fmt: skip
+def test_the_time_of_handing_in(platform, marked_late, in_table, due, expected):
+    ten_in_utc = 1_770_112_800.9
+    assert late_work.time_handed_in(platform, marked_late, ten_in_utc, in_table, due) == expected
+
+
+def test_seconds_late():
+    assert late_work.seconds_late(NOON, TEN) == 7200 and late_work.seconds_late(TEN, NOON) == 0
+    assert late_work.seconds_late(None, NOON) == late_work.seconds_late(NOON, None) == 0
+
+
+def test_an_extension_moves_the_due_date():
+    assert late_work.due_with_extension(TEN, timedelta(hours=2)) == NOON
+    assert late_work.due_with_extension(TEN, None) == TEN
+    assert late_work.due_with_extension(None, timedelta(hours=2)) is None
+
+
+def test_a_penalty_takes_no_more_than_the_score():
+    assert late_work.score_after_penalty(25, 2.5) == 22.5 and late_work.score_after_penalty(3, 5) == 0
+
+
+def test_a_timestamp_reads_back_what_was_written():
+    assert late_work.read_timestamp(late_work.timestamp_text(NOON).encode()) == NOON
+    assert late_work.read_timestamp(b"") is None
+
+
+@pytest.mark.parametrize("content", [b"yesterday, I think", b"\xff", b"99999999999999999999"])
+def test_a_timestamp_without_a_time_is_refused(content):
+    with pytest.raises(ValueError):
+        late_work.read_timestamp(content)
+
+
+# ------------------------------------------------------------------------------------------------- a graded course
+
+PLUGIN = """
+from nbgrader.plugins import LateSubmissionPlugin
+
+class OnePointAnHour(LateSubmissionPlugin):
+    def late_submission_penalty(self, student_id, score, total_seconds_late):
+        return total_seconds_late / 3600
+
+c.AssignLatePenalties.plugin_class = OnePointAnHour
+"""
+
+
+@pytest.fixture
+def late(course, hand_in, contents):
+    """A course with a penalty of one point for each hour; ada is two hours late."""
+    with (course / "nbgrader_config.py").open("a", encoding="utf-8") as config:
+        config.write(PLUGIN)
+    due(course, "2026-02-03 10:00:00 UTC")
+    path = hand_in("ada", contents["perfect"])
+    (path.parent / "timestamp.txt").write_text("2026-02-03 12:00:00 UTC", encoding="utf-8")
+    graded(course)
+    return course
+
+
+def due(course, date):
+    """What formgrader's AssignmentHandler does."""
+    with open_gradebook(course) as gradebook:
+        gradebook.update_or_create_assignment(CHAPTER, duedate=date)
+
+
+def penalty(course):
+    with open_gradebook(course) as gradebook:
+        return gradebook.find_submission(CHAPTER, "ada").late_submission_penalty
+
+
+def test_a_late_penalty_lands_in_gradebook_page_and_export(late, tmp_path):
+    assert penalty(late) == 2
+    assert "23 of 25 points" in page(late) and "Handed in late: 2 points were taken off." in page(late)
+    assert float(exported(late, tmp_path)["ada"]["late_submission_penalty"]) == 2
+
+
+def test_a_late_penalty_is_taken_once(late):
+    assert not graded(late)["ada"].written
+    graded(late, force=True)
+    assert penalty(late) == 2
+
+
+def test_another_due_date_changes_the_penalty(late):
+    due(late, "2026-02-03 11:30:00 UTC")
+    row = graded(late)["ada"]
+    assert row.reused and row.why == "the due date or the time of handing in changed"
+    assert penalty(late) == 0.5 and "24.5 of 25 points" in page(late)
+    due(late, "2026-02-04 10:00:00 UTC")
+    graded(late)
+    assert not penalty(late) and "25 of 25 points" in page(late)
+
+
+def test_an_extension_changes_the_penalty(late):
+    with open_gradebook(late) as gradebook:
+        gradebook.find_submission(CHAPTER, "ada").extension = timedelta(hours=1)
+        gradebook.db.commit()
+    graded(late)
+    assert penalty(late) == 1
+    assert not graded(late)["ada"].written
+
+
+def test_the_same_file_handed_in_later_costs_more(late):
+    stamp = late / "submitted/ada" / CHAPTER / "timestamp.txt"
+    stamp.write_text("2026-02-03 15:00:00 UTC", encoding="utf-8")
+    assert graded(late)["ada"].reused
+    assert penalty(late) == 5
+
+
+def test_a_newer_timestamp_is_kept_for_nbgrader_and_late_penalties(course, hand_in, contents):
+    path = hand_in("ada", contents["perfect"])
+    (path.parent / "timestamp.txt").write_text("2026-02-03 10:00:00 UTC")
+    graded(course)
+    directory = open_coursedir(course, CHAPTER)
+    assert NbGraderAPI(directory, config=directory.config).get_autograded_students(CHAPTER) == {"ada"}
+    assert (course / "autograded/ada" / CHAPTER / "timestamp.txt").read_text().startswith("2026-02-03 10:00:00")
