@@ -15,7 +15,14 @@ from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solut
 from traitlets import Enum
 
 from autograder.course.lock import Busy, alone
-from autograder.gradebook.late_work import TIMESTAMP, due_with_extension, read_timestamp, seconds_late, timestamp_text
+from autograder.gradebook.late_work import (
+    TIMESTAMP,
+    due_with_extension,
+    read_timestamp,
+    score_after_penalty,
+    seconds_late,
+    timestamp_text,
+)
 from autograder.gradebook.queries import by_cell, given_by_hand
 from autograder.gradebook.rebuilding import rebuild
 from autograder.grading.cluster import connected
@@ -128,7 +135,7 @@ class ReadGradebook(NbGraderPreprocessor):
             penalty = recorded.late_submission_penalty or 0.0
             results = map(Result.from_json, nb.metadata.autograder.results)
             resources["feedback"] = {
-                "score": recorded.score - penalty,
+                "score": score_after_penalty(recorded.score, penalty),
                 "points": recorded.max_score,
                 "penalty": penalty,
                 "grades": by_cell(gradebook, recorded, Grade),

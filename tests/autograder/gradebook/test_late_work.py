@@ -100,6 +100,18 @@ def test_a_late_penalty_lands_in_gradebook_page_and_export(late, tmp_path):
     assert float(exported(late, tmp_path)["ada"]["late_submission_penalty"]) == 2
 
 
+def test_a_lower_score_by_hand_leaves_no_page_below_zero(late, tmp_path):
+    """nbgrader takes off no more than the score; a score by hand may be lower than the one it counted from."""
+    due(late, "2026-02-01 10:00:00 UTC")
+    graded(late)
+    with open_gradebook(late) as gradebook:
+        gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").manual_score = 0
+        gradebook.db.commit()
+    graded(late)
+    assert penalty(late) == 25 and float(exported(late, tmp_path)["ada"]["score"]) == 0
+    assert ">0 of 25 points" in page(late)
+
+
 def test_a_late_penalty_is_taken_once(late):
     assert not graded(late)["ada"].written
     graded(late, force=True)
