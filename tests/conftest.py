@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from pdf import find_browser
 
 from autograder.house import do_without_address_checks
+from book.forms.pdf import find_browser
 from tests.small_exercise import exercise, key  # noqa: F401 - fixtures for all tests
 
 do_without_address_checks()  # in each of the processes that pytest-xdist starts

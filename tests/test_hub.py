@@ -9,8 +9,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from pdf import find_browser
 
+from book.forms.pdf import find_browser
 from tests.book.devtools import Browser
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -1,6 +1,5 @@
 """What a page says of itself where it is linked, the book's emblem, and the page for addresses that lead nowhere."""
 
-import importlib.util
 import re
 from urllib.parse import urljoin
 
@@ -8,6 +7,7 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
+from book import emblem
 from tests.book.conftest import ROOT, jupyter_book, page
 
 pytestmark = pytest.mark.book
@@ -77,11 +77,8 @@ def test_the_page_for_lost_readers_says_where_to_go(html):
 
 
 def test_the_emblem_is_drawn_by_its_program(html):
-    spec = importlib.util.spec_from_file_location("make_emblem", ROOT / "book" / "emblem" / "make.py")
-    make = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(make)
-    assert (make.STATIC / "icon.svg").read_text(encoding="utf-8") == make.icon()
-    assert (make.STATIC / "card.png").read_bytes() == make.card()
+    assert (emblem.STATIC / "icon.svg").read_text(encoding="utf-8") == emblem.icon()
+    assert (emblem.STATIC / "card.png").read_bytes() == emblem.card()
     for name in PAGES:
         (icon,) = head(html / f"{name}.html").find_all("link", rel="icon")
         assert (html / name).parent.joinpath(icon["href"]).resolve() == (html / "_static" / "icon.svg").resolve()

@@ -2,13 +2,13 @@
 
 from types import SimpleNamespace
 
-import explorers
 import numpy as np
 import pytest
 import walks
 from docutils.core import publish_doctree
 from docutils.parsers.rst import directives
 
+from book.extensions import explorers
 from solutions.attention import attention
 from solutions.backward import attention_backward, softmax_backward
 from tests.book.explorer import KEYS, SAID, VALUES, reads_well

@@ -4,13 +4,13 @@ import base64
 import json
 from types import SimpleNamespace
 
-import explorers
 import numpy as np
 import pytest
 from docutils.core import publish_doctree
 from docutils.parsers.rst import directives
 
 from autograder.house import HOUSE
+from book.extensions import explorers
 from solutions import numbers
 from solutions.decoding import greedy_decode
 from solutions.model import cross_attention_weights, decode, encode, log_softmax

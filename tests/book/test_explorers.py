@@ -2,13 +2,13 @@
 
 from types import SimpleNamespace
 
-import explorers
 import pytest
 from docutils import nodes
 from docutils.core import publish_doctree
 from docutils.parsers.rst import directives
 
 from autograder.chapter.plain_markdown import DIRECTIVES
+from book.extensions import explorers
 
 pytestmark = pytest.mark.book
 

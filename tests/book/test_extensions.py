@@ -2,10 +2,9 @@
 
 import re
 
-import freshness
-import offline
 import pytest
 
+from book.extensions import external_assets, stale_pages
 from tests.book.conftest import built_page, jupyter_book, jupyter_book_command, page
 
 pytestmark = pytest.mark.book
@@ -25,7 +24,7 @@ pytestmark = pytest.mark.book
     ],
 )
 def test_what_a_browser_would_fetch_is_found(text, found):
-    assert offline.external_assets(text) == found
+    assert external_assets.external_assets(text) == found
 
 
 def test_a_good_page_builds_and_is_not_executed_again(little_book):
@@ -165,7 +164,7 @@ def test_a_chapter_depends_on_the_solutions_up_to_its_own(tmp_path):
         (tmp_path / name).write_text("import indexes" if name == "chapters/mistakes.md" else name)
 
     def names(docname):
-        paths = freshness.sources(tmp_path, docname, ["attention", "backward"])
+        paths = stale_pages.sources(tmp_path, docname, ["attention", "backward"])
         return {path.relative_to(tmp_path).as_posix() for path in paths}
 
     judged = {"solutions/attention.py", "check/judge.py", "chapters/figures.py"}

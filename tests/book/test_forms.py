@@ -6,11 +6,11 @@ import subprocess
 import zipfile
 from posixpath import dirname, normpath
 
-import pdf
 import pytest
 from lxml import etree
 from pypdf import PdfReader
 
+from book.forms import pdf
 from tests.book.conftest import jupyter_book, make_little_book, page
 
 pytestmark = pytest.mark.book

@@ -3,10 +3,10 @@
 from functools import cache
 from urllib.parse import unquote, urlsplit
 
-import offline
 import pytest
 import yaml
 
+from book.extensions.external_assets import external_assets
 from tests.book.conftest import ROOT, parsed
 
 pytestmark = pytest.mark.book
@@ -59,7 +59,7 @@ def test_every_figure_is_drawn_inline(pages):
 
 def test_nothing_is_fetched_from_another_machine(html):
     fetched = {
-        path.name: offline.external_assets(path.read_text(encoding="utf-8"))
+        path.name: external_assets(path.read_text(encoding="utf-8"))
         for path in [*html.rglob("*.html"), *html.rglob("*.css")]
     }
     assert {name: found for name, found in fetched.items() if found} == {}

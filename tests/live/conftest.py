@@ -3,12 +3,12 @@
 import re
 import shutil
 
-import assets
 import pytest
-from serve import serving
 
 from autograder.chapter import myst
 from autograder.chapter.chapter import PARTS, text_of
+from book.live import assets
+from book.serve import serving
 from tests.book.conftest import ROOT, jupyter_book, make_little_book
 from tests.live.reader import Page
 

@@ -7,12 +7,12 @@ import tarfile
 import zipfile
 from types import SimpleNamespace
 
-import assets
-import live
 import pytest
-from live_files import lock_of_pyodide
-from self_study import GIVEN, zipped
 from sphinx.errors import SphinxError
+
+from book.live import assets, live_pages
+from book.live.built_files import lock_of_pyodide
+from book.live.self_study import GIVEN, zipped
 
 pytestmark = pytest.mark.book
 
@@ -101,7 +101,7 @@ def without(monkeypatch, tmp_path):
         raise assets.NotToBeHad("not to be had: numpy")
 
     monkeypatch.setattr(assets, "files", nothing)
-    monkeypatch.delenv(live.MUST, raising=False)
+    monkeypatch.delenv(live_pages.MUST, raising=False)
     page = {"chapter": "01_attention", "number": 1, "setup": "", "given": {}, "sections": {}, "cells": []}
     page |= {"exercises": {"softmax": "1"}, "elsewhere": [], "bundle": "a.zip", "notebook": "a.ipynb", "alone": "b.zip"}
     env = SimpleNamespace(live_pages={"chapters/01_attention": page}, all_docs={"chapters/01_attention": 0})
@@ -115,18 +115,18 @@ def without(monkeypatch, tmp_path):
 
 
 def test_without_python_the_build_goes_on_and_says_so_loudly(without, capsys):
-    assert live.prepare(without, without.env) == ["chapters/01_attention"]
+    assert live_pages.prepare(without, without.env) == ["chapters/01_attention"]
     assert without.live_folder is None
     shipped = {file.name for file in (without.outdir / "_static" / "live").iterdir()}
     assert shipped == {"a.zip", "a.ipynb"}, "what one can download is there all the same"
     assert "*** THE EXERCISES STAY STILL: no Python for the pages, not to be had: numpy." in capsys.readouterr().err
-    assert live.prepare(without, without.env) == [], "a page that is the same is not written again"
+    assert live_pages.prepare(without, without.env) == [], "a page that is the same is not written again"
 
 
 def test_who_publishes_can_insist(without, monkeypatch):
     monkeypatch.setenv("LIVE", "required")
     with pytest.raises(SphinxError, match="no Python for the pages"):
-        live.prepare(without, without.env)
+        live_pages.prepare(without, without.env)
 
 
 def test_matplotlib_brings_all_that_it_needs_for_a_figure(python_for_pages):

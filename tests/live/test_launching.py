@@ -10,11 +10,11 @@ from types import SimpleNamespace
 import numpy
 import pytest
 import yaml
-from launching import add_buttons, links, places, publish, read_settings, that_fetches
-from live_files import ALL
-from self_study import unzipped
 from sphinx.errors import ConfigError
 
+from book.live.built_files import ALL
+from book.live.launch_buttons import add_buttons, links, places, publish, read_settings, that_fetches
+from book.live.self_study import unzipped
 from tests.book.conftest import ROOT, jupyter_book, make_little_book
 from tests.book.conftest import page as write_page
 from tests.live.reader import RIGHT

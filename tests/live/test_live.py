@@ -8,8 +8,8 @@ import zipfile
 from urllib.parse import urlsplit
 
 import pytest
-from serve import POLICY, serving
 
+from book.serve import POLICY, serving
 from check.key import load
 from tests.book.conftest import ROOT, jupyter_book
 from tests.book.devtools import Browser

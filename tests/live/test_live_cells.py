@@ -6,11 +6,11 @@ import timeit
 from types import SimpleNamespace
 
 import pytest
-from live_cells import given_cells
-from self_study import given
 
 from autograder.chapter.chapter import Chapter, read_chapter
 from autograder.house import chapter_names
+from book.live.given_cells import given_cells
+from book.live.self_study import given
 
 pytestmark = pytest.mark.book
 

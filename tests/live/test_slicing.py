@@ -1,7 +1,8 @@
 """Which statements above a cell are run for it: matplotlib is not loaded where a cell can do without."""
 
 import pytest
-from slicing import sliced, statements
+
+from book.live.in_page.slicing import sliced, statements
 
 pytestmark = pytest.mark.book
 

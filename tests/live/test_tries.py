@@ -11,7 +11,7 @@ pytestmark = pytest.mark.book
 PRINTS, DRAWS, NEEDS_SOFTMAX, TORCH = "cell-3", "cell-2", "cell-8", "cell-9"
 CHANGED = "localStorage.getItem('cells 01_attention')"
 TWO_FOR_TORCH = f"""
-import(new URL("given.js", document.querySelector("script[src$='start.js']").src)).then((found) => {{
+import(new URL("given_cell.js", document.querySelector("script[src$='start.js']").src)).then((found) => {{
   const page = {{ lacking: new Set() }}, cell = document.getElementById("{TORCH}").cloneNode(true);
   cell.querySelector(".live-try").remove();
   const cells = [cell, cell.cloneNode(true)];

@@ -3,9 +3,9 @@
 import sys
 
 import pytest
-import trying
 
 import autograder.exercises.attention.softmax  # noqa: F401 - its reference's module is put back after a run, not lost
+from book.live.in_page import cell_run
 
 pytestmark = pytest.mark.book
 
@@ -19,7 +19,8 @@ RIGHT = """def softmax(scores):
 def tried(*cells, rests=(), earlier=(), given=None):
     """What the last of some cells comes to; a source is a cell that the book gives."""
     named = [cell if isinstance(cell, tuple) else (f"cell-{i}", cell) for i, cell in enumerate(cells, start=1)]
-    return trying.run({"cells": [SETUP, *named], "rests": list(rests), "earlier": list(earlier), "given": given or {}})
+    job = {"cells": [SETUP, *named], "rests": list(rests), "earlier": list(earlier), "given": given or {}}
+    return cell_run.run(job)
 
 
 def test_a_cell_prints_and_has_a_value():
@@ -78,7 +79,7 @@ def test_a_figure_is_drawn_in_the_house_style_with_its_text():
     assert 'aria-label="an empty frame"' in told["html"] and "currentColor" in told["html"]
     assert told["value"] == ""
     own = tried(draw, "fig")["html"]
-    assert trying.OF_THE_READER in own and "<svg" in own
+    assert cell_run.OF_THE_READER in own and "<svg" in own
     pyplot = tried("import matplotlib.pyplot as plt", "plt.plot([1, 2])\nplt.title('mine')\nNone")
     assert "mine" in pyplot["html"] and not sys.modules["matplotlib.pyplot"].get_fignums()
 
@@ -87,7 +88,7 @@ def test_matplotlib_is_loaded_only_where_a_cell_draws():
     job = {"cells": [SETUP, ("cell-1", "import figures\nfigures.subplots()"), ("cell-2", "print(1)")]}
     loaded = {name: sys.modules.pop(name) for name in [*sys.modules] if name.partition(".")[0] == "matplotlib"}
     try:
-        assert not trying.draws(job)
-        assert trying.draws({"cells": job["cells"][:2]})
+        assert not cell_run.draws(job)
+        assert cell_run.draws({"cells": job["cells"][:2]})
     finally:
         sys.modules |= loaded

@@ -1,4 +1,4 @@
-"""Draw the book's emblem, a causal mask: `python book/emblem/make.py` writes the icon of its tab and its card.
+"""Draw the book's emblem, a causal mask: `python -m book.emblem` writes the icon of its tab and its card.
 
 The card is what a chat or a social network shows beside a link to the book.
 """
@@ -10,7 +10,7 @@ from matplotlib import style
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-STATIC = Path(__file__).resolve().parents[1] / "static"
+STATIC = Path(__file__).resolve().parent / "static"
 ACCENT, WHITE, INK, MUTED = "#2768a8", "#ffffff", "#1f2328", "#57606a"
 ROWS = 4
 TITLE = "The Transformer\nby Hand"

@@ -18,7 +18,7 @@ from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
 HERE = Path(__file__).parent
-STYLE, COVER = HERE / "epub.css", HERE / "pictures" / "cover.png"
+STYLE, COVER = HERE / "epub.css", HERE / "cover.png"
 XHTML, MATHML = "http://www.w3.org/1999/xhtml", "http://www.w3.org/1998/Math/MathML"
 NAMESPACES = {"x": XHTML, "m": MATHML}
 NOT_IN_A_BOOK = "//x:input | //x:textarea | //x:button | //*[contains(@class, 'sd-summary-state-marker')]"

@@ -1,4 +1,4 @@
-"""The built book as one PDF: `python book/pdf.py _build/html _build/transformer-by-hand.pdf`, which is `make pdf`.
+"""The built book as one PDF: `python -m book.forms.pdf _build/html _build/transformer-by-hand.pdf`, or `make pdf`.
 
 The articles of all pages become one page of HTML, whose ids say which page they come from, so that links between pages
 lead to places within it. Chromium prints that page, with the formulas that MathJax has set in it as on the screen. Only
@@ -23,7 +23,7 @@ from lxml.html.builder import CLASS, DIV, H1, NAV, SPAN, A, P
 from pypdf import PdfReader, PdfWriter
 from pypdf.generic import Fit
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 STYLE = Path(__file__).with_name("pdf.css")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 NO_BROWSER = (

@@ -12,9 +12,10 @@ async function fetched(address) {
 
 const texts = (addresses) => Promise.all(addresses.map(async (address) => (await fetched(address)).text()));
 
-/** Put modules of Python where they are imported from. */
+/** Put modules of Python into a package of their own, where they are imported from. */
 function put(addresses, sources) {
-  addresses.forEach((address, i) => python.FS.writeFile(`/course/${address.split("/").at(-1)}`, sources[i]));
+  python.FS.mkdirTree("/course/in_page");
+  addresses.forEach((address, i) => python.FS.writeFile(`/course/in_page/${address.split("/").at(-1)}`, sources[i]));
 }
 
 /** A function of Python's, from a job to what can be sent. */
@@ -30,16 +31,16 @@ async function start({ assets, bundle, drivers }) {
   python = loaded;
   python.unpackArchive(zip, "zip", { extractDir: "/course" });
   put(drivers, sources);
-  python.runPython("import json, os, sys; sys.path.insert(0, '/course'); os.chdir('/course'); import session");
-  check = withJson("session.run");
+  python.runPython("import json, os, sys; sys.path.insert(0, '/course'); os.chdir('/course'); from in_page import exercise_run");
+  check = withJson("exercise_run.run");
 }
 
 async function trial(id, job) {
   if (!trying) {
-    const drivers = ["slicing.py", "trying.py"].map((name) => new URL(name, self.location).href);
+    const drivers = ["slicing.py", "cell_run.py"].map((name) => new URL(name, self.location).href);
     put(drivers, await texts(drivers));
-    python.runPython("import importlib; importlib.invalidate_caches(); os.environ['MPLBACKEND'] = 'svg'; import trying");
-    trying = { draws: withJson("trying.draws"), run: withJson("trying.run") };
+    python.runPython("import importlib; importlib.invalidate_caches(); os.environ['MPLBACKEND'] = 'svg'; from in_page import cell_run");
+    trying = { draws: withJson("cell_run.draws"), run: withJson("cell_run.run") };
   }
   if (JSON.parse(trying.draws(job)) && !python.loadedPackages.matplotlib) {
     postMessage({ kind: "loading", id });

@@ -14,12 +14,7 @@ import re
 import sys
 from pathlib import Path
 
-import assets
-from check_says import SAYS, tell
 from docutils import nodes
-from live_cells import given_cells
-from live_files import ALL, LOCK, OUT, ship, ship_stored, ship_together, store
-from self_study import given, setup_of, study_files, with_keys_of_its_own, zipped
 from sphinx.errors import SphinxError
 
 from autograder.authoring.exercise import exercises_of
@@ -27,6 +22,11 @@ from autograder.chapter.chapter import Chapter
 from autograder.chapter.targets import read_targets
 from autograder.house import HOUSE, chapter_names
 from autograder.release.publish import released_files
+from book.live import assets
+from book.live.built_files import ALL, LOCK, OUT, ship, ship_stored, ship_together, store
+from book.live.check_examples import SAYS, tell
+from book.live.given_cells import given_cells
+from book.live.self_study import given, setup_of, study_files, with_keys_of_its_own, zipped
 
 MAP = "chapters/exercises"  # the page that shows all exercises; its marks come from what passes elsewhere
 MISTAKES = "chapters/mistakes"
@@ -179,7 +179,7 @@ def add_script(app, pagename, templatename, context, doctree):
         if MISTAKES in app.env.all_docs:
             config["mistakes"] = context["pathto"](MISTAKES)
     said = json.dumps(config, sort_keys=True).replace("<", "\\u003c")
-    script = "map.js" if pagename == MAP else "start.js"
+    script = "exercise_map.js" if pagename == MAP else "start.js"
     context["metatags"] += (
         f'\n<link rel="stylesheet" href="{up}/{app.live_folder}/live.css" />'
         f'\n<script type="application/json" id="live-exercises">{said}</script>'

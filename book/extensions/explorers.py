@@ -42,7 +42,7 @@ from myst_nb.core.variables import RetrievalError
 from myst_nb.ext.glue.utils import retrieve_glue_data
 from sphinx.util.docutils import SphinxDirective
 
-STATIC = Path(__file__).with_name("static")
+STATIC = Path(__file__).parents[1] / "static"
 
 
 class explorer(nodes.General, nodes.Element):

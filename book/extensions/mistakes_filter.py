@@ -9,8 +9,8 @@ PAGE = "chapters/mistakes"
 def load_script(app, pagename, templatename, context, doctree):
     """No other page needs it."""
     if pagename == PAGE:
-        app.add_css_file("mistakes.css")
-        app.add_js_file("mistakes.js", loading_method="defer")
+        app.add_css_file("mistakes_filter.css")
+        app.add_js_file("mistakes_filter.js", loading_method="defer")
 
 
 def setup(app):

@@ -18,9 +18,10 @@ from pathlib import Path
 
 import nbformat
 import yaml
-from live_files import ALL
-from self_study import unzipped
 from sphinx.errors import ConfigError
+
+from book.live.built_files import ALL
+from book.live.self_study import unzipped
 
 COLAB = "https://colab.research.google.com"
 FOLDER = "_static/self-study"

@@ -2,10 +2,10 @@
 
 import { answers } from "./answers.js";
 import { Exercise } from "./exercise.js";
-import { Given } from "./given.js";
-import { linkSections, make } from "./making.js";
+import { Given } from "./given_cell.js";
+import { linkSections, make } from "./elements.js";
 import { config } from "./page_data.js";
-import { isKept, onElsewhere, remembered } from "./state.js";
+import { isKept, onElsewhere, remembered } from "./storage.js";
 
 const LEAVING = "Tab indents; press Escape, then Tab, to go on.";
 const HELP = { help: `${LEAVING} Shift and Enter run the code and check it.`, helpTrying: `${LEAVING} Shift and Enter run the code.` };

@@ -1,10 +1,10 @@
 /* An exercise of the page: an editor that checks what is written in it. */
 
 import { Cell, printed } from "./cell.js";
-import { linkSections, make } from "./making.js";
+import { linkSections, make } from "./elements.js";
 import { config } from "./page_data.js";
 import { python } from "./python.js";
-import { remember, remembered } from "./state.js";
+import { remember, remembered } from "./storage.js";
 
 const PATIENCE = 3; // runs that fail before a hint is offered
 

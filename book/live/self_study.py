@@ -36,7 +36,7 @@ The Transformer by Hand: all chapters, to study alone
 5. Keep all notebooks in this folder: a later one uses the functions that you wrote in the earlier ones.
 PyTorch is optional: a few cells compare with it, and say so where it is missing.
 """
-OWN = Path(__file__).with_name("live") / "own.py"
+OWN = Path(__file__).with_name("in_page") / "own_solutions.py"
 
 
 def study_files(files, chapter):

@@ -7,8 +7,8 @@ let kept = "";
 
 /** From the first use on, a service worker keeps what a visited page needs; matplotlib once it has been used. */
 export async function keepForLater() {
-  const scripts = ["worker.js", "own.py", "session.py"];
-  if (python.hasTried) scripts.push("slicing.py", "trying.py");
+  const scripts = ["worker.js", "own_solutions.py", "exercise_run.py"];
+  if (python.hasTried) scripts.push("slicing.py", "cell_run.py");
   const packages = python.hasDrawn ? [...config.python, ...config.drawing] : config.python;
   const own = [...scripts, ...packages.map((name) => `pyodide/${name}`)];
   if (!navigator.serviceWorker || kept === own.join()) return;

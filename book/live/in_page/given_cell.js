@@ -2,10 +2,10 @@
 
 import { Cell, printed } from "./cell.js";
 import { earlier } from "./exercise.js";
-import { coded, make } from "./making.js";
+import { coded, make } from "./elements.js";
 import { config } from "./page_data.js";
 import { python } from "./python.js";
-import { changedTo, rememberChange } from "./state.js";
+import { changedTo, rememberChange } from "./storage.js";
 import { unsolved } from "./unsolved.js";
 
 export class Given {

@@ -23,7 +23,7 @@ class Python {
         else if (data.id === undefined) reject(new Error(data.text));
         else this.answered(data);
       };
-      const [assets, ...drivers] = ["pyodide/", "own.py", "session.py"].map((path) => new URL(path, here).href);
+      const [assets, ...drivers] = ["pyodide/", "own_solutions.py", "exercise_run.py"].map((path) => new URL(path, here).href);
       this.worker.postMessage({ kind: "start", assets, drivers, bundle: address(config.bundle) });
     }).catch((error) => {
       this.end(error);

@@ -1,6 +1,6 @@
 /* A reader's answers as a notebook to take away, and back. */
 
-import { make } from "./making.js";
+import { make } from "./elements.js";
 import { answersIn, filled } from "./notebook.js";
 import { address, config } from "./page_data.js";
 

@@ -8,9 +8,9 @@ import contextlib
 import io
 import traceback
 
-from own import Reader, compiled, runs, solutions_by
-
 from check.checking import NoPyTorch, checked
+
+from .own_solutions import Reader, compiled, runs, solutions_by
 
 LONGEST = 10_000  # characters; an endless print must not fill the page
 

@@ -5,9 +5,9 @@ import json
 import shutil
 from pathlib import Path
 
-from self_study import together, unzipped, zipped
+from book.live.self_study import together, unzipped, zipped
 
-HERE = Path(__file__).with_name("live")
+IN_PAGE = Path(__file__).with_name("in_page")
 OUT = "_static/live"
 ALL = "_static/self-study.zip"
 LOCK = "pyodide-lock.json"
@@ -26,12 +26,12 @@ def store(app, name, data):
 def ship(app, python):
     """Write the scripts and Python; returns the name of their folder, which is their hash."""
     contents = {
-        path.relative_to(HERE).as_posix(): path.read_bytes()
-        for path in sorted(HERE.rglob("*.*"))
-        if "__pycache__" not in path.parts
+        path.relative_to(IN_PAGE).as_posix(): path.read_bytes()
+        for path in sorted(IN_PAGE.rglob("*.*"))
+        if "__pycache__" not in path.parts and path.name != "__init__.py"
     }
     # A service worker has its say over what lies below it.
-    Path(app.outdir, "live-offline.js").write_bytes(contents.pop("offline.js"))
+    Path(app.outdir, "live-offline.js").write_bytes(contents.pop("service_worker.js"))
     contents |= {f"pyodide/{name}": path.read_bytes() for name, path in python.items()}
     contents[f"pyodide/{LOCK}"] = lock_of_pyodide(python)
     total = hashlib.sha256()

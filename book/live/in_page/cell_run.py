@@ -10,11 +10,11 @@ import json
 import sys
 import types
 
-from own import NotSolvedYet, Reader, compiled, solutions_by
-from session import own_part, printed
-from slicing import sliced, statements
-
 from check.waiting_cells import first_unsolved, waiting
+
+from .exercise_run import own_part, printed
+from .own_solutions import NotSolvedYet, Reader, compiled, solutions_by
+from .slicing import sliced, statements
 
 LONGEST_VALUE = 10_000  # characters
 OF_THE_READER = "A figure that your code drew."  # where the book gives no text for it

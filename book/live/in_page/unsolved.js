@@ -1,7 +1,7 @@
 /* For which exercises a cell waits, in a line. */
 
 import { passed } from "./exercise.js";
-import { make } from "./making.js";
+import { make } from "./elements.js";
 import { config } from "./page_data.js";
 
 const NAMED = 3; // at most; the first is what one can do something about

@@ -1,8 +1,8 @@
 /* An editor and its buttons: what an exercise and a cell that is tried have in common. One runs at a time. */
 
 import { Editor } from "./editor.js";
-import { keepForLater } from "./keeping.js";
-import { make } from "./making.js";
+import { keepForLater } from "./offline_copy.js";
+import { make } from "./elements.js";
 import { python, Stopped } from "./python.js";
 
 const cells = new Set();
