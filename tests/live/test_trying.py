@@ -4,8 +4,10 @@ import sys
 
 import pytest
 
-import autograder.exercises.attention.softmax  # noqa: F401 - its reference's module is put back after a run, not lost
+from autograder.authoring.exercise import find_exercise
+from autograder.authoring.make_key import public_key
 from book.live.in_page import cell_run
+from check import bundle_data, key
 
 pytestmark = pytest.mark.book
 
@@ -50,7 +52,15 @@ def test_a_cell_that_fails_says_where_and_those_above_do_not_stop_it():
     assert tried("raise SystemExit(3)")["error"].endswith("SystemExit: 3")
 
 
-def test_a_cell_says_for_which_exercise_it_waits():
+@pytest.fixture
+def key_of_softmax(tmp_path, monkeypatch):
+    """The public key of softmax, where `check` looks for keys."""
+    monkeypatch.setenv(bundle_data.FOLDER, str(tmp_path))
+    (tmp_path / "keys").mkdir()
+    key.save(public_key(find_exercise("softmax")), tmp_path / "keys" / "softmax.npz")
+
+
+def test_a_cell_says_for_which_exercise_it_waits(key_of_softmax):
     calls = "softmax(np.ones(2))"
     assert tried(STUB, calls, rests=["softmax"])["waits"] == "This cell waits for `softmax`, which is not written yet."
     made = tried(STUB, f"a = {calls}", "a.sum()", rests=["softmax"])
