@@ -94,7 +94,7 @@ def jobs(name):
 def compared(browser, name):
     """For each cell of a chapter that can be tried: its line, what it comes to here and in the browser, seconds there.
 
-    browser: a tests.book.devtools.Browser.
+    browser: a tests.browsers.devtools.Browser.
     """
     import figures  # noqa: F401  what is imported for the first time below is forgotten there
 
@@ -143,7 +143,7 @@ def main():
     sys.path[:0] = [str(ROOT), str(ROOT / "chapters")]
     from autograder.house import chapter_names
     from book.forms.pdf import find_browser
-    from tests.book.devtools import Browser
+    from tests.browsers.devtools import Browser
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="all if none is named")

@@ -40,7 +40,7 @@ def main():
     sys.path.insert(0, str(ROOT))
     from book.forms.pdf import find_browser
     from book.serve import serving
-    from tests.book.devtools import Browser
+    from tests.browsers.devtools import Browser
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("chapter", nargs="?", default="01_attention")

@@ -101,7 +101,7 @@ def prepare(folder, chapters, keys):
 def compared(browser, chapters):
     """For each chapter: its name, what is judged here, and what the browser judges.
 
-    browser: a tests.book.devtools.Browser.
+    browser: a tests.browsers.devtools.Browser.
     """
     from book.serve import serving
 
@@ -125,7 +125,7 @@ def main():
     sys.path.insert(0, str(HOUSE))
     from autograder.house import chapter_names
     from book.forms.pdf import find_browser
-    from tests.book.devtools import Browser
+    from tests.browsers.devtools import Browser
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="all if none is named")

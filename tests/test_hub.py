@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from book.forms.pdf import find_browser
-from tests.book.devtools import Browser
+from tests.browsers.devtools import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
 HUB = ROOT / ".hub"

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tests.book.explorer import KEYS, SAID, VALUES, drag, move, reads_well
+from tests.book.extensions.explorer import KEYS, SAID, VALUES, drag, move, reads_well
 
 pytestmark = pytest.mark.book
 

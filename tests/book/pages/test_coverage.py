@@ -12,7 +12,7 @@ from autograder.authoring.make_key import public_key
 from check.calling import run
 from check.judge import grade
 from tests.book.conftest import ROOT
-from tests.book.published import NAMELESS, WRONG
+from tests.book.pages.published import NAMELESS, WRONG
 
 pytestmark = pytest.mark.book
 

@@ -17,7 +17,7 @@ from book.live.launch_buttons import add_buttons, links, places, publish, read_s
 from book.live.self_study import unzipped
 from tests.book.conftest import ROOT, jupyter_book, make_little_book
 from tests.book.conftest import page as write_page
-from tests.live.reader import RIGHT
+from tests.book.live.reader import RIGHT
 
 pytestmark = pytest.mark.book
 

@@ -12,8 +12,8 @@ import pytest
 from book.serve import POLICY, serving
 from check.key import load
 from tests.book.conftest import ROOT, jupyter_book
-from tests.book.devtools import Browser
-from tests.live.reader import RIGHT, Page, only_in_chromium
+from tests.book.live.reader import RIGHT, Page, only_in_chromium
+from tests.browsers.devtools import Browser
 
 pytestmark = pytest.mark.book
 

@@ -11,7 +11,7 @@ from docutils.parsers.rst import directives
 from book.extensions import explorers
 from solutions.attention import attention
 from solutions.backward import attention_backward, softmax_backward
-from tests.book.explorer import KEYS, SAID, VALUES, reads_well
+from tests.book.extensions.explorer import KEYS, SAID, VALUES, reads_well
 
 pytestmark = pytest.mark.book
 

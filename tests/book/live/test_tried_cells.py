@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.live.reader import RIGHT, only_in_chromium
+from tests.book.live.reader import RIGHT, only_in_chromium
 
 pytestmark = pytest.mark.book
 

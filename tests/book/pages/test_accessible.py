@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.book.axe import violations
-from tests.book.test_browser import PAGES
+from tests.book.pages.test_browser import PAGES
+from tests.browsers.axe import violations
 
 pytestmark = pytest.mark.book
 

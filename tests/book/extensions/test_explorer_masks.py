@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.book.explorer import SAID, move, press_button, reads_well
+from tests.book.extensions.explorer import SAID, move, press_button, reads_well
 
 pytestmark = pytest.mark.book
 

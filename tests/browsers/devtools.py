@@ -10,7 +10,7 @@ from pathlib import Path
 
 import websocket
 
-from tests.book.tab import Tab
+from tests.browsers.tab import Tab
 
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),

@@ -6,7 +6,7 @@ benchmarks/parity.py and benchmarks/cells.py compare all chapters.
 import pytest
 
 from benchmarks import cells, parity
-from tests.live.reader import only_in_chromium
+from tests.book.live.reader import only_in_chromium
 
 pytestmark = [pytest.mark.book, only_in_chromium]
 

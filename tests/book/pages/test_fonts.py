@@ -8,7 +8,7 @@ from pathlib import Path
 import matplotlib
 import pytest
 
-from tests.book.devtools import Browser
+from tests.browsers.devtools import Browser
 
 pytestmark = pytest.mark.book
 

@@ -10,7 +10,7 @@ from autograder.chapter.chapter import PARTS, text_of
 from book.live import assets
 from book.serve import serving
 from tests.book.conftest import ROOT, jupyter_book, make_little_book
-from tests.live.reader import Page
+from tests.book.live.reader import Page
 
 CHAPTERS = ("01_attention", "02_backward")
 TRIED_UP_TO = "stacked_keys ="  # the cells of chapter 1 above this one, and those that import PyTorch

@@ -3,7 +3,7 @@
 import pytest
 
 from solutions.position import shift_matrix, sinusoidal_encoding
-from tests.book.explorer import SAID, drag, move, reads_well
+from tests.book.extensions.explorer import SAID, drag, move, reads_well
 
 pytestmark = pytest.mark.book
 

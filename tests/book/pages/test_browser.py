@@ -3,8 +3,8 @@
 import pytest
 import yaml
 
-from tests.book.axe import violations
 from tests.book.conftest import ROOT
+from tests.browsers.axe import violations
 
 pytestmark = pytest.mark.book
 

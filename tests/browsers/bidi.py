@@ -12,7 +12,7 @@ from pathlib import Path
 
 import websocket
 
-from tests.book.tab import Tab
+from tests.browsers.tab import Tab
 
 PROGRAMS = ("firefox-esr", "firefox")
 # Whatever is not on this machine goes to a proxy that is not there. The preferences that Firefox recommends to itself

@@ -16,7 +16,7 @@ from solutions.decoding import greedy_decode
 from solutions.model import cross_attention_weights, decode, encode, log_softmax
 from solutions.parameters import load, map_tree, save
 from solutions.translator import translate
-from tests.book.explorer import SAID, press_button, reads_well
+from tests.book.extensions.explorer import SAID, press_button, reads_well
 
 pytestmark = pytest.mark.book
 
