@@ -41,8 +41,9 @@ def _place(item):
 def _group(item):
     """The name of all tests that go to the process of this one: those of its file, with some exceptions."""
     file = item.path.relative_to(Path(__file__).parent).with_suffix("").as_posix()
-    if file.startswith("book/live/"):
-        return "book/live"  # they share a book of their own
+    for room in ("book/live", "book/forms"):
+        if file.startswith(f"{room}/"):
+            return room  # its tests share a book of their own
     if hasattr(item.module, "jupyter_book") and "html" not in item.fixturenames:
         return "little books"  # they share a process that has imported Sphinx
     if hasattr(item.module, "parsed"):
