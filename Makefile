@@ -33,7 +33,7 @@ all: book example release
 setup: .venv/.done
 book: _build/.done
 serve: _build/.done
-	$(BIN)/python book/serve.py
+	$(BIN)/python -m book.serve
 pdf: _build/transformer-by-hand.pdf
 	echo "The book on paper:     $(CURDIR)/$<"
 epub: _build/transformer-by-hand.epub
@@ -69,7 +69,7 @@ _build/.done: .venv/.done $(BOOK)
 
 _build/transformer-by-hand.pdf: _build/.done
 	echo "Printing the book with Chromium: a minute or two."
-	$(BIN)/python book/pdf.py _build/html $@
+	$(BIN)/python -m book.forms.pdf _build/html $@
 
 _build/transformer-by-hand.epub: _build/.done
 	echo "Writing the book as an EPUB: half a minute."

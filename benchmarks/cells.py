@@ -21,13 +21,13 @@ from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent
-HERE = ROOT / "book" / "live"
+IN_PAGE = ROOT / "book" / "live" / "in_page"
 ABSENT = "torch", "num2words", "sacrebleu"  # from a page, and so here
 PAGE = """<!DOCTYPE html><title>Cells</title><script type="module">
 const worker = new Worker("worker.js", { type: "module" });
 worker.onmessage = ({ data }) => { window[data.kind] = data; };
 const address = (path) => new URL(path, location.href).href;
-const [assets, bundle, ...drivers] = ["pyodide/", "files.zip", "own.py", "session.py"].map(address);
+const [assets, bundle, ...drivers] = ["pyodide/", "files.zip", "own_solutions.py", "exercise_run.py"].map(address);
 worker.postMessage({ kind: "start", assets, bundle, drivers });
 window.ask = (job) => { delete window.done; worker.postMessage({ id: 1, job, tried: true }); };
 </script>"""
@@ -55,11 +55,10 @@ def helpers(sources):
 
 def jobs(name):
     """For each cell that can be tried: its line in the chapter's file, the job for it, names of those that cannot."""
-    from live_cells import given_cells, is_class
-    from self_study import given, setup_of
-
     from autograder.chapter.chapter import read_chapter
     from autograder.house import chapter_names
+    from book.live.given_cells import given_cells, is_class
+    from book.live.self_study import given, setup_of
 
     chapter = read_chapter(name)
     functions, earlier = given(chapter), []
@@ -95,25 +94,25 @@ def jobs(name):
 def compared(browser, name):
     """For each cell of a chapter that can be tried: its line, what it comes to here and in the browser, seconds there.
 
-    browser: a tests.book.devtools.Browser.
+    browser: a tests.browsers.devtools.Browser.
     """
-    import assets
     import figures  # noqa: F401  what is imported for the first time below is forgotten there
-    import trying
-    from live_files import LOCK, lock_of_pyodide
-    from self_study import study_files, zipped
-    from serve import serving
 
     from autograder.chapter.chapter import read_chapter
     from autograder.chapter.targets import read_targets
     from autograder.release.publish import released_files
+    from book.live import assets
+    from book.live.built_files import LOCK, lock_of_pyodide
+    from book.live.in_page import cell_run
+    from book.live.self_study import study_files, zipped
+    from book.serve import serving
 
     chapter, tried = read_chapter(name), list(jobs(name))
     files = study_files(released_files(chapter, read_targets(ROOT / "chapters")), chapter)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         contents = {"index.html": PAGE.encode(), "files.zip": zipped(files)}
-        contents |= {file.name: file.read_bytes() for file in (HERE / "worker.js", *HERE.glob("*.py"))}
+        contents |= {file.name: file.read_bytes() for file in (IN_PAGE / "worker.js", *IN_PAGE.glob("*.py"))}
         python = assets.files()
         contents |= {f"pyodide/{file}": path.read_bytes() for file, path in python.items()}
         contents[f"pyodide/{LOCK}"] = lock_of_pyodide(python)
@@ -133,7 +132,7 @@ def compared(browser, name):
                 assert broken is None, broken
                 # Where `solutions` are the house's own, they would be taken.
                 with mock.patch.dict(sys.modules, dict.fromkeys(ABSENT)), contextlib.chdir(folder / "course"):
-                    here = trying.run(job)
+                    here = cell_run.run(job)
                 answers = here, browser.evaluate("window.done.answer")
                 for answer in answers:
                     answer["broken"] = [each for each in answer["broken"] if each not in cannot]
@@ -141,11 +140,10 @@ def compared(browser, name):
 
 
 def main():
-    sys.path[:0] = [str(ROOT), str(ROOT / "book"), str(HERE), str(ROOT / "chapters")]
-    from pdf import find_browser
-
+    sys.path[:0] = [str(ROOT), str(ROOT / "chapters")]
     from autograder.house import chapter_names
-    from tests.book.devtools import Browser
+    from book.forms.pdf import find_browser
+    from tests.browsers.devtools import Browser
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="all if none is named")

@@ -37,11 +37,10 @@ def zipped(files):
 
 
 def main():
-    sys.path[:0] = [str(ROOT), str(ROOT / "book")]
-    from pdf import find_browser
-    from serve import serving
-
-    from tests.book.devtools import Browser
+    sys.path.insert(0, str(ROOT))
+    from book.forms.pdf import find_browser
+    from book.serve import serving
+    from tests.browsers.devtools import Browser
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("chapter", nargs="?", default="01_attention")
@@ -68,9 +67,8 @@ def main():
         stopped = browser.evaluate(ANSWER) / 1000
     (folder,) = (file for file in (BOOK / "_static" / "live").iterdir() if file.is_dir())
     (bundle,) = (BOOK / "_static" / "live").glob(f"{chapter}-*.zip")
-    scripts = [
-        file for file in folder.iterdir() if file.suffix in (".js", ".css") and file.stem not in ("worker", "map")
-    ]
+    others = {"worker.js", "exercise_map.js"}
+    scripts = [file for file in folder.iterdir() if file.suffix in (".js", ".css") and file.name not in others]
 
     def of_others(kind):
         return zipped(folder / "pyodide" / name for name in config[kind]) / 1e6

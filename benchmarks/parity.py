@@ -27,7 +27,7 @@ PAGE = """<!DOCTYPE html><title>Parity</title><script type="module">
 const worker = new Worker("worker.js", { type: "module" });
 worker.onmessage = ({ data }) => { window[data.kind] = data; };
 const address = (path) => new URL(path, location.href).href;
-const [assets, bundle, ...drivers] = ["pyodide/", "files.zip", "session.py"].map(address);
+const [assets, bundle, ...drivers] = ["pyodide/", "files.zip", "exercise_run.py"].map(address);
 worker.postMessage({ kind: "start", assets, bundle, drivers });
 window.judge = (job) => { delete window.done; worker.postMessage({ id: 1, job }); };
 </script>"""
@@ -77,9 +77,9 @@ def run(job):
 
 def prepare(folder, chapters, keys):
     """Put a page that judges answers into a folder, and the chapters' public keys into another."""
-    import assets
-
     from autograder.authoring.make_key import PUBLIC_SEED, key_of
+    from book.live import assets
+    from book.live.built_files import LOCK, lock_of_pyodide
 
     for chapter in chapters:
         for each in exercises(chapter):
@@ -90,22 +90,20 @@ def prepare(folder, chapters, keys):
         for file in keys.iterdir():
             archive.write(file, f"{KEYS}/{file.name}")
     (folder / "index.html").write_text(PAGE)
-    (folder / "worker.js").write_bytes((HOUSE / "book" / "live" / "worker.js").read_bytes())
-    (folder / "session.py").write_bytes(Path(__file__).read_bytes())
+    (folder / "worker.js").write_bytes((HOUSE / "book" / "live" / "in_page" / "worker.js").read_bytes())
+    (folder / "exercise_run.py").write_bytes(Path(__file__).read_bytes())
     (folder / "pyodide").mkdir()
-    from live_files import lock_of_pyodide
-
     for name, path in assets.files().items():
         (folder / "pyodide" / name).write_bytes(path.read_bytes())
-    (folder / "pyodide" / "pyodide-lock.json").write_bytes(lock_of_pyodide(assets.files()))
+    (folder / "pyodide" / LOCK).write_bytes(lock_of_pyodide(assets.files()))
 
 
 def compared(browser, chapters):
     """For each chapter: its name, what is judged here, and what the browser judges.
 
-    browser: a tests.book.devtools.Browser.
+    browser: a tests.browsers.devtools.Browser.
     """
-    from serve import serving
+    from book.serve import serving
 
     with tempfile.TemporaryDirectory() as place:
         folder, keys = Path(place, "site"), Path(place, "keys")
@@ -124,11 +122,10 @@ def compared(browser, chapters):
 
 
 def main():
-    sys.path[:0] = [str(HOUSE), str(HOUSE / "book")]
-    from pdf import find_browser
-
+    sys.path.insert(0, str(HOUSE))
     from autograder.house import chapter_names
-    from tests.book.devtools import Browser
+    from book.forms.pdf import find_browser
+    from tests.browsers.devtools import Browser
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="all if none is named")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from pdf import find_browser
 
 from autograder.house import do_without_address_checks
+from book.forms.pdf import find_browser
 from tests.small_exercise import exercise, key  # noqa: F401 - fixtures for all tests
 
 do_without_address_checks()  # in each of the processes that pytest-xdist starts
@@ -15,9 +15,9 @@ CHAPTER = "01_attention"
 # What takes longest begins first: the build of the book, and what mostly waits, for a limit to be reached or another
 # process to answer. What else needs the built book comes next, when it is there, and the rest fills the end.
 FIRST = (
-    *("book/test_browser", "live", "autograder/gradebook/test_killed", "attacks/test_attacks what_breaks"),
+    *("book/pages/test_browser", "book/live", "autograder/gradebook/test_killed", "attacks/test_attacks what_breaks"),
     *("little books", "autograder/exercises/test_exercises", "attacks/test_attacks forged_replies"),
-    *("attacks/test_attacks forging", "autograder/gradebook/test_rerun", "book/test_teaching_page"),
+    *("attacks/test_attacks forging", "autograder/gradebook/test_rerun", "book/pages/test_teaching_page"),
     *("autograder/gradebook/test_database", "autograder/grading/test_follow_through", "attacks/test_attacks"),
     *("autograder/gradebook/test_manual_scores", "autograder/gradebook/test_late_work"),
     *("autograder/gradebook/test_class_run", "attacks/test_follow_through"),
@@ -42,8 +42,9 @@ def _place(item):
 def _group(item):
     """The name of all tests that go to the process of this one: those of its file, with some exceptions."""
     file = item.path.relative_to(Path(__file__).parent).with_suffix("").as_posix()
-    if file.startswith("live/"):
-        return "live"  # they share a book of their own
+    for room in ("book/live", "book/forms"):
+        if file.startswith(f"{room}/"):
+            return room  # its tests share a book of their own
     if hasattr(item.module, "jupyter_book") and "html" not in item.fixturenames:
         return "little books"  # they share a process that has imported Sphinx
     if hasattr(item.module, "parsed"):
@@ -104,7 +105,7 @@ def chromium():
 @pytest.fixture(scope="session")
 def browser(chromium):
     """A headless Chromium that reaches no other machine."""
-    from tests.book.devtools import Browser
+    from tests.browsers.devtools import Browser
 
     with Browser(chromium) as started:
         yield started
@@ -113,7 +114,7 @@ def browser(chromium):
 @pytest.fixture(scope="session")
 def firefox():
     """A headless Firefox that reaches no other machine; skipped, loudly, where there is none."""
-    from tests.book.bidi import Firefox, find_firefox
+    from tests.browsers.bidi import Firefox, find_firefox
 
     program = find_firefox()
     if program is None:

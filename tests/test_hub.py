@@ -9,9 +9,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from pdf import find_browser
 
-from tests.book.devtools import Browser
+from book.forms.pdf import find_browser
+from tests.browsers.devtools import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
 HUB = ROOT / ".hub"

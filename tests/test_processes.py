@@ -41,7 +41,7 @@ def test_the_tests_of_one_file_share_a_process_and_all_processes_what_is_made_on
     options = ["--numprocesses=2", "--dist=loadgroup", "--no-loadscope-reorder", f"--basetemp={tmp_path / 'run'}"]
     command = [sys.executable, "-m", "pytest", *options]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    environment["PYTHONPATH"] = str(Path(__file__).parent.parent / "book")  # conftest.py imports from it
+    environment["PYTHONPATH"] = str(Path(__file__).parent.parent)  # conftest.py imports from it
     ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     processes = [set((tmp_path / file).read_text().split()) for file in ("book", "solutions")]

@@ -81,7 +81,7 @@ def secrets_of_book(seed: int | None = None, house: Path = HOUSE) -> Secrets:
     solutions = solution_modules(house)
     helpers = [name for name, number in solutions.items() if number is None]
     secrets = _secrets(solutions.keys() - set(helpers), helpers, seed, house)
-    lock = house / "book" / "assets.json"
+    lock = house / "book" / "live" / "assets.json"
     others = json.loads(lock.read_text(encoding="utf-8"))["files"] if lock.exists() else []
     return replace(secrets, modules=frozenset(), known=frozenset(file["sha256"] for file in others))
 

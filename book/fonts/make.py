@@ -1,4 +1,4 @@
-"""Make the book's fonts: `python book/fonts/make.py FOLDER`, where FOLDER holds the packages that README.md names.
+"""Make the book's fonts: `python -m book.fonts.make FOLDER`, where FOLDER holds the packages that README.md names.
 
 It writes two style sheets that hold the fonts themselves: one for the book, and one of few characters for the pages of
 feedback, each of which carries its own. A changed font is changed here, never in the style sheets.

@@ -349,9 +349,9 @@ def test_a_file_of_others_is_known_by_its_hash_and_by_nothing_else(copy):
     page = course / "numpy.py"
     page.write_text(SOFTMAX, encoding="utf-8")
     assert gate.scan_book(page, house=house)
-    (house / "book").mkdir()
+    (house / "book" / "live").mkdir(parents=True)
     lock = {"files": [{"name": "numpy.py", "sha256": hashlib.sha256(page.read_bytes()).hexdigest()}]}
-    (house / "book" / "assets.json").write_text(json.dumps(lock), encoding="utf-8")
+    (house / "book" / "live" / "assets.json").write_text(json.dumps(lock), encoding="utf-8")
     assert gate.scan_book(page, house=house) == []
     page.write_text(SOFTMAX + "\n", encoding="utf-8")
     assert gate.scan_book(page, house=house)

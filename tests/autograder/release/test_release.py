@@ -63,7 +63,7 @@ def test_what_is_in_the_bundle(built):
 
 def test_all_of_the_folder_ships_and_check_or_a_page_needs_all_of_it():
     needed, waiting = set(), []
-    in_a_page = [HOUSE / "book" / "live" / name for name in ("session.py", "slicing.py", "trying.py")]
+    in_a_page = [HOUSE / "book/live/in_page" / name for name in ("exercise_run.py", "slicing.py", "cell_run.py")]
     trees = [ast.parse(file.read_text()) for file in (CHECK / "notebook.py", *in_a_page)]
     for node in chain.from_iterable(tree.body for tree in trees):
         if isinstance(node, ast.ImportFrom) and node.module.startswith("check"):

@@ -1,0 +1,1 @@
+"""Make the book: its HTML pages, its live exercises, and its PDF and EPUB."""

@@ -1,0 +1,28 @@
+"""Load every Sphinx extension of the book."""
+
+EXTENSIONS = (
+    "book.extensions.external_assets",
+    "book.extensions.warnings_as_errors",
+    "book.extensions.formula_punctuation",
+    "book.extensions.stale_pages",
+    "book.extensions.notebook_runs",
+    "book.extensions.questions",
+    "book.extensions.explorers",
+    "book.extensions.core_path",
+    "book.extensions.glossary",
+    "book.extensions.bibliography",
+    "book.extensions.numbering",
+    "book.extensions.mistakes_filter",
+    "book.extensions.search",
+    "book.extensions.link_previews",
+    "book.extensions.not_found_page",
+    "book.live.live_pages",
+    "book.live.launch_buttons",
+    "book.forms.epub",
+)
+
+
+def setup(app):
+    for name in EXTENSIONS:
+        app.setup_extension(name)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,1 @@
+"""Make the fonts of the book and of the feedback pages."""

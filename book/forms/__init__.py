@@ -1,0 +1,1 @@
+"""Make the book's other forms: a PDF and an EPUB."""

@@ -1,0 +1,82 @@
+"""Chapter 3: masks are painted, and what leaks through so many layers is what the chapter says."""
+
+import numpy as np
+import pytest
+
+from tests.book.extensions.explorer import SAID, move, press_button, reads_well
+
+pytestmark = pytest.mark.book
+
+LEAKS = "[...document.querySelectorAll('.explorer-grid button')].map(each => each.className)"
+
+
+def known(mask, layers):
+    """What each place depends on: what it is itself, and what those it attends to depended on one layer below."""
+    return np.linalg.matrix_power((mask | np.eye(6, dtype=bool)).astype(int), layers) > 0
+
+
+def paints(tab, mask, layers):
+    reached = known(mask, layers)
+    leaks = reached & ~np.tri(6, dtype=bool)
+    how = np.where(mask, "may", np.where(reached, "through", "hidden"))
+    classes = [f"{name} leak" if leak else str(name) for name, leak in zip(how.flat, leaks.flat, strict=True)]
+    tab.wait(f"JSON.stringify({LEAKS}) === JSON.stringify({classes})")
+    count = leaks.sum()
+    return tab.evaluate(SAID).startswith(f"{count} leak" if count else "Tight")
+
+
+def causal(tab):
+    press_button(tab, "causal")
+    move(tab, 0, 1)
+    return tab
+
+
+def test_a_mask_shows_what_leaks_through_so_many_layers(opened):
+    tab = opened("03_masking")
+    causal, places = np.tri(6, dtype=bool), np.arange(6)
+    peek = causal.copy()
+    peek[1, 5] = True
+    far = places[:, None] + 1 >= places
+    for name, mask in (("causal", causal), ("one peek", peek), ("one word too far", far), ("no mask", causal | True)):
+        press_button(tab, name)
+        for layers in (1, 2, 5):
+            move(tab, 0, layers)
+            assert paints(tab, mask, layers), (name, layers)
+    assert reads_well(tab)
+    assert not tab.exceptions()
+
+
+def test_a_mask_is_painted_with_the_pointer_and_from_the_keyboard(opened):
+    tab = causal(opened("03_masking"))
+    mask = np.tri(6, dtype=bool)
+    tab.evaluate("document.querySelector('.explorer-grid').scrollIntoView({block: 'center'})")
+    for kind, cell in (("mousePressed", 2), ("mouseMoved", 3), ("mouseReleased", 3)):  # of the first row
+        place = tab.evaluate(f"""(box => ({{x: box.x + box.width / 2, y: box.y + box.height / 2}}))(
+            document.querySelectorAll('.explorer-grid button')[{cell}].getBoundingClientRect())""")
+        tab.send("Input.dispatchMouseEvent", type=kind, button="left", buttons=1, clickCount=1, **place)
+    mask[0, 2:4] = True
+    assert paints(tab, mask, 1)
+    tab.evaluate("document.querySelector('.explorer-grid button[tabindex=\"0\"]').focus()")
+    tab.press("ArrowRight")
+    tab.press(" ")
+    mask[0, 1] = True
+    assert paints(tab, mask, 1)
+    said = tab.evaluate("document.activeElement.ariaLabel")
+    assert said == "<bos> asks, Ada is found: may attend, a leak"
+
+
+def test_a_pointer_that_is_called_off_paints_no_more(opened):
+    """As when a phone takes a finger for a scroll: then nothing is let go, and the next that comes by would paint."""
+    tab = causal(opened("03_masking"))
+    tab.evaluate("document.querySelector('.explorer-grid').scrollIntoView({block: 'center'})")
+    first, second = (
+        tab.evaluate(f"""(box => ({{x: box.x + box.width / 2, y: box.y + box.height / 2}}))(
+            document.querySelectorAll('.explorer-grid button')[{cell}].getBoundingClientRect())""")
+        for cell in (2, 4)
+    )
+    tab.send("Input.dispatchTouchEvent", type="touchStart", touchPoints=[first])
+    tab.send("Input.dispatchTouchEvent", type="touchCancel", touchPoints=[])
+    tab.send("Input.dispatchMouseEvent", type="mouseMoved", **second)
+    mask = np.tri(6, dtype=bool)
+    mask[0, 2] = True
+    assert paints(tab, mask, 1)

@@ -1,0 +1,211 @@
+"""Chapter 9: the page's translator writes, and attends, as the book's does."""
+
+import base64
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from docutils.core import publish_doctree
+from docutils.parsers.rst import directives
+
+from autograder.house import HOUSE
+from book.extensions import explorers
+from solutions import numbers
+from solutions.decoding import greedy_decode
+from solutions.model import cross_attention_weights, decode, encode, log_softmax
+from solutions.parameters import load, map_tree, save
+from solutions.translator import translate
+from tests.book.extensions.explorer import SAID, press_button, reads_well
+
+pytestmark = pytest.mark.book
+
+N_HEADS, LONGEST = 4, 20
+PARAMS = load(HOUSE / "chapters" / "translator.npz")
+BROUGHT = map_tree(lambda array: array.astype(np.float16).astype(np.float64), PARAMS)  # what the page computes with
+MAPS = """[...document.querySelectorAll('.explorer-map')].map(
+    table => [...table.rows].map(row => [...row.cells].map(cell => cell.textContent)))"""
+BARS = """[...document.querySelectorAll('.explorer-stage > div:nth-child(2) tr')].map(
+    row => [...row.cells].slice(0, 2).map(cell => cell.textContent))"""
+
+
+def silenced(heads):
+    """The parameters, with zeros where the output projection reads what these heads have found."""
+    params = map_tree(np.copy, BROUGHT)
+    rows = params["decoder"][0]["cross_attention"]["w_output"].reshape(N_HEADS, -1, 32)
+    rows[list(heads)] = 0
+    return params
+
+
+def written_for(number, struck=(), heads=()):
+    """The model of the book: source, the tokens it writes, its logits and the weights of its cross-attention."""
+    src, _ = numbers.batch([number])
+    src[0, list(struck)] = numbers.PAD
+    params = silenced(heads)
+    tokens = greedy_decode(params, src, N_HEADS, max_length=LONGEST)
+    memory, _ = encode(params, src, N_HEADS)
+    before = np.concatenate([[[numbers.BOS]], tokens[:, :-1]], axis=1)
+    logits, cache = decode(params, before, memory, src, N_HEADS)
+    return src[0], tokens[0], logits[0], cross_attention_weights(cache)[0, 0]
+
+
+def type_number(tab, text):
+    tab.evaluate(f"""(input => {{ input.value = "{text}"; input.dispatchEvent(new Event("input")) }})(
+        document.querySelector('.explorer input[type=number]'))""")
+
+
+def press_toggle(tab, row, which):
+    """A word to strike out (row 0), a head to silence (row 1)."""
+    tab.evaluate(f"document.querySelectorAll('.explorer [role=group]')[{row}].children[{which}].click()")
+
+
+def translates(tab, number, upto=None, struck=(), heads=()):
+    """Whether the page shows what the model of the book computes; returns the sentence that is read aloud."""
+    _, tokens, logits, weights = written_for(number, struck, heads)
+    upto = upto or len(tokens)
+    words = [numbers.VOCABULARY[token] for token in tokens[:upto]]
+    maps = [
+        [[f"head {head}{', silent' if head in heads else ''}", *numbers.english(number)]]
+        + [[word, *(f"{weight:.2f}" for weight in row)] for word, row in zip(words, each, strict=False)]
+        for head, each in enumerate(weights)
+    ]
+    assert tab.evaluate(MAPS) == maps
+    probabilities = np.exp(log_softmax(logits[upto - 1]))
+    likeliest = [[numbers.VOCABULARY[i], f"{probabilities[i]:.2f}"] for i in np.argsort(-probabilities)[:5]]
+    assert tab.evaluate(BARS) == [[f"word {upto}", "probability"], *likeliest]
+    return tab.evaluate(SAID)
+
+
+def test_the_page_s_forward_pass_is_the_book_s(opened):
+    tab = opened("09_training")
+    cases = [(245,), (77_777,), (0,), (245, [1]), (245, [], [0]), (77_777, [0, 3], [1, 3]), (245, [0, 1, 2, 3])]
+    cases += [(27_345, [], [0, 1, 2])]  # never comes to an end
+    expected = [written_for(*case) for case in cases]
+    asked = [
+        [src.tolist(), (src != numbers.PAD).tolist(), case[2] if len(case) > 2 else []]
+        for case, (src, *_) in zip(cases, expected, strict=True)
+    ]
+    found = tab.evaluate(f"""(params => {json.dumps(asked)}.map(([source, kept, silent]) => Model.greedy(
+        params, source, kept, {N_HEADS}, new Set(silent), {{bos: 1, eos: 2, longest: {LONGEST}}})))(
+        Model.read(JSON.parse(document.querySelector(".explorer script").textContent)))""")
+    for case, page, (_, tokens, logits, weights) in zip(cases, found, expected, strict=True):
+        assert page["tokens"] == tokens.tolist(), case
+        np.testing.assert_allclose(page["logits"], logits, atol=1e-9, err_msg=str(case))
+        np.testing.assert_allclose(page["weights"], weights, atol=1e-9, err_msg=str(case))
+
+
+def test_the_page_spells_numbers_and_translates_them(opened):
+    tab = opened("09_training")
+    some = [*range(120), 200, 312, 999, 1000, 1001, 1100, 17_000, 21_000, 66_616, 70_077, 99_999]
+    found = tab.evaluate(f"""{some}.map(number => {{
+        const input = document.querySelector('.explorer input[type=number]');
+        input.value = number;
+        input.dispatchEvent(new Event("input"));
+        const words = document.querySelector('.explorer [role=group]').querySelectorAll("button");
+        return [[...words].map(word => word.textContent), {SAID}];
+    }})""")
+    tokens, _ = translate(PARAMS, some)
+    for number, row, (asked, said) in zip(some, tokens, found, strict=True):
+        assert asked == numbers.english(number)
+        assert numbers.words(row) == " ".join(numbers.german(number))
+        assert said == f"{number}: {numbers.words(row)}. That is right."
+
+
+def test_a_word_is_struck_out_and_a_head_silenced(opened):
+    tab = opened("09_training")
+    type_number(tab, 245)
+    assert translates(tab, 245) == "245: zwei hundert fünf und vier zig. That is right."
+    press_toggle(tab, 0, 3)
+    right = "Right is: zwei hundert fünf und vier zig."
+    assert translates(tab, 245, struck=[3]) == f"245: zwei hundert vier zig. {right}"
+    press_toggle(tab, 0, 3)
+    press_toggle(tab, 1, 3)
+    assert translates(tab, 245, heads=[3]) == f"245: zwei hundert fünf. {right}"
+    press_toggle(tab, 1, 3)
+    press_toggle(tab, 1, 2)
+    assert translates(tab, 245, heads=[2]) == "245: zwei hundert fünf und vier zig. That is right."
+    press_toggle(tab, 0, 0)
+    translates(tab, 245, struck=[0], heads=[2])
+    assert reads_well(tab)
+    type_number(tab, 27_345)  # what was struck out was a word of the other number
+    press_toggle(tab, 1, 0)
+    press_toggle(tab, 1, 1)
+    assert " und … and no end. Right is: " in translates(tab, 27_345, heads=[0, 1, 2])
+    for head in (0, 1, 2):
+        press_toggle(tab, 1, head)
+    assert translates(tab, 27_345).endswith("That is right.")
+    assert not tab.exceptions()
+
+
+def test_decoding_is_stepped_through_from_the_keyboard(opened):
+    tab = opened("09_training")
+    type_number(tab, 45)
+    tab.evaluate("document.querySelectorAll('.explorer-controls > .explorer-presets button')[5].focus()")
+    assert tab.evaluate("document.activeElement.textContent") == "Next"
+    moves = (("ArrowLeft", 4), ("Home", 1), ("ArrowLeft", 1), ("Enter", 2), ("ArrowRight", 3))
+    for key, upto in moves:
+        tab.press(key)
+        words = " ".join(["fünf", "und", "vier", "zig"][:upto])
+        assert translates(tab, 45, upto) == f"45: {words} …"
+    tab.evaluate("document.querySelectorAll('.explorer [role=group]')[1].children[0].focus()")
+    tab.press("Enter")  # a head is silenced, and one stays at the word
+    assert translates(tab, 45, 3, heads=[0]) == "45: fünf und vier …"
+    assert tab.evaluate("document.activeElement.ariaPressed") == "true"
+    tab.press("Enter")
+    type_number(tab, 21)  # another number is read to its end
+    assert translates(tab, 21) == "21: ein und zwan zig. That is right."
+    press_button(tab, "Back")
+    press_button(tab, "Back")
+    assert translates(tab, 21, 3) == "21: ein und zwan …"
+    press_button(tab, "All")
+    assert translates(tab, 21) == "21: ein und zwan zig. That is right."
+    groups = "[...document.querySelectorAll('.explorer [role=group]')].map(group => group.ariaLabel)"
+    assert tab.evaluate(groups) == ["Strike out", "Silence"]
+
+
+def test_what_is_no_number_of_the_model_s_is_said_to_be_none(opened):
+    tab = opened("09_training")
+    for text in ("100000", "-1", "1.5", ""):
+        type_number(tab, text)
+        assert tab.evaluate(SAID) == "The model has learnt the whole numbers from 0 to 99,999."
+        assert tab.evaluate("document.querySelector('.explorer-tables').checkVisibility()") is False
+    type_number(tab, 7)
+    assert translates(tab, 7) == "7: sieben. That is right."
+    assert tab.evaluate("document.querySelector('.explorer-tables').checkVisibility()") is True
+
+
+def test_half_precision_is_enough_for_the_translator():
+    assert translate(BROUGHT, np.arange(1000))[1] == 1
+
+
+MODEL = """
+.. explorer:: translator
+   :model: small.npz
+
+   Type a number.
+"""
+
+
+def with_model(folder):
+    """What docutils makes of MODEL beside the files of a folder."""
+    directives.register_directive("explorer", explorers.Explorer)
+    environment = SimpleNamespace(
+        relfn2path=lambda name: (name, str(folder / name)), note_dependency=lambda name: noted.append(name)
+    )
+    noted = []
+    return publish_doctree(MODEL, settings_overrides={"report_level": 5, "env": environment}), noted
+
+
+def test_a_model_is_brought_in_half_precision_and_without_its_file_there_is_an_error(tmp_path):
+    page, _ = with_model(tmp_path)
+    assert "no parameters can be read from 'small.npz'" in page.astext()
+    (tmp_path / "small.npz").write_bytes(b"PK\x03\x04 and no more")
+    page, _ = with_model(tmp_path)
+    assert "no parameters can be read from 'small.npz'" in page.astext()
+    save(tmp_path / "small.npz", {"embeddings": {"shared": np.array([[1.0, -0.1]])}, "gain": np.array([3e-6])})
+    page, noted = with_model(tmp_path)
+    [place] = page.findall(explorers.explorer)
+    assert place["model"]["shapes"] == {"embeddings.shared": (1, 2), "gain": (1,)}
+    numbers_brought = np.frombuffer(base64.b64decode(place["model"]["float16"]), "<f2")
+    np.testing.assert_array_equal(numbers_brought, np.array([1.0, -0.1, 3e-6], np.float16))
+    assert noted == ["small.npz"]

@@ -1,0 +1,28 @@
+"""An explorer in a page's source: silent where no script runs, an error where there is none of that name."""
+
+from types import SimpleNamespace
+
+import pytest
+from docutils import nodes
+from docutils.core import publish_doctree
+from docutils.parsers.rst import directives
+
+from autograder.chapter.plain_markdown import DIRECTIVES
+from book.extensions import explorers
+
+pytestmark = pytest.mark.book
+
+
+def test_without_a_script_in_an_epub_and_in_a_notebook_there_is_nothing_to_see(html):
+    page = (html / "chapters" / "01_attention.html").read_text(encoding="utf-8")
+    assert '<div class="explorer" data-explorer="query" hidden>' in page and "explore-query.js" in page
+    assert "explore" not in (html / "chapters" / "04_multihead.html").read_text(encoding="utf-8")
+    assert DIRECTIVES["explorer"](None, None) == ""
+    with pytest.raises(nodes.SkipNode):
+        explorers.visit_html(SimpleNamespace(builder=SimpleNamespace(name="epub")), None)
+
+
+def test_a_name_that_no_script_has_is_an_error():
+    directives.register_directive("explorer", explorers.Explorer)
+    page = publish_doctree(".. explorer:: nobody", settings_overrides={"report_level": 5})
+    assert "there is no explorer 'nobody'" in page.astext()

@@ -1,0 +1,70 @@
+"""Which pages the build runs, in what order, and what it does when a cell fails."""
+
+import pytest
+
+from tests.book.conftest import built_page, jupyter_book, jupyter_book_command, page
+
+pytestmark = pytest.mark.book
+
+
+def test_a_good_page_builds_and_is_not_executed_again(little_book):
+    page(little_book)
+    built = jupyter_book_command(little_book)
+    assert built.returncode == 0 and "WARNING" not in built.stderr
+    again = jupyter_book(little_book)
+    assert again.returncode == 0 and "0 added, 0 changed" in again.stdout
+
+
+def test_a_cell_that_fails_stops_the_build(little_book):
+    page(little_book, code="raise RuntimeError('a cell that fails')")
+    built = jupyter_book(little_book)
+    assert built.returncode != 0 and "a cell that fails" in built.stderr
+
+
+WAITS = """\
+import time
+from pathlib import Path
+
+with open("runs", "a") as runs:
+    print("{mine}", file=runs)
+Path("{mine}").touch()
+end = time.monotonic() + 60
+while not Path("{other}").exists():
+    assert time.monotonic() < end, "the other page does not run"
+    time.sleep(0.02)
+print("{mine} met {other}")
+"""
+
+
+def two_pages(little_book, code, other_code):
+    """A book of two pages, each with one cell."""
+    (little_book / "_toc.yml").write_text(
+        "format: jb-book\nroot: chapters/01_attention\nchapters:\n- file: chapters/other\n"
+    )
+    page(little_book, other_code)
+    (little_book / "chapters" / "01_attention.md").rename(little_book / "chapters" / "other.md")
+    page(little_book, code)
+
+
+def test_pages_run_side_by_side(little_book):
+    two_pages(little_book, WAITS.format(mine="one", other="two"), WAITS.format(mine="two", other="one"))
+    built = jupyter_book(little_book)
+    assert built.returncode == 0, built.stderr
+    assert "one met two" in built_page(little_book)
+    assert sorted((little_book / "chapters" / "runs").read_text().split()) == ["one", "two"]  # none was run again
+
+
+def test_a_cell_that_fails_beside_another_page_stops_the_build(little_book):
+    two_pages(little_book, "print('all is well')", "raise RuntimeError('a cell that fails')")
+    built = jupyter_book(little_book)
+    assert built.returncode != 0 and "a cell that fails" in built.stderr
+
+
+def test_nothing_runs_where_nothing_is_to_run(little_book):
+    two_pages(little_book, "open('ran', 'w')", "open('ran', 'w')")
+    config = little_book / "_config.yml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace("execute_notebooks: cache", 'execute_notebooks: "off"'), encoding="utf-8")
+    built = jupyter_book(little_book)
+    assert built.returncode == 0, built.stderr
+    assert not list(little_book.rglob("ran"))

@@ -1,0 +1,104 @@
+"""A cell that is run beneath what stands above it, by the Python of a page; here it is this one."""
+
+import sys
+
+import pytest
+
+from autograder.authoring.exercise import find_exercise
+from autograder.authoring.make_key import public_key
+from book.live.in_page import cell_run
+from check import bundle_data, key
+
+pytestmark = pytest.mark.book
+
+SETUP = ("cell-0", "import numpy as np\n\nnp.set_printoptions(precision=3)")
+STUB = ("softmax", "def softmax(scores):\n    raise NotImplementedError")
+RIGHT = """def softmax(scores):
+    shifted = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return shifted / shifted.sum(axis=-1, keepdims=True)"""
+
+
+def tried(*cells, rests=(), earlier=(), given=None):
+    """What the last of some cells comes to; a source is a cell that the book gives."""
+    named = [cell if isinstance(cell, tuple) else (f"cell-{i}", cell) for i, cell in enumerate(cells, start=1)]
+    job = {"cells": [SETUP, *named], "rests": list(rests), "earlier": list(earlier), "given": given or {}}
+    return cell_run.run(job)
+
+
+def test_a_cell_prints_and_has_a_value():
+    told = tried("x = 1", "print(x)\nnp.array([x, 1 / 3])")
+    assert told == {"out": "1\n", "value": "array([1.   , 0.333])", "html": "", "error": "", "waits": "", "broken": []}
+    assert tried("x = 1", "x;")["value"] == tried("x = 1", "")["value"] == ""
+
+
+def test_cells_above_are_not_run_again_and_what_they_left_is_whole():
+    first = ("calls = []\nrng = np.random.default_rng(0)", "def one():\n    calls.append(1)\n    return len(calls)")
+    for _ in range(3):
+        assert tried(*first, "one(), rng.integers(100)")["value"] == "(1, np.int64(85))"
+    assert tried(*first, "one()", "one()")["value"] == "2"
+    assert tried("calls = [5]", first[1], "one()")["value"] == "2", "a cell above was changed"
+    # What cannot be copied is made again.
+    for _ in range(2):
+        assert tried("numbers = (i for i in range(9))", "next(numbers)")["value"] == "0"
+
+
+def test_a_cell_that_fails_says_where_and_those_above_do_not_stop_it():
+    told = tried("y = 1\nz = 1 / 0", "print('so far')\ny + nothing")
+    assert told["out"] == "so far\n"
+    assert told["error"] == "line 2: y + nothing\nNameError: name 'nothing' is not defined"
+    assert told["broken"] == ["cell-1"]
+    assert "SyntaxError" in tried("x = (1", "x = (1")["error"]
+    assert tried("return", "1")["broken"] == ["cell-1"]
+    assert tried("raise SystemExit(3)")["error"].endswith("SystemExit: 3")
+
+
+@pytest.fixture
+def key_of_softmax(tmp_path, monkeypatch):
+    """The public key of softmax, where `check` looks for keys."""
+    monkeypatch.setenv(bundle_data.FOLDER, str(tmp_path))
+    (tmp_path / "keys").mkdir()
+    key.save(public_key(find_exercise("softmax")), tmp_path / "keys" / "softmax.npz")
+
+
+def test_a_cell_says_for_which_exercise_it_waits(key_of_softmax):
+    calls = "softmax(np.ones(2))"
+    assert tried(STUB, calls, rests=["softmax"])["waits"] == "This cell waits for `softmax`, which is not written yet."
+    made = tried(STUB, f"a = {calls}", "a.sum()", rests=["softmax"])
+    assert made["waits"] == "This cell waits for `softmax`, which is not written yet."
+    assert tried(("softmax", RIGHT), calls, rests=["softmax"])["value"] == "array([0.5, 0.5])"
+    wrong = tried(("softmax", "def softmax(scores):\n    return 1"), f"{calls}.sum()", rests=["softmax"])
+    assert wrong["waits"] == "This cell waits for `softmax`, which does not pass its check yet."
+    own = tried(("softmax", RIGHT), f"{calls} / nothing", rests=["softmax"])
+    assert own["waits"] == "" and "NameError" in own["error"], "a mistake of the reader's own"
+    assert "NotImplementedError" in tried("raise NotImplementedError")["error"]
+
+
+def test_functions_of_earlier_chapters_are_the_reader_s(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # away from the solutions of the book
+    chapter = {"number": 1, "setup": SETUP[1], "names": ["softmax"], "cells": []}
+    cells = ("from solutions.attention import softmax", "softmax(np.ones(2))")
+    missing = tried(*cells, earlier=[chapter])["waits"]
+    assert missing.startswith("`softmax` is an exercise of chapter 1, and is not solved there yet")
+    there = tried(*cells, earlier=[chapter | {"cells": [("softmax", RIGHT)]}])
+    assert there["value"] == "array([0.5, 0.5])"
+
+
+def test_a_figure_is_drawn_in_the_house_style_with_its_text():
+    draw = "import figures\n\nfig, ax = figures.subplots()"
+    told = tried(draw, "figures.show(fig, alt='an empty frame')")
+    assert 'aria-label="an empty frame"' in told["html"] and "currentColor" in told["html"]
+    assert told["value"] == ""
+    own = tried(draw, "fig")["html"]
+    assert cell_run.OF_THE_READER in own and "<svg" in own
+    pyplot = tried("import matplotlib.pyplot as plt", "plt.plot([1, 2])\nplt.title('mine')\nNone")
+    assert "mine" in pyplot["html"] and not sys.modules["matplotlib.pyplot"].get_fignums()
+
+
+def test_matplotlib_is_loaded_only_where_a_cell_draws():
+    job = {"cells": [SETUP, ("cell-1", "import figures\nfigures.subplots()"), ("cell-2", "print(1)")]}
+    loaded = {name: sys.modules.pop(name) for name in [*sys.modules] if name.partition(".")[0] == "matplotlib"}
+    try:
+        assert not cell_run.draws(job)
+        assert cell_run.draws({"cells": job["cells"][:2]})
+    finally:
+        sys.modules |= loaded

@@ -1,0 +1,163 @@
+"""Buttons for Colab and Binder: where they lead, what lies there, and that a book without the settings has none."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy
+import pytest
+import yaml
+from sphinx.errors import ConfigError
+
+from book.live.built_files import ALL
+from book.live.launch_buttons import add_buttons, links, places, publish, read_settings, that_fetches
+from book.live.self_study import unzipped
+from tests.book.conftest import ROOT, jupyter_book, make_little_book
+from tests.book.conftest import page as write_page
+from tests.book.live.reader import RIGHT
+
+pytestmark = pytest.mark.book
+
+COLAB, BINDER = "https://colab.research.google.com", "https://mybinder.org"
+SETTINGS = {
+    "html": {"baseurl": "https://ada.github.io/book/"},
+    "repository": {"url": "https://github.com/ada/book", "branch": "gh-pages"},
+    "launch_buttons": {"colab_url": COLAB, "binderhub_url": BINDER},
+}
+NOTEBOOK = "_static/self-study/01_attention.ipynb"
+OPENS = {  # in the form that Colab's and Binder's own documentation gives
+    "Colab": f"https://colab.research.google.com/github/ada/book/blob/gh-pages/{NOTEBOOK}",
+    "Binder": f"https://mybinder.org/v2/gh/ada/book/gh-pages?urlpath=lab/tree/{NOTEBOOK}",
+}
+
+
+def with_settings(**changed):
+    return {name: {**SETTINGS[name], **changed.get(name, {})} for name in SETTINGS}
+
+
+def app_of(folder, launching):
+    """As much of Sphinx as the buttons see, and a page with exercises."""
+    env = SimpleNamespace(live_pages={"chapters/01_attention": {"chapter": "01_attention"}})
+    config = SimpleNamespace(launching=launching, html_theme_options={})
+    return SimpleNamespace(outdir=folder, srcdir=folder, builder=SimpleNamespace(name="html"), config=config, env=env)
+
+
+def buttons_of(app, name):
+    context = {"header_buttons": []}
+    add_buttons(app, name, "page.html", context, None)
+    return context["header_buttons"]
+
+
+@pytest.mark.parametrize(
+    "changed, opened",
+    [
+        ({}, {"Colab", "Binder"}),
+        ({"launch_buttons": {"binderhub_url": ""}}, {"Colab"}),
+        ({"launch_buttons": {"colab_url": "", "binderhub_url": f"{BINDER}/"}}, {"Binder"}),
+        ({"repository": {"url": "https://github.com/ada/book.git/"}}, {"Colab", "Binder"}),
+    ],
+)
+def test_a_button_leads_where_colab_and_binder_look(changed, opened):
+    assert links(places(with_settings(**changed)), "01_attention") == {name: OPENS[name] for name in opened}
+
+
+@pytest.mark.parametrize(
+    "changed, words",
+    [
+        ({"html": {"baseurl": ""}}, "html: baseurl: has to be the address of the book"),
+        ({"html": {"baseurl": "ada.github.io/book"}}, "html: baseurl: has to be"),
+        ({"repository": {"url": None}}, "repository: url: has to be a public one on GitHub"),
+        ({"repository": {"url": "https://gitlab.com/ada/book"}}, "repository: url: has to be a public one on GitHub"),
+        ({"repository": {"url": "https://github.com/ada"}}, "https://github.com/OWNER/REPO"),
+        ({"repository": {"branch": None}}, "repository: branch: has to be the one that holds the built book"),
+        ({"repository": {"path_to_book": "docs"}}, "path_to_book: has to go"),
+        ({"launch_buttons": {"thebe": True}}, "on Colab (colab_url) and on Binder (binderhub_url), nowhere else"),
+        ({"launch_buttons": {"colab_url": "https://colab.example"}}, f"colab_url: has to be {COLAB}"),
+        ({"launch_buttons": {"binderhub_url": "mybinder.org"}}, "binderhub_url: has to be an address"),
+    ],
+)
+def test_a_setting_that_leads_nowhere_is_told_in_words(changed, words):
+    with pytest.raises(ConfigError, match=f"^launch_buttons in _config.yml: .*{re.escape(words)}"):
+        places(with_settings(**changed))
+
+
+def test_such_a_setting_ends_the_build(tmp_path):
+    write_page(make_little_book(tmp_path))
+    config = tmp_path / "_config.yml"
+    config.write_text(f"{config.read_text()}\nlaunch_buttons: {{colab_url: '{COLAB}'}}\n")
+    built = jupyter_book(tmp_path)
+    assert built.returncode
+    assert "launch_buttons in _config.yml: html: baseurl: has to be" in built.stdout + built.stderr
+
+
+def test_nothing_is_there_until_it_is_asked_for(tmp_path):
+    house = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    assert places(house) is None
+    app = app_of(tmp_path, None)
+    assert buttons_of(app, "chapters/01_attention") == []
+    publish(app, None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_with_exercises_has_the_buttons_in_place_of_the_themes(tmp_path):
+    (tmp_path / "_config.yml").write_text(yaml.safe_dump(SETTINGS))
+    app = app_of(tmp_path, None)
+    app.config.html_theme_options = {"launch_buttons": SETTINGS["launch_buttons"], "show_toc_level": 2}
+    read_settings(app, app.config)
+    assert app.config.html_theme_options == {"show_toc_level": 2}
+    (group,) = buttons_of(app, "chapters/01_attention")
+    assert {each["text"]: each["url"] for each in group["buttons"]} == OPENS
+    assert buttons_of(app, "chapters/guide") == []
+
+
+# What follows is of the small book that other tests have built.
+
+
+def test_what_the_buttons_lead_to_is_in_the_built_book(book, tmp_path):
+    together = tmp_path / ALL
+    together.parent.mkdir()
+    together.write_bytes((book / "_build" / "html" / ALL).read_bytes())
+    (tmp_path / "binder").mkdir()
+    (tmp_path / "binder" / "environment.yml").touch()  # of an earlier build
+    publish(app_of(tmp_path, places(SETTINGS)), None)
+
+    files = unzipped(together)
+    assert {path for path in files if (tmp_path / "_static/self-study" / path).read_bytes() != files[path]} == {
+        path for path in files if path.endswith(".ipynb")
+    }
+    assert {file.name for file in (tmp_path / "binder").iterdir()} == {"requirements.txt", "runtime.txt"}
+    assert (tmp_path / "binder" / "runtime.txt").read_text() == "python-3.11\n"
+    needed = (tmp_path / "binder" / "requirements.txt").read_text()
+    assert "numpy==" in needed and "jupyterlab" not in needed
+
+    publish(app_of(tmp_path, None), None)
+    assert [file.name for file in tmp_path.iterdir()] == ["_static"]
+    assert list(tmp_path.glob("_static/*")) == [together]
+
+
+def test_a_notebook_alone_brings_what_belongs_beside_it(book, site, tmp_path):
+    packages, folder = tmp_path / "packages", tmp_path / "content"
+    for each in (packages, folder):
+        each.mkdir()
+    for each in ("numpy", "numpy.libs"):  # as bare as Colab's folder, and barer than its Python
+        (packages / each).symlink_to(Path(numpy.__file__).parents[1] / each)
+    blank = unzipped(book / "_build" / "html" / ALL)["01_attention.ipynb"]
+    cells = json.loads(that_fetches(blank, site))["cells"]
+    first = next(place for place, cell in enumerate(cells) if cell["cell_type"] == "code")
+    assert cells[:first] + cells[first + 1 :] == json.loads(blank)["cells"]
+    fetch, setup = ("".join(cells[place]["source"]) for place in (first, first + 1))
+    assert "from check import check" in setup
+
+    (folder / "02_backward.ipynb").write_text("the reader's own")
+    told = subprocess.run(
+        [sys.executable, "-S", "-E", "-c", f"import sys; sys.path.append({str(packages)!r})\n"
+         + "\n".join([fetch, setup, RIGHT, "check(softmax)"])],
+        cwd=folder, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert told.returncode == 0, told.stderr
+    assert re.fullmatch(r"✓ softmax: all \d+ cases hold.", told.stdout.strip())
+    assert (folder / "02_backward.ipynb").read_text() == "the reader's own"
+    assert (folder / "01_attention.ipynb").read_bytes() == blank

@@ -1,0 +1,344 @@
+"""Exercises written and checked in a page, in a real browser, served under the policy that the README names."""
+
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from urllib.parse import urlsplit
+
+import pytest
+
+from book.serve import POLICY, serving
+from check.key import load
+from tests.book.conftest import ROOT, jupyter_book
+from tests.book.live.reader import RIGHT, Page, only_in_chromium
+from tests.browsers.devtools import Browser
+
+pytestmark = pytest.mark.book
+
+WRONG = """def softmax(scores):
+    shifted = np.exp(scores - scores.max())
+    return shifted / shifted.sum(axis=0)
+"""
+WITH_A_HELPER = """def share(row):
+    return row / row.sum(axis=-1, keepdims=True)
+
+
+def softmax(scores):
+    return share(np.exp(scores - scores.max(axis=-1, keepdims=True)))
+"""
+WEIGHTS = """def attention_weights(queries, keys):
+    if queries.shape[-1] != keys.shape[-1]:
+        raise ValueError
+    return softmax(queries @ np.swapaxes(keys, -1, -2) / math.sqrt(keys.shape[-1]))
+"""
+EXPLANATION = "document.querySelector('details.explanation')"  # softmax's, the first
+LOCAL = ("file:", "data:", "blob:", "about:")
+
+
+def test_a_reader_learns_what_is_wrong_and_gets_it_right(page, browser):
+    """One reader at one page, since the worker's first answer takes seconds."""
+    assert not [url for url in browser.asked() if "pyodide" in url or url.endswith(".zip")], "nothing large beforehand"
+    assert page.progress == "0 of 6 exercises pass."
+
+    wrong = page.run("softmax", WRONG)
+    assert not wrong.passes and re.match(r"softmax: \d of 4 points\.", wrong.told)
+    assert "Known mistake: normalises over" in wrong.shown and "yours" in wrong.shown
+    link = "document.querySelector('#live-softmax .live-output a[href^=\"#\"]')"
+    assert browser.evaluate(f"!!document.querySelector({link}.getAttribute('href'))"), "the section to read again"
+
+    assert browser.evaluate(f"{EXPLANATION}.hidden && {EXPLANATION}.offsetHeight === 0")
+    assert page.run("softmax", RIGHT).passes
+    assert page.progress == "1 of 6 exercises pass."
+    assert not browser.evaluate(f"{EXPLANATION}.hidden")
+    # What was written above is in scope; a broken one is named.
+    assert page.run("attention_weights", WEIGHTS).passes
+    page.write("softmax", WRONG)
+    broken = page.run("attention_weights")
+    assert "It calls softmax, which is wrong itself: mend that first." in broken.shown
+    page.write("softmax", "def softmax(scores:")
+    assert "softmax cannot be run" in page.run("attention_weights").shown
+
+    blank = page.run("attention", page.ask("attention", "box.querySelector('textarea').value"))
+    assert "not written yet" in blank.shown and not blank.passes
+    assert page.run("softmax", WITH_A_HELPER).passes
+    renamed = page.run("softmax", RIGHT.replace("def softmax", "def my_softmax"))
+    assert not renamed.passes and renamed.shown == "This cell defines no softmax."
+    syntax = page.run("softmax", "def softmax(scores):\n    return (scores")
+    assert "line 2" in syntax.shown and "SyntaxError" in syntax.shown
+    other = page.run("softmax", "softmax = np.exp")
+    assert not other.passes, "another function's name"
+    assert not page.run("softmax", "raise SystemExit").passes
+
+    loud = page.run("softmax", "for i in range(100_000): print(i)\n" + RIGHT)
+    assert loud.passes and "characters more" in loud.shown and len(loud.shown) < 12_000
+    greedy = page.run("softmax", "def softmax(scores):\n    return np.empty(250_000_000)")
+    assert "MemoryError" in greedy.shown
+
+    page.write("softmax", "while True: pass")
+    page.press("softmax", "Run & check")
+    browser.wait("!document.querySelector('#live-softmax .live-bar button:nth-child(2)').hidden")
+    page.press("softmax", "Stop")
+    assert page.finish("softmax").shown.startswith("Stopped.")
+    assert page.run("softmax", RIGHT).passes
+    page.run("attention", WRONG)
+    assert browser.complaints() == [] and browser.exceptions() == []
+    asked = {urlsplit(url).netloc for url in browser.asked() if not url.startswith(LOCAL)}
+    assert asked == {urlsplit(page.site).netloc}, "another machine"
+    if isinstance(browser, Browser):  # Firefox does not tell
+        assert browser.text_in_fonts_of_the_machine() == {}, "signs for book/fonts/make.py"
+
+
+def test_what_was_written_stays_in_this_browser(page, browser):
+    page.write("softmax", "# mine")
+    page.open()
+    assert page.ask("softmax", "box.querySelector('textarea').value") == "# mine"
+    page.press("softmax", "Reset")
+    assert "raise NotImplementedError" in page.ask("softmax", "box.querySelector('textarea').value")
+    assert browser.evaluate("document.activeElement.textContent") == "Bring back what I wrote"
+    page.press("softmax", "Bring back what I wrote")
+    assert page.ask("softmax", "box.querySelector('textarea').value") == "# mine"
+
+
+def test_answers_leave_as_the_notebook_to_hand_in_and_come_back(page, browser, book):
+    page.write("softmax", RIGHT)
+    # What would be downloaded is caught on its way.
+    browser.evaluate("URL.createObjectURL = blob => { window.taken = blob; return '#' }")
+    save = "[...document.querySelectorAll('.live-answers button')]"
+    browser.evaluate(f"{save}[0].click()")
+    browser.wait("!!window.taken")
+    (released,) = (book / "_build" / "html" / "_static" / "live").glob("01_attention-*.ipynb")
+    before, after = json.loads(released.read_text()), json.loads(browser.evaluate("window.taken.text()"))
+    about = [cell["metadata"]["nbgrader"] for cell in after["cells"]]
+    assert about == [cell["metadata"]["nbgrader"] for cell in before["cells"]]
+    changed = [new for new, old in zip(after["cells"], before["cells"], strict=True) if new["source"] != old["source"]]
+    assert [cell["metadata"]["nbgrader"]["grade_id"] for cell in changed] == ["softmax"]
+    assert "".join(changed[0]["source"]) == RIGHT
+
+    page.write("softmax", "# something else")
+    brought = "const sent = new DataTransfer(); sent.items.add(new File([window.taken], 'mine.ipynb'));"
+    brought += "const field = document.querySelector('.live-file'); field.files = sent.files;"
+    browser.evaluate(f"{{{brought} field.dispatchEvent(new Event('change'))}}")
+    told = "document.querySelector('.live-answers .live-told').textContent"
+    browser.wait(f"{told}.startsWith('Read: softmax.')")
+    assert page.ask("softmax", "box.querySelector('textarea').value") == RIGHT.rstrip()
+    browser.evaluate("window.taken = new Blob(['no notebook'])")
+    browser.evaluate(f"{{{brought} field.dispatchEvent(new Event('change'))}}")
+    browser.wait(f"{told} === 'That file is no notebook.'")
+
+
+def test_an_exercise_that_changed_begins_anew_and_keeps_what_was_written(page, browser):
+    state = {"version": "another", "source": "# of an earlier stub", "passing": "# of an earlier stub", "failed": 7}
+    browser.evaluate(f"localStorage.setItem('exercise softmax', {json.dumps(json.dumps(state))})")
+    page.open()
+    assert page.progress == "0 of 6 exercises pass."
+    assert "has changed" in page.ask("softmax", "box.querySelector('.live-told').textContent")
+    page.press("softmax", "Bring back what I wrote")
+    assert page.ask("softmax", "box.querySelector('textarea').value") == "# of an earlier stub"
+
+
+def test_two_tabs_know_of_each_other(page, browser):
+    page.write("softmax", "# in this tab")
+    browser.evaluate("document.activeElement.blur()")
+    state = browser.evaluate("localStorage.getItem('exercise softmax')").replace("in this", "in another")
+    event = f"new StorageEvent('storage', {{key: 'exercise softmax', newValue: {json.dumps(state)}}})"
+    browser.evaluate(f"localStorage.setItem('exercise softmax', {json.dumps(state)}); dispatchEvent({event})")
+    assert page.ask("softmax", "box.querySelector('textarea').value") == "# in another tab"
+
+
+def test_it_works_without_storage(browser, site):
+    """As in some browsers' private windows, where to ask for it is an error."""
+    refuse = "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError') }})"
+    with browser.before_each_page(refuse):
+        page = Page(browser, site)
+        page.open()
+        assert page.run("softmax", RIGHT).passes
+        assert page.progress.startswith("1 of 6 exercises pass. This browser keeps nothing")
+
+
+@only_in_chromium
+def test_a_later_page_uses_what_passes_on_an_earlier_one(page, browser):
+    later = Page(browser, page.site, "02_backward")
+    later.open()
+    calls = "def softmax_backward(grad_weights, weights):\n    return softmax(weights)\n"
+    missing = later.run("softmax_backward", calls)
+    assert "softmax is an exercise of chapter 1, and is not solved there yet" in missing.shown
+    version = browser.evaluate(
+        "fetch('01_attention.html').then(r => r.text()).then(t => JSON.parse(new DOMParser()"
+        ".parseFromString(t, 'text/html').getElementById('live-exercises').textContent).exercises[0].version)"
+    )
+    state = json.dumps({"version": version, "passing": RIGHT})
+    browser.evaluate(f"localStorage.setItem('exercise softmax', {json.dumps(state)})")
+    there = later.run("softmax_backward")
+    assert "NotSolvedYet" not in there.shown and not there.passes
+
+
+@only_in_chromium
+def test_after_three_runs_that_fail_hints_are_offered_and_then_the_explanation(page, browser):
+    offered = "document.querySelector('#live-softmax .live-further button')"
+    for _ in range(3):
+        assert browser.evaluate(f"{offered} === null")
+        page.run("softmax", WRONG)
+    for number in (1, 2):
+        assert browser.evaluate(f"{EXPLANATION}.hidden")
+        assert browser.evaluate(f"{offered}.textContent").startswith(f"Open Hint {number}")
+        browser.evaluate(f"{offered}.click()")
+        assert browser.evaluate("document.activeElement.closest('details').open")
+        browser.wait(f"!{offered}?.textContent.startsWith('Open Hint {number}')")
+    assert not browser.evaluate(f"{EXPLANATION}.hidden")
+    assert browser.evaluate(f"{offered}.textContent") == "Open Explanation, in words"
+    browser.evaluate(f"{offered}.click()")
+    browser.wait(f"!{offered}")
+    assert browser.evaluate(f"document.activeElement.closest('details') === {EXPLANATION} && {EXPLANATION}.open")
+
+    page.open()
+    assert browser.evaluate(f"{EXPLANATION}.hidden"), "its hints are closed again"
+    hint = f"{EXPLANATION}.previousElementSibling"
+    browser.evaluate(f"[{hint}, {hint}.previousElementSibling].forEach(fold => {{ fold.open = true; }})")
+    browser.wait(f"!{EXPLANATION}.hidden")
+
+
+def test_the_keyboard_does_everything(page, browser):
+    page.ask("softmax", "box.querySelector('textarea').focus()")
+    browser.evaluate("document.activeElement.select()")
+    keys = ("Backspace", "Tab", "def f():", "Enter", "if 1:", "Enter", "pass", "Enter", "Tab", "y", "Enter")
+    for key in keys:
+        if key in ("Backspace", "Tab", "Enter"):
+            browser.press(key)
+        else:
+            browser.type(key)
+    written = "document.activeElement.value"
+    assert browser.evaluate(written) == "    def f():\n        if 1:\n            pass\n            y\n            "
+    browser.press("Backspace")
+    assert browser.evaluate(f"{written}.endsWith('y\\n        ')")
+    browser.press("Enter", shift=True)
+    assert "IndentationError" in page.finish("softmax").shown
+    assert browser.evaluate("document.activeElement.tagName") == "TEXTAREA"
+    for key, focused in (("Escape", ""), ("Tab", "Run & check"), ("Tab", "Reset")):
+        browser.press(key)
+        assert not focused or browser.evaluate("document.activeElement.textContent") == focused
+    described = "document.getElementById(document.querySelector('textarea').getAttribute('aria-describedby'))"
+    assert "press Escape, then Tab" in browser.evaluate(f"{described}.textContent")
+
+
+def test_a_page_with_editors_fits_a_phone(page, browser):
+    page.write("softmax", "x = " + "'a very long line' + " * 30 + "''")
+    page.open(width=390, dark=True)
+    for dark in (True, False):
+        browser.prefer(dark)
+        browser.wait(f"document.documentElement.dataset.theme === '{'dark' if dark else 'light'}'")
+        assert browser.evaluate("document.documentElement.scrollWidth") <= 390
+        assert browser.evaluate("document.querySelector('.live-editor').scrollWidth") > 390
+        # The coloured copy lies on the field, letter on letter.
+        boxes = "[...document.querySelectorAll('#live-softmax .live-editor > *')].map(e => e.getBoundingClientRect())"
+        assert browser.evaluate(
+            f"{boxes}.map(b => [b.left, b.top, b.width, b.height].join()).every((b, i, all) => b === all[0])"
+        )
+
+
+def test_from_the_disk_one_line_says_how_to_serve_it(book, browser):
+    asked = browser.open((book / "_build" / "html" / "chapters" / "01_attention.html").as_uri())
+    assert [url for url in asked if not url.startswith(LOCAL)] == []
+    assert "make serve" in browser.evaluate("document.querySelector('.live-progress').textContent")
+    assert browser.evaluate("document.querySelectorAll('.live').length") == 0
+    assert browser.complaints() == [] and browser.exceptions() == []
+
+
+def test_a_page_that_was_used_works_without_its_server(book, browser, tmp_path):
+    """And below another address than the server's own."""
+    (tmp_path / "some").mkdir()
+    (tmp_path / "some" / "book").symlink_to(book / "_build" / "html")
+    with serving(tmp_path) as address:
+        page = Page(browser, f"{address}/some/book")
+        page.open()
+        assert browser.evaluate("caches.keys().then(names => names.length)") == 0, "nothing is kept before it is used"
+        assert page.run("softmax", RIGHT).passes
+        kept = "caches.match('/some/book{}').then(found => !!found)"
+        wheel = browser.evaluate(
+            "JSON.parse(document.getElementById('live-exercises').textContent).python.find(name => /whl$/.test(name))"
+        )
+        (folder,) = (book / "_build" / "html" / "_static" / "live").glob("*/pyodide")
+        asset = f"/_static/live/{folder.parent.name}/pyodide/{wheel}"
+        browser.wait(kept.format(asset), 60)
+        browser.wait(kept.format(f"/chapters/{page.chapter}.html"), 60)
+    page.open()
+    assert page.progress == "1 of 6 exercises pass."
+    assert page.run("softmax", WITH_A_HELPER).passes
+
+
+def test_below_each_exercise_stands_what_its_check_says(book):
+    html = (book / "_build" / "html" / "chapters" / "01_attention.html").read_text()
+    assert html.count("What a common wrong answer is told") == html.count("What a right one is told") == 6
+    assert html.count("verdict-pass") == 6 and html.count("Known mistake: ") >= 6
+
+
+def test_a_second_build_gives_the_same_bytes(book):
+    def everything():
+        files = [*(book / "_build" / "html" / "chapters").glob("*.html")]
+        files += (book / "_build" / "html" / "_static" / "live").rglob("*.*")
+        # Sphinx itself finds the sums of some style sheets only when they are there already.
+        return {file: re.sub(rb"\?v=\w+", b"", file.read_bytes()) for file in files if file.is_file()}
+
+    first = everything()
+    assert jupyter_book(book, "--all").returncode == 0
+    assert everything() == first
+
+
+def test_the_pages_give_nothing_away(book):
+    from autograder.release.gate import scan_book
+
+    assert scan_book(book / "_build" / "html") == []
+    for file in (book / "_build" / "html" / "_static" / "live").glob("*.zip"):
+        assert not {"solutions/attention.py", "solutions/backward.py"} & set(zipfile.ZipFile(file).namelist())
+
+
+def test_licences_come_along(book):
+    (folder,) = (book / "_build" / "html" / "_static" / "live").glob("*/licences")
+    assert {file.name for file in folder.iterdir()} == {"README.md", "pyodide-MPL-2.0.txt", "python-PSF.txt"}
+    assert "Mozilla Public License" in (folder / "pyodide-MPL-2.0.txt").read_text()
+
+
+def test_the_readme_names_the_policy():
+    assert POLICY in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+
+
+def test_the_bundles_of_the_pages_build_on_what_the_reader_wrote(book, tmp_path):
+    """Chapter 2 in the folder of chapter 1, with NumPy alone: no solution of the book, but the reader's."""
+    html = (book / "_build" / "html" / "chapters" / "02_backward.html").read_text()
+    assert re.search(r'<a href="\.\./_static/live/02_backward-\w+\.zip" download="02_backward\.zip">', html)
+    for file in (book / "_build" / "html" / "_static" / "live").glob("*.zip"):
+        zipfile.ZipFile(file).extractall(tmp_path)
+    notebook = json.loads((tmp_path / "01_attention.ipynb").read_text())
+    (cell,) = (cell for cell in notebook["cells"] if cell["metadata"]["nbgrader"]["grade_id"] == "softmax")
+    cell["source"] = [RIGHT]
+    (tmp_path / "01_attention.ipynb").write_text(json.dumps(notebook))
+    code = """
+import numpy as np
+from check import check
+from solutions.attention import attention, softmax
+check(softmax)
+try:
+    attention(1, 2, 3)
+except Exception as error:
+    print(error)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+    assert "✓ softmax: all 12 cases hold." in ran.stdout
+    assert "`attention` is an exercise of chapter 1, and is not solved there yet" in ran.stdout
+
+
+def test_all_chapters_come_in_one_file_with_keys_of_its_own(book, tmp_path):
+    static = book / "_build" / "html" / "_static"
+    html = (static.parent / "chapters" / "02_backward.html").read_text()
+    assert '<a href="../_static/self-study.zip" download>all chapters in one file</a>' in html
+    for name, folder in ((static / "self-study.zip", "all"), *((file, "one") for file in static.glob("live/*.zip"))):
+        zipfile.ZipFile(name).extractall(tmp_path / folder)
+    names = {folder: {file.name for file in (tmp_path / folder).rglob("*.*")} for folder in ("all", "one")}
+    assert names["all"] == names["one"] >= {"01_attention.ipynb", "02_backward.ipynb", "softmax.npz"}
+    keys = [load(tmp_path / folder / "check/keys/softmax.npz") for folder in names]
+    assert keys[0].digest != keys[1].digest, "other numbers"
+    code = "from check import check\nimport numpy as np\n" + RIGHT + "check(softmax)\n"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "all", capture_output=True, text=True, timeout=60)
+    assert "✓ softmax: all 12 cases hold." in ran.stdout, ran.stderr

@@ -1,0 +1,197 @@
+"""Cells of the book, opened in their place, changed and run in a real browser, under the policy of the README."""
+
+import json
+
+import pytest
+
+from tests.book.live.reader import RIGHT, only_in_chromium
+
+pytestmark = pytest.mark.book
+
+PRINTS, DRAWS, NEEDS_SOFTMAX, TORCH = "cell-3", "cell-2", "cell-8", "cell-9"
+CHANGED = "localStorage.getItem('cells 01_attention')"
+TWO_FOR_TORCH = f"""
+import(new URL("given_cell.js", document.querySelector("script[src$='start.js']").src)).then((found) => {{
+  const page = {{ lacking: new Set() }}, cell = document.getElementById("{TORCH}").cloneNode(true);
+  cell.querySelector(".live-try").remove();
+  const cells = [cell, cell.cloneNode(true)];
+  cells.forEach((each) => new found.Given(each, {{ lacks: "PyTorch does not run." }}, page));
+  return cells.map((each) => each.querySelector(".live-try")?.textContent);
+}})"""
+# What the worker says, besides answers.
+LISTEN = """window.heard = [];
+window.Worker = class extends Worker {
+  constructor(...given) {
+    super(...given);
+    this.addEventListener("message", ({ data }) => heard.push(data.kind));
+  }
+};"""
+
+
+class Tries:
+    """The cells of a page, and what a reader does with them."""
+
+    def __init__(self, page):
+        self.page, self.browser = page, page.browser
+
+    def ask(self, cell, what):
+        return self.browser.evaluate(f"(cell => {what})(document.getElementById('{cell}'))")
+
+    def press(self, cell, button):
+        self.ask(cell, f"[...cell.querySelectorAll('button')].find(b => b.textContent === {button!r}).click()")
+
+    def seen(self, cell):
+        """The buttons of a cell that can be seen."""
+        visible = "[...cell.querySelectorAll('button')].filter(b => b.offsetParent && !b.closest('.highlight'))"
+        return self.ask(cell, f"{visible}.map(b => b.textContent)")
+
+    def write(self, cell, old, new):
+        source = self.ask(cell, "cell.querySelector('textarea').value")
+        assert old in source
+        self.page.write(cell, source.replace(old, new))
+
+    def run(self, cell):
+        """What is said beside the button, and what is printed."""
+        self.press(cell, "Run")
+        return self.finish(cell)
+
+    def finish(self, cell):
+        self.browser.wait(f"document.querySelector('#live-{cell} .live-run').ariaDisabled === 'false'", 120)
+        return [self.ask(cell, f"cell.querySelector('.live-{part}').innerText") for part in ("told", "output")]
+
+    def still(self, cell):
+        """What the book's output says."""
+        return self.ask(cell, "cell.querySelector('.cell_output:not(.live-output)').innerHTML")
+
+
+@pytest.fixture
+def tries(page):
+    page.browser.evaluate(LISTEN)
+    return Tries(page)
+
+
+def test_a_cell_is_changed_and_run_and_put_back(tries, browser):
+    still = tries.still(PRINTS)
+    assert "0.73" in still and tries.seen(PRINTS) == ["Try it"]
+    tries.press(PRINTS, "Try it")
+    assert browser.evaluate("document.activeElement.tagName") == "TEXTAREA"
+    assert tries.seen(PRINTS) == ["Run", "Close"] and tries.still(PRINTS) == still
+    browser.press("Enter", shift=True)
+    told, printed = tries.finish(PRINTS)
+    assert told == "Done." and "Tom: 4.11, weight 0.73" in printed
+    assert "0.73" not in tries.still(PRINTS), "in place of the book's output, and not beside it"
+    assert browser.evaluate(CHANGED) is None, "nothing is kept that was not changed"
+
+    tries.write(PRINTS, "np.array([1.0, 1.0])", "np.array([0.0, 0.0])")
+    assert "Tom: 1.00, weight 0.33" in tries.run(PRINTS)[1]
+    assert "np.array([0.0, 0.0])" in browser.evaluate(CHANGED)
+    # What stands below uses it.
+    tries.press("cell-4", "Try it")
+    assert "AssertionError" in tries.run("cell-4")[1]
+    tries.write(PRINTS, "query =", "query +=")
+    told, _ = tries.run("cell-4")
+    assert told.startswith("NameError")
+    assert "A cell above that you have changed does not run" in tries.finish("cell-4")[1]
+
+    tries.press(PRINTS, "Reset")
+    assert tries.still(PRINTS) == still and tries.finish(PRINTS) == ["The book’s cell is back.", ""]
+    assert browser.evaluate("document.activeElement.textContent") == "Bring back what I wrote"
+    assert tries.run("cell-4") == ["It ran to its end, and printed nothing.", ""]
+    tries.press(PRINTS, "Bring back what I wrote")
+    tries.page.open()
+    assert "query +=" in tries.ask(PRINTS, "cell.querySelector('textarea').value")
+    assert "You have changed this cell." in tries.ask(PRINTS, "cell.querySelector('.live-told').textContent")
+    tries.press(PRINTS, "Reset")
+    tries.press(PRINTS, "Close")
+    assert browser.evaluate("document.activeElement.textContent") == "Try it" and tries.seen(PRINTS) == ["Try it"]
+    assert browser.complaints() == [] and browser.exceptions() == []
+
+
+@only_in_chromium
+def test_a_figure_is_drawn_anew_and_matplotlib_loaded_only_then(tries, browser):
+    config = "JSON.parse(document.getElementById('live-exercises').textContent)"
+    folder = "new URL('pyodide/', document.querySelector('script[src$=\"start.js\"]').src).pathname"
+    wheel = browser.evaluate(f"{folder} + {config}.drawing.find(name => name.startsWith('matplotlib'))")
+    numpy = browser.evaluate(f"{folder} + {config}.python.find(name => name.startsWith('numpy'))")
+    kept = "caches.match('{}').then(found => !!found)"
+
+    tries.press(PRINTS, "Try it")
+    assert "0.73" in tries.run(PRINTS)[1], "below a figure, whose names it uses"
+    assert "loading" not in browser.evaluate("heard")
+    browser.wait(kept.format(numpy), 60)
+    assert not browser.evaluate(kept.format(wheel))
+
+    still = tries.still(DRAWS)
+    tries.press(DRAWS, "Try it")
+    assert tries.run(DRAWS) == ["Done.", ""]
+    assert browser.evaluate("heard").count("loading") == 1
+    label = "cell.querySelector('figure [role=img]').getAttribute('aria-label')"
+    assert tries.ask(DRAWS, label).startswith("Three small maps of the same keys")
+    size = "cell.querySelector('figure svg').outerHTML.length"
+    assert tries.ask(DRAWS, "cell.querySelectorAll('figure svg').length") == 3
+    assert "Three queries put to the same three keys." in tries.ask(
+        DRAWS, "cell.querySelector('figcaption').textContent"
+    )
+    before = tries.ask(DRAWS, size)
+    tries.write(DRAWS, "panels(3, height=2.3)", "panels(3, height=4)")
+    tries.run(DRAWS)
+    assert tries.ask(DRAWS, size) != before
+    browser.wait(kept.format(wheel), 60)
+
+    tries.write(DRAWS, "figures.show(", "figures.show_me(")
+    assert "AttributeError" in tries.run(DRAWS)[1] and tries.ask(DRAWS, "cell.querySelector('figure').hidden")
+    tries.press(DRAWS, "Reset")
+    assert tries.still(DRAWS) == still
+    assert browser.complaints() == [] and browser.exceptions() == []
+
+
+@only_in_chromium
+def test_a_cell_waits_for_what_the_reader_has_not_written(tries, browser):
+    note = "cell.querySelector('.live-note').textContent"
+    assert tries.ask(NEEDS_SOFTMAX, note) == "waits for softmax: solve it above"
+    link = tries.ask(NEEDS_SOFTMAX, "cell.querySelector('.live-note a').hash")
+    assert link == "#live-softmax"
+    still = tries.still(NEEDS_SOFTMAX)
+    tries.press(NEEDS_SOFTMAX, "Try it")
+    assert tries.run(NEEDS_SOFTMAX) == ["This cell waits for softmax, which is not written yet.", ""]
+    assert tries.still(NEEDS_SOFTMAX) == still
+
+    assert tries.page.run("softmax", RIGHT).passes
+    assert tries.ask(NEEDS_SOFTMAX, note) == ""
+    assert "each row adds up to [1. 1. 1. 1.]" in tries.run(NEEDS_SOFTMAX)[1]
+    assert tries.ask(TORCH, note).startswith("PyTorch does not run in a page") and tries.seen(TORCH) == []
+    assert browser.evaluate(TWO_FOR_TORCH) == ["PyTorch does not run.", None], "it is said once a page"
+    tries.page.chapter = "02_backward"
+    tries.page.open()
+    config = "JSON.parse(document.getElementById('live-exercises').textContent)"
+    assert browser.evaluate(f"{config}.earlier[0].chapter") == "01_attention"
+
+    tries.page.chapter = "01_attention"
+    tries.page.open()
+    tries.press(PRINTS, "Try it")
+    tries.page.write(PRINTS, "while True: pass")
+    tries.press(PRINTS, "Run")
+    browser.wait(f"!document.querySelector('#live-{PRINTS} .live-bar button:nth-child(2)').hidden")
+    tries.press(PRINTS, "Stop")
+    assert tries.finish(PRINTS) == ["Stopped.", "Stopped. Python begins afresh with the next run."]
+
+
+def test_a_page_with_open_cells_fits_a_phone(page, browser):
+    page.open(width=390, dark=True)
+    browser.evaluate("document.querySelectorAll('.live-try button').forEach(button => button.click())")
+    for dark in (True, False):
+        browser.prefer(dark)
+        browser.wait(f"document.documentElement.dataset.theme === '{'dark' if dark else 'light'}'")
+        browser.evaluate("new Promise(requestAnimationFrame).then(() => 1)")
+        assert browser.evaluate("document.documentElement.scrollWidth") <= 390
+    assert browser.evaluate("document.querySelectorAll('.live:not([hidden]) textarea').length") > 12
+    names = browser.evaluate("[...document.querySelectorAll('.live-try button')].map(b => b.ariaLabel)")
+    assert len(set(names)) == len(names) and all(name.startswith("Try it") for name in names)
+
+
+def test_pages_and_scripts_ask_no_other_machine(book):
+    html = (book / "_build" / "html" / "chapters" / "01_attention.html").read_text()
+    config = json.loads(html.partition('id="live-exercises">')[2].partition("</script>")[0])
+    assert not any("://" in name for name in [*config["python"], *config["drawing"]])
+    (folder,) = (book / "_build" / "html" / "_static" / "live").glob("*/pyodide")
+    assert {*config["python"], *config["drawing"]} == {file.name for file in folder.iterdir()}

@@ -1,0 +1,122 @@
+"""Every page in a real browser, from the disk, with every other machine out of reach."""
+
+import pytest
+import yaml
+
+from tests.book.conftest import ROOT
+from tests.browsers.axe import violations
+
+pytestmark = pytest.mark.book
+
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]), "search", "404"]
+WAYS = [(width, dark) for dark in (False, True) for width in (1280, 390)]
+LOCAL = ("file:", "data:", "blob:", "about:")
+
+CONTRAST = """(() => {
+  const channels = text => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
+  const light = text => channels(text).map(c => c / 255)
+    .map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const ink = light(getComputedStyle(document.querySelector('main')).color);
+  const paper = light(getComputedStyle(document.body).backgroundColor);
+  return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+})()"""
+
+
+TOO_WIDE = """[...document.querySelectorAll("mjx-container[display=true]")]
+  .filter(formula => formula.scrollWidth > formula.clientWidth + 1)
+  .map(formula => formula.textContent.slice(0, 40))"""
+
+
+CUT_OFF = """[...document.querySelectorAll("article table")]
+  .filter(table => table.scrollWidth > table.parentElement.clientWidth + 1)
+  .map(table => table.textContent.trim().slice(0, 40))"""
+
+
+# Formulas that a box hides a part of, and what scrolls for the sake of a few pixels.
+CUT_ON_A_PHONE = """(() => {
+  const over = box => box.scrollWidth - box.clientWidth;
+  const hides = box => !["inline", "contents"].includes(getComputedStyle(box).display)
+    && ["hidden", "clip"].includes(getComputedStyle(box).overflowX);
+  const cut = [...document.querySelectorAll("article mjx-math")].filter(formula => {
+    const right = formula.getBoundingClientRect().right;
+    for (let box = formula.parentElement; box.tagName !== "ARTICLE"; box = box.parentElement)
+      if (hides(box) && right > box.getBoundingClientRect().right + 1) return true;
+  });
+  const nearly = [...document.querySelectorAll(
+    "article .pst-scrollable-table-container, article mjx-container[display=true], article .cell_output .output",
+  )].filter(box => over(box) > 0 && over(box) < 16);
+  return [...cut, ...nearly].map(box => (box.closest("p, li, figure, div") ?? box).textContent.slice(0, 60));
+})()"""
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def page(request):
+    """One page after another, since to open a long one takes seconds."""
+    return request.param
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_page_stands_on_a_phone_without_a_network(standing, browser, page, dark):
+    asked = standing(page, 390, dark)
+    assert [url for url in asked if not url.startswith(LOCAL)] == []
+    assert browser.evaluate("document.documentElement.scrollWidth") <= 390, f"{page} scrolls sideways on a phone"
+    assert browser.evaluate(TOO_WIDE) == [], "a formula to be broken into two lines"
+    assert browser.evaluate(CUT_ON_A_PHONE) == []
+    assert browser.evaluate(CONTRAST) > 7
+
+
+def test_axe_finds_nothing(standing, browser, page):
+    """Each page in one of the four ways, and each way on six pages: what differs between ways comes with the theme."""
+    standing(page, *WAYS[PAGES.index(page) % len(WAYS)])
+    assert violations(browser) == []
+
+
+def test_a_page_stands_on_a_desk(standing, browser, page):
+    standing(page, 1280)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= 1280
+    assert browser.evaluate(CUT_OFF) == [], "a table to be made narrower"
+    formulas = browser.evaluate("document.querySelectorAll('span.math, div.math').length")
+    assert browser.evaluate("document.querySelectorAll('.math mjx-container').length") >= formulas
+    assert browser.evaluate("document.querySelectorAll('mjx-merror, [data-mjx-error]').length") == 0
+    broken = "[...document.images].filter(image => !image.complete || !image.naturalWidth).map(image => image.src)"
+    assert browser.evaluate(broken) == []
+    assert browser.evaluate("document.querySelectorAll('mjx-utext').length") == 0, "a sign that MathJax's fonts lack"
+    assert browser.text_in_fonts_of_the_machine() == {}, "signs for book/fonts/make.py"
+
+
+def test_a_page_is_dark_from_the_first_if_its_reader_wants_it_so(html, browser):
+    browser.open((html / f"{PAGES[0]}.html").as_uri(), dark=True)
+    assert browser.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_formulas_are_set_in_the_book_s_own_fonts(html, browser):
+    asked = browser.open((html / "chapters" / "notation.html").as_uri())
+    assert any("mathjax/output/chtml/fonts/woff-v2" in url for url in asked)
+    loaded = "[...document.fonts].filter(font => font.status === 'loaded').map(font => font.family).join()"
+    assert "MJX" in browser.evaluate(loaded)
+
+
+def test_search_works_from_the_disk(html, browser):
+    browser.open((html / "search.html").as_uri() + "?q=softmax")
+    # Results appear one after another; the wait fails if the page that must be found never does.
+    browser.wait("[...document.querySelectorAll('#search-results li a')].some(a => a.href.includes('notation.html'))")
+
+
+def test_a_formula_s_box_cuts_nothing_off(html, browser):
+    """The bar of a transpose reaches out of its letter's box: with overflow shown, the picture must be the same."""
+    browser.open((html / "chapters" / "02_backward.html").as_uri())
+    formulas = "[...document.querySelectorAll('mjx-container[display=true]:has(.mjx-c22A4)')]"
+
+    def picture(number):
+        browser.evaluate(f"{formulas}[{number}].scrollIntoView({{block: 'center', behavior: 'instant'}})")
+        box = "{x: b.x + scrollX, y: b.y + scrollY - 6, width: b.width, height: b.height + 12, scale: 1}"
+        clip = browser.evaluate(f"(b => ({box}))({formulas}[{number}].getBoundingClientRect())")
+        return browser.send("Page.captureScreenshot", format="png", clip=clip)["data"]
+
+    count = browser.evaluate(f"{formulas}.length")
+    assert count >= 5
+    cut = [picture(number) for number in range(count)]
+    browser.evaluate(f"{formulas}.forEach(f => f.style.overflow = 'visible')")
+    assert [picture(number) for number in range(count)] == cut

@@ -1,0 +1,97 @@
+"""The built pages as files: links lead somewhere, pictures have words, nothing is fetched from elsewhere."""
+
+from functools import cache
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import yaml
+
+from book.extensions.external_assets import external_assets
+from tests.book.conftest import ROOT, parsed
+
+pytestmark = pytest.mark.book
+
+N_CHAPTERS = 9
+
+
+@pytest.fixture(scope="session")
+def pages(html):
+    """Path -> parsed page, for every HTML page."""
+    paths = [path.resolve() for path in sorted(html.rglob("*.html")) if "_static" not in path.parts]
+    return {path: parsed(path) for path in paths}
+
+
+@cache
+def targets(path):
+    return {tag["id"] for tag in parsed(path).find_all(id=True)}
+
+
+def test_internal_links_and_anchors_lead_somewhere(pages, html):
+    broken = []
+    for path, page in pages.items():
+        for link in page.find_all("a", href=True):
+            address = urlsplit(link["href"])
+            if address.scheme or address.netloc:
+                continue
+            target = (path.parent / unquote(address.path)).resolve() if address.path else path
+            anchor = unquote(address.fragment)
+            exists = target.is_file() and target.is_relative_to(html.resolve())
+            if not exists or (anchor and anchor not in targets(target)):
+                broken.append(f"{path.name}: {link['href']}")
+    assert broken == []
+
+
+def test_every_picture_has_words(pages):
+    silent = [
+        f"{path.name}: {str(tag)[:120]}"
+        for path, page in pages.items()
+        for tag in [*page.find_all("img"), *page.find_all("svg", attrs={"role": "img"})]
+        if not (tag.get("alt") or tag.get("aria-label") or tag.get("aria-hidden") == "true")
+    ]
+    assert silent == []
+
+
+def test_every_figure_is_drawn_inline(pages):
+    drawn = sum(len(page.find_all("svg", class_="figure-drawing")) for page in pages.values())
+    assert drawn > 0
+    assert not any(page.select(".cell_output img") for page in pages.values())
+
+
+def test_nothing_is_fetched_from_another_machine(html):
+    fetched = {
+        path.name: external_assets(path.read_text(encoding="utf-8"))
+        for path in [*html.rglob("*.html"), *html.rglob("*.css")]
+    }
+    assert {name: found for name, found in fetched.items() if found} == {}
+    assert not any("thebe" in path.read_text(encoding="utf-8").lower() for path in html.rglob("*.html"))
+
+
+def test_no_source_is_published(html):
+    assert not (html / "_sources").exists()
+    sources = [path for path in html.rglob("*") if path.suffix in (".md", ".ipynb", ".py")]
+    # What a page runs and hands out is in a folder of its own, which the gate reads.
+    assert [path for path in sources if not {"mathjax", "live"} & set(path.parts)] == []
+
+
+def test_the_front_page_names_all_chapters_and_links_those_there_are(pages, html):
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    files = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
+    numbered = [file for file in files if file.rpartition("/")[2][:2].isdigit()]
+    front = pages[(html / f"{toc['root']}.html").resolve()]
+    rows = front.find("article").find("table").find("tbody").find_all("tr")
+    assert len(rows) == N_CHAPTERS
+    linked = [row.find("a")["href"] for row in rows if row.find("a")]
+    assert linked == [file.rpartition("/")[2] + ".html" for file in numbered]
+
+
+def test_a_page_has_one_title_and_a_language(pages):
+    for path, page in pages.items():
+        if path.parent.name == "chapters":
+            assert len(page.find("article").find_all("h1")) == 1, path.name
+            assert page.html["lang"] == "en"
+
+
+def test_what_a_cell_prints_is_one_box(pages):
+    for path, page in pages.items():
+        for cell in page.find_all("div", class_="cell_output"):
+            assert len(cell.find_all("div", class_="stream")) <= 1, f"{path.name}: {cell.get_text()[:120]}"

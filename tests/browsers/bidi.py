@@ -1,0 +1,165 @@
+"""A headless Firefox, told what to do over WebDriver BiDi (https://w3c.github.io/webdriver-bidi)."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import websocket
+
+from tests.browsers.tab import Tab
+
+PROGRAMS = ("firefox-esr", "firefox")
+# Whatever is not on this machine goes to a proxy that is not there. The preferences that Firefox recommends to itself
+# when it is told what to do are left out: with some of them a page may do from the disk what it may not do for readers.
+PREFERENCES = {
+    "remote.prefs.recommended": False,
+    "network.proxy.type": 1,
+    "network.proxy.socks": "127.0.0.1",
+    "network.proxy.socks_port": 9,
+    "network.proxy.socks_remote_dns": True,
+    "network.proxy.failover_direct": False,
+    # What it would ask other machines for by itself.
+    "network.captive-portal-service.enabled": False,
+    "network.connectivity-service.enabled": False,
+    "app.normandy.enabled": False,
+    "app.update.auto": False,
+    "browser.newtabpage.activity-stream.testing.shouldInitializeFeeds": False,
+    "browser.region.network.url": "",
+    "browser.safebrowsing.malware.enabled": False,
+    "browser.safebrowsing.phishing.enabled": False,
+    "datareporting.policy.dataSubmissionEnabled": False,
+    "dom.push.connection.enabled": False,
+    "extensions.systemAddon.update.enabled": False,
+    "extensions.update.enabled": False,
+    "identity.fxaccounts.enabled": False,
+    "media.gmp-manager.updateEnabled": False,
+    "services.settings.server": "data:,#remote-settings-dummy/v1",
+    "telemetry.fog.test.localhost_port": -1,
+    # No questions at its start; and a bar for scrolling takes no room, as on a phone.
+    "browser.shell.checkDefaultBrowser": False,
+    "browser.startup.page": 0,
+    "ui.useOverlayScrollbars": 1,
+}
+ENVIRONMENT = {**os.environ, "MOZ_REMOTE_SETTINGS_DEVTOOLS": "1"}  # or it asks another server than it was told to
+SCHEME = "Services.prefs.setIntPref('layout.css.prefers-color-scheme.content-override', {})"
+# As WebDriver names them: https://w3c.github.io/webdriver/#keyboard-actions
+KEYS = {"Backspace": "\ue003", "Tab": "\ue004", "Enter": "\ue006", "Shift": "\ue008", "Escape": "\ue00c"}
+
+
+def find_firefox():
+    """Path of a Firefox, or None."""
+    return next(filter(None, map(shutil.which, PROGRAMS)), None)
+
+
+class Firefox(Tab):
+    """One tab of Firefox. Use it as a context manager: `with Firefox("firefox-esr") as browser: ...`.
+
+    Args:
+        program: name or path of a Firefox.
+    """
+
+    def __init__(self, program):
+        super().__init__()
+        self._program = program
+
+    def __enter__(self):
+        self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        lines = [f"user_pref({json.dumps(name)}, {json.dumps(value)});\n" for name, value in PREFERENCES.items()]
+        Path(self._profile.name, "user.js").write_text("".join(lines))
+        # With access to the system a preference can be changed later: BiDi itself knows no darkness.
+        flags = ["--headless", "--no-remote", "--remote-debugging-port=0", "--remote-allow-system-access"]
+        command = [self._program, *flags, "--profile", self._profile.name]
+        said = Path(self._profile.name, "said")  # and no pipe, which would fill up
+        with said.open("w") as file:
+            self._process = subprocess.Popen(command, stdout=file, stderr=file, env=ENVIRONMENT)
+        while not (listens := re.search(r"BiDi listening on (\S+)\n", said.read_text())):
+            assert self._process.poll() is None, said.read_text()
+            time.sleep(0.05)
+        self._socket = websocket.create_connection(f"{listens[1]}/session", timeout=60, suppress_origin=True)
+        self.send("session.new", capabilities={})
+        self.send("session.subscribe", events=["log.entryAdded", "network.beforeRequestSent"])
+        self._tab = self.send("browsingContext.getTree")["contexts"][0]["context"]
+        self._window = self.send("browsingContext.getTree", **{"moz:scope": "chrome"})["contexts"][0]["context"]
+        return self
+
+    def __exit__(self, *error):
+        self._socket.close()
+        self._process.terminate()
+        self._process.wait(timeout=20)
+        self._profile.cleanup()
+
+    def resize(self, width):
+        """Give the page a width."""
+        self.send("browsingContext.setViewport", context=self._tab, viewport={"width": width, "height": 844})
+
+    def prefer(self, dark):
+        """Tell pages, the open one too, whether their reader wants them dark."""
+        self._evaluate(self._window, SCHEME.format(0 if dark else 1))
+
+    def go(self, url):
+        self.send("browsingContext.navigate", context=self._tab, url=url, wait="complete")
+
+    def asked(self):
+        """The addresses that were asked for since the page was opened."""
+        return [event["request"]["url"] for event in self.heard("network.beforeRequestSent")]
+
+    def complaints(self):
+        """What the browser has warned of in its console since the page was opened."""
+        return self._told("warn", "info")
+
+    def exceptions(self):
+        """What scripts have thrown, and nobody caught, and what else the browser calls an error."""
+        return self._told("error")
+
+    def _told(self, *levels):
+        entries = [entry for entry in self.heard("log.entryAdded") if entry["type"] == "javascript"]
+        return [entry["text"] for entry in entries if entry["level"] in levels]
+
+    def evaluate(self, expression):
+        """The value of a JavaScript expression; a promise is waited for."""
+        return self._evaluate(self._tab, expression)
+
+    def _evaluate(self, context, expression):
+        target = {"context": context}
+        answer = self.send("script.evaluate", expression=expression, target=target, awaitPromise=True)
+        assert answer["type"] == "success", answer["exceptionDetails"]
+        return plain(answer["result"])
+
+    def press(self, key, shift=False):
+        """Press and release a key, by name ("Enter") or a character, on whatever has the focus."""
+        keys = [KEYS["Shift"]] * shift + [KEYS.get(key, key)]
+        self._act([("keyDown", key) for key in keys] + [("keyUp", key) for key in reversed(keys)])
+
+    def type(self, text):
+        """Type a text where the focus is, key by key."""
+        self._act([(kind, character) for character in text for kind in ("keyDown", "keyUp")])
+
+    def _act(self, strokes):
+        actions = [{"type": kind, "value": key} for kind, key in strokes]
+        keyboard = {"type": "key", "id": "keyboard", "actions": actions}
+        self.send("input.performActions", context=self._tab, actions=[keyboard])
+
+    @contextmanager
+    def before_each_page(self, script):
+        """Run a script in each page that is opened meanwhile, ahead of the page's own."""
+        added = self.send("script.addPreloadScript", functionDeclaration=f"() => {{ {script} }}")["script"]
+        try:
+            yield
+        finally:
+            self.send("script.removePreloadScript", script=added)
+
+
+def plain(remote):
+    """The Python value of a value that came by BiDi; None for what JSON has no counterpart of, such as an element."""
+    kind, value = remote["type"], remote.get("value")
+    if kind == "array":
+        return [plain(each) for each in value]
+    if kind == "object":
+        return {name: plain(each) for name, each in value or ()}
+    return value if kind in ("string", "number", "boolean") else None

@@ -1,0 +1,172 @@
+"""A headless Chromium, told what to do over its DevTools protocol (https://chromedevtools.github.io/devtools-protocol)."""
+
+import json
+import os
+import subprocess
+import tempfile
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+import websocket
+
+from tests.browsers.tab import Tab
+
+FLAGS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *(
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    ),
+    *("--remote-debugging-port=0", "--remote-allow-origins=*"),
+]
+
+# The machine's own rules about what is a serif, but other fonts to choose from; see fonts.conf(5).
+FONTS_OF_THE_MACHINE = """<fontconfig>
+<include ignore_missing="yes">/etc/fonts/conf.d</include>
+<dir>{fonts}</dir>
+<cachedir>{cache}</cachedir>
+</fontconfig>"""
+
+# For each style of text on the page, a paragraph that holds one span for each character that is written in it.
+# Formulas are left out: MathJax sets a character that its own fonts lack as an mjx-utext, which a test can look for.
+SPECIMENS = """(() => {
+  const characters = {};
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const element = texts.currentNode.parentElement;
+    if (element.closest("mjx-container, math, script, style, noscript")) continue;
+    const {fontFamily, fontWeight, fontStyle} = getComputedStyle(element);
+    const style = JSON.stringify({fontFamily, fontWeight, fontStyle});
+    characters[style] ??= new Set();
+    for (const character of texts.currentNode.data) if (character.trim()) characters[style].add(character);
+  }
+  for (const [style, found] of Object.entries(characters)) {
+    const paragraph = document.body.appendChild(document.createElement("p"));
+    Object.assign(paragraph.style, JSON.parse(style));
+    paragraph.className = "specimen";
+    for (const character of found) paragraph.appendChild(document.createElement("span")).textContent = character;
+  }
+  return document.fonts.ready.then(() => Object.keys(characters).length);
+})()"""
+
+
+class Browser(Tab):
+    """One tab. Use it as a context manager: `with Browser("chromium") as browser: ...`.
+
+    Args:
+        program: name or path of a Chromium.
+        fonts: a folder of fonts; if given, it takes the place of all fonts that are installed on the machine.
+    """
+
+    def __init__(self, program, fonts=None):
+        super().__init__()
+        self._program, self._fonts = program, fonts
+
+    def __enter__(self):
+        self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        command = [self._program, *FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"]
+        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=self._environment())
+        address = next(line for line in self._process.stderr if "DevTools listening on" in line).split("ws://")[1]
+        with urllib.request.urlopen(f"http://{address.split('/')[0]}/json") as tabs:
+            tab = next(tab for tab in json.load(tabs) if tab["type"] == "page")
+        self._socket = websocket.create_connection(tab["webSocketDebuggerUrl"], timeout=60)
+        for domain in ("Page", "Network", "Runtime", "Log"):
+            self.send(f"{domain}.enable")
+        return self
+
+    def _environment(self):
+        if self._fonts is None:
+            return None
+        config = Path(self._profile.name, "fonts.conf")
+        config.write_text(FONTS_OF_THE_MACHINE.format(fonts=self._fonts, cache=f"{self._profile.name}/fontconfig"))
+        return {**os.environ, "FONTCONFIG_FILE": str(config)}
+
+    def __exit__(self, *error):
+        self._socket.close()
+        self._process.terminate()
+        self._process.wait(timeout=20)
+        self._process.stderr.close()
+        self._profile.cleanup()
+
+    def resize(self, width):
+        """Give the window a width; a narrow one is a phone's."""
+        phone = width < 600
+        self.send("Emulation.setDeviceMetricsOverride", width=width, height=844, deviceScaleFactor=1, mobile=phone)
+
+    def go(self, url):
+        self.send("Page.navigate", url=url)
+
+    def asked(self):
+        """The addresses that were asked for since the page was opened."""
+        return [event["request"]["url"] for event in self.heard("Network.requestWillBeSent")]
+
+    def prefer(self, dark):
+        """Tell pages, the open one too, whether their reader wants them dark."""
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.send("Emulation.setEmulatedMedia", features=[scheme])
+
+    def complaints(self):
+        """What the browser has written into its console since the page was opened."""
+        return [event["entry"]["text"] for event in self.heard("Log.entryAdded")]
+
+    def exceptions(self):
+        """What its scripts have thrown, and nobody caught, since the page was opened."""
+        thrown = [event["exceptionDetails"] for event in self.heard("Runtime.exceptionThrown")]
+        return [each.get("exception", {}).get("description", each["text"]) for each in thrown]
+
+    def evaluate(self, expression):
+        """The value of a JavaScript expression; a promise is waited for."""
+        answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
+
+    def text_in_fonts_of_the_machine(self):
+        """What is not written in the page's own fonts: name of a font of the machine -> characters.
+
+        It adds specimens to the page: ask it last.
+        """
+        styles = self.evaluate(SPECIMENS)
+        for domain in ("DOM", "CSS"):
+            self.send(f"{domain}.enable")
+        page = self.send("DOM.getDocument", depth=0)["root"]["nodeId"]
+        paragraphs = self._nodes(page, ".specimen")
+        assert len(paragraphs) == styles > 0
+        foreign = {}
+        for paragraph in paragraphs:
+            if self._fonts_of_the_machine(paragraph):
+                for span in self._nodes(paragraph, "span"):
+                    character = self.send("DOM.describeNode", nodeId=span, depth=1)["node"]["children"][0]["nodeValue"]
+                    for font in self._fonts_of_the_machine(span):
+                        foreign[font] = foreign.get(font, "") + character
+        return foreign
+
+    def _nodes(self, node, selector):
+        return self.send("DOM.querySelectorAll", nodeId=node, selector=selector)["nodeIds"]
+
+    def _fonts_of_the_machine(self, node):
+        fonts = self.send("CSS.getPlatformFontsForNode", nodeId=node)["fonts"]
+        return [font["familyName"] for font in fonts if not font["isCustomFont"]]
+
+    def press(self, key, shift=False):
+        """Press and release a key, by name ("Enter") or a character, on whatever has the focus."""
+        silent = {"Tab": 9, "Escape": 27, "Backspace": 8, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowRight": 39}
+        code = silent.get(key) or {"Enter": 13}.get(key) or ord(key)
+        text = {"Enter": "\r", **dict.fromkeys(silent, "")}.get(key, key)
+        more = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 8 if shift else 0}
+        for kind in ("keyDown" if text else "rawKeyDown", "keyUp"):
+            self.send("Input.dispatchKeyEvent", type=kind, text=text, **more)
+
+    def type(self, text):
+        """Put a text where the focus is, as if it came from a keyboard."""
+        self.send("Input.insertText", text=text)
+
+    @contextmanager
+    def before_each_page(self, script):
+        """Run a script in each page that is opened meanwhile, ahead of the page's own."""
+        added = self.send("Page.addScriptToEvaluateOnNewDocument", source=script)["identifier"]
+        try:
+            yield
+        finally:
+            self.send("Page.removeScriptToEvaluateOnNewDocument", identifier=added)
