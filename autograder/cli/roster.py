@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from autograder.cli.common import Refused
-
 WORDS = "Bring the students of Canvas's or Moodle's own export into the gradebook."
 
 
@@ -17,13 +15,10 @@ def run(options):
     """0: all are in the gradebook. 1: some cannot be, and are listed."""
     from autograder.gradebook.roster import enrol
     from autograder.platforms.rosters import read_roster
-    from autograder.platforms.sheets import UnusableTable, read_sheet
+    from autograder.platforms.sheets import read_sheet
     from check.words import count, shown
 
-    try:
-        roster = read_roster(read_sheet(options.table))
-    except UnusableTable as error:
-        raise Refused(str(error)) from error
+    roster = read_roster(read_sheet(options.table))
     became = enrol(options.course, roster.students)
     print(f"Read as {roster.words}.")
     print(", ".join(f"{len(students)} {what}" for what, students in became.items()))
