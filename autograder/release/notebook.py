@@ -125,7 +125,7 @@ class _Build:
         return [self.prose(plain_markdown.caption_text(text, self.references.captions.get(caption)))]
 
     def end(self):
-        call = f'from autograder import what_is_left\n\nwhat_is_left("{self.chapter.name}", globals())'
+        call = f'from check import what_is_left\n\nwhat_is_left("{self.chapter.name}", globals())'
         return [self.prose(END_OF_NOTEBOOK), _code("what-is-left", call, locked=True)]
 
     def next(self, part):
