@@ -4,12 +4,22 @@ import re
 import sys
 from pathlib import Path
 
+from autograder.errors import UserError
+
 HOUSE = Path(__file__).resolve().parent.parent
 
 
 def chapter_names(house: Path = HOUSE) -> list[str]:
     """The chapters there are, in the order of the book."""
     return sorted(file.stem for file in (house / "chapters").glob("[0-9][0-9]_*.md"))
+
+
+def known_chapter(name: str, house: Path = HOUSE) -> str:
+    """Return the name of a chapter. Raises UserError, with the names of all chapters, if there is no such chapter."""
+    names = chapter_names(house)
+    if name not in names:
+        raise UserError(f"there is no chapter {name!r}; there are: {', '.join(names)}")
+    return name
 
 
 def number_and_word(chapter: str) -> tuple[int, str]:

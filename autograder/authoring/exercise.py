@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from autograder.errors import UserError
 from autograder.house import chapter_names, number_and_word
 from check.key import UNJUDGED, Mistake
 
@@ -123,12 +124,12 @@ def exercises_of(chapter: str) -> list[Exercise]:
 
 
 def find_exercise(name: str) -> Exercise:
-    """Return the exercise of that name, whichever chapter it is in. Raises LookupError."""
+    """Return the exercise of that name, whichever chapter it is in. Raises UserError."""
     for chapter in chapter_names():
         for exercise in exercises_of(chapter):
             if exercise.name == name:
                 return exercise
-    raise LookupError(f"there is no exercise called {name!r}")
+    raise UserError(f"there is no exercise called {name!r}")
 
 
 def _refuse_twice(there: bool, what: str) -> None:

@@ -11,7 +11,7 @@ from jupytext.myst import myst_to_notebook
 
 from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.chapter import myst
-from autograder.house import HOUSE, chapter_names, number_and_word
+from autograder.house import HOUSE, known_chapter, number_and_word
 
 PARTS = ("setup", "exercise", "reference", "check")
 
@@ -65,14 +65,12 @@ DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 
 
 def text_of(name: str, house: Path = HOUSE) -> str:
-    """The text of a chapter. Raises LookupError, naming the chapters there are."""
-    if name not in chapter_names(house):
-        raise LookupError(f"there is no chapter {name!r}; there are: {', '.join(chapter_names(house))}")
-    return (house / "chapters" / f"{name}.md").read_text(encoding="utf-8")
+    """Return the text of a chapter. Raises UserError, naming the chapters there are."""
+    return (house / "chapters" / f"{known_chapter(name, house)}.md").read_text(encoding="utf-8")
 
 
 def read_chapter(name: str, house: Path = HOUSE) -> Chapter:
-    """One chapter, with its exercises. Raises LookupError, naming the chapters there are."""
+    """Return one chapter, with its exercises. Raises UserError, naming the chapters there are."""
     return Chapter(name, text_of(name, house), tuple(exercises_of(name)))
 
 

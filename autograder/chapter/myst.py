@@ -16,6 +16,8 @@ from mdit_py_plugins.myst_blocks import myst_block_plugin
 from mdit_py_plugins.myst_role import myst_role_plugin
 from myst_parser.parsers.directives import parse_directive_text
 
+from autograder.errors import UserError
+
 CELLS = ("code-cell", "raw-cell")
 LEAVES = ("code", "code-block", "figure", "list-table", "math", "table")  # no blocks of the page stand inside
 NOTES = ("note", "tip", "important", "warning", "seealso")  # what stands behind such a name is the body's first line
@@ -27,7 +29,7 @@ _SPAN = re.compile(
 _TEXT_AND_TARGET = re.compile(r"(?P<text>.*\S)\s*<(?P<target>[^<>]+)>", re.DOTALL)
 
 
-class MystError(ValueError):
+class MystError(UserError):
     """Something in a chapter that has no plain form, or is not well formed; names file and line."""
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from autograder.cli.common import Refused, is_released
+from autograder.cli.common import is_released
 
 WORDS = "Bring what Canvas or Moodle hand out, a zip file or a folder, into course/submitted."
 
@@ -25,18 +25,14 @@ def arguments(parser):
 def run(options):
     """0: every notebook has its place, or gave way to a later one. 1: some have none, and are listed."""
     from autograder.collecting.collect import collect
-    from autograder.collecting.zip_or_folder import QUIET, Unusable
+    from autograder.collecting.zip_or_folder import QUIET
     from autograder.course.lock import alone
-    from autograder.platforms.sheets import UnusableTable, read_sheet
-    from autograder.platforms.student_finder import Undecided
+    from autograder.platforms.sheets import read_sheet
 
     chapter = is_released(options.course, options.chapter)
-    try:
-        sheet = read_sheet(options.table) if options.table else None
-        with alone(options.course):
-            collected = collect(options.download, options.course, chapter, sheet, by_name=options.by_name)
-    except (Unusable, UnusableTable, Undecided) as error:
-        raise Refused(str(error)) from error
+    sheet = read_sheet(options.table) if options.table else None
+    with alone(options.course):
+        collected = collect(options.download, options.course, chapter, sheet, by_name=options.by_name)
     _show(collected)
     return 1 if any(why not in QUIET for _, why in collected.left) else 0
 

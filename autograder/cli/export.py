@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from autograder.cli.common import Refused, known
+from autograder.errors import UserError
+from autograder.house import known_chapter
 
 WORDS = "Write the grades as a table: CSV, or what Canvas or Moodle import."
 
@@ -24,9 +25,9 @@ def run(options):
     """0: written. 1: written, and some with a score have no row in the platform's table; they are listed."""
     from autograder.gradebook.exporters import export_grades
 
-    chapters = [known(chapter) for chapter in options.chapters]
+    chapters = [known_chapter(chapter) for chapter in options.chapters]
     if options.title and (not options.into or len(chapters) != 1):
-        raise Refused("--as TITLE says what Canvas calls one chapter: name one, and give --into FILE")
+        raise UserError("--as TITLE says what Canvas calls one chapter: name one, and give --into FILE")
     if options.into:
         return _fill_in(options, chapters)
     export_grades(options.course, options.to, chapters, options.output)
@@ -36,18 +37,15 @@ def run(options):
 
 def _fill_in(options, chapters):
     from autograder.gradebook.exporters import fill_in
-    from autograder.platforms.sheets import UnusableTable, read_sheet
+    from autograder.platforms.sheets import read_sheet
     from check.words import shown
 
     if options.to == "csv" or (options.to == "moodle" and len(chapters) != 1):
-        raise Refused(
+        raise UserError(
             "--into FILE goes with --to canvas, or with --to moodle and one chapter: its worksheet has one grade"
         )
-    try:
-        sheet = read_sheet(options.into)
-        filled = fill_in(options.course, options.to, chapters, sheet, options.title, options.output)
-    except UnusableTable as error:
-        raise Refused(str(error)) from error
+    sheet = read_sheet(options.into)
+    filled = fill_in(options.course, options.to, chapters, sheet, options.title, options.output)
     for note in filled.notes:
         print(f"look at: {shown(note, 300)}")
     for student in filled.missing:

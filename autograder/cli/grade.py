@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from autograder.cli.common import Refused, is_released, positive
+from autograder.cli.common import is_released, positive
+from autograder.errors import UserError
 
 WORDS = "Grade the submissions of a chapter and write scores and feedback."
 
@@ -34,7 +35,7 @@ def run(options):
     from autograder.gradebook import class_run
 
     if options.tls and not options.scheduler:
-        raise Refused("--tls goes with --scheduler tls://HOST:PORT: without it, this machine grades alone")
+        raise UserError("--tls goes with --scheduler tls://HOST:PORT: without it, this machine grades alone")
     chapter = is_released(options.course, options.chapter)
     try:
         rows = class_run.grade_class(
@@ -51,7 +52,7 @@ def run(options):
         )
     except class_run.Incomplete as incomplete:
         _show(incomplete.rows, options, chapter)
-        raise Refused(f"some submissions are not graded, through no fault of theirs:\n{incomplete}") from incomplete
+        raise UserError(f"some submissions are not graded, through no fault of theirs:\n{incomplete}") from incomplete
     _show(rows, options, chapter)
     return 0
 

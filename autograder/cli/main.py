@@ -17,9 +17,7 @@ from autograder.cli import (
     submit_check,
     watch,
 )
-from autograder.cli.common import Refused
-from autograder.course.lock import Busy
-from autograder.sandbox import SandboxUnavailable
+from autograder.errors import UserError
 from check.words import shown
 
 COMMANDS = {
@@ -39,16 +37,14 @@ WRONG = 2
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; what went wrong is said on stderr, with exit code 2."""
+    """Run one command and return its exit code: 2, with a message on stderr, for an error that the user can resolve."""
     options = _parser().parse_args(arguments)
     options.course = options.course.resolve()
     try:
         return options.run(options)
     except KeyboardInterrupt:
         return _say("interrupted; what is graded is kept, and the same command goes on from there")
-    except LookupError as error:
-        return _say(error.args[0])
-    except (FileNotFoundError, SandboxUnavailable, Busy, Refused) as error:
+    except UserError as error:
         return _say(error)
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from autograder.cli.common import known
+from autograder.house import chapter_names, known_chapter
 
 WORDS = "Show which case of the answer keys catches which mistake, and tells which from which."
 
@@ -17,13 +17,12 @@ def run(options):
     from autograder.authoring.kill_table import tables_of_chapter
     from autograder.authoring.make_key import PUBLIC_SEED
     from autograder.course.seed import secret_seed
-    from autograder.house import chapter_names
     from autograder.pages import kill_page
 
     seeds = {"public": PUBLIC_SEED}
     if (options.course / "secret_seed").exists():
         seeds["secret"] = secret_seed(options.course)
-    named = [known(chapter) for chapter in options.chapters] or chapter_names()
+    named = [known_chapter(chapter) for chapter in options.chapters] or chapter_names()
 
     def tables(chapter):
         return tables_of_chapter(chapter, seeds, options.slips)

@@ -1,6 +1,7 @@
 """`autograder report`"""
 
-from autograder.cli.common import Refused, is_released
+from autograder.cli.common import is_released
+from autograder.errors import UserError
 
 WORDS = "Write the instructor's pages about a graded class."
 
@@ -24,7 +25,7 @@ def run(options):
     with usable():
         group = entries.read_class(open_coursedir(options.course, chapter), submissions(options.course, chapter))
     if not group.entries:
-        raise Refused(f"nobody's {chapter} is graded: run `autograder grade {chapter}` first")
+        raise UserError(f"nobody's {chapter} is graded: run `autograder grade {chapter}` first")
     folder = options.course / "report" / chapter
     if options.anonymous:
         group, folder = anonymous(group, secret_seed(options.course)), folder.with_name(f"{chapter}-anonymous")

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from autograder.cli.common import Refused
-
 WORDS = "Bring the students of Canvas's or Moodle's own export into the gradebook."
 
 
@@ -16,13 +14,9 @@ def arguments(parser):
 def run(options):
     """0: all are in the gradebook. 1: some cannot be, and are listed."""
     from autograder.collecting.roster import import_roster
-    from autograder.platforms.sheets import UnusableTable
     from check.words import count, shown
 
-    try:
-        roster, changes = import_roster(options.table, options.course)
-    except UnusableTable as error:
-        raise Refused(str(error)) from error
+    roster, changes = import_roster(options.table, options.course)
     print(f"Read as {roster.words}.")
     print(", ".join(f"{len(students)} {what}" for what, students in changes.items()))
     for row, why in roster.left:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from autograder.errors import UserError
+
 WORDS = "Show what grading will find in one notebook, with the public cases; no grade is written."
 
 
@@ -17,7 +19,6 @@ def arguments(parser):
 
 def run(options):
     """0: every exercise holds. 1: something does not. 2: it could not be read, or not be run."""
-    from autograder.cli.common import Refused
     from autograder.grading.submit_check import submit_check
     from check import render
     from check.words import shown
@@ -25,7 +26,7 @@ def run(options):
     checked = submit_check(options.file, options.course, options.sandbox)
     report, name = checked.report, shown(options.file.name)
     if report.trouble:
-        raise Refused(f"{name} would score 0. {report.trouble}")
+        raise UserError(f"{name} would score 0. {report.trouble}")
     blank = [result.function for result in report.results if result.verdict and result.verdict.kind == "blank"]
     print(f"{name} is the notebook of {checked.chapter}, with {len(report.results)} exercises.")
     print(f"Not written yet: {', '.join(blank) or 'none'}.\n")

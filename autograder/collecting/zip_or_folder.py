@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from autograder.collecting.zip_entry_names import name_of, open_archive
+from autograder.errors import UserError
 from autograder.grading.submitted_file import MAX_BYTES, fetch
 from check.words import shown, size
 
@@ -23,7 +24,7 @@ HIDDEN = "a hidden file, which some program made"
 QUIET = (NO_NOTEBOOK, HIDDEN)
 
 
-class Unusable(Exception):
+class Unusable(UserError):
     """A download that is not collected at all; the message says why."""
 
 

@@ -6,6 +6,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from autograder.errors import UserError
+
+
+class NotReleased(UserError):
+    """The course has no release of a chapter."""
+
+    def __init__(self, course: Path, chapter: str):
+        super().__init__(f"{chapter} is not released in {course}: run `autograder release {chapter}` first")
+
 
 @dataclass(frozen=True)
 class Handout:
@@ -108,9 +117,12 @@ class Handout:
 
 
 def load_handout(course: Path, chapter: str) -> Handout:
-    """The released notebook of a chapter. Raises FileNotFoundError if there is no release."""
+    """Return the released notebook of a chapter. Raises NotReleased."""
+    path = course / "release" / chapter / f"{chapter}.ipynb"
+    if not path.exists():
+        raise NotReleased(course, chapter)
     others = {path.stem: distinctive(_notebook(path)) for path in released_notebooks(course) if path.stem != chapter}
-    return Handout(chapter, _notebook(course / "release" / chapter / f"{chapter}.ipynb"), others)
+    return Handout(chapter, _notebook(path), others)
 
 
 def released_notebooks(course: Path) -> list[Path]:

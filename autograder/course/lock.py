@@ -6,11 +6,13 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from autograder.errors import UserError
+
 # Seconds. A process that a run was just starting when it was killed holds its lock a few milliseconds longer.
 MOMENT = 0.5
 
 
-class Busy(Exception):
+class Busy(UserError):
     """Somebody else holds the gradebook; the message says who, and what to do."""
 
 

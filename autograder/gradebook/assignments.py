@@ -6,12 +6,13 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
 
+from autograder.errors import UserError
 from autograder.gradebook.coursedir import CourseDirectory, nbgrader_config, quiet_log
 from autograder.gradebook.queries import registered_cells
 from check.words import count
 
 
-class NotGenerated(Exception):
+class NotGenerated(UserError):
     """Why nbgrader has no such assignment now; the message is for whoever releases it."""
 
 

@@ -43,7 +43,7 @@ def grade_class(
 
     Raises:
         NoSubmissions: nobody handed in, or not the students asked for.
-        FileNotFoundError: the chapter is not released.
+        NotReleased: the chapter is not released.
         SandboxUnavailable: there is no place to run student code in.
         Busy: another run is at work in this course.
         Incomplete: something that is not a student's doing went wrong; it holds the rows of the others.

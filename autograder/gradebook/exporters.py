@@ -10,6 +10,7 @@ from pathlib import Path
 from nbgrader.api import Gradebook
 from nbgrader.plugins import ExportPlugin
 
+from autograder.errors import UserError
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.engine import usable
 from autograder.gradebook.queries import read_grades, roster
@@ -45,7 +46,7 @@ EXPORTERS = {"csv": CsvExporter, "canvas": CanvasExporter, "moodle": MoodleExpor
 
 
 def export_grades(course: Path, to: str, chapters: Iterable[str], output: Path) -> None:
-    """Write the grades of some chapters, or of all; to: a name in EXPORTERS. Raises LookupError, Busy."""
+    """Write the grades of some chapters, or of all; to: a name in EXPORTERS. Raises UserError, Busy."""
     with _gradebook(course) as gradebook:
         EXPORTERS[to](to=str(output), assignment=list(chapters)).export(gradebook)
 
@@ -53,7 +54,7 @@ def export_grades(course: Path, to: str, chapters: Iterable[str], output: Path) 
 def fill_in(course: Path, to: str, chapters: Collection[str], sheet: Sheet, title: str, output: Path) -> Filled:
     """Write the platform's own table with the grades of some chapters in it; to: "canvas", or "moodle" for one chapter.
 
-    title: of the assignment on Canvas, if there is one chapter. Raises LookupError, Busy, UnusableTable.
+    title: of the assignment on Canvas, if there is one chapter. Raises UserError, Busy, UnusableTable.
     """
     with _gradebook(course) as gradebook:
         grades = read_grades(gradebook, chapters)
@@ -68,7 +69,7 @@ def fill_in(course: Path, to: str, chapters: Collection[str], sheet: Sheet, titl
 @contextmanager
 def _gradebook(course):
     if not course.is_dir():
-        raise LookupError(f"there is no course in {course}")
+        raise UserError(f"there is no course in {course}")
     coursedir = open_coursedir(course, "")
     with usable(), Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
         yield gradebook

@@ -14,7 +14,8 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution
 from traitlets import Enum
 
-from autograder.course.lock import Busy, alone
+from autograder.course.lock import alone
+from autograder.errors import UserError
 from autograder.gradebook.late_work import (
     TIMESTAMP,
     due_with_extension,
@@ -28,7 +29,6 @@ from autograder.gradebook.rebuilding import rebuild
 from autograder.grading.cluster import connected
 from autograder.grading.queue import open_queue
 from autograder.grading.submitted_file import fetch
-from autograder.sandbox import SandboxUnavailable
 from check.judge import Result
 
 SECRET = re.compile("[0-9a-f]{128}")  # as nbgrader's exchange draws it, one for each submission
@@ -67,7 +67,7 @@ class SubmissionExporter(NotebookExporter):
                 grader = open_queue(Path(course.root), course.assignment_id, client, sandbox=self.sandbox)
             grader.expect(Path(file) for files in autograde.assignments.values() for file in files)
             return grader
-        except (Busy, SandboxUnavailable, LookupError, OSError) as error:
+        except (UserError, OSError) as error:
             self.log.error("%s", error)
             raise NbGraderException(str(error)) from error
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder.course.handout import Handout, load_handout
+from autograder.course.handout import Handout, NotReleased, load_handout
 from autograder.course.seed import case_seed
+from autograder.errors import UserError
 from autograder.grading.questions import exercises_by_name
 from autograder.grading.submitted_file import File
 from autograder.house import HOUSE
@@ -104,18 +105,21 @@ def seeds_of(file: File, released: Handout, secret: int) -> dict[str, int]:
 def open_assignment(course: Path, chapter: str, seed: int, sandbox: str = "bwrap", hidden: bool = True) -> Assignment:
     """Load a released chapter; seed: what its cases are drawn from.
 
-    Raises FileNotFoundError if it is not released, LookupError if its release is of another version of the course.
+    Raises NotReleased, and UserError if its release is of another version of the course.
     """
     notebook = load_handout(course, chapter)
     exercises = exercises_by_name(chapter)
     if gone := [name for name in notebook.functions if name not in exercises]:
-        raise LookupError(
+        raise UserError(
             f"{chapter} as it is released asks for {listed(gone)}, and this version of the course does not: grade it "
             f"with the version it was released with, or release it again"
         )
+    bundle = course / "release" / f"{chapter}.zip"
+    if not bundle.exists():
+        raise NotReleased(course, chapter)
     return Assignment(
         released=notebook,
-        bundle=(course / "release" / f"{chapter}.zip").read_bytes(),
+        bundle=bundle.read_bytes(),
         solutions=zipped_solutions(),
         environment=environment(sandbox),
         seed=_sha256([str(seed).encode()])[:16],

@@ -11,6 +11,7 @@ from distributed import Client, Future
 
 from autograder.course.seed import secret_seed
 from autograder.course.student_ids import why_not_an_id
+from autograder.errors import UserError
 from autograder.grading import reading, replies, worker
 from autograder.grading.assignment import Assignment, digest, open_assignment, seeds_of
 from autograder.grading.reading import Submission
@@ -92,13 +93,13 @@ class GradingQueue:
 def open_queue(
     course: Path, chapter: str, client: Client, *, sandbox: str = "bwrap", force: bool = False
 ) -> GradingQueue:
-    """A grader for one chapter of a course, its sandbox tried. Raises SandboxUnavailable, FileNotFoundError."""
+    """A grader for one chapter of a course, its sandbox tried. Raises SandboxUnavailable, NotReleased."""
     seed = secret_seed(course)
     assignment = open_assignment(course, chapter, seed, sandbox)
     return GradingQueue(assignment, seed, Reports(course / "reports" / chapter), client, force=force)
 
 
-class NoSubmissions(LookupError):
+class NoSubmissions(UserError):
     """There is nothing to grade; the message says where submissions are expected."""
 
 

@@ -6,13 +6,14 @@ from pathlib import Path
 
 from autograder.authoring.make_key import PUBLIC_SEED
 from autograder.course.handout import distinctive, released_notebooks
+from autograder.errors import UserError
 from autograder.grading import reading, worker
 from autograder.grading.assignment import open_assignment
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import File, fetch
 
 
-class NotOurs(LookupError):
+class NotOurs(UserError):
     """A file that belongs to no released chapter; the message says so."""
 
 
@@ -29,10 +30,10 @@ def submit_check(path: Path, course: Path, sandbox: str = "bwrap") -> Checked:
 
     Raises:
         NotOurs: it can be read, and is of no chapter that the course has released.
-        FileNotFoundError: there is no such file. SandboxUnavailable: there is no place to run it.
+        UserError: there is no such file. SandboxUnavailable: there is no place to run it.
     """
     if not path.exists():
-        raise FileNotFoundError(f"there is no file {path}")
+        raise UserError(f"there is no file {path}")
     file = fetch(path)
     chapter = _chapter(file, path, course)
     assignment = open_assignment(course, chapter, PUBLIC_SEED, sandbox, hidden=False)

@@ -8,6 +8,7 @@ from tabulate import tabulate
 
 from autograder.authoring.kill_table import KillTable, Line, Where
 from autograder.authoring.slip_table import KINDS, SlipTable
+from autograder.errors import named_by_user
 from autograder.pages.instructor import templates
 from check.words import count, listed
 
@@ -42,13 +43,14 @@ def as_text(table: KillTable) -> str:
 
 def write_page(chapters: Mapping[str, Sequence[KillTable]], file: Path) -> Path:
     """Write the tables of some chapters as one page for instructors: it shows what students must not see."""
-    file.parent.mkdir(parents=True, exist_ok=True)
     page = (
         templates()
         .get_template("mistakes.html.j2")
         .render(chapters=chapters, mark=_mark, keeps=_keeps, about_both=about_both, about_slips=about_slips)
     )
-    file.write_text(page, encoding="utf-8")
+    with named_by_user(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(page, encoding="utf-8")
     return file
 
 

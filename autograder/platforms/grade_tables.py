@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from autograder.errors import named_by_user
+
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
@@ -95,7 +97,7 @@ def moodle_table(grades: Grades) -> Iterator[list]:
 
 def write_table(rows: Iterable[list], path: Path) -> None:
     """Write rows as CSV; commas, quotes and line ends in names stay where they are."""
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with named_by_user(path), path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(map(harmless, row) for row in rows)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from autograder.errors import UserError
 from check.words import shown
 
 MAX_BYTES = 50_000_000
@@ -16,7 +17,7 @@ _TIMES = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%d %B %Y, %I:%M %p",
 csv.field_size_limit(MAX_BYTES)  # Moodle's worksheet holds whole texts that students wrote
 
 
-class UnusableTable(Exception):
+class UnusableTable(UserError):
     """A table that cannot be used; the message says why."""
 
 

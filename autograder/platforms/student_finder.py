@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from autograder.errors import UserError
 from autograder.platforms.file_names import Layout, Named
 from autograder.platforms.sheets import Sheet, UnusableTable, time_in
 from check.words import quoted
@@ -37,7 +38,7 @@ class Finder:
     times: dict[str, datetime] = field(default_factory=dict)
 
 
-class Undecided(Exception):
+class Undecided(UserError):
     """Whose a file is can be found in more than one way; the message says which to ask for."""
 
 

@@ -16,6 +16,7 @@ from nbformat.notebooknode import NotebookNode
 from autograder.chapter import plain_markdown
 from autograder.chapter.chapter import DEFINITIONS, Chapter, cells, definition_in, docstring_of
 from autograder.chapter.targets import Targets
+from autograder.errors import UserError
 from autograder.house import solution_modules
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
@@ -45,7 +46,7 @@ def source_notebook(chapter: Chapter, references: Targets, sections: dict[str, s
 
     Raises:
         MystError: the chapter's Markdown has no plain form.
-        LookupError: a cell is about an exercise that there is not.
+        UserError: a cell is about an exercise that there is not.
     """
     plain = cells(plain_markdown.convert(chapter.text, references, chapter.file))
     build = _Build(chapter, references, sections)
@@ -98,7 +99,7 @@ class _Build:
 
     def lookup(self, name, cell):
         if name not in self.exercises:
-            raise LookupError(f"{self.chapter.file}: there is no exercise {name!r} for the cell\n{cell.source}")
+            raise UserError(f"{self.chapter.file}: there is no exercise {name!r} for the cell\n{cell.source}")
         return self.exercises[name]
 
     def prose(self, source):

@@ -21,7 +21,8 @@ from autograder.chapter.sections import section_addresses
 from autograder.chapter.targets import Targets, read_targets
 from autograder.course.lock import alone
 from autograder.course.seed import secret_seed
-from autograder.gradebook.assignments import NotGenerated, generate, refuse_other_cells
+from autograder.errors import UserError
+from autograder.gradebook.assignments import generate, refuse_other_cells
 from autograder.gradebook.coursedir import keep_the_rules, open_coursedir
 from autograder.gradebook.engine import usable
 from autograder.gradebook.queries import registered_cells
@@ -30,8 +31,8 @@ from autograder.release import bundle, gate
 from autograder.release.notebook import source_notebook, to_bytes
 
 
-class NotReleased(Exception):
-    """Why a chapter was not released; nothing of it was published."""
+class ReleaseRefused(UserError):
+    """A chapter is not fit to be released; the message says why. Nothing of it was published."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,9 @@ def publishing(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -> 
         One entry a chapter, in the order of the names.
 
     Raises:
-        LookupError: there is no such chapter.
-        NotReleased: a chapter gives something away, is not sound, or does not fit its submissions.
+        UserError: there is no such chapter.
+        ReleaseRefused: a chapter gives something away, or is not sound.
+        NotGenerated: nbgrader cannot make the assignment, or it does not fit the submissions there are.
         Busy: another run is at work in this course, or another program holds the gradebook.
     """
     course.mkdir(parents=True, exist_ok=True)
@@ -69,11 +71,7 @@ def publishing(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -> 
     wanted = [read_chapter(name, house) for name in (names or chapter_names(house))]
     with alone(course), usable():
         for chapter in wanted:
-            try:
-                published = _publish(course, chapter, known, house)
-            except NotGenerated as error:
-                raise NotReleased(str(error)) from error
-            yield published
+            yield _publish(course, chapter, known, house)
 
 
 def released_files(chapter: Chapter, known: Targets, house: Path = HOUSE) -> dict[str, bytes]:
@@ -132,13 +130,13 @@ def _refuse_unsound(chapter, keys, source, released):
     problems = [f"{name}: the released cell is not the stub" for name in stubs if stubs[name] != chapter.stubs[name]]
     problems += gate.unsound(keys, solved, blank)
     if problems:
-        raise NotReleased("\n".join([f"{chapter.name} is not released:", *problems]))
+        raise ReleaseRefused("\n".join([f"{chapter.name} is not released:", *problems]))
 
 
 def _refuse_leaks(course, chapter, folder, house):
     leaks = gate.scan([folder], gate.secrets_of_bundle(chapter, secret_seed(course), house))
     if leaks:
-        raise NotReleased("\n".join([f"{chapter.name} is not released, since it gives away:", *map(str, leaks)]))
+        raise ReleaseRefused("\n".join([f"{chapter.name} is not released, since it gives away:", *map(str, leaks)]))
 
 
 def _cells(released, name):

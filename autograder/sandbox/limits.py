@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from autograder.errors import UserError
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -34,5 +36,5 @@ class Limits:
     questions: int = 10_000
 
 
-class SandboxUnavailable(RuntimeError):
+class SandboxUnavailable(UserError):
     """No sandbox, or one that keeps less than it promises; the message says what to do about it."""

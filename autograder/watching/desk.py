@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from autograder.course.handout import NotReleased
 from autograder.course.lock import Busy
 from autograder.gradebook.class_run import Incomplete
 from autograder.gradebook.rows import StudentRow
@@ -128,7 +129,7 @@ class Desk:
                 rows = self._grade(students)
         except Incomplete as error:
             why, rows = str(error), error.rows
-        except (Busy, NoSubmissions, OSError) as error:
+        except (Busy, NoSubmissions, NotReleased, OSError) as error:
             why = str(error)
         of_student = {row.student: row for row in rows}
         said: list[Said] = []

@@ -13,6 +13,7 @@ from filelock import FileLock, Timeout
 from watchfiles import watch
 
 from autograder.course.lock import Busy
+from autograder.errors import UserError
 from autograder.gradebook.class_run import grade_class
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.grading.cluster import connected
@@ -29,12 +30,12 @@ def open_desk(course: Path, chapter: str, source: str | None, rules: Rules) -> t
     Args:
         source: "exchange" or "submitted"; the exchange if the course has one, unless told.
 
-    Raises LookupError if there is no such exchange, SandboxUnavailable.
+    Raises UserError if there is no such exchange, SandboxUnavailable.
     """
     exchange = ExchangeInbox(course, chapter)
     there = exchange.folder.is_dir()
     if source == "exchange" and not there:
-        raise LookupError(
+        raise UserError(
             f"there is no {exchange.folder}: nbgrader makes it with `nbgrader release_assignment {chapter}`, where "
             "c.Exchange.root and c.CourseDirectory.course_id in nbgrader_config.py say"
         )

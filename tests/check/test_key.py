@@ -8,6 +8,7 @@ import pytest
 from autograder.authoring.exercise import find_exercise
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.authoring.problems import problems
+from autograder.errors import UserError
 from check import given_functions
 from check.calling import run
 from check.key import load, save
@@ -76,8 +77,8 @@ def test_case_names_are_unique(exercise):
         make_key(exercise, seed=1)
 
 
-def test_an_unknown_exercise_is_a_lookup_error():
-    with pytest.raises(LookupError, match="no_such_exercise"):
+def test_find_exercise_names_an_unknown_exercise():
+    with pytest.raises(UserError, match="no_such_exercise"):
         find_exercise("no_such_exercise")
 
 

@@ -3,8 +3,10 @@
 import re
 
 import pytest
+from autograder.gradebook.placing import Placed, remember
 from nbgrader.api import Gradebook
 
+from autograder.cli import mistakes
 from autograder.cli.main import COMMANDS, main
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.progress import watched
@@ -40,6 +42,36 @@ def test_what_is_wrong_is_one_line_and_exit_code_2(arguments, words, tmp_path, c
     assert main([*arguments, "--course", str(tmp_path)]) == 2
     said = capsys.readouterr().err
     assert words in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize("bug", [KeyError("softmax"), FileNotFoundError("no such file of ours")], ids=repr)
+def test_a_bug_is_not_reported_as_the_users_error(bug, tmp_path, monkeypatch):
+    def broken(options):
+        raise bug
+
+    monkeypatch.setattr(mistakes, "run", broken)
+    with pytest.raises(type(bug)):
+        main(["mistakes", "--course", str(tmp_path)])
+
+
+@pytest.mark.parametrize("command", [["export"], ["feedback", CHAPTER, "--to", "canvas"]], ids=lambda words: words[0])
+def test_an_output_file_that_cannot_be_written_is_one_line(command, course, tmp_path, capsys):
+    page = course / "feedback" / "ada" / CHAPTER / f"{CHAPTER}.html"
+    page.parent.mkdir(parents=True)
+    page.touch()
+    remember({"ada": Placed(page, 0, "new", None, "", "ada_1_2_")}, "canvas", course, CHAPTER)
+    output = tmp_path / "nowhere" / "output"
+    assert main([*command, "--course", str(course), "--output", str(output)]) == 2
+    assert capsys.readouterr().err == f"autograder: {output}: No such file or directory\n"
+
+
+@pytest.mark.parametrize("lost", [f"{CHAPTER}.zip", f"{CHAPTER}/{CHAPTER}.ipynb"])
+def test_a_release_with_a_lost_file_is_one_line(lost, course, hand_in, capsys):
+    hand_in("ada", b"")
+    (course / "release" / lost).unlink()
+    assert main(["grade", CHAPTER, "--course", str(course)]) == 2
+    said = capsys.readouterr().err
+    assert said == f"autograder: {CHAPTER} is not released in {course}: run `autograder release {CHAPTER}` first\n"
 
 
 def test_nobody_handed_in(course, capsys):

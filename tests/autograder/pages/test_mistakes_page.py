@@ -9,6 +9,7 @@ import pytest
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.kill_table import table_of
 from autograder.cli.main import main
+from autograder.errors import UserError
 from autograder.pages import kill_page
 from tests.small_exercise import make_exercise
 
@@ -51,6 +52,12 @@ def test_the_terminal(table):
         "  told apart: 1 of 1 pair; both named where both are made: 1 of 1" in lines
         and "  right rewrites: loop, which pass" in lines
     )
+
+
+def test_a_page_that_cannot_be_written_is_the_users_error(table, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match=r"file/page\.html: "):
+        kill_page.write_page({"06_position": [table]}, tmp_path / "file" / "page.html")
 
 
 def test_what_a_key_leaves_open_is_said():

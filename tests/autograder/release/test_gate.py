@@ -19,7 +19,7 @@ from nbconvert.filters import Highlight2HTML
 from autograder.chapter.chapter import Chapter, read_chapter, stubs, text_of
 from autograder.release import gate
 from autograder.release.fingerprints import Fingerprints
-from autograder.release.publish import NotReleased, publish
+from autograder.release.publish import ReleaseRefused, publish
 from tests.autograder.release.small_house import CHAPTER, change
 
 pytestmark = pytest.mark.autograder
@@ -283,7 +283,7 @@ def test_a_picture_is_not_taken_for_code():
 
 def refused(house, course, match):
     before = {p: p.read_bytes() for p in course.rglob("*") if p.is_file()}
-    with pytest.raises(NotReleased, match=match):
+    with pytest.raises(ReleaseRefused, match=match):
         publish(course, house=house)
     assert {p: p.read_bytes() for p in course.rglob("*") if p.is_file()} == before
 

@@ -19,9 +19,11 @@ from traitlets.config.loader import PyFileConfigLoader
 from autograder.chapter.chapter import Chapter, read_chapter, text_of
 from autograder.chapter.targets import read_targets
 from autograder.course.seed import secret_seed
+from autograder.errors import UserError
+from autograder.gradebook.assignments import NotGenerated
 from autograder.house import HOUSE, chapter_names
 from autograder.release import bundle
-from autograder.release.publish import NotReleased, publish, released_files
+from autograder.release.publish import publish, released_files
 from tests.autograder.release.small_house import CHAPTER, by_grade_id, change
 
 CHECK = HOUSE / "check"
@@ -219,7 +221,7 @@ def test_cells_cannot_come_and_go_under_submissions(copy):
     hand_in(course)
     before = (course / "release" / CHAPTER / f"{CHAPTER}.ipynb").read_bytes()
     change(house, "## Ideas", "## Ideas\n\n```{code-cell} ipython3\n1 + 1\n```\n\nMore.")
-    with pytest.raises(NotReleased, match=r"has 1 submission of it,[^\0]*new cells: demo-003, prose-0"):
+    with pytest.raises(NotGenerated, match=r"has 1 submission of it,[^\0]*new cells: demo-003, prose-0"):
         publish(course, house=house)
     assert (course / "release" / CHAPTER / f"{CHAPTER}.ipynb").read_bytes() == before
     assert {path.name for path in course.iterdir()} == LEFT
@@ -233,7 +235,7 @@ def test_words_can_change_under_submissions(copy):
 
 
 def test_an_unknown_chapter(tmp_path, built):
-    with pytest.raises(LookupError, match="no chapter '07_cros'; there are: 01_attention"):
+    with pytest.raises(UserError, match="no chapter '07_cros'; there are: 01_attention"):
         publish(tmp_path / "course", ["07_cros"], built[0])
 
 

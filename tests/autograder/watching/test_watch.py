@@ -15,6 +15,7 @@ from nbgrader.auth import Authenticator
 from nbgrader.exchange.default import ExchangeFetchFeedback, ExchangeReleaseAssignment, ExchangeSubmit
 
 from autograder.cli.main import main
+from autograder.course.handout import NotReleased
 from autograder.course.lock import Busy
 from autograder.gradebook.coursedir import nbgrader_config, open_coursedir
 from autograder.gradebook.queries import computed_scores
@@ -184,7 +185,9 @@ def test_what_was_graded_is_known_after_a_restart(window):
     assert window.said(STILL) == [] and window.graded == ["1"]
 
 
-@pytest.mark.parametrize("trouble", [Busy("another run"), OSError("no space"), Incomplete([], ["held"])])
+@pytest.mark.parametrize(
+    "trouble", [Busy("another run"), OSError("no space"), Incomplete([], ["held"]), NotReleased(Path(), CHAPTER)]
+)
 def test_what_cannot_be_graded_now_is_tried_again(window, trouble):
     window.put("ada", "1")
     window.said()
