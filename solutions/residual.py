@@ -194,7 +194,7 @@ def add_norm(x, update, params, rate=0.0, rng=None):
 
 
 def add_norm_backward(grad_output, cache):
-    """A sum hands its gradient to both terms, unchanged.
+    """Back through the norm, then through the sum to both of its terms.
 
     Args:
         grad_output: (..., d_model)
@@ -202,7 +202,7 @@ def add_norm_backward(grad_output, cache):
 
     Returns:
         grad_x: (..., d_model), along the residual connection alone.
-        grad_update: (..., d_model)
+        grad_update: (..., d_model), zero where dropout forgot an entry.
         grad_params: dict of gain (d_model,), bias (d_model,).
 
     All gradients are in the dtype of grad_output.
