@@ -1,7 +1,6 @@
 """What the index pages show, made from the exercises and the chapters themselves, so that it cannot grow old."""
 
 import html
-import re
 from dataclasses import dataclass
 
 import figures
@@ -10,7 +9,6 @@ from call_graph import reached
 from docutils.nodes import make_id
 
 from autograder.authoring.exercise import Exercise, exercises_of
-from autograder.chapter import myst
 from autograder.chapter.cards import Card, cards
 from autograder.chapter.chapter import text_of
 from autograder.house import chapter_names
@@ -76,11 +74,8 @@ def listed():
 def mistakes(chapter):
     """A chapter's mistakes, by name and message, without their code: a fold for each exercise, an address for each.
 
-    The folds are open; the page's script closes them. Sections that a message names are links.
+    The folds are open; the page's script closes them. The section to reread is a link.
     """
-    titles = myst.titles(text_of(chapter))
-    # By the titles, since a message may have other apostrophes.
-    quoted = re.compile("'(" + "|".join(map(re.escape, titles)) + ")'")
     parts = []
     for each in exercises_of(chapter):
         number = count(len(each.mistakes), "mistake")
@@ -91,10 +86,9 @@ def mistakes(chapter):
         ]
         for slug, (mistake, _) in each.mistakes.items():
             address = f"{_hyphened(each.name)}-{_hyphened(slug)}"
-            message = quoted.sub(lambda title: f"‘{link(chapter, title[1])}’", " ".join(mistake.message.split()))
             parts += [
                 f'<div class="mistake" id="{address}">\n',
-                f"*{mistake.name}.* {message}",
+                f"*{mistake.name}.* {mistake.message} Reread “{link(chapter, mistake.reread)}”.",
                 f'<a class="mistake-link" href="#{address}" title="Link to this mistake">#</a>\n',
                 "</div>\n",
             ]

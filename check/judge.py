@@ -3,6 +3,7 @@
 The judge runs in the student's notebook with the public key, and in the grading process with a secret one.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -82,7 +83,7 @@ class Result:
             | {
                 "aspects": tuple(Aspect(**aspect) for aspect in fields["aspects"]),
                 "verdict": Verdict(**fields["verdict"]) if fields["verdict"] else None,
-                "mistakes": tuple(Mistake(**mistake) for mistake in fields["mistakes"]),
+                "mistakes": tuple(map(_mistake, fields["mistakes"])),
                 "mend_first": tuple(fields["mend_first"]),
                 "remarks": tuple(fields["remarks"]),
                 "answered": tuple(fields["answered"]),
@@ -148,6 +149,14 @@ def blame_what_is_used(result: Result, key: Key, failing: set[str]) -> Result:
     failing: names of the exercises of the same notebook that do not pass.
     """
     return result if result.passed else replace(result, mend_first=tuple(name for name in key.uses if name in failing))
+
+
+def _mistake(fields: dict[str, str]) -> Mistake:
+    """Return a mistake of a report; in the older form its message ended in the section to reread."""
+    if "reread" not in fields:
+        ending = re.fullmatch(r"(?P<message>.*) Reread '(?P<reread>.+)'\.", " ".join(fields["message"].split()))
+        fields = fields | (ending.groupdict() if ending else {})
+    return Mistake(**fields)
 
 
 def _aspect(key: Key, name: str, passed: Sequence[bool], can_earn: bool) -> Aspect:

@@ -10,7 +10,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -23,10 +23,15 @@ UNJUDGED = "unjudged"
 
 @dataclass(frozen=True)
 class Mistake:
-    """A known mistake: its short name, and the message that explains it."""
+    """A known mistake.
+
+    name: a few words. message: what the student probably thought, and why that is wrong. reread: title of the section
+    that explains it; empty only in keys and reports of earlier versions.
+    """
 
     name: str
     message: str
+    reread: str = ""
 
 
 @dataclass(frozen=True)
@@ -108,7 +113,7 @@ def load(path: str | Path) -> Key:
 
 def _to_bytes(key: Key) -> bytes:
     fields = vars(key) | {
-        "mistakes": {slug: (mistake.name, mistake.message) for slug, mistake in key.mistakes.items()},
+        "mistakes": {slug: astuple(mistake) for slug, mistake in key.mistakes.items()},
         "cases": [_case_fields(case) for case in key.cases],
     }
     tree, arrays = pack(fields)

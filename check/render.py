@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from check.judge import Result
+from check.key import Mistake
 from check.words import listed
 
 # One mistake after the other; explain.py looks for no more.
@@ -80,7 +81,7 @@ def _advice(result: Result) -> Iterator[str]:
         wrong = "is wrong itself: mend that" if len(result.mend_first) == 1 else "are wrong themselves: mend them"
         yield f"It calls {names}, which {wrong} first."
     for introduction, mistake in zip(INTRODUCTIONS, result.mistakes, strict=False):
-        yield f"{introduction}: {mistake.name}. {' '.join(mistake.message.split())}"
+        yield f"{introduction}: {mistake.name}. {lesson(mistake)}"
     yield from (f"Besides: {remark}" for remark in result.remarks)
     if result.mistakes:
         return
@@ -88,6 +89,11 @@ def _advice(result: Result) -> Iterator[str]:
         yield leading_up(result)
     else:
         yield f"Read again: “{result.section}”."
+
+
+def lesson(mistake: Mistake) -> str:
+    """Return what a known mistake teaches: its message, then the section to read again."""
+    return f"{mistake.message} Reread “{mistake.reread}”." if mistake.reread else mistake.message
 
 
 def leading_up(result: Result) -> str:
@@ -108,11 +114,10 @@ def _aspects(result: Result) -> str:
 
 
 def with_links(html: str, sections: dict[str, str]) -> str:
-    """HTML of ours in which quoted titles of sections lead to their addresses."""
+    """Return our own HTML with each title of a section in “quotation marks” as a link to its address."""
     for title, address in sections.items():
-        for opening, closing in (("“", "”"), (escape("'"), escape("'"))):
-            link = f'<a href="{escape(address)}" target="_blank">{escape(title)}</a>'
-            html = html.replace(f"{opening}{escape(title)}{closing}", f"{opening}{link}{closing}")
+        link = f'<a href="{escape(address)}" target="_blank">{escape(title)}</a>'
+        html = html.replace(f"“{escape(title)}”", f"“{link}”")
     return html
 
 

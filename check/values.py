@@ -37,7 +37,7 @@ def pack(value: Any) -> tuple[Tree, list[np.ndarray]]:
 
     Args:
         value: None, bool, int, float, str, NumPy array, scalar or random generator, a function or a mixture of
-            `given_functions`, or tuples, lists and string-keyed dicts of these.
+            `given_functions`, or tuples, lists and string-keyed dicts of these. A named tuple becomes a plain one.
 
     Returns:
         tree: JSON-serialisable; it refers to arrays by their index.
@@ -68,10 +68,11 @@ def _pack(value: Any, arrays: list[np.ndarray], depth: int) -> Tree:
         return {"kind": "str", "value": value[:10_000]}
     if kind is np.ndarray or isinstance(value, np.generic):
         return _pack_array(value, arrays)
-    if kind in (tuple, list):
+    if isinstance(value, tuple) or kind is list:
+        name = "list" if kind is list else "tuple"
         if len(value) > MAX_NODES:
-            return _foreign(f"a {kind.__name__} of {len(value)} items")
-        return {"kind": kind.__name__, "items": [_pack(item, arrays, depth + 1) for item in value]}
+            return _foreign(f"a {name} of {len(value)} items")
+        return {"kind": name, "items": [_pack(item, arrays, depth + 1) for item in value]}
     if kind is dict and all(type(key) is str for key in value) and len(value) <= MAX_NODES:
         return {"kind": "dict", "items": {key: _pack(item, arrays, depth + 1) for key, item in value.items()}}
     if kind is np.random.Generator and type(value.bit_generator) is np.random.PCG64:

@@ -3,10 +3,23 @@
 The encoder's output is called the memory, (..., T_memory, d_model). It need not be as long as what asks.
 """
 
+from typing import Any, NamedTuple
+
 from solutions.backward import linear_backward
 from solutions.masking import masked_attention, masked_attention_backward
 from solutions.multihead import multi_head_attention, multi_head_attention_backward
 from solutions.residual import add_norm, add_norm_backward, feed_forward, feed_forward_backward
+
+
+class DecoderLayerCache(NamedTuple):
+    """What `decoder_layer` keeps: the cache of each of its six steps. A plain tuple of the six serves as well."""
+
+    attention_cache: Any
+    norm_attention_cache: Any
+    cross_cache: Any
+    norm_cross_cache: Any
+    feed_forward_cache: Any
+    norm_feed_forward_cache: Any
 
 
 def cross_attention(x, memory, w_query, w_key, w_value, mask):
@@ -131,7 +144,7 @@ def decoder_layer(x, memory, params, n_heads, self_mask=None, memory_mask=None, 
     x, norm_cross_cache = add_norm(x, recalled, params["norm_cross_attention"], rate, rng)
     thought, feed_forward_cache = feed_forward(x, params["feed_forward"])
     output, norm_feed_forward_cache = add_norm(x, thought, params["norm_feed_forward"], rate, rng)
-    return output, (
+    return output, DecoderLayerCache(
         attention_cache,
         norm_attention_cache,
         cross_cache,

@@ -7,7 +7,7 @@ three. How text is written from the logits, word by word, is in `decoding`.
 
 import numpy as np
 
-from solutions.cross import decoder_layer, decoder_layer_backward
+from solutions.cross import DecoderLayerCache, decoder_layer, decoder_layer_backward
 from solutions.masking import memory_mask, padding_mask, target_mask
 from solutions.multihead import cached_weights
 from solutions.position import embed_backward, positional_embedding
@@ -174,7 +174,7 @@ def cross_attention_weights(cache):
         weights: (n_decoder, ..., n_heads, T_tgt, T_src)
     """
     _, layer_caches, _ = cache
-    return np.stack([cached_weights(cross_cache) for _, _, cross_cache, _, _, _ in layer_caches])
+    return np.stack([cached_weights(DecoderLayerCache(*layer_cache).cross_cache) for layer_cache in layer_caches])
 
 
 def forward(params, src, tgt, n_heads, pad=0):

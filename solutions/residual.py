@@ -3,10 +3,21 @@
 Parameters are plain nested dicts; their gradients come back as dicts of the same structure.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from solutions.backward import linear, linear_backward
 from solutions.multihead import multi_head_attention, multi_head_attention_backward
+
+
+class EncoderLayerCache(NamedTuple):
+    """What `encoder_layer` keeps: the cache of each of its four steps. A plain tuple of the four serves as well."""
+
+    attention_cache: Any
+    norm_attention_cache: Any
+    feed_forward_cache: Any
+    norm_feed_forward_cache: Any
 
 
 def layer_norm(x, gain, bias, eps=1e-5):
@@ -194,7 +205,7 @@ def add_norm(x, update, params, rate=0.0, rng=None):
 
 
 def add_norm_backward(grad_output, cache):
-    """A sum hands its gradient to both terms, unchanged.
+    """Back through the norm, then through the sum to both of its terms.
 
     Args:
         grad_output: (..., d_model)
@@ -202,7 +213,7 @@ def add_norm_backward(grad_output, cache):
 
     Returns:
         grad_x: (..., d_model), along the residual connection alone.
-        grad_update: (..., d_model)
+        grad_update: (..., d_model), zero where dropout forgot an entry.
         grad_params: dict of gain (d_model,), bias (d_model,).
 
     All gradients are in the dtype of grad_output.
@@ -240,7 +251,7 @@ def encoder_layer(x, params, n_heads, mask=None, rate=0.0, rng=None):
     x, norm_attention_cache = add_norm(x, attended, params["norm_attention"], rate, rng)
     thought, feed_forward_cache = feed_forward(x, params["feed_forward"])
     output, norm_feed_forward_cache = add_norm(x, thought, params["norm_feed_forward"], rate, rng)
-    return output, (attention_cache, norm_attention_cache, feed_forward_cache, norm_feed_forward_cache)
+    return output, EncoderLayerCache(attention_cache, norm_attention_cache, feed_forward_cache, norm_feed_forward_cache)
 
 
 def encoder_layer_backward(grad_output, cache):

@@ -39,7 +39,7 @@ def make_exercise():
         """Each row has a sum of its own."""
         return x / x.sum(), x
 
-    @exercise.mistake("divides by the column sum")
+    @exercise.mistake("divides by the column sum", reread="Rows & sums")
     def column_sum(x):
         """The last axis is the row."""
         return x / x.sum(axis=0), x

@@ -13,7 +13,6 @@ def wrong_axis(scores):
 """
 
 import importlib
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -97,14 +96,18 @@ class Exercise:
 
         return register
 
-    def mistake(self, name: str) -> Decorator:
-        """Decorate a wrong implementation; its docstring is the message that teaches."""
+    def mistake(self, name: str, *, reread: str = "") -> Decorator:
+        """Decorate a wrong implementation; its docstring is the message that teaches.
+
+        reread: title of the section to read again; by default the exercise's own.
+        """
 
         def register(wrong: Callable) -> Callable:
             _refuse_twice(wrong.__name__ in self.mistakes, f"{self.name}: mistake {wrong.__name__}")
             if not wrong.__doc__:
                 raise ValueError(f"{self.name}: the mistake {wrong.__name__} has no message (its docstring)")
-            self.mistakes[wrong.__name__] = (Mistake(name, inspect.cleandoc(wrong.__doc__)), wrong)
+            message = " ".join(wrong.__doc__.split())
+            self.mistakes[wrong.__name__] = (Mistake(name, message, reread or self.section), wrong)
             return wrong
 
         return register

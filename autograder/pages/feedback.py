@@ -5,7 +5,6 @@ written in a few milliseconds; it shows scores and comments as the gradebook has
 """
 
 import hashlib
-import re
 from pathlib import Path
 
 from markupsafe import Markup
@@ -16,13 +15,10 @@ from autograder.chapter.sections import section_address
 from autograder.pages.code import coloured, what_is_cut
 from autograder.pages.safe_markdown import safe_markdown
 from check.judge import Result
-from check.key import Mistake
 from check.render import as_code, first_wrong, in_its_place
 from check.words import listed
 
 TEMPLATES = Path(__file__).parent / "templates"
-
-REREAD = re.compile(r" Reread '(?P<title>.+)'\.$")
 
 # The next step, by the kind of the first thing wrong.
 NEXT = {
@@ -68,7 +64,6 @@ class FeedbackExporter(TemplateExporter):
         yield "cut", what_is_cut
         yield "first_wrong", first_wrong
         yield "in_its_place", in_its_place
-        yield "lesson", lesson
         yield "section", section
         yield "next_step", next_step
         yield "address", self._address
@@ -79,18 +74,8 @@ class FeedbackExporter(TemplateExporter):
 
 
 def section(result: Result) -> str:
-    """Title of the section to read again: the one a known mistake's message ends with, else the exercise's."""
-    named = REREAD.search(_line(result.mistake)) if result.mistake else None
-    return named["title"] if named else result.section
-
-
-def lesson(mistake: Mistake) -> str:
-    """A known mistake's message, without the section that it ends with."""
-    return REREAD.sub("", _line(mistake))
-
-
-def _line(mistake):
-    return " ".join(mistake.message.split())
+    """Return the title of the section to read again: a known mistake's, or else the exercise's."""
+    return (result.mistake and result.mistake.reread) or result.section
 
 
 def next_step(result: Result) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from check.render import as_code
+from check.render import as_code, lesson
 from check.words import count
 
 
@@ -24,6 +24,7 @@ def templates() -> Environment:
         "number": lambda value: f"{round(value, 2):g}",
         "count": count,
         "sentence": lambda text: Markup(as_code(" ".join(text.split()))),
+        "lesson": lesson,
         "slug": lambda words: words.replace(" ", "-"),
     }
     return made

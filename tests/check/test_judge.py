@@ -10,7 +10,7 @@ from autograder.authoring.make_key import make_key, public_key
 from check.calling import Outcome, run
 from check.comparing import difference
 from check.judge import Result, blame_what_is_used, grade
-from check.key import load, save
+from check.key import Mistake, load, save
 from check.render import as_text
 
 pytestmark = pytest.mark.autograder
@@ -257,6 +257,22 @@ def test_a_result_from_before_there_were_remarks_is_read(key, exercise):
     (earlier["mistake"],) = earlier.pop("mistakes")
     del earlier["remarks"]
     assert Result.from_json(earlier) == result
+
+
+def test_a_result_from_before_the_section_to_reread_was_a_field_is_read(key, exercise):
+    result = graded(key, exercise.mistakes["whole_sum"][1])
+    earlier = result.to_json()
+    (mistake,) = earlier["mistakes"]
+    mistake["message"] += f"\nReread '{mistake.pop('reread')}'."
+    assert result.mistake.reread == "Shares" and Result.from_json(earlier) == result
+    mistake["message"] = "It names no section."
+    assert Result.from_json(earlier).mistake == Mistake(mistake["name"], "It names no section.")
+
+
+def test_a_known_mistake_ends_with_the_section_to_reread(key, exercise):
+    told = [as_text(graded(key, exercise.mistakes[slug][1])) for slug in ("whole_sum", "column_sum")]
+    assert "Known mistake: divides by the whole sum. Each row has a sum of its own. Reread “Shares”.\n" in told[0]
+    assert "Known mistake: divides by the column sum. The last axis is the row. Reread “Rows & sums”.\n" in told[1]
 
 
 def test_no_sentence_holds_an_expected_value(key):

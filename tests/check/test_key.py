@@ -133,6 +133,11 @@ def test_values_survive_packing(value):
     assert repr(unpack(*pack(value))) == repr(np.array(value) if isinstance(value, np.generic) else value)
 
 
+def test_a_named_tuple_becomes_a_plain_one():
+    value = unpack(*pack(np.linalg.slogdet(np.eye(2))))
+    assert type(value) is tuple and value == (1, 0)
+
+
 def test_a_random_generator_survives_packing():
     assert unpack(*pack(np.random.default_rng(3))).normal() == np.random.default_rng(3).normal()
 

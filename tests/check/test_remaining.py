@@ -84,8 +84,8 @@ def test_a_message_links_the_section_that_it_names(notebook, monkeypatch, tmp_pa
     check(names(STUB)["normalised"])
     link = '<a href="https://book.example/a.html#shares" target="_blank">Shares</a>'
     assert f"“{link}” leads up to it" in shown[-1].html and "“Shares” leads" in shown[-1].text
-    assert with_links(as_code("Reread 'Rows & sums'."), about.sections) == (
-        'Reread &#x27;<a href="b" target="_blank">Rows &amp; sums</a>&#x27;.'
+    assert with_links(as_code("Reread “Rows & sums”."), about.sections) == (
+        'Reread “<a href="b" target="_blank">Rows &amp; sums</a>”.'
     )
 
 

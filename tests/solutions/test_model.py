@@ -222,6 +222,9 @@ def test_cross_attention_weights_are_rows_over_the_real_source_tokens(rng):
     expected = np.broadcast_to(np.any(src != 0, axis=1)[:, np.newaxis, np.newaxis], weights.shape[:-1])
     np.testing.assert_allclose(weights.sum(axis=-1), expected, atol=1e-12)
     assert not weights[:, 1, ..., 2:].any()
+    embedding_cache, layer_caches, output_cache = cache
+    plain = embedding_cache, [tuple(layer_cache) for layer_cache in layer_caches], output_cache
+    np.testing.assert_array_equal(cross_attention_weights(plain), weights)
 
 
 def sharp_model(rng):

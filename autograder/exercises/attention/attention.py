@@ -66,114 +66,114 @@ def _(draw):
 @attention.mistake("ignores the values")
 def weights_only(queries, keys, values):
     """This returns the weights. They say *where* each query looks; the output is *what it finds* there, the weighted
-    average of the values. Reread 'From weights to output'."""
+    average of the values."""
     return reference.attention_weights(queries, keys), None
 
 
-@attention.mistake("averages the keys instead of the values")
+@attention.mistake("averages the keys instead of the values", reread="Why keys exist at all")
 def keys_handed_over(queries, keys, values):
     """The right weights, on the wrong things: you average the keys. A key is what an entry is found by, its value is
-    what it hands over. Reread 'Why keys exist at all'."""
+    what it hands over."""
     return reference.attention_weights(queries, keys) @ keys, None
 
 
-@attention.mistake("averages with raw scores")
+@attention.mistake("averages with raw scores", reread="From scores to weights: the softmax")
 def no_softmax(queries, keys, values):
     """The values are multiplied by the scaled scores. Those may be negative and do not add up to one, so this is no
-    average: the softmax is missing. Reread 'From scores to weights: the softmax'."""
+    average: the softmax is missing."""
     return raw_scores(queries, keys) @ values, None
 
 
 @attention.mistake("averages all values alike")
 def plain_average(queries, keys, values):
     """Every row of the output is the plain average of the values, whatever the query asks. The weights must come
-    from the queries and the keys. Reread 'From weights to output'."""
+    from the queries and the keys."""
     shape = (*queries.shape[:-1], values.shape[-1])
     return np.broadcast_to(values.mean(axis=-2, keepdims=True), shape).copy(), None
 
 
-@attention.mistake("swaps queries and keys")
+@attention.mistake("swaps queries and keys", reread="All queries at once")
 def keys_ask_for_values(queries, keys, values):
     """The keys ask, and the queries are what is found. As long as there are as many queries as keys, only the
     numbers are wrong; otherwise weights and values do not fit. Queries ask: (..., T_query, T_key) times (..., T_key,
-    d_value). Reread 'All queries at once'."""
+    d_value)."""
     return reference.attention_weights(keys, queries) @ values, None
 
 
 @attention.mistake("transposes the weights")
 def weights_transposed(queries, keys, values):
     """The weights are turned before they meet the values, so an output row mixes the shares that all queries give to
-    one key. Row i of the weights averages the values for query i: no transpose. Reread 'From weights to output'."""
+    one key. Row i of the weights averages the values for query i: no transpose."""
     return reference.attention_weights(queries, keys).swapaxes(-1, -2) @ values, None
 
 
-@attention.mistake("scales by the width of the values")
+@attention.mistake("scales by the width of the values", reread="Why divide by the square root of the key width")
 def by_d_value(queries, keys, values):
-    """You divide by the root of d_value. The values have no part in a score: what adds up in it are d_key products.
-    Reread 'Why divide by the square root of the key width'."""
+    """You divide by the root of d_value. The values have no part in a score: what adds up in it are d_key products."""
     return reference.softmax(scores_of(queries, keys) / math.sqrt(values.shape[-1])) @ values, None
 
 
-@attention.mistake("does not scale the scores")
+@attention.mistake("does not scale the scores", reread="Why divide by the square root of the key width")
 def unscaled_attention(queries, keys, values):
-    """The division by the square root of d_key is missing: call your `attention_weights`. Reread 'Why divide by the
-    square root of the key width'."""
+    """The division by the square root of d_key is missing: call your `attention_weights`."""
     return unscaled(queries, keys) @ values, None
 
 
-@attention.mistake("multiplies by the root of d_key instead of dividing")
+@attention.mistake(
+    "multiplies by the root of d_key instead of dividing", reread="Why divide by the square root of the key width"
+)
 def scores_multiplied(queries, keys, values):
     """The scores are multiplied by the square root of d_key, or divided by d_key ** -0.5, which is the same: one weight
-    takes nearly everything. Divide by the root. Reread 'Why divide by the square root of the key width'."""
+    takes nearly everything. Divide by the root."""
     return scaled_up(queries, keys) @ values, None
 
 
-@attention.mistake("divides by d_key, not by its root")
+@attention.mistake("divides by d_key, not by its root", reread="Why divide by the square root of the key width")
 def divided_by_d_key(queries, keys, values):
     """You divide the scores by d_key. Their spread grows like its root, so the weights become too even: divide by the
-    square root. Reread 'Why divide by the square root of the key width'."""
+    square root."""
     return by_d_key(queries, keys) @ values, None
 
 
-@attention.mistake("scales by the number of keys")
+@attention.mistake("scales by the number of keys", reread="Why divide by the square root of the key width")
 def by_T_key(queries, keys, values):
     """You divide by the root of the number of keys, keys.shape[-2]. What adds up in a score is d_key products: that is
-    keys.shape[-1]. Reread 'Why divide by the square root of the key width'."""
+    keys.shape[-1]."""
     return by_number_of_keys(queries, keys) @ values, None
 
 
-@attention.mistake("scales the output, not the scores")
+@attention.mistake("scales the output, not the scores", reread="Why divide by the square root of the key width")
 def output_scaled(queries, keys, values):
     """The division by the root of d_key comes last, on the output: it only shrinks the average, and the softmax has
-    seen the large scores already. Reread 'Why divide by the square root of the key width'."""
+    seen the large scores already."""
     return unscaled(queries, keys) @ values / math.sqrt(keys.shape[-1]), None
 
 
-@attention.mistake("normalises over the queries")
+@attention.mistake("normalises over the queries", reread="All queries at once")
 def queries_compete(queries, keys, values):
     """The softmax runs down the columns, so the queries compete for each key, and an output is no average. Each query
-    shares out one unit among the keys: softmax along the last axis. Reread 'All queries at once'."""
+    shares out one unit among the keys: softmax along the last axis."""
     return columns_add_up(queries, keys) @ values, None
 
 
-@attention.mistake("normalises over the batch")
+@attention.mistake("normalises over the batch", reread="Batch axes")
 def sentences_compete(queries, keys, values):
     """The softmax runs along the first axis: with a batch, its sentences compete for attention; without one, the
-    queries do. The keys are the last axis, -1. Reread 'Batch axes'."""
+    queries do. The keys are the last axis, -1."""
     return batch_competes(queries, keys) @ values, None
 
 
-@attention.mistake("normalises along axis 1")
+@attention.mistake("normalises along axis 1", reread="Batch axes")
 def along_axis_one(queries, keys, values):
     """The softmax runs along axis 1, counted from the front: the keys' axis of one sentence, but not of a batch. Count
-    from the end: the keys are axis -1. Reread 'Batch axes'."""
+    from the end: the keys are axis -1."""
     return keys_on_axis_one(queries, keys) @ values, None
 
 
-@attention.mistake("overflows on large scores")
+@attention.mistake("overflows on large scores", reread="From scores to weights: the softmax")
 def overflows(queries, keys, values):
     """Right for small scores, NaN for large ones: the softmax in it does not take each row's maximum off. Call your
-    `attention_weights`. Reread 'From scores to weights: the softmax'."""
+    `attention_weights`."""
     return naive_softmax(queries, keys) @ values, None
 
 
@@ -184,11 +184,10 @@ def promoted_attention(queries, keys, values):
     return promoted(queries, keys) @ values, None
 
 
-@attention.mistake("lets a d_key of 1 pass for any other")
+@attention.mistake("lets a d_key of 1 pass for any other", reread="Why queries and keys share a dimension")
 def stretched(queries, keys, values):
     """Queries and keys of different width are no pair, and should be an error. `einsum`, and a product entry by entry,
-    stretch a width of 1 to any other and answer all the same. Your `attention_weights` is to raise a ValueError.
-    Reread 'Why queries and keys share a dimension'."""
+    stretch a width of 1 to any other and answer all the same. Your `attention_weights` is to raise a ValueError."""
     return widths_broadcast(queries, keys) @ values, None
 
 

@@ -57,123 +57,113 @@ def _(draw):
 @attention_weights.mistake("does not scale the scores")
 def unscaled(queries, keys):
     """The division by the square root of d_key is missing. The scores then spread more and more as d_key grows, one
-    weight takes nearly everything, and almost no gradient is left to learn from. Reread 'Why divide by the square
-    root of the key width'."""
+    weight takes nearly everything, and almost no gradient is left to learn from."""
     return reference.softmax(scores_of(queries, keys))
 
 
 @attention_weights.mistake("divides by d_key, not by its root")
 def by_d_key(queries, keys):
     """You divide by d_key. It is the *variance* of a score that grows like d_key; its spread grows like the root, so
-    dividing by d_key flattens the weights towards a plain average. Reread 'Why divide by the square root of
-    the key width'."""
+    dividing by d_key flattens the weights towards a plain average."""
     return reference.softmax(scores_of(queries, keys) / keys.shape[-1])
 
 
 @attention_weights.mistake("scales by the number of keys")
 def by_number_of_keys(queries, keys):
     """You divide by the root of the number of keys: that is keys.shape[-2]. What makes a score large is the number
-    of products added up in it, d_key, which is keys.shape[-1]. Reread 'Why divide by the square root of the
-    key width'."""
+    of products added up in it, d_key, which is keys.shape[-1]."""
     return reference.softmax(scores_of(queries, keys) / math.sqrt(keys.shape[-2]))
 
 
 @attention_weights.mistake("scales by the number of queries")
 def by_number_of_queries(queries, keys):
     """You divide by the root of the number of queries, queries.shape[-2]. What makes a score large is the number of
-    products added up in it, d_key, which is queries.shape[-1]. Reread 'Why divide by the square root of the key
-    width'."""
+    products added up in it, d_key, which is queries.shape[-1]."""
     return reference.softmax(scores_of(queries, keys) / math.sqrt(queries.shape[-2]))
 
 
-@attention_weights.mistake("reads d_key off axis 1")
+@attention_weights.mistake("reads d_key off axis 1", reread="Batch axes")
 def d_key_from_the_front(queries, keys):
     """Counted from the front, axis 1 of the keys is d_key for a single sentence only; with a batch before it, it is the
-    number of keys. Count from the end: keys.shape[-1]. Reread 'Batch axes'."""
+    number of keys. Count from the end: keys.shape[-1]."""
     return reference.softmax(scores_of(queries, keys) / math.sqrt(keys.shape[1]))
 
 
 @attention_weights.mistake("multiplies by the root of d_key instead of dividing")
 def scaled_up(queries, keys):
     """The scores are multiplied by the square root of d_key, or divided by d_key ** -0.5, which is the same: they
-    spread d_key times as much as they should, and one weight takes nearly everything. Divide by the root. Reread 'Why
-    divide by the square root of the key width'."""
+    spread d_key times as much as they should, and one weight takes nearly everything. Divide by the root."""
     return reference.softmax(scores_of(queries, keys) * math.sqrt(keys.shape[-1]))
 
 
 @attention_weights.mistake("scales the weights, not the scores")
 def scaled_too_late(queries, keys):
     """The division by the root of d_key comes after the softmax: the rows no longer add up to one, and the softmax
-    has seen the large scores already. Scale before the softmax. Reread 'Why divide by the square root of the
-    key width'."""
+    has seen the large scores already. Scale before the softmax."""
     return unscaled(queries, keys) / math.sqrt(keys.shape[-1])
 
 
-@attention_weights.mistake("swaps queries and keys")
+@attention_weights.mistake("swaps queries and keys", reread="All queries at once")
 def keys_ask(queries, keys):
     """Here the keys ask and the queries are found: the result has a row for each key. With as many queries as keys
-    the shape even looks right, and every number is wrong. A row belongs to a query: (..., T_query, T_key). Reread
-    'All queries at once'."""
+    the shape even looks right, and every number is wrong. A row belongs to a query: (..., T_query, T_key)."""
     return reference.attention_weights(keys, queries)
 
 
-@attention_weights.mistake("returns the scores, without the softmax")
+@attention_weights.mistake("returns the scores, without the softmax", reread="From scores to weights: the softmax")
 def raw_scores(queries, keys):
-    """These are the scaled scores: some are negative, and no row adds up to one. The softmax is still to come.
-    Reread 'From scores to weights: the softmax'."""
+    """These are the scaled scores: some are negative, and no row adds up to one. The softmax is still to come."""
     return scores_of(queries, keys) / math.sqrt(keys.shape[-1])
 
 
-@attention_weights.mistake("normalises over the queries")
+@attention_weights.mistake("normalises over the queries", reread="All queries at once")
 def columns_add_up(queries, keys):
     """Down each column the weights add up to one: the queries compete for a key. It is the other way round: each
-    query shares out one unit of attention among all keys, so each *row* adds up to one. Softmax along the last axis.
-    Reread 'All queries at once'."""
+    query shares out one unit of attention among all keys, so each *row* adds up to one. Softmax along the last axis."""
     return reference.attention_weights(keys, queries).swapaxes(-1, -2)
 
 
-@attention_weights.mistake("normalises over the batch")
+@attention_weights.mistake("normalises over the batch", reread="Batch axes")
 def batch_competes(queries, keys):
     """The softmax runs along the first axis. With no batch axis that is the queries' axis; with one, the sentences
-    of the batch compete with each other. Count from the end: the keys are axis -1. Reread 'Batch axes'."""
+    of the batch compete with each other. Count from the end: the keys are axis -1."""
     scores = raw_scores(queries, keys)
     return reference.softmax(scores.swapaxes(0, -1)).swapaxes(0, -1)
 
 
-@attention_weights.mistake("normalises along axis 1")
+@attention_weights.mistake("normalises along axis 1", reread="Batch axes")
 def keys_on_axis_one(queries, keys):
     """The softmax runs along axis 1, counted from the front. For one sentence that is the keys' axis; with a batch, it
-    is the queries' axis, or with two, another axis of the batch. Count from the end: the keys are axis -1. Reread
-    'Batch axes'."""
+    is the queries' axis, or with two, another axis of the batch. Count from the end: the keys are axis -1."""
     return over_axis_one(raw_scores(queries, keys))
 
 
-@attention_weights.mistake("applies the softmax twice")
+@attention_weights.mistake("applies the softmax twice", reread="From scores to weights: the softmax")
 def softmax_twice(queries, keys):
     """The weights go through a softmax once more. They lie between 0 and 1, so they come out nearly even, whatever the
-    query asks: call your `softmax` once, on the scores. Reread 'From scores to weights: the softmax'."""
+    query asks: call your `softmax` once, on the scores."""
     return reference.softmax(reference.attention_weights(queries, keys))
 
 
-@attention_weights.mistake("overflows on large scores")
+@attention_weights.mistake("overflows on large scores", reread="From scores to weights: the softmax")
 def naive_softmax(queries, keys):
     """Right for small scores, NaN for large ones: the softmax in it does not take away each row's maximum first.
-    Call your `softmax`. Reread 'From scores to weights: the softmax'."""
+    Call your `softmax`."""
     return overflowing(raw_scores(queries, keys))
 
 
-@attention_weights.mistake("transposes every axis of the keys")
+@attention_weights.mistake("transposes every axis of the keys", reread="Batch axes")
 def reversed_axes(queries, keys):
     """`keys.T` reverses *all* axes. For one sentence that is the transpose; with a batch axis the batch ends up
-    last, and the shapes no longer fit. Exchange only the last two axes. Reread 'Batch axes'."""
+    last, and the shapes no longer fit. Exchange only the last two axes."""
     return reference.softmax(queries @ keys.T / math.sqrt(keys.shape[-1]))
 
 
-@attention_weights.mistake("lets a d_key of 1 pass for any other")
+@attention_weights.mistake("lets a d_key of 1 pass for any other", reread="Why queries and keys share a dimension")
 def widths_broadcast(queries, keys):
     """Queries and keys of different width are no pair, and should be an error. `einsum`, and a product entry by entry,
     stretch a width of 1 to any other and answer all the same; a matrix product does not. Compare the two widths and
-    raise a ValueError. Reread 'Why queries and keys share a dimension'."""
+    raise a ValueError."""
     scores = np.einsum("...ik,...jk->...ij", queries, keys)
     return reference.softmax(scores / math.sqrt(keys.shape[-1]))
 

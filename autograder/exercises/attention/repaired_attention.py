@@ -42,67 +42,77 @@ def buggy(queries, keys, values, *, scale_late=False, overflow=False, promote=Fa
     return output.astype(np.float64) if promote else output
 
 
-@repaired_attention.mistake("nothing is mended yet")
+@repaired_attention.mistake("nothing is mended yet", reread="Why divide by the square root of the key width")
 def as_published(queries, keys, values):
     """All three mistakes are still there. Start with the one on the formula: at which step does the paper divide by
-    the root of d_key? Reread 'Why divide by the square root of the key width'."""
+    the root of d_key?"""
     return buggy(queries, keys, values, scale_late=True, overflow=True, promote=True)
 
 
-@repaired_attention.mistake("one found: float32 stays float32; two to go")
+@repaired_attention.mistake(
+    "one found: float32 stays float32; two to go", reread="Why divide by the square root of the key width"
+)
 def scale_and_overflow_left(queries, keys, values):
-    """float32 stays float32 now. Next: at which step does the paper divide by the root of d_key? Reread 'Why divide
-    by the square root of the key width'."""
+    """float32 stays float32 now. Next: at which step does the paper divide by the root of d_key?"""
     return buggy(queries, keys, values, scale_late=True, overflow=True, promote=False)
 
 
-@repaired_attention.mistake("one found: large scores are safe; two to go")
+@repaired_attention.mistake(
+    "one found: large scores are safe; two to go", reread="Why divide by the square root of the key width"
+)
 def scale_and_dtype_left(queries, keys, values):
-    """Large scores are safe now. Next: at which step does the paper divide by the root of d_key? Reread 'Why divide
-    by the square root of the key width'."""
+    """Large scores are safe now. Next: at which step does the paper divide by the root of d_key?"""
     return buggy(queries, keys, values, scale_late=True, overflow=False, promote=True)
 
 
-@repaired_attention.mistake("one found: the scale is in its place; two to go")
+@repaired_attention.mistake(
+    "one found: the scale is in its place; two to go", reread="From scores to weights: the softmax"
+)
 def overflow_and_dtype_left(queries, keys, values):
-    """The scale is in its place. Next: what happens to exp when a score is 1000? Reread 'From scores to weights: the
-    softmax'."""
+    """The scale is in its place. Next: what happens to exp when a score is 1000?"""
     return buggy(queries, keys, values, scale_late=False, overflow=True, promote=True)
 
 
-@repaired_attention.mistake("two found; the scale still comes after the softmax")
+@repaired_attention.mistake(
+    "two found; the scale still comes after the softmax", reread="Why divide by the square root of the key width"
+)
 def scale_left(queries, keys, values):
     """One is left: the division by the root of d_key still comes after the softmax, where it shrinks the output and
-    tames nothing. Reread 'Why divide by the square root of the key width'."""
+    tames nothing."""
     return buggy(queries, keys, values, scale_late=True, overflow=False, promote=False)
 
 
-@repaired_attention.mistake("the late division is gone, and nothing has come in its place")
+@repaired_attention.mistake(
+    "the late division is gone, and nothing has come in its place",
+    reread="Why divide by the square root of the key width",
+)
 def scale_dropped(queries, keys, values):
     """The division after the softmax is gone, and now nothing is divided by the root of d_key at all. It belongs on the
-    scores, before the softmax. Reread 'Why divide by the square root of the key width'."""
+    scores, before the softmax."""
     return buggy(queries, keys, values, scale=1)
 
 
-@repaired_attention.mistake("the scores are multiplied by the root of d_key")
+@repaired_attention.mistake(
+    "the scores are multiplied by the root of d_key", reread="Why divide by the square root of the key width"
+)
 def scale_inverted(queries, keys, values):
     """The scale is in its place now, before the softmax, and the wrong way round: the scores are multiplied by the root
-    of d_key, or divided by d_key ** -0.5, which is the same. Divide by it. Reread 'Why divide by the square root of the
-    key width'."""
+    of d_key, or divided by d_key ** -0.5, which is the same. Divide by it."""
     return buggy(queries, keys, values, scale=1 / math.sqrt(keys.shape[-1]))
 
 
-@repaired_attention.mistake("the scores are divided by the root of d_value")
+@repaired_attention.mistake(
+    "the scores are divided by the root of d_value", reread="Why divide by the square root of the key width"
+)
 def scale_of_the_values(queries, keys, values):
     """The scale is in its place now, before the softmax, but it is the width of the values. What adds up in a score is
-    d_key products, so it is the width of the keys. Reread 'Why divide by the square root of the key width'."""
+    d_key products, so it is the width of the keys."""
     return buggy(queries, keys, values, scale=math.sqrt(values.shape[-1]))
 
 
-@repaired_attention.mistake("two found; large scores still overflow")
+@repaired_attention.mistake("two found; large scores still overflow", reread="From scores to weights: the softmax")
 def overflow_left(queries, keys, values):
-    """One is left: exp of a large score is infinite, and infinity over infinity is NaN. Reread 'From scores to
-    weights: the softmax'."""
+    """One is left: exp of a large score is infinite, and infinity over infinity is NaN."""
     return buggy(queries, keys, values, scale_late=False, overflow=True, promote=False)
 
 

@@ -67,80 +67,75 @@ def _(draw):
     yield "scores in the thousands", inputs | {"w_query": steep(inputs["w_query"], beyond_the_mean, 10_000)}
 
 
-@self_attention.mistake("scales by the root of d_model")
+@self_attention.mistake("scales by the root of d_model", reread="Why divide by the square root of the key width")
 def by_d_model(x, w_query, w_key, w_value):
     """You divide by the root of d_model, the width of x. The score is taken after the projection, between vectors of
-    width d_key; when d_key is smaller than d_model, your weights are too flat. Reread 'Why divide by the square root
-    of the key width'."""
+    width d_key; when d_key is smaller than d_model, your weights are too flat."""
     scores = scores_of(x @ w_query, x @ w_key) / math.sqrt(x.shape[-1])
     return reference.softmax(scores) @ (x @ w_value), None
 
 
-@self_attention.mistake("does not scale the scores")
+@self_attention.mistake("does not scale the scores", reread="Why divide by the square root of the key width")
 def projected_unscaled(x, w_query, w_key, w_value):
-    """The division by the square root of d_key, the width of the projected keys, is missing: call your `attention`.
-    Reread 'Why divide by the square root of the key width'."""
+    """The division by the square root of d_key, the width of the projected keys, is missing: call your `attention`."""
     return unscaled(x @ w_query, x @ w_key) @ (x @ w_value), None
 
 
-@self_attention.mistake("multiplies by the root of d_key instead of dividing")
+@self_attention.mistake(
+    "multiplies by the root of d_key instead of dividing", reread="Why divide by the square root of the key width"
+)
 def projected_scaled_up(x, w_query, w_key, w_value):
     """The scores are multiplied by the square root of d_key, or divided by d_key ** -0.5, which is the same. Divide by
-    the root: call your `attention`. Reread 'Why divide by the square root of the key width'."""
+    the root: call your `attention`."""
     return scaled_up(x @ w_query, x @ w_key) @ (x @ w_value), None
 
 
-@self_attention.mistake("makes the keys with the query's projection")
+@self_attention.mistake("makes the keys with the query's projection", reread="Why keys exist at all")
 def one_projection_for_both(x, w_query, w_key, w_value):
     """`w_query` makes both the queries and the keys, so the scores are symmetric: two words always find each other
-    equally strongly, and every word tends to find itself. The keys have a matrix of their own, `w_key`. Reread 'Why
-    keys exist at all'."""
+    equally strongly, and every word tends to find itself. The keys have a matrix of their own, `w_key`."""
     return reference.attention(x @ w_query, x @ w_query, x @ w_value)
 
 
-@self_attention.mistake("makes the queries with the key's projection")
+@self_attention.mistake("makes the queries with the key's projection", reread="Why keys exist at all")
 def asked_with_the_keys(x, w_query, w_key, w_value):
     """`w_key` makes both the keys and the queries, so `w_query` has no effect and the scores are symmetric: two words
-    always find each other equally strongly. What a word asks for has a matrix of its own, `w_query`. Reread 'Why keys
-    exist at all'."""
+    always find each other equally strongly. What a word asks for has a matrix of its own, `w_query`."""
     return reference.attention(x @ w_key, x @ w_key, x @ w_value)
 
 
 @self_attention.mistake("makes the values with the key's projection")
 def values_from_w_key(x, w_query, w_key, w_value):
     """`w_key` makes both the keys and the values, so `w_value` has no effect, and the output is as wide as a key. What
-    a word is found by and what it hands over are two things, each with a matrix of its own. Reread 'Self-attention: one
-    sequence in three roles'."""
+    a word is found by and what it hands over are two things, each with a matrix of its own."""
     return reference.attention(x @ w_query, x @ w_key, x @ w_key)
 
 
 @self_attention.mistake("makes the values with the query's projection")
 def values_from_w_query(x, w_query, w_key, w_value):
     """`w_query` makes both the queries and the values, so `w_value` has no effect, and the output is as wide as a
-    query. What a word asks for and what it hands over are two things, each with a matrix of its own. Reread
-    'Self-attention: one sequence in three roles'."""
+    query. What a word asks for and what it hands over are two things, each with a matrix of its own."""
     return reference.attention(x @ w_query, x @ w_key, x @ w_query)
 
 
 @self_attention.mistake("swaps the projections of queries and keys")
 def roles_swapped(x, w_query, w_key, w_value):
     """`w_key` makes your queries and `w_query` your keys. The shapes cannot show it, since both are (d_model, d_key).
-    With weights learnt elsewhere, every score would be transposed: the words that should ask are found instead.
-    Reread 'Self-attention: one sequence in three roles'."""
+    With weights learnt elsewhere, every score would be transposed: the words that should ask are found instead."""
     return reference.attention(x @ w_key, x @ w_query, x @ w_value)
 
 
 @self_attention.mistake("averages x itself")
 def values_not_projected(x, w_query, w_key, w_value):
     """The weights average x, so `w_value` has no effect and the output is d_model wide. What a word hands over is
-    its value, x @ w_value. Reread 'Self-attention: one sequence in three roles'."""
+    its value, x @ w_value."""
     return reference.attention(x @ w_query, x @ w_key, x)[0], None
 
 
-@self_attention.mistake("compares x itself, without projections")
+@self_attention.mistake("compares x itself, without projections", reread="Why keys exist at all")
 def no_projections_for_the_scores(x, w_query, w_key, w_value):
     """The scores compare x with x, so `w_query` and `w_key` have no effect: nothing can be learnt about who looks
-    at whom. Reread 'Why keys exist at all'."""
+    at whom."""
     return reference.attention(x, x, x @ w_value)[0], None
 
 
@@ -148,43 +143,43 @@ def no_projections_for_the_scores(x, w_query, w_key, w_value):
 def torch_layout(x, w_query, w_key, w_value):
     """You multiply by the transposed matrices. PyTorch's Linear keeps its weight as (out, in) and transposes it; in
     this book a projection is (d_model, d_key) and stands on the right as it is, x @ w. Only square matrices let the
-    slip pass without an error. Reread 'Self-attention: one sequence in three roles'."""
+    slip pass without an error."""
     return reference.attention(x @ w_query.T, x @ w_key.T, x @ w_value.T)
 
 
-@self_attention.mistake("lets the sentences of a batch see each other")
+@self_attention.mistake("lets the sentences of a batch see each other", reread="Batch axes")
 def batch_flattened(x, w_query, w_key, w_value):
     """The batch is folded into one long sequence, so words attend to words of *other* sentences. Only the
-    projections may be folded like that; the scores belong to one sentence each. Reread 'Batch axes'."""
+    projections may be folded like that; the scores belong to one sentence each."""
     output, cache = reference.self_attention(x.reshape(-1, x.shape[-1]), w_query, w_key, w_value)
     return output.reshape(*x.shape[:-1], -1), cache
 
 
-@self_attention.mistake("normalises over the queries")
+@self_attention.mistake("normalises over the queries", reread="All queries at once")
 def projected_queries_compete(x, w_query, w_key, w_value):
     """The softmax runs down the columns, so the words that ask compete for each word that is found. Each word shares
-    out one unit among all words: softmax along the last axis. Reread 'All queries at once'."""
+    out one unit among all words: softmax along the last axis."""
     return columns_add_up(x @ w_query, x @ w_key) @ (x @ w_value), None
 
 
-@self_attention.mistake("normalises along axis 1")
+@self_attention.mistake("normalises along axis 1", reread="Batch axes")
 def projected_along_axis_one(x, w_query, w_key, w_value):
     """The softmax runs along axis 1, counted from the front: the keys' axis of one sentence, but not of a batch. Count
-    from the end: the keys are axis -1. Reread 'Batch axes'."""
+    from the end: the keys are axis -1."""
     return keys_on_axis_one(x @ w_query, x @ w_key) @ (x @ w_value), None
 
 
-@self_attention.mistake("normalises over the batch")
+@self_attention.mistake("normalises over the batch", reread="Batch axes")
 def projected_batch_competes(x, w_query, w_key, w_value):
     """The softmax runs along the first axis, so the sentences of a batch compete for attention (or, without a batch
-    axis, the queries do). The keys are the last axis, -1. Reread 'Batch axes'."""
+    axis, the queries do). The keys are the last axis, -1."""
     return batch_competes(x @ w_query, x @ w_key) @ (x @ w_value), None
 
 
-@self_attention.mistake("overflows on large scores")
+@self_attention.mistake("overflows on large scores", reread="From scores to weights: the softmax")
 def unstable(x, w_query, w_key, w_value):
     """Right for small scores, NaN for large ones: the softmax in it does not take each row's maximum off. Call your
-    `attention`. Reread 'From scores to weights: the softmax'."""
+    `attention`."""
     return naive_softmax(x @ w_query, x @ w_key) @ (x @ w_value), None
 
 
@@ -195,11 +190,10 @@ def projected_promoted(x, w_query, w_key, w_value):
     return promoted(x @ w_query, x @ w_key) @ (x @ w_value), None
 
 
-@self_attention.mistake("lets a d_key of 1 pass for any other")
+@self_attention.mistake("lets a d_key of 1 pass for any other", reread="Why queries and keys share a dimension")
 def projections_stretched(x, w_query, w_key, w_value):
     """`w_query` and `w_key` must make vectors of one width. `einsum`, and a product entry by entry, stretch a width of
-    1 to any other and answer all the same. Call your `attention`, which raises a ValueError. Reread 'Why queries and
-    keys share a dimension'."""
+    1 to any other and answer all the same. Call your `attention`, which raises a ValueError."""
     return widths_broadcast(x @ w_query, x @ w_key) @ (x @ w_value), None
 
 

@@ -55,8 +55,7 @@ def shares(scores, maximum_along=-1, sum_along=-1, keep_maximum=True, keep_sum=T
 @softmax.mistake("normalises over the rows' axis")
 def over_the_queries(scores):
     """The weights add up to one down each column, not along each row. A row belongs to one query, and a query
-    shares out one whole unit of attention among the keys: that is the last axis, -1. Reread 'From scores to
-    weights: the softmax'."""
+    shares out one whole unit of attention among the keys: that is the last axis, -1."""
     axis = max(-2, -scores.ndim)
     return shares(scores, axis, axis)
 
@@ -65,71 +64,63 @@ def over_the_queries(scores):
 def over_the_batch(scores):
     """The weights add up to one along the first axis. With a single row this is the right axis, so it goes
     unnoticed; with a batch, the sentences compete for one unit of attention. Count axes from the end: -1 is the
-    keys' axis, whatever stands before it. Reread 'From scores to weights: the softmax'."""
+    keys' axis, whatever stands before it."""
     return shares(scores, 0, 0)
 
 
 @softmax.mistake("normalises along axis 1")
 def over_axis_one(scores):
     """Counted from the front, axis 1 is the keys' axis of a matrix only: with a batch before it, it is the queries',
-    and a single row has no axis 1 at all. Count axes from the end: -1 is the keys' axis, whatever stands before it.
-    Reread 'From scores to weights: the softmax'."""
+    and a single row has no axis 1 at all. Count axes from the end: -1 is the keys' axis, whatever stands before it."""
     return shares(scores, 1, 1)
 
 
 @softmax.mistake("takes the maximum of each row, and the sum of each column")
 def sum_of_the_column(scores):
     """Each row's own maximum is subtracted, and then every entry is divided by the sum of its *column*: the rows do not
-    add up to one. Maximum and sum belong to the same row, axis=-1 in both. Reread 'From scores to weights: the
-    softmax'."""
+    add up to one. Maximum and sum belong to the same row, axis=-1 in both."""
     return shares(scores, sum_along=max(-2, -scores.ndim))
 
 
 @softmax.mistake("takes the maximum of each column, and the sum of each row")
 def maximum_of_the_column(scores):
     """From every score the largest of its *column* is subtracted, a different number for each entry of a row. Only a
-    shift that a whole row shares cancels in the quotient: the row's own maximum, axis=-1. Reread 'From scores to
-    weights: the softmax'."""
+    shift that a whole row shares cancels in the quotient: the row's own maximum, axis=-1."""
     return shares(scores, maximum_along=max(-2, -scores.ndim))
 
 
 @softmax.mistake("loses the axis of the maximum and of the sum")
 def without_keepdims(scores):
     """Without keepdims=True, the maxima and the sums of the rows are one row of numbers, and NumPy lines that up with
-    the *columns*: an error, unless there are as many rows as scores, and then wrong numbers. Reread 'From scores to
-    weights: the softmax'."""
+    the *columns*: an error, unless there are as many rows as scores, and then wrong numbers."""
     return shares(scores, keep_maximum=False, keep_sum=False)
 
 
 @softmax.mistake("loses the axis of the sum")
 def sum_without_keepdims(scores):
     """The maximum keeps its axis, the sum does not: without keepdims=True, NumPy lines the rows' sums up with the
-    *columns*. That is an error, unless there are as many rows as scores, and then wrong. Reread 'From scores to
-    weights: the softmax'."""
+    *columns*. That is an error, unless there are as many rows as scores, and then wrong."""
     return shares(scores, keep_sum=False)
 
 
 @softmax.mistake("loses the axis of the maximum")
 def maximum_without_keepdims(scores):
     """The sum keeps its axis, the maximum does not: without keepdims=True, NumPy lines the rows' maxima up with the
-    *columns*. That is an error, unless there are as many rows as scores, and then wrong. Reread 'From scores to
-    weights: the softmax'."""
+    *columns*. That is an error, unless there are as many rows as scores, and then wrong."""
     return shares(scores, keep_maximum=False)
 
 
 @softmax.mistake("normalises over all axes at once")
 def over_everything(scores):
     """All weights of the array together add up to one, so that each row gets only a share of it. A sum without an
-    axis runs over everything; every row wants its own sum: axis=-1 with keepdims=True. Reread 'From scores to
-    weights: the softmax'."""
+    axis runs over everything; every row wants its own sum: axis=-1 with keepdims=True."""
     return shares(scores, None, None)
 
 
 @softmax.mistake("divides all rows by one sum")
 def one_sum_for_all(scores):
     """Each row's own maximum is subtracted, but the exponentials are divided by one sum for the whole array: keepdims
-    keeps the axes, it does not choose one. Every row wants its own sum: axis=-1 with keepdims=True. Reread 'From scores
-    to weights: the softmax'."""
+    keeps the axes, it does not choose one. Every row wants its own sum: axis=-1 with keepdims=True."""
     return shares(scores, sum_along=None)
 
 
@@ -137,7 +128,7 @@ def one_sum_for_all(scores):
 def overflowing(scores):
     """Right on paper, and NaN as soon as a score is large: exp(710) is infinite in float64, exp(89) in float32, and
     infinity divided by infinity is NaN. (Far below zero, all exponentials vanish and 0/0 is NaN as well.) Take each
-    row's maximum from the row first; the quotient does not change. Reread 'From scores to weights: the softmax'."""
+    row's maximum from the row first; the quotient does not change."""
     exponentials = np.exp(scores)
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
@@ -146,7 +137,7 @@ def overflowing(scores):
 def small_number_against_zero(scores):
     """A small number in the denominator keeps 0/0 away, and puts a row of zeros in its place: far below zero, no row
     adds up to one. Large scores still overflow to infinity over infinity, NaN. Take each row's maximum off first: then
-    one exponential is 1, and no sum is near zero. Reread 'From scores to weights: the softmax'."""
+    one exponential is 1, and no sum is near zero."""
     exponentials = np.exp(scores)
     return exponentials / (exponentials.sum(axis=-1, keepdims=True) + 1e-12)
 
@@ -154,8 +145,7 @@ def small_number_against_zero(scores):
 @softmax.mistake("adds a small number to the sum")
 def a_little_more(scores):
     """Each row's maximum is subtracted, as it should be, and 1e-8 or so is added to each sum: now no row quite adds up
-    to one. It protects from nothing: with the maximum gone, one exponential is exp(0) = 1, so no sum is below 1. Reread
-    'From scores to weights: the softmax'."""
+    to one. It protects from nothing: with the maximum gone, one exponential is exp(0) = 1, so no sum is below 1."""
     strengths = unnormalised(scores)
     return strengths / (strengths.sum(axis=-1, keepdims=True) + 1e-8)
 
@@ -163,8 +153,7 @@ def a_little_more(scores):
 @softmax.mistake("subtracts one maximum for the whole array")
 def one_maximum_for_all(scores):
     """Nothing overflows now, but a row that lies far below the array's maximum underflows: all of its exponentials
-    become 0, and 0/0 is NaN. Each row needs its own maximum: axis=-1 with keepdims=True. Reread 'From scores to
-    weights: the softmax'."""
+    become 0, and 0/0 is NaN. Each row needs its own maximum: axis=-1 with keepdims=True."""
     exponentials = np.exp(scores - scores.max())
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
@@ -173,23 +162,21 @@ def one_maximum_for_all(scores):
 def not_the_maximum(scores):
     """A number is subtracted from each row, but not its largest: its mean, its median, its smallest or its first entry,
     say. No weight changes by that; yet a score that towers over the rest of its row is still large after it, and its
-    exponential infinite. Only with the maximum gone is every exponent at most 0. Reread 'From scores to weights: the
-    softmax'."""
+    exponential infinite. Only with the maximum gone is every exponent at most 0."""
     exponentials = np.exp(scores - scores.mean(axis=-1, keepdims=True))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
 @softmax.mistake("does not divide by the sum")
 def unnormalised(scores):
-    """The exponentials are there, but a row does not add up to one yet: divide it by its own sum. Reread 'From
-    scores to weights: the softmax'."""
+    """The exponentials are there, but a row does not add up to one yet: divide it by its own sum."""
     return np.exp(scores - scores.max(axis=-1, keepdims=True))
 
 
 @softmax.mistake("divides by the mean, not by the sum")
 def divided_by_the_mean(scores):
     """The exponentials are divided by their mean, so that a row of n weights adds up to n, not to one. Divide by the
-    row's sum. Reread 'From scores to weights: the softmax'."""
+    row's sum."""
     strengths = unnormalised(scores)
     return strengths / strengths.mean(axis=-1, keepdims=True)
 
@@ -197,30 +184,28 @@ def divided_by_the_mean(scores):
 @softmax.mistake("divides by the sum of the scores")
 def divided_by_the_scores(scores):
     """The exponentials are divided by the sum of the *scores*, which may be negative or next to nothing. What adds up
-    to one are the exponentials' shares in their own sum. Reread 'From scores to weights: the softmax'."""
+    to one are the exponentials' shares in their own sum."""
     return unnormalised(scores) / scores.sum(axis=-1, keepdims=True)
 
 
 @softmax.mistake("subtracts the maximum below the line only")
 def shifted_below_only(scores):
     """The maximum is subtracted in the denominator, and not in the numerator. So it does not cancel, and each row is
-    too large by the factor exp(its maximum). Compute the exponentials once, and use them above and below. Reread 'From
-    scores to weights: the softmax'."""
+    too large by the factor exp(its maximum). Compute the exponentials once, and use them above and below."""
     return np.exp(scores) / unnormalised(scores).sum(axis=-1, keepdims=True)
 
 
 @softmax.mistake("returns the logarithms of the weights")
 def logarithms(scores):
     """These are the logarithms of the weights: none is positive, and no row adds up to one. A loss is computed with
-    them, an average is not: return the weights. Reread 'From scores to weights: the softmax'."""
+    them, an average is not: return the weights."""
     return scores - np.logaddexp.reduce(scores, axis=-1, keepdims=True)
 
 
 @softmax.mistake("divides the scores by their sum, without the exponential")
 def plain_shares(scores):
     """Scores may be negative, so their plain shares may be negative or divided by almost nothing. The exponential
-    comes first: it makes every score positive, and turns differences of scores into ratios of weights. Reread 'From
-    scores to weights: the softmax'."""
+    comes first: it makes every score positive, and turns differences of scores into ratios of weights."""
     return scores / scores.sum(axis=-1, keepdims=True)
 
 

@@ -89,29 +89,28 @@ def walked(grad_output, cache, *, through=reference.softmax_backward, scale=None
 @attention_backward.mistake("forgets the scale")
 def scale_forgotten(grad_output, cache):
     """The forward pass divided the scores by the square root of d_key, so the same factor stands in the gradients of
-    queries and keys; without it both are too large by that root. Reread 'Attention, walked
-    backwards'."""
+    queries and keys; without it both are too large by that root."""
     return walked(grad_output, cache, scale=1)
 
 
 @attention_backward.mistake("multiplies by the root of d_key instead of dividing")
 def scale_inverted(grad_output, cache):
     """A factor stays the same factor on the way back: what was divided by the root of d_key forwards is divided by it
-    backwards too. You multiply. Reread 'Attention, walked backwards'."""
+    backwards too. You multiply."""
     return walked(grad_output, cache, scale=math.sqrt(cache[1].shape[-1]))
 
 
 @attention_backward.mistake("applies the scale twice")
 def scale_twice(grad_output, cache):
     """Your gradients of queries and keys are divided by d_key: the root of d_key once on the scores, and once more on
-    the products. It stood in the forward pass once, so it stands here once. Reread 'Attention, walked backwards'."""
+    the products. It stood in the forward pass once, so it stands here once."""
     return walked(grad_output, cache, scale=1 / cache[1].shape[-1])
 
 
 @attention_backward.mistake("scales the queries' gradient only")
 def keys_unscaled(grad_output, cache):
     """The queries' gradient has the factor 1 / sqrt(d_key), the keys' has not. The factor belongs to the scores, and
-    both got their gradient through them. Reread 'Attention, walked backwards'."""
+    both got their gradient through them."""
     right = reference.attention_backward(grad_output, cache)
     return right[0], right[1] * math.sqrt(cache[1].shape[-1]), right[2]
 
@@ -119,7 +118,7 @@ def keys_unscaled(grad_output, cache):
 @attention_backward.mistake("scales the keys' gradient only")
 def queries_unscaled(grad_output, cache):
     """The keys' gradient has the factor 1 / sqrt(d_key), the queries' has not. The factor belongs to the scores, and
-    both got their gradient through them. Reread 'Attention, walked backwards'."""
+    both got their gradient through them."""
     right = reference.attention_backward(grad_output, cache)
     return right[0] * math.sqrt(cache[1].shape[-1]), right[1], right[2]
 
@@ -127,7 +126,7 @@ def queries_unscaled(grad_output, cache):
 @attention_backward.mistake("scales the values' gradient, too")
 def values_scaled(grad_output, cache):
     """The values' gradient is divided by the root of d_key, as those of queries and keys are. The scale stood on the
-    scores, before the softmax; the values met the weights after it. Reread 'Attention, walked backwards'."""
+    scores, before the softmax; the values met the weights after it."""
     right = reference.attention_backward(grad_output, cache)
     return right[0], right[1], right[2] / math.sqrt(cache[1].shape[-1])
 
@@ -135,52 +134,55 @@ def values_scaled(grad_output, cache):
 @attention_backward.mistake("takes the scale from the gradient that arrives")
 def scaled_by_d_value(grad_output, cache):
     """You divide by the root of d_value, the last axis of grad_output. The forward pass divided by the root of d_key,
-    the width of queries and keys. Reread 'Attention, walked backwards'."""
+    the width of queries and keys."""
     return walked(grad_output, cache, scale=1 / math.sqrt(grad_output.shape[-1]))
 
 
 @attention_backward.mistake("scales by the number of keys")
 def scaled_by_T_key(grad_output, cache):
     """You divide by the root of T_key, which is the last axis of the *scores*. The forward pass divided by the root of
-    d_key, the width of queries and keys. Reread 'Attention, walked backwards'."""
+    d_key, the width of queries and keys."""
     return walked(grad_output, cache, scale=1 / math.sqrt(cache[3].shape[-1]))
 
 
-@attention_backward.mistake("divides by the size of the batch")
+@attention_backward.mistake("divides by the size of the batch", reread="The chain rule, path by path")
 def divided_by_the_batch(grad_output, cache):
     """All three gradients are divided by the length of the first axis. Here no sentence meets another; and if the loss
-    is a mean, its division is in grad_output already. Reread 'The chain rule, path by path'."""
+    is a mean, its division is in grad_output already."""
     n = len(grad_output) if grad_output.ndim > 2 else 1
     return tuple(grad / n for grad in reference.attention_backward(grad_output, cache))
 
 
-@attention_backward.mistake("hands softmax's way back its arguments in the wrong order")
+@attention_backward.mistake(
+    "hands softmax's way back its arguments in the wrong order",
+    reread="The softmax Jacobian, and why one never builds it",
+)
 def softmax_arguments_exchanged(grad_output, cache):
     """The weights stand where their gradient belongs, and the gradient where the weights do: both have one shape, so
-    nothing complains. It is softmax_backward(grad_weights, weights). Reread 'The softmax Jacobian, and why one never
-    builds it'."""
+    nothing complains. It is softmax_backward(grad_weights, weights)."""
     return walked(grad_output, cache, through=lambda g, weights: reference.softmax_backward(weights, g))
 
 
-@attention_backward.mistake("treats the softmax's Jacobian as diagonal")
+@attention_backward.mistake(
+    "treats the softmax's Jacobian as diagonal", reread="The softmax Jacobian, and why one never builds it"
+)
 def attention_with_a_diagonal_jacobian(grad_output, cache):
     """Your softmax backward is s(1 - s) times the cotangent. The values' gradient does not notice; those of queries and
-    keys are wrong, since a score moves *every* weight of its row. Reread 'The softmax Jacobian, and why one never
-    builds it'."""
+    keys are wrong, since a score moves *every* weight of its row."""
     return walked(grad_output, cache, through=diagonal_jacobian)
 
 
 @attention_backward.mistake("leaves out the softmax")
 def attention_without_the_softmax(grad_output, cache):
     """You take the gradient of the weights for the gradient of the scores. Between the two lies the softmax: call your
-    `softmax_backward`. Reread 'Attention, walked backwards'."""
+    `softmax_backward`."""
     return walked(grad_output, cache, through=softmax_skipped)
 
 
 @attention_backward.mistake("goes past the softmax to the queries")
 def past_the_softmax_to_the_queries(grad_output, cache):
     """The queries' gradient is made with grad_weights, that of the keys with grad_scores. Between the two lies the
-    softmax, and both go back through it. Reread 'Attention, walked backwards'."""
+    softmax, and both go back through it."""
     grad_weights = grad_output @ turned(cache[2])
     return walked(grad_output, cache, queries_from=lambda grad_scores, cache: grad_weights @ cache[1])
 
@@ -188,15 +190,17 @@ def past_the_softmax_to_the_queries(grad_output, cache):
 @attention_backward.mistake("goes past the softmax to the keys")
 def past_the_softmax_to_the_keys(grad_output, cache):
     """The keys' gradient is made with grad_weights, that of the queries with grad_scores. Between the two lies the
-    softmax, and both go back through it. Reread 'Attention, walked backwards'."""
+    softmax, and both go back through it."""
     grad_weights = grad_output @ turned(cache[2])
     return walked(grad_output, cache, keys_from=lambda grad_scores, cache: turned(grad_weights) @ cache[0])
 
 
-@attention_backward.mistake("goes back through the softmax along the wrong axis")
+@attention_backward.mistake(
+    "goes back through the softmax along the wrong axis", reread="The softmax Jacobian, and why one never builds it"
+)
 def attention_over_the_rows(grad_output, cache):
     """The row sum of the softmax's backward runs down the columns. Each query has its own softmax, along the keys, and
-    so its own sum: the last axis. Reread 'The softmax Jacobian, and why one never builds it'."""
+    so its own sum: the last axis."""
     return walked(grad_output, cache, through=over_the_rows)
 
 
@@ -204,69 +208,67 @@ def attention_over_the_rows(grad_output, cache):
 def keys_from_rows(grad_output, cache):
     """The keys' gradient uses grad_scores where it needs its transpose. A key is a *column* of the scores: its gradient
     gathers from all queries, down that column. As long as there are as many queries as keys, only the numbers are
-    wrong. Reread 'Attention, walked backwards'."""
+    wrong."""
     return walked(grad_output, cache, keys_from=lambda grad_scores, cache: grad_scores @ cache[0])
 
 
-@attention_backward.mistake("leaves the keys' gradient transposed")
+@attention_backward.mistake("leaves the keys' gradient transposed", reread="The gradients of a product")
 def keys_left_turned(grad_output, cache):
     """This is the gradient of keys^T, the matrix that stood in the product, not of the keys: turn it back. By the
-    transpose rule, the gradient of a transpose is the transpose of the gradient. Reread 'The gradients of a
-    product'."""
+    transpose rule, the gradient of a transpose is the transpose of the gradient."""
     grad_queries, grad_keys, grad_values = reference.attention_backward(grad_output, cache)
     return grad_queries, turned(grad_keys), grad_values
 
 
-@attention_backward.mistake("builds the keys' gradient from the keys")
+@attention_backward.mistake("builds the keys' gradient from the keys", reread="The gradients of a product")
 def keys_from_keys(grad_output, cache):
     """In scores = queries keys^T the gradient of each factor is made with the *other* one: keys in that of the queries,
-    queries in that of the keys. You used the keys twice. Reread 'The gradients of a product'."""
+    queries in that of the keys. You used the keys twice."""
     return walked(grad_output, cache, keys_from=lambda grad_scores, cache: turned(grad_scores) @ cache[1])
 
 
-@attention_backward.mistake("builds the queries' gradient from the queries")
+@attention_backward.mistake("builds the queries' gradient from the queries", reread="The gradients of a product")
 def queries_from_queries(grad_output, cache):
     """In scores = queries keys^T the gradient of each factor is made with the *other* one: keys in that of the queries,
-    queries in that of the keys. You used the queries twice. Reread 'The gradients of a product'."""
+    queries in that of the keys. You used the queries twice."""
     return walked(grad_output, cache, queries_from=lambda grad_scores, cache: grad_scores @ cache[0])
 
 
 @attention_backward.mistake("builds the keys' gradient from the values")
 def keys_from_values(grad_output, cache):
     """Your keys' gradient multiplies by the values where the queries belong. Values take no part in a score, so they
-    cannot stand there. Reread 'Attention, walked backwards'."""
+    cannot stand there."""
     return walked(grad_output, cache, keys_from=lambda grad_scores, cache: turned(grad_scores) @ cache[2])
 
 
 @attention_backward.mistake("does not transpose the weights for the values")
 def values_from_rows(grad_output, cache):
     """The values' gradient uses the weights where it needs their transpose. A value is read by *all* queries, each with
-    its own weight: it gathers down a column of the weights. Reread 'Attention, walked backwards'."""
+    its own weight: it gathers down a column of the weights."""
     grad_queries, grad_keys, _ = reference.attention_backward(grad_output, cache)
     return grad_queries, grad_keys, cache[3] @ grad_output
 
 
-@attention_backward.mistake("takes the loss for a plain sum")
+@attention_backward.mistake("takes the loss for a plain sum", reread="The chain rule, path by path")
 def ones_for_the_loss(grad_output, cache):
     """Your gradients are those of the sum of all outputs, whatever grad_output says. It is what tells you how the loss
-    depends on each output: start from it. Reread 'The chain rule, path by path'."""
+    depends on each output: start from it."""
     return reference.attention_backward(np.ones_like(grad_output), cache)
 
 
 @attention_backward.mistake("computes the weights anew")
 def weights_anew(grad_output, cache):
     """You compute the weights again from queries and keys instead of taking them from the cache. Today they are the
-    same, at twice the cost. Once a mask has shaped the weights, as in chapter 3, they are not. Reread 'Attention,
-    walked backwards'."""
+    same, at twice the cost. Once a mask has shaped the weights, as in chapter 3, they are not."""
     queries, keys, values, _ = cache
     again = forward.attention_weights(queries, keys)
     return reference.attention_backward(grad_output, (queries, keys, values, again))
 
 
-@attention_backward.mistake("takes the weights from another item of the batch")
+@attention_backward.mistake("takes the weights from another item of the batch", reread="A check that is blind")
 def weights_of_another(grad_output, cache):
     """Each sentence is walked back with the weights of another one. If all sentences of the batch are copies,
-    nobody can tell; with different ones everything is wrong. Reread 'A check that is blind'."""
+    nobody can tell; with different ones everything is wrong."""
     queries, keys, values, weights = cache
     other = shifted(weights) if weights.ndim > 2 else weights
     return reference.attention_backward(grad_output, (queries, keys, values, other))
@@ -275,8 +277,7 @@ def weights_of_another(grad_output, cache):
 @attention_backward.mistake("returns the gradients in the order of the derivation")
 def values_first(grad_output, cache):
     """The gradients are right, in another order than asked: the values' comes first in the derivation, but a backward
-    function returns in the order of the forward's arguments, queries, keys, values. Reread 'Attention, walked
-    backwards'."""
+    function returns in the order of the forward's arguments, queries, keys, values."""
     grad_queries, grad_keys, grad_values = reference.attention_backward(grad_output, cache)
     return grad_values, grad_queries, grad_keys
 
@@ -284,8 +285,7 @@ def values_first(grad_output, cache):
 @attention_backward.mistake("exchanges the gradients of queries and keys")
 def queries_and_keys_exchanged(grad_output, cache):
     """The gradients of queries and keys stand in each other's place. With as many queries as keys the shapes agree, and
-    nothing complains. Return queries, keys, values, the order of the forward's arguments. Reread 'Attention, walked
-    backwards'."""
+    nothing complains. Return queries, keys, values, the order of the forward's arguments."""
     grad_queries, grad_keys, grad_values = reference.attention_backward(grad_output, cache)
     return grad_keys, grad_queries, grad_values
 

@@ -55,55 +55,55 @@ def gradients(grad_output, cache, **wrong):
 @linear_backward.mistake("does not transpose the weight")
 def weight_not_turned(grad_output, cache):
     """`grad_output @ weight` fits only if the weight is square, and then gives wrong numbers without a word. On the
-    way back, entry (i, j) of the weight carries the gradient from output j to input i: that is the transpose. Reread
-    'The gradients of a product'."""
+    way back, entry (i, j) of the weight carries the gradient from output j to input i: that is the transpose."""
     return gradients(grad_output, cache, grad_x=grad_output @ cache[1])
 
 
 @linear_backward.mistake("transposes the weight's gradient")
 def weight_gradient_turned(grad_output, cache):
     """Your `grad_weight` is the transpose of what it should be: grad_output^T x is (d_out, d_in). A gradient has the
-    shape of its array, (d_in, d_out), and that is x^T grad_output. Only a square weight hides the slip. Reread 'The
-    gradients of a product'."""
+    shape of its array, (d_in, d_out), and that is x^T grad_output. Only a square weight hides the slip."""
     return gradients(grad_output, cache, grad_weight=as_rows(grad_output).T @ as_rows(cache[0]))
 
 
-@linear_backward.mistake("averages over the rows instead of adding them up")
+@linear_backward.mistake("averages over the rows instead of adding them up", reread="One weight, many rows")
 def averaged(grad_output, cache):
     """Your gradients of weight and bias are divided by the number of rows. Every row used the same weight, and where
     paths meet their gradients *add*. If the loss is a mean, its own gradient has brought that division along already:
-    it is inside grad_output. Reread 'One weight, many rows'."""
+    it is inside grad_output."""
     _, grad_weight, grad_bias = reference.linear_backward(grad_output, cache)
     n_rows = math.prod(grad_output.shape[:-1])
     return gradients(grad_output, cache, grad_weight=grad_weight / n_rows, grad_bias=grad_bias / n_rows)
 
 
-@linear_backward.mistake("averages the bias's gradient over the rows")
+@linear_backward.mistake("averages the bias's gradient over the rows", reread="One weight, many rows")
 def bias_averaged(grad_output, cache):
     """`grad_weight` is right, and `grad_bias` is the *mean* of the rows. The bias was added to every row, so what comes
-    back to it from the rows adds up: sum, not mean. Reread 'One weight, many rows'."""
+    back to it from the rows adds up: sum, not mean."""
     return gradients(grad_output, cache, grad_bias=as_rows(grad_output).mean(axis=0))
 
 
-@linear_backward.mistake("adds the bias's gradient up to a single number")
+@linear_backward.mistake("adds the bias's gradient up to a single number", reread="One weight, many rows")
 def bias_over_everything(grad_output, cache):
     """A sum without an axis runs over the outputs, too: one number for the whole bias, so that all of its entries would
-    move alike. Each output has an entry of its own; add up over the rows alone. Reread 'One weight, many rows'."""
+    move alike. Each output has an entry of its own; add up over the rows alone."""
     return gradients(grad_output, cache, grad_bias=grad_output.sum())
 
 
-@linear_backward.mistake("leaves axes of length 1 on the bias's gradient")
+@linear_backward.mistake(
+    "leaves axes of length 1 on the bias's gradient", reread="A gradient has the shape of its array"
+)
 def bias_keeps_its_axes(grad_output, cache):
     """The numbers of `grad_bias` are right, in shape (1, ..., d_out): keepdims leaves the axes that were summed over.
-    The bias is (d_out,), and its gradient has the same shape. Reread 'A gradient has the shape of its array'."""
+    The bias is (d_out,), and its gradient has the same shape."""
     leading = tuple(range(grad_output.ndim - 1))
     return gradients(grad_output, cache, grad_bias=grad_output.sum(axis=leading, keepdims=True))
 
 
-@linear_backward.mistake("takes the bias's gradient from that of the weight")
+@linear_backward.mistake("takes the bias's gradient from that of the weight", reread="One weight, many rows")
 def bias_from_the_weight(grad_output, cache):
     """You add up the rows of `grad_weight`. In it, x is multiplied on already; the bias was added, with no x before it,
-    so its gradient is the sum of the rows of grad_output. Reread 'One weight, many rows'."""
+    so its gradient is the sum of the rows of grad_output."""
     _, grad_weight, _ = reference.linear_backward(grad_output, cache)
     return gradients(grad_output, cache, grad_bias=grad_weight.sum(axis=0))
 
@@ -118,69 +118,67 @@ def float64_sums(grad_output, cache):
     return gradients(grad_output, cache, **doubles)
 
 
-@linear_backward.mistake("averages over the batch")
+@linear_backward.mistake("averages over the batch", reread="One weight, many rows")
 def batch_averaged(grad_output, cache):
     """Your gradients of weight and bias are divided by the first axis, as if every sentence had a vote. They *add up*
     over the batch: each sentence used the same weight. A mean belongs into the loss, and comes along with
-    grad_output. Reread 'One weight, many rows'."""
+    grad_output."""
     _, grad_weight, grad_bias = reference.linear_backward(grad_output, cache)
     n = grad_output.shape[0] if grad_output.ndim > 2 else 1
     return gradients(grad_output, cache, grad_weight=grad_weight / n, grad_bias=grad_bias / n)
 
 
-@linear_backward.mistake("keeps only the last item of the batch")
+@linear_backward.mistake("keeps only the last item of the batch", reread="One weight, many rows")
 def last_item_only(grad_output, cache):
     """What arrives in `grad_weight` and `grad_bias` is the last item's share alone: a loop over the batch that assigns
-    (`=`) where it should add (`+=`). Every item used the same weight, so the shares add up. Reread 'One weight, many
-    rows'."""
+    (`=`) where it should add (`+=`). Every item used the same weight, so the shares add up."""
     x, weight = cache
     last = reference.linear_backward(grad_output[-1], (x[-1], weight)) if grad_output.ndim > 2 else None
     return gradients(grad_output, cache, **(dict(grad_weight=last[1], grad_bias=last[2]) if last else {}))
 
 
-@linear_backward.mistake("leaves the batch axes on the weight's gradient")
+@linear_backward.mistake("leaves the batch axes on the weight's gradient", reread="One weight, many rows")
 def one_weight_gradient_each(grad_output, cache):
     """There is one `grad_weight` for each item of the batch. But there is only one weight, and its gradient has its
-    shape, (d_in, d_out): add up over all leading axes. Reread 'One weight, many rows'."""
+    shape, (d_in, d_out): add up over all leading axes."""
     each = turned(np.atleast_2d(cache[0])) @ np.atleast_2d(grad_output)
     return gradients(grad_output, cache, grad_weight=each)
 
 
-@linear_backward.mistake("adds the bias's gradient up over one axis only")
+@linear_backward.mistake("adds the bias's gradient up over one axis only", reread="One weight, many rows")
 def bias_over_one_axis(grad_output, cache):
     """`grad_output.sum(axis=0)` is the whole sum only while there is one leading axis; with a batch it leaves an axis
-    over. The bias was added to every row of every sentence, so its gradient is the sum over *all* leading axes.
-    Reread 'One weight, many rows'."""
+    over. The bias was added to every row of every sentence, so its gradient is the sum over *all* leading axes."""
     return gradients(grad_output, cache, grad_bias=grad_output.sum(axis=0))
 
 
-@linear_backward.mistake("hands the bias the gradient of every row")
+@linear_backward.mistake("hands the bias the gradient of every row", reread="One weight, many rows")
 def bias_not_summed(grad_output, cache):
     """`grad_bias` has a row for each position. The bias is one vector, stretched over all rows by broadcasting; what
-    was stretched on the way forward is added up on the way back. Reread 'One weight, many rows'."""
+    was stretched on the way forward is added up on the way back."""
     return gradients(grad_output, cache, grad_bias=grad_output.copy())
 
 
-@linear_backward.mistake("adds up before it multiplies")
+@linear_backward.mistake("adds up before it multiplies", reread="One weight, many rows")
 def summed_too_early(grad_output, cache):
     """You add up the rows of x and the rows of grad_output and then multiply the two sums. A product of sums is not the
     sum of products: each row of x belongs to *its own* row of grad_output. Multiply first, then add: x^T grad_output
-    does both. Reread 'One weight, many rows'."""
+    does both."""
     outer = np.outer(as_rows(cache[0]).sum(axis=0), as_rows(grad_output).sum(axis=0))
     return gradients(grad_output, cache, grad_weight=outer)
 
 
-@linear_backward.mistake("takes the cotangent for ones")
+@linear_backward.mistake("takes the cotangent for ones", reread="The chain rule, path by path")
 def ones_for_the_cotangent(grad_output, cache):
     """Your gradients are those of the plain sum of the outputs, whatever grad_output says. The loss comes after this
-    layer, and how it depends on each output is what grad_output tells you. Reread 'The chain rule, path by path'."""
+    layer, and how it depends on each output is what grad_output tells you."""
     return reference.linear_backward(np.ones_like(grad_output), cache)
 
 
 @linear_backward.mistake("returns the gradients in the order of the derivation")
 def derivation_order(grad_output, cache):
     """The three gradients are right, in another order than asked: a backward function returns them in the order of the
-    forward's arguments, x, weight, bias. Reread 'The gradients of a product'."""
+    forward's arguments, x, weight, bias."""
     return reference.linear_backward(grad_output, cache)[::-1]
 
 

@@ -39,79 +39,75 @@ def _(draw):
 @numerical_gradient.mistake("takes forward differences")
 def forward_differences(f, x, h=1e-5):
     """You compare f ahead of x with f at x itself. That is off by a term that shrinks only like h; with one point on
-    each side the terms in h cancel, and the error shrinks like h squared. Go both ways: f(x + h) - f(x - h). Reread
-    'Measuring a gradient'."""
+    each side the terms in h cancel, and the error shrinks like h squared. Go both ways: f(x + h) - f(x - h)."""
     return slopes(lambda e: (f(x + h * e) - f(x)) / h, x)
 
 
 @numerical_gradient.mistake("takes backward differences")
 def backward_differences(f, x, h=1e-5):
     """You compare f at x with f behind it, a difference to one side only: its error shrinks like h, where that of two
-    sides shrinks like h squared. Go both ways: f(x + h) - f(x - h). Reread 'Measuring a gradient'."""
+    sides shrinks like h squared. Go both ways: f(x + h) - f(x - h)."""
     return slopes(lambda e: (f(x) - f(x - h * e)) / h, x)
 
 
 @numerical_gradient.mistake("divides by h, not by 2h")
 def twice_too_steep(f, x, h=1e-5):
     """Every slope is exactly twice too steep. From x - h to x + h the way is 2h long, and that is what the rise is to
-    be divided by. Reread 'Measuring a gradient'."""
+    be divided by."""
     return slopes(lambda e: (f(x + h * e) - f(x - h * e)) / h, x)
 
 
 @numerical_gradient.mistake("divides a one-sided rise by 2h")
 def half_too_flat(f, x, h=1e-5):
     """From x to x + h the way is h long, and you divide the rise by 2h: every slope is half of what it should be.
-    Either start at x - h, or divide by h; starting at x - h is by far the more exact. Reread 'Measuring a gradient'."""
+    Either start at x - h, or divide by h; starting at x - h is by far the more exact."""
     return forward_differences(f, x, h) / 2
 
 
 @numerical_gradient.mistake("divides by 2, then multiplies by h")
 def precedence(f, x, h=1e-5):
     """`rise / 2 * h` is read from the left: half the rise, times h. Your slopes are too small by the factor h squared.
-    The way as a whole stands below the line, in brackets: `rise / (2 * h)`. Reread 'Measuring a gradient'."""
+    The way as a whole stands below the line, in brackets: `rise / (2 * h)`."""
     return slopes(lambda e: (f(x + h * e) - f(x - h * e)) / 2 * h, x)
 
 
 @numerical_gradient.mistake("does not divide by the way")
 def rise_alone(f, x, h=1e-5):
-    """This is the rise of f from x - h to x + h, not its slope: the slope is the rise divided by the way, 2h. Reread
-    'Measuring a gradient'."""
+    """This is the rise of f from x - h to x + h, not its slope: the slope is the rise divided by the way, 2h."""
     return slopes(lambda e: f(x + h * e) - f(x - h * e), x)
 
 
 @numerical_gradient.mistake("takes the two sides the wrong way round")
 def sides_exchanged(f, x, h=1e-5):
-    """Every slope has the wrong sign: you subtract f ahead of x from f behind it. The rise is f(x + h) - f(x - h).
-    Reread 'Measuring a gradient'."""
+    """Every slope has the wrong sign: you subtract f ahead of x from f behind it. The rise is f(x + h) - f(x - h)."""
     return -reference.numerical_gradient(f, x, h)
 
 
 @numerical_gradient.mistake("adds the two sides")
 def sides_added(f, x, h=1e-5):
     """For a small step, f(x + h) + f(x - h) is nearly 2 f(x), whichever entry moves, and says nothing of a slope. The
-    slope is in their *difference*. Reread 'Measuring a gradient'."""
+    slope is in their *difference*."""
     return slopes(lambda e: (f(x + h * e) + f(x - h * e)) / (2 * h), x)
 
 
 @numerical_gradient.mistake("puts h in the entry's place")
 def entry_replaced(f, x, h=1e-5):
     """The entry becomes h and then -h, where it should become itself plus h and itself minus h: you measure the slope
-    where the entry is 0. Reread 'Measuring a gradient'."""
+    where the entry is 0."""
     return slopes(lambda e: (f(x * (1 - e) + h * e) - f(x * (1 - e) - h * e)) / (2 * h), x)
 
 
 @numerical_gradient.mistake("asks f where nothing was moved")
 def asks_the_original(f, x, h=1e-5):
     """Every slope is zero, as if f were asked at the same place both times: so it comes out where a copy is nudged, and
-    f gets x itself. Hand f the array that was nudged. Reread 'Measuring a gradient'."""
+    f gets x itself. Hand f the array that was nudged."""
     return np.zeros_like(x)
 
 
 @numerical_gradient.mistake("leaves x not quite as it was")
 def residue_left(f, x, h=1e-5):
     """The slopes are right, but x has changed: after + h, - 2h, + h an entry is back only up to rounding. A network
-    checked like this drifts away from its own weights. Work on a copy, or keep the old entry and put that back.
-    Reread 'Measuring a gradient'."""
+    checked like this drifts away from its own weights. Work on a copy, or keep the old entry and put that back."""
     gradient = np.zeros_like(x)
     for index in np.ndindex(x.shape):
         x[index] += h
@@ -126,8 +122,7 @@ def residue_left(f, x, h=1e-5):
 @numerical_gradient.mistake("never puts the nudged entry back")
 def never_put_back(f, x, h=1e-5):
     """Each entry is nudged and stays nudged, so the slopes of the later entries are taken somewhere else, and the
-    caller's x is changed at the end. Give each entry its old value before you go on to the next. Reread 'Measuring a
-    gradient'."""
+    caller's x is changed at the end. Give each entry its old value before you go on to the next."""
     gradient = np.zeros_like(x)
     for index in np.ndindex(x.shape):
         x[index] += h
@@ -140,16 +135,14 @@ def never_put_back(f, x, h=1e-5):
 @numerical_gradient.mistake("forgets to nudge a fresh copy for each entry")
 def copy_drifts(f, x, h=1e-5):
     """You do work on a copy, and the caller's x is safe. But the copy keeps every nudge, so the slopes of the later
-    entries are taken somewhere else. Give each entry its old value back before the next. Reread 'Measuring a
-    gradient'."""
+    entries are taken somewhere else. Give each entry its old value back before the next."""
     return never_put_back(f, x.copy(), h)
 
 
 @numerical_gradient.mistake("takes a second name for a copy")
 def second_name(f, x, h=1e-5):
     """`nudged = x` makes no copy: it is a second name for the same array. So x[index] has moved already when the step
-    back is taken from it, which ends where it began, and the slopes come out half as steep. `x.copy()` makes a copy.
-    Reread 'Measuring a gradient'."""
+    back is taken from it, which ends where it began, and the slopes come out half as steep. `x.copy()` makes a copy."""
     gradient = np.zeros_like(x)
     nudged = x
     for index in np.ndindex(x.shape):
@@ -163,15 +156,14 @@ def second_name(f, x, h=1e-5):
 @numerical_gradient.mistake("nudges all entries at once")
 def all_at_once(f, x, h=1e-5):
     """Every entry of x moves together, so every entry of your gradient is the same number: the slope along (1, 1, ...,
-    1), which is the sum of all partial derivatives. Move one entry at a time. Reread 'Measuring a gradient'."""
+    1), which is the sum of all partial derivatives. Move one entry at a time."""
     return np.full_like(x, (f(x + h) - f(x - h)) / (2 * h))
 
 
 @numerical_gradient.mistake("walks along the first axis only")
 def first_axis_only(f, x, h=1e-5):
     """`x[0]`, `x[1]`, ... are entries of a vector, but whole rows of a matrix: you nudge a row at a time and give all
-    of its entries the row's slope. Visit every index of every axis: `np.ndindex(x.shape)`. Reread 'Measuring a
-    gradient'."""
+    of its entries the row's slope. Visit every index of every axis: `np.ndindex(x.shape)`."""
     gradient = np.zeros_like(x)
     for i in range(len(x)):
         nudge = np.zeros_like(x)
@@ -180,17 +172,17 @@ def first_axis_only(f, x, h=1e-5):
     return gradient
 
 
-@numerical_gradient.mistake("flattens the gradient")
+@numerical_gradient.mistake("flattens the gradient", reread="A gradient has the shape of its array")
 def flattened(f, x, h=1e-5):
     """The slopes are right, in one long row. A gradient has the shape of its array, so that the two can be laid over
-    each other. Reread 'A gradient has the shape of its array'."""
+    each other."""
     return reference.numerical_gradient(f, x, h).reshape(-1)
 
 
-@numerical_gradient.mistake("does not use the step it is given")
+@numerical_gradient.mistake("does not use the step it is given", reread="Which step")
 def own_step(f, x, h=1e-5):
     """The step is 1e-5 whatever the caller asks. Right where the default is meant; but the best step depends on the
-    function and on the precision, so h is an argument. Reread 'Which step'."""
+    function and on the precision, so h is an argument."""
     return reference.numerical_gradient(f, x)
 
 

@@ -83,35 +83,35 @@ def instead(grad_output, cache, **wrong):
 @self_attention_backward.mistake("loses the way through the queries")
 def without_the_queries(grad_output, cache):
     """x is used three times, and two of the three ways back are there: the one through the queries is missing from
-    grad_x. Reread 'Self-attention: three ways back to x'."""
+    grad_x."""
     return assemble(cache[0], into_the_projections(grad_output, cache), keep=("keys", "values"))
 
 
 @self_attention_backward.mistake("loses the way through the keys")
 def without_the_keys(grad_output, cache):
     """x is used three times, and two of the three ways back are there: the one through the keys is missing from grad_x.
-    Each word is also what the others find. Reread 'Self-attention: three ways back to x'."""
+    Each word is also what the others find."""
     return assemble(cache[0], into_the_projections(grad_output, cache), keep=("queries", "values"))
 
 
 @self_attention_backward.mistake("loses the way through the values")
 def without_the_values(grad_output, cache):
     """x is used three times, and two of the three ways back are there: the one through the values is missing from
-    grad_x. Reread 'Self-attention: three ways back to x'."""
+    grad_x."""
     return assemble(cache[0], into_the_projections(grad_output, cache), keep=("queries", "keys"))
 
 
 @self_attention_backward.mistake("goes back to x through the values only")
 def values_only(grad_output, cache):
     """grad_x holds the way through the values alone, as if the weights were constants. They depend on x too, through
-    queries and keys: three ways back, and they add up. Reread 'Self-attention: three ways back to x'."""
+    queries and keys: three ways back, and they add up."""
     return assemble(cache[0], into_the_projections(grad_output, cache), keep=("values",))
 
 
 @self_attention_backward.mistake("counts the way through the queries twice")
 def queries_twice(grad_output, cache):
     """grad_x has the way through the queries twice, and that through the keys not at all: one name was copied and not
-    changed. The three ways are those of queries, keys and values. Reread 'Self-attention: three ways back to x'."""
+    changed. The three ways are those of queries, keys and values."""
     queries, _, values = into_the_projections(grad_output, cache)
     return instead(grad_output, cache, grad_x=assemble(cache[0], [queries, queries, values])[0])
 
@@ -119,7 +119,7 @@ def queries_twice(grad_output, cache):
 @self_attention_backward.mistake("counts the way through the keys twice")
 def keys_twice(grad_output, cache):
     """grad_x has the way through the keys twice, and that through the queries not at all: one name was copied and not
-    changed. The three ways are those of queries, keys and values. Reread 'Self-attention: three ways back to x'."""
+    changed. The three ways are those of queries, keys and values."""
     _, keys, values = into_the_projections(grad_output, cache)
     return instead(grad_output, cache, grad_x=assemble(cache[0], [keys, keys, values])[0])
 
@@ -127,8 +127,7 @@ def keys_twice(grad_output, cache):
 @self_attention_backward.mistake("goes back to x through each other's projection")
 def projections_crossed(grad_output, cache):
     """The gradient of the queries goes back to x through w_key, and that of the keys through w_query. Their shapes
-    agree, so nothing complains. Each goes back through the projection it came by. Reread 'Self-attention: three ways
-    back to x'."""
+    agree, so nothing complains. Each goes back through the projection it came by."""
     (g_query, w_query), (g_key, w_key), values = into_the_projections(grad_output, cache)
     crossed = assemble(cache[0], [(g_query, w_key), (g_key, w_query), values])
     return instead(grad_output, cache, grad_x=crossed[0])
@@ -137,8 +136,7 @@ def projections_crossed(grad_output, cache):
 @self_attention_backward.mistake("goes back from the queries through w_key")
 def queries_through_w_key(grad_output, cache):
     """The gradient of the queries goes back to x through w_key; that of the keys does so, too, and rightly. The shapes
-    agree, so nothing complains. The queries came by w_query, and go back through it. Reread 'Self-attention: three ways
-    back to x'."""
+    agree, so nothing complains. The queries came by w_query, and go back through it."""
     queries, keys, values = into_the_projections(grad_output, cache)
     return instead(grad_output, cache, grad_x=assemble(cache[0], [(queries[0], keys[1]), keys, values])[0])
 
@@ -146,8 +144,7 @@ def queries_through_w_key(grad_output, cache):
 @self_attention_backward.mistake("goes back from the keys through w_query")
 def keys_through_w_query(grad_output, cache):
     """The gradient of the keys goes back to x through w_query; that of the queries does so, too, and rightly. The
-    shapes agree, so nothing complains. The keys came by w_key, and go back through it. Reread 'Self-attention: three
-    ways back to x'."""
+    shapes agree, so nothing complains. The keys came by w_key, and go back through it."""
     queries, keys, values = into_the_projections(grad_output, cache)
     return instead(grad_output, cache, grad_x=assemble(cache[0], [queries, (keys[0], queries[1]), values])[0])
 
@@ -155,8 +152,7 @@ def keys_through_w_query(grad_output, cache):
 @self_attention_backward.mistake("hands w_key the queries' gradient")
 def queries_gradient_for_both(grad_output, cache):
     """The gradient of the queries stands where that of the keys belongs, so grad_w_key equals grad_w_query, and grad_x
-    is wrong with it. `attention_backward` returns three gradients, one for each role. Reread 'Self-attention: three
-    ways back to x'."""
+    is wrong with it. `attention_backward` returns three gradients, one for each role."""
     queries, (_, w_key), values = into_the_projections(grad_output, cache)
     return assemble(cache[0], [queries, (queries[0], w_key), values])
 
@@ -164,17 +160,16 @@ def queries_gradient_for_both(grad_output, cache):
 @self_attention_backward.mistake("hands w_query the keys' gradient")
 def keys_gradient_for_both(grad_output, cache):
     """The gradient of the keys stands where that of the queries belongs, so grad_w_query equals grad_w_key, and grad_x
-    is wrong with it. `attention_backward` returns three gradients, one for each role. Reread 'Self-attention: three
-    ways back to x'."""
+    is wrong with it. `attention_backward` returns three gradients, one for each role."""
     (_, w_query), keys, values = into_the_projections(grad_output, cache)
     return assemble(cache[0], [(keys[0], w_query), keys, values])
 
 
-@self_attention_backward.mistake("hands w_value what arrives, past the weights")
+@self_attention_backward.mistake("hands w_value what arrives, past the weights", reread="Attention, walked backwards")
 def values_past_the_weights(grad_output, cache):
     """grad_output goes straight into w_value, as if each word had kept its own value. The output *mixed* the values
     with the weights, so their gradient comes back through the weights, transposed: it is the third that
-    `attention_backward` returns. Reread 'Attention, walked backwards'."""
+    `attention_backward` returns."""
     queries, keys, (_, w_value) = into_the_projections(grad_output, cache)
     return assemble(cache[0], [queries, keys, (grad_output, w_value)])
 
@@ -182,23 +177,22 @@ def values_past_the_weights(grad_output, cache):
 @self_attention_backward.mistake("averages the three ways instead of adding them")
 def three_ways_averaged(grad_output, cache):
     """Your grad_x is a third of what it should be. Where an array is used three times its gradients add up; nothing
-    divides them. Reread 'Self-attention: three ways back to x'."""
+    divides them."""
     return instead(grad_output, cache, grad_x=reference.self_attention_backward(grad_output, cache)[0] / 3)
 
 
-@self_attention_backward.mistake("does not transpose the projections")
+@self_attention_backward.mistake("does not transpose the projections", reread="The gradients of a product")
 def projections_not_turned(grad_output, cache):
     """grad_queries @ w_query fits only if the projection is square, and is wrong even then: on the way back the
-    projection is transposed. Reread 'The gradients of a product'."""
+    projection is transposed."""
     parts = into_the_projections(grad_output, cache)
     return instead(grad_output, cache, grad_x=sum(g @ w for g, w in parts))
 
 
-@self_attention_backward.mistake("transposes the gradients of the projections")
+@self_attention_backward.mistake("transposes the gradients of the projections", reread="The gradients of a product")
 def projections_gradients_turned(grad_output, cache):
     """Each weight's gradient is transposed: grad_queries^T x is (d_key, d_model), and w_query is (d_model, d_key). In
-    this book x stands on the left, so its transpose does too: x^T grad_queries. Reread 'The gradients of a
-    product'."""
+    this book x stands on the left, so its transpose does too: x^T grad_queries."""
     grad_x, *others = reference.self_attention_backward(grad_output, cache)
     return (grad_x, *(grad.T.copy() for grad in others))
 
@@ -206,7 +200,7 @@ def projections_gradients_turned(grad_output, cache):
 @self_attention_backward.mistake("exchanges the gradients of w_query and w_key")
 def projections_exchanged(grad_output, cache):
     """The gradients of w_query and w_key are exchanged. Their shapes agree, so nothing complains; the weights would be
-    trained in each other's place. Reread 'Self-attention: three ways back to x'."""
+    trained in each other's place."""
     grad_x, grad_w_query, grad_w_key, grad_w_value = reference.self_attention_backward(grad_output, cache)
     return grad_x, grad_w_key, grad_w_query, grad_w_value
 
@@ -214,81 +208,83 @@ def projections_exchanged(grad_output, cache):
 @self_attention_backward.mistake("returns the gradient of w_query twice")
 def w_query_returned_twice(grad_output, cache):
     """grad_x is right, and where w_key's gradient belongs stands that of w_query once more. Their shapes agree, so
-    nothing complains. Reread 'Self-attention: three ways back to x'."""
+    nothing complains."""
     return instead(grad_output, cache, grad_w_key=reference.self_attention_backward(grad_output, cache)[1])
 
 
 @self_attention_backward.mistake("returns the gradient of w_key twice")
 def w_key_returned_twice(grad_output, cache):
     """grad_x is right, and where w_query's gradient belongs stands that of w_key once more. Their shapes agree, so
-    nothing complains. Reread 'Self-attention: three ways back to x'."""
+    nothing complains."""
     return instead(grad_output, cache, grad_w_query=reference.self_attention_backward(grad_output, cache)[2])
 
 
-@self_attention_backward.mistake("averages over the batch instead of adding up")
+@self_attention_backward.mistake("averages over the batch instead of adding up", reread="One weight, many rows")
 def weights_averaged(grad_output, cache):
     """The gradients of the projections are divided by the size of the batch. Every sentence used the same projection,
-    so they add up; if the loss is a mean, that division is in grad_output already. Reread 'One weight, many rows'."""
+    so they add up; if the loss is a mean, that division is in grad_output already."""
     grad_x, *others = reference.self_attention_backward(grad_output, cache)
     n = math.prod(grad_x.shape[:-2])
     return (grad_x, *(grad / n for grad in others))
 
 
-@self_attention_backward.mistake("keeps only the last sentence of the batch")
+@self_attention_backward.mistake("keeps only the last sentence of the batch", reread="One weight, many rows")
 def last_sentence_only(grad_output, cache):
     """The gradients of the projections come from the last sentence alone: a loop that assigns (`=`) where it should add
-    (`+=`). Every sentence used the same projection. Reread 'One weight, many rows'."""
+    (`+=`). Every sentence used the same projection."""
     x, parts = cache[0], into_the_projections(grad_output, cache)
     grad_x, *_ = reference.self_attention_backward(grad_output, cache)
     flat = [g.reshape(-1, *g.shape[-2:])[-1] for g, _ in parts]
     return (grad_x, *(x.reshape(-1, *x.shape[-2:])[-1].T @ g for g in flat))
 
 
-@self_attention_backward.mistake("leaves the batch axes on the gradients of the projections")
+@self_attention_backward.mistake(
+    "leaves the batch axes on the gradients of the projections", reread="One weight, many rows"
+)
 def weights_of_each_sentence(grad_output, cache):
     """There is one gradient for each sentence and each projection. But a projection is one matrix, shared by all
-    sentences, and its gradient has its shape: add up over the batch. Reread 'One weight, many rows'."""
+    sentences, and its gradient has its shape: add up over the batch."""
     x, parts = cache[0], into_the_projections(grad_output, cache)
     grad_x, *_ = reference.self_attention_backward(grad_output, cache)
     return (grad_x, *(turned(x) @ g for g, _ in parts))
 
 
-@self_attention_backward.mistake("takes x from another item of the batch")
+@self_attention_backward.mistake("takes x from another item of the batch", reread="A check that is blind")
 def x_of_another(grad_output, cache):
     """The gradients of the projections pair each sentence's gradient with *another* sentence's x. If the batch is made
-    of copies, nobody can tell; with different sentences all of it is wrong. Reread 'A check that is blind'."""
+    of copies, nobody can tell; with different sentences all of it is wrong."""
     x, parts = cache[0], into_the_projections(grad_output, cache)
     grad_x, *_ = reference.self_attention_backward(grad_output, cache)
     return (grad_x, *assemble(shifted(x) if x.ndim > 2 else x, parts)[1:])
 
 
-@self_attention_backward.mistake("forgets the scale")
+@self_attention_backward.mistake("forgets the scale", reread="Attention, walked backwards")
 def self_attention_without_scale(grad_output, cache):
     """The factor 1 / sqrt(d_key) is missing on the way through queries and keys: call your `attention_backward`, which
-    has it. Reread 'Attention, walked backwards'."""
+    has it."""
     return assemble(cache[0], into_the_projections(grad_output, cache, scale_forgotten))
 
 
-@self_attention_backward.mistake("treats the softmax's Jacobian as diagonal")
+@self_attention_backward.mistake(
+    "treats the softmax's Jacobian as diagonal", reread="The softmax Jacobian, and why one never builds it"
+)
 def self_attention_with_a_diagonal_jacobian(grad_output, cache):
     """The way through queries and keys uses s(1 - s) for the softmax; w_value's gradient is right, those of w_query and
-    w_key and grad_x are not. Call your `attention_backward`. Reread 'The softmax Jacobian, and why one never builds
-    it'."""
+    w_key and grad_x are not. Call your `attention_backward`."""
     return assemble(cache[0], into_the_projections(grad_output, cache, attention_with_a_diagonal_jacobian))
 
 
-@self_attention_backward.mistake("builds the gradient of w_key from the values")
+@self_attention_backward.mistake("builds the gradient of w_key from the values", reread="Attention, walked backwards")
 def w_key_from_values(grad_output, cache):
     """The gradient of w_key multiplies by the values where the queries belong; everything else is right. A score is a
-    query times a key, and no value takes part in it. Reread 'Attention, walked backwards'."""
+    query times a key, and no value takes part in it."""
     _, grad_keys, _ = keys_from_values(grad_output, cache[4])
     return instead(grad_output, cache, grad_w_key=as_rows(cache[0]).T @ as_rows(grad_keys))
 
 
-@self_attention_backward.mistake("takes the loss for a plain sum")
+@self_attention_backward.mistake("takes the loss for a plain sum", reread="The chain rule, path by path")
 def self_attention_of_ones(grad_output, cache):
-    """Your gradients are those of the sum of all outputs, whatever grad_output says: start from grad_output. Reread
-    'The chain rule, path by path'."""
+    """Your gradients are those of the sum of all outputs, whatever grad_output says: start from grad_output."""
     return reference.self_attention_backward(np.ones_like(grad_output), cache)
 
 

@@ -49,112 +49,105 @@ def _(draw):
 @softmax_backward.mistake("treats the Jacobian as diagonal")
 def diagonal_jacobian(grad_weights, weights):
     """s(1 - s) is the derivative of each weight by its *own* score. But softmax mixes a whole row: a score that rises
-    takes weight away from all others, so every entry of the gradient needs the whole row of grad_weights. Reread
-    'The softmax Jacobian, and why one never builds it'."""
+    takes weight away from all others, so every entry of the gradient needs the whole row of grad_weights."""
     return grad_weights * weights * (1 - weights)
 
 
 @softmax_backward.mistake("leaves out the outer product")
 def without_the_outer_product(grad_weights, weights):
     """You multiply by diag(s) alone, as if the sum in softmax's denominator did not depend on the scores. It does, and
-    that is the second term of the Jacobian, - s s^T. The rows of the result should add up to zero; do yours? Reread
-    'The softmax Jacobian, and why one never builds it'."""
+    that is the second term of the Jacobian, - s s^T. The rows of the result should add up to zero; do yours?"""
     return grad_weights * weights
 
 
 @softmax_backward.mistake("leaves out diag(s)")
 def without_the_diagonal(grad_weights, weights):
     """Only the outer product is there, - s (s . g). The other term of the Jacobian, diag(s), gives s * g: together they
-    are s * (g - s . g). Reread 'The softmax Jacobian, and why one never builds it'."""
+    are s * (g - s . g)."""
     return -weights * (weights * grad_weights).sum(axis=-1, keepdims=True)
 
 
 @softmax_backward.mistake("forgets the weights in front")
 def without_the_weights_in_front(grad_weights, weights):
     """The weighted average is taken from each entry, as it should be, and the weights in front are missing: s * (g - s
-    . g). Without them an entry with no weight at all gets a gradient. Reread 'The softmax Jacobian, and why one never
-    builds it'."""
+    . g). Without them an entry with no weight at all gets a gradient."""
     return grad_weights - (weights * grad_weights).sum(axis=-1, keepdims=True)
 
 
 @softmax_backward.mistake("returns the slope alone, without the cotangent")
 def slope_alone(grad_weights, weights):
     """s(1 - s) is how steep each weight rises with its own score, and nothing of grad_weights is in it. What is asked
-    for is how the *loss* changes: the whole Jacobian, times what arrives. Reread 'The softmax Jacobian, and why one
-    never builds it'."""
+    for is how the *loss* changes: the whole Jacobian, times what arrives."""
     return weights * (1 - weights)
 
 
 @softmax_backward.mistake("subtracts, as after a cross-entropy")
 def as_after_cross_entropy(grad_weights, weights):
     """weights - grad_weights looks like probabilities minus targets: that is the gradient of softmax *and*
-    cross-entropy together. Here no loss is built in, and what arrives are slopes, not targets: s * (g - s . g). Reread
-    'The softmax Jacobian, and why one never builds it'."""
+    cross-entropy together. Here no loss is built in, and what arrives are slopes, not targets: s * (g - s . g)."""
     return weights - grad_weights
 
 
 @softmax_backward.mistake("takes the slopes for the weights, and the weights for the slopes")
 def arguments_exchanged(grad_weights, weights):
     """The two arguments have changed places: s * (g - s . g) with g where s belongs, and s where g does. Both have one
-    shape, so nothing complains. What arrives is grad_weights, what softmax returned is weights. Reread 'The softmax
-    Jacobian, and why one never builds it'."""
+    shape, so nothing complains. What arrives is grad_weights, what softmax returned is weights."""
     return reference.softmax_backward(weights, grad_weights)
 
 
 @softmax_backward.mistake("divides by the number of rows")
 def divided_by_the_rows(grad_weights, weights):
     """Your result is divided by the length of the first axis. If the loss is a mean, that division is in grad_weights
-    already; softmax adds none. Reread 'The softmax Jacobian, and why one never builds it'."""
+    already; softmax adds none."""
     return reference.softmax_backward(grad_weights, weights) / len(weights)
 
 
 @softmax_backward.mistake("takes the mean of the products, not their sum")
 def mean_of_the_products(grad_weights, weights):
     """s . g is a *sum* of products: the weights have done the averaging already, since they add up to one. You divide
-    it by the length of the row once more. Reread 'The softmax Jacobian, and why one never builds it'."""
+    it by the length of the row once more."""
     return weights * (grad_weights - (weights * grad_weights).mean(axis=-1, keepdims=True))
 
 
 @softmax_backward.mistake("loses the axis of the sum")
 def sum_without_keepdims(grad_weights, weights):
     """Without keepdims=True, the rows' sums are lined up with the *columns*: an error, unless there are as many rows as
-    weights, and then wrong numbers. Reread 'The softmax Jacobian, and why one never builds it'."""
+    weights, and then wrong numbers."""
     return weights * (grad_weights - (weights * grad_weights).sum(axis=-1))
 
 
 @softmax_backward.mistake("adds the outer product instead of taking it away")
 def wrong_sign(grad_weights, weights):
     """The sign of the outer product is wrong: the Jacobian is diag(s) - s s^T. If one score rises, the other weights
-    *fall*. Reread 'The softmax Jacobian, and why one never builds it'."""
+    *fall*."""
     return weights * (grad_weights + (weights * grad_weights).sum(axis=-1, keepdims=True))
 
 
 @softmax_backward.mistake("takes away the plain sum, not the weighted one")
 def unweighted_sum(grad_weights, weights):
     """What is taken from each entry is the row's *weighted* sum, s . g, the average of g with the weights s. You take
-    the plain sum of g. Reread 'The softmax Jacobian, and why one never builds it'."""
+    the plain sum of g."""
     return weights * (grad_weights - grad_weights.sum(axis=-1, keepdims=True))
 
 
 @softmax_backward.mistake("takes away the plain mean, not the weighted one")
 def unweighted_mean(grad_weights, weights):
     """You take the plain mean of g from each entry. It is the mean *with the weights s*, s . g; the two agree only
-    where all weights are equal. Reread 'The softmax Jacobian, and why one never builds it'."""
+    where all weights are equal."""
     return weights * (grad_weights - grad_weights.mean(axis=-1, keepdims=True))
 
 
 @softmax_backward.mistake("adds up over the whole array")
 def one_sum_for_all(grad_weights, weights):
     """One sum for the whole array ties rows together that never met: each row has its own softmax, and so its own sum,
-    axis=-1 with keepdims=True. With a single row the two are the same. Reread 'The softmax Jacobian, and why one never
-    builds it'."""
+    axis=-1 with keepdims=True. With a single row the two are the same."""
     return weights * (grad_weights - (weights * grad_weights).sum())
 
 
 @softmax_backward.mistake("adds up over the queries")
 def over_the_rows(grad_weights, weights):
-    """The sum runs down the columns. Softmax ran along each row, the last axis, so that is where its backward adds up.
-    Reread 'The softmax Jacobian, and why one never builds it'."""
+    """The sum runs down the columns. Softmax ran along each row, the last axis, so that is where its backward adds
+    up."""
     axis = max(-2, -weights.ndim)
     return weights * (grad_weights - (weights * grad_weights).sum(axis=axis, keepdims=True))
 
@@ -162,29 +155,27 @@ def over_the_rows(grad_weights, weights):
 @softmax_backward.mistake("adds up over the first axis")
 def over_the_first_axis(grad_weights, weights):
     """The sum runs along axis 0: with a single row that is the right one, with a batch it ties sentences together.
-    Count from the end, axis=-1. Reread 'The softmax Jacobian, and why one never builds it'."""
+    Count from the end, axis=-1."""
     return weights * (grad_weights - (weights * grad_weights).sum(axis=0, keepdims=True))
 
 
 @softmax_backward.mistake("applies softmax to the weights once more")
 def softmax_twice(grad_weights, weights):
     """`weights` is what softmax returned, and you put it through softmax again before you use it. The Jacobian is
-    written in terms of the weights themselves. Reread 'The softmax Jacobian, and why one never builds it'."""
+    written in terms of the weights themselves."""
     return reference.softmax_backward(grad_weights, forward.softmax(weights))
 
 
-@softmax_backward.mistake("returns zeros")
+@softmax_backward.mistake("returns zeros", reread="Why ones test nothing")
 def always_zero(grad_weights, weights):
     """Zero is right for exactly one kind of cotangent, the same number all along a row. A check that sums the outputs
-    uses just that one, so this passes it, and a network with it never learns whom to attend to. Reread 'Why ones test
-    nothing'."""
+    uses just that one, so this passes it, and a network with it never learns whom to attend to."""
     return np.zeros_like(weights)
 
 
 @softmax_backward.mistake("returns the cotangent as it came")
 def softmax_skipped(grad_weights, weights):
-    """The gradient goes through unchanged, as if softmax were not there. Reread 'The softmax Jacobian, and why one
-    never builds it'."""
+    """The gradient goes through unchanged, as if softmax were not there."""
     return grad_weights.copy()
 
 

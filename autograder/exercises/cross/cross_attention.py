@@ -50,81 +50,78 @@ def _(draw):
 @cross_attention.mistake("takes the keys from x")
 def keys_from_x(x, memory, w_query, w_key, w_value, mask):
     """Your keys are made from x, the sequence that asks. A query must be held against what it looks *for*, and that is
-    in the memory: K = memory @ w_key. (With two sequences of one length yours even runs.)
-    Reread 'Who asks, and who answers'."""
+    in the memory: K = memory @ w_key. (With two sequences of one length yours even runs.)"""
     return masked_attention(x @ w_query, x @ w_key, memory @ w_value, mask)
 
 
 @cross_attention.mistake("takes the values from x")
 def values_from_x(x, memory, w_query, w_key, w_value, mask):
     """The memory is searched, and then x answers: your values are made from x. So nothing of the source reaches the
-    output. Keys and values both come from the memory. Reread 'Who asks, and who answers'."""
+    output. Keys and values both come from the memory."""
     return masked_attention(x @ w_query, memory @ w_key, x @ w_value, mask)
 
 
 @cross_attention.mistake("takes keys and values from x")
 def only_x(x, memory, w_query, w_key, w_value, mask):
-    """This is self-attention: the memory is never used. Only the queries come from x. Reread 'Who asks, and who
-    answers'."""
+    """This is self-attention: the memory is never used. Only the queries come from x."""
     return masked_attention(x @ w_query, x @ w_key, x @ w_value, mask)
 
 
 @cross_attention.mistake("lets the memory ask")
 def memory_asks(x, memory, w_query, w_key, w_value, mask):
     """The roles are exchanged: the memory asks and x answers. The output has a row for each *query*, so as many rows as
-    x. Reread 'Who asks, and who answers'."""
+    x."""
     return masked_attention(memory @ w_query, x @ w_key, x @ w_value, mask)
 
 
 @cross_attention.mistake("exchanges w_key and w_value")
 def weights_exchanged(x, memory, w_query, w_key, w_value, mask):
-    """Keys are made with w_value and values with w_key. If d_key = d_value nothing complains. Reread 'Who asks, and who
-    answers'."""
+    """Keys are made with w_value and values with w_key. If d_key = d_value nothing complains."""
     return masked_attention(x @ w_query, memory @ w_value, memory @ w_key, mask)
 
 
-@cross_attention.mistake("assumes that both sequences are equally long")
+@cross_attention.mistake("assumes that both sequences are equally long", reread="A rectangle")
 def square_only(x, memory, w_query, w_key, w_value, mask):
     """Your function runs only where T = T_memory. The scores are (T, T_memory), a rectangle; never write one length for
-    both. Reread 'A rectangle'."""
+    both."""
     T = x.shape[-2]
     keys, values = ((memory @ w).reshape(*x.shape[:-2], T, w.shape[-1]) for w in (w_key, w_value))
     return masked_attention(x @ w_query, keys, values, mask)
 
 
-@cross_attention.mistake("takes the memory's length from outside the function")
+@cross_attention.mistake("takes the memory's length from outside the function", reread="A rectangle")
 def length_from_outside(x, memory, w_query, w_key, w_value, mask):
     """You read the first seven rows of the memory, however many it has: as many as the chapter's own example `m`, so
     the length seems to come from the notebook and not from the argument. A longer memory is cut off, or does not fit
-    its mask. Take it from `memory.shape[-2]`, or do not name it at all. Reread 'A rectangle'."""
+    its mask. Take it from `memory.shape[-2]`, or do not name it at all."""
     seen = memory[..., :7, :]
     return masked_attention(x @ w_query, seen @ w_key, seen @ w_value, mask)
 
 
-@cross_attention.mistake("leaves out the memory mask")
+@cross_attention.mistake("leaves out the memory mask", reread="The memory mask")
 def mask_left_out(x, memory, w_query, w_key, w_value, mask):
     """The mask has no effect, so the decoder reads the source's padding. In a batch with sentences of one length nobody
-    notices. Reread 'The memory mask'."""
+    notices."""
     return masked_attention(x @ w_query, memory @ w_key, memory @ w_value, np.ones_like(mask))
 
 
-@cross_attention.mistake("turns the memory mask round")
+@cross_attention.mistake("turns the memory mask round", reread="The memory mask")
 def mask_transposed(x, memory, w_query, w_key, w_value, mask):
     """The mask is transposed. Its rows are the queries, its columns the memory: (T, T_memory). Where both lengths agree
-    the transpose fits, and hides the wrong words. Reread 'The memory mask'."""
+    the transpose fits, and hides the wrong words."""
     return masked_attention(x @ w_query, memory @ w_key, memory @ w_value, turned(mask))
 
 
-@cross_attention.mistake("inverts the memory mask")
+@cross_attention.mistake("inverts the memory mask", reread="The memory mask")
 def mask_inverted(x, memory, w_query, w_key, w_value, mask):
-    """What may be seen is hidden, and the padding is read. Here True means *may attend*. Reread 'The memory mask'."""
+    """What may be seen is hidden, and the padding is read. Here True means *may attend*."""
     return masked_attention(x @ w_query, memory @ w_key, memory @ w_value, ~mask)
 
 
-@cross_attention.mistake("masks after the softmax")
+@cross_attention.mistake("masks after the softmax", reread="The memory mask")
 def mask_late(x, memory, w_query, w_key, w_value, mask):
     """The weights are set to zero after the softmax, so the rows no longer add up to one. Mask the scores; chapter 3's
-    `masked_attention` does. Reread 'The memory mask'."""
+    `masked_attention` does."""
     queries, keys = x @ w_query, memory @ w_key
     weights = softmax(queries @ turned(keys) / math.sqrt(keys.shape[-1])) * mask
     return weights.astype(x.dtype) @ (memory @ w_value), None
@@ -133,7 +130,7 @@ def mask_late(x, memory, w_query, w_key, w_value, mask):
 @cross_attention.mistake("overflows on large scores")
 def unstable(x, memory, w_query, w_key, w_value, mask):
     """Right for small scores, NaN for large ones: the softmax in it does not take each row's maximum off. Chapter 3's
-    `masked_attention` does. Reread 'Who asks, and who answers'."""
+    `masked_attention` does."""
     keys = memory @ w_key
     strengths = np.where(mask, np.exp(x @ w_query @ turned(keys) / math.sqrt(keys.shape[-1])), 0)
     total = strengths.sum(axis=-1, keepdims=True)
@@ -143,28 +140,27 @@ def unstable(x, memory, w_query, w_key, w_value, mask):
 @cross_attention.mistake("does not scale the scores")
 def not_scaled(x, memory, w_query, w_key, w_value, mask):
     """The division by the root of d_key is missing. It is the same attention as ever, only its keys come from
-    elsewhere. Reread 'Who asks, and who answers'."""
+    elsewhere."""
     return masked_attention(x @ w_query * math.sqrt(w_key.shape[-1]), memory @ w_key, memory @ w_value, mask)
 
 
 @cross_attention.mistake("multiplies by the root")
 def times_root(x, memory, w_query, w_key, w_value, mask):
     """The scores are multiplied by the root of d_key. They are divided by it, or the softmax saturates: it is the same
-    attention as ever, only its keys come from elsewhere. Reread 'Who asks, and who answers'."""
+    attention as ever, only its keys come from elsewhere."""
     return masked_attention(x @ w_query * w_key.shape[-1], memory @ w_key, memory @ w_value, mask)
 
 
 @cross_attention.mistake("divides by d_key, not its root")
 def by_whole_width(x, memory, w_query, w_key, w_value, mask):
-    """The scores are divided by d_key. Their spread is its *root*, so that is what they are divided by. Reread 'Who
-    asks, and who answers'."""
+    """The scores are divided by d_key. Their spread is its *root*, so that is what they are divided by."""
     return masked_attention(x @ w_query / math.sqrt(w_key.shape[-1]), memory @ w_key, memory @ w_value, mask)
 
 
 @cross_attention.mistake("scales by the width of x")
 def by_d_model(x, memory, w_query, w_key, w_value, mask):
     """The scores are divided by the root of d_model. They are sums of d_key products, so it is the width of the
-    projected keys that counts. Where both are equal nobody notices. Reread 'Who asks, and who answers'."""
+    projected keys that counts. Where both are equal nobody notices."""
     scale = math.sqrt(w_key.shape[-1] / x.shape[-1])
     return masked_attention(x @ w_query * scale, memory @ w_key, memory @ w_value, mask)
 
@@ -176,25 +172,25 @@ def with_weights(weighted, x, memory, w_query, w_key, w_value, mask):
     return weighted(scores, np.broadcast_to(mask, scores.shape)).astype(x.dtype) @ (memory @ w_value), None
 
 
-@cross_attention.mistake("normalises over the queries")
+@cross_attention.mistake("normalises over the queries", reread="A rectangle")
 def over_the_queries(x, memory, w_query, w_key, w_value, mask):
     """The softmax runs along axis -2, so the queries share out each position of the memory. Each *query* shares itself
-    out over the memory: the rows add up to one, axis=-1. Reread 'A rectangle'."""
+    out over the memory: the rows add up to one, axis=-1."""
     inputs = (x, memory, w_query, w_key, w_value, mask)
     return with_weights(lambda scores, mask: turned(masked_softmax(turned(scores), turned(mask))), *inputs)
 
 
-@cross_attention.mistake("hides by a score of zero")
+@cross_attention.mistake("hides by a score of zero", reread="The memory mask")
 def hidden_by_zero(x, memory, w_query, w_key, w_value, mask):
     """Where the mask is False the score becomes 0, and the exponential of 0 is 1: what is hidden keeps a weight, and
-    often a large one. Only minus infinity hides. Reread 'The memory mask'."""
+    often a large one. Only minus infinity hides."""
     return with_weights(lambda scores, mask: softmax(scores * mask), x, memory, w_query, w_key, w_value, mask)
 
 
-@cross_attention.mistake("gives NaN for a query that sees nothing")
+@cross_attention.mistake("gives NaN for a query that sees nothing", reread="The memory mask")
 def nan_for_nothing(x, memory, w_query, w_key, w_value, mask):
     """Minus infinity hides, and a row that is nothing else is 0/0. A query that may attend to nothing gets zeros;
-    chapter 3's `masked_attention` sees to it. Reread 'The memory mask'."""
+    chapter 3's `masked_attention` sees to it."""
 
     def weighted(scores, mask):
         with np.errstate(invalid="ignore"):
@@ -203,11 +199,10 @@ def nan_for_nothing(x, memory, w_query, w_key, w_value, mask):
     return with_weights(weighted, x, memory, w_query, w_key, w_value, mask)
 
 
-@cross_attention.mistake("gives even weights to a query that sees nothing")
+@cross_attention.mistake("gives even weights to a query that sees nothing", reread="The memory mask")
 def even_for_nothing(x, memory, w_query, w_key, w_value, mask):
     """A large negative number hides, as long as something is left to see. Where nothing is, all scores are alike, and
-    the query gets the mean of all values, padding and all. It gets zeros; chapter 3's `masked_attention` sees to it.
-    Reread 'The memory mask'."""
+    the query gets the mean of all values, padding and all. It gets zeros; chapter 3's `masked_attention` sees to it."""
     inputs = (x, memory, w_query, w_key, w_value, mask)
     return with_weights(lambda scores, mask: softmax(np.where(mask, scores, -1e9)), *inputs)
 

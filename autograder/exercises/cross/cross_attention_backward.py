@@ -66,15 +66,14 @@ def gradients(grad_output, cache, attention_back=masked_attention_backward, **ke
 @cross_attention_backward.mistake("swaps the roles of x and the memory")
 def roles_swapped(grad_output, cache):
     """The gradients of x and of the memory stand in each other's place. x was used once, for the queries; the memory
-    twice, for keys and values. A toy with equal shapes does not notice. Reread 'Two gradients come back'."""
+    twice, for keys and values. A toy with equal shapes does not notice."""
     grad_x, grad_memory, *rest = gradients(grad_output, cache)
     return grad_memory, grad_x, *rest
 
 
 @cross_attention_backward.mistake("gives the keys' gradient to x")
 def keys_to_x(grad_output, cache):
-    """What comes back through the keys is added to x. The keys were made from the memory, so it belongs there. Reread
-    'Two gradients come back'."""
+    """What comes back through the keys is added to x. The keys were made from the memory, so it belongs there."""
     x, memory, _, w_key, _, attention_cache = cache
     from_keys = masked_attention_backward(grad_output, attention_cache)[1] @ w_key.T
     grad_x, grad_memory, *rest = gradients(grad_output, cache, keys=0)
@@ -84,36 +83,34 @@ def keys_to_x(grad_output, cache):
 @cross_attention_backward.mistake("memory gradient through the values only")
 def memory_through_values(grad_output, cache):
     """The memory gets its gradient through the values only. It was used twice: as keys it also decided *where* the
-    decoder looks. Without this term the encoder never learns to be found. Reread 'Two gradients come back'."""
+    decoder looks. Without this term the encoder never learns to be found."""
     return gradients(grad_output, cache, keys=0)
 
 
 @cross_attention_backward.mistake("memory gradient through the keys only")
 def memory_through_keys(grad_output, cache):
     """The memory gets its gradient through the keys only. It was used twice: as values it is what the decoder is
-    handed. Add both. Reread 'Two gradients come back'."""
+    handed. Add both."""
     return gradients(grad_output, cache, values=0)
 
 
 @cross_attention_backward.mistake("makes the gradients of w_key and w_value from x")
 def weights_from_x(grad_output, cache):
     """The gradient of a weight is its input, transposed, times the gradient of its output. The input of w_key and
-    w_value was the memory; you take x. It fits only where both have the same shape. Reread 'Two gradients come
-    back'."""
+    w_value was the memory; you take x. It fits only where both have the same shape."""
     return gradients(grad_output, cache, key_of=cache[0], value_of=cache[0])
 
 
 @cross_attention_backward.mistake("makes the gradient of w_query from the memory")
 def query_from_memory(grad_output, cache):
-    """The gradient of w_query is built with the memory. The queries were made from x. Reread 'Two gradients come
-    back'."""
+    """The gradient of w_query is built with the memory. The queries were made from x."""
     return gradients(grad_output, cache, query_of=cache[1])
 
 
 @cross_attention_backward.mistake("forgets the scale")
 def scale_forgotten(grad_output, cache):
     """The factor 1/sqrt(d_key) is missing on the way back through the scores: the gradients of queries and keys are too
-    large by the root of d_key. Reread 'Two gradients come back'."""
+    large by the root of d_key."""
 
     def unscaled(grad, attention_cache):
         grad_queries, grad_keys, grad_values = masked_attention_backward(grad, attention_cache)
@@ -126,7 +123,7 @@ def scale_forgotten(grad_output, cache):
 @cross_attention_backward.mistake("does not transpose the scores' gradient for the keys")
 def scores_not_turned(grad_output, cache):
     """For the keys the gradient of the scores must be transposed: dK = dS^T Q / sqrt(d_key). Yours is (T, T_memory)
-    where (T_memory, T) is needed, and fits only a square. Reread 'Two gradients come back'."""
+    where (T_memory, T) is needed, and fits only a square."""
 
     def straight(grad, attention_cache):
         queries, keys, values, weights = attention_cache
@@ -140,8 +137,8 @@ def scores_not_turned(grad_output, cache):
 
 @cross_attention_backward.mistake("averages the weights' gradients over the batch")
 def batch_averaged(grad_output, cache):
-    """The gradients of the weights are divided by the number of sentences. The loss adds up, so its gradient adds up.
-    Reread 'Two gradients come back'."""
+    """The gradients of the weights are divided by the number of sentences. The loss adds up, so its gradient adds
+    up."""
     n = math.prod(grad_output.shape[:-2])
     grad_x, grad_memory, *grad_weights = gradients(grad_output, cache)
     return grad_x, grad_memory, *(grad / n for grad in grad_weights)
@@ -150,14 +147,14 @@ def batch_averaged(grad_output, cache):
 @cross_attention_backward.mistake("averages the memory's two gradients")
 def memory_averaged(grad_output, cache):
     """You take the mean of the two gradients that come back to the memory. Where an array was used twice, its gradients
-    add up. Reread 'Two gradients come back'."""
+    add up."""
     return gradients(grad_output, cache, keys=0.5, values=0.5)
 
 
 @cross_attention_backward.mistake("treats the softmax Jacobian as diagonal")
 def diagonal_jacobian(grad_output, cache):
     """Back through the softmax you multiply by weights * (1 - weights). Each score moves every weight of its row, so
-    the row's mean slope is taken off first. Reread 'Two gradients come back'."""
+    the row's mean slope is taken off first."""
 
     def diagonal(grad, attention_cache):
         queries, keys, values, weights = attention_cache
@@ -170,7 +167,7 @@ def diagonal_jacobian(grad_output, cache):
 @cross_attention_backward.mistake("keeps the batch axes in the weights' gradients")
 def not_added_up(grad_output, cache):
     """Each sentence has its own gradient of the three weights. All of them used the same weights, so the gradients add
-    up over every batch axis, to the weight's own shape. Reread 'Two gradients come back'."""
+    up over every batch axis, to the weight's own shape."""
     x, memory, _, _, _, attention_cache = cache
     grad_x, grad_memory, *_ = gradients(grad_output, cache)
     pairs = zip((x, memory, memory), masked_attention_backward(grad_output, attention_cache), strict=True)

@@ -44,8 +44,7 @@ def _(draw):
 @decoder_layer.mistake("never uses the third norm")
 def first_norm_twice(*inputs, **named):
     """norm_attention stands behind the feed-forward as well, and norm_feed_forward is never used. Fresh norms are all
-    alike, so a comparison with a fresh layer passes; after training it does not, and the third norm never learns.
-    Reread 'The decoder layer'."""
+    alike, so a comparison with a fresh layer passes; after training it does not, and the third norm never learns."""
     return layered(*inputs, **named, norms={"feed_forward": "attention"})
 
 
@@ -53,83 +52,77 @@ def first_norm_twice(*inputs, **named):
 def norms_one_late(*inputs, **named):
     """The second sum goes through norm_attention again, and the third through norm_cross_attention, so
     norm_feed_forward is never used. Fresh norms are all alike, so a comparison with a fresh layer passes; after
-    training it does not. (A published decoder does this.) Reread 'The decoder layer'."""
+    training it does not. (A published decoder does this.)"""
     return layered(*inputs, **named, norms={"cross_attention": "attention", "feed_forward": "cross_attention"})
 
 
 @decoder_layer.mistake("uses the first norm for the cross-attention too")
 def first_norm_for_cross(*inputs, **named):
     """norm_attention stands behind both attentions, and norm_cross_attention is never used. Each sub-layer has a
-    norm of its own. Reread 'The decoder layer'."""
+    norm of its own."""
     return layered(*inputs, **named, norms={"cross_attention": "attention"})
 
 
 @decoder_layer.mistake("puts cross-attention before self-attention")
 def cross_first(*inputs, **named):
     """You look at the source before you have looked at what is written. A query for the source needs to know what came
-    before, so self-attention is first. All shapes agree either way. Reread 'The decoder layer'."""
+    before, so self-attention is first. All shapes agree either way."""
     return layered(*inputs, **named, steps=(STEPS[1], STEPS[0], STEPS[2]))
 
 
 @decoder_layer.mistake("thinks before it asks the memory")
 def thinks_too_early(*inputs, **named):
-    """The feed-forward stands between the two attentions. It comes last, when all has been gathered. Reread 'The
-    decoder layer'."""
+    """The feed-forward stands between the two attentions. It comes last, when all has been gathered."""
     return layered(*inputs, **named, steps=(STEPS[0], STEPS[2], STEPS[1]))
 
 
 @decoder_layer.mistake("leaves out the cross-attention")
 def no_cross(*inputs, **named):
-    """The memory is never used: this is an encoder layer. The decoder would write without reading the source. Reread
-    'The decoder layer'."""
+    """The memory is never used: this is an encoder layer. The decoder would write without reading the source."""
     return layered(*inputs, **named, steps=(STEPS[0], STEPS[2]))
 
 
-@decoder_layer.mistake("takes the memory's keys from x")
+@decoder_layer.mistake("takes the memory's keys from x", reread="Who asks, and who answers")
 def layer_keys_from_x(*inputs, **named):
-    """In the cross-attention the keys come from the decoder. Keys and values are both made from the memory. Reread 'Who
-    asks, and who answers'."""
+    """In the cross-attention the keys come from the decoder. Keys and values are both made from the memory."""
     return layered(*inputs, **named, keys="x")
 
 
-@decoder_layer.mistake("takes the memory's values from x")
+@decoder_layer.mistake("takes the memory's values from x", reread="Who asks, and who answers")
 def layer_values_from_x(*inputs, **named):
     """In the cross-attention the values come from the decoder, so it searches the source and hears itself. Keys and
-    values are both made from the memory. Reread 'Who asks, and who answers'."""
+    values are both made from the memory."""
     return layered(*inputs, **named, values="x")
 
 
-@decoder_layer.mistake("leaves out the memory mask")
+@decoder_layer.mistake("leaves out the memory mask", reread="The memory mask")
 def layer_without_memory_mask(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
-    """memory_mask does not reach the cross-attention, so the decoder reads the padding of the source. Reread 'The
-    memory mask'."""
+    """memory_mask does not reach the cross-attention, so the decoder reads the padding of the source."""
     return layered(x, memory, params, n_heads, self_mask, None, rate, rng)
 
 
 @decoder_layer.mistake("leaves out the causal mask")
 def layer_without_self_mask(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
-    """self_mask does not reach the self-attention, so the decoder sees the words it is to write. Reread 'The decoder
-    layer'."""
+    """self_mask does not reach the self-attention, so the decoder sees the words it is to write."""
     return layered(x, memory, params, n_heads, None, memory_mask, rate, rng)
 
 
-@decoder_layer.mistake("exchanges the two masks")
+@decoder_layer.mistake("exchanges the two masks", reread="The memory mask")
 def masks_exchanged(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
     """The causal mask hides parts of the source, and the padding mask lets the decoder see its future. One is (T, T),
-    the other (T, T_memory); only equal lengths let you exchange them. Reread 'The memory mask'."""
+    the other (T, T_memory); only equal lengths let you exchange them."""
     return layered(x, memory, params, n_heads, memory_mask, self_mask, rate, rng)
 
 
 @decoder_layer.mistake("uses one set of attention weights for both attentions")
 def attention_shared(x, memory, params, n_heads, *rest, **named):
-    """The cross-attention uses the self-attention's weights. They are two layers, with two sets of parameters. Reread
-    'The decoder layer'."""
+    """The cross-attention uses the self-attention's weights. They are two layers, with two sets of parameters."""
     return layered(x, memory, params | {"cross_attention": params["attention"]}, n_heads, *rest, **named)
 
 
 @decoder_layer.mistake("leaves out the residual connections")
 def no_residuals(*inputs, **named):
-    """Only the updates are normalised, and the stream stops at every sub-layer. Reread 'The decoder layer'."""
+    """Only the updates are normalised, and the stream stops at every sub-layer."""
 
     def norm_only(x, update, params, rate, rng):
         return layer_norm(dropout(update, rate, rng)[0], **params)
@@ -139,21 +132,21 @@ def no_residuals(*inputs, **named):
 
 @decoder_layer.mistake("does not drop")
 def layer_without_dropout(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
-    """`rate` and `rng` do not reach the three sums, so nothing is ever forgotten. Reread 'The decoder layer'."""
+    """`rate` and `rng` do not reach the three sums, so nothing is ever forgotten."""
     return layered(x, memory, params, n_heads, self_mask, memory_mask)
 
 
 @decoder_layer.mistake("uses the second norm twice, and the third never")
 def second_norm_twice(*inputs, **named):
     """The third sum goes through norm_cross_attention, and norm_feed_forward is never used. Fresh norms are all alike,
-    so it shows only after training. Each sub-layer has a norm of its own. Reread 'The decoder layer'."""
+    so it shows only after training. Each sub-layer has a norm of its own."""
     return layered(*inputs, **named, norms={"feed_forward": "cross_attention"})
 
 
 @decoder_layer.mistake("asks the memory with the self-attention's output, before Add & Norm")
 def asks_with_the_update(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
     """The queries of the cross-attention are made from what the self-attention returned, not yet added to the stream
-    and not yet normalised. The stream *after* the first Add & Norm asks. Reread 'The decoder layer'."""
+    and not yet normalised. The stream *after* the first Add & Norm asks."""
     attended, _ = multi_head_attention(x, x, x, params["attention"], n_heads, self_mask)
     x, _ = add_norm(x, attended, params["norm_attention"], rate, rng)
     recalled, _ = multi_head_attention(attended, memory, memory, params["cross_attention"], n_heads, memory_mask)
@@ -161,10 +154,10 @@ def asks_with_the_update(x, memory, params, n_heads, self_mask=None, memory_mask
     return add_norm(x, feed_forward(x, params["feed_forward"])[0], params["norm_feed_forward"], rate, rng)
 
 
-@decoder_layer.mistake("lets the memory ask")
+@decoder_layer.mistake("lets the memory ask", reread="Who asks, and who answers")
 def layer_memory_asks(*inputs, **named):
     """In the cross-attention the memory asks, and the decoder answers: it runs only where both are equally long. The
-    decoder asks; keys and values are both made from the memory. Reread 'Who asks, and who answers'."""
+    decoder asks; keys and values are both made from the memory."""
 
     def asked(query, key, value, *rest):
         return multi_head_attention(*((query, key, value) if query is key else (key, query, query)), *rest)
@@ -174,15 +167,14 @@ def layer_memory_asks(*inputs, **named):
 
 @decoder_layer.mistake("leaves out the feed-forward")
 def no_thinking(*inputs, **named):
-    """The layer ends after the cross-attention. The third sub-layer is the feed-forward, with a norm of its own. Reread
-    'The decoder layer'."""
+    """The layer ends after the cross-attention. The third sub-layer is the feed-forward, with a norm of its own."""
     return layered(*inputs, **named, steps=STEPS[:2])
 
 
 @decoder_layer.mistake("leaves out the norms")
 def no_norms(*inputs, **named):
     """The three updates are added, and nothing is normalised: the stream grows from layer to layer. Each sum has its
-    norm behind it. Reread 'The decoder layer'."""
+    norm behind it."""
 
     def sum_only(x, update, params, rate, rng):
         return x + dropout(update, rate, rng)[0], None
@@ -193,14 +185,14 @@ def no_norms(*inputs, **named):
 @decoder_layer.mistake("normalises the updates, not the sums")
 def norms_of_updates(*inputs, **named):
     """Each sub-layer's output is normalised, and then added: x + norm(f(x)). The paper's layer is norm(x + f(x)), the
-    norm behind the sum. Reread 'The decoder layer'."""
+    norm behind the sum."""
     return layered(*inputs, **named, add=norm_of_update)
 
 
 @decoder_layer.mistake("puts the norms before the sub-layers")
 def pre_norm(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
     """This is a pre-norm layer, x + sublayer(norm(x)). It is a good layer, and not the paper's: here the norm comes
-    after the sum, and the weights of one do not fit the other. Reread 'The decoder layer'."""
+    after the sum, and the weights of one do not fit the other."""
 
     for name, mask in (("attention", self_mask), ("cross_attention", memory_mask), ("feed_forward", None)):
         normed, _ = layer_norm(x, **params[f"norm_{name}"])
@@ -216,7 +208,7 @@ def pre_norm(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=
 @decoder_layer.mistake("does not drop the feed-forward's output")
 def dropout_twice(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
     """Dropout stands behind the two attentions, and the feed-forward's output is added whole. Each of the three
-    sub-layers' outputs is dropped. Reread 'The decoder layer'."""
+    sub-layers' outputs is dropped."""
 
     def whole_at_the_end(x, update, norm, rate, rng):
         return add_norm(x, update, norm, rate, None if norm is params["norm_feed_forward"] else rng)

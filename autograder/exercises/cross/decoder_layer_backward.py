@@ -79,23 +79,22 @@ def gradients(
     )
 
 
-@decoder_layer_backward.mistake("memory gradient through the values only")
+@decoder_layer_backward.mistake("memory gradient through the values only", reread="Two gradients come back")
 def layer_values_only(grad_output, cache):
     """The memory's gradient lacks what comes back through the keys. The encoder would learn what to say and never
-    how to be found. Reread 'Two gradients come back'."""
+    how to be found."""
     return gradients(grad_output, cache, keys=0)
 
 
-@decoder_layer_backward.mistake("memory gradient through the keys only")
+@decoder_layer_backward.mistake("memory gradient through the keys only", reread="Two gradients come back")
 def layer_keys_only(grad_output, cache):
-    """The memory's gradient lacks what comes back through the values. Add both. Reread 'Two gradients come back'."""
+    """The memory's gradient lacks what comes back through the values. Add both."""
     return gradients(grad_output, cache, values=0)
 
 
 @decoder_layer_backward.mistake("swaps the roles of x and the memory")
 def layer_roles_swapped(grad_output, cache):
-    """The gradients of x and of the memory stand in each other's place. Only equal lengths hide it. Reread 'The decoder
-    layer, walked backwards'."""
+    """The gradients of x and of the memory stand in each other's place. Only equal lengths hide it."""
     grad_x, grad_memory, grad_params = gradients(grad_output, cache)
     return grad_memory, grad_x, grad_params
 
@@ -103,48 +102,46 @@ def layer_roles_swapped(grad_output, cache):
 @decoder_layer_backward.mistake("loses the queries' path through the cross-attention")
 def queries_lost(grad_output, cache):
     """At the cross-attention only the straight path goes on towards x. The stream was also the *query* there, so its
-    gradient is added. Reread 'The decoder layer, walked backwards'."""
+    gradient is added."""
     return gradients(grad_output, cache, asked=0)
 
 
 @decoder_layer_backward.mistake("loses the straight path past the cross-attention")
 def not_past_the_cross(grad_output, cache):
-    """At the cross-attention only the queries' gradient goes on. The stream went past it as well. Reread 'The decoder
-    layer, walked backwards'."""
+    """At the cross-attention only the queries' gradient goes on. The stream went past it as well."""
     return gradients(grad_output, cache, past_2=0)
 
 
 @decoder_layer_backward.mistake("loses the straight path past the feed-forward")
 def not_past_the_thinking(grad_output, cache):
-    """Below the feed-forward only what came through it goes on. The stream went past it as well. Reread 'The decoder
-    layer, walked backwards'."""
+    """Below the feed-forward only what came through it goes on. The stream went past it as well."""
     return gradients(grad_output, cache, past_3=0)
 
 
 @decoder_layer_backward.mistake("loses the path through the feed-forward")
 def not_through_the_thinking(grad_output, cache):
-    """What the feed-forward sends back to its input is not added. Reread 'The decoder layer, walked backwards'."""
+    """What the feed-forward sends back to its input is not added."""
     return gradients(grad_output, cache, thought=0)
 
 
 @decoder_layer_backward.mistake("loses the straight path past the self-attention")
 def not_past_the_attention(grad_output, cache):
     """grad_x lacks what came past the self-attention. All parameters are right, so this layer learns, and the one below
-    does not. Reread 'The decoder layer, walked backwards'."""
+    does not."""
     return gradients(grad_output, cache, past_1=0)
 
 
 @decoder_layer_backward.mistake("keeps the queries' gradient alone")
 def own_queries_only(grad_output, cache):
     """In the *self*-attention x has three roles, and all three gradients belong to it. Only in the cross-attention
-    is it the query alone. Reread 'The decoder layer, walked backwards'."""
+    is it the query alone."""
     return gradients(grad_output, cache, k=0, v=0)
 
 
 @decoder_layer_backward.mistake("gives the first norm the third norm's gradient")
 def norms_confused(grad_output, cache):
     """The gradients of norm_attention and norm_feed_forward stand under each other's names. Walking backwards, the
-    first norm you meet is the feed-forward's. Reread 'The decoder layer, walked backwards'."""
+    first norm you meet is the feed-forward's."""
     grad_x, grad_memory, grads = gradients(grad_output, cache)
     other = {"norm_attention": grads["norm_feed_forward"], "norm_feed_forward": grads["norm_attention"]}
     return grad_x, grad_memory, grads | other
@@ -152,43 +149,42 @@ def norms_confused(grad_output, cache):
 
 @decoder_layer_backward.mistake("forgets that x was the queries")
 def without_queries(grad_output, cache):
-    """In the *self*-attention x has three roles: query, key and value. The queries' gradient is not added into grad_x.
-    Reread 'The decoder layer, walked backwards'."""
+    """In the *self*-attention x has three roles: query, key and value. The queries' gradient is not added into
+    grad_x."""
     return gradients(grad_output, cache, q=0)
 
 
 @decoder_layer_backward.mistake("forgets that x was the keys")
 def without_keys(grad_output, cache):
-    """In the *self*-attention x has three roles: query, key and value. The keys' gradient is not added into grad_x.
-    Reread 'The decoder layer, walked backwards'."""
+    """In the *self*-attention x has three roles: query, key and value. The keys' gradient is not added into grad_x."""
     return gradients(grad_output, cache, k=0)
 
 
 @decoder_layer_backward.mistake("forgets that x was the values")
 def without_values(grad_output, cache):
-    """In the *self*-attention x has three roles: query, key and value. The values' gradient is not added into grad_x.
-    Reread 'The decoder layer, walked backwards'."""
+    """In the *self*-attention x has three roles: query, key and value. The values' gradient is not added into
+    grad_x."""
     return gradients(grad_output, cache, v=0)
 
 
-@decoder_layer_backward.mistake("averages the memory's two gradients")
+@decoder_layer_backward.mistake("averages the memory's two gradients", reread="Two gradients come back")
 def layer_memory_averaged(grad_output, cache):
     """You take the mean of what comes back through the memory's keys and through its values. Where an array was used
-    twice, its gradients add up. Reread 'Two gradients come back'."""
+    twice, its gradients add up."""
     return gradients(grad_output, cache, keys=0.5, values=0.5)
 
 
 @decoder_layer_backward.mistake("goes round the norms")
 def past_the_norms(grad_output, cache):
     """Along the residual connections the gradient passes as it came. That is so in a pre-norm layer; in post-norm a
-    norm stands behind each sum, and *both* paths go through it. Reread 'The decoder layer, walked backwards'."""
+    norm stands behind each sum, and *both* paths go through it."""
     return gradients(grad_output, cache, add_norm_back=round_the_norm)
 
 
 @decoder_layer_backward.mistake("forgets dropout on the way back")
 def without_dropout_back(grad_output, cache):
     """The sub-layers get gradients where their outputs were forgotten. What dropout multiplied by forwards it
-    multiplies by backwards. Without dropout nobody notices. Reread 'The decoder layer, walked backwards'."""
+    multiplies by backwards. Without dropout nobody notices."""
     return gradients(grad_output, cache, add_norm_back=dropout_forgotten)
 
 

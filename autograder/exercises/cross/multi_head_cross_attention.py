@@ -33,56 +33,52 @@ def _(draw):
     yield "float32", with_heads(draw, 1, np.float32, masked=True)
 
 
-@multi_head_cross_attention.mistake("takes the keys from x")
+@multi_head_cross_attention.mistake("takes the keys from x", reread="Who asks, and who answers")
 def many_keys_from_x(x, memory, params, n_heads, mask=None):
     """You hand over (x, x, memory): the keys come from the sequence that asks. Both second and third input are the
-    memory. Reread 'Who asks, and who answers'."""
+    memory."""
     return multi_head_attention(x, x, memory, params, n_heads, mask)
 
 
-@multi_head_cross_attention.mistake("takes the values from x")
+@multi_head_cross_attention.mistake("takes the values from x", reread="Who asks, and who answers")
 def many_values_from_x(x, memory, params, n_heads, mask=None):
-    """You hand over (x, memory, x): the memory is searched, and x answers. Nothing of the source reaches the output.
-    Reread 'Who asks, and who answers'."""
+    """You hand over (x, memory, x): the memory is searched, and x answers. Nothing of the source reaches the output."""
     return multi_head_attention(x, memory, x, params, n_heads, mask)
 
 
-@multi_head_cross_attention.mistake("never looks at the memory")
+@multi_head_cross_attention.mistake("never looks at the memory", reread="Who asks, and who answers")
 def many_only_x(x, memory, params, n_heads, mask=None):
-    """You hand over (x, x, x), which is self-attention. Reread 'Who asks, and who answers'."""
+    """You hand over (x, x, x), which is self-attention."""
     return multi_head_attention(x, x, x, params, n_heads, mask)
 
 
-@multi_head_cross_attention.mistake("lets the memory ask")
+@multi_head_cross_attention.mistake("lets the memory ask", reread="Who asks, and who answers")
 def many_memory_asks(x, memory, params, n_heads, mask=None):
-    """The roles are exchanged: the memory asks, and x answers. The output needs a row for each position of x. Reread
-    'Who asks, and who answers'."""
+    """The roles are exchanged: the memory asks, and x answers. The output needs a row for each position of x."""
     return multi_head_attention(memory, x, x, params, n_heads, mask)
 
 
-@multi_head_cross_attention.mistake("leaves out the memory mask")
+@multi_head_cross_attention.mistake("leaves out the memory mask", reread="The memory mask")
 def many_mask_left_out(x, memory, params, n_heads, mask=None):
-    """The mask is not handed on, so every head reads the padding of the source. Reread 'The memory mask'."""
+    """The mask is not handed on, so every head reads the padding of the source."""
     return multi_head_attention(x, memory, memory, params, n_heads)
 
 
-@multi_head_cross_attention.mistake("turns the memory mask round")
+@multi_head_cross_attention.mistake("turns the memory mask round", reread="The memory mask")
 def many_mask_transposed(x, memory, params, n_heads, mask=None):
-    """The mask is transposed. Its rows are the queries, its columns the memory: (T, T_memory). Reread 'The memory
-    mask'."""
+    """The mask is transposed. Its rows are the queries, its columns the memory: (T, T_memory)."""
     return multi_head_attention(x, memory, memory, params, n_heads, turned(mask))
 
 
-@multi_head_cross_attention.mistake("inverts the memory mask")
+@multi_head_cross_attention.mistake("inverts the memory mask", reread="The memory mask")
 def many_mask_inverted(x, memory, params, n_heads, mask=None):
-    """What may be seen is hidden, and the padding is read. Here True means *may attend*. Reread 'The memory mask'."""
+    """What may be seen is hidden, and the padding is read. Here True means *may attend*."""
     return multi_head_attention(x, memory, memory, params, n_heads, None if mask is None else ~mask)
 
 
 @multi_head_cross_attention.mistake("has a single head")
 def single_head(x, memory, params, n_heads, mask=None):
-    """n_heads is not used: one wide head looks at one place, where several could look at several. Hand it on. Reread
-    'Many heads, by reuse'."""
+    """n_heads is not used: one wide head looks at one place, where several could look at several. Hand it on."""
     return multi_head_attention(x, memory, memory, params, 1, mask)
 
 

@@ -45,39 +45,38 @@ def gradients(grad_output, cache, keys=1, values=1, heads_back=multi_head_attent
     return grad_x, keys * from_keys + values * from_values, grad_params
 
 
-@multi_head_cross_attention_backward.mistake("memory gradient through the values only")
+@multi_head_cross_attention_backward.mistake(
+    "memory gradient through the values only", reread="Two gradients come back"
+)
 def heads_values_only(grad_output, cache):
-    """The memory was the keys and the values; you return what comes back through the values. Add both. Reread 'Two
-    gradients come back'."""
+    """The memory was the keys and the values; you return what comes back through the values. Add both."""
     return gradients(grad_output, cache, keys=0)
 
 
-@multi_head_cross_attention_backward.mistake("memory gradient through the keys only")
+@multi_head_cross_attention_backward.mistake("memory gradient through the keys only", reread="Two gradients come back")
 def heads_keys_only(grad_output, cache):
-    """The memory was the keys and the values; you return what comes back through the keys. Add both. Reread 'Two
-    gradients come back'."""
+    """The memory was the keys and the values; you return what comes back through the keys. Add both."""
     return gradients(grad_output, cache, values=0)
 
 
-@multi_head_cross_attention_backward.mistake("swaps the roles of x and the memory")
+@multi_head_cross_attention_backward.mistake("swaps the roles of x and the memory", reread="Two gradients come back")
 def heads_roles_swapped(grad_output, cache):
-    """The gradients of x and of the memory stand in each other's place. The queries' gradient belongs to x. Reread 'Two
-    gradients come back'."""
+    """The gradients of x and of the memory stand in each other's place. The queries' gradient belongs to x."""
     grad_x, grad_memory, grad_params = gradients(grad_output, cache)
     return grad_memory, grad_x, grad_params
 
 
-@multi_head_cross_attention_backward.mistake("averages the memory's two gradients")
+@multi_head_cross_attention_backward.mistake("averages the memory's two gradients", reread="Two gradients come back")
 def memory_averaged(grad_output, cache):
     """You take the mean of the two gradients that come back to the memory. Where an array was used twice, its gradients
-    add up. Reread 'Two gradients come back'."""
+    add up."""
     return gradients(grad_output, cache, keys=0.5, values=0.5)
 
 
-@multi_head_cross_attention_backward.mistake("adds all three gradients up")
+@multi_head_cross_attention_backward.mistake("adds all three gradients up", reread="Two gradients come back")
 def all_to_one(grad_output, cache):
     """The three gradients are added up, as in self-attention. There one array had three roles; here x had one and the
-    memory two. Reread 'Two gradients come back'."""
+    memory two."""
     grad_x, grad_memory, grad_params = gradients(grad_output, cache)
     total = grad_x + grad_memory
     return total, total, grad_params

@@ -36,30 +36,27 @@ def _(draw):
     yield "float32", to_decode(draw, 1, np.float32, masked=True)
 
 
-@repaired_decoder_norms.mistake("nothing is mended yet")
+@repaired_decoder_norms.mistake("nothing is mended yet", reread="The decoder layer")
 def as_published(x, memory, params, n_heads, self_mask, memory_mask):
-    """Both mistakes are still there. Start with the norms: how many does the layer hold, and how many are used? Reread
-    'The decoder layer'."""
+    """Both mistakes are still there. Start with the norms: how many does the layer hold, and how many are used?"""
     return layered(x, memory, params, n_heads, self_mask, norms={"feed_forward": "attention"})[0]
 
 
-@repaired_decoder_norms.mistake("one found: the norms are right; one to go")
+@repaired_decoder_norms.mistake("one found: the norms are right; one to go", reread="The memory mask")
 def padding_left(x, memory, params, n_heads, self_mask, memory_mask):
-    """Each sub-layer has its norm now. One is left: which argument of the function has no effect? Reread 'The memory
-    mask'."""
+    """Each sub-layer has its norm now. One is left: which argument of the function has no effect?"""
     return layered(x, memory, params, n_heads, self_mask)[0]
 
 
-@repaired_decoder_norms.mistake("one found: the memory mask is in; one to go")
+@repaired_decoder_norms.mistake("one found: the memory mask is in; one to go", reread="The decoder layer")
 def norm_left(x, memory, params, n_heads, self_mask, memory_mask):
-    """The memory mask is in. One is left: change norm_feed_forward, and nothing happens. Reread 'The decoder layer'."""
+    """The memory mask is in. One is left: change norm_feed_forward, and nothing happens."""
     return layered(x, memory, params, n_heads, self_mask, memory_mask, norms={"feed_forward": "attention"})[0]
 
 
-@repaired_decoder_norms.mistake("uses the second norm for the third sum")
+@repaired_decoder_norms.mistake("uses the second norm for the third sum", reread="The decoder layer")
 def second_norm_twice(x, memory, params, n_heads, self_mask, memory_mask):
-    """The third sum goes through norm_cross_attention now. It needs a norm of its own, norm_feed_forward. Reread 'The
-    decoder layer'."""
+    """The third sum goes through norm_cross_attention now. It needs a norm of its own, norm_feed_forward."""
     return layered(x, memory, params, n_heads, self_mask, memory_mask, norms={"feed_forward": "cross_attention"})[0]
 
 

@@ -93,66 +93,63 @@ def searched(decoder, x, other, cuts=None, compared=lambda t: slice(0, t), close
 @leaks.mistake("begins with the second cut")
 def begins_late(decoder, x, other):
     """The first cut stands after the second position, so position 1 is never replaced while position 0 is watched: a
-    decoder whose first output sees the second input gets away. Cut after every position, from 1 on. Reread 'A leak
-    detector'."""
+    decoder whose first output sees the second input gets away. Cut after every position, from 1 on."""
     return searched(decoder, x, other, cuts=range(2, len(x)))
 
 
 @leaks.mistake("ends one cut too early")
 def ends_early(decoder, x, other):
     """The last cut is missing, the one after which only the last input is new: a decoder that peeks at it from the
-    last position but one gets away. Reread 'A leak detector'."""
+    last position but one gets away."""
     return searched(decoder, x, other, cuts=range(1, len(x) - 1))
 
 
 @leaks.mistake("changes the last input only")
 def last_input_only(decoder, x, other):
     """Only the last input is ever changed. Whoever looks at some other part of the future is not found. Cut after
-    every position. Reread 'A leak detector'."""
+    every position."""
     return searched(decoder, x, other, cuts=range(max(1, len(x) - 1), len(x)))
 
 
 @leaks.mistake("makes a single cut, in the middle")
 def one_cut_in_the_middle(decoder, x, other):
     """One cut shows only what crosses it: a leak with both ends in the first half, or both in the second, is not
-    found. Cut after every position. Reread 'A leak detector'."""
+    found. Cut after every position."""
     return searched(decoder, x, other, cuts=range(len(x) // 2, len(x) // 2 + 1) if len(x) > 1 else ())
 
 
 @leaks.mistake("watches the first output only")
 def first_output_only(decoder, x, other):
     """Only the output at position 0 is compared, and a leak at any other position is not found. At the cut t, compare
-    all outputs before t. (It comes to the same if the loop returns in its first round, whatever it finds there.) Reread
-    'A leak detector'."""
+    all outputs before t. (It comes to the same if the loop returns in its first round, whatever it finds there.)"""
     return searched(decoder, x, other, compared=lambda t: slice(0, 1))
 
 
 @leaks.mistake("compares whole outputs")
 def whole_outputs(decoder, x, other):
     """The whole outputs are compared. Of course they differ: the later outputs *may* change when the later inputs do.
-    Compare the outputs before the cut, and no others. Reread 'A leak detector'."""
+    Compare the outputs before the cut, and no others."""
     return searched(decoder, x, other, compared=lambda t: slice(None))
 
 
 @leaks.mistake("compares the first output after the cut, too")
 def one_output_too_many(decoder, x, other):
     """At the cut t, input t is new, and output t may depend on it: each position sees itself. You accuse every
-    decoder that does. Compare outputs 0 to t - 1, that is, [:t]. Reread 'A leak detector'."""
+    decoder that does. Compare outputs 0 to t - 1, that is, [:t]."""
     return searched(decoder, x, other, compared=lambda t: slice(0, t + 1))
 
 
 @leaks.mistake("changes nothing")
 def changes_nothing(decoder, x, other):
     """The two sequences that are compared are the same, so their outputs are: no leak can ever show. Take what comes
-    after the cut from `other`. Reread 'A leak detector'."""
+    after the cut from `other`."""
     return searched(decoder, x, x)
 
 
 @leaks.mistake("adds a constant to the future")
 def future_moved(decoder, x, other):
     """What comes after the cut is moved by 1, and not replaced. A decoder may look at the future in a way that such a
-    move does not change: at the phase of a wave of length 1, say. Take what comes after the cut from `other`. Reread 'A
-    leak detector'."""
+    move does not change: at the phase of a wave of length 1, say. Take what comes after the cut from `other`."""
     return searched(decoder, x, x + 1)
 
 
@@ -160,7 +157,7 @@ def future_moved(decoder, x, other):
 def sequence_cut_off(decoder, x, other):
     """The sequence ends at the cut, so that not only the future is another one, but the length too. A decoder may know
     how long its sequence is: one that divides by it sees no later input, and you accuse it. Replace the future, keep
-    the length. Reread 'A leak detector'."""
+    the length."""
     output = decoder(x)
     return any(not np.allclose(decoder(x[:t]), output[:t]) for t in range(1, len(x)))
 
@@ -168,8 +165,7 @@ def sequence_cut_off(decoder, x, other):
 @leaks.mistake("changes the past and watches the future")
 def past_and_future_swapped(decoder, x, other):
     """The beginning is changed, and the outputs after it are compared: that tells whether the decoder has a *memory*,
-    which is what it is for. Keep the beginning, change the rest, and compare the beginning. Reread 'A leak
-    detector'."""
+    which is what it is for. Keep the beginning, change the rest, and compare the beginning."""
     output = decoder(x)
     changed = (decoder(np.concatenate([other[:t], x[t:]]))[t:] for t in range(1, len(x)))
     return any(not np.allclose(after, output[len(x) - len(after) :]) for after in changed)
@@ -177,43 +173,42 @@ def past_and_future_swapped(decoder, x, other):
 
 @leaks.mistake("says True when all is well")
 def answer_inverted(decoder, x, other):
-    """The answers are the wrong way round: True is to mean that the decoder leaks. Reread 'A leak detector'."""
+    """The answers are the wrong way round: True is to mean that the decoder leaks."""
     return not reference.leaks(decoder, x, other)
 
 
 @leaks.mistake("says nothing when all is well")
 def nothing_when_tight(decoder, x, other):
     """A leaky decoder is found, and for any other there is no answer: a function that ends without a `return` returns
-    None. Say so when the loop is over: `return False`. Reread 'A leak detector'."""
+    None. Say so when the loop is over: `return False`."""
     return reference.leaks(decoder, x, other) or None
 
 
 @leaks.mistake("answers in numbers")
 def answers_in_numbers(decoder, x, other):
     """The verdicts are right, as 1 and 0. The answer to a yes-or-no question is True or False, a bool: return those, or
-    `bool(...)` of the number. Reread 'A leak detector'."""
+    `bool(...)` of the number."""
     return int(reference.leaks(decoder, x, other))
 
 
 @leaks.mistake("accuses rounding")
 def bit_by_bit(decoder, x, other):
     """Outputs are compared bit by bit. A sum in another order differs in its last digits, and a decoder in which the
-    future cancels is accused of seeing it. Compare with a tolerance: `np.allclose`. Reread 'A leak detector'."""
+    future cancels is accused of seeing it. Compare with a tolerance: `np.allclose`."""
     return searched(decoder, x, other, close=np.array_equal)
 
 
 @leaks.mistake("overlooks small leaks")
 def hard_of_hearing(decoder, x, other):
     """The tolerance is too generous: a leak of one part in ten thousand passes, and a network can learn to amplify it.
-    What rounding does in float64 is a thousand million times smaller; the defaults of `np.allclose` will do. Reread
-    'A leak detector'."""
+    What rounding does in float64 is a thousand million times smaller; the defaults of `np.allclose` will do."""
     return searched(decoder, x, other, close=lambda a, b: np.allclose(a, b, rtol=1e-3, atol=1e-3))
 
 
 @leaks.mistake("writes into the caller's sequence")
 def writes_into_x(decoder, x, other):
     """`x[t:] = other[t:]` changes the caller's x, and it does so at the very first cut: from then on there is no
-    original to compare with, and honest decoders are accused. Build a new sequence. Reread 'A leak detector'."""
+    original to compare with, and honest decoders are accused. Build a new sequence."""
     output = decoder(x)
     for t in range(1, len(x)):
         x[t:] = other[t:]

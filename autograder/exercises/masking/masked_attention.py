@@ -83,72 +83,67 @@ def through(weigh, factor=1):
     return attend
 
 
-@masked_attention.mistake("the mask has no effect")
+@masked_attention.mistake("the mask has no effect", reread="Finite substitutes for infinity")
 def mask_ignored(queries, keys, values, mask):
     """Every query sees every key. Either the mask is not used, or it hides with a number that is too small: -1e-20
-    changes no digit of a score. Minus infinity is `-np.inf`. Reread 'Finite substitutes for
-    infinity'."""
+    changes no digit of a score. Minus infinity is `-np.inf`."""
     return softmax(scaled_scores(queries, keys)) @ values, None
 
 
-@masked_attention.mistake("masks the weights, after the softmax")
+@masked_attention.mistake("masks the weights, after the softmax", reread="Why before the softmax")
 def weights_masked_late(queries, keys, values, mask):
     """The mask is multiplied on after the softmax. The hidden values drop out, but the rows no longer add up to one,
     and the hidden scores still stand in every denominator: change the future, and the past's outputs change. Mask the
-    scores, before the softmax. Reread 'Why before the softmax'."""
+    scores, before the softmax."""
     return through(after_the_softmax)(queries, keys, values, mask)
 
 
-@masked_attention.mistake("masks the output, in the shape of the values")
+@masked_attention.mistake("masks the output, in the shape of the values", reread="Why before the softmax")
 def output_masked(queries, keys, values, mask):
     """A triangle of -inf is laid over the *output*, in the shape of the values. It hides no key from any query: it
     makes most of the output infinite, the next layer NaN, and its first entry still has seen the future. A mask
-    speaks of pairs of a query and a key, so it belongs on the scores, (..., T_query, T_key). Reread 'Why before the
-    softmax'."""
+    speaks of pairs of a query and a key, so it belongs on the scores, (..., T_query, T_key)."""
     output, _ = mask_ignored(queries, keys, values, mask)
     T_query, d_value = output.shape[-2:]
     return np.where(np.tri(T_query, d_value, dtype=bool), output, -np.inf).astype(output.dtype), None
 
 
-@masked_attention.mistake("means the opposite by True")
+@masked_attention.mistake("means the opposite by True", reread="Two conventions, opposite to each other")
 def inverted_attention(queries, keys, values, mask):
-    """What the mask allows is hidden, and what it hides is allowed. In this book True means 'may attend'. Reread 'Two
-    conventions, opposite to each other'."""
+    """What the mask allows is hidden, and what it hides is allowed. In this book True means 'may attend'."""
     return reference.masked_attention(queries, keys, values, ~mask)
 
 
-@masked_attention.mistake("multiplies the scores by the mask")
+@masked_attention.mistake("multiplies the scores by the mask", reread="Why before the softmax")
 def scores_multiplied(queries, keys, values, mask):
-    """Hidden scores become 0, which is a score like any other. Only minus infinity gets no weight. Reread 'Why before
-    the softmax'."""
+    """Hidden scores become 0, which is a score like any other. Only minus infinity gets no weight."""
     return through(scores_times_mask)(queries, keys, values, mask)
 
 
-@masked_attention.mistake("averages everything for a query that sees nothing")
+@masked_attention.mistake("averages everything for a query that sees nothing", reread="Rows that see nothing")
 def even_average_when_empty(queries, keys, values, mask):
     """A query that may attend to nothing gets the plain average of all values, every one of them hidden from it: with
-    a finite 'minus infinity' all its scores are equal. Its output is to be zero. Reread 'Rows that see nothing'."""
+    a finite 'minus infinity' all its scores are equal. Its output is to be zero."""
     return through(even_weights_when_empty)(queries, keys, values, mask)
 
 
-@masked_attention.mistake("gives NaN for a query that sees nothing")
+@masked_attention.mistake("gives NaN for a query that sees nothing", reread="Rows that see nothing")
 def nan_attention(queries, keys, values, mask):
     """A query that may attend to nothing gets NaN, and from there NaN spreads through every layer and every gradient.
-    Its output is to be zero: use your `masked_softmax`. Reread 'Rows that see nothing'."""
+    Its output is to be zero: use your `masked_softmax`."""
     return through(nan_when_empty)(queries, keys, values, mask)
 
 
 @masked_attention.mistake("does not scale the scores")
 def unscaled_masked(queries, keys, values, mask):
-    """The mask is right; the division by the square root of d_key is missing. Scale, mask, softmax, in this order.
-    Reread 'Masked attention'."""
+    """The mask is right; the division by the square root of d_key is missing. Scale, mask, softmax, in this order."""
     return reference.masked_softmax(queries @ keys.swapaxes(-1, -2), mask) @ values, None
 
 
 @masked_attention.mistake("divides by d_key, not by its root")
 def divided_by_d_key(queries, keys, values, mask):
     """The mask is right; the scores are divided by d_key, and should be divided by its *square root*: so the weights
-    are too even. Reread 'Masked attention'."""
+    are too even."""
     factor = 1 / math.sqrt(keys.shape[-1])
     return through(reference.masked_softmax, factor)(queries, keys, values, mask)
 
@@ -156,14 +151,14 @@ def divided_by_d_key(queries, keys, values, mask):
 @masked_attention.mistake("multiplies by the root of d_key instead of dividing")
 def scaled_up(queries, keys, values, mask):
     """The mask is right; the scores are multiplied by the square root of d_key, or divided by d_key ** -0.5, which is
-    the same. Divide by the root. Reread 'Masked attention'."""
+    the same. Divide by the root."""
     return through(reference.masked_softmax, keys.shape[-1])(queries, keys, values, mask)
 
 
 @masked_attention.mistake("scales by the number of keys")
 def scaled_by_T_key(queries, keys, values, mask):
     """The mask is right; the scores are divided by the root of T_key, the number of keys. What adds up in a score is
-    d_key products: keys.shape[-1]. Reread 'Masked attention'."""
+    d_key products: keys.shape[-1]."""
     factor = math.sqrt(keys.shape[-1] / keys.shape[-2])
     return through(reference.masked_softmax, factor)(queries, keys, values, mask)
 
@@ -171,7 +166,7 @@ def scaled_by_T_key(queries, keys, values, mask):
 @masked_attention.mistake("scales by the width of the values")
 def scaled_by_d_value(queries, keys, values, mask):
     """The mask is right; the scores are divided by the root of d_value. The values have no part in a score: what adds
-    up in it is d_key products. Reread 'Masked attention'."""
+    up in it is d_key products."""
     factor = math.sqrt(keys.shape[-1] / values.shape[-1])
     return through(reference.masked_softmax, factor)(queries, keys, values, mask)
 
@@ -179,50 +174,49 @@ def scaled_by_d_value(queries, keys, values, mask):
 @masked_attention.mistake("averages the keys instead of the values")
 def keys_handed_over(queries, keys, values, mask):
     """The right weights, on the wrong things: you average the keys. A key is what an entry is found by, its value is
-    what it hands over. Reread 'Masked attention'."""
+    what it hands over."""
     return reference.masked_attention(queries, keys, keys, mask)[0], None
 
 
 @masked_attention.mistake("normalises over the queries")
 def queries_compete(queries, keys, values, mask):
     """The mask is right, and the softmax runs down the columns: the queries compete for each key. Each query shares out
-    one unit among the keys that it sees: softmax along the last axis. Reread 'Masked attention'."""
+    one unit among the keys that it sees: softmax along the last axis."""
     return through(masked_columns)(queries, keys, values, mask)
 
 
-@masked_attention.mistake("overflows on large scores")
+@masked_attention.mistake("overflows on large scores", reread="From masked scores to weights")
 def overflows(queries, keys, values, mask):
     """Right for small scores, NaN for large ones: the softmax in it does not take each row's maximum off. Use your
-    `masked_softmax`. Reread 'From masked scores to weights'."""
+    `masked_softmax`."""
     return through(no_maximum)(queries, keys, values, mask)
 
 
-@masked_attention.mistake("adds the mask to the scores")
+@masked_attention.mistake("adds the mask to the scores", reread="Two conventions, opposite to each other")
 def boolean_added(queries, keys, values, mask):
     """True counts as 1 in a sum: an allowed score goes up by one, and a hidden one stays in the row. Only minus
-    infinity hides: use your `masked_softmax`. Reread 'Two conventions, opposite to each other'."""
+    infinity hides: use your `masked_softmax`."""
     return through(mask_added)(queries, keys, values, mask)
 
 
-@masked_attention.mistake("multiplies zero by infinity")
+@masked_attention.mistake("multiplies zero by infinity", reread="Finite substitutes for infinity")
 def zero_times_infinity_added(queries, keys, values, mask):
     """The penalty is 0 where a key is allowed, times minus infinity, and 0 times infinity is NaN: every output is NaN,
-    even where nothing is hidden. Choose with `np.where`. Reread 'Finite substitutes for infinity'."""
+    even where nothing is hidden. Choose with `np.where`."""
     return through(zero_times_infinity)(queries, keys, values, mask)
 
 
-@masked_attention.mistake("puts in a heads' axis of its own")
+@masked_attention.mistake("puts in a heads' axis of its own", reread="Which mask goes where")
 def own_head_axis(queries, keys, values, mask):
     """An axis is put into the mask here, for the heads. But a mask arrives ready to broadcast: for (T_query, T_key) the
-    extra axis does no harm, for a batch it turns sentences into heads. Whoever makes the heads makes their axis. Reread
-    'Which mask goes where'."""
+    extra axis does no harm, for a batch it turns sentences into heads. Whoever makes the heads makes their axis."""
     return reference.masked_attention(queries, keys, values, mask[..., None, :, :])[0], None
 
 
-@masked_attention.mistake("applies the mask to the first head only")
+@masked_attention.mistake("applies the mask to the first head only", reread="Which mask goes where")
 def first_head_only(queries, keys, values, mask):
     """Only the first matrix of the axis before the last two, the first head (or sentence), is masked; the others see
-    everything. Let the mask broadcast over all leading axes. Reread 'Which mask goes where'."""
+    everything. Let the mask broadcast over all leading axes."""
     scores = scaled_scores(queries, keys)
     mask = np.broadcast_to(mask, scores.shape).copy()
     if mask.ndim > 2:
@@ -230,26 +224,25 @@ def first_head_only(queries, keys, values, mask):
     return reference.masked_softmax(scores, mask) @ values, None
 
 
-@masked_attention.mistake("needs a mask in the full shape of the scores")
+@masked_attention.mistake("needs a mask in the full shape of the scores", reread="From masked scores to weights")
 def indexed_attention(queries, keys, values, mask):
     """The scores are indexed with the mask, so it must have their very shape; a mask for all sentences, or one row
-    for all queries, is an error. `np.where` broadcasts. Reread 'From masked scores to weights'."""
+    for all queries, is an error. `np.where` broadcasts."""
     return through(full_shape_only)(queries, keys, values, mask)
 
 
 @masked_attention.mistake("lets a d_key of 1 pass for any other")
 def widths_stretched(queries, keys, values, mask):
     """Queries and keys of different width are no pair, and should be an error. `einsum`, and a product entry by entry,
-    stretch a width of 1 to any other and answer all the same. Compare the two widths and raise a ValueError. Reread
-    'Masked attention'."""
+    stretch a width of 1 to any other and answer all the same. Compare the two widths and raise a ValueError."""
     scores = np.einsum("...id,...jd->...ij", queries, keys) / math.sqrt(keys.shape[-1])
     return reference.masked_softmax(scores, mask) @ values, None
 
 
-@masked_attention.mistake("promotes float32 to float64")
+@masked_attention.mistake("promotes float32 to float64", reread="From masked scores to weights")
 def promoted_attention(queries, keys, values, mask):
     """float32 came back as float64: `np.where(mask, 0, -np.inf)` is an array of float64, and promotes the scores that
-    it is added to. Reread 'From masked scores to weights'."""
+    it is added to."""
     return through(promoted_softmax)(queries, keys, values, mask)
 
 

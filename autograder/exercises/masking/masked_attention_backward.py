@@ -62,7 +62,7 @@ def grad_weights_of(grad_output, cache):
 @masked_attention_backward.mistake("puts minus infinity into the gradient")
 def infinite_gradient(grad_output, cache):
     """-inf was the *score* of a hidden entry; its *gradient* is 0, since no change of what is hidden changes the
-    output. With -inf in it, every product becomes infinite or NaN. Reread 'Backwards through a mask'."""
+    output. With -inf in it, every product becomes infinite or NaN."""
     grad_scores = softmax_backward(grad_weights_of(grad_output, cache), cache[-1])
     hidden = np.where(cache[-1] > 0, grad_scores, -np.inf).astype(grad_scores.dtype)
     return from_scores(hidden, grad_output, cache)
@@ -71,8 +71,7 @@ def infinite_gradient(grad_output, cache):
 @masked_attention_backward.mistake("computes the weights anew, without the mask")
 def weights_unmasked(grad_output, cache):
     """The backward pass makes its own weights, from queries and keys, and the mask is not in them: gradients flow to
-    keys and values that no query saw. The cache holds the weights that were used. Reread 'Backwards through a
-    mask'."""
+    keys and values that no query saw. The cache holds the weights that were used."""
     queries, keys, values, _ = cache
     return attention_backward(grad_output, (queries, keys, values, softmax(scaled_scores(queries, keys))))
 
@@ -80,7 +79,7 @@ def weights_unmasked(grad_output, cache):
 @masked_attention_backward.mistake("renormalises the weights of rows that see nothing")
 def renormalised_backward(grad_output, cache):
     """The weights are divided by their sum once more. They add up to one already, except in a row that sees nothing:
-    there 0/0 is NaN. Use the weights as the cache holds them. Reread 'Backwards through a mask'."""
+    there 0/0 is NaN. Use the weights as the cache holds them."""
     *inputs, weights = cache
     return attention_backward(grad_output, (*inputs, weights / weights.sum(axis=-1, keepdims=True)))
 
@@ -88,7 +87,7 @@ def renormalised_backward(grad_output, cache):
 @masked_attention_backward.mistake("cuts off every key that is hidden from someone")
 def cut_off(grad_output, cache):
     """A key that *some* query may not see loses its gradient from all of them. A mask is about pairs: the key still
-    owes its gradient to each query that did see it. Reread 'Backwards through a mask'."""
+    owes its gradient to each query that did see it."""
     grad_queries, grad_keys, grad_values = attention_backward(grad_output, cache)
     open_to_all = (cache[-1] > 0).all(axis=-2)[..., None]
     return grad_queries, grad_keys * open_to_all, grad_values * open_to_all
@@ -97,7 +96,7 @@ def cut_off(grad_output, cache):
 @masked_attention_backward.mistake("lets the hidden entries into the row's average")
 def unweighted_average(grad_output, cache):
     """In the softmax's backward the row's average is weighted by the row's weights, so that hidden entries do not
-    count. You subtract the plain mean over all keys, hidden ones too. Reread 'Backwards through a mask'."""
+    count. You subtract the plain mean over all keys, hidden ones too."""
     grad_weights = grad_weights_of(grad_output, cache)
     centred = grad_weights - grad_weights.mean(axis=-1, keepdims=True)
     return from_scores(cache[-1] * centred, grad_output, cache)
@@ -106,7 +105,7 @@ def unweighted_average(grad_output, cache):
 @masked_attention_backward.mistake("treats the softmax's Jacobian as diagonal")
 def diagonal_jacobian(grad_output, cache):
     """Softmax mixes a whole row, masked or not: the gradient of one score depends on what arrives at all entries that
-    the query sees. a(1 - a) is only the diagonal. Reread 'Backwards through a mask'."""
+    the query sees. a(1 - a) is only the diagonal."""
     weights = cache[-1]
     return from_scores(grad_weights_of(grad_output, cache) * weights * (1 - weights), grad_output, cache)
 
@@ -115,7 +114,7 @@ def diagonal_jacobian(grad_output, cache):
 def mask_instead_of_softmax(grad_output, cache):
     """The gradient of the weights, with zeros where something is hidden, is taken for the gradient of the scores. The
     mask does not replace the softmax: its backward, weights times what arrives less its weighted average, is still to
-    come. Reread 'Backwards through a mask'."""
+    come."""
     masked = np.where(cache[-1] > 0, grad_weights_of(grad_output, cache), 0)
     return from_scores(masked, grad_output, cache)
 
@@ -123,7 +122,7 @@ def mask_instead_of_softmax(grad_output, cache):
 @masked_attention_backward.mistake("forgets the scale")
 def scale_forgotten(grad_output, cache):
     """The gradients of queries and keys lack the factor one over the square root of d_key: the mask has not changed
-    that. Reread 'Backwards through a mask'."""
+    that."""
     grad_scores = softmax_backward(grad_weights_of(grad_output, cache), cache[-1])
     return from_scores(grad_scores, grad_output, cache, scale=1)
 
@@ -131,7 +130,7 @@ def scale_forgotten(grad_output, cache):
 @masked_attention_backward.mistake("scales the queries' gradient only")
 def keys_unscaled(grad_output, cache):
     """The queries' gradient has the factor one over the square root of d_key, the keys' has not. It belongs to the
-    scores, and both got their gradient through them. Reread 'Backwards through a mask'."""
+    scores, and both got their gradient through them."""
     grad_queries, grad_keys, grad_values = attention_backward(grad_output, cache)
     return grad_queries, grad_keys * math.sqrt(cache[1].shape[-1]), grad_values
 
@@ -139,7 +138,7 @@ def keys_unscaled(grad_output, cache):
 @masked_attention_backward.mistake("scales the keys' gradient only")
 def queries_unscaled(grad_output, cache):
     """The keys' gradient has the factor one over the square root of d_key, the queries' has not. It belongs to the
-    scores, and both got their gradient through them. Reread 'Backwards through a mask'."""
+    scores, and both got their gradient through them."""
     grad_queries, grad_keys, grad_values = attention_backward(grad_output, cache)
     return grad_queries * math.sqrt(cache[1].shape[-1]), grad_keys, grad_values
 
@@ -147,7 +146,7 @@ def queries_unscaled(grad_output, cache):
 @masked_attention_backward.mistake("takes the scale from the gradient that arrives")
 def scaled_by_d_value(grad_output, cache):
     """You divide by the root of d_value, the last axis of grad_output. The forward pass divided the scores by the root
-    of d_key, and the mask has not changed that. Reread 'Backwards through a mask'."""
+    of d_key, and the mask has not changed that."""
     grad_scores = softmax_backward(grad_weights_of(grad_output, cache), cache[-1])
     return from_scores(grad_scores, grad_output, cache, scale=1 / math.sqrt(grad_output.shape[-1]))
 
@@ -155,8 +154,7 @@ def scaled_by_d_value(grad_output, cache):
 @masked_attention_backward.mistake("exchanges the gradients of queries and keys")
 def queries_and_keys_exchanged(grad_output, cache):
     """The gradients of queries and keys stand in each other's place. With as many queries as keys the shapes agree, and
-    nothing complains. Return queries, keys, values, the order of the forward's arguments. Reread 'Backwards through a
-    mask'."""
+    nothing complains. Return queries, keys, values, the order of the forward's arguments."""
     grad_queries, grad_keys, grad_values = attention_backward(grad_output, cache)
     return grad_keys, grad_queries, grad_values
 
@@ -164,14 +162,14 @@ def queries_and_keys_exchanged(grad_output, cache):
 @masked_attention_backward.mistake("hands softmax's way back its arguments in the wrong order")
 def softmax_arguments_exchanged(grad_output, cache):
     """The weights stand where their gradient belongs, and the gradient where the weights do: both have one shape, so
-    nothing complains. It is softmax_backward(grad_weights, weights). Reread 'Backwards through a mask'."""
+    nothing complains. It is softmax_backward(grad_weights, weights)."""
     return from_scores(softmax_backward(cache[-1], grad_weights_of(grad_output, cache)), grad_output, cache)
 
 
 @masked_attention_backward.mistake("takes the loss for a plain sum")
 def ones_for_the_loss(grad_output, cache):
     """Your gradients are those of the sum of all outputs, whatever grad_output says: it tells you how the loss depends
-    on each output. Start from it. Reread 'Backwards through a mask'."""
+    on each output. Start from it."""
     return attention_backward(np.ones_like(grad_output), cache)
 
 

@@ -66,133 +66,127 @@ def filled(scores, mask, value):
     return softmax(np.where(mask, scores, scores.dtype.type(value)))
 
 
-@masked_softmax.mistake("masks after the softmax")
+@masked_softmax.mistake("masks after the softmax", reread="Why before the softmax")
 def after_the_softmax(scores, mask):
     """The softmax sees every score, and the hidden weights are set to zero afterwards. So the rows no longer add up
     to one, and what was hidden still decides by how much: it stands in the denominator of every weight. Mask the
-    scores, before the softmax. Reread 'Why before the softmax'."""
+    scores, before the softmax."""
     return softmax(scores) * mask
 
 
-@masked_softmax.mistake("puts minus infinity into the weights")
+@masked_softmax.mistake("puts minus infinity into the weights", reread="Why before the softmax")
 def infinite_weights(scores, mask):
     """Minus infinity comes after the softmax: it is the right *score* for what is hidden, and the weight that it leads
-    to is 0. A weight of minus infinity makes the next product infinite or NaN. Mask the scores, before the softmax.
-    Reread 'Why before the softmax'."""
+    to is 0. A weight of minus infinity makes the next product infinite or NaN. Mask the scores, before the softmax."""
     return np.where(mask, softmax(scores), scores.dtype.type(-np.inf))
 
 
-@masked_softmax.mistake("multiplies the scores by the mask")
+@masked_softmax.mistake("multiplies the scores by the mask", reread="Why before the softmax")
 def scores_times_mask(scores, mask):
     """A hidden score becomes 0, and 0 is a score like any other: exp(0) = 1 is often more than an allowed entry gets.
-    To get no weight, a score must be minus infinity. Reread 'Why before the softmax'."""
+    To get no weight, a score must be minus infinity."""
     return softmax(scores * mask)
 
 
-@masked_softmax.mistake("adds the mask to the scores")
+@masked_softmax.mistake("adds the mask to the scores", reread="Two conventions, opposite to each other")
 def mask_added(scores, mask):
     """True counts as 1 in a sum: what is allowed gets one more point, and what is hidden stays in the row. A mask that
-    is *added* holds 0 and minus infinity; a boolean one chooses, with `np.where`. Reread 'Two conventions, opposite to
-    each other'."""
+    is *added* holds 0 and minus infinity; a boolean one chooses, with `np.where`."""
     return softmax(scores + mask.astype(scores.dtype))
 
 
-@masked_softmax.mistake("the mask has no effect")
+@masked_softmax.mistake("the mask has no effect", reread="Finite substitutes for infinity")
 def tiny_penalty(scores, mask):
     """The weights are those without a mask. Either it is not used at all, or it hides with -1e-20: that is not a very
-    negative number, it is next to zero, and added to a score it changes nothing. Minus infinity is `-np.inf`. Reread
-    'Finite substitutes for infinity'."""
+    negative number, it is next to zero, and added to a score it changes nothing. Minus infinity is `-np.inf`."""
     return softmax(scores + np.where(mask, 0, -1e-20).astype(scores.dtype))
 
 
-@masked_softmax.mistake("hides what is allowed, and allows what is hidden")
+@masked_softmax.mistake(
+    "hides what is allowed, and allows what is hidden", reread="Two conventions, opposite to each other"
+)
 def polarity_inverted(scores, mask):
     """True is taken for 'hide'. PyTorch's `nn.MultiheadAttention` reads a mask like that; in this book, and in
-    `scaled_dot_product_attention`, True means 'may attend'. Reread 'Two conventions, opposite to each other'."""
+    `scaled_dot_product_attention`, True means 'may attend'."""
     return reference.masked_softmax(scores, ~mask)
 
 
-@masked_softmax.mistake("hides with plus infinity")
+@masked_softmax.mistake("hides with plus infinity", reread="Why before the softmax")
 def hidden_by_plus_infinity(scores, mask):
     """What is hidden gets the largest score there is, where it should get the lowest: exp of plus infinity towers over
-    everything, and infinity less infinity is NaN. exp of *minus* infinity is 0: `-np.inf`. Reread 'Why before the
-    softmax'."""
+    everything, and infinity less infinity is NaN. exp of *minus* infinity is 0: `-np.inf`."""
     return filled(scores, mask, np.inf)
 
 
-@masked_softmax.mistake("multiplies zero by infinity")
+@masked_softmax.mistake("multiplies zero by infinity", reread="Finite substitutes for infinity")
 def zero_times_infinity(scores, mask):
     """The penalty is a product, something that is 0 where a key is allowed, times minus infinity; and 0 times infinity
     is NaN, not 0. So all that is allowed is NaN, even where nothing is hidden. Choose, instead of multiplying:
-    `np.where`. Reread 'Finite substitutes for infinity'."""
+    `np.where`."""
     return softmax(scores + (~mask).astype(scores.dtype) * scores.dtype.type(-np.inf))
 
 
 @masked_softmax.mistake("normalises over the queries")
 def masked_columns(scores, mask):
     """The mask is right, and the weights add up to one down each column: the softmax runs along the queries. Each query
-    shares out one unit among the keys that it sees: the last axis, -1. Reread 'From masked scores to weights'."""
+    shares out one unit among the keys that it sees: the last axis, -1."""
     axis = max(-2, -scores.ndim)
     hidden = np.where(mask, scores, -np.inf).astype(scores.dtype)
     strengths = np.exp(hidden - hidden.max(axis=axis, keepdims=True))
     return np.where(mask, strengths / strengths.sum(axis=axis, keepdims=True), 0)
 
 
-@masked_softmax.mistake("gives even weights to a row that sees nothing")
+@masked_softmax.mistake("gives even weights to a row that sees nothing", reread="Rows that see nothing")
 def even_weights_when_empty(scores, mask):
     """Hidden scores are replaced by a very negative *finite* number. In a row where everything is hidden all scores
     are then equal, and softmax sees only differences: it hands out even weights, all of them to entries that must not
-    be seen. Such a row is to be zero. Reread 'Rows that see nothing'."""
+    be seen. Such a row is to be zero."""
     return filled(scores, mask, -1e9)
 
 
-@masked_softmax.mistake("ignores the mask in a row that sees nothing")
+@masked_softmax.mistake("ignores the mask in a row that sees nothing", reread="Finite substitutes for infinity")
 def unmasked_when_empty(scores, mask):
     """A large finite penalty is *added* to the hidden scores. In a row where everything is hidden, all scores go down
     together, and softmax does not see a shift: the weights are those without a mask. (Also, a hidden score that is
-    large enough climbs over the penalty.) Reread 'Finite substitutes for infinity'."""
+    large enough climbs over the penalty.)"""
     return softmax(scores + np.where(mask, 0, -1e9))
 
 
-@masked_softmax.mistake("gives NaN for a row that sees nothing")
+@masked_softmax.mistake("gives NaN for a row that sees nothing", reread="Rows that see nothing")
 def nan_when_empty(scores, mask):
     """Hidden scores become minus infinity, which is right. But in a row where everything is hidden, the row's maximum
-    is minus infinity too, and -inf - (-inf) is NaN. Such rows need a rule of their own: weights of zero. Reread 'Rows
-    that see nothing'."""
+    is minus infinity too, and -inf - (-inf) is NaN. Such rows need a rule of their own: weights of zero."""
     return filled(scores, mask, -np.inf)
 
 
-@masked_softmax.mistake("hides with a number that scores can fall below")
+@masked_softmax.mistake("hides with a number that scores can fall below", reread="Finite substitutes for infinity")
 def not_low_enough(scores, mask):
     """Hidden scores become -10000, say, and the weights are set to zero afterwards. That is right as long as every
     score is larger. In a row of scores far below it the hidden ones tower: they take all the weight, and then lose it.
-    No score is below minus infinity, `-np.inf`. Reread 'Finite substitutes for infinity'."""
+    No score is below minus infinity, `-np.inf`."""
     return filled(scores, mask, -1e4) * mask
 
 
-@masked_softmax.mistake("hides with a number that float16 does not have")
+@masked_softmax.mistake("hides with a number that float16 does not have", reread="Finite substitutes for infinity")
 def no_such_half(scores, mask):
     """-1e9 is a fine substitute in float32 and float64, and the zeros afterwards mend rows that see nothing. But
-    float16 ends at 65504, so there it is minus infinity after all: such a row is NaN, and NaN times 0 stays NaN. Reread
-    'Finite substitutes for infinity'."""
+    float16 ends at 65504, so there it is minus infinity after all: such a row is NaN, and NaN times 0 stays NaN."""
     return filled(scores, mask, -1e9) * mask
 
 
-@masked_softmax.mistake("overflows in float16")
+@masked_softmax.mistake("overflows in float16", reread="Finite substitutes for infinity")
 def too_large_for_half(scores, mask):
     """-1e20 does not exist in float16, whose largest number is 65504: it becomes -inf, and 0 times -inf, the penalty
-    of an allowed entry, is NaN. Choose entries with `np.where` and write -np.inf, which every dtype has. Reread
-    'Finite substitutes for infinity'."""
+    of an allowed entry, is NaN. Choose entries with `np.where` and write -np.inf, which every dtype has."""
     penalty = (~mask).astype(scores.dtype) * scores.dtype.type(-1e20)
     return zero_if_empty(softmax(scores + penalty), mask)
 
 
-@masked_softmax.mistake("takes the maximum over hidden scores too")
+@masked_softmax.mistake("takes the maximum over hidden scores too", reread="Why before the softmax")
 def maximum_over_everything(scores, mask):
     """Multiplying the exponentials by the mask, before the sum, is fine as algebra. But the maximum that is
     subtracted comes from all scores: when a hidden one towers over the rest, every allowed exponential underflows to
-    0, and the row has nothing left to share out. Take the maximum over what is allowed. Reread 'Why before the
-    softmax'."""
+    0, and the row has nothing left to share out. Take the maximum over what is allowed."""
     strengths = np.exp(scores - scores.max(axis=-1, keepdims=True)) * mask
     total = strengths.sum(axis=-1, keepdims=True)
     return np.divide(strengths, total, out=np.zeros_like(strengths), where=total > 0)
@@ -202,26 +196,26 @@ def maximum_over_everything(scores, mask):
 def no_maximum(scores, mask):
     """Multiplying the exponentials by the mask, before the sum, is fine as algebra. But exp of a large score is
     infinite, and infinity over infinity is NaN; far below zero every exponential is 0, and nothing is left to share
-    out. Take the maximum of what is allowed off first. Reread 'From masked scores to weights'."""
+    out. Take the maximum of what is allowed off first."""
     strengths = np.exp(scores) * mask
     total = strengths.sum(axis=-1, keepdims=True)
     return np.divide(strengths, total, out=np.zeros_like(strengths), where=total > 0)
 
 
-@masked_softmax.mistake("renormalises, with a small number against zero")
+@masked_softmax.mistake("renormalises, with a small number against zero", reread="Why before the softmax")
 def renormalised_with_a_little(scores, mask):
     """Masking the finished weights and dividing by what is left, plus a little: now no row quite adds up to one, and
     where a hidden score took all the weight, the whole row is 0. (In float16 the little is 0 itself, and 0/0 is NaN.)
-    Mask the scores, before the softmax. Reread 'Why before the softmax'."""
+    Mask the scores, before the softmax."""
     weights = softmax(scores) * mask
     return weights / (weights.sum(axis=-1, keepdims=True) + 1e-9)
 
 
-@masked_softmax.mistake("renormalises, and divides zero by zero")
+@masked_softmax.mistake("renormalises, and divides zero by zero", reread="Why before the softmax")
 def renormalised(scores, mask):
     """Masking the finished weights and dividing by what is left is fine as algebra, and breaks when nothing is left:
     in a row that sees nothing, and in one where a hidden score took all the weight, 0/0 is NaN. Mask the scores,
-    before the softmax. Reread 'Why before the softmax'."""
+    before the softmax."""
     weights = softmax(scores) * mask
     return weights / weights.sum(axis=-1, keepdims=True)
 
@@ -230,7 +224,7 @@ def renormalised(scores, mask):
 def promoted_softmax(scores, mask):
     """The numbers are right, but float32 came back as float64. `np.where(mask, 0, -np.inf)` makes an array of
     float64, and adding it to the scores promotes them. Choose between the scores and -np.inf in one `np.where`: it
-    keeps the scores' dtype. Reread 'From masked scores to weights'."""
+    keeps the scores' dtype."""
     return zero_if_empty(softmax(scores + np.where(mask, 0.0, -np.inf)), mask)
 
 
@@ -238,7 +232,7 @@ def promoted_softmax(scores, mask):
 def full_shape_only(scores, mask):
     """`scores[~mask] = ...` indexes with the mask, and an index must have the very shape of the scores; masks come
     smaller, (T_query, T_key) for all sentences or (..., 1, T_key) for all queries. `np.where` broadcasts, and makes a
-    new array, too. Reread 'From masked scores to weights'."""
+    new array, too."""
     hidden = scores.copy()
     hidden[~mask] = -np.inf
     return zero_if_empty(softmax(hidden), mask)
@@ -247,7 +241,7 @@ def full_shape_only(scores, mask):
 @masked_softmax.mistake("writes into the caller's scores")
 def writes_into_scores(scores, mask):
     """The numbers are right, and the caller's scores have changed: hidden entries were overwritten in place. Make a
-    new array, with `np.where`. Reread 'From masked scores to weights'."""
+    new array, with `np.where`."""
     np.copyto(scores, -np.inf, where=~mask)
     return zero_if_empty(softmax(scores), mask)
 

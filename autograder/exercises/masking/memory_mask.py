@@ -40,59 +40,56 @@ def _(draw):
 @memory_mask.mistake("turns rows and columns round")
 def memory_transposed(source_tokens, target_length, pad):
     """Your mask has a row for each source token. In cross-attention the *target* asks and the *source* is found: rows
-    belong to queries, columns to keys, (..., T_target, T_source). Reread 'The memory mask'."""
+    belong to queries, columns to keys, (..., T_target, T_source)."""
     return reference.memory_mask(source_tokens, target_length, pad).swapaxes(-1, -2)
 
 
 @memory_mask.mistake("makes the encoder's own mask")
 def source_against_source(source_tokens, target_length, pad):
     """This mask is (..., T_source, T_source): it serves the encoder's self-attention. In cross-attention there is a
-    row for each position of the *target*; with source and target of one length, nobody would notice. Reread 'The
-    memory mask'."""
+    row for each position of the *target*; with source and target of one length, nobody would notice."""
     return reference.memory_mask(source_tokens, source_tokens.shape[-1], pad)
 
 
 @memory_mask.mistake("hides the source's future")
 def causal_memory(source_tokens, target_length, pad):
     """Target position i sees the source only up to position i. But the source has no future: it is known from the
-    first word to the last before the decoder begins. Only its padding is hidden. Reread 'The memory mask'."""
+    first word to the last before the decoder begins. Only its padding is hidden."""
     mask = reference.memory_mask(source_tokens, target_length, pad)
     return mask & np.tri(target_length, source_tokens.shape[-1], dtype=bool)
 
 
-@memory_mask.mistake("means the opposite by True")
+@memory_mask.mistake("means the opposite by True", reread="Two conventions, opposite to each other")
 def inverted_memory(source_tokens, target_length, pad):
-    """Your True marks the source's padding. In this book True means 'may attend'. Reread 'Two conventions, opposite
-    to each other'."""
+    """Your True marks the source's padding. In this book True means 'may attend'."""
     return ~reference.memory_mask(source_tokens, target_length, pad)
 
 
 @memory_mask.mistake("allows the whole source")
 def whole_source(source_tokens, target_length, pad):
     """Everything is allowed, the source's padding too, so every target position averages in vectors that mean
-    nothing. Reread 'The memory mask'."""
+    nothing."""
     return np.ones_like(reference.memory_mask(source_tokens, target_length, pad))
 
 
 @memory_mask.mistake("has one row for all positions")
 def one_row(source_tokens, target_length, pad):
     """This is the source's padding mask, (..., 1, T_source). Attention would broadcast it and be right; here the mask
-    is asked for with a row for each target position, (..., T_target, T_source), and `target_length` says how many.
-    Reread 'The memory mask'."""
+    is asked for with a row for each target position, (..., T_target, T_source), and `target_length` says how many."""
     return reference.padding_mask(source_tokens, pad)
 
 
 @memory_mask.mistake("repeats along the first axis")
 def repeats_the_batch(source_tokens, target_length, pad):
     """The rows are repeated along the first axis. With a single sentence that is the queries' axis; with a batch, it
-    is the batch that grows. Count from the end: the queries are axis -2. Reread 'The memory mask'."""
+    is the batch that grows. Count from the end: the queries are axis -2."""
     return np.repeat(reference.padding_mask(source_tokens, pad), target_length, axis=0)
 
 
-@memory_mask.mistake("puts in an axis for the heads, too")
+@memory_mask.mistake("puts in an axis for the heads, too", reread="Which mask goes where")
 def memory_for_the_heads(source_tokens, target_length, pad):
     """The mask is right, in shape (..., 1, T_target, T_source). Whoever makes the heads makes their axis; before that,
-    it would meet the batch. Here the mask is (..., T_target, T_source). Reread 'Which mask goes where'."""
+    it would meet the batch. Here the mask is (..., T_target, T_source)."""
     return reference.memory_mask(source_tokens, target_length, pad)[..., None, :, :]
 
 
@@ -100,13 +97,13 @@ def memory_for_the_heads(source_tokens, target_length, pad):
 def sentences_for_positions(source_tokens, target_length, pad):
     """Each position of the target is to have a row for *its own* sentence. Here the source's rule (..., T_source) is
     repeated without an axis for the target, so the sentences of the batch fill its place. Keep an axis for the queries:
-    your `padding_mask` does. Reread 'The memory mask'."""
+    your `padding_mask` does."""
     return np.broadcast_to(source_tokens != pad, (*source_tokens.shape[:-1], target_length, source_tokens.shape[-1]))
 
 
-@memory_mask.mistake("takes for granted that padding is 0")
+@memory_mask.mistake("takes for granted that padding is 0", reread="The padding mask")
 def memory_pad_is_zero(source_tokens, target_length, pad):
-    """Padding is compared with 0, whatever `pad` is. Reread 'The padding mask'."""
+    """Padding is compared with 0, whatever `pad` is."""
     return reference.memory_mask(source_tokens, target_length, 0)
 
 

@@ -25,26 +25,24 @@ def _(draw):
     yield from token_edge_cases(draw)
 
 
-@padding_mask.mistake("means the opposite by True")
+@padding_mask.mistake("means the opposite by True", reread="Two conventions, opposite to each other")
 def inverted_padding(tokens, pad):
     """Your True marks the padding. In this book True means 'may attend', so it marks the real tokens. (PyTorch's
-    `key_padding_mask` is the other way round.) Reread 'Two conventions, opposite to each other'."""
+    `key_padding_mask` is the other way round.)"""
     return (tokens == pad)[..., None, :]
 
 
-@padding_mask.mistake("masks the queries, not the keys")
+@padding_mask.mistake("masks the queries, not the keys", reread="Why padding masks keys, not queries")
 def padded_queries(tokens, pad):
     """Your mask has shape (..., T, 1): it switches off the *rows* of the padding and lets every real word attend to
-    padding. It is the other way round that helps: a rule about keys is a rule about columns, (..., 1, T_key). Reread
-    'Why padding masks keys, not queries'."""
+    padding. It is the other way round that helps: a rule about keys is a rule about columns, (..., 1, T_key)."""
     return (tokens != pad)[..., :, None]
 
 
-@padding_mask.mistake("masks queries and keys both")
+@padding_mask.mistake("masks queries and keys both", reread="Why padding masks keys, not queries")
 def padded_queries_and_keys(tokens, pad):
     """Rows of padding are switched off as well as columns. Those rows then see nothing at all, which a plain softmax
-    turns into NaN; and nothing is gained, since no one reads what stands there. Mask the keys alone. Reread 'Why
-    padding masks keys, not queries'."""
+    turns into NaN; and nothing is gained, since no one reads what stands there. Mask the keys alone."""
     real = tokens != pad
     return real[..., :, None] & real[..., None, :]
 
@@ -53,7 +51,7 @@ def padded_queries_and_keys(tokens, pad):
 def no_axis_for_queries(tokens, pad):
     """This has shape (..., T_key). Against scores (batch, T_query, T_key) NumPy lines shapes up from the right and
     takes your batch axis for the queries: an error at best, and nonsense without an error when there are as many
-    sentences as tokens. Put an axis of length 1 where the queries are. Reread 'The padding mask'."""
+    sentences as tokens. Put an axis of length 1 where the queries are."""
     return tokens != pad
 
 
@@ -61,51 +59,47 @@ def no_axis_for_queries(tokens, pad):
 def axis_in_front(tokens, pad):
     """The axis of length 1 stands in front of the batch: for (batch, T) that makes (1, batch, T), and the sentences
     of the batch become queries. It belongs just before the last axis. For a single sentence both are the same, so
-    only a batch shows it. Reread 'The padding mask'."""
+    only a batch shows it."""
     return (tokens != pad)[None]
 
 
-@padding_mask.mistake("puts in an axis for the heads, too")
+@padding_mask.mistake("puts in an axis for the heads, too", reread="Which mask goes where")
 def axis_for_heads_too(tokens, pad):
     """The shape is (..., 1, 1, T_key), one axis of length 1 for the queries and one for the heads. Whoever makes the
-    heads makes their axis; before that, it would meet the batch. Here the mask is (..., 1, T_key). Reread 'Which mask
-    goes where'."""
+    heads makes their axis; before that, it would meet the batch. Here the mask is (..., 1, T_key)."""
     return (tokens != pad)[..., None, None, :]
 
 
-@padding_mask.mistake("makes an additive mask")
+@padding_mask.mistake("makes an additive mask", reread="Two conventions, opposite to each other")
 def additive_padding(tokens, pad):
     """This mask holds 0 and -inf, to be added to scores. In this book a mask is boolean, and only `masked_softmax`
-    knows what happens to the scores. Reread 'Two conventions, opposite to each other'."""
+    knows what happens to the scores."""
     return np.where(tokens != pad, 0.0, -np.inf)[..., None, :]
 
 
 @padding_mask.mistake("repeats the row for every query")
 def row_for_each_query(tokens, pad):
     """The values are right, and so is a (T, T) mask for the encoder. But every row is the same, so one is enough:
-    (..., 1, T_key) broadcasts to any number of queries, also where there are more or fewer of them than keys. Reread
-    'The padding mask'."""
+    (..., 1, T_key) broadcasts to any number of queries, also where there are more or fewer of them than keys."""
     return np.repeat((tokens != pad)[..., None, :], tokens.shape[-1], axis=-2)
 
 
 @padding_mask.mistake("takes for granted that padding is 0")
 def pad_is_zero(tokens, pad):
-    """Padding is compared with 0, whatever `pad` is. Another tokeniser numbers its tokens otherwise. Reread 'The
-    padding mask'."""
+    """Padding is compared with 0, whatever `pad` is. Another tokeniser numbers its tokens otherwise."""
     return (tokens != 0)[..., None, :]
 
 
 @padding_mask.mistake("takes for granted that padding is the smallest token")
 def pad_is_smallest(tokens, pad):
     """Tokens are compared with `>`, which is right only while no real token has a smaller number than padding. Tokens
-    are names, not quantities: ask whether they differ. Reread 'The padding mask'."""
+    are names, not quantities: ask whether they differ."""
     return (tokens > pad)[..., None, :]
 
 
-@padding_mask.mistake("holds ones and zeros")
+@padding_mask.mistake("holds ones and zeros", reread="Two conventions, opposite to each other")
 def padding_in_numbers(tokens, pad):
-    """The right entries as numbers. A mask is boolean in this book: `~` means 'not' then, and `&` means 'and'. Reread
-    'Two conventions, opposite to each other'."""
+    """The right entries as numbers. A mask is boolean in this book: `~` means 'not' then, and `&` means 'and'."""
     return (tokens != pad)[..., None, :].astype(np.int64)
 
 

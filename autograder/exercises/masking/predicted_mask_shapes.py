@@ -29,26 +29,24 @@ def _(draw):
         yield f"{size} = 1", dict(zip(SIZES, draw.sizes(4), strict=True)) | {size: 1}
 
 
-@predicted_mask_shapes.mistake("gives cross-attention a row for each source token")
+@predicted_mask_shapes.mistake("gives cross-attention a row for each source token", reread="The memory mask")
 def cross_transposed(**sizes):
     """In cross-attention the target asks and the source is found, so scores and mask have T_target rows and T_source
-    columns. Reread 'The memory mask'."""
+    columns."""
     n_batch, n_heads, T_source, T_target = (sizes[size] for size in SIZES)
     wrong = {"memory": (n_batch, T_source, T_target), "cross_scores": (n_batch, n_heads, T_source, T_target)}
     return reference.predicted_mask_shapes(**sizes) | wrong
 
 
-@predicted_mask_shapes.mistake("leaves out the queries' axis of the padding mask")
+@predicted_mask_shapes.mistake("leaves out the queries' axis of the padding mask", reread="The padding mask")
 def source_without_queries(**sizes):
-    """`padding_mask` keeps an axis of length 1 for the queries; without it, NumPy would take the batch for them.
-    Reread 'The padding mask'."""
+    """`padding_mask` keeps an axis of length 1 for the queries; without it, NumPy would take the batch for them."""
     return reference.predicted_mask_shapes(**sizes) | {"source": (sizes["n_batch"], sizes["T_source"])}
 
 
-@predicted_mask_shapes.mistake("gives the padding mask a row for each query")
+@predicted_mask_shapes.mistake("gives the padding mask a row for each query", reread="The padding mask")
 def source_in_full(**sizes):
-    """All rows of a padding mask are alike, so `padding_mask` makes only one: its queries' axis has length 1. Reread
-    'The padding mask'."""
+    """All rows of a padding mask are alike, so `padding_mask` makes only one: its queries' axis has length 1."""
     n_batch, T_source = sizes["n_batch"], sizes["T_source"]
     return reference.predicted_mask_shapes(**sizes) | {"source": (n_batch, T_source, T_source)}
 
@@ -56,24 +54,23 @@ def source_in_full(**sizes):
 @predicted_mask_shapes.mistake("has no axis for the heads")
 def no_axis_for_heads(**sizes):
     """Lined up from the right, the batch axis of a (n_batch, T, T) mask meets the heads' axis of the scores: an
-    error, or nonsense if there are as many sentences as heads. It needs an axis of length 1 in the heads' place.
-    Reread 'Which mask goes where'."""
+    error, or nonsense if there are as many sentences as heads. It needs an axis of length 1 in the heads' place."""
     shapes = reference.predicted_mask_shapes(**sizes)
     return shapes | {"target_for_all_heads": shapes["target"]}
 
 
-@predicted_mask_shapes.mistake("gives the memory mask a single row")
+@predicted_mask_shapes.mistake("gives the memory mask a single row", reread="The memory mask")
 def memory_of_one_row(**sizes):
     """`padding_mask` makes a single row of the source, and `memory_mask` repeats it for each position of the target:
-    its rows count T_target. Reread 'The memory mask'."""
+    its rows count T_target."""
     wrong = {"memory": (sizes["n_batch"], 1, sizes["T_source"])}
     return reference.predicted_mask_shapes(**sizes) | wrong
 
 
-@predicted_mask_shapes.mistake("forgets that the target's mask holds padding, too")
+@predicted_mask_shapes.mistake("forgets that the target's mask holds padding, too", reread="The target mask")
 def target_without_sentences(**sizes):
     """(T_target, T_target) is the causal mask alone. `target_mask` hides padding, too, and each sentence has its own:
-    the batch axis is there. Reread 'The target mask'."""
+    the batch axis is there."""
     T_target = sizes["T_target"]
     return reference.predicted_mask_shapes(**sizes) | {"target": (T_target, T_target)}
 
@@ -81,7 +78,7 @@ def target_without_sentences(**sizes):
 @predicted_mask_shapes.mistake("gives the scores no axis for the heads")
 def scores_without_heads(**sizes):
     """Every head has scores of its own, so the heads' axis stands between the batch and the queries: (n_batch, n_heads,
-    T_query, T_key). Reread 'Which mask goes where'."""
+    T_query, T_key)."""
     right = reference.predicted_mask_shapes(**sizes)
     wrong = {name: (sizes["n_batch"], *right[name][2:]) for name in ("encoder_scores", "cross_scores")}
     return right | wrong
@@ -89,8 +86,8 @@ def scores_without_heads(**sizes):
 
 @predicted_mask_shapes.mistake("copies the mask for every head")
 def a_copy_for_each_head(**sizes):
-    """That lines up, but it is not the smallest form: an axis of length 1 is stretched over all heads without a copy.
-    Reread 'Which mask goes where'."""
+    """That lines up, but it is not the smallest form: an axis of length 1 is stretched over all heads without a
+    copy."""
     n_batch, n_heads, _, T_target = (sizes[size] for size in SIZES)
     wrong = {"target_for_all_heads": (n_batch, n_heads, T_target, T_target)}
     return reference.predicted_mask_shapes(**sizes) | wrong
@@ -99,7 +96,7 @@ def a_copy_for_each_head(**sizes):
 @predicted_mask_shapes.mistake("puts the heads' axis in front of the batch")
 def heads_in_front(**sizes):
     """The axis of length 1 stands before the batch. Scores are (n_batch, n_heads, T_query, T_key), so your batch axis
-    would meet the heads. Reread 'Which mask goes where'."""
+    would meet the heads."""
     T_target = sizes["T_target"]
     wrong = {"target_for_all_heads": (1, sizes["n_batch"], T_target, T_target)}
     return reference.predicted_mask_shapes(**sizes) | wrong

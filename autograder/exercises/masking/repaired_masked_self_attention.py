@@ -65,64 +65,71 @@ def published(x, w_query, w_key, w_value, mask, penalty, late_product=True, keep
     return weights @ (x @ w_value), weights
 
 
-@repaired_masked_self_attention.mistake("nothing is mended yet")
+@repaired_masked_self_attention.mistake("nothing is mended yet", reread="Finite substitutes for infinity")
 def as_published(x, w_query, w_key, w_value, mask):
     """All mistakes are still there. Start with the sums of the rows: they should be one. Which number was the penalty
-    meant to be? Reread 'Finite substitutes for infinity'."""
+    meant to be?"""
     return published(x, w_query, w_key, w_value, mask, penalty=-1e-20)
 
 
-@repaired_masked_self_attention.mistake("the dtype is mended; the future still leaks")
+@repaired_masked_self_attention.mistake(
+    "the dtype is mended; the future still leaks", reread="Finite substitutes for infinity"
+)
 def dtype_mended(x, w_query, w_key, w_value, mask):
     """float32 stays float32 now. Next, the sums of the rows: they should be one, and are less. What does the penalty
-    do, and what was it meant to do? Reread 'Finite substitutes for infinity'."""
+    do, and what was it meant to do?"""
     return published(x, w_query, w_key, w_value, mask, penalty=-1e-20, keep_dtype=True)
 
 
-@repaired_masked_self_attention.mistake("the product after the softmax is gone, and nothing has come in its place")
+@repaired_masked_self_attention.mistake(
+    "the product after the softmax is gone, and nothing has come in its place", reread="Finite substitutes for infinity"
+)
 def product_dropped(x, w_query, w_key, w_value, mask):
     """The product after the softmax is gone. But it was the only thing that hid anything: the penalty of -1e-20 hides
-    nothing, so now every position sees everything. Reread 'Finite substitutes for infinity'."""
+    nothing, so now every position sees everything."""
     return published(x, w_query, w_key, w_value, mask, penalty=-1e-20, late_product=False)
 
 
-@repaired_masked_self_attention.mistake("the weights are renormalised after the product")
+@repaired_masked_self_attention.mistake(
+    "the weights are renormalised after the product", reread="Why before the softmax"
+)
 def renormalised_weights(x, w_query, w_key, w_value, mask):
     """Dividing by what is left makes the rows add up to one again, and divides zero by zero where nothing is left.
-    Mask the scores before the softmax, so that there is nothing to repair afterwards. Reread 'Why before the
-    softmax'."""
+    Mask the scores before the softmax, so that there is nothing to repair afterwards."""
     _, weights = as_published(x, w_query, w_key, w_value, mask)
     weights = weights / weights.sum(axis=-1, keepdims=True)
     return weights @ (x @ w_value), weights
 
 
-@repaired_masked_self_attention.mistake("the penalty is minus infinity now; rows that see nothing and float32 are left")
+@repaired_masked_self_attention.mistake(
+    "the penalty is minus infinity now; rows that see nothing and float32 are left", reread="Rows that see nothing"
+)
 def infinite_and_promoted(x, w_query, w_key, w_value, mask):
     """The future is hidden now, in earnest. Next: what does softmax make of a row in which everything is minus
-    infinity, and what is NaN times False? And which dtype has `np.where(mask, 0, -np.inf)`? Reread 'Rows that see
-    nothing'."""
+    infinity, and what is NaN times False? And which dtype has `np.where(mask, 0, -np.inf)`?"""
     return published(x, w_query, w_key, w_value, mask, penalty=-np.inf)
 
 
-@repaired_masked_self_attention.mistake("almost: rows that see nothing are NaN")
+@repaired_masked_self_attention.mistake("almost: rows that see nothing are NaN", reread="Rows that see nothing")
 def infinite(x, w_query, w_key, w_value, mask):
     """The future is hidden, and float32 stays float32. What is left: softmax makes NaN of a row in which everything
-    is minus infinity, and a product with the mask does not cure it, since NaN times zero is NaN. Reread 'Rows that
-    see nothing'."""
+    is minus infinity, and a product with the mask does not cure it, since NaN times zero is NaN."""
     return published(x, w_query, w_key, w_value, mask, penalty=-np.inf, keep_dtype=True)
 
 
-@repaired_masked_self_attention.mistake("almost: rows that see nothing share themselves out evenly")
+@repaired_masked_self_attention.mistake(
+    "almost: rows that see nothing share themselves out evenly", reread="Rows that see nothing"
+)
 def large_without_product(x, w_query, w_key, w_value, mask):
     """With a large finite penalty, a row in which everything is hidden gets even weights, for entries that it must
-    not see. Here the product after the softmax would have been of use, after all. Reread 'Rows that see nothing'."""
+    not see. Here the product after the softmax would have been of use, after all."""
     return published(x, w_query, w_key, w_value, mask, penalty=-1e20, late_product=False, keep_dtype=True)
 
 
-@repaired_masked_self_attention.mistake("almost: float32 comes back as float64")
+@repaired_masked_self_attention.mistake("almost: float32 comes back as float64", reread="From masked scores to weights")
 def large_and_promoted(x, w_query, w_key, w_value, mask):
     """The mask is right in every row. What is left: `np.where` between two plain numbers makes an array of float64,
-    and that promotes the scores. Reread 'From masked scores to weights'."""
+    and that promotes the scores."""
     return published(x, w_query, w_key, w_value, mask, penalty=-1e20)
 
 

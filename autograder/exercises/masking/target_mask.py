@@ -31,7 +31,7 @@ def _(draw):
 @target_mask.mistake("forgets the padding")
 def causal_alone(tokens, pad):
     """The future is hidden, and padding is not. A causal mask happens to hide padding at the end from the real words
-    before it, but not from the rows after it, nor padding on the left from anyone. Reread 'The target mask'."""
+    before it, but not from the rows after it, nor padding on the left from anyone."""
     T = tokens.shape[-1]
     return np.broadcast_to(reference.causal_mask(T), (*tokens.shape[:-1], T, T)).copy()
 
@@ -39,86 +39,83 @@ def causal_alone(tokens, pad):
 @target_mask.mistake("forgets the future")
 def padding_alone(tokens, pad):
     """Padding is hidden, and the future is not: the decoder reads the token that it is to predict. Combine the
-    padding mask with the causal one. Reread 'The target mask'."""
+    padding mask with the causal one."""
     return np.repeat(reference.padding_mask(tokens, pad), tokens.shape[-1], axis=-2)
 
 
 @target_mask.mistake("allows what either mask allows")
 def either(tokens, pad):
     """You combine the masks with 'or' (for booleans, `+` is 'or' too): a key may be seen if it is past *or* real, so
-    the real future is open. With True for 'may', both must agree: `&`. Reread 'The target mask'."""
+    the real future is open. With True for 'may', both must agree: `&`."""
     return reference.causal_mask(tokens.shape[-1]) | reference.padding_mask(tokens, pad)
 
 
-@target_mask.mistake("masks the rows of padding, not its columns")
+@target_mask.mistake("masks the rows of padding, not its columns", reread="Why padding masks keys, not queries")
 def rows_of_padding(tokens, pad):
     """The padding's *rows* are switched off: its queries see nothing, while later real words would still see padding.
-    Padding is a rule about keys, that is, about columns. Reread 'Why padding masks keys, not queries'."""
+    Padding is a rule about keys, that is, about columns."""
     return reference.causal_mask(tokens.shape[-1]) & padded_queries(tokens, pad)
 
 
-@target_mask.mistake("masks rows and columns of padding")
+@target_mask.mistake("masks rows and columns of padding", reread="Why padding masks keys, not queries")
 def rows_and_columns_of_padding(tokens, pad):
     """The padding's rows are switched off as well as its columns. Those rows see nothing at all then, which a plain
-    softmax turns into NaN, and nobody needed them switched off. Reread 'Why padding masks keys, not queries'."""
+    softmax turns into NaN, and nobody needed them switched off."""
     return reference.causal_mask(tokens.shape[-1]) & padded_queries_and_keys(tokens, pad)
 
 
-@target_mask.mistake("means the opposite by True")
+@target_mask.mistake("means the opposite by True", reread="Two conventions, opposite to each other")
 def inverted_target(tokens, pad):
-    """Your True marks what is hidden. In this book True means 'may attend'. Reread 'Two conventions, opposite to each
-    other'."""
+    """Your True marks what is hidden. In this book True means 'may attend'."""
     return ~reference.target_mask(tokens, pad)
 
 
-@target_mask.mistake("takes the sentences of the batch for queries")
+@target_mask.mistake("takes the sentences of the batch for queries", reread="The padding mask")
 def batch_for_queries(tokens, pad):
     """The padding rule has shape (batch, T) where it meets the causal mask (T, T). That is right for one sentence, an
     error for most batches, and silently wrong for a batch of as many sentences as tokens: sentence i's padding then
-    counts for query i of everyone. Use your `padding_mask`, which keeps an axis for the queries. Reread 'The padding
-    mask'."""
+    counts for query i of everyone. Use your `padding_mask`, which keeps an axis for the queries."""
     return np.tri(tokens.shape[-1], dtype=bool) & (tokens != pad)
 
 
-@target_mask.mistake("looks the wrong way in time")
+@target_mask.mistake("looks the wrong way in time", reread="The causal mask")
 def anticausal(tokens, pad):
     """Padding is hidden, but of the real tokens each position sees the later ones, not the earlier. Row i belongs to
-    query i, and its past lies left of the diagonal. Reread 'The causal mask'."""
+    query i, and its past lies left of the diagonal."""
     return reference.causal_mask(tokens.shape[-1]).T & reference.padding_mask(tokens, pad)
 
 
-@target_mask.mistake("puts in an axis for the heads, too")
+@target_mask.mistake("puts in an axis for the heads, too", reread="Which mask goes where")
 def target_for_the_heads(tokens, pad):
     """The mask is right, in shape (..., 1, T, T). Whoever makes the heads makes their axis; before that, it would meet
-    the batch. Here the mask is (..., T, T). Reread 'Which mask goes where'."""
+    the batch. Here the mask is (..., T, T)."""
     return reference.target_mask(tokens, pad)[..., None, :, :]
 
 
-@target_mask.mistake("holds ones and zeros")
+@target_mask.mistake("holds ones and zeros", reread="Two conventions, opposite to each other")
 def target_in_numbers(tokens, pad):
     """The right entries as numbers: a product of two masks of numbers, say. A mask is boolean in this book, and two are
-    combined with `&`. Reread 'Two conventions, opposite to each other'."""
+    combined with `&`."""
     return reference.target_mask(tokens, pad).astype(np.int64)
 
 
-@target_mask.mistake("hides the present, too")
+@target_mask.mistake("hides the present, too", reread="The causal mask")
 def present_hidden(tokens, pad):
     """The diagonal is False, so no position sees itself, and the first sees nothing at all. What stands at position i
-    of the decoder's input is the token *before* the one to be predicted, so it may be seen. Reread 'The causal
-    mask'."""
+    of the decoder's input is the token *before* the one to be predicted, so it may be seen."""
     return np.tri(tokens.shape[-1], k=-1, dtype=bool) & reference.padding_mask(tokens, pad)
 
 
-@target_mask.mistake("looks one position ahead")
+@target_mask.mistake("looks one position ahead", reread="The causal mask")
 def target_one_ahead(tokens, pad):
     """The boundary is one diagonal too high: each position sees the next one too, and that is the very token it is to
-    predict. Reread 'The causal mask'."""
+    predict."""
     return np.tri(tokens.shape[-1], k=1, dtype=bool) & reference.padding_mask(tokens, pad)
 
 
-@target_mask.mistake("takes for granted that padding is 0")
+@target_mask.mistake("takes for granted that padding is 0", reread="The padding mask")
 def target_pad_is_zero(tokens, pad):
-    """Padding is compared with 0, whatever `pad` is. Reread 'The padding mask'."""
+    """Padding is compared with 0, whatever `pad` is."""
     return reference.target_mask(tokens, 0)
 
 

@@ -46,8 +46,7 @@ class Steps(model_torch.DecoderLayer):
 @DecoderLayer.mistake("uses its first norm twice")
 class FirstNormTwice(Steps):
     """The sum after the cross-attention goes through `norm_attention`, and `norm_cross_attention` never gets a
-    gradient. With fresh norms all is well; with trained ones the error is of the size of the output. Reread 'The same
-    model in PyTorch'."""
+    gradient. With fresh norms all is well; with trained ones the error is of the size of the output."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         x = self.norm_attention(x + self.attend(x, self_mask))
@@ -58,8 +57,7 @@ class FirstNormTwice(Steps):
 @DecoderLayer.mistake("uses the first norm twice, and the third never")
 class NormsOneLate(Steps):
     """The sum after the cross-attention goes through `norm_attention`, and the last through `norm_cross_attention`:
-    `norm_feed_forward` never gets a gradient. With fresh norms all is well. Each sub-layer has its own. Reread 'The
-    same model in PyTorch'."""
+    `norm_feed_forward` never gets a gradient. With fresh norms all is well. Each sub-layer has its own."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         x = self.norm_attention(x + self.attend(x, self_mask))
@@ -70,7 +68,7 @@ class NormsOneLate(Steps):
 @DecoderLayer.mistake("never uses the third norm")
 class ThirdNormNever(Steps):
     """The last sum goes through `norm_attention` again, and `norm_feed_forward` never gets a gradient. With fresh norms
-    all is well. Each sub-layer has its own. Reread 'The same model in PyTorch'."""
+    all is well. Each sub-layer has its own."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         x = self.norm_attention(x + self.attend(x, self_mask))
@@ -81,7 +79,7 @@ class ThirdNormNever(Steps):
 @DecoderLayer.mistake("asks the memory with the self-attention's output, before Add & Norm")
 class AsksWithTheUpdate(Steps):
     """The query of the cross-attention is what the self-attention returned, not yet added and not yet normalised. The
-    stream after the first Add & Norm asks. Reread 'The same model in PyTorch'."""
+    stream after the first Add & Norm asks."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         attended = self.attend(x, self_mask)
@@ -93,7 +91,7 @@ class AsksWithTheUpdate(Steps):
 @DecoderLayer.mistake("asks the memory first")
 class CrossFirst(Steps):
     """The cross-attention comes before the self-attention: the decoder asks the source before it has looked at what it
-    wrote. Reread 'The same model in PyTorch'."""
+    wrote."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         x = self.norm_cross_attention(x + self.recall(x, memory, memory_mask))
@@ -103,7 +101,7 @@ class CrossFirst(Steps):
 
 @DecoderLayer.mistake("has no memory mask")
 class DecoderWithoutMemoryMask(Steps):
-    """The cross-attention is not given its mask, and looks at padding. Reread 'The same model in PyTorch'."""
+    """The cross-attention is not given its mask, and looks at padding."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         return super().forward(x, memory, self_mask)
@@ -111,8 +109,7 @@ class DecoderWithoutMemoryMask(Steps):
 
 @DecoderLayer.mistake("has no mask over itself")
 class DecoderWithoutCausalMask(Steps):
-    """The self-attention is not given its mask, and sees what is still to be written. Reread 'The same model in
-    PyTorch'."""
+    """The self-attention is not given its mask, and sees what is still to be written."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         return super().forward(x, memory, None, memory_mask)
@@ -121,7 +118,7 @@ class DecoderWithoutCausalMask(Steps):
 @DecoderLayer.mistake("takes the values from the decoder")
 class ValuesFromDecoder(Steps):
     """The roles are exchanged: the memory asks and the decoder answers, wherever the shapes allow it. Queries come from
-    x; keys and values from the memory. Reread 'The same model in PyTorch'."""
+    x; keys and values from the memory."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         x = self.norm_attention(x + self.attend(x, self_mask))

@@ -44,7 +44,7 @@ class Steps(model_torch.EncoderLayer):
 @EncoderLayer.mistake("normalises before, not after")
 class PreNormEncoder(Steps):
     """This is pre-norm: each sub-layer gets a normalised input, and the sum is left as it is. The paper, and this
-    model, normalise the sum. Reread 'The same model in PyTorch'."""
+    model, normalise the sum."""
 
     def forward(self, x, mask=None):
         x = x + self.attend(self.norm_attention(x), mask)
@@ -54,7 +54,7 @@ class PreNormEncoder(Steps):
 @EncoderLayer.mistake("uses one norm twice")
 class OneNormEncoder(Steps):
     """Both sums go through `norm_attention`. Fresh norms are all alike, so nothing shows until training has moved them;
-    the other norm never gets a gradient. Reread 'The same model in PyTorch'."""
+    the other norm never gets a gradient."""
 
     def forward(self, x, mask=None):
         x = self.norm_attention(x + self.attend(x, mask))
@@ -63,8 +63,7 @@ class OneNormEncoder(Steps):
 
 @EncoderLayer.mistake("leaves out the residual connections")
 class NoResidualEncoder(Steps):
-    """The sub-layers' outputs are normalised without x being added: "Add & Norm" lacks its Add. Reread 'The same
-    model in PyTorch'."""
+    """The sub-layers' outputs are normalised without x being added: "Add & Norm" lacks its Add."""
 
     def forward(self, x, mask=None):
         x = self.norm_attention(self.attend(x, mask))
@@ -73,7 +72,7 @@ class NoResidualEncoder(Steps):
 
 @EncoderLayer.mistake("does not pass the mask on")
 class EncoderWithoutMask(Steps):
-    """The mask stops at the layer. Hand it to the attention. Reread 'The same model in PyTorch'."""
+    """The mask stops at the layer. Hand it to the attention."""
 
     def forward(self, x, mask=None):
         return super().forward(x)
@@ -82,7 +81,7 @@ class EncoderWithoutMask(Steps):
 @EncoderLayer.mistake("forgets in evaluation too")
 class DropoutAlwaysOn(model_torch.EncoderLayer):
     """Dropout is active although the module is in evaluation mode. `nn.Dropout` knows the mode by itself;
-    `functional.dropout` must be told: training=self.training. Reread 'The same model in PyTorch'."""
+    `functional.dropout` must be told: training=self.training."""
 
     def forward(self, x, mask=None):
         rate = 0.0 if self.dropout.p == 0 else 1.0
@@ -92,8 +91,7 @@ class DropoutAlwaysOn(model_torch.EncoderLayer):
 
 @EncoderLayer.mistake("uses GELU in place of relu")
 class GeluEncoder(Steps):
-    """The feed-forward has GELU between its layers, as BERT has. The paper's, and this one, has relu. Reread 'The same
-    model in PyTorch'."""
+    """The feed-forward has GELU between its layers, as BERT has. The paper's, and this one, has relu."""
 
     def think(self, x):
         return self.feed_forward.linear_out(functional.gelu(self.feed_forward.linear_in(x)))

@@ -37,7 +37,7 @@ HEADS_3 = {"d_model": 12, "n_heads": 3}
 @MultiHeadAttention.mistake("splits the heads by a view alone")
 class ViewOnlySplit(model_torch.MultiHeadAttention):
     """A view to (n_heads, T, d_head) cuts the sentence, not the vectors: each "head" then holds a few whole words.
-    Split the last axis, and exchange two axes. Reread 'The same model in PyTorch'."""
+    Split the last axis, and exchange two axes."""
 
     def split_heads(self, x):
         return x.reshape(*x.shape[:-2], self.n_heads, x.shape[-2], -1)
@@ -46,7 +46,7 @@ class ViewOnlySplit(model_torch.MultiHeadAttention):
 @MultiHeadAttention.mistake("interleaves the heads")
 class Interleaved(model_torch.MultiHeadAttention):
     """Head h gets every n_heads-th feature. Its features are neighbours: the last axis splits as (n_heads, d_head), in
-    that order. Reread 'The same model in PyTorch'."""
+    that order."""
 
     def split_heads(self, x):
         return x.unflatten(-1, (-1, self.n_heads)).movedim(-1, -3)
@@ -55,7 +55,7 @@ class Interleaved(model_torch.MultiHeadAttention):
 @MultiHeadAttention.mistake("has its mask the wrong way round")
 class InvertedMask(model_torch.MultiHeadAttention):
     """True means "may not attend" here, as in `nn.MultiheadAttention`. `scaled_dot_product_attention`, and this book,
-    mean the opposite. Reread 'The same model in PyTorch'."""
+    mean the opposite."""
 
     def forward(self, query, key, value, mask=None):
         return super().forward(query, key, value, None if mask is None else ~mask)
@@ -63,8 +63,7 @@ class InvertedMask(model_torch.MultiHeadAttention):
 
 @MultiHeadAttention.mistake("ignores the mask")
 class MaskIgnored(model_torch.MultiHeadAttention):
-    """The mask is taken and never used. It goes into `scaled_dot_product_attention`, with an axis for the heads. Reread
-    'The same model in PyTorch'."""
+    """The mask is taken and never used. It goes into `scaled_dot_product_attention`, with an axis for the heads."""
 
     def forward(self, query, key, value, mask=None):
         return super().forward(query, key, value)
@@ -73,7 +72,7 @@ class MaskIgnored(model_torch.MultiHeadAttention):
 @MultiHeadAttention.mistake("leaves out the output projection")
 class NoOutputProjection(model_torch.MultiHeadAttention):
     """The merged heads are returned as they are: `linear_output` is built and never called, so the heads stay side by
-    side and never meet. Reread 'The same model in PyTorch'."""
+    side and never meet."""
 
     def forward(self, query, key, value, mask=None):
         return attended(self, query, key, value, mask)
@@ -82,7 +81,7 @@ class NoOutputProjection(model_torch.MultiHeadAttention):
 @MultiHeadAttention.mistake("makes the values from the key")
 class ValuesFromKeys(model_torch.MultiHeadAttention):
     """`linear_value` is applied to `key`. In this model the two are always the same tensor, so that nothing shows; the
-    function has three inputs and must use all of them. Reread 'The same model in PyTorch'."""
+    function has three inputs and must use all of them."""
 
     def forward(self, query, key, value, mask=None):
         return super().forward(query, key, key, mask)
@@ -91,7 +90,7 @@ class ValuesFromKeys(model_torch.MultiHeadAttention):
 @MultiHeadAttention.mistake("scales by the root of d_model")
 class ScaledByDModel(model_torch.MultiHeadAttention):
     """The scores are divided by the root of d_model. A head's queries and keys are only d_head wide, and it is their
-    width that counts. Reread 'The same model in PyTorch'."""
+    width that counts."""
 
     def forward(self, query, key, value, mask=None):
         return self.linear_output(attended(self, query, key, value, mask, scale=query.shape[-1] ** -0.5))

@@ -51,8 +51,7 @@ def _(draw):
 
 @Transformer.mistake("has no causal mask")
 class ModelWithoutCausalMask(model_torch.Transformer):
-    """Every position of the target sees those after it. Its mask is causal and padding in one: & joins them. Reread
-    'The same model in PyTorch'."""
+    """Every position of the target sees those after it. Its mask is causal and padding in one: & joins them."""
 
     def decode(self, tgt, memory, src):
         x = self.embed(tgt, self.table("target"))
@@ -63,7 +62,7 @@ class ModelWithoutCausalMask(model_torch.Transformer):
 
 @Transformer.mistake("has no memory mask")
 class ModelWithoutMemoryMask(model_torch.Transformer):
-    """The decoder layers are not told which source tokens are padding. Reread 'The same model in PyTorch'."""
+    """The decoder layers are not told which source tokens are padding."""
 
     def decode(self, tgt, memory, src):
         return super().decode(tgt, memory, 1 + 0 * src)
@@ -71,8 +70,7 @@ class ModelWithoutMemoryMask(model_torch.Transformer):
 
 @Transformer.mistake("does not scale the target's embedding")
 class ModelWithoutTargetScale(model_torch.Transformer):
-    """The source's embedding is multiplied by the root of d_model, the target's is not. Reread 'The same model in
-    PyTorch'."""
+    """The source's embedding is multiplied by the root of d_model, the target's is not."""
 
     def decode(self, tgt, memory, src):
         self.unscaled = True
@@ -85,7 +83,7 @@ class ModelWithoutTargetScale(model_torch.Transformer):
 
 @Transformer.mistake("scales neither embedding")
 class ModelWithoutScale(model_torch.Transformer):
-    """The embeddings are not multiplied by the root of d_model. Reread 'The same model in PyTorch'."""
+    """The embeddings are not multiplied by the root of d_model."""
 
     def embed(self, tokens, table):
         return super().embed(tokens, table) - table(tokens) * (table.embedding_dim**0.5 - 1)
@@ -93,17 +91,16 @@ class ModelWithoutScale(model_torch.Transformer):
 
 @Transformer.mistake("adds no positions")
 class ModelWithoutPositions(model_torch.Transformer):
-    """The embeddings enter without their positions: the model cannot tell one order of words from another. Reread 'The
-    same model in PyTorch'."""
+    """The embeddings enter without their positions: the model cannot tell one order of words from another."""
 
     def embed(self, tokens, table):
         return table(tokens) * table.embedding_dim**0.5
 
 
-@Transformer.mistake("has a final norm on each stack")
+@Transformer.mistake("has a final norm on each stack", reread="What nn.Transformer adds")
 class ModelWithFinalNorms(model_torch.Transformer):
     """There is a layer norm too many after the last layer of each stack. `nn.Transformer` has them; the paper's post-
-    norm model ends on a norm already. Reread 'What nn.Transformer adds'."""
+    norm model ends on a norm already."""
 
     def encode(self, src):
         return functional.layer_norm(super().encode(src), (8,))
@@ -118,8 +115,7 @@ class ModelWithFinalNorms(model_torch.Transformer):
 
 @Transformer.mistake("takes padding to be token 0 whatever `pad` says")
 class ModelOfPadZero(model_torch.Transformer):
-    """The masks compare with 0, and here padding has another number. Keep the argument `pad`, and compare with it.
-    Reread 'The same model in PyTorch'."""
+    """The masks compare with 0, and here padding has another number. Keep the argument `pad`, and compare with it."""
 
     def padding_mask(self, tokens):
         return (tokens != 0).unsqueeze(-2)
@@ -128,7 +124,7 @@ class ModelOfPadZero(model_torch.Transformer):
 @Transformer.mistake("has one layer, several times")
 class ModelOfOneLayer(model_torch.Transformer):
     """The layers of a stack are one and the same object: `[layer] * n` repeats a reference, so that all share one set
-    of weights. Build each of the n layers. Reread 'The same model in PyTorch'."""
+    of weights. Build each of the n layers."""
 
     def __init__(self, *arguments, **named):
         super().__init__(*arguments, **named)
@@ -140,8 +136,7 @@ class ModelOfOneLayer(model_torch.Transformer):
 @Transformer.mistake("numbers the sentences, not the words")
 class ModelOfBatchPositions(model_torch.Transformer):
     """The positions run along the *batch*: every word of the first sentence has position 0, every word of the second
-    position 1. Positions are the axis before the last, here and in every array (batch, T, d_model). Reread 'The same
-    model in PyTorch'."""
+    position 1. Positions are the axis before the last, here and in every array (batch, T, d_model)."""
 
     def embed(self, tokens, table):
         scaled = table(tokens) * table.embedding_dim**0.5

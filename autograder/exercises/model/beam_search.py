@@ -95,7 +95,7 @@ def by_penalty(alpha):
 @beam_search.mistake("does not normalise the scores")
 def not_normalised(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     """Hypotheses are ranked by log p alone. Every further token lowers it, so short sentences win; the length penalty
-    divides that away. Reread 'Several hopeful beginnings'."""
+    divides that away."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(params, src, n_heads, *marks, score=by_penalty(0))
 
@@ -103,7 +103,7 @@ def not_normalised(params, src, n_heads, beam_width=4, length_penalty=0.6, max_l
 @beam_search.mistake("divides by the length itself")
 def divided_by_length(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     """The scores are divided by L to the power alpha. The penalty is ((5 + L) / 6)^alpha: the 5 keeps the first few
-    tokens from mattering too much. Reread 'Several hopeful beginnings'."""
+    tokens from mattering too much."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(params, src, n_heads, *marks, score=lambda log_p, length, last: log_p / length**length_penalty)
 
@@ -111,15 +111,15 @@ def divided_by_length(params, src, n_heads, beam_width=4, length_penalty=0.6, ma
 @beam_search.mistake("normalises only at the very end")
 def normalised_at_the_end(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     """The beam is pruned by log p and only the survivors are normalised. Longer hypotheses have been thrown away before
-    the penalty could speak for them, and the order is that of log p. Reread 'Several hopeful beginnings'."""
+    the penalty could speak for them, and the order is that of log p."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), rank=by_penalty(0))
 
 
 @beam_search.mistake("lets finished hypotheses write on")
 def beams_write_on(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
-    """A hypothesis that has its end mark is continued with words. It may go on in one way only, by padding, at no cost.
-    Reread 'Several hopeful beginnings'."""
+    """A hypothesis that has its end mark is continued with words. It may go on in one way only, by padding, at no
+    cost."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), end="write")
 
@@ -127,7 +127,7 @@ def beams_write_on(params, src, n_heads, beam_width=4, length_penalty=0.6, max_l
 @beam_search.mistake("ranks by the newest token alone")
 def newest_token_counts(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     """The score of a hypothesis is the log-probability of its newest token. It is the sum over all its tokens: carry it
-    along. Reread 'Several hopeful beginnings'."""
+    along."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(
         params, src, n_heads, *marks, score=lambda log_p, length, last: last / ((5 + length) / 6) ** length_penalty
@@ -136,37 +136,34 @@ def newest_token_counts(params, src, n_heads, beam_width=4, length_penalty=0.6, 
 
 @beam_search.mistake("returns the worst first")
 def worst_first(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
-    """The hypotheses are right, and in rising order. `argsort` rises; sort the negative scores. Reread 'Several hopeful
-    beginnings'."""
+    """The hypotheses are right, and in rising order. `argsort` rises; sort the negative scores."""
     tokens, scores = decoding.beam_search(params, src, n_heads, beam_width, length_penalty, max_length, bos, eos, pad)
     return tokens[::-1], scores[::-1]
 
 
 @beam_search.mistake("takes the begin mark to be token 1")
 def begins_with_one(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
-    """Every hypothesis begins with token 1, whatever `bos` says. Use the argument. Reread 'Several hopeful
-    beginnings'."""
+    """Every hypothesis begins with token 1, whatever `bos` says. Use the argument."""
     return decoding.beam_search(params, src, n_heads, beam_width, length_penalty, max_length, 1, eos, pad)
 
 
 @beam_search.mistake("takes the end mark to be token 2")
 def ends_with_two(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
-    """A hypothesis is finished with token 2, whatever `eos` says. Use the argument. Reread 'Several hopeful
-    beginnings'."""
+    """A hypothesis is finished with token 2, whatever `eos` says. Use the argument."""
     return decoding.beam_search(params, src, n_heads, beam_width, length_penalty, max_length, bos, 2, pad)
 
 
 @beam_search.mistake("takes padding to be token 0")
 def pads_with_zero(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     """Padding is token 0 here, whatever `pad` says: the model attends to the source's padding, and finished hypotheses
-    are filled up with a word. Use the argument. Reread 'Several hopeful beginnings'."""
+    are filled up with a word. Use the argument."""
     return decoding.beam_search(params, src, n_heads, beam_width, length_penalty, max_length, bos, eos, 0)
 
 
 @beam_search.mistake("counts padding in the length")
 def padding_has_length(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     """A finished hypothesis grows longer by its padding, and its score better and better, without a word being
-    written. Its length ends at its end mark. Reread 'Several hopeful beginnings'."""
+    written. Its length ends at its end mark."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(
         params, src, n_heads, *marks, score=by_penalty(length_penalty), length_of=lambda words, eos: len(words)
@@ -176,8 +173,7 @@ def padding_has_length(params, src, n_heads, beam_width=4, length_penalty=0.6, m
 @beam_search.mistake("begins with as many copies as the beam is wide")
 def identical_beams(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     """All hypotheses are the same sentence. At the start there is *one* beginning, the empty one; with beam_width
-    copies of it, the best next word is found beam_width times, and this is greedy decoding. Reread 'Several hopeful
-    beginnings'."""
+    copies of it, the best next word is found beam_width times, and this is greedy decoding."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), beginnings=beam_width)
 
@@ -185,7 +181,7 @@ def identical_beams(params, src, n_heads, beam_width=4, length_penalty=0.6, max_
 @beam_search.mistake("stops when the best hypothesis is finished")
 def stops_with_the_best(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     """The search ends as soon as the first of the beam has its end mark, and the others stay unfinished. With a length
-    penalty a longer one may yet overtake it: go on until all are finished. Reread 'Several hopeful beginnings'."""
+    penalty a longer one may yet overtake it: go on until all are finished."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), done=lambda ends: ends[0])
 
@@ -193,7 +189,7 @@ def stops_with_the_best(params, src, n_heads, beam_width=4, length_penalty=0.6, 
 @beam_search.mistake("does not count the end mark in the length")
 def end_has_no_length(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     """The length of a finished hypothesis is that of its words alone. Its log p has the end mark's in it, so its length
-    counts the end mark too. Reread 'Several hopeful beginnings'."""
+    counts the end mark too."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(
         params,
@@ -208,7 +204,7 @@ def end_has_no_length(params, src, n_heads, beam_width=4, length_penalty=0.6, ma
 @beam_search.mistake("multiplies by the length penalty")
 def penalty_multiplied(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     """log p is multiplied by ((5 + L) / 6)^alpha. It is negative, so that long hypotheses lose even more; *divide* by
-    the penalty. Reread 'Several hopeful beginnings'."""
+    the penalty."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(params, src, n_heads, *marks, score=by_penalty(-length_penalty))
 
@@ -216,7 +212,7 @@ def penalty_multiplied(params, src, n_heads, beam_width=4, length_penalty=0.6, m
 @beam_search.mistake("adds up logits")
 def logits_added(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     """The scores are sums of logits. Logits of different rows cannot be compared: only log_softmax makes them
-    log-probabilities, whose sum is the log-probability of the sentence. Reread 'Several hopeful beginnings'."""
+    log-probabilities, whose sum is the log-probability of the sentence."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), logs_of=lambda row: row)
 

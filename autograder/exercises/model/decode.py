@@ -54,15 +54,14 @@ def with_shared_keys_and_values(layers):
 @decode.mistake("has no causal mask")
 def target_unmasked(params, tgt, memory, src, n_heads, pad=0):
     """Position t sees the tokens after it, and with teacher forcing the next token is the answer: the model learns to
-    copy it, its loss falls to nearly nothing, and it cannot write. The decoder's own attention wants target_mask.
-    Reread 'Writing: the decoder'."""
+    copy it, its loss falls to nearly nothing, and it cannot write. The decoder's own attention wants target_mask."""
     return decoded(params, tgt, memory, src, n_heads, pad, over_target=padding_mask(tgt, pad))
 
 
 @decode.mistake("has a causal mask, and no padding mask, over the target")
 def target_padding_seen(params, tgt, memory, src, n_heads, pad=0):
     """The mask over the target is causal alone. Padding at the end is hidden by it anyway; padding before a word is
-    not. target_mask(tgt, pad) is both masks in one. Reread 'Writing: the decoder'."""
+    not. target_mask(tgt, pad) is both masks in one."""
     causal = np.tri(tgt.shape[-1], dtype=bool)
     return decoded(params, tgt, memory, src, n_heads, pad, over_target=causal)
 
@@ -70,29 +69,29 @@ def target_padding_seen(params, tgt, memory, src, n_heads, pad=0):
 @decode.mistake("has no memory mask")
 def memory_unmasked(params, tgt, memory, src, n_heads, pad=0):
     """The decoder attends to the memory of padding. The encoder's mask does not help: padding has a row in the memory
-    like every other token, filled with what it read. Reread 'Writing: the decoder'."""
+    like every other token, filled with what it read."""
     return decoded(params, tgt, memory, src, n_heads, pad, over_memory=EVERYWHERE)
 
 
 @decode.mistake("does not scale the target's embedding")
 def target_unscaled(params, tgt, memory, src, n_heads, pad=0):
     """The target's embedding is not multiplied by the root of d_model, while the source's is. With a tied table the two
-    stacks then disagree about the size of a word. Reread 'Writing: the decoder'."""
+    stacks then disagree about the size of a word."""
     return decoded(params, tgt, memory, src, n_heads, pad, x=unscaled(tgt, table_for(params["embeddings"], "target")))
 
 
 @decode.mistake("shares one key and value projection among all layers")
 def shared_memory_projections(params, tgt, memory, src, n_heads, pad=0):
     """Every layer reads the memory with the first layer's keys and values. The memory is one; what a layer looks for in
-    it, and what it takes, is the layer's own: each has its w_key and w_value. Reread 'Writing: the decoder'."""
+    it, and what it takes, is the layer's own: each has its w_key and w_value."""
     layers = with_shared_keys_and_values(params["decoder"])
     return decoded(params, tgt, memory, src, n_heads, pad, layers=layers)
 
 
-@decode.mistake("scores with the target's table")
+@decode.mistake("scores with the target's table", reread="One table in three roles")
 def output_by_target_table(params, tgt, memory, src, n_heads, pad=0):
     """The logits are products with the target's embedding. When the tables are tied that is right; when "output" has a
-    table of its own, it is the one to use. Reread 'One table in three roles'."""
+    table of its own, it is the one to use."""
     tables = params["embeddings"]
     params = params | {"embeddings": tables | {"output": table_for(tables, "target")}}
     return decoded(params, tgt, memory, src, n_heads, pad)
@@ -101,35 +100,34 @@ def output_by_target_table(params, tgt, memory, src, n_heads, pad=0):
 @decode.mistake("returns probabilities")
 def softmaxed(params, tgt, memory, src, n_heads, pad=0):
     """These are probabilities: every row adds up to one. The loss takes the logarithm of a softmax itself, stably, so
-    the model ends with the scores, its logits. Reread 'Writing: the decoder'."""
+    the model ends with the scores, its logits."""
     return np.exp(log_softmax(decoded(params, tgt, memory, src, n_heads, pad)[0])), None
 
 
-@decode.mistake("scales the output table by the root of d_model")
+@decode.mistake("scales the output table by the root of d_model", reread="One table in three roles")
 def output_scaled(params, tgt, memory, src, n_heads, pad=0):
     """The logits are too large by the root of d_model. The scale belongs to the look-up at the two entrances; at the
-    exit the rows are used as they are. Reread 'One table in three roles'."""
+    exit the rows are used as they are."""
     return decoded(params, tgt, memory, src, n_heads, pad)[0] * memory.shape[-1] ** 0.5, None
 
 
 @decode.mistake("takes padding to be token 0 whatever `pad` says")
 def pad_is_zero(params, tgt, memory, src, n_heads, pad=0):
-    """Both masks compare with 0, and here padding has another number. Use the argument `pad`. Reread 'Writing: the
-    decoder'."""
+    """Both masks compare with 0, and here padding has another number. Use the argument `pad`."""
     return decoded(params, tgt, memory, src, n_heads, 0)
 
 
 @decode.mistake("takes the target's padding to be token 0")
 def target_pad_is_zero(params, tgt, memory, src, n_heads, pad=0):
     """The mask over the target compares with 0, and here padding has another number. Use the argument `pad`: the other
-    mask does. Reread 'Writing: the decoder'."""
+    mask does."""
     return decoded(params, tgt, memory, src, n_heads, pad, over_target=target_mask(tgt, 0))
 
 
 @decode.mistake("takes the source's padding to be token 0")
 def memory_pad_is_zero(params, tgt, memory, src, n_heads, pad=0):
     """The mask over the memory compares with 0, and here padding has another number. Use the argument `pad`: the other
-    mask does. Reread 'Writing: the decoder'."""
+    mask does."""
     over_memory = memory_mask(src, tgt.shape[-1], 0)
     return decoded(params, tgt, memory, src, n_heads, pad, over_memory=over_memory)
 
@@ -137,35 +135,35 @@ def memory_pad_is_zero(params, tgt, memory, src, n_heads, pad=0):
 @decode.mistake("uses the first layer only")
 def first_decoder_layer_only(params, tgt, memory, src, n_heads, pad=0):
     """The logits are made from what the *first* layer returned; those above it are never asked. Go through all of
-    params["decoder"]. Reread 'Writing: the decoder'."""
+    params["decoder"]."""
     return decoded(params, tgt, memory, src, n_heads, pad, layers=params["decoder"][:1])
 
 
 @decode.mistake("goes through the layers in reverse")
 def decoder_in_reverse(params, tgt, memory, src, n_heads, pad=0):
     """The last layer of params["decoder"] reads the embedding, and the first has the last word. Forwards the order is
-    that of the list; only the way back is `reversed`. Reread 'Writing: the decoder'."""
+    that of the list; only the way back is `reversed`."""
     return decoded(params, tgt, memory, src, n_heads, pad, layers=params["decoder"][::-1])
 
 
 @decode.mistake("uses the first layer's weights in every layer")
 def first_decoder_layer_again(params, tgt, memory, src, n_heads, pad=0):
     """Each pass of the loop uses params["decoder"][0]. Every layer has weights of its own; with a single layer the slip
-    cannot be seen. Reread 'Writing: the decoder'."""
+    cannot be seen."""
     return decoded(params, tgt, memory, src, n_heads, pad, layers=params["decoder"][:1] * len(params["decoder"]))
 
 
 @decode.mistake("every layer reads the embedding")
 def decoder_not_stacked(params, tgt, memory, src, n_heads, pad=0):
     """Each layer is given the embedding, not what the layer below made of it, so only the last layer counts. The output
-    of one is the input of the next. Reread 'Writing: the decoder'."""
+    of one is the input of the next."""
     return decoded(params, tgt, memory, src, n_heads, pad, layers=params["decoder"][-1:])
 
 
 @decode.mistake("leaves out the positions")
 def target_without_positions(params, tgt, memory, src, n_heads, pad=0):
     """No position is added to the target: the decoder sees which words it has written, and not in which order. Use
-    `positional_embedding`. Reread 'Writing: the decoder'."""
+    `positional_embedding`."""
     x, _ = embed(tgt, table_for(params["embeddings"], "target"))
     return decoded(params, tgt, memory, src, n_heads, pad, x=x)
 
@@ -173,7 +171,7 @@ def target_without_positions(params, tgt, memory, src, n_heads, pad=0):
 @decode.mistake("returns logarithms of probabilities")
 def logarithms(params, tgt, memory, src, n_heads, pad=0):
     """These are log-probabilities: a log_softmax has been at the logits. The loss does that itself, so the model ends
-    with the scores as they are. Reread 'Writing: the decoder'."""
+    with the scores as they are."""
     return log_softmax(decoded(params, tgt, memory, src, n_heads, pad)[0]), None
 
 

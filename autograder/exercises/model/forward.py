@@ -37,28 +37,26 @@ def _(draw):
 @forward.mistake("shifts the target")
 def shifts_inside(params, src, tgt, n_heads, pad=0):
     """The last target token is cut off here. `forward` is given the shifted target; it is the loss that shifts, because
-    decoding, which calls the same functions, has nothing to cut off. Reread 'The two stacks, joined'."""
+    decoding, which calls the same functions, has nothing to cut off."""
     return reference.forward(params, src, tgt[..., :-1], n_heads, pad)[0], None
 
 
 @forward.mistake("hands the decoder the embedding, not the memory")
 def encoder_skipped(params, src, tgt, n_heads, pad=0):
-    """The decoder reads the source's embedding; the encoder's layers have no effect on the logits, and no gradient.
-    Reread 'The two stacks, joined'."""
+    """The decoder reads the source's embedding; the encoder's layers have no effect on the logits, and no gradient."""
     memory, _ = positional_embedding(src, table_for(params["embeddings"], "source"))
     return reference.decode(params, tgt, memory, src, n_heads, pad)[0], None
 
 
 @forward.mistake("forgets to pass the padding token on")
 def pad_not_passed(params, src, tgt, n_heads, pad=0):
-    """`pad` stops here, and the two halves use their default. Pass it on to both. Reread 'The two stacks, joined'."""
+    """`pad` stops here, and the two halves use their default. Pass it on to both."""
     return reference.forward(params, src, tgt, n_heads)[0], None
 
 
 @forward.mistake("encodes the target")
 def exchanged(params, src, tgt, n_heads, pad=0):
-    """Source and target have changed places: the encoder reads what should be written. Reread 'The two stacks,
-    joined'."""
+    """Source and target have changed places: the encoder reads what should be written."""
     memory, _ = reference.encode(params, tgt, n_heads, pad)
     return reference.decode(params, src, memory, tgt, n_heads, pad)[0], None
 
@@ -66,8 +64,7 @@ def exchanged(params, src, tgt, n_heads, pad=0):
 @forward.mistake("lets each decoder layer read the encoder layer beside it")
 def layer_by_layer(params, src, tgt, n_heads, pad=0):
     """Decoder layer i reads encoder layer i. In the paper's figure 1 a single arrow leaves the top of the encoder:
-    every decoder layer reads the finished memory, and the two stacks need not be equally high. Reread 'The two
-    stacks, joined'."""
+    every decoder layer reads the finished memory, and the two stacks need not be equally high."""
     depths = [min(i + 1, len(params["encoder"])) for i in range(len(params["decoder"]))]
     x, _ = positional_embedding(tgt, table_for(params["embeddings"], "target"))
     masks = target_mask(tgt, pad), memory_mask(src, tgt.shape[-1], pad)
@@ -80,7 +77,7 @@ def layer_by_layer(params, src, tgt, n_heads, pad=0):
 @forward.mistake("passes the padding token on to the encoder only")
 def pad_not_to_decode(params, src, tgt, n_heads, pad=0):
     """`pad` reaches `encode`, and `decode` uses its default. It needs it twice: for the target's padding and for the
-    memory's. Reread 'The two stacks, joined'."""
+    memory's."""
     memory, _ = reference.encode(params, src, n_heads, pad)
     return reference.decode(params, tgt, memory, src, n_heads)
 
@@ -88,7 +85,7 @@ def pad_not_to_decode(params, src, tgt, n_heads, pad=0):
 @forward.mistake("passes the padding token on to the decoder only")
 def pad_not_to_encode(params, src, tgt, n_heads, pad=0):
     """`pad` reaches `decode`, and `encode` uses its default, so the source's words attend to padding. Pass it on to
-    both. Reread 'The two stacks, joined'."""
+    both."""
     memory, _ = reference.encode(params, src, n_heads)
     return reference.decode(params, tgt, memory, src, n_heads, pad)
 
@@ -96,7 +93,7 @@ def pad_not_to_encode(params, src, tgt, n_heads, pad=0):
 @forward.mistake("returns probabilities")
 def softmaxed(params, src, tgt, n_heads, pad=0):
     """These are probabilities: every row adds up to one. The loss takes the logarithm of a softmax itself, stably, so
-    `forward` hands on the logits of `decode`. Reread 'The two stacks, joined'."""
+    `forward` hands on the logits of `decode`."""
     return np.exp(log_softmax(reference.forward(params, src, tgt, n_heads, pad)[0])), None
 
 

@@ -85,7 +85,7 @@ def likeliest(params, tokens, memory, src, n_heads, pad):
 @greedy_decode.mistake("never stops at the end mark")
 def never_stops(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
     """Nobody looks for the end mark: every sentence goes on to max_length, with words after its end. A row that has its
-    end mark gets padding, and when all have it the loop stops. Reread 'Writing word by word'."""
+    end mark gets padding, and when all have it the loop stops."""
     marks = (max_length, bos, eos, pad)
     free = {"done": lambda ended: False, "keep": lambda newest, ended: newest}
     return greedily(params, src, n_heads, *marks, step=likeliest, **free)
@@ -94,14 +94,13 @@ def never_stops(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
 @greedy_decode.mistake("stops when the first sentence ends")
 def stops_at_the_first(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
     """The loop stops as soon as one sentence of the batch has its end mark, and cuts off the others. Use `all`, not
-    `any`, over the sentences. Reread 'Writing word by word'."""
+    `any`, over the sentences."""
     return greedily(params, src, n_heads, max_length, bos, eos, pad, step=likeliest, done=lambda ended: ended.any())
 
 
 @greedy_decode.mistake("writes words after the end mark")
 def words_after_the_end(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
-    """While others are being finished, a finished sentence goes on writing. Give it padding. Reread 'Writing word by
-    word'."""
+    """While others are being finished, a finished sentence goes on writing. Give it padding."""
     keep = {"keep": lambda newest, ended: newest}
     return greedily(params, src, n_heads, max_length, bos, eos, pad, step=likeliest, **keep)
 
@@ -109,22 +108,21 @@ def words_after_the_end(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0
 @greedy_decode.mistake("pads to max_length")
 def always_full_width(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
     """When every sentence has its end mark there is nothing left to write; this goes on with columns of padding, and
-    pays for each. Stop. Reread 'Writing word by word'."""
+    pays for each. Stop."""
     return greedily(params, src, n_heads, max_length, bos, eos, pad, step=likeliest, done=lambda ended: False)
 
 
 @greedy_decode.mistake("returns the begin mark")
 def begin_mark_kept(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
-    """The begin mark is still in front. It is given, not written. Reread 'Writing word by word'."""
+    """The begin mark is still in front. It is given, not written."""
     tokens = decoding.greedy_decode(params, src, n_heads, max_length, bos, eos, pad)
     return np.concatenate([np.full((len(src), 1), bos), tokens], axis=1)
 
 
-@greedy_decode.mistake("positions restart at every step")
+@greedy_decode.mistake("positions restart at every step", reread="Remember the keys and values")
 def positions_restart(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
     """Only the newest token is embedded, and at position 0 each time: the model believes that it is still writing the
-    first word. In incremental decoding the newest token's position is the number of tokens before it. Reread
-    'Remember the keys and values'."""
+    first word. In incremental decoding the newest token's position is the number of tokens before it."""
 
     def step(params, tokens, memory, src, n_heads, pad):
         x, _ = embed(tokens, table_for(params["embeddings"], "target"))
@@ -137,7 +135,7 @@ def positions_restart(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
 @greedy_decode.mistake("forgets what it has written")
 def newest_only(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
     """The decoder is given the newest token alone. It has no other memory of what it wrote: give it all tokens so far,
-    and take the last row. Reread 'Writing word by word'."""
+    and take the last row."""
 
     def step(params, tokens, memory, src, n_heads, pad):
         return likeliest(params, tokens[:, -1:], memory, src, n_heads, pad)
@@ -148,7 +146,7 @@ def newest_only(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
 @greedy_decode.mistake("reads the first row of the logits")
 def first_row(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
     """The next token is read off the first row, which scores the first word however many have been written. The newest
-    prefix is the last row, -1. Reread 'Writing word by word'."""
+    prefix is the last row, -1."""
 
     def step(params, tokens, memory, src, n_heads, pad):
         return decoded(params, tokens, memory, src, n_heads, pad)[0][:, 0].argmax(axis=-1)
@@ -158,20 +156,19 @@ def first_row(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
 
 @greedy_decode.mistake("takes the begin mark to be token 1")
 def begins_with_one(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
-    """Writing begins with token 1, whatever `bos` says. Use the argument. Reread 'Writing word by word'."""
+    """Writing begins with token 1, whatever `bos` says. Use the argument."""
     return decoding.greedy_decode(params, src, n_heads, max_length, 1, eos, pad)
 
 
 @greedy_decode.mistake("takes the end mark to be token 2")
 def ends_with_two(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
-    """Writing ends with token 2, whatever `eos` says. Use the argument. Reread 'Writing word by word'."""
+    """Writing ends with token 2, whatever `eos` says. Use the argument."""
     return decoding.greedy_decode(params, src, n_heads, max_length, bos, 2, pad)
 
 
 @greedy_decode.mistake("fills up with token 0")
 def fills_up_with_zeros(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
-    """After its end mark a sentence is filled up with 0, whatever `pad` says. Use the argument. Reread 'Writing word by
-    word'."""
+    """After its end mark a sentence is filled up with 0, whatever `pad` says. Use the argument."""
     keep = {"keep": lambda newest, ended: np.where(ended, 0, newest)}
     return greedily(params, src, n_heads, max_length, bos, eos, pad, step=likeliest, **keep)
 
@@ -192,21 +189,21 @@ def padded_by(reads, writes):
 @greedy_decode.mistake("does not tell the model which token is padding")
 def pad_not_passed(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
     """`pad` does not reach `encode` and `decode`, whose masks then use their default: padding is attended to, and the
-    words that have that number are not. Pass it on to both. Reread 'Writing word by word'."""
+    words that have that number are not. Pass it on to both."""
     return padded_by(reads=False, writes=False)(params, src, n_heads, max_length, bos, eos, pad)
 
 
 @greedy_decode.mistake("does not tell the decoder which token is padding")
 def pad_not_to_decode(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
     """`pad` reaches `encode`, and `decode` uses its default: it attends to the source's padding, and not to the word
-    that has the default's number. Pass it on to both. Reread 'Writing word by word'."""
+    that has the default's number. Pass it on to both."""
     return padded_by(reads=True, writes=False)(params, src, n_heads, max_length, bos, eos, pad)
 
 
 @greedy_decode.mistake("does not tell the encoder which token is padding")
 def pad_not_to_encode(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
     """`pad` reaches `decode`, and `encode` uses its default: the source's words attend to padding, and not to the word
-    that has the default's number. Pass it on to both. Reread 'Writing word by word'."""
+    that has the default's number. Pass it on to both."""
     return padded_by(reads=False, writes=True)(params, src, n_heads, max_length, bos, eos, pad)
 
 
@@ -217,15 +214,14 @@ DEAF = begins_with_one, ends_with_two, pad_not_passed, pad_not_to_decode, pad_no
 @greedy_decode.mistake("writes padding in place of the end mark")
 def end_mark_lost(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
     """A sentence that ends gets padding at once, and its end mark is never written: nobody can tell a finished sentence
-    from one that was broken off. Padding begins *behind* the end mark. Reread 'Writing word by word'."""
+    from one that was broken off. Padding begins *behind* the end mark."""
     tokens = decoding.greedy_decode(params, src, n_heads, max_length, bos, eos, pad)
     return np.where(tokens == eos, pad, tokens)
 
 
 @greedy_decode.mistake("counts the begin mark among the words")
 def one_word_short(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
-    """max_length words may be written, and you stop one earlier: the begin mark, which is given, was counted. Reread
-    'Writing word by word'."""
+    """max_length words may be written, and you stop one earlier: the begin mark, which is given, was counted."""
     return greedily(params, src, n_heads, max_length - 1, bos, eos, pad, step=likeliest)
 
 

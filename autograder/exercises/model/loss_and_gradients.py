@@ -64,31 +64,30 @@ def trained(
     return value, back(cross_entropy_backward(1.0, loss_cache), cache)
 
 
-@loss_and_gradients.mistake("does not shift the target")
+@loss_and_gradients.mistake("does not shift the target", reread="Teacher forcing")
 def not_shifted(params, src, tgt, n_heads, pad=0):
     """The decoder is asked for the very token that it is given: it learns to repeat, and its loss is splendid. Give it
-    tgt[:-1] and ask for tgt[1:]. Reread 'Teacher forcing'."""
+    tgt[:-1] and ask for tgt[1:]."""
     return trained(params, src, tgt, n_heads, pad, given=tgt[..., :-1], asked=tgt[..., :-1])
 
 
-@loss_and_gradients.mistake("shifts by rolling the flattened batch")
+@loss_and_gradients.mistake("shifts by rolling the flattened batch", reread="Teacher forcing")
 def rolled(params, src, tgt, n_heads, pad=0):
     """Rolling the flattened batch puts the last token of one sentence in front of the next, and the begin mark is asked
-    for. Each sentence is shifted by itself: tgt[:-1] in, tgt[1:] out. Reread 'Teacher forcing'."""
+    for. Each sentence is shifted by itself: tgt[:-1] in, tgt[1:] out."""
     return trained(params, src, tgt, n_heads, pad, given=np.roll(tgt.reshape(-1), 1).reshape(tgt.shape), asked=tgt)
 
 
-@loss_and_gradients.mistake("does not tell the model which token is padding")
+@loss_and_gradients.mistake("does not tell the model which token is padding", reread="The two stacks, joined")
 def pad_kept_from_the_model(params, src, tgt, n_heads, pad=0):
-    """`pad` does not reach the model, whose masks then use their default. Pass it on to `forward` as to the loss.
-    Reread 'The two stacks, joined'."""
+    """`pad` does not reach the model, whose masks then use their default. Pass it on to `forward` as to the loss."""
     return trained(params, src, tgt, n_heads, pad, forward=lambda p, s, t, n, _: reference.forward(p, s, t, n))
 
 
-@loss_and_gradients.mistake("does not tell the loss which token is padding")
+@loss_and_gradients.mistake("does not tell the loss which token is padding", reread="The loss")
 def pad_kept_from_the_loss(params, src, tgt, n_heads, pad=0):
     """`pad` does not reach the loss, which then uses its default, and counts padding as words. Pass it on to
-    `cross_entropy` as to the model. Reread 'The loss'."""
+    `cross_entropy` as to the model."""
     return trained(params, src, tgt, n_heads, pad, loss=lambda logits, asked, _: cross_entropy(logits, asked))
 
 
@@ -105,24 +104,24 @@ def one_role(role):
     return back
 
 
-@loss_and_gradients.mistake("the tied table learns as source only")
+@loss_and_gradients.mistake("the tied table learns as source only", reread="One table in three roles")
 def tied_source_only(params, src, tgt, n_heads, pad=0):
     """The shared table's gradient holds the source's part alone. It was used three times, so three gradients come back
-    to it, and they add up. Reread 'One table in three roles'."""
+    to it, and they add up."""
     return trained(params, src, tgt, n_heads, pad, back=one_role("source"))
 
 
-@loss_and_gradients.mistake("the tied table learns as target only")
+@loss_and_gradients.mistake("the tied table learns as target only", reread="One table in three roles")
 def tied_target_only(params, src, tgt, n_heads, pad=0):
     """The shared table's gradient holds the target's part alone: what the decoder's entrance sent back. The source and
-    the output used the table too, and the three parts add up. Reread 'One table in three roles'."""
+    the output used the table too, and the three parts add up."""
     return trained(params, src, tgt, n_heads, pad, back=one_role("target"))
 
 
-@loss_and_gradients.mistake("the tied table learns as output only")
+@loss_and_gradients.mistake("the tied table learns as output only", reread="One table in three roles")
 def tied_output_only(params, src, tgt, n_heads, pad=0):
     """The shared table's gradient holds the output's part alone. That part is the largest, so training seems to work;
-    the two look-ups are missing. The three parts add up. Reread 'One table in three roles'."""
+    the two look-ups are missing. The three parts add up."""
     return trained(params, src, tgt, n_heads, pad, back=one_role("output"))
 
 
@@ -147,22 +146,21 @@ def memory_from(chosen):
 @loss_and_gradients.mistake("the memory learns from the last decoder layer only")
 def last_layer_only(params, src, tgt, n_heads, pad=0):
     """The memory's gradient is that of the last decoder layer. Every decoder layer has read the memory, so every one
-    adds its part; with one layer the slip cannot be seen. Reread 'All the way back'."""
+    adds its part; with one layer the slip cannot be seen."""
     return trained(params, src, tgt, n_heads, pad, back=memory_from(0))
 
 
 @loss_and_gradients.mistake("the memory learns from the first decoder layer only")
 def first_layer_only(params, src, tgt, n_heads, pad=0):
     """Each decoder layer overwrites the memory's gradient, so that the first layer's, computed last, is what remains.
-    Add them up. Reread 'All the way back'."""
+    Add them up."""
     return trained(params, src, tgt, n_heads, pad, back=memory_from(-1))
 
 
 @loss_and_gradients.mistake("the encoder learns nothing")
 def nothing_for_the_encoder(params, src, tgt, n_heads, pad=0):
     """The gradients of the encoder, and of the source's look-up, are zero: you do not go on through the memory. It
-    was the keys and the values of every decoder layer, and its gradient goes back into the encoder. Reread 'All the way
-    back'."""
+    was the keys and the values of every decoder layer, and its gradient goes back into the encoder."""
     return trained(params, src, tgt, n_heads, pad, back=memory_from(None))
 
 
@@ -188,40 +186,40 @@ def _decoded_with(params, src, tgt, n_heads, pad, memory, encoder_cache, **masks
     return logits, (encoder_cache, (embedding_cache, caches, output_cache), tuple(tables))
 
 
-@loss_and_gradients.mistake("trains without the causal mask")
+@loss_and_gradients.mistake("trains without the causal mask", reread="Writing: the decoder")
 def trained_without_causal_mask(params, src, tgt, n_heads, pad=0):
     """The loss is computed without the causal mask. Each position sees the token that it has to predict, and training
-    looks like a triumph until the model must write by itself. Reread 'Writing: the decoder'."""
+    looks like a triumph until the model must write by itself."""
     return trained(params, src, tgt, n_heads, pad, forward=without_causal_mask)
 
 
-@loss_and_gradients.mistake("trains without the memory mask")
+@loss_and_gradients.mistake("trains without the memory mask", reread="Writing: the decoder")
 def trained_without_memory_mask(params, src, tgt, n_heads, pad=0):
     """The decoder attends to the memory of padding, so the loss of a sentence depends on its neighbours' length. The
-    cross-attention wants memory_mask. Reread 'Writing: the decoder'."""
+    cross-attention wants memory_mask."""
     return trained(params, src, tgt, n_heads, pad, forward=without_memory_mask)
 
 
-@loss_and_gradients.mistake("counts padding in the loss")
+@loss_and_gradients.mistake("counts padding in the loss", reread="The loss")
 def padding_counted(params, src, tgt, n_heads, pad=0):
     """Padding is asked for, and counted, like a word. The model learns to write padding, and the longest sentence of a
-    batch decides how much the others weigh. Select the targets that are not padding first. Reread 'The loss'."""
+    batch decides how much the others weigh. Select the targets that are not padding first."""
     return trained(params, src, tgt, n_heads, pad, loss=lambda logits, asked, _: cross_entropy(logits, asked, -1))
 
 
-@loss_and_gradients.mistake("divides the loss by all places, padding too")
+@loss_and_gradients.mistake("divides the loss by all places, padding too", reread="The loss")
 def divided_by_all_places(params, src, tgt, n_heads, pad=0):
     """Padding adds nothing to the sum, and is counted in the number that the sum is divided by: more padding, smaller
-    loss and smaller gradient. Divide by the number of real targets. Reread 'The loss'."""
+    loss and smaller gradient. Divide by the number of real targets."""
     loss, gradients = reference.loss_and_gradients(params, src, tgt, n_heads, pad)
     share = (tgt[..., 1:] != pad).mean()
     return loss * share, map_tree(lambda gradient: gradient * share, gradients)
 
 
-@loss_and_gradients.mistake("adds up instead of averaging")
+@loss_and_gradients.mistake("adds up instead of averaging", reread="The loss")
 def summed(params, src, tgt, n_heads, pad=0):
     """Loss and gradients are sums over the tokens, so their size follows the batch's. Divide both by the number of real
-    targets. Reread 'The loss'."""
+    targets."""
     loss, gradients = reference.loss_and_gradients(params, src, tgt, n_heads, pad)
     n = int((tgt[..., 1:] != pad).sum())
     return loss * n, map_tree(lambda gradient: gradient * n, gradients)

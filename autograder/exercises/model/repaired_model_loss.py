@@ -1,6 +1,6 @@
 """repaired_model_loss: its cases, its known mistakes and its right rewrites."""
 
-from itertools import product
+from itertools import compress, product
 
 import numpy as np
 
@@ -25,12 +25,15 @@ repaired_model_loss = Exercise(
     outputs={"loss": ""},
     section="Find the bug",
 )
+# Name of each bug -> what is wrong, and the section to reread.
 BUGS = {
-    "shift": "the target is rolled over the flattened batch, so tokens cross from one sentence into the next. Reread "
-    "'Teacher forcing'.",
-    "scale": "one of the two embeddings is not scaled by the root of d_model. Reread 'Reading: the encoder'.",
-    "memory": "the decoder attends to the memory of padding. Reread 'Writing: the decoder'.",
-    "padding": "padding is counted in the loss as if it were a word. Reread 'The loss'.",
+    "shift": (
+        "the target is rolled over the flattened batch, so tokens cross from one sentence into the next.",
+        "Teacher forcing",
+    ),
+    "scale": ("one of the two embeddings is not scaled by the root of d_model.", "Reading: the encoder"),
+    "memory": ("the decoder attends to the memory of padding.", "Writing: the decoder"),
+    "padding": ("padding is counted in the loss as if it were a word.", "The loss"),
 }
 
 
@@ -71,20 +74,22 @@ def buggy(params, src, tgt, n_heads, pad, *, left):
     return cross_entropy(logits, asked, -1 if "padding" in left else pad)[0]
 
 
-def _partly_mended(left):
+def _register_mistake_with(bugs):
+    """Add the function that has these bugs to the known mistakes."""
+
     def wrong(params, src, tgt, n_heads, pad):
-        return buggy(params, src, tgt, n_heads, pad, left=left)
+        return buggy(params, src, tgt, n_heads, pad, left=bugs)
 
-    wrong.__name__ = "_".join(left) + "_left"
-    found = len(BUGS) - len(left)
-    wrong.__doc__ = f"Found so far: {found} of {len(BUGS)}. Next: {BUGS[left[0]]}"
-    return f"{found} found, {len(left)} to go: {', '.join(left)}", wrong
+    n_found = len(BUGS) - len(bugs)
+    explanation, section = BUGS[bugs[0]]
+    wrong.__name__ = "_".join(bugs) + "_left"
+    wrong.__doc__ = f"Found so far: {n_found} of {len(BUGS)}. Next: {explanation}"
+    repaired_model_loss.mistake(f"{n_found} found, {len(bugs)} to go: {', '.join(bugs)}", reread=section)(wrong)
 
 
-for keep in product((True, False), repeat=len(BUGS)):
-    if any(keep):
-        description, partly_mended = _partly_mended([bug for bug, kept in zip(BUGS, keep, strict=True) if kept])
-        repaired_model_loss.mistake(description)(partly_mended)
+for has_bug in product((True, False), repeat=len(BUGS)):
+    if any(has_bug):
+        _register_mistake_with(list(compress(BUGS, has_bug)))
 
 
 PADS = ("encoder", "target", "memory", "loss")
@@ -100,45 +105,43 @@ def padded_by(params, src, tgt, n_heads, **pads):
     return cross_entropy(logits, asked, pads["loss"])[0]
 
 
-@repaired_model_loss.mistake("mended, and `pad` is not used")
+@repaired_model_loss.mistake("mended, and `pad` is not used", reread="Writing: the decoder")
 def pad_is_zero(params, src, tgt, n_heads, pad):
     """The bugs are mended, for a padding token of 0: `pad` is not used, and here padding has another number. Hand it on
-    to both masks, to the encoder's and to the loss. Reread 'Writing: the decoder'."""
+    to both masks, to the encoder's and to the loss."""
     return padded_by(params, src, tgt, n_heads, **dict.fromkeys(PADS, 0))
 
 
-@repaired_model_loss.mistake("mended, and `pad` does not reach the encoder")
+@repaired_model_loss.mistake("mended, and `pad` does not reach the encoder", reread="Reading: the encoder")
 def encoder_pad_is_zero(params, src, tgt, n_heads, pad):
-    """The bugs are mended; the *encoder's* mask takes padding to be token 0, whatever `pad` says. Hand it on. Reread
-    'Reading: the encoder'."""
+    """The bugs are mended; the *encoder's* mask takes padding to be token 0, whatever `pad` says. Hand it on."""
     return padded_by(params, src, tgt, n_heads, **dict.fromkeys(PADS, pad) | {"encoder": 0})
 
 
-@repaired_model_loss.mistake("mended, and `pad` does not reach the memory mask")
+@repaired_model_loss.mistake("mended, and `pad` does not reach the memory mask", reread="Writing: the decoder")
 def memory_pad_is_zero(params, src, tgt, n_heads, pad):
-    """The bugs are mended; the *memory* mask takes padding to be token 0, whatever `pad` says. Hand it on. Reread
-    'Writing: the decoder'."""
+    """The bugs are mended; the *memory* mask takes padding to be token 0, whatever `pad` says. Hand it on."""
     return padded_by(params, src, tgt, n_heads, **dict.fromkeys(PADS, pad) | {"memory": 0})
 
 
-@repaired_model_loss.mistake("mended, and `pad` does not reach the decoder")
+@repaired_model_loss.mistake("mended, and `pad` does not reach the decoder", reread="Writing: the decoder")
 def decoder_pad_is_zero(params, src, tgt, n_heads, pad):
     """The bugs are mended; both masks of the *decoder* take padding to be token 0, whatever `pad` says. Hand it on to
-    `decode`. Reread 'Writing: the decoder'."""
+    `decode`."""
     return padded_by(params, src, tgt, n_heads, **dict.fromkeys(PADS, pad) | {"target": 0, "memory": 0})
 
 
-@repaired_model_loss.mistake("mended, and `pad` does not reach the loss")
+@repaired_model_loss.mistake("mended, and `pad` does not reach the loss", reread="The loss")
 def loss_pad_is_zero(params, src, tgt, n_heads, pad):
     """The bugs are mended; the *loss* takes padding to be token 0, whatever `pad` says, so that padding counts, and a
-    word does not. Hand it on. Reread 'The loss'."""
+    word does not. Hand it on."""
     return padded_by(params, src, tgt, n_heads, **dict.fromkeys(PADS, pad) | {"loss": 0})
 
 
-@repaired_model_loss.mistake("mended, and `pad` reaches the loss alone")
+@repaired_model_loss.mistake("mended, and `pad` reaches the loss alone", reread="The two stacks, joined")
 def model_pad_is_zero(params, src, tgt, n_heads, pad):
     """The bugs are mended; the *model* takes padding to be token 0, whatever `pad` says, and the loss alone knows
-    better. Hand it on to encoder and decoder. Reread 'The two stacks, joined'."""
+    better. Hand it on to encoder and decoder."""
     return padded_by(params, src, tgt, n_heads, **dict.fromkeys(PADS, 0) | {"loss": pad})
 
 

@@ -40,53 +40,49 @@ def _(draw):
 @fused_projection.mistake("unpacks keys before queries")
 def keys_first(x, w_fused, b_fused):
     """Your first third is taken for the keys. The packing is query, key, value. Exchanged *twice*, here and later in
-    the scores, it goes unnoticed (a lecture notebook does so), until somebody mends one of the two. Reread 'Three
-    projections in one'."""
+    the scores, it goes unnoticed (a lecture notebook does so), until somebody mends one of the two."""
     queries, keys, values = reference.fused_projection(x, w_fused, b_fused)
     return keys, queries, values
 
 
 @fused_projection.mistake("unpacks values before keys")
 def values_second(x, w_fused, b_fused):
-    """Your second third is taken for the values. The packing is query, key, value. Reread 'Three projections in
-    one'."""
+    """Your second third is taken for the values. The packing is query, key, value."""
     queries, keys, values = reference.fused_projection(x, w_fused, b_fused)
     return queries, values, keys
 
 
 @fused_projection.mistake("unpacks the thirds backwards")
 def values_first(x, w_fused, b_fused):
-    """Your first third is taken for the values, and the last for the queries. The packing is query, key, value. Reread
-    'Three projections in one'."""
+    """Your first third is taken for the values, and the last for the queries. The packing is query, key, value."""
     return reference.fused_projection(x, w_fused, b_fused)[::-1]
 
 
 @fused_projection.mistake("takes every third feature")
 def every_third(x, w_fused, b_fused):
     """You take features 0, 3, 6, ... for the queries. The three matrices stand beside each other as blocks: the first
-    d_model columns make the queries. Reread 'Three projections in one'."""
+    d_model columns make the queries."""
     projected = x @ w_fused + b_fused
     return projected[..., 0::3], projected[..., 1::3], projected[..., 2::3]
 
 
-@fused_projection.mistake("reshapes without moving an axis")
+@fused_projection.mistake("reshapes without moving an axis", reread="Why a reshape alone will not do")
 def thirds_of_the_array(x, w_fused, b_fused):
     """The product is reshaped to (3, ..., T, d_model), which cuts the *positions* in three. Split the last axis, then
-    move the three to the front. Reread 'Why a reshape alone will not do'."""
+    move the three to the front."""
     return tuple((x @ w_fused + b_fused).reshape(3, *x.shape))
 
 
 @fused_projection.mistake("leaves out the bias")
 def fused_without_bias(x, w_fused, b_fused):
-    """b_fused is missing. A fresh nn.MultiheadAttention has zeros there, so a comparison with a fresh layer passes.
-    Reread 'Three projections in one'."""
+    """b_fused is missing. A fresh nn.MultiheadAttention has zeros there, so a comparison with a fresh layer passes."""
     return reference.fused_projection(x, w_fused, np.zeros_like(b_fused))
 
 
 @fused_projection.mistake("returns the product in one piece")
 def in_one_piece(x, w_fused, b_fused):
     """The product is right, and still in one piece of width 3 * d_model. Take it apart along the last axis, into
-    queries, keys and values. Reread 'Three projections in one'."""
+    queries, keys and values."""
     return x @ w_fused + b_fused
 
 

@@ -74,136 +74,135 @@ def steep(inputs, height=3000):
     return inputs | {"params": params | {name: factor * params[name] for name in ("w_query", "b_query")}}
 
 
-@multi_head_attention.mistake("splits and merges without moving an axis")
+@multi_head_attention.mistake("splits and merges without moving an axis", reread="Why a reshape alone will not do")
 def views_only(query, key, value, params, n_heads, mask=None):
     """Both reshapes give the right shapes, and undo each other, so nothing complains. But each "head" is a run of
     positions and not a slice of the features, and attention is confined to it. Exchange the axes of positions and
-    heads. Reread 'Why a reshape alone will not do'."""
+    heads."""
     return naive(query, key, value, params, n_heads, mask, split=view_split, merge=view_merge)
 
 
-@multi_head_attention.mistake("splits without moving an axis")
+@multi_head_attention.mistake("splits without moving an axis", reread="Why a reshape alone will not do")
 def split_is_a_view(query, key, value, params, n_heads, mask=None):
     """Queries, keys and values are reshaped straight to (..., n_heads, T, d_head): the right shape, with positions and
-    features mixed. Split the last axis in two, then exchange positions and heads. Reread 'Why a reshape alone will not
-    do'."""
+    features mixed. Split the last axis in two, then exchange positions and heads."""
     return naive(query, key, value, params, n_heads, mask, split=view_split)
 
 
-@multi_head_attention.mistake("merges without moving an axis")
+@multi_head_attention.mistake("merges without moving an axis", reread="Why a reshape alone will not do")
 def merge_is_a_view(query, key, value, params, n_heads, mask=None):
     """The heads are reshaped straight to (..., T, n_heads * d_head), so that a row holds several positions of one head.
-    Bring the heads' axis next to the features first. Reread 'Why a reshape alone will not do'."""
+    Bring the heads' axis next to the features first."""
     return naive(query, key, value, params, n_heads, mask, merge=view_merge)
 
 
-@multi_head_attention.mistake("interleaves the heads")
+@multi_head_attention.mistake("interleaves the heads", reread="From the loop to an axis")
 def interleaved(query, key, value, params, n_heads, mask=None):
     """Each head takes every n_heads-th feature where it should take a block of neighbours. It is a sound layer, but
-    another one: weights copied from elsewhere belong to other heads here. Reread 'From the loop to an axis'."""
+    another one: weights copied from elsewhere belong to other heads here."""
     return naive(query, key, value, params, n_heads, mask, split=interleaved_split, merge=interleaved_merge)
 
 
-@multi_head_attention.mistake("scales by the root of all features")
+@multi_head_attention.mistake("scales by the root of all features", reread="What one head costs, and how it is scaled")
 def scaled_by_d_model(query, key, value, params, n_heads, mask=None):
     """The scores are divided by the root of d_model, the width of all heads together. A score adds up only one head's
-    products: take the root of d_key = d_model / n_heads. Yours flatten every head's attention. Reread 'What one head
-    costs, and how it is scaled'."""
+    products: take the root of d_key = d_model / n_heads. Yours flatten every head's attention."""
     return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: keys.shape[-1] * n_heads)
 
 
-@multi_head_attention.mistake("scales by the number of heads")
+@multi_head_attention.mistake("scales by the number of heads", reread="What one head costs, and how it is scaled")
 def scaled_by_n_heads(query, key, value, params, n_heads, mask=None):
     """The scores are divided by the root of n_heads. The heads do not meet in a score: what adds up in it is one head's
-    d_key products. Reread 'What one head costs, and how it is scaled'."""
+    d_key products."""
     return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: n_heads)
 
 
-@multi_head_attention.mistake("scales by the number of keys")
+@multi_head_attention.mistake("scales by the number of keys", reread="What one head costs, and how it is scaled")
 def scaled_by_T_key(query, key, value, params, n_heads, mask=None):
     """The scores are divided by the root of T_key, the number of keys. What adds up in a score is one head's d_key
-    products: the last axis of the keys, not the one before it. Reread 'What one head costs, and how it is scaled'."""
+    products: the last axis of the keys, not the one before it."""
     return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: keys.shape[-2])
 
 
-@multi_head_attention.mistake("scales by the width of the values")
+@multi_head_attention.mistake("scales by the width of the values", reread="What one head costs, and how it is scaled")
 def scaled_by_d_value(query, key, value, params, n_heads, mask=None):
     """The scores are divided by the root of d_value, one head's width of the values. The values have no part in a
-    score: it adds up d_key products. Reread 'What one head costs, and how it is scaled'."""
+    score: it adds up d_key products."""
     return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: values.shape[-1])
 
 
-@multi_head_attention.mistake("divides by d_key, not by its root")
+@multi_head_attention.mistake("divides by d_key, not by its root", reread="What one head costs, and how it is scaled")
 def divided_by_d_key(query, key, value, params, n_heads, mask=None):
-    """The scores are divided by d_key, and should be divided by its *square root*: so each head's weights are too even.
-    Reread 'What one head costs, and how it is scaled'."""
+    """The scores are divided by d_key, and should be divided by its *square root*: so each head's weights are too
+    even."""
     return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: keys.shape[-1] ** 2)
 
 
-@multi_head_attention.mistake("multiplies by the root of d_key instead of dividing")
+@multi_head_attention.mistake(
+    "multiplies by the root of d_key instead of dividing", reread="What one head costs, and how it is scaled"
+)
 def scaled_up(query, key, value, params, n_heads, mask=None):
     """The scores are multiplied by the root of d_key, or divided by d_key ** -0.5, which is the same. Divide by the
-    root: call chapter 1's `attention`. Reread 'What one head costs, and how it is scaled'."""
+    root: call chapter 1's `attention`."""
     return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: 1 / keys.shape[-1])
 
 
-@multi_head_attention.mistake("does not scale the scores")
+@multi_head_attention.mistake("does not scale the scores", reread="What one head costs, and how it is scaled")
 def not_scaled(query, key, value, params, n_heads, mask=None):
-    """The division by the root of d_key, one head's width, is missing: each head asks more sharply the wider it is.
-    Reread 'What one head costs, and how it is scaled'."""
+    """The division by the root of d_key, one head's width, is missing: each head asks more sharply the wider it is."""
     return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: 1)
 
 
-@multi_head_attention.mistake("divides by the root after the last projection")
+@multi_head_attention.mistake(
+    "divides by the root after the last projection", reread="What one head costs, and how it is scaled"
+)
 def scaled_after_w_output(query, key, value, params, n_heads, mask=None):
     """The root of d_key divides the *output*, where it shrinks everything and tames no softmax. (The prose of a lecture
-    notebook says so; its code does better.) The scores are scaled, before the softmax. Reread 'What one head costs, and
-    how it is scaled'."""
+    notebook says so; its code does better.) The scores are scaled, before the softmax."""
     return naive(query, key, value, params, n_heads, mask, scale_late=True)
 
 
-@multi_head_attention.mistake("all heads use the first head's keys")
+@multi_head_attention.mistake("all heads use the first head's keys", reread="Copies of one head see nothing")
 def first_keys_for_all(query, key, value, params, n_heads, mask=None):
     """Every head is found by the keys of head 0, so the heads can no longer look for different things. Each head has
-    keys of its own. (With h copies of one head nobody would notice.) Reread 'Copies of one head see nothing'."""
+    keys of its own. (With h copies of one head nobody would notice.)"""
     return naive(query, key, value, params, n_heads, mask, share_keys=True)
 
 
-@multi_head_attention.mistake("averages the heads' answers")
+@multi_head_attention.mistake("averages the heads' answers", reread="Why the heads are concatenated")
 def averaged_answers(query, key, value, params, n_heads, mask=None):
     """What the heads contribute is divided by their number. Concatenation and last projection *add* the contributions,
-    O_1 W_1 + O_2 W_2 + ..., each with rows of W_O of its own. Reread 'Why the heads are concatenated'."""
+    O_1 W_1 + O_2 W_2 + ..., each with rows of W_O of its own."""
     scaled = params | {"w_output": params["w_output"] / n_heads}
     return naive(query, key, value, scaled, n_heads, mask)
 
 
-@multi_head_attention.mistake("leaves out the last projection")
+@multi_head_attention.mistake("leaves out the last projection", reread="Why the heads are concatenated")
 def without_w_output(query, key, value, params, n_heads, mask=None):
     """The merged heads come out as they are. Without w_output each head writes into its own features only, and nobody
-    downstream can weigh one head against another. Reread 'Why the heads are concatenated'."""
+    downstream can weigh one head against another."""
     d = params["w_output"].shape[0]
     as_it_is = params | {"w_output": np.eye(d, dtype=params["w_output"].dtype)}
     return naive(query, key, value, as_it_is, n_heads, mask, output_bias=False)
 
 
-@multi_head_attention.mistake("leaves out the biases of the projections")
+@multi_head_attention.mistake("leaves out the biases of the projections", reread="Parity with PyTorch")
 def without_biases(query, key, value, params, n_heads, mask=None):
     """b_query, b_key and b_value are missing. In a fresh nn.MultiheadAttention they are zero, so a comparison with a
-    fresh layer passes; after the first training step it fails. Reread 'Parity with PyTorch'."""
+    fresh layer passes; after the first training step it fails."""
     return naive(query, key, value, params, n_heads, mask, biases=())
 
 
 @multi_head_attention.mistake("leaves out the bias of the output")
 def without_output_bias(query, key, value, params, n_heads, mask=None):
-    """b_output is missing. It is zero in a fresh layer, so a comparison with a fresh layer passes. Reread 'The whole
-    layer'."""
+    """b_output is missing. It is zero in a fresh layer, so a comparison with a fresh layer passes."""
     return naive(query, key, value, params, n_heads, mask, output_bias=False)
 
 
-@multi_head_attention.mistake("adds the key's bias to the queries")
+@multi_head_attention.mistake("adds the key's bias to the queries", reread="Parity with PyTorch")
 def key_bias_for_the_queries(query, key, value, params, n_heads, mask=None):
     """`b_key` stands where `b_query` belongs. A fresh layer has zeros in both, so a comparison with a fresh layer
-    passes; after the first training step it fails. Reread 'Parity with PyTorch'."""
+    passes; after the first training step it fails."""
     biased = params | {"b_query": params["b_key"]}
     return reference.multi_head_attention(query, key, value, biased, n_heads, mask)[0], None
 
@@ -211,7 +210,7 @@ def key_bias_for_the_queries(query, key, value, params, n_heads, mask=None):
 @multi_head_attention.mistake("makes the keys with the query's projection")
 def keys_by_w_query(query, key, value, params, n_heads, mask=None):
     """`w_query` is applied to `key`, so `w_key` has no effect. The shapes fit where query and key are equally wide, as
-    in self-attention. What is asked and what is found have a matrix each. Reread 'The whole layer'."""
+    in self-attention. What is asked and what is found have a matrix each."""
     shared = params | {"w_key": params["w_query"], "b_key": params["b_query"]}
     return reference.multi_head_attention(query, key, value, shared, n_heads, mask)[0], None
 
@@ -219,7 +218,7 @@ def keys_by_w_query(query, key, value, params, n_heads, mask=None):
 @multi_head_attention.mistake("makes the values with the key's projection")
 def values_by_w_key(query, key, value, params, n_heads, mask=None):
     """`w_key` is applied to `value`, so `w_value` has no effect: two of three lines were copied, and one name was not
-    changed. The shapes fit where all widths agree. Reread 'The whole layer'."""
+    changed. The shapes fit where all widths agree."""
     shared = params | {"w_value": params["w_key"], "b_value": params["b_key"]}
     return reference.multi_head_attention(query, key, value, shared, n_heads, mask)[0], None
 
@@ -227,7 +226,7 @@ def values_by_w_key(query, key, value, params, n_heads, mask=None):
 @multi_head_attention.mistake("averages the keys instead of the values")
 def keys_handed_over(query, key, value, params, n_heads, mask=None):
     """The right weights, on the wrong things: each head averages its keys. A key is what an entry is found by, its
-    value is what it hands over. Reread 'The whole layer'."""
+    value is what it hands over."""
     keys_for_values = params | {"w_value": params["w_key"], "b_value": params["b_key"]}
     return reference.multi_head_attention(query, key, key, keys_for_values, n_heads, mask)[0], None
 
@@ -235,95 +234,92 @@ def keys_handed_over(query, key, value, params, n_heads, mask=None):
 @multi_head_attention.mistake("adds the query to the output")
 def residual_inside(query, key, value, params, n_heads, mask=None):
     """The layer's input is added to its output. Such a sum stands *around* this layer in the model, and belongs to
-    whoever calls it: here the output alone is asked for, and its width need not be the query's. Reread 'The whole
-    layer'."""
+    whoever calls it: here the output alone is asked for, and its width need not be the query's."""
     return reference.multi_head_attention(query, key, value, params, n_heads, mask)[0] + query, None
 
 
-@multi_head_attention.mistake("gives the mask no axis for the heads")
+@multi_head_attention.mistake("gives the mask no axis for the heads", reread="The mask and the heads")
 def mask_without_heads(query, key, value, params, n_heads, mask=None):
     """A mask (batch, T_query, T_key) is lined up from the right with scores (batch, n_heads, T_query, T_key): the batch
     meets the heads. That fails, or, with as many sentences as heads, runs and hands sentence b's mask to head b of
-    everyone. Put an axis of length 1 in the heads' place. Reread 'The mask and the heads'."""
+    everyone. Put an axis of length 1 in the heads' place."""
     return naive(query, key, value, params, n_heads, mask, expand=False)
 
 
-@multi_head_attention.mistake("reads the mask the other way round")
+@multi_head_attention.mistake("reads the mask the other way round", reread="The mask and the heads")
 def inverted_mask(query, key, value, params, n_heads, mask=None):
     """What should be seen is hidden, and what should be hidden is seen. In this book True means *may attend*; only
-    nn.MultiheadAttention means the opposite. Reread 'The mask and the heads'."""
+    nn.MultiheadAttention means the opposite."""
     return reference.multi_head_attention(query, key, value, params, n_heads, None if mask is None else ~mask)
 
 
-@multi_head_attention.mistake("ignores the mask")
+@multi_head_attention.mistake("ignores the mask", reread="The mask and the heads")
 def mask_ignored(query, key, value, params, n_heads, mask=None):
     """The answer does not depend on the mask: everyone sees everything. Hand it to `masked_attention`, with an axis for
-    the heads. Reread 'The mask and the heads'."""
+    the heads."""
     return naive(query, key, value, params, n_heads)
 
 
-@multi_head_attention.mistake("masks the weights, after the softmax")
+@multi_head_attention.mistake("masks the weights, after the softmax", reread="The mask and the heads")
 def masked_too_late(query, key, value, params, n_heads, mask=None):
     """The mask is multiplied on after the softmax: the rows no longer add up to one, and what is hidden still stands in
-    every denominator. Mask the scores: call chapter 3's `masked_attention`. Reread 'The mask and the heads'."""
+    every denominator. Mask the scores: call chapter 3's `masked_attention`."""
     return naive(query, key, value, params, n_heads, mask, weigh=after_the_softmax)
 
 
-@multi_head_attention.mistake("gives what is hidden a score of zero")
+@multi_head_attention.mistake("gives what is hidden a score of zero", reread="The mask and the heads")
 def hidden_at_zero(query, key, value, params, n_heads, mask=None):
     """A hidden score becomes 0, by a product with the mask, or next to 0, by -1e-9 where -1e9 was meant. 0 is a score
-    like any other, and more than many an allowed one has. Only minus infinity hides. Reread 'The mask and the
-    heads'."""
+    like any other, and more than many an allowed one has. Only minus infinity hides."""
     return naive(query, key, value, params, n_heads, mask, weigh=scores_times_mask)
 
 
-@multi_head_attention.mistake("averages everything for a query that sees nothing")
+@multi_head_attention.mistake("averages everything for a query that sees nothing", reread="The mask and the heads")
 def even_average_when_empty(query, key, value, params, n_heads, mask=None):
     """A query that may attend to nothing gets the plain average of all values, in every head: with a finite 'minus
-    infinity' all its scores are equal. Each head is to give it zeros: call chapter 3's `masked_attention`. Reread 'The
-    mask and the heads'."""
+    infinity' all its scores are equal. Each head is to give it zeros: call chapter 3's `masked_attention`."""
     return naive(query, key, value, params, n_heads, mask, weigh=even_weights_when_empty)
 
 
-@multi_head_attention.mistake("gives NaN for a query that sees nothing")
+@multi_head_attention.mistake("gives NaN for a query that sees nothing", reread="The mask and the heads")
 def nan_for_an_empty_row(query, key, value, params, n_heads, mask=None):
     """A query that may attend to nothing gets NaN, which spreads through every layer after this one. Each head is to
-    give it zeros: call chapter 3's `masked_attention`. Reread 'The mask and the heads'."""
+    give it zeros: call chapter 3's `masked_attention`."""
     return naive(query, key, value, params, n_heads, mask, weigh=nan_when_empty)
 
 
-@multi_head_attention.mistake("uses one wide head")
+@multi_head_attention.mistake("uses one wide head", reread="Why one softmax is not enough")
 def one_wide_head(query, key, value, params, n_heads, mask=None):
     """The projections are never split: there is one softmax, over scores made from all features at once, and a single
-    pattern of attention. The point of heads is a softmax for each. Reread 'Why one softmax is not enough'."""
+    pattern of attention. The point of heads is a softmax for each."""
     return reference.multi_head_attention(query, key, value, params, 1, mask)
 
 
 @multi_head_attention.mistake("makes the values from the keys' input")
 def values_from_key(query, key, value, params, n_heads, mask=None):
     """w_value is applied to `key`. In the paper's model key and value are the same array, so it works there; but the
-    layer has three inputs, and `value` is one of them. Reread 'The whole layer'."""
+    layer has three inputs, and `value` is one of them."""
     return reference.multi_head_attention(query, key, key, params, n_heads, mask)
 
 
 @multi_head_attention.mistake("attends to its own query")
 def self_attention_only(query, key, value, params, n_heads, mask=None):
     """Queries, keys and values are all made from `query`: that is self-attention, one use of this layer. Between
-    encoder and decoder the keys and values come from elsewhere. Reread 'The whole layer'."""
+    encoder and decoder the keys and values come from elsewhere."""
     return reference.multi_head_attention(query, query, query, params, n_heads, mask)
 
 
-@multi_head_attention.mistake("lets the queries compete")
+@multi_head_attention.mistake("lets the queries compete", reread="From the loop to an axis")
 def queries_compete(query, key, value, params, n_heads, mask=None):
     """The softmax runs down the columns, so that in each head the queries share out one unit for each key. It is each
-    *row* that adds up to one: softmax along the last axis. Reread 'From the loop to an axis'."""
+    *row* that adds up to one: softmax along the last axis."""
     return naive(query, key, value, params, n_heads, mask, weigh=masked_columns)
 
 
-@multi_head_attention.mistake("lets the heads compete")
+@multi_head_attention.mistake("lets the heads compete", reread="From the loop to an axis")
 def softmax_over_heads(query, key, value, params, n_heads, mask=None):
     """The softmax runs over the heads, so that for each pair of words the heads share out one unit. It is each *row* of
-    each head that adds up to one: softmax along the last axis. Reread 'From the loop to an axis'."""
+    each head that adds up to one: softmax along the last axis."""
 
     def over_heads(scores, mask):
         return np.where(mask, softmax(scores.swapaxes(-1, -3)).swapaxes(-1, -3), 0)
@@ -334,15 +330,14 @@ def softmax_over_heads(query, key, value, params, n_heads, mask=None):
 @multi_head_attention.mistake("overflows on large scores")
 def unstable(query, key, value, params, n_heads, mask=None):
     """Right for small scores, NaN for large ones: the softmax in it does not take each row's maximum off. Chapter 1's
-    `attention` and chapter 3's `masked_attention` do. Reread 'The whole layer'."""
+    `attention` and chapter 3's `masked_attention` do."""
     return naive(query, key, value, params, n_heads, mask, weigh=no_maximum)
 
 
-@multi_head_attention.mistake("promotes float32 to float64")
+@multi_head_attention.mistake("promotes float32 to float64", reread="What one head costs, and how it is scaled")
 def promoted(query, key, value, params, n_heads, mask=None):
     """The numbers are right, but float32 came back as float64: somewhere a float64 NumPy scalar, such as np.sqrt of an
-    integer, has touched the scores. math.sqrt gives a plain number and promotes nothing. Reread 'What one head costs,
-    and how it is scaled'."""
+    integer, has touched the scores. math.sqrt gives a plain number and promotes nothing."""
     output, _ = reference.multi_head_attention(query, key, value, params, n_heads, mask)
     return output.astype(np.float64), None
 

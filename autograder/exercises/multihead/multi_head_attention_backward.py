@@ -113,60 +113,60 @@ def through_unscaled(role):
 @multi_head_attention_backward.mistake("takes w_output's gradient from the layer's input")
 def w_output_from_the_input(grad_output, cache):
     """A weight's gradient is made from what *it* was multiplied with: x^T dC for C = xW. w_output was multiplied with
-    the merged heads, not with the query. Reread 'The way back'."""
+    the merged heads, not with the query."""
     return instead(grad_output, cache, w_output=as_rows(cache[0][0]).T @ as_rows(grad_output))
 
 
 @multi_head_attention_backward.mistake("splits the gradient without moving an axis")
 def back_split_is_a_view(grad_output, cache):
     """The gradient of the merged heads is reshaped straight to (..., n_heads, T, d_head): the right shape, with the
-    gradients of other positions in it. Undo the merge as it was done, with the axes exchanged: that is `split_heads`.
-    Reread 'The way back'."""
+    gradients of other positions in it. Undo the merge as it was done, with the axes exchanged: that is
+    `split_heads`."""
     return back(grad_output, cache, split=view_split)
 
 
 @multi_head_attention_backward.mistake("merges the gradients without moving an axis")
 def back_merge_is_a_view(grad_output, cache):
     """The gradients of queries, keys and values are reshaped straight back, so that a row holds several positions of
-    one head. Undo the split as it was done: that is `merge_heads`. Reread 'The way back'."""
+    one head. Undo the split as it was done: that is `merge_heads`."""
     return back(grad_output, cache, merge=view_merge)
 
 
 @multi_head_attention_backward.mistake("averages the heads' gradients")
 def heads_averaged(grad_output, cache):
     """What comes back through the heads is divided by their number. Each head has parameters of its own, and each gets
-    its own gradient whole. Reread 'The way back'."""
+    its own gradient whole."""
     n_heads = cache[3][0].shape[-3]
     return back(grad_output, cache, through=lambda g, c: [x / n_heads for x in attention_backward(g, c)])
 
 
-@multi_head_attention_backward.mistake("uses head 0's weights for all heads")
+@multi_head_attention_backward.mistake("uses head 0's weights for all heads", reread="Copies of one head see nothing")
 def first_weights_for_all(grad_output, cache):
     """Every head's gradient is made with the attention weights of head 0. With h copies of one head this passes every
-    check; here the heads differ. Reread 'Copies of one head see nothing'."""
+    check; here the heads differ."""
     *roles, weights = cache[3]
     first = np.broadcast_to(weights[..., :1, :, :], weights.shape)
     return back(grad_output, (*cache[:3], (*roles, first), cache[4]))
 
 
-@multi_head_attention_backward.mistake("goes through the heads in reverse")
+@multi_head_attention_backward.mistake("goes through the heads in reverse", reread="Copies of one head see nothing")
 def heads_in_reverse(grad_output, cache):
     """The last head gets the gradient that belongs to the first. Walking *back* through the layer does not turn the
-    order of the heads round: they stand side by side. Reread 'Copies of one head see nothing'."""
+    order of the heads round: they stand side by side."""
     return back(grad_output, cache, split=lambda x, n: reference.split_heads(x, n)[..., ::-1, :, :])
 
 
 @multi_head_attention_backward.mistake("treats the softmax Jacobian as diagonal")
 def diagonal_jacobian(grad_output, cache):
     """You multiply by s(1 - s). Softmax mixes a whole row: each score moves every weight of its row, so the row's
-    weighted average has to come off: s * (g - sum(g * s)). Reread 'The way back'."""
+    weighted average has to come off: s * (g - sum(g * s))."""
     return back(grad_output, cache, through=through_scores(lambda g, s: g * s * (1 - s)))
 
 
 @multi_head_attention_backward.mistake("makes the keys' gradient from the values")
 def keys_from_values(grad_output, cache):
     """Your gradient of the keys is dS^T V, where dS^T Q belongs: a score is a product of a query and a key, so what
-    comes back to the key is multiplied with the *query*. Reread 'The way back'."""
+    comes back to the key is multiplied with the *query*."""
     from_values = through_scores(keys_from=lambda s, c: np.einsum("...qk,...kd->...kd", s, c[2]))
     return back(grad_output, cache, through=from_values)
 
@@ -174,80 +174,86 @@ def keys_from_values(grad_output, cache):
 @multi_head_attention_backward.mistake("does not transpose the scores' gradient for the keys")
 def scores_not_turned(grad_output, cache):
     """`grad_scores @ queries` fits only with as many queries as keys, and is wrong even then. A key's gradient gathers
-    down its *column* of the scores: dS^T Q. Reread 'The way back'."""
+    down its *column* of the scores: dS^T Q."""
     return back(grad_output, cache, through=through_scores(keys_from=lambda s, c: s @ c[0]))
 
 
 @multi_head_attention_backward.mistake("forgets the scale")
 def scale_forgotten(grad_output, cache):
     """The forward pass divided the scores by the root of d_key, so the gradients of queries and keys carry the same
-    factor; yours are too large by that root. Reread 'The way back'."""
+    factor; yours are too large by that root."""
     return back(grad_output, cache, through=through_scores(d_scale=lambda keys, values: 1))
 
 
-@multi_head_attention_backward.mistake("scales by the root of all features")
+@multi_head_attention_backward.mistake(
+    "scales by the root of all features", reread="What one head costs, and how it is scaled"
+)
 def back_scaled_by_d_model(grad_output, cache):
     """The gradients of queries and keys are divided by the root of all heads' features together; the forward pass
-    divided by the root of one head's, d_key. Reread 'What one head costs, and how it is scaled'."""
+    divided by the root of one head's, d_key."""
     together = through_scores(d_scale=lambda keys, values: keys.shape[-1] * keys.shape[-3])
     return back(grad_output, cache, through=together)
 
 
-@multi_head_attention_backward.mistake("scales by the number of heads")
+@multi_head_attention_backward.mistake(
+    "scales by the number of heads", reread="What one head costs, and how it is scaled"
+)
 def back_scaled_by_n_heads(grad_output, cache):
     """The gradients of queries and keys are divided by the root of n_heads; the forward pass divided by the root of one
-    head's width, d_key. Reread 'What one head costs, and how it is scaled'."""
+    head's width, d_key."""
     return back(grad_output, cache, through=through_scores(d_scale=lambda keys, values: keys.shape[-3]))
 
 
-@multi_head_attention_backward.mistake("takes the scale from the gradient that arrives")
+@multi_head_attention_backward.mistake(
+    "takes the scale from the gradient that arrives", reread="What one head costs, and how it is scaled"
+)
 def back_scaled_by_d_value(grad_output, cache):
     """The gradients of queries and keys are divided by the root of d_value, the width in which a head's gradient
-    arrives; the forward pass divided by the root of d_key. Reread 'What one head costs, and how it is scaled'."""
+    arrives; the forward pass divided by the root of d_key."""
     return back(grad_output, cache, through=through_scores(d_scale=lambda keys, values: values.shape[-1]))
 
 
 @multi_head_attention_backward.mistake("scales the queries' gradient only")
 def back_keys_unscaled(grad_output, cache):
     """The queries' gradient has the factor one over the root of d_key, the keys' has not. It belongs to the scores, and
-    both got their gradient through them. Reread 'The way back'."""
+    both got their gradient through them."""
     return back(grad_output, cache, through=through_unscaled(1))
 
 
 @multi_head_attention_backward.mistake("scales the keys' gradient only")
 def back_queries_unscaled(grad_output, cache):
     """The keys' gradient has the factor one over the root of d_key, the queries' has not. It belongs to the scores, and
-    both got their gradient through them. Reread 'The way back'."""
+    both got their gradient through them."""
     return back(grad_output, cache, through=through_unscaled(0))
 
 
 @multi_head_attention_backward.mistake("hands softmax's way back its arguments in the wrong order")
 def softmax_arguments_exchanged(grad_output, cache):
     """The weights stand where their gradient belongs, and the gradient where the weights do: both have one shape, so
-    nothing complains. It is softmax_backward(grad_weights, weights). Reread 'The way back'."""
+    nothing complains. It is softmax_backward(grad_weights, weights)."""
     return back(grad_output, cache, through=through_scores(lambda g, weights: softmax_backward(weights, g)))
 
 
 @multi_head_attention_backward.mistake("exchanges the gradients of query and key")
 def query_and_key_exchanged(grad_output, cache):
     """The first gradient is that of `key`, the second that of `query`. Where both have one shape nothing complains.
-    Return query, key, value, params, the order of the forward's arguments. Reread 'The way back'."""
+    Return query, key, value, params, the order of the forward's arguments."""
     grad_query, grad_key, *others = reference.multi_head_attention_backward(grad_output, cache)
     return grad_key, grad_query, *others
 
 
-@multi_head_attention_backward.mistake("hands b_key the gradient of b_query")
+@multi_head_attention_backward.mistake("hands b_key the gradient of b_query", reread="Why the key bias has no gradient")
 def query_bias_twice(grad_output, cache):
     """Where the gradient of b_key belongs stands that of b_query once more. That of b_key is zero, up to rounding: it
-    shifts all scores of a row alike, and softmax does not see that. Reread 'Why the key bias has no gradient'."""
+    shifts all scores of a row alike, and softmax does not see that."""
     *_, grads = reference.multi_head_attention_backward(grad_output, cache)
     return instead(grad_output, cache, b_key=grads["b_query"])
 
 
-@multi_head_attention_backward.mistake("hands b_query the gradient of b_key")
+@multi_head_attention_backward.mistake("hands b_query the gradient of b_key", reread="Why the key bias has no gradient")
 def key_bias_twice(grad_output, cache):
     """Where the gradient of b_query belongs stands that of b_key once more, which is zero, up to rounding. The queries'
-    bias does change the scores of a row, each by another key. Reread 'Why the key bias has no gradient'."""
+    bias does change the scores of a row, each by another key."""
     *_, grads = reference.multi_head_attention_backward(grad_output, cache)
     return instead(grad_output, cache, b_query=grads["b_key"])
 
@@ -255,7 +261,7 @@ def key_bias_twice(grad_output, cache):
 @multi_head_attention_backward.mistake("averages the biases' gradients over the rows")
 def biases_averaged(grad_output, cache):
     """The weights' gradients are right, and those of the biases are *means* over the rows. A bias was added to every
-    row, so what comes back from the rows adds up: sum, not mean. Reread 'The way back'."""
+    row, so what comes back from the rows adds up: sum, not mean."""
 
     def mean_for_the_bias(grad, linear_cache):
         return *linear_backward(grad, linear_cache)[:2], as_rows(grad).mean(axis=0)
@@ -266,8 +272,7 @@ def biases_averaged(grad_output, cache):
 @multi_head_attention_backward.mistake("averages over the batch")
 def batch_averaged(grad_output, cache):
     """The parameters' gradients are divided by the size of the first axis. Every sentence used the same weights, and
-    where paths meet their gradients *add*; a mean belongs into the loss and arrives with grad_output. Reread 'The way
-    back'."""
+    where paths meet their gradients *add*; a mean belongs into the loss and arrives with grad_output."""
     n = grad_output.shape[0] if grad_output.ndim > 2 else 1
     *grad_inputs, grads = reference.multi_head_attention_backward(grad_output, cache)
     return *grad_inputs, {name: grad / n for name, grad in grads.items()}
@@ -276,7 +281,7 @@ def batch_averaged(grad_output, cache):
 @multi_head_attention_backward.mistake("keeps only the last sentence's share")
 def last_sentence_only(grad_output, cache):
     """The parameters' gradients hold the share of the last sentence alone: a loop that assigns (`=`) where it should
-    add (`+=`). Reread 'The way back'."""
+    add (`+=`)."""
 
     def last_only(grad, linear_cache):
         grad_x, *right = linear_backward(grad, linear_cache)
@@ -290,7 +295,7 @@ def last_sentence_only(grad_output, cache):
 @multi_head_attention_backward.mistake("adds the biases' gradients up over one axis")
 def biases_over_one_axis(grad_output, cache):
     """`sum(axis=0)` is the whole sum only while there is no batch. A bias was added to every position of every
-    sentence, so its gradient is the sum over *all* leading axes. Reread 'The way back'."""
+    sentence, so its gradient is the sum over *all* leading axes."""
 
     def one_axis(grad, linear_cache):
         return *linear_backward(grad, linear_cache)[:2], grad.sum(axis=0)
@@ -298,10 +303,12 @@ def biases_over_one_axis(grad_output, cache):
     return back(grad_output, cache, linear_back=one_axis)
 
 
-@multi_head_attention_backward.mistake("returns the weights' gradients in PyTorch's layout")
+@multi_head_attention_backward.mistake(
+    "returns the weights' gradients in PyTorch's layout", reread="Parity with PyTorch"
+)
 def pytorch_layout(grad_output, cache):
     """Your gradients of the weights are transposed: (out, in), as nn.Linear keeps them. A gradient has the shape of its
-    array, and ours are (in, out). Reread 'Parity with PyTorch'."""
+    array, and ours are (in, out)."""
     *grad_inputs, grads = reference.multi_head_attention_backward(grad_output, cache)
     return *grad_inputs, {name: grad.T for name, grad in grads.items()}
 
@@ -309,17 +316,16 @@ def pytorch_layout(grad_output, cache):
 @multi_head_attention_backward.mistake("adds the three inputs' gradients up")
 def inputs_added_up(grad_output, cache):
     """You add up the gradients of query, key and value. That is right for self-attention, where the three are one
-    array, but it is the caller who knows it; this layer has three inputs and returns three gradients. Reread 'The way
-    back'."""
+    array, but it is the caller who knows it; this layer has three inputs and returns three gradients."""
     *grad_inputs, grads = reference.multi_head_attention_backward(grad_output, cache)
     total = sum(grad_inputs[1:], grad_inputs[0])
     return total, total, total, grads
 
 
-@multi_head_attention_backward.mistake("takes the cotangent for ones")
+@multi_head_attention_backward.mistake("takes the cotangent for ones", reread="Copies of one head see nothing")
 def ones_for_the_cotangent(grad_output, cache):
     """Your gradients are those of the plain sum of the outputs. How the loss depends on each output is what grad_output
-    tells you. Reread 'Copies of one head see nothing'."""
+    tells you."""
     return reference.multi_head_attention_backward(np.ones_like(grad_output), cache)
 
 

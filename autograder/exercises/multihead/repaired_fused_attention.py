@@ -79,109 +79,121 @@ def partly_mended(
     return output / (math.sqrt(d_model) if scale == "late" else 1), weights
 
 
-@repaired_fused_attention.mistake("nothing is mended yet")
+@repaired_fused_attention.mistake("nothing is mended yet", reread="Three projections in one")
 def as_published(**inputs):
     """All three mistakes are still there. Start where the product is taken apart: in which order do the three thirds
-    stand? Reread 'Three projections in one'."""
+    stand?"""
     return partly_mended(**inputs, swapped=True, unbiased=True, scale="late")
 
 
-@repaired_fused_attention.mistake("one found: the packing is right; two to go")
+@repaired_fused_attention.mistake("one found: the packing is right; two to go", reread="Three projections in one")
 def bias_and_scale_left(**inputs):
-    """Queries and keys are in their places. Next: does every argument of the function have an effect? Reread 'Three
-    projections in one'."""
+    """Queries and keys are in their places. Next: does every argument of the function have an effect?"""
     return partly_mended(**inputs, unbiased=True, scale="late")
 
 
-@repaired_fused_attention.mistake("one found: the biases are in; two to go")
+@repaired_fused_attention.mistake("one found: the biases are in; two to go", reread="Three projections in one")
 def packing_and_scale_left(**inputs):
-    """The biases are in. Next: in which order do the three thirds of the product stand? Reread 'Three projections in
-    one'."""
+    """The biases are in. Next: in which order do the three thirds of the product stand?"""
     return partly_mended(**inputs, swapped=True, scale="late")
 
 
-@repaired_fused_attention.mistake("one found: the scale is right; two to go")
+@repaired_fused_attention.mistake("one found: the scale is right; two to go", reread="Three projections in one")
 def packing_and_bias_left(**inputs):
-    """The scale is right, in its place and in its size. Next: in which order do the three thirds of the product stand?
-    Reread 'Three projections in one'."""
+    """The scale is right, in its place and in its size. Next: in which order do the three thirds of the product
+    stand?"""
     return partly_mended(**inputs, swapped=True, unbiased=True)
 
 
-@repaired_fused_attention.mistake("two found; the output is still divided")
+@repaired_fused_attention.mistake(
+    "two found; the output is still divided", reread="What one head costs, and how it is scaled"
+)
 def late_scale_left(**inputs):
     """One is left: a root still divides the output of the layer. It belongs to the scores, before the softmax, and it
-    is the root of *one head's* width. Reread 'What one head costs, and how it is scaled'."""
+    is the root of *one head's* width."""
     return partly_mended(**inputs, scale="late")
 
 
-@repaired_fused_attention.mistake("two found; the biases are still missing")
+@repaired_fused_attention.mistake("two found; the biases are still missing", reread="Three projections in one")
 def bias_left(**inputs):
-    """One is left: an argument that has no effect. On a fresh layer it is zero, and nobody would notice. Reread 'Three
-    projections in one'."""
+    """One is left: an argument that has no effect. On a fresh layer it is zero, and nobody would notice."""
     return partly_mended(**inputs, unbiased=True)
 
 
-@repaired_fused_attention.mistake("two found; queries and keys are still exchanged")
+@repaired_fused_attention.mistake("two found; queries and keys are still exchanged", reread="Three projections in one")
 def packing_left(**inputs):
-    """One is left: what is called `k` is made by the weights of the queries. Reread 'Three projections in one'."""
+    """One is left: what is called `k` is made by the weights of the queries."""
     return partly_mended(**inputs, swapped=True)
 
 
-@repaired_fused_attention.mistake("scales the scores by the root of all features; the rest is right")
+@repaired_fused_attention.mistake(
+    "scales the scores by the root of all features; the rest is right",
+    reread="What one head costs, and how it is scaled",
+)
 def wide_scale_left(**inputs):
     """The scale is in its place now, before the softmax. But it is the root of d_model, the width of all heads
-    together, and a score adds up one head's products only. Reread 'What one head costs, and how it is scaled'."""
+    together, and a score adds up one head's products only."""
     return partly_mended(**inputs, scale="wide")
 
 
-@repaired_fused_attention.mistake("the late division is gone, and nothing has come in its place")
+@repaired_fused_attention.mistake(
+    "the late division is gone, and nothing has come in its place", reread="What one head costs, and how it is scaled"
+)
 def scale_dropped(**inputs):
     """The division of the output is gone, and now nothing is divided by a root at all. It belongs on the scores, before
-    the softmax, and it is the root of *one head's* width. Reread 'What one head costs, and how it is scaled'."""
+    the softmax, and it is the root of *one head's* width."""
     return partly_mended(**inputs, scale="none")
 
 
-@repaired_fused_attention.mistake("scales the scores by the root of the number of heads")
+@repaired_fused_attention.mistake(
+    "scales the scores by the root of the number of heads", reread="What one head costs, and how it is scaled"
+)
 def scale_of_the_heads(**inputs):
     """The scale is in its place now, before the softmax. But it is the root of n_heads, and a score adds up the
-    products of one head's features: d_model // n_heads of them. Reread 'What one head costs, and how it is scaled'."""
+    products of one head's features: d_model // n_heads of them."""
     return partly_mended(**inputs, scale="heads")
 
 
-@repaired_fused_attention.mistake("multiplies the scores by the root")
+@repaired_fused_attention.mistake(
+    "multiplies the scores by the root", reread="What one head costs, and how it is scaled"
+)
 def scale_inverted(**inputs):
     """The scale is in its place now, before the softmax, and it is one head's; but the scores are multiplied by the
-    root, or divided by d_key ** -0.5, which is the same. Divide by it. Reread 'What one head costs, and how it is
-    scaled'."""
+    root, or divided by d_key ** -0.5, which is the same. Divide by it."""
     return partly_mended(**inputs, scale="up")
 
 
-@repaired_fused_attention.mistake("scales by the root of all features; the packing is left too")
+@repaired_fused_attention.mistake(
+    "scales by the root of all features; the packing is left too", reread="What one head costs, and how it is scaled"
+)
 def wide_scale_and_packing_left(**inputs):
     """The scale is before the softmax, but takes the root of all features, and not of one head's. And look again at the
-    order of the three thirds. Reread 'What one head costs, and how it is scaled'."""
+    order of the three thirds."""
     return partly_mended(**inputs, scale="wide", swapped=True)
 
 
-@repaired_fused_attention.mistake("scales by the root of all features; the biases are left too")
+@repaired_fused_attention.mistake(
+    "scales by the root of all features; the biases are left too", reread="What one head costs, and how it is scaled"
+)
 def wide_scale_and_bias_left(**inputs):
     """The scale is before the softmax, but takes the root of all features, and not of one head's. And one argument
-    still has no effect. Reread 'What one head costs, and how it is scaled'."""
+    still has no effect."""
     return partly_mended(**inputs, scale="wide", unbiased=True)
 
 
-@repaired_fused_attention.mistake("scales by the root of all features; nothing else is mended")
+@repaired_fused_attention.mistake(
+    "scales by the root of all features; nothing else is mended", reread="What one head costs, and how it is scaled"
+)
 def wide_scale_all_else_left(**inputs):
     """The scale is before the softmax, but takes the root of all features, and not of one head's. Two more are left:
-    the order of the three thirds, and an argument without effect. Reread 'What one head costs, and how it is
-    scaled'."""
+    the order of the three thirds, and an argument without effect."""
     return partly_mended(**inputs, scale="wide", swapped=True, unbiased=True)
 
 
-@repaired_fused_attention.mistake("returns the average of the weights")
+@repaired_fused_attention.mistake("returns the average of the weights", reread="One picture for each head")
 def averages_the_weights(**inputs):
     """The output is right, and the weights are averaged over the heads, as nn.MultiheadAttention does by default. Here
-    each head's own are wanted: (..., n_heads, T, T). Reread 'One picture for each head'."""
+    each head's own are wanted: (..., n_heads, T, T)."""
     output, weights = partly_mended(**inputs)
     return output, weights.mean(axis=-3)
 

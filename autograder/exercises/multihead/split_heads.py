@@ -43,12 +43,11 @@ def _(draw):
     yield "features that cannot be divided", {"x": draw.normal(T, 2 * n_heads + 1), "n_heads": n_heads}
 
 
-@split_heads.mistake("reshapes without moving an axis")
+@split_heads.mistake("reshapes without moving an axis", reread="Why a reshape alone will not do")
 def only_a_view(x, n_heads):
     """The shape is right and the numbers are in the wrong heads: a reshape reads the entries in their old order, so the
     first head gets whole rows, all the features of the first positions, and "position" and "feature" are mixed. Split
-    the last axis in two first, then exchange the positions' axis with the heads' axis. Reread 'Why a reshape alone will
-    not do'."""
+    the last axis in two first, then exchange the positions' axis with the heads' axis."""
     return view_split(x, n_heads)
 
 
@@ -56,7 +55,7 @@ def only_a_view(x, n_heads):
 def dealt_in_turn(x, n_heads):
     """Head 0 gets features 0, h, 2h, ... and not the first slice. A consistent deal would do for a new model; but here
     the features stand in blocks, head after head, as in the paper's concatenation and in PyTorch's weights. Split the
-    last axis into (n_heads, d_head), not into (d_head, n_heads). Reread 'From the loop to an axis'."""
+    last axis into (n_heads, d_head), not into (d_head, n_heads)."""
     return interleaved_split(x, n_heads)
 
 
@@ -64,14 +63,14 @@ def dealt_in_turn(x, n_heads):
 def not_moved(x, n_heads):
     """The features are split, but the axes are (..., T, n_heads, d_head). The last two axes are the matrix, so
     attention would now compare the heads of one position with each other. Bring the positions next to the features:
-    (..., n_heads, T, d_head). Reread 'From the loop to an axis'."""
+    (..., n_heads, T, d_head)."""
     return turned_back(reference.split_heads(x, n_heads))
 
 
 @split_heads.mistake("counts the axes from the front")
 def axes_from_the_front(x, n_heads):
     """Axes 0 and 1 are positions and heads only while there is no batch. With one, you exchange the batch with the
-    positions. Count from the end: -2 and -3. Reread 'From the loop to an axis'."""
+    positions. Count from the end: -2 and -3."""
     *batch, length, d_model = x.shape
     return x.reshape(*batch, length, n_heads, d_model // n_heads).swapaxes(0, 1)
 
@@ -79,7 +78,7 @@ def axes_from_the_front(x, n_heads):
 @split_heads.mistake("takes exactly one batch axis for granted")
 def one_batch_axis_only(x, n_heads):
     """`transpose(0, 2, 1, 3)` names four axes, so it fails for a single sentence and for two batch axes. Exchange two
-    axes counted from the end, and leave the others alone. Reread 'From the loop to an axis'."""
+    axes counted from the end, and leave the others alone."""
     *batch, length, d_model = x.shape
     return x.reshape(*batch, length, n_heads, d_model // n_heads).transpose(0, 2, 1, 3)
 
@@ -88,7 +87,7 @@ def one_batch_axis_only(x, n_heads):
 def folded_into_the_batch(x, n_heads):
     """Batch and heads share one axis, (batch * n_heads, T, d_head), as in code that multiplies matrices of three axes
     only. For one sentence that is right; with a batch, the heads need an axis of their own, or nobody can tell a head
-    from a sentence: (..., n_heads, T, d_head). Reread 'From the loop to an axis'."""
+    from a sentence: (..., n_heads, T, d_head)."""
     heads = reference.split_heads(x, n_heads)
     return heads.reshape(-1, *heads.shape[-2:])
 
@@ -96,28 +95,28 @@ def folded_into_the_batch(x, n_heads):
 @split_heads.mistake("puts the heads in front of the batch")
 def heads_in_front(x, n_heads):
     """The heads stand before the batch, which is right for one sentence only. A mask, and whatever else has a batch
-    axis in front, would meet them: (..., n_heads, T, d_head). Reread 'From the loop to an axis'."""
+    axis in front, would meet them: (..., n_heads, T, d_head)."""
     return np.moveaxis(reference.split_heads(x, n_heads), -3, 0)
 
 
 @split_heads.mistake("turns each head")
 def each_head_turned(x, n_heads):
     """The heads are in their place, but within each the features stand before the positions: (..., n_heads, d_head, T).
-    A head is a matrix with a row for each position. Reread 'From the loop to an axis'."""
+    A head is a matrix with a row for each position."""
     return turned(reference.split_heads(x, n_heads))
 
 
 @split_heads.mistake("takes n_heads for the size of a head")
 def heads_of_that_size(x, n_heads):
-    """You make heads *of* n_heads features where n_heads heads are wanted. Each head gets d_model // n_heads features.
-    Reread 'From the loop to an axis'."""
+    """You make heads *of* n_heads features where n_heads heads are wanted. Each head gets d_model // n_heads
+    features."""
     return reference.split_heads(x, x.shape[-1] // n_heads)
 
 
 @split_heads.mistake("drops the features that are left over")
 def leftovers_dropped(x, n_heads):
     """If the features cannot be shared out evenly, the last ones vanish without a word. A size that does not fit is a
-    mistake of the caller, and the caller should hear of it: raise a ValueError. Reread 'From the loop to an axis'."""
+    mistake of the caller, and the caller should hear of it: raise a ValueError."""
     return reference.split_heads(x[..., : x.shape[-1] // n_heads * n_heads], n_heads)
 
 

@@ -47,51 +47,49 @@ def rows(tokens, table, scale):
     return (output * (scale / math.sqrt(table.shape[1]))).astype(table.dtype), cache
 
 
-@embed.mistake("forgets to scale")
+@embed.mistake("forgets to scale", reread="Why the embeddings are scaled")
 def not_scaled(tokens, table):
-    """These are the rows of the table as they stand. The paper multiplies them by the root of d_model. Reread 'Why the
-    embeddings are scaled'."""
+    """These are the rows of the table as they stand. The paper multiplies them by the root of d_model."""
     return rows(tokens, table, 1.0)
 
 
-@embed.mistake("divides by the root")
+@embed.mistake("divides by the root", reread="Why the embeddings are scaled")
 def divided(tokens, table):
     """The rows are divided by the root of d_model, as scores are in attention. Embeddings are *multiplied* by it:
-    their entries are small, and are to become of the size of the encoding. Reread 'Why the embeddings are scaled'."""
+    their entries are small, and are to become of the size of the encoding."""
     return rows(tokens, table, 1 / math.sqrt(table.shape[1]))
 
 
-@embed.mistake("scales by d_model, not its root")
+@embed.mistake("scales by d_model, not its root", reread="Why the embeddings are scaled")
 def whole_width(tokens, table):
-    """The rows are multiplied by d_model; it should be its root. Reread 'Why the embeddings are scaled'."""
+    """The rows are multiplied by d_model; it should be its root."""
     return rows(tokens, table, float(table.shape[1]))
 
 
-@embed.mistake("scales by the root of the vocabulary")
+@embed.mistake("scales by the root of the vocabulary", reread="Why the embeddings are scaled")
 def root_of_vocab(tokens, table):
-    """The factor is the root of the table's *height*. It should be that of its width, d_model. Reread 'Why the
-    embeddings are scaled'."""
+    """The factor is the root of the table's *height*. It should be that of its width, d_model."""
     return rows(tokens, table, math.sqrt(table.shape[0]))
 
 
 @embed.mistake("reads a negative token as one from the end")
 def negative_passes(tokens, table):
     """NumPy reads -1 as the last row, without a word. A negative token is a bug somewhere else (a padding number that
-    was not replaced, say), and should be heard of here: raise IndexError. Reread 'Embeddings: a look-up'."""
+    was not replaced, say), and should be heard of here: raise IndexError."""
     return table[tokens] * math.sqrt(table.shape[1]), (tokens, len(table))
 
 
 @embed.mistake("clips unknown tokens")
 def clipped(tokens, table):
     """A token outside the table is moved to its nearest row. The model then reads a word that was not there, and
-    nobody learns of it: raise IndexError. Reread 'Embeddings: a look-up'."""
+    nobody learns of it: raise IndexError."""
     return table[np.clip(tokens, 0, len(table) - 1)] * math.sqrt(table.shape[1]), (tokens, len(table))
 
 
 @embed.mistake("makes float64 of float32")
 def promoted(tokens, table):
     """A float32 table gives float64: `np.sqrt` of an int is a NumPy float64, and that decides the dtype of the
-    product. A plain Python float, as `math.sqrt` gives, does not. Reread 'Embeddings: a look-up'."""
+    product. A plain Python float, as `math.sqrt` gives, does not."""
     output, cache = reference.embed(tokens, table)
     return output.astype(np.float64), cache
 
@@ -99,7 +97,7 @@ def promoted(tokens, table):
 @embed.mistake("scales the caller's table")
 def table_scaled_in_place(tokens, table):
     """The output is right, and the caller's table is larger than before: the next call will scale it again. Scale
-    what you looked up, not the table. Reread 'Embeddings: a look-up'."""
+    what you looked up, not the table."""
     output, cache = reference.embed(tokens, table)
     table *= math.sqrt(table.shape[1])
     return output, cache
@@ -108,7 +106,7 @@ def table_scaled_in_place(tokens, table):
 @embed.mistake("asks no tokens for their smallest")
 def no_empty_text(tokens, table):
     """The smallest of no tokens does not exist, and NumPy raises ValueError. A text of no tokens is a rare guest, not
-    an error: it has no token outside the table. Reread 'Embeddings: a look-up'."""
+    an error: it has no token outside the table."""
     if tokens.min() < 0 or tokens.max() >= len(table):
         raise IndexError
     return reference.embed(tokens, table)
@@ -117,7 +115,7 @@ def no_empty_text(tokens, table):
 @embed.mistake("gives an unknown token zeros")
 def unknown_is_zero(tokens, table):
     """A token outside the table gets a vector of zeros. The model then reads nothing where there was a word, and nobody
-    learns of it: raise IndexError. Reread 'Embeddings: a look-up'."""
+    learns of it: raise IndexError."""
     known = (tokens >= 0) & (tokens < len(table))
     output, cache = reference.embed(np.where(known, tokens, 0), table)
     return output * known[..., None], cache
@@ -126,7 +124,7 @@ def unknown_is_zero(tokens, table):
 @embed.mistake("gives token 0 zeros")
 def token_0_is_zero(tokens, table):
     """Token 0 gets zeros, as with `padding_idx=0` in PyTorch. This table knows no padding: token 0 has a row like every
-    other, and it is the masks that keep padding out. Reread 'Embeddings: a look-up'."""
+    other, and it is the masks that keep padding out."""
     output, cache = reference.embed(tokens, table)
     return output * (tokens != 0)[..., None], cache
 

@@ -55,7 +55,7 @@ def _(draw):
 def repeated_once(grad_output, cache):
     """`grad[tokens] += ...` with a repeated token adds only once: NumPy reads all rows, adds, and writes all rows
     back, and the last one written wins. No error, no warning, and right as long as no token comes twice. `np.add.at`
-    adds every time. Reread 'Backwards: a scatter-add'."""
+    adds every time."""
     tokens, vocab = cache
     grad_table = np.zeros((vocab, grad_output.shape[-1]), grad_output.dtype)
     grad_table[tokens] += grad_output
@@ -65,21 +65,21 @@ def repeated_once(grad_output, cache):
 @embed_backward.mistake("forgets the scale")
 def backward_unscaled(grad_output, cache):
     """What arrives is gathered rightly, but not scaled. The forward pass multiplies by the root of d_model, so the
-    gradient does too. Reread 'Backwards: a scatter-add'."""
+    gradient does too."""
     return (reference.embed_backward(grad_output, cache) / math.sqrt(grad_output.shape[-1])).astype(grad_output.dtype)
 
 
 @embed_backward.mistake("divides by the scale")
 def backward_divided(grad_output, cache):
     """You divide by the root of d_model. A backward pass does not undo the forward pass: it multiplies by the same
-    slope. Reread 'Backwards: a scatter-add'."""
+    slope."""
     return (reference.embed_backward(grad_output, cache) / grad_output.shape[-1]).astype(grad_output.dtype)
 
 
 @embed_backward.mistake("averages over the places of a token")
 def averaged(grad_output, cache):
     """What arrives at a token's places is averaged. A row that is used five times moves the loss in five ways, and
-    their slopes add up. Reread 'Backwards: a scatter-add'."""
+    their slopes add up."""
     tokens, vocab = cache
     counts = np.maximum(1, np.bincount(tokens.reshape(-1), minlength=vocab))[:, None]
     return (reference.embed_backward(grad_output, cache) / counts).astype(grad_output.dtype)
@@ -88,15 +88,14 @@ def averaged(grad_output, cache):
 @embed_backward.mistake("divides by the number of tokens")
 def over_all_tokens(grad_output, cache):
     """The gradient is divided by the number of tokens. If the loss is a mean, that factor has arrived in
-    `grad_output` already. Reread 'Backwards: a scatter-add'."""
+    `grad_output` already."""
     grad_table = reference.embed_backward(grad_output, cache) / max(1, cache[0].size)
     return grad_table.astype(grad_output.dtype)
 
 
 @embed_backward.mistake("looks at the last sentence only")
 def last_sentence(grad_output, cache):
-    """Only the last sentence of the batch is gathered; a table is shared by all of them. Reread 'Backwards: a
-    scatter-add'."""
+    """Only the last sentence of the batch is gathered; a table is shared by all of them."""
     tokens, vocab = cache
     if tokens.ndim == 1:
         return reference.embed_backward(grad_output, cache)
@@ -106,28 +105,26 @@ def last_sentence(grad_output, cache):
 @embed_backward.mistake("leaves out the tokens that do not occur")
 def occurring_only(grad_output, cache):
     """The gradient has a row for each token that occurs. It must have the shape of the table: tokens that do not
-    occur have the gradient zero. Reread 'Backwards: a scatter-add'."""
+    occur have the gradient zero."""
     return reference.embed_backward(grad_output, cache)[np.unique(cache[0])]
 
 
 @embed_backward.mistake("makes float64 of float32")
 def backward_promoted(grad_output, cache):
-    """`np.zeros` makes float64 unless it is told otherwise; the gradient should have the dtype of what arrives.
-    Reread 'Backwards: a scatter-add'."""
+    """`np.zeros` makes float64 unless it is told otherwise; the gradient should have the dtype of what arrives."""
     return reference.embed_backward(grad_output, cache).astype(np.float64)
 
 
 @embed_backward.mistake("scales by d_model, not its root")
 def backward_by_whole_width(grad_output, cache):
-    """What arrives is multiplied by d_model. The forward pass multiplies by its root, and the gradient by the same.
-    Reread 'Backwards: a scatter-add'."""
+    """What arrives is multiplied by d_model. The forward pass multiplies by its root, and the gradient by the same."""
     return reference.embed_backward(grad_output, cache) * math.sqrt(grad_output.shape[-1])
 
 
 @embed_backward.mistake("gives token 0 no gradient")
 def token_0_frozen(grad_output, cache):
     """Row 0 of the gradient is zero, as with `padding_idx=0` in PyTorch. This table knows no padding: token 0 has a row
-    like every other, and it learns. Reread 'Backwards: a scatter-add'."""
+    like every other, and it learns."""
     grad_table = reference.embed_backward(grad_output, cache)
     grad_table[0] = 0
     return grad_table
@@ -136,7 +133,7 @@ def token_0_frozen(grad_output, cache):
 @embed_backward.mistake("writes into grad_output")
 def in_place(grad_output, cache):
     """The numbers are right, and the caller's grad_output has changed: `grad_output *= ...` writes into it. Make a new
-    array, or scale what you have gathered. Reread 'Backwards: a scatter-add'."""
+    array, or scale what you have gathered."""
     grad_table = reference.embed_backward(grad_output, cache)
     grad_output *= math.sqrt(grad_output.shape[-1]) + 1
     return grad_table

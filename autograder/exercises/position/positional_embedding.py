@@ -50,42 +50,41 @@ def right_encoding(tokens, table, start):
 @positional_embedding.mistake("adds the positions before scaling")
 def scaled_after_adding(tokens, table, start=0):
     """The encoding is added first and then scaled with the embedding, so it is sqrt(d_model) times too large: it
-    drowns the words instead of accompanying them. Scale first, then add. Reread 'What enters the first layer'."""
+    drowns the words instead of accompanying them. Scale first, then add."""
     scale = math.sqrt(table.shape[1])
     return with_positions(tokens, table, right_encoding(tokens, table, start) * scale)
 
 
-@positional_embedding.mistake("forgets to scale the embeddings")
+@positional_embedding.mistake("forgets to scale the embeddings", reread="Why the embeddings are scaled")
 def positions_unscaled(tokens, table, start=0):
-    """The encoding is added to rows of the table that are not scaled, and are small beside it. Reread 'Why the
-    embeddings are scaled'."""
+    """The encoding is added to rows of the table that are not scaled, and are small beside it."""
     _, cache = reference.embed(tokens, table)
     return (table[tokens] + right_encoding(tokens, table, start)).astype(table.dtype), cache
 
 
-@positional_embedding.mistake("leaves the positions out")
+@positional_embedding.mistake("leaves the positions out", reread="Attention cannot count")
 def no_positions(tokens, table, start=0):
-    """These are the embeddings alone: the model sees a bag of words. Reread 'Attention cannot count'."""
+    """These are the embeddings alone: the model sees a bag of words."""
     return reference.embed(tokens, table)
 
 
 @positional_embedding.mistake("ignores start")
 def start_ignored(tokens, table, start=0):
     """Positions begin at 0, whatever `start` says. In decoding step by step each new token would think that it is the
-    first. Reread 'What enters the first layer'."""
+    first."""
     return with_positions(tokens, table, right_encoding(tokens, table, 0))
 
 
 @positional_embedding.mistake("counts positions from 1")
 def positions_from_one(tokens, table, start=0):
-    """The first token gets position 1 + start. Positions count from 0. Reread 'What enters the first layer'."""
+    """The first token gets position 1 + start. Positions count from 0."""
     return with_positions(tokens, table, right_encoding(tokens, table, start + 1))
 
 
 @positional_embedding.mistake("looks the encoding up by token")
 def encoding_of_the_token(tokens, table, start=0):
     """The row of the encoding is chosen by the *token number*: a word gets the same one wherever it stands, and order
-    is still invisible. Choose it by place. Reread 'What enters the first layer'."""
+    is still invisible. Choose it by place."""
     encoding = reference.sinusoidal_encoding(start + len(table), table.shape[1])
     return with_positions(tokens, table, encoding[start + tokens])
 
@@ -94,7 +93,7 @@ def encoding_of_the_token(tokens, table, start=0):
 def batch_for_positions(tokens, table, start=0):
     """The encoding runs along the *first* axis: every word of the first sentence has position 0, every word of the
     second position 1. Code written for arrays (T, batch, d_model) does this when it is fed (batch, T, d_model),
-    without an error. Positions are the last axis of the tokens. Reread 'What enters the first layer'."""
+    without an error. Positions are the last axis of the tokens."""
     encoding = reference.sinusoidal_encoding(start + tokens.shape[0], table.shape[1])[start:]
     return with_positions(tokens, table, encoding.reshape(-1, *(1 for _ in tokens.shape[1:]), table.shape[1]))
 
@@ -102,15 +101,14 @@ def batch_for_positions(tokens, table, start=0):
 @positional_embedding.mistake("goes on counting into the next sentence")
 def counts_through(tokens, table, start=0):
     """Positions run through the whole batch: the second sentence begins where the first one ended. Each sentence
-    begins at `start`. Reread 'What enters the first layer'."""
+    begins at `start`."""
     encoding = reference.sinusoidal_encoding(start + tokens.size, table.shape[1])[start:]
     return with_positions(tokens, table, encoding.reshape(*tokens.shape, table.shape[1]))
 
 
-@positional_embedding.mistake("sets the positions beside the words")
+@positional_embedding.mistake("sets the positions beside the words", reread="Why add, and not concatenate?")
 def concatenated(tokens, table, start=0):
-    """The encoding is put beside the embedding, so vectors are twice as wide. It could be done, but the paper adds.
-    Reread 'Why add, and not concatenate?'."""
+    """The encoding is put beside the embedding, so vectors are twice as wide. It could be done, but the paper adds."""
     embedding, cache = reference.embed(tokens, table)
     encoding = np.broadcast_to(right_encoding(tokens, table, start), embedding.shape)
     return np.concatenate([embedding, encoding.astype(table.dtype)], axis=-1), cache
@@ -119,7 +117,7 @@ def concatenated(tokens, table, start=0):
 @positional_embedding.mistake("makes float64 of float32")
 def positions_promoted(tokens, table, start=0):
     """The encoding is float64, and so is a sum with it, whatever the table was. Bring the encoding into the table's
-    dtype. Reread 'What enters the first layer'."""
+    dtype."""
     output, cache = reference.positional_embedding(tokens, table, start)
     return output.astype(np.float64), cache
 
@@ -127,7 +125,7 @@ def positions_promoted(tokens, table, start=0):
 @positional_embedding.mistake("gives all words one position")
 def one_position_for_all(tokens, table, start=0):
     """Every word gets the same row of the encoding, that of position T: `encoding[T]` is one row, `encoding[:T]` are
-    the first T. With one row for all, order is still invisible. Reread 'What enters the first layer'."""
+    the first T. With one row for all, order is still invisible."""
     encoding = reference.sinusoidal_encoding(start + tokens.shape[-1] + 1, table.shape[1])[-1]
     return with_positions(tokens, table, encoding)
 
@@ -135,7 +133,7 @@ def one_position_for_all(tokens, table, start=0):
 @positional_embedding.mistake("counts positions from the end")
 def counted_backwards(tokens, table, start=0):
     """The last word has the first position. Positions run from the first word on, so that a word keeps its position
-    when others follow. Reread 'What enters the first layer'."""
+    when others follow."""
     return with_positions(tokens, table, right_encoding(tokens, table, start)[::-1])
 
 

@@ -28,44 +28,40 @@ def lengths(d_model, variance, scale=None, encoding=None):
 
 @predicted_squared_lengths.mistake("scales the squared length by the root")
 def root_not_squared(d_model, variance):
-    """The vector is multiplied by the root of d_model, so its *squared* length is multiplied by d_model. Reread 'Why
-    the embeddings are scaled'."""
+    """The vector is multiplied by the root of d_model, so its *squared* length is multiplied by d_model."""
     return lengths(d_model, variance, scale=math.sqrt(d_model))
 
 
 @predicted_squared_lengths.mistake("counts each column of the encoding as 1")
 def encoding_counted_twice(d_model, variance):
-    """Sine squared plus cosine squared is 1 for each *pair*, and there are half as many pairs as columns. Reread 'Why
-    the embeddings are scaled'."""
+    """Sine squared plus cosine squared is 1 for each *pair*, and there are half as many pairs as columns."""
     return lengths(d_model, variance, encoding=float(d_model))
 
 
 @predicted_squared_lengths.mistake("adds lengths instead of their squares")
 def triangle(d_model, variance):
     """For the sum you added the lengths and squared the result. The entries of the table have mean zero, so the mixed
-    term of the square is zero in the mean, and the squares add up. Reread 'Why the embeddings are scaled'."""
+    term of the square is zero in the mean, and the squares add up."""
     right = lengths(d_model, variance)
     return right | {"sum": (math.sqrt(right["scaled"]) + math.sqrt(right["encoding"])) ** 2}
 
 
 @predicted_squared_lengths.mistake("takes one entry for the row")
 def one_entry(d_model, variance):
-    """The variance is the mean square of one entry; a row has d_model of them. Reread 'Why the embeddings are
-    scaled'."""
+    """The variance is the mean square of one entry; a row has d_model of them."""
     right = lengths(d_model, variance)
     return right | {"row": variance, "scaled": d_model * variance, "sum": d_model * variance + d_model / 2}
 
 
-@predicted_squared_lengths.mistake("adds the encoding to the row as it stands")
+@predicted_squared_lengths.mistake("adds the encoding to the row as it stands", reread="What enters the first layer")
 def sum_with_the_row(d_model, variance):
     """Your sum is that of the encoding and the *unscaled* row. What enters the first layer is the scaled row plus the
-    encoding. Reread 'What enters the first layer'."""
+    encoding."""
     right = lengths(d_model, variance)
     return right | {"sum": right["row"] + right["encoding"]}
 
 
 @predicted_squared_lengths.mistake("takes one pair for the whole encoding")
 def one_pair(d_model, variance):
-    """Sine squared plus cosine squared is 1 for *one* pair, and a row of the encoding has d_model/2 pairs. Reread 'Why
-    the embeddings are scaled'."""
+    """Sine squared plus cosine squared is 1 for *one* pair, and a row of the encoding has d_model/2 pairs."""
     return lengths(d_model, variance, encoding=1.0)

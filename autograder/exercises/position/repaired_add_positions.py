@@ -50,59 +50,56 @@ def published(x, base=10000.0, odd=True, copy=True):
     return x
 
 
-@repaired_add_positions.mistake("nothing is mended yet")
+@repaired_add_positions.mistake("nothing is mended yet", reread="Clocks of many speeds")
 def as_published(x):
-    """All three mistakes are still there. Compare the numbers with the formula first, from the third column on. Reread
-    'Clocks of many speeds'."""
+    """All three mistakes are still there. Compare the numbers with the formula first, from the third column on."""
     return published(x, base=1000.0, odd=False, copy=False)
 
 
-@repaired_add_positions.mistake("the base is mended; two mistakes are left")
+@repaired_add_positions.mistake("the base is mended; two mistakes are left", reread="Clocks of many speeds")
 def base_mended(x):
     """The numbers are right now. Two mistakes are left: one shows when d_model is odd, the other in the caller's
-    array after the call. Reread 'Clocks of many speeds'."""
+    array after the call."""
     return published(x, odd=False, copy=False)
 
 
-@repaired_add_positions.mistake("odd widths are mended; two mistakes are left")
+@repaired_add_positions.mistake("odd widths are mended; two mistakes are left", reread="Clocks of many speeds")
 def odd_mended(x):
     """Odd widths no longer crash. Two mistakes are left: compare the numbers with the formula, and look at the
-    caller's array after the call. Reread 'Clocks of many speeds'."""
+    caller's array after the call."""
     return published(x, base=1000.0, copy=False)
 
 
-@repaired_add_positions.mistake("the caller's array is safe; two mistakes are left")
+@repaired_add_positions.mistake("the caller's array is safe; two mistakes are left", reread="Clocks of many speeds")
 def copy_mended(x):
     """The caller's array is left alone now. Two mistakes are left: compare the numbers with the formula, and try an
-    odd width. Reread 'Clocks of many speeds'."""
+    odd width."""
     return published(x, base=1000.0, odd=False)
 
 
-@repaired_add_positions.mistake("almost: the caller's array is written into")
+@repaired_add_positions.mistake("almost: the caller's array is written into", reread="What enters the first layer")
 def only_copy_left(x):
     """The numbers are right for every width. What is left: `+=` writes into the caller's x. Call the function twice
-    with the same array, and the second result has its positions twice. Reread 'What enters the first layer'."""
+    with the same array, and the second result has its positions twice."""
     return published(x, copy=False)
 
 
-@repaired_add_positions.mistake("almost: odd widths crash")
+@repaired_add_positions.mistake("almost: odd widths crash", reread="Clocks of many speeds")
 def only_odd_left(x):
-    """What is left: for an odd d_model the last sine has no cosine, and the column after it does not exist. Reread
-    'Clocks of many speeds'."""
+    """What is left: for an odd d_model the last sine has no cosine, and the column after it does not exist."""
     return published(x, odd=False)
 
 
-@repaired_add_positions.mistake("almost: the base is 1000")
+@repaired_add_positions.mistake("almost: the base is 1000", reread="Clocks of many speeds")
 def only_base_left(x):
-    """What is left is in the numbers: the first pair is right and all others turn too fast. Look at the base. Reread
-    'Clocks of many speeds'."""
+    """What is left is in the numbers: the first pair is right and all others turn too fast. Look at the base."""
     return published(x, base=1000.0)
 
 
-@repaired_add_positions.mistake("almost: float32 comes back as float64")
+@repaired_add_positions.mistake("almost: float32 comes back as float64", reread="What enters the first layer")
 def sum_promoted(x):
     """The numbers are right, and the caller's array is safe. What is left: a new sum with a float64 encoding is
-    float64; writing into x had kept the dtype. Reread 'What enters the first layer'."""
+    float64; writing into x had kept the dtype."""
     return published(x).astype(np.float64)
 
 

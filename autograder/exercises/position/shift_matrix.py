@@ -55,55 +55,52 @@ def refuse_odd(d_model):
 @shift_matrix.mistake("moves the other way")
 def transposed_rotation(k, d_model):
     """This matrix moves k positions *back*. It is the transpose of the right one: either a sign is turned round, or you
-    built it for columns, R p, and here vectors are rows, p R. Reread 'A shift is a rotation'."""
+    built it for columns, R p, and here vectors are rows, p R."""
     return blocks(-k, d_model)
 
 
 @shift_matrix.mistake("has both signs plus")
 def no_minus(k, d_model):
     """Both sines have a plus. The cosine of a sum has a minus in it: cos(a + b) = cos a cos b - sin a sin b. Without
-    it the matrix is no rotation, and lengths change. Reread 'A shift is a rotation'."""
+    it the matrix is no rotation, and lengths change."""
     return blocks(k, d_model, flip=1.0)
 
 
 @shift_matrix.mistake("takes 1000 for 10000")
 def shift_base_1000(k, d_model):
-    """The base is 1000. The matrix must turn each pair at the speed at which the encoding has it turning. Reread 'A
-    shift is a rotation'."""
+    """The base is 1000. The matrix must turn each pair at the speed at which the encoding has it turning."""
     return blocks(k, d_model, base=1000.0)
 
 
 @shift_matrix.mistake("has i/d where 2i/d belongs")
 def shift_half_exponent(k, d_model):
-    """The exponent is the pair's number over d_model; it should be twice that, as in the encoding. Reread 'A shift is
-    a rotation'."""
+    """The exponent is the pair's number over d_model; it should be twice that, as in the encoding."""
     return blocks(k, d_model, base=100.0)
 
 
 @shift_matrix.mistake("turns all pairs at one speed")
 def one_speed(k, d_model):
-    """Every pair is turned by k radians. That is right for the first pair alone; each has its own frequency. Reread
-    'A shift is a rotation'."""
+    """Every pair is turned by k radians. That is right for the first pair alone; each has its own frequency."""
     return blocks(k, d_model, base=1.0)
 
 
 @shift_matrix.mistake("ignores k")
 def always_one(k, d_model):
-    """The matrix moves one position on, whatever k is. Reread 'A shift is a rotation'."""
+    """The matrix moves one position on, whatever k is."""
     return blocks(1, d_model)
 
 
 @shift_matrix.mistake("multiplies the matrix by k")
 def times_k(k, d_model):
     """You took k times the matrix of one step. Steps are made one after the other: the *angle* is multiplied by k, or
-    the matrix taken to the k-th power. Reread 'A shift is a rotation'."""
+    the matrix taken to the k-th power."""
     return k * blocks(1, d_model)
 
 
 @shift_matrix.mistake("is made for sines and cosines in halves")
 def rotation_in_halves(k, d_model):
     """This is right for an encoding with all sines on the left and all cosines on the right. Here they take turns, so
-    each rotation sits in two neighbouring rows and columns. Reread 'A shift is a rotation'."""
+    each rotation sits in two neighbouring rows and columns."""
     refuse_odd(d_model)
     order = np.concatenate([np.arange(0, d_model, 2), np.arange(1, d_model, 2)])
     return blocks(k, d_model)[np.ix_(order, order)]
@@ -112,7 +109,7 @@ def rotation_in_halves(k, d_model):
 @shift_matrix.mistake("moves the columns")
 def rolled_columns(k, d_model):
     """This matrix moves *features* k columns on. We want the row of another position, with each feature in its own
-    place. Reread 'A shift is a rotation'."""
+    place."""
     refuse_odd(d_model)
     return np.roll(np.eye(d_model), k, axis=1)
 
@@ -120,7 +117,7 @@ def rolled_columns(k, d_model):
 @shift_matrix.mistake("lets an odd width pass")
 def odd_passes(k, d_model):
     """For an odd d_model you leave the last sine where it is. But it moves with the position, and without its cosine
-    no matrix can say where to: raise ValueError. Reread 'A shift is a rotation'."""
+    no matrix can say where to: raise ValueError."""
     matrix = np.eye(d_model)
     even = d_model - d_model % 2
     for j in range(0, even, 2):
@@ -135,14 +132,14 @@ def odd_passes(k, d_model):
 @shift_matrix.mistake("multiplies where it should divide")
 def shift_too_fast(k, d_model):
     """k is multiplied by the power of 10000 instead of divided: the first pair is right, and the slow ones race. The
-    matrix must turn each pair at the speed at which the encoding has it turning. Reread 'A shift is a rotation'."""
+    matrix must turn each pair at the speed at which the encoding has it turning."""
     return blocks(k, d_model, base=1e-4)
 
 
 @shift_matrix.mistake("has a double exponent")
 def shift_double_exponent(k, d_model):
     """The first column of a pair already counts in twos, and you double it once more. The exponent is that column over
-    d_model, as in the encoding. Reread 'A shift is a rotation'."""
+    d_model, as in the encoding."""
     return blocks(k, d_model, base=1e8)
 
 

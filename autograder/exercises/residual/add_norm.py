@@ -38,77 +38,73 @@ def _(draw):
 @add_norm.mistake("leaves out the residual connection")
 def no_stream(x, update, params, rate=0.0, rng=None):
     """x is missing from the sum: what the sub-layer did not pass on is lost, and so is the straight way back for the
-    gradient. Reread 'Add and norm'."""
+    gradient."""
     return plain_norm(reference.dropout(update, rate, rng)[0], params), None
 
 
 @add_norm.mistake("leaves out the norm")
 def no_norm(x, update, params, rate=0.0, rng=None):
-    """The sum is right, and it is not normalised: 'Add & Norm' has a second half. Reread 'Add and norm'."""
+    """The sum is right, and it is not normalised: 'Add & Norm' has a second half."""
     return x + reference.dropout(update, rate, rng)[0], None
 
 
 @add_norm.mistake("normalises the update only")
 def norm_of_update(x, update, params, rate=0.0, rng=None):
-    """You return x + norm(update). In the paper's order the norm comes last, after the sum: norm(x + update). Reread
-    'Add and norm'."""
+    """You return x + norm(update). In the paper's order the norm comes last, after the sum: norm(x + update)."""
     return x + plain_norm(reference.dropout(update, rate, rng)[0], params), None
 
 
 @add_norm.mistake("normalises the stream only")
 def norm_of_stream(x, update, params, rate=0.0, rng=None):
-    """You return norm(x) + update: the stream is normalised before the update is added. The norm takes the *sum*.
-    Reread 'Add and norm'."""
+    """You return norm(x) + update: the stream is normalised before the update is added. The norm takes the *sum*."""
     return plain_norm(x, params) + reference.dropout(update, rate, rng)[0], None
 
 
-@add_norm.mistake("drops the stream too")
+@add_norm.mistake("drops the stream too", reread="Dropout")
 def drops_the_sum(x, update, params, rate=0.0, rng=None):
     """Dropout is applied to the sum, so the stream itself is forgotten in places, and layer after layer more of it.
-    Only the update is dropped. Without dropout the two agree. Reread 'Dropout'."""
+    Only the update is dropped. Without dropout the two agree."""
     return plain_norm(reference.dropout(x + update, rate, rng)[0], params), None
 
 
-@add_norm.mistake("drops the stream in place of the update")
+@add_norm.mistake("drops the stream in place of the update", reread="Dropout")
 def drops_the_stream(x, update, params, rate=0.0, rng=None):
     """You drop entries of x and leave the update whole. It is the other way round: the update may fail, the stream
-    must arrive. Reread 'Dropout'."""
+    must arrive."""
     return plain_norm(reference.dropout(x, rate, rng)[0] + update, params), None
 
 
-@add_norm.mistake("drops after the norm")
+@add_norm.mistake("drops after the norm", reread="Dropout")
 def drops_after(x, update, params, rate=0.0, rng=None):
-    """Dropout comes last, after sum and norm. The paper drops the output of the sub-layer *before* it is added. Reread
-    'Dropout'."""
+    """Dropout comes last, after sum and norm. The paper drops the output of the sub-layer *before* it is added."""
     return reference.dropout(plain_norm(x + update, params), rate, rng)[0], None
 
 
-@add_norm.mistake("does not drop")
+@add_norm.mistake("does not drop", reread="Dropout")
 def never_drops(x, update, params, rate=0.0, rng=None):
-    """`rate` and `rng` are not used: nothing is ever forgotten. Reread 'Dropout'."""
+    """`rate` and `rng` are not used: nothing is ever forgotten."""
     return plain_norm(x + update, params), None
 
 
 @add_norm.mistake("writes the sum into the caller's x")
 def in_place(x, update, params, rate=0.0, rng=None):
     """The numbers are right, and the caller's x has changed: `x += ...` writes the sum into it. Whoever needs x again,
-    the way back for one, finds another array. Make a new one: `x + ...`. Reread 'Add and norm'."""
+    the way back for one, finds another array. Make a new one: `x + ...`."""
     output = reference.add_norm(x, update, params, rate, rng)
     x += update
     return output
 
 
-@add_norm.mistake("forgets with a rate of its own")
+@add_norm.mistake("forgets with a rate of its own", reread="Dropout")
 def own_rate(x, update, params, rate=0.0, rng=None):
-    """You always forget a tenth, as the paper does, and `rate` is not used. Hand it on to your `dropout`. Reread
-    'Dropout'."""
+    """You always forget a tenth, as the paper does, and `rate` is not used. Hand it on to your `dropout`."""
     return plain_norm(x + reference.dropout(update, 0.1, rng)[0], params), None
 
 
 @add_norm.mistake("normalises both before it adds them")
 def norm_of_each(x, update, params, rate=0.0, rng=None):
     """You return norm(x) + norm(update). The norm takes the *sum*, once: how large the update is beside the stream
-    must count. Reread 'Add and norm'."""
+    must count."""
     return plain_norm(x, params) + plain_norm(reference.dropout(update, rate, rng)[0], params), None
 
 

@@ -43,7 +43,7 @@ def _(draw):
 @add_norm_backward.mistake("goes round the norm")
 def round_the_norm(grad_output, cache):
     """grad_x is grad_output as it came. The sum does hand its gradient on unchanged, but in post-norm the norm stands
-    *behind* the sum, so the gradient must go through the norm first. Reread 'Add and norm'."""
+    *behind* the sum, so the gradient must go through the norm first."""
     _, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_output.copy(), grad_update, grad_params
 
@@ -51,7 +51,7 @@ def round_the_norm(grad_output, cache):
 @add_norm_backward.mistake("shares the gradient between the two terms")
 def halved(grad_output, cache):
     """Each term gets half. A sum does not divide its gradient: if x grows by one, the sum grows by one, and the same
-    is true of the update. Both get the whole. Reread 'Add and norm'."""
+    is true of the update. Both get the whole."""
     grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_x / 2, grad_update / 2, grad_params
 
@@ -59,23 +59,23 @@ def halved(grad_output, cache):
 @add_norm_backward.mistake("adds both terms' gradients into x's")
 def twice_to_x(grad_output, cache):
     """grad_x holds the update's gradient as well. What flows back through the sub-layer is added later, when the
-    sub-layer has been walked backwards; here x gets the straight path alone. Reread 'Add and norm'."""
+    sub-layer has been walked backwards; here x gets the straight path alone."""
     grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_x + grad_update, grad_update, grad_params
 
 
-@add_norm_backward.mistake("drops the stream's gradient")
+@add_norm_backward.mistake("drops the stream's gradient", reread="Dropout")
 def stream_dropped(grad_output, cache):
     """grad_x is zero where the *update* was forgotten. Dropout stood on the update's path only; the stream gets the
-    whole gradient. Reread 'Dropout'."""
+    whole gradient."""
     _, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_update.copy(), grad_update, grad_params
 
 
-@add_norm_backward.mistake("forgets dropout on the way back")
+@add_norm_backward.mistake("forgets dropout on the way back", reread="Dropout")
 def dropout_forgotten(grad_output, cache):
     """grad_update has entries where the update was forgotten. What was multiplied by the scale forwards is multiplied
-    by it backwards. Without dropout nobody notices. Reread 'Dropout'."""
+    by it backwards. Without dropout nobody notices."""
     grad_x, _, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_x, grad_x.copy(), grad_params
 
@@ -83,7 +83,7 @@ def dropout_forgotten(grad_output, cache):
 @add_norm_backward.mistake("exchanges the stream and the update")
 def exchanged(grad_output, cache):
     """The gradients of x and of the update have changed places. Without dropout they are equal; with it, only the
-    update's has zeros. Reread 'Add and norm'."""
+    update's has zeros."""
     grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_update, grad_x, grad_params
 
@@ -91,7 +91,7 @@ def exchanged(grad_output, cache):
 @add_norm_backward.mistake("exchanges gain and bias")
 def gain_for_bias(grad_output, cache):
     """The gradients of gain and bias stand under each other's names. layer_norm_backward returns them in the order x,
-    gain, bias. Reread 'Add and norm'."""
+    gain, bias."""
     grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_x, grad_update, {"gain": grad_params["bias"], "bias": grad_params["gain"]}
 
@@ -110,24 +110,23 @@ def unfold_add_norm(norm_backward):
 @add_norm_backward.mistake("goes round the norm with both")
 def both_round_the_norm(grad_output, cache):
     """Neither gradient has been through the norm: grad_x is grad_output, and grad_update is grad_output times dropout's
-    scale. The norm stands behind the sum, so what arrives goes through the norm first, and then to both. Reread 'Add
-    and norm'."""
+    scale. The norm stands behind the sum, so what arrives goes through the norm first, and then to both."""
     _, _, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_output.copy(), reference.dropout_backward(grad_output, cache[0]), grad_params
 
 
-@add_norm_backward.mistake("adds a path that goes past the norm")
+@add_norm_backward.mistake("adds a path that goes past the norm", reread="Before or after?")
 def past_the_norm_too(grad_output, cache):
     """grad_output is added to grad_x. In pre-norm the stream does go past the norm; here it goes *through* it, and no
-    other way. Reread 'Before or after?'."""
+    other way."""
     grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_x + grad_output, grad_update, grad_params
 
 
-@add_norm_backward.mistake("walks through dropout before the norm")
+@add_norm_backward.mistake("walks through dropout before the norm", reread="Dropout")
 def dropout_first(grad_output, cache):
     """You multiply by dropout's scale before you go through the norm. Backwards, what came last comes first: the norm,
-    then the sum, and dropout on the update's path alone. Without dropout nobody notices. Reread 'Dropout'."""
+    then the sum, and dropout on the update's path alone. Without dropout nobody notices."""
     return reference.add_norm_backward(reference.dropout_backward(grad_output, cache[0]), (1.0, cache[1]))
 
 

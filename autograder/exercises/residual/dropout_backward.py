@@ -29,42 +29,41 @@ def _(draw):
 @dropout_backward.mistake("lets everything through")
 def all_through(grad_output, cache):
     """The gradient comes back as it was. What was forgotten had no part in the output, so it gets no gradient; what
-    was enlarged gets an enlarged one. Reread 'Dropout'."""
+    was enlarged gets an enlarged one."""
     return grad_output.copy()
 
 
 @dropout_backward.mistake("does not enlarge the gradient")
 def gradient_not_rescaled(grad_output, cache):
     """The zeros are in their places, but the rest is not enlarged. A constant factor of the forward pass is the same
-    factor in the backward pass. Reread 'Dropout'."""
+    factor in the backward pass."""
     return grad_output * (np.asarray(cache) > 0)
 
 
 @dropout_backward.mistake("enlarges twice")
 def enlarged_twice(grad_output, cache):
-    """The factor 1 / (1 - rate) is in the cache already, and you apply it once more. Reread 'Dropout'."""
+    """The factor 1 / (1 - rate) is in the cache already, and you apply it once more."""
     return grad_output * cache * cache
 
 
 @dropout_backward.mistake("divides by the scale")
 def divided_by_scale(grad_output, cache):
     """A backward pass does not undo the forward pass: the gradient is multiplied by the same factor, not divided by it
-    (which gives infinity wherever something was forgotten). Reread 'Dropout'."""
+    (which gives infinity wherever something was forgotten)."""
     with np.errstate(divide="ignore"):
         return grad_output / cache
 
 
 @dropout_backward.mistake("forgets what was kept")
 def other_way_round(grad_output, cache):
-    """The gradient goes to the entries that were forgotten, and those that were kept get none. Reread 'Dropout'."""
+    """The gradient goes to the entries that were forgotten, and those that were kept get none."""
     return grad_output * (np.asarray(cache) == 0)
 
 
 @dropout_backward.mistake("shrinks the gradient")
 def gradient_shrunk(grad_output, cache):
     """The zeros are in their places, and the rest is divided by the factor that the forward pass multiplied by: it is
-    made smaller by 1 - rate. A constant factor of the forward pass is the same factor in the backward pass. Reread
-    'Dropout'."""
+    made smaller by 1 - rate. A constant factor of the forward pass is the same factor in the backward pass."""
     cache = np.asarray(cache)
     return grad_output * np.divide(1, cache, out=np.zeros_like(cache), where=cache > 0)
 
@@ -72,7 +71,7 @@ def gradient_shrunk(grad_output, cache):
 @dropout_backward.mistake("writes into grad_output")
 def in_place(grad_output, cache):
     """The numbers are right, and the caller's grad_output has changed: `grad_output *= cache` writes into it. The
-    stream needs the same array whole. Make a new one: `grad_output * cache`. Reread 'Dropout'."""
+    stream needs the same array whole. Make a new one: `grad_output * cache`."""
     grad_output *= cache
     return grad_output.copy()
 

@@ -80,59 +80,53 @@ def back(grad_output, cache, add_norm_back=reference.add_norm_backward, round_no
 @encoder_layer_backward.mistake("loses the straight path past the feed-forward")
 def not_past_the_thinking(grad_output, cache):
     """Between the two sums, only what came through the feed-forward flows on. The stream went past it as well, and
-    where an array was used twice its gradients add up. Everything before the feed-forward is wrong by that. Reread
-    'The encoder layer, walked backwards'."""
+    where an array was used twice its gradients add up. Everything before the feed-forward is wrong by that."""
     return back(grad_output, cache, past_2=0)
 
 
 @encoder_layer_backward.mistake("loses the path through the feed-forward")
 def not_through_the_thinking(grad_output, cache):
     """The gradient goes past the feed-forward and not through it: its own weights get their gradients, but what it
-    sends back to its input is not added. Reread 'The encoder layer, walked backwards'."""
+    sends back to its input is not added."""
     return back(grad_output, cache, thought=0)
 
 
 @encoder_layer_backward.mistake("loses the straight path past the attention")
 def not_past_the_attention(grad_output, cache):
     """grad_x holds what came through the attention, and not what came past it along the residual connection. All
-    parameters have their right gradients, so this layer learns, and the one below does not. Reread 'The encoder layer,
-    walked backwards'."""
+    parameters have their right gradients, so this layer learns, and the one below does not."""
     return back(grad_output, cache, past_1=0)
 
 
 @encoder_layer_backward.mistake("loses the path through the attention")
 def not_through_the_attention(grad_output, cache):
-    """grad_x is the straight path alone. x went into the attention as well, in three roles. Reread 'The encoder layer,
-    walked backwards'."""
+    """grad_x is the straight path alone. x went into the attention as well, in three roles."""
     return back(grad_output, cache, query=0, key=0, value=0)
 
 
 @encoder_layer_backward.mistake("forgets that x was the keys")
 def without_keys(grad_output, cache):
-    """In self-attention x has three roles: query, key and value. The keys' gradient is not added into grad_x. Reread
-    'The encoder layer, walked backwards'."""
+    """In self-attention x has three roles: query, key and value. The keys' gradient is not added into grad_x."""
     return back(grad_output, cache, key=0)
 
 
 @encoder_layer_backward.mistake("forgets that x was the values")
 def without_values(grad_output, cache):
-    """In self-attention x has three roles: query, key and value. The values' gradient is not added into grad_x. Reread
-    'The encoder layer, walked backwards'."""
+    """In self-attention x has three roles: query, key and value. The values' gradient is not added into grad_x."""
     return back(grad_output, cache, value=0)
 
 
 @encoder_layer_backward.mistake("keeps the queries' gradient alone")
 def queries_only(grad_output, cache):
     """Of the three roles of x only the query's gradient is added into grad_x. multi_head_attention_backward returns
-    three gradients of inputs, and here all three belong to the same x. Reread 'The encoder layer, walked
-    backwards'."""
+    three gradients of inputs, and here all three belong to the same x."""
     return back(grad_output, cache, key=0, value=0)
 
 
 @encoder_layer_backward.mistake("exchanges the two norms")
 def grad_norms_exchanged(grad_output, cache):
     """The gradients of the two norms stand under each other's names. Walking backwards, the first norm you meet is the
-    feed-forward's. Reread 'The encoder layer, walked backwards'."""
+    feed-forward's."""
     grad_x, grads = reference.encoder_layer_backward(grad_output, cache)
     other = {"norm_attention": grads["norm_feed_forward"], "norm_feed_forward": grads["norm_attention"]}
     return grad_x, grads | other
@@ -140,44 +134,42 @@ def grad_norms_exchanged(grad_output, cache):
 
 @encoder_layer_backward.mistake("gives both norms one gradient")
 def one_norm_for_both(grad_output, cache):
-    """norm_attention carries the gradient of norm_feed_forward. Each norm was used once and has its own. Reread 'The
-    encoder layer, walked backwards'."""
+    """norm_attention carries the gradient of norm_feed_forward. Each norm was used once and has its own."""
     grad_x, grads = reference.encoder_layer_backward(grad_output, cache)
     return grad_x, grads | {"norm_attention": grads["norm_feed_forward"]}
 
 
-@encoder_layer_backward.mistake("goes round the norms")
+@encoder_layer_backward.mistake("goes round the norms", reread="Before or after?")
 def past_the_norms(grad_output, cache):
     """Along the residual connections the gradient passes as it came. That is so in a pre-norm layer; in post-norm a
-    norm stands behind each sum, and *both* paths go through it. Reread 'Before or after?'."""
+    norm stands behind each sum, and *both* paths go through it."""
     return back(grad_output, cache, add_norm_back=round_the_norm)
 
 
 @encoder_layer_backward.mistake("forgets that x was the queries")
 def without_queries(grad_output, cache):
-    """In self-attention x has three roles: query, key and value. The queries' gradient is not added into grad_x. Reread
-    'The encoder layer, walked backwards'."""
+    """In self-attention x has three roles: query, key and value. The queries' gradient is not added into grad_x."""
     return back(grad_output, cache, query=0)
 
 
 @encoder_layer_backward.mistake("hands the feed-forward what arrives at its norm")
 def thinking_round_the_norm(grad_output, cache):
     """The feed-forward's backward gets grad_output itself. Behind its output stand a sum and a norm: it gets what
-    add_norm_backward returns for the *update*. Reread 'The encoder layer, walked backwards'."""
+    add_norm_backward returns for the *update*."""
     return back(grad_output, cache, round_norm_2=True)
 
 
 @encoder_layer_backward.mistake("hands the attention what arrives at its norm")
 def attention_round_the_norm(grad_output, cache):
     """The attention's backward gets the gradient of the first norm's *output*. Behind the attention stand a sum and
-    that norm: it gets what add_norm_backward returns for the update. Reread 'The encoder layer, walked backwards'."""
+    that norm: it gets what add_norm_backward returns for the update."""
     return back(grad_output, cache, round_norm_1=True)
 
 
-@encoder_layer_backward.mistake("forgets dropout on the way back")
+@encoder_layer_backward.mistake("forgets dropout on the way back", reread="Dropout")
 def without_dropout_back(grad_output, cache):
     """The sub-layers get gradients where their outputs were forgotten. What dropout multiplied by forwards it
-    multiplies by backwards. Without dropout nobody notices. Reread 'Dropout'."""
+    multiplies by backwards. Without dropout nobody notices."""
     return back(grad_output, cache, add_norm_back=dropout_forgotten)
 
 

@@ -53,95 +53,89 @@ def gaussian_unit(z):
 @feed_forward.mistake("applies relu after the second layer")
 def relu_last(x, params):
     """The relu comes last: no output is ever negative, so the layer can only ever add to the stream, and the two
-    linear maps before it are one linear map. relu stands *between* them. Reread 'The feed-forward: each
-    position by itself'."""
+    linear maps before it are one linear map. relu stands *between* them."""
     return two_layers(x, params, between=lambda z: z, after=relu)
 
 
 @feed_forward.mistake("applies relu after both layers")
 def relu_twice(x, params):
     """One relu too many: the one between the layers is right, the one after the second forbids negative outputs. What
-    leaves the layer is added to the stream and must be free to take away. (A published lecture ends with a relu.)
-    Reread 'The feed-forward: each position by itself'."""
+    leaves the layer is added to the stream and must be free to take away. (A published lecture ends with a relu.)"""
     return two_layers(x, params, after=relu)
 
 
 @feed_forward.mistake("leaves relu out")
 def linear_only(x, params):
     """Two linear layers with nothing between them are one linear layer, however wide the middle. The relu between them
-    is the point. Reread 'The feed-forward: each position by itself'."""
+    is the point."""
     return two_layers(x, params, between=lambda z: z)
 
 
 @feed_forward.mistake("applies relu to the input")
 def relu_first(x, params):
-    """relu is applied to x, before the first layer: half of the stream is thrown away unseen. Widen first, then relu.
-    Reread 'The feed-forward: each position by itself'."""
+    """relu is applied to x, before the first layer: half of the stream is thrown away unseen. Widen first, then
+    relu."""
     return two_layers(x, params, before=relu, between=lambda z: z)
 
 
 @feed_forward.mistake("keeps the size instead of the positive part")
 def absolute(x, params):
-    """|z| is not relu: a negative hidden value becomes zero, not positive. Reread 'The feed-forward: each position by
-    itself'."""
+    """|z| is not relu: a negative hidden value becomes zero, not positive."""
     return two_layers(x, params, between=np.abs)
 
 
 @feed_forward.mistake("leaves out the biases")
 def without_biases(x, params):
     """b_in and b_out are not used. Fresh layers may have zeros there, so it shows only after training; without b_in,
-    every fold of the relu goes through the origin. Reread 'The feed-forward: each position by itself'."""
+    every fold of the relu goes through the origin."""
     p = params
     return two_layers(x, params, b_in=np.zeros_like(p["b_in"]), b_out=np.zeros_like(p["b_out"]))
 
 
 @feed_forward.mistake("adds the first bias after relu")
 def bias_after_relu(x, params):
-    """b_in is added after the relu. It belongs before: it decides *where* each hidden unit begins to speak. Reread
-    'The feed-forward: each position by itself'."""
+    """b_in is added after the relu. It belongs before: it decides *where* each hidden unit begins to speak."""
     return two_layers(x, params, between=lambda z: relu(z - params["b_in"]) + params["b_in"])
 
 
 @feed_forward.mistake("leaves out the first bias")
 def without_b_in(x, params):
     """b_in is not used. Every hidden unit then begins to speak at zero, and none can wait for more. Fresh layers may
-    have zeros there, so it shows only after training. Reread 'The feed-forward: each position by itself'."""
+    have zeros there, so it shows only after training."""
     return two_layers(x, params, b_in=np.zeros_like(params["b_in"]))
 
 
 @feed_forward.mistake("leaves out the second bias")
 def without_b_out(x, params):
     """b_out is not used: where no hidden unit is positive, the layer must answer with b_out, and yours answers with
-    zeros. Reread 'The feed-forward: each position by itself'."""
+    zeros."""
     return two_layers(x, params, b_out=np.zeros_like(params["b_out"]))
 
 
 @feed_forward.mistake("keeps the negative part")
 def negative_part(x, params):
-    """`np.minimum` keeps what is *below* zero. relu keeps what is above it: np.maximum(z, 0). Reread 'The
-    feed-forward: each position by itself'."""
+    """`np.minimum` keeps what is *below* zero. relu keeps what is above it: np.maximum(z, 0)."""
     return two_layers(x, params, between=lambda z: np.minimum(z, 0))
 
 
 @feed_forward.mistake("uses GELU in place of relu")
 def gelu(x, params):
     """The function between the layers is GELU, as in BERT and GPT. The paper's layer, and this one, has relu, which is
-    exactly zero below zero; weights trained with the one do not fit the other. Reread 'The feed-forward: each position
-    by itself'."""
+    exactly zero below zero; weights trained with the one do not fit the other."""
     return two_layers(x, params, between=gaussian_unit)
 
 
 @feed_forward.mistake("lets a hundredth of the negative part through")
 def leaky(x, params):
     """A hundredth of each negative value passes: that is a *leaky* relu. Here a negative hidden value becomes exactly
-    zero. Reread 'The feed-forward: each position by itself'."""
+    zero."""
     return two_layers(x, params, between=lambda z: np.where(z > 0, z, z / 100))
 
 
 @feed_forward.mistake("adds the residual already")
 def with_residual(x, params):
     """You return x plus what the layer makes of it. The residual connection is the business of Add & Norm, which
-    would add x once more. Reread 'The feed-forward: each position by itself'."""
+    would add x once more."""
     return x + two_layers(x, params)[0], None
 
 

@@ -55,37 +55,34 @@ def through_relu(grad_output, cache, gate):
 @feed_forward_backward.mistake("lets everything through relu")
 def no_gate(grad_output, cache):
     """The gradient passes as if relu were not there (or the gate asks `>= 0`, which is always true of relu's output).
-    Where the hidden value was negative nothing went forwards, so nothing comes back. Reread 'The feed-forward, walked
-    backwards'."""
+    Where the hidden value was negative nothing went forwards, so nothing comes back."""
     return through_relu(grad_output, cache, lambda grad, active: grad)
 
 
 @feed_forward_backward.mistake("gates by the sign of the gradient")
 def gate_of_the_gradient(grad_output, cache):
     """You keep the *positive gradients*: relu applied to what comes back. relu's gate was set on the way forward, by
-    the sign of its input; a negative gradient passes an open gate, and a positive one stops at a closed one. Reread
-    'The feed-forward, walked backwards'."""
+    the sign of its input; a negative gradient passes an open gate, and a positive one stops at a closed one."""
     return through_relu(grad_output, cache, lambda grad, active: np.maximum(grad, 0))
 
 
 @feed_forward_backward.mistake("multiplies by relu's output")
 def output_for_slope(grad_output, cache):
     """You multiply by relu's *value*; the chain rule wants its *slope*, which is 1 where the value is positive and 0
-    elsewhere. Reread 'The feed-forward, walked backwards'."""
+    elsewhere."""
     return through_relu(grad_output, cache, lambda grad, active: grad * active)
 
 
 @feed_forward_backward.mistake("turns relu's gate round")
 def gate_inverted(grad_output, cache):
-    """The gate is open where it should be shut: the gradient passes where the hidden value was *positive*. Reread 'The
-    feed-forward, walked backwards'."""
+    """The gate is open where it should be shut: the gradient passes where the hidden value was *positive*."""
     return through_relu(grad_output, cache, lambda grad, active: grad * (active <= 0))
 
 
 @feed_forward_backward.mistake("averages the weights' gradients over the rows")
 def rows_averaged(grad_output, cache):
     """The parameters' gradients are divided by the number of positions. A weight used by every position gets the *sum*
-    of what comes back; whether to average is the loss's affair. Reread 'The feed-forward, walked backwards'."""
+    of what comes back; whether to average is the loss's affair."""
     grad_x, grad_params = reference.feed_forward_backward(grad_output, cache)
     n_rows = math.prod(grad_output.shape[:-1])
     return grad_x, {name: gradient / n_rows for name, gradient in grad_params.items()}
@@ -94,7 +91,7 @@ def rows_averaged(grad_output, cache):
 @feed_forward_backward.mistake("uses the first sentence alone for the weights")
 def first_only(grad_output, cache):
     """The parameters' gradients come from the first item of the leading axis only. All of them used the same weights,
-    so all of them add up. Reread 'The feed-forward, walked backwards'."""
+    so all of them add up."""
     grad_x, grad_params = reference.feed_forward_backward(grad_output, cache)
     if grad_output.ndim > 1:
         (x, w_in), (active, w_out) = cache
@@ -106,22 +103,21 @@ def first_only(grad_output, cache):
 @feed_forward_backward.mistake("hands relu's gate to the second layer too")
 def gated_output(grad_output, cache):
     """Nothing was gated behind the second layer, but its bias's gradient lacks the negative entries of grad_output.
-    The relu stands between the layers: the second is an ordinary linear layer. Reread 'The feed-forward, walked
-    backwards'."""
+    The relu stands between the layers: the second is an ordinary linear layer."""
     return reference.feed_forward_backward(np.maximum(grad_output, 0), cache)
 
 
 @feed_forward_backward.mistake("takes relu's slope for the gradient")
 def slope_alone(grad_output, cache):
     """What goes on below the relu is the gate itself, ones and zeros; the gradient that arrived there is lost. The
-    chain rule *multiplies* it by the slope. Reread 'The feed-forward, walked backwards'."""
+    chain rule *multiplies* it by the slope."""
     return through_relu(grad_output, cache, lambda grad, active: (active > 0).astype(grad.dtype))
 
 
 @feed_forward_backward.mistake("gates what goes on to x alone")
 def gate_for_x_alone(grad_output, cache):
     """grad_x is right; the gradients of w_in and b_in were taken from what arrives *behind* the relu. They belong to
-    the layer below it, so the gradient goes through the gate first. Reread 'The feed-forward, walked backwards'."""
+    the layer below it, so the gradient goes through the gate first."""
     grad_x, right = reference.feed_forward_backward(grad_output, cache)
     _, ungated = through_relu(grad_output, cache, lambda grad, active: grad)
     return grad_x, right | {name: ungated[name] for name in ("w_in", "b_in")}
@@ -130,8 +126,7 @@ def gate_for_x_alone(grad_output, cache):
 @feed_forward_backward.mistake("adds the biases' gradients up over one axis only")
 def biases_over_one_axis(grad_output, cache):
     """`sum(axis=0)` is the whole sum only while there is one leading axis; with a batch an axis is left over, and with
-    a single position it adds up the features. Sum over *all* leading axes. Reread 'The feed-forward, walked
-    backwards'."""
+    a single position it adds up the features. Sum over *all* leading axes."""
     grad_x, grad_params = reference.feed_forward_backward(grad_output, cache)
     active, w_out = cache[1]
     gated = (grad_output @ w_out.T) * (active > 0)
@@ -141,7 +136,7 @@ def biases_over_one_axis(grad_output, cache):
 @feed_forward_backward.mistake("adds the straight path already")
 def with_straight_path(grad_output, cache):
     """grad_output is added into grad_x. The straight path is that of the residual connection, which Add & Norm walks
-    backwards; here x comes from the first linear layer alone. Reread 'The feed-forward, walked backwards'."""
+    backwards; here x comes from the first linear layer alone."""
     grad_x, grad_params = reference.feed_forward_backward(grad_output, cache)
     return grad_x + grad_output, grad_params
 

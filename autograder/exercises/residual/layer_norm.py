@@ -59,7 +59,7 @@ def unbiased_variance(x):
 def unbiased(x, gain, bias, eps=1e-5):
     """Your variance divides the squares by d_model - 1. Layer normalisation estimates nothing: the features are all
     there is, so the mean of their squares has d_model below (np.var does so; torch.std does not). At d_model = 512 the
-    difference is one in a thousand, and no run will tell you. Reread 'Layer normalisation'."""
+    difference is one in a thousand, and no run will tell you."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return normed(x, gain, bias, eps, spread=np.sqrt(unbiased_variance(x) + eps))
 
@@ -68,20 +68,20 @@ def unbiased(x, gain, bias, eps=1e-5):
 def eps_outside(x, gain, bias, eps=1e-5):
     """eps is added to the standard deviation. It belongs to the *variance*, under the root. With eps = 1e-5 the two
     are all but equal, until a position has nearly equal features: then yours is divided by 0.00001, and it should be
-    by 0.003. Reread 'Layer normalisation'."""
+    by 0.003."""
     return normed(x, gain, bias, eps, spread=x.std(axis=-1, keepdims=True) + eps)
 
 
 @layer_norm.mistake("leaves eps out")
 def without_eps(x, gain, bias, eps=1e-5):
     """Without eps a position whose features are all equal is 0/0, which is NaN, and one NaN spreads to the whole
-    sentence in the next attention. Add eps to the variance, inside the root. Reread 'Layer normalisation'."""
+    sentence in the next attention. Add eps to the variance, inside the root."""
     return normed(x, gain, bias, 0)
 
 
 @layer_norm.mistake("always takes eps = 1e-5")
 def fixed_eps(x, gain, bias, eps=1e-5):
-    """Right as long as nobody asks for another eps: the argument is not used. Reread 'Layer normalisation'."""
+    """Right as long as nobody asks for another eps: the argument is not used."""
     return normed(x, gain, bias, 1e-5)
 
 
@@ -89,50 +89,48 @@ def fixed_eps(x, gain, bias, eps=1e-5):
 def over_time(x, gain, bias, eps=1e-5):
     """Mean and variance are taken over the positions of a sentence, feature by feature. A position would then know
     what comes after it, and what one sentence gets would depend on how long it is. Each position is normalised by its
-    own features, axis=-1. Reread 'Layer normalisation'."""
+    own features, axis=-1."""
     return normed(x, gain, bias, eps, axis=max(-2, -x.ndim))
 
 
 @layer_norm.mistake("normalises over the batch")
 def over_the_batch(x, gain, bias, eps=1e-5):
     """Mean and variance are taken along the first axis. With a single position that is the right one; with a batch, it
-    is *batch* normalisation, and a sentence's output depends on its neighbours. Count from the end: axis=-1. Reread
-    'Layer normalisation'."""
+    is *batch* normalisation, and a sentence's output depends on its neighbours. Count from the end: axis=-1."""
     return normed(x, gain, bias, eps, axis=0)
 
 
 @layer_norm.mistake("normalises the whole array at once")
 def over_everything(x, gain, bias, eps=1e-5):
     """One mean and one variance for the whole array. Each position has its own: axis=-1 with keepdims=True. With a
-    single position the two agree. Reread 'Layer normalisation'."""
+    single position the two agree."""
     return normed(x, gain, bias, eps, axis=tuple(range(x.ndim)))
 
 
 @layer_norm.mistake("divides by the variance, not by its root")
 def by_variance(x, gain, bias, eps=1e-5):
     """You divide by the variance, which is measured in squares. Only its root has the unit of the features, so that
-    doubling x changes nothing. Reread 'Layer normalisation'."""
+    doubling x changes nothing."""
     return normed(x, gain, bias, eps, spread=x.var(axis=-1, keepdims=True) + eps)
 
 
 @layer_norm.mistake("does not subtract the mean")
 def not_centred(x, gain, bias, eps=1e-5):
-    """You divide by the spread and leave the mean in. First comes the centring: each row minus its own mean. Reread
-    'Layer normalisation'."""
+    """You divide by the spread and leave the mean in. First comes the centring: each row minus its own mean."""
     return x / np.sqrt(x.var(axis=-1, keepdims=True) + eps) * gain + bias, None
 
 
 @layer_norm.mistake("leaves out gain and bias")
 def without_gain(x, gain, bias, eps=1e-5):
     """The normalised row is right, but gain and bias are not used. A fresh layer has gains of one and biases of zero,
-    so this goes unnoticed until it is trained. Reread 'Layer normalisation'."""
+    so this goes unnoticed until it is trained."""
     return normed(x, np.ones_like(gain), np.zeros_like(bias), eps)
 
 
 @layer_norm.mistake("adds the bias before it multiplies by the gain")
 def bias_first(x, gain, bias, eps=1e-5):
     """You compute gain * (normalised + bias). It is gain * normalised + bias: stretched first, then shifted. On a
-    fresh layer both are the same. Reread 'Layer normalisation'."""
+    fresh layer both are the same."""
     return normed(x, gain, gain * bias, eps)
 
 
@@ -148,8 +146,7 @@ def in_place(x, gain, bias, eps=1e-5):
 @layer_norm.mistake("divides by the unbiased deviation, and adds eps outside the root")
 def unbiased_eps_outside(x, gain, bias, eps=1e-5):
     """Two things at once, as in a much-copied tutorial: the squares are divided by d_model - 1, which torch.std does
-    unless it is told otherwise, and eps is added behind the root. Divide by d_model, add eps, then take the root.
-    Reread 'Layer normalisation'."""
+    unless it is told otherwise, and eps is added behind the root. Divide by d_model, add eps, then take the root."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return normed(x, gain, bias, eps, spread=np.sqrt(unbiased_variance(x)) + eps)
 
@@ -157,7 +154,7 @@ def unbiased_eps_outside(x, gain, bias, eps=1e-5):
 @layer_norm.mistake("adds up the squares where their mean belongs")
 def sum_of_squares(x, gain, bias, eps=1e-5):
     """Your variance is the *sum* of the squares, d_model times too large, so the rows come out too small by its root.
-    The variance is their mean. Reread 'Layer normalisation'."""
+    The variance is their mean."""
     centred = x - x.mean(axis=-1, keepdims=True)
     return normed(x, gain, bias, eps, spread=np.sqrt(np.sum(centred * centred, axis=-1, keepdims=True) + eps))
 
@@ -165,55 +162,54 @@ def sum_of_squares(x, gain, bias, eps=1e-5):
 @layer_norm.mistake("multiplies by the root")
 def times_root(x, gain, bias, eps=1e-5):
     """You multiply by the root of the variance, which makes a wide row wider. Divide by it: every row is to leave with
-    variance one. Reread 'Layer normalisation'."""
+    variance one."""
     return normed(x, gain, bias, eps, spread=1 / np.sqrt(x.var(axis=-1, keepdims=True) + eps))
 
 
 @layer_norm.mistake("takes the root of the standard deviation")
 def root_of_root(x, gain, bias, eps=1e-5):
     """x.std is the root of the variance already, and you take the root once more. Under the root stands the variance,
-    plus eps. Reread 'Layer normalisation'."""
+    plus eps."""
     return normed(x, gain, bias, eps, spread=np.sqrt(x.std(axis=-1, keepdims=True) + eps))
 
 
 @layer_norm.mistake("squares where the root belongs")
 def squared(x, gain, bias, eps=1e-5):
-    """You square the variance: `** 2` for `** 0.5`. Only the root has the unit of the features. Reread 'Layer
-    normalisation'."""
+    """You square the variance: `** 2` for `** 0.5`. Only the root has the unit of the features."""
     return normed(x, gain, bias, eps, spread=(x.var(axis=-1, keepdims=True) + eps) ** 2)
 
 
 @layer_norm.mistake("only subtracts the mean")
 def only_centred(x, gain, bias, eps=1e-5):
-    """Each row is centred, and not divided by its spread: large rows stay large. Reread 'Layer normalisation'."""
+    """Each row is centred, and not divided by its spread: large rows stay large."""
     return normed(x, gain, bias, eps, spread=1)
 
 
 @layer_norm.mistake("is RMSNorm")
 def root_mean_square(x, gain, bias, eps=1e-5):
     """You divide x by the root of its mean square and subtract no mean. That is RMSNorm, as in LLaMA; layer
-    normalisation takes the mean off first, and divides by the spread *around* it. Reread 'Layer normalisation'."""
+    normalisation takes the mean off first, and divides by the spread *around* it."""
     return normed(x, gain, bias, eps, mean=0)
 
 
 @layer_norm.mistake("leaves out the gain")
 def without_the_gain(x, gain, bias, eps=1e-5):
     """The bias is added, and the gain is not used: the layer cannot say which features matter. A fresh layer has gains
-    of one, so this goes unnoticed until it is trained. Reread 'Layer normalisation'."""
+    of one, so this goes unnoticed until it is trained."""
     return normed(x, np.ones_like(gain), bias, eps)
 
 
 @layer_norm.mistake("leaves out the bias")
 def without_the_bias(x, gain, bias, eps=1e-5):
     """The gain is there, and the bias is not added. A fresh layer has biases of zero, so this goes unnoticed until it
-    is trained. Reread 'Layer normalisation'."""
+    is trained."""
     return normed(x, gain, np.zeros_like(bias), eps)
 
 
 @layer_norm.mistake("normalises each sentence at once")
 def over_the_sentence(x, gain, bias, eps=1e-5):
     """One mean and one variance for all positions of a sentence, axis=(-2, -1): a position's output then depends on
-    what comes after it. Each position has its own: axis=-1. Reread 'Layer normalisation'."""
+    what comes after it. Each position has its own: axis=-1."""
     return normed(x, gain, bias, eps, axis=tuple(range(-min(2, x.ndim), 0)))
 
 

@@ -58,35 +58,35 @@ def gradients(grad_output, cache, mean=1, variance=1, grad_normalised=None, mean
 def statistics_constant(grad_output, cache):
     """You go straight through: gradient times gain, divided by the standard deviation. But mean and variance are made
     from the same row, so every feature moves every output, through both. The rows of grad_x should add up to zero; do
-    yours? Reread 'The norm, walked backwards'."""
+    yours?"""
     return gradients(grad_output, cache, mean=0, variance=0)
 
 
 @layer_norm_backward.mistake("treats the variance as a constant")
 def variance_constant(grad_output, cache):
     """Two of the three terms are there; the path through the variance is missing. Test it: doubling x changes nothing,
-    so with a tiny eps grad_x must be at right angles to the normalised row. Reread 'The norm, walked backwards'."""
+    so with a tiny eps grad_x must be at right angles to the normalised row."""
     return gradients(grad_output, cache, variance=0)
 
 
 @layer_norm_backward.mistake("treats the mean as a constant")
 def mean_constant(grad_output, cache):
     """The path through the mean is missing. A shift of the whole row changes nothing, so each row of grad_x must add
-    up to zero. Reread 'The norm, walked backwards'."""
+    up to zero."""
     return gradients(grad_output, cache, mean=0)
 
 
 @layer_norm_backward.mistake("adds the terms instead of taking them away")
 def wrong_signs(grad_output, cache):
     """The two terms through mean and variance have the wrong sign: the mean is *subtracted* in the forward pass, and
-    the root of the variance stands below the line. Reread 'The norm, walked backwards'."""
+    the root of the variance stands below the line."""
     return gradients(grad_output, cache, mean=-1, variance=-1)
 
 
 @layer_norm_backward.mistake("takes sums where means belong")
 def sums_for_means(grad_output, cache):
     """Mean and variance have a factor 1/d_model in the forward pass, and it stays in both terms on the way back; you
-    take sums. Reread 'The norm, walked backwards'."""
+    take sums."""
     d_model = cache[0].shape[-1]
     return gradients(grad_output, cache, mean=d_model, variance=d_model)
 
@@ -94,15 +94,14 @@ def sums_for_means(grad_output, cache):
 @layer_norm_backward.mistake("forgets the gain on the way to x")
 def gain_forgotten(grad_output, cache):
     """grad_x does not depend on the gain. The normalised row was multiplied by it, so its gradient is grad_output *
-    gain, and the three terms start from there. On a fresh layer nobody notices. Reread 'The norm, walked
-    backwards'."""
+    gain, and the three terms start from there. On a fresh layer nobody notices."""
     return gradients(grad_output, cache, grad_normalised=grad_output)
 
 
 @layer_norm_backward.mistake("multiplies by the gain at the end")
 def gain_last(grad_output, cache):
     """The gain is multiplied in after the two means were taken. It differs from feature to feature, so it must be in
-    the row *before* the row is averaged. With equal gains the two agree. Reread 'The norm, walked backwards'."""
+    the row *before* the row is averaged. With equal gains the two agree."""
     plain, *rest = gradients(grad_output, cache, grad_normalised=grad_output)
     return plain * cache[2], *rest
 
@@ -110,14 +109,14 @@ def gain_last(grad_output, cache):
 @layer_norm_backward.mistake("forgets to divide by the standard deviation")
 def not_divided(grad_output, cache):
     """The three terms are right, and the factor in front of them is missing: what was divided by the standard
-    deviation forwards is divided by it backwards. Reread 'The norm, walked backwards'."""
+    deviation forwards is divided by it backwards."""
     return gradients(grad_output, cache, grad_x=reference.layer_norm_backward(grad_output, cache)[0] / cache[1])
 
 
 @layer_norm_backward.mistake("averages over the whole array")
 def one_mean_for_all(grad_output, cache):
     """The means run over everything, which ties positions together that were normalised each by itself. Each row has
-    its own: axis=-1 with keepdims=True. With one position the two agree. Reread 'The norm, walked backwards'."""
+    its own: axis=-1 with keepdims=True. With one position the two agree."""
     normalised_x, inverse_std, gain = cache
     g = grad_output * gain
     grad_x = inverse_std * (g - g.mean() - normalised_x * (g * normalised_x).mean())
@@ -127,14 +126,14 @@ def one_mean_for_all(grad_output, cache):
 @layer_norm_backward.mistake("does not add up the gradients of gain and bias")
 def not_summed(grad_output, cache):
     """grad_gain and grad_bias have a row for every position. One gain serves all positions of all sentences, so its
-    gradient is the sum over *all* leading axes. Reread 'The norm, walked backwards'."""
+    gradient is the sum over *all* leading axes."""
     return gradients(grad_output, cache, grad_gain=grad_output * cache[0], grad_bias=grad_output.copy())
 
 
 @layer_norm_backward.mistake("adds the gradients of gain and bias up over one axis only")
 def summed_over_one_axis(grad_output, cache):
     """`sum(axis=0)` is the whole sum only while there is one leading axis; with a batch an axis is left over, and with
-    a single position it adds up the features. Sum over *all* leading axes. Reread 'The norm, walked backwards'."""
+    a single position it adds up the features. Sum over *all* leading axes."""
     return gradients(
         grad_output, cache, grad_gain=(grad_output * cache[0]).sum(axis=0), grad_bias=grad_output.sum(axis=0)
     )
@@ -143,7 +142,7 @@ def summed_over_one_axis(grad_output, cache):
 @layer_norm_backward.mistake("averages the gradients of gain and bias")
 def averaged(grad_output, cache):
     """You take the mean over the positions. Whether to average is the loss's affair; a parameter used many times gets
-    the *sum* of what comes back. Reread 'The norm, walked backwards'."""
+    the *sum* of what comes back."""
     axes = tuple(range(grad_output.ndim - 1))
     return gradients(
         grad_output, cache, grad_gain=(grad_output * cache[0]).mean(axis=axes), grad_bias=grad_output.mean(axis=axes)
@@ -153,7 +152,7 @@ def averaged(grad_output, cache):
 @layer_norm_backward.mistake("forgets the normalised row in the gain's gradient")
 def gain_like_bias(grad_output, cache):
     """grad_gain equals grad_bias. The gain was *multiplied* by the normalised row, so its gradient is grad_output
-    times that row, added up; only the bias's is grad_output alone. Reread 'The norm, walked backwards'."""
+    times that row, added up; only the bias's is grad_output alone."""
     axes = tuple(range(grad_output.ndim - 1))
     return gradients(grad_output, cache, grad_gain=grad_output.sum(axis=axes))
 
@@ -161,14 +160,14 @@ def gain_like_bias(grad_output, cache):
 @layer_norm_backward.mistake("adds the gradients of gain and bias up over everything")
 def summed_over_everything(grad_output, cache):
     """grad_gain and grad_bias are one number each: `np.sum` without an axis adds up the features as well. Every feature
-    has a gain and a bias of its own; sum over the *leading* axes alone. Reread 'The norm, walked backwards'."""
+    has a gain and a bias of its own; sum over the *leading* axes alone."""
     return gradients(grad_output, cache, grad_gain=np.sum(grad_output * cache[0]), grad_bias=np.sum(grad_output))
 
 
 @layer_norm_backward.mistake("puts the gain into its own gradient")
 def gain_in_its_gradient(grad_output, cache):
     """grad_gain was made from grad_output * gain. That product is the gradient of the *normalised row*; the gain's own
-    is grad_output times the normalised row, and the gain is not in it. Reread 'The norm, walked backwards'."""
+    is grad_output times the normalised row, and the gain is not in it."""
     right = reference.layer_norm_backward(grad_output, cache)
     return gradients(grad_output, cache, grad_gain=right[1] * cache[2])
 
@@ -176,8 +175,7 @@ def gain_in_its_gradient(grad_output, cache):
 @layer_norm_backward.mistake("puts the gain into the gradients of gain and bias")
 def gain_in_both(grad_output, cache):
     """grad_gain and grad_bias were made from grad_output * gain, as happens when `grad_output *= gain` comes first.
-    That product is the gradient of the *normalised row*; gain and bias take grad_output as it arrives. Reread 'The
-    norm, walked backwards'."""
+    That product is the gradient of the *normalised row*; gain and bias take grad_output as it arrives."""
     right = reference.layer_norm_backward(grad_output, cache)
     return gradients(grad_output, cache, grad_gain=right[1] * cache[2], grad_bias=right[2] * cache[2])
 
@@ -194,21 +192,21 @@ def in_place(grad_output, cache):
 @layer_norm_backward.mistake("has the gain in the first of three terms only")
 def gain_in_one_term(grad_output, cache):
     """The straight term has the gain in it; the two means were taken of grad_output without it. All three are made from
-    one thing, grad_output * gain. With gains of one nobody notices. Reread 'The norm, walked backwards'."""
+    one thing, grad_output * gain. With gains of one nobody notices."""
     return gradients(grad_output, cache, means_of=grad_output)
 
 
 @layer_norm_backward.mistake("adds the variance's term")
 def variance_added(grad_output, cache):
     """The mean's term is subtracted, the variance's is added. The root of the variance stands *below* the line, and
-    one over a thing has a slope with a minus. Reread 'The norm, walked backwards'."""
+    one over a thing has a slope with a minus."""
     return gradients(grad_output, cache, variance=-1)
 
 
 @layer_norm_backward.mistake("divides by d_model - 1 in the variance's term")
 def unbiased_slope(grad_output, cache):
     """This is the slope of the *unbiased* variance, with d_model - 1 below. The forward pass took the mean of the
-    squares, so d_model stands below here too. Reread 'The norm, walked backwards'."""
+    squares, so d_model stands below here too."""
     d_model = cache[0].shape[-1]
     return gradients(grad_output, cache, variance=d_model / (d_model - 1))
 
@@ -216,21 +214,21 @@ def unbiased_slope(grad_output, cache):
 @layer_norm_backward.mistake("divides by the variance")
 def divided_twice(grad_output, cache):
     """The factor in front of the three terms is there twice. The forward pass divided by the standard deviation once;
-    so does the way back. Reread 'The norm, walked backwards'."""
+    so does the way back."""
     return gradients(grad_output, cache, grad_x=reference.layer_norm_backward(grad_output, cache)[0] * cache[1])
 
 
 @layer_norm_backward.mistake("loses the normalised row inside the variance's mean")
 def mean_without_the_row(grad_output, cache):
     """In the variance's term you take the mean of grad_output * gain. It is the mean of that *times the normalised
-    row*: how much the gradient points along the row. Reread 'The norm, walked backwards'."""
+    row*: how much the gradient points along the row."""
     return gradients(grad_output, cache, inner=1)
 
 
 @layer_norm_backward.mistake("loses the normalised row before the variance's mean")
 def term_without_the_row(grad_output, cache):
     """The variance's term is the same number for every feature. It is that number times the normalised row: features
-    far from the mean move the variance most. Reread 'The norm, walked backwards'."""
+    far from the mean move the variance most."""
     return gradients(grad_output, cache, outer=1)
 
 

@@ -72,57 +72,56 @@ def hunted(x, layers, norm, n_heads, mask=None, *, stream, own, last):
 @repaired_pre_norm_encoder.mistake("is still as it was handed out")
 def nothing_mended(x, layers, norm, n_heads, mask=None):
     """All three mistakes are still there. Follow the stream, from x to the output: to what is each update added, by
-    which norm is each sub-layer's input normalised, and what happens to the sum at the end? Reread 'Before or
-    after?'."""
+    which norm is each sub-layer's input normalised, and what happens to the sum at the end?"""
     return hunted(x, layers, norm, n_heads, mask, stream=False, own=False, last=False)
 
 
 @repaired_pre_norm_encoder.mistake("has its last norm, two mistakes are left")
 def last_mended(x, layers, norm, n_heads, mask=None):
     """The last norm is there now. Two mistakes are left, both in the loop: to what is each update added, and which
-    norm does the feed-forward use? Reread 'Before or after?'."""
+    norm does the feed-forward use?"""
     return hunted(x, layers, norm, n_heads, mask, stream=False, own=False, last=True)
 
 
 @repaired_pre_norm_encoder.mistake("has its stream back, two mistakes are left")
 def stream_mended(x, layers, norm, n_heads, mask=None):
     """The updates are added to the stream now. Two mistakes are left: one is invisible as long as all gains are fresh,
-    and one stands after the last layer. Reread 'Before or after?'."""
+    and one stands after the last layer."""
     return hunted(x, layers, norm, n_heads, mask, stream=True, own=False, last=False)
 
 
 @repaired_pre_norm_encoder.mistake("has both norms, two mistakes are left")
 def own_mended(x, layers, norm, n_heads, mask=None):
     """Each sub-layer has its own norm now. Two mistakes are left: to what is each update added, and what has
-    normalised the sum that leaves the last layer? Reread 'Before or after?'."""
+    normalised the sum that leaves the last layer?"""
     return hunted(x, layers, norm, n_heads, mask, stream=False, own=True, last=False)
 
 
-@repaired_pre_norm_encoder.mistake("uses the first norm twice, one mistake is left")
+@repaired_pre_norm_encoder.mistake("uses the first norm twice, one mistake is left", reread="The encoder layer")
 def own_left(x, layers, norm, n_heads, mask=None):
     """One mistake is left, and it is invisible as long as all gains are one: the feed-forward's input goes through
-    norm_attention, and norm_feed_forward is never used. Reread 'The encoder layer'."""
+    norm_attention, and norm_feed_forward is never used."""
     return hunted(x, layers, norm, n_heads, mask, stream=True, own=False, last=True)
 
 
 @repaired_pre_norm_encoder.mistake("adds to the normalised stream, one mistake is left")
 def stream_left(x, layers, norm, n_heads, mask=None):
     """One mistake is left: the update is added to the *normalised* x, which overwrites the stream at every sub-layer.
-    In pre-norm, the sub-layer looks at the normalised copy, and the sum takes x itself. Reread 'Before or after?'."""
+    In pre-norm, the sub-layer looks at the normalised copy, and the sum takes x itself."""
     return hunted(x, layers, norm, n_heads, mask, stream=False, own=True, last=True)
 
 
 @repaired_pre_norm_encoder.mistake("lacks the last norm, one mistake is left")
 def last_left(x, layers, norm, n_heads, mask=None):
     """One mistake is left: in pre-norm nothing normalises the stream itself, so after the last layer it leaves as
-    large as it has grown. It needs one norm more, `norm`, at the end. Reread 'Before or after?'."""
+    large as it has grown. It needs one norm more, `norm`, at the end."""
     return hunted(x, layers, norm, n_heads, mask, stream=True, own=True, last=False)
 
 
 @repaired_pre_norm_encoder.mistake("has become a post-norm encoder")
 def became_post_norm(x, layers, norm, n_heads, mask=None):
     """Each layer is the paper's post-norm layer now. The task is to mend the pre-norm stack: x + sublayer(norm(x)),
-    with one norm at the end. Reread 'Before or after?'."""
+    with one norm at the end."""
     for params in layers:
         x, _ = reference.encoder_layer(x, params, n_heads, mask)
     return plain_norm(x, norm)

@@ -71,61 +71,60 @@ def turned_round(tree):
 @adam_step.mistake("does not correct the bias")
 def uncorrected(**asked):
     """The averages start at zero and are used as they are: too small at first, by 1 - beta**step. With the paper's
-    constants the first step has 0.71 of its length. Divide both before use. Reread 'Adam'."""
+    constants the first step has 0.71 of its length. Divide both before use."""
     return adam(**asked, corrected=(False, False))
 
 
 @adam_step.mistake("corrects the bias of the mean only")
 def only_the_mean(**asked):
     """The mean is corrected, the mean of squares is not: too small below the line, so the first steps are several
-    times too long. Both averages start at zero. Reread 'Adam'."""
+    times too long. Both averages start at zero."""
     return adam(**asked, corrected=(True, False))
 
 
 @adam_step.mistake("corrects by beta times step")
 def times_not_power(**asked):
     """The correction has beta * step where beta**step belongs; at step 1 they agree, later yours changes its sign. The
-    weights of the average are a geometric series. Reread 'Adam'."""
+    weights of the average are a geometric series."""
     return adam(**asked, root=lambda v, e: np.sqrt(np.abs(v)) + e, power=lambda b, s: b * s)
 
 
 @adam_step.mistake("puts eps under the root")
 def eps_inside(**asked):
     """eps stands under the root, where 1e-9 acts like 3e-5: parameters with small gradients hardly move. It is added to
-    the root. Reread 'Adam'."""
+    the root."""
     return adam(**asked, root=lambda v, e: np.sqrt(v + e))
 
 
 @adam_step.mistake("forgets eps")
 def without_eps(**asked):
-    """eps is not used. A parameter whose gradient has been zero so far divides 0 by 0. Add eps to the root. Reread
-    'Adam'."""
+    """eps is not used. A parameter whose gradient has been zero so far divides 0 by 0. Add eps to the root."""
     return adam(**asked, root=lambda v, e: np.sqrt(v))
 
 
 @adam_step.mistake("does not take the root")
 def without_root(**asked):
     """You divide by the mean of *squares*. Its root is the usual size of a gradient; without it a parameter with small
-    gradients takes enormous steps. Reread 'Adam'."""
+    gradients takes enormous steps."""
     return adam(**asked, root=lambda v, e: v + e)
 
 
 @adam_step.mistake("goes uphill")
 def uphill_step(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
-    """The step is added. The gradient points to where the loss grows, so subtract. Reread 'Adam'."""
+    """The step is added. The gradient points to where the loss grows, so subtract."""
     return reference.adam_step(parameters, gradients, moments, step, -learning_rate, beta_1, beta_2, eps)
 
 
 @adam_step.mistake("exchanges beta and 1 - beta")
 def betas_reversed(**asked):
     """beta says how much of the old average *stays*; you keep 1 - beta of it. The averages then forget nearly all they
-    have seen. Reread 'Adam'."""
+    have seen."""
     return adam(**asked, shares=lambda b: (1 - b, b))
 
 
 @adam_step.mistake("averages the gradients themselves in place of their squares")
 def not_squared(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
-    """The second average is of the gradients' absolute values; it should be of their squares. Reread 'Adam'."""
+    """The second average is of the gradients' absolute values; it should be of their squares."""
     roots = map_tree(lambda g: np.sign(g) * np.sqrt(np.abs(g)), gradients)
     return reference.adam_step(parameters, roots, moments, step, learning_rate, beta_1, beta_2, eps)
 
@@ -133,7 +132,7 @@ def not_squared(parameters, gradients, moments, step, learning_rate, beta_1=0.9,
 @adam_step.mistake("hands back the corrected averages")
 def corrected_moments(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
     """The step is right, and the averages returned are the *corrected* ones: the next step would correct them again.
-    Return them as they were before the correction. Reread 'Adam'."""
+    Return them as they were before the correction."""
     new, (m, v) = reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
     corrected_m = map_tree(lambda m: m / (1 - beta_1**step), m)
     return new, (corrected_m, map_tree(lambda v: v / (1 - beta_2**step), v))
@@ -142,7 +141,7 @@ def corrected_moments(parameters, gradients, moments, step, learning_rate, beta_
 @adam_step.mistake("hands back the old averages")
 def old_moments(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
     """The step is right, and the averages returned are those that came in: nothing would be remembered from one step
-    to the next. Return the new ones. Reread 'Adam'."""
+    to the next. Return the new ones."""
     return reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)[0], moments
 
 
@@ -150,7 +149,7 @@ def old_moments(parameters, gradients, moments, step, learning_rate, beta_1=0.9,
 def in_place_moments(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
     """The numbers are right, and the caller's averages have changed: `mean *= ...` writes into them. If several
     parameters share an array of zeros at the start, as they may, each then remembers the others' gradients. Make new
-    arrays. Reread 'Adam'."""
+    arrays."""
     new, fresh = reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
     for old, value in zip(moments, fresh, strict=True):
         map_tree(np.copyto, old, value)
@@ -160,7 +159,7 @@ def in_place_moments(parameters, gradients, moments, step, learning_rate, beta_1
 @adam_step.mistake("updates the parameters in place")
 def in_place_parameters(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
     """The numbers are right, and the caller's parameters have changed: `parameters -= ...` writes into them. Then no
-    earlier checkpoint can be kept or averaged. Make a new array. Reread 'Adam'."""
+    earlier checkpoint can be kept or averaged. Make a new array."""
     new, fresh = reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
     map_tree(np.copyto, parameters, new)
     return parameters, fresh
@@ -169,7 +168,7 @@ def in_place_parameters(parameters, gradients, moments, step, learning_rate, bet
 @adam_step.mistake("does not check the step")
 def step_zero(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
     """At step 0 the bias correction divides by 1 - beta**0 = 0, and everything becomes NaN or infinite. Raise a
-    ValueError if the step is smaller than 1. Reread 'Adam'."""
+    ValueError if the step is smaller than 1."""
     if step < 1:
         return map_tree(lambda array: np.full_like(array, np.nan), parameters), moments
     return reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
@@ -179,7 +178,7 @@ def step_zero(parameters, gradients, moments, step, learning_rate, beta_1=0.9, b
 def paired_by_order(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
     """Each parameter is moved by the gradient that stands in the same *place*. A backward pass comes by the gradients
     from the output back, so its dicts have another order than the parameters': a gain gets the gradient of a bias, and
-    both have one shape. Pair them by their names, as `map_tree` does. Reread 'Adam'."""
+    both have one shape. Pair them by their names, as `map_tree` does."""
 
     def renamed(like, tree):
         if isinstance(like, dict):
@@ -193,47 +192,47 @@ def paired_by_order(parameters, gradients, moments, step, learning_rate, beta_1=
 @adam_step.mistake("corrects the bias of the mean of squares only")
 def only_the_squares(**asked):
     """The mean of squares is corrected, the mean is not: too small above the line, so the first steps are far too
-    short. Both averages start at zero. Reread 'Adam'."""
+    short. Both averages start at zero."""
     return adam(**asked, corrected=(False, True))
 
 
 @adam_step.mistake("multiplies by the correction")
 def correction_multiplied(**asked):
     """You multiply the averages by 1 - beta**step. They are too small by just that factor, so it is *divided* out; as
-    it is they become smaller still. Reread 'Adam'."""
+    it is they become smaller still."""
     return adam(**asked, correct=lambda average, share: average * share)
 
 
 @adam_step.mistake("corrects each average with the other's beta")
 def other_beta(**asked):
     """The mean is divided by `1 - beta_2**step`, the mean of squares by `1 - beta_1**step`. Each is short by what its
-    *own* beta held back. Reread 'Adam'."""
+    *own* beta held back."""
     return adam(**asked, crossed=True)
 
 
 @adam_step.mistake("corrects by 1 - beta at every step")
 def without_power(**asked):
     """You divide by 1 - beta, whatever the step: right at step 1, and then ever more too much, as the averages fill. It
-    is 1 - beta**step. Reread 'Adam'."""
+    is 1 - beta**step."""
     return adam(**asked, power=lambda b, s: b)
 
 
 @adam_step.mistake("is one step ahead")
 def one_step_ahead(**asked):
-    """The correction has beta**(step + 1): the count is raised although `step` already counts from 1. Reread 'Adam'."""
+    """The correction has beta**(step + 1): the count is raised although `step` already counts from 1."""
     return adam(**asked, power=lambda b, s: b ** (s + 1))
 
 
 @adam_step.mistake("adds the whole gradient to the averages")
 def not_weighted(**asked):
     """The averages are beta * old + new. Without 1 - beta before what is new they are sums, and grow to ten and fifty
-    times the size of what they average. Reread 'Adam'."""
+    times the size of what they average."""
     return adam(**asked, shares=lambda b: (b, 1))
 
 
 @adam_step.mistake("exchanges beta_1 and beta_2")
 def betas_exchanged(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
-    """beta_2 is used for the mean, and beta_1 for the mean of squares; it is the other way round. Reread 'Adam'."""
+    """beta_2 is used for the mean, and beta_1 for the mean of squares; it is the other way round."""
     return reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_2, beta_1, eps)
 
 

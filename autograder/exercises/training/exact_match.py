@@ -74,7 +74,7 @@ def share(matches):
 @exact_match.mistake("compares what follows the end mark, too")
 def whole_rows(predictions, references, eos=2):
     """You compare whole rows, so a right sentence fails when its padding or its leftovers differ. What follows the
-    first end mark does not count. Reread 'When is a translation right?'."""
+    first end mark does not count."""
     width = max(predictions.shape[1], references.shape[1])
     p, r = (np.pad(a, ((0, 0), (0, width - a.shape[1]))) for a in (predictions, references))
     return float((p == r).all(axis=1).mean())
@@ -83,7 +83,7 @@ def whole_rows(predictions, references, eos=2):
 @exact_match.mistake("counts tokens, not sentences")
 def token_accuracy(predictions, references, eos=2):
     """This is the share of right *tokens*: a sentence with one wrong word is still mostly right. A match is a whole
-    sentence. Reread 'When is a translation right?'."""
+    sentence."""
     width = min(predictions.shape[1], references.shape[1])
     p, r = predictions[:, :width], references[:, :width]
     return float((p == r)[r != 0].mean())
@@ -92,7 +92,7 @@ def token_accuracy(predictions, references, eos=2):
 @exact_match.mistake("lets a sentence without an end match")
 def end_not_asked(predictions, references, eos=2):
     """You compare what stands before the end mark, and do not ask whether it comes: a prediction that breaks off
-    without one counts as right. The end mark belongs to the sentence. Reread 'When is a translation right?'."""
+    without one counts as right. The end mark belongs to the sentence."""
     pairs = zip(predictions, references, strict=True)
     return share([up_to(p, eos, False)[: len(up_to(r, eos, False))] == up_to(r, eos, False) for p, r in pairs])
 
@@ -100,15 +100,14 @@ def end_not_asked(predictions, references, eos=2):
 @exact_match.mistake("cuts the end mark off before it compares")
 def end_cut_off(predictions, references, eos=2):
     """You cut both sentences before the end mark and compare what is left: a prediction that has all words and breaks
-    off, before it says that it is finished, counts as right. Leave the end mark in. Reread 'When is a translation
-    right?'."""
+    off, before it says that it is finished, counts as right. Leave the end mark in."""
     return share([up_to(p, eos, False) == up_to(r, eos, False) for p, r in zip(predictions, references, strict=True)])
 
 
 @exact_match.mistake("compares only as far as the reference goes")
 def prefix_only(predictions, references, eos=2):
     """You compare the words that both have, and not the lengths: `zip` stops at the shorter one. A prediction that ends
-    too early then counts as right. Reread 'When is a translation right?'."""
+    too early then counts as right."""
     pairs = zip(predictions, references, strict=True)
 
     def alike(p, r):
@@ -120,41 +119,38 @@ def prefix_only(predictions, references, eos=2):
 @exact_match.mistake("does not mind the order of the words")
 def bag_of_words(predictions, references, eos=2):
     """The same words in another order count as right: sets and sorted lists forget order. For numbers the order is
-    everything. Reread 'When is a translation right?'."""
+    everything."""
     return share([sorted(up_to(p, eos)) == sorted(up_to(r, eos)) for p, r in zip(predictions, references, strict=True)])
 
 
 @exact_match.mistake("takes 2 for the end mark, whatever eos is")
 def end_is_two(predictions, references, eos=2):
-    """The end mark is an argument, and you use 2. Reread 'When is a translation right?'."""
+    """The end mark is an argument, and you use 2."""
     return reference.exact_match(predictions, references, 2)
 
 
 @exact_match.mistake("returns the number of matches")
 def counted_not_divided(predictions, references, eos=2):
-    """This is how many match. Divide by the number of sentences: a fraction from 0 to 1. Reread 'When is a translation
-    right?'."""
+    """This is how many match. Divide by the number of sentences: a fraction from 0 to 1."""
     return float(reference.exact_match(predictions, references, eos) * len(references))
 
 
 @exact_match.mistake("looks at the first sentence only")
 def first_sentence(predictions, references, eos=2):
     """The answer is 1 or 0, as the first pair decides: a `return` stands inside the loop. Count all pairs, and divide
-    after the loop. Reread 'When is a translation right?'."""
+    after the loop."""
     return float(reference.exact_match(predictions[:1], references[:1], eos))
 
 
 @exact_match.mistake("asks for all sentences at once")
 def all_or_nothing(predictions, references, eos=2):
-    """The answer is 1 if every sentence is right, and 0 otherwise. The share of right sentences is asked for. Reread
-    'When is a translation right?'."""
+    """The answer is 1 if every sentence is right, and 0 otherwise. The share of right sentences is asked for."""
     return float(reference.exact_match(predictions, references, eos) == 1)
 
 
 @exact_match.mistake("returns the share that is wrong")
 def share_of_errors(predictions, references, eos=2):
-    """This is one minus the answer: the share of sentences that differ. Count those that are equal. Reread 'When is a
-    translation right?'."""
+    """This is one minus the answer: the share of sentences that differ. Count those that are equal."""
     return 1 - reference.exact_match(predictions, references, eos)
 
 

@@ -47,59 +47,61 @@ def half_mended(logits, targets, pad, *, stable, selects, over_counted):
         return total / (counts.sum() if over_counted else counts.size)
 
 
-@repaired_padded_loss.mistake("three mistakes are left: nothing is mended")
+@repaired_padded_loss.mistake("three mistakes are left: nothing is mended", reread="Padding does not count")
 def as_it_was(logits, targets, pad):
     """This is the function as it stood. Large logits overflow, infinite ones at padding become NaN, and the mean runs
-    over padding too. Take one after the other. Reread 'Padding does not count'."""
+    over padding too. Take one after the other."""
     return half_mended(logits, targets, pad, stable=False, selects=False, over_counted=False)
 
 
-@repaired_padded_loss.mistake("two mistakes are left: padding is divided by and multiplied away")
+@repaired_padded_loss.mistake(
+    "two mistakes are left: padding is divided by and multiplied away", reread="Padding does not count"
+)
 def only_stable(logits, targets, pad):
     """The overflow is mended; two mistakes are left, both at padding. By how many do you divide? And what is 0 times
-    infinity? Reread 'Padding does not count'."""
+    infinity?"""
     return half_mended(logits, targets, pad, stable=True, selects=False, over_counted=False)
 
 
-@repaired_padded_loss.mistake("two mistakes are left: large logits, and the mean")
+@repaired_padded_loss.mistake("two mistakes are left: large logits, and the mean", reread="Padding does not count")
 def only_selects(logits, targets, pad):
     """Padding is selected away; two mistakes are left. The mean still divides by all positions, and large logits
-    overflow. Reread 'Padding does not count'."""
+    overflow."""
     return half_mended(logits, targets, pad, stable=False, selects=True, over_counted=False)
 
 
-@repaired_padded_loss.mistake("two mistakes are left: large logits, and infinities at padding")
+@repaired_padded_loss.mistake(
+    "two mistakes are left: large logits, and infinities at padding", reread="Padding does not count"
+)
 def only_the_mean_mended(logits, targets, pad):
-    """The mean is mended; two mistakes are left. Large logits overflow, and 0 times an infinite surprise is NaN. Reread
-    'Padding does not count'."""
+    """The mean is mended; two mistakes are left. Large logits overflow, and 0 times an infinite surprise is NaN."""
     return half_mended(logits, targets, pad, stable=False, selects=False, over_counted=True)
 
 
-@repaired_padded_loss.mistake("one mistake is left: large logits overflow")
+@repaired_padded_loss.mistake("one mistake is left: large logits overflow", reread="Padding does not count")
 def still_overflows(logits, targets, pad):
-    """One mistake is left: exp overflows above 709, and the quotient is NaN. `log_softmax` never divides. Reread
-    'Padding does not count'."""
+    """One mistake is left: exp overflows above 709, and the quotient is NaN. `log_softmax` never divides."""
     return half_mended(logits, targets, pad, stable=False, selects=True, over_counted=True)
 
 
-@repaired_padded_loss.mistake("one mistake is left: zero times infinity")
+@repaired_padded_loss.mistake("one mistake is left: zero times infinity", reread="Padding does not count")
 def still_multiplies(logits, targets, pad):
-    """One mistake is left: padding is multiplied by 0, and 0 times infinity is NaN. Select what counts instead. Reread
-    'Padding does not count'."""
+    """One mistake is left: padding is multiplied by 0, and 0 times infinity is NaN. Select what counts instead."""
     return half_mended(logits, targets, pad, stable=True, selects=False, over_counted=True)
 
 
-@repaired_padded_loss.mistake("one mistake is left: the mean counts padding")
+@repaired_padded_loss.mistake("one mistake is left: the mean counts padding", reread="Padding does not count")
 def still_divides_by_all(logits, targets, pad):
-    """One mistake is left: you divide by all positions. Divide by the number of targets that count. Reread 'Padding
-    does not count'."""
+    """One mistake is left: you divide by all positions. Divide by the number of targets that count."""
     return half_mended(logits, targets, pad, stable=True, selects=True, over_counted=False)
 
 
-@repaired_padded_loss.mistake("one mistake is left: the logarithm of a probability of 0")
+@repaired_padded_loss.mistake(
+    "one mistake is left: the logarithm of a probability of 0", reread="Padding does not count"
+)
 def logarithm_of_softmax(logits, targets, pad):
     """One mistake is left: the softmax is stable now, but a word whose logit is a thousand below the largest has the
-    probability 0 in it, and log 0 is minus infinity. `log_softmax` never divides. Reread 'Padding does not count'."""
+    probability 0 in it, and log 0 is minus infinity. `log_softmax` never divides."""
     counts = targets != pad
     p = np.take_along_axis(softmax(logits[counts]), targets[counts][:, None], axis=-1)
     with np.errstate(divide="ignore"):

@@ -51,7 +51,7 @@ def mean_of_counted(losses, targets, pad):
 @smoothed_cross_entropy.mistake("divides by all positions, padding too")
 def mean_over_padding(logits, targets, smoothing=0.0, pad=0):
     """The sum leaves padding out, and the mean counts it in: the more padding a batch holds, the smaller its loss and
-    its gradients. Divide by the number of targets that count. Reread 'Padding does not count'."""
+    its gradients. Divide by the number of targets that count."""
     losses = reference.smoothed_cross_entropy(logits, targets, smoothing, pad)[0]
     return losses * (targets != pad).sum() / targets.size, None
 
@@ -59,7 +59,7 @@ def mean_over_padding(logits, targets, smoothing=0.0, pad=0):
 @smoothed_cross_entropy.mistake("multiplies padding by zero")
 def times_zero(logits, targets, smoothing=0.0, pad=0):
     """Multiplying the loss at padding by 0 works until a logit there is infinite: 0 times infinity is NaN. Select what
-    counts, `logits[targets != pad]`, before you compute. Reread 'Padding does not count'."""
+    counts, `logits[targets != pad]`, before you compute."""
     counts = targets != pad
     return (loss_rows(logits, targets, smoothing) * counts).sum() / max(1, counts.sum()), None
 
@@ -67,21 +67,20 @@ def times_zero(logits, targets, smoothing=0.0, pad=0):
 @smoothed_cross_entropy.mistake("counts padding as a word")
 def padding_counts(logits, targets, smoothing=0.0, pad=0):
     """Padding is in the loss like any token, so the model learns to predict it, which is easy and useless. Leave out
-    the targets that equal `pad`. Reread 'Padding does not count'."""
+    the targets that equal `pad`."""
     return loss_rows(logits, targets, smoothing).mean(), None
 
 
 @smoothed_cross_entropy.mistake("takes 0 for padding, whatever pad is")
 def padding_is_zero(logits, targets, smoothing=0.0, pad=0):
-    """Token 0 is left out even where `pad` says another. Compare with the argument `pad`. Reread 'Padding does not
-    count'."""
+    """Token 0 is left out even where `pad` says another. Compare with the argument `pad`."""
     return reference.smoothed_cross_entropy(logits, targets, smoothing, 0)
 
 
 @smoothed_cross_entropy.mistake("adds up instead of averaging")
 def summed(logits, targets, smoothing=0.0, pad=0):
     """This is the sum over the targets. Long batches would then get larger gradients than short ones: divide by the
-    number of targets that count. Reread 'Padding does not count'."""
+    number of targets that count."""
     loss, _ = reference.smoothed_cross_entropy(logits, targets, smoothing, pad)
     return loss * (targets != pad).sum(), None
 
@@ -89,7 +88,7 @@ def summed(logits, targets, smoothing=0.0, pad=0):
 @smoothed_cross_entropy.mistake("averages sentence by sentence first")
 def mean_of_means(logits, targets, smoothing=0.0, pad=0):
     """You average each sentence, then the averages. A word in a short sentence then weighs more than one in a long
-    one. There is one mean, over all targets that count. Reread 'Padding does not count'."""
+    one. There is one mean, over all targets that count."""
     if targets.ndim < 2:
         return reference.smoothed_cross_entropy(logits, targets, smoothing, pad)
     pairs = zip(logits.reshape(-1, *logits.shape[-2:]), targets.reshape(-1, targets.shape[-1]), strict=True)
@@ -99,24 +98,24 @@ def mean_of_means(logits, targets, smoothing=0.0, pad=0):
 @smoothed_cross_entropy.mistake("divides by zero when everything is padding")
 def nan_for_nothing(logits, targets, smoothing=0.0, pad=0):
     """If every target is padding, n is 0 and 0/0 is NaN. There is nothing to learn from such a batch, so its loss is
-    0: divide by max(1, n). Reread 'Padding does not count'."""
+    0: divide by max(1, n)."""
     counts = targets != pad
     with np.errstate(invalid="ignore"):
         return loss_rows(logits[counts], targets[counts], smoothing).sum() / counts.sum(), None
 
 
-@smoothed_cross_entropy.mistake("spreads eps over the K - 1 wrong classes")
+@smoothed_cross_entropy.mistake("spreads eps over the K - 1 wrong classes", reread="Three ways to spread it")
 def loss_of_the_variant(logits, targets, smoothing=0.0, pad=0):
     """Your labels are 1 - eps and eps/(K-1): a variant, but neither this book's nor PyTorch's, which is
-    eps/K for all and 1 - eps more for the right one. Reread 'Three ways to spread it'."""
+    eps/K for all and 1 - eps more for the right one."""
     K = logits.shape[-1]
     return reference.smoothed_cross_entropy(logits, targets, smoothing * K / (K - 1), pad)
 
 
-@smoothed_cross_entropy.mistake("leaves the padding class out of the smoothing")
+@smoothed_cross_entropy.mistake("leaves the padding class out of the smoothing", reread="Three ways to spread it")
 def smoothing_without_padding(logits, targets, smoothing=0.0, pad=0):
     """The even part is spread over K - 2 classes and the padding class gets nothing. PyTorch and this book give eps/K
-    to every class of the vocabulary. Reread 'Three ways to spread it'."""
+    to every class of the vocabulary."""
     counts, K = targets != pad, logits.shape[-1]
     rows, right = logits[counts], targets[counts]
     labels = np.where(one_hot(right, K) == 1, 1 - smoothing, smoothing / (K - 2))
@@ -124,23 +123,23 @@ def smoothing_without_padding(logits, targets, smoothing=0.0, pad=0):
     return -(labels * model.log_softmax(rows)).sum() / max(1, len(rows)), None
 
 
-@smoothed_cross_entropy.mistake("does not smooth")
+@smoothed_cross_entropy.mistake("does not smooth", reread="Two cross-entropies")
 def unsmoothed(logits, targets, smoothing=0.0, pad=0):
-    """This is the loss with one-hot labels: `smoothing` is not used. Reread 'Two cross-entropies'."""
+    """This is the loss with one-hot labels: `smoothing` is not used."""
     return reference.smoothed_cross_entropy(logits, targets, 0.0, pad)
 
 
-@smoothed_cross_entropy.mistake("leaves out the mean over all classes")
+@smoothed_cross_entropy.mistake("leaves out the mean over all classes", reread="Two cross-entropies")
 def right_part_only(logits, targets, smoothing=0.0, pad=0):
     """(1 - eps) times the surprise at the right class is there; eps times the mean surprise over all classes is not.
-    Without it the loss is one-hot's, made smaller. Reread 'Two cross-entropies'."""
+    Without it the loss is one-hot's, made smaller."""
     return (1 - smoothing) * reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0], None
 
 
-@smoothed_cross_entropy.mistake("adds up all classes where the mean belongs")
+@smoothed_cross_entropy.mistake("adds up all classes where the mean belongs", reread="Two cross-entropies")
 def sum_over_classes(logits, targets, smoothing=0.0, pad=0):
     """The even part is eps times the *mean* surprise over the K classes; yours is eps times the sum, K times as much.
-    The uniform distribution gives each class 1/K. Reread 'Two cross-entropies'."""
+    The uniform distribution gives each class 1/K."""
     hard = reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0]
     even = reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0]
     return (1 - smoothing) * hard + smoothing * even * logits.shape[-1], None
@@ -149,7 +148,7 @@ def sum_over_classes(logits, targets, smoothing=0.0, pad=0):
 @smoothed_cross_entropy.mistake("overflows on large logits")
 def naive_log_softmax(logits, targets, smoothing=0.0, pad=0):
     """Right for small logits, infinite or NaN for large ones: either exp overflows, or a probability becomes 0 and its
-    logarithm -inf. `log_softmax` of chapter 8 does neither. Reread 'Padding does not count'."""
+    logarithm -inf. `log_softmax` of chapter 8 does neither."""
     counts = targets != pad
 
     def naive(z):
@@ -159,40 +158,40 @@ def naive_log_softmax(logits, targets, smoothing=0.0, pad=0):
     return mean_of_counted(loss_rows(logits[counts], targets[counts], smoothing, naive), targets[counts], pad), None
 
 
-@smoothed_cross_entropy.mistake("does not scale the right class's part")
+@smoothed_cross_entropy.mistake("does not scale the right class's part", reread="Two cross-entropies")
 def right_part_unscaled(logits, targets, smoothing=0.0, pad=0):
     """The surprise at the right class counts whole, and eps times the mean surprise comes on top. The two shares add up
-    to one: (1 - eps) of the first, eps of the second. Reread 'Two cross-entropies'."""
+    to one: (1 - eps) of the first, eps of the second."""
     hard = reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0]
     return hard + smoothing * reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0], None
 
 
-@smoothed_cross_entropy.mistake("takes the mean over all classes away")
+@smoothed_cross_entropy.mistake("takes the mean over all classes away", reread="Two cross-entropies")
 def even_part_subtracted(logits, targets, smoothing=0.0, pad=0):
     """The second part has the wrong sign: log-probabilities are negative, and *both* parts of the surprise are minus a
-    mean of them. Reread 'Two cross-entropies'."""
+    mean of them."""
     hard = reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0]
     return (1 - smoothing) * hard - smoothing * reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0], None
 
 
-@smoothed_cross_entropy.mistake("has the mean over all classes alone")
+@smoothed_cross_entropy.mistake("has the mean over all classes alone", reread="Two cross-entropies")
 def even_part_only(logits, targets, smoothing=0.0, pad=0):
     """Only eps times the mean surprise is there: the right class counts no more than any other, and without smoothing
-    the loss is zero. Add (1 - eps) times the surprise at the right class. Reread 'Two cross-entropies'."""
+    the loss is zero. Add (1 - eps) times the surprise at the right class."""
     return smoothing * reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0], None
 
 
-@smoothed_cross_entropy.mistake("exchanges eps and 1 - eps")
+@smoothed_cross_entropy.mistake("exchanges eps and 1 - eps", reread="Two cross-entropies")
 def shares_exchanged(logits, targets, smoothing=0.0, pad=0):
     """The right class has the share eps, the mean over all classes 1 - eps. eps is the *small* part, that of the
-    uniform distribution. Reread 'Two cross-entropies'."""
+    uniform distribution."""
     return reference.smoothed_cross_entropy(logits, targets, 1 - smoothing, pad)
 
 
-@smoothed_cross_entropy.mistake("is the divergence, not the cross-entropy")
+@smoothed_cross_entropy.mistake("is the divergence, not the cross-entropy", reread="Kullback and Leibler")
 def divergence(logits, targets, smoothing=0.0, pad=0):
     """This is the Kullback-Leibler divergence: the label's own entropy is taken off, so that a perfect model has loss
-    0. The gradients are the same; the loss asked for is the cross-entropy. Reread 'Kullback and Leibler'."""
+    0. The gradients are the same; the loss asked for is the cross-entropy."""
     loss, _ = reference.smoothed_cross_entropy(logits, targets, smoothing, pad)
     return loss - (targets != pad).any() * reference.label_entropy(logits.shape[-1], smoothing), None
 
@@ -200,8 +199,7 @@ def divergence(logits, targets, smoothing=0.0, pad=0):
 @smoothed_cross_entropy.mistake("divides by the number of sentences")
 def by_sentences(logits, targets, smoothing=0.0, pad=0):
     """The sum over the targets is divided by the number of sentences, so that long ones weigh more than short ones, and
-    a batch of long ones more than a batch of short ones. Divide by the number of targets that count. Reread 'Padding
-    does not count'."""
+    a batch of long ones more than a batch of short ones. Divide by the number of targets that count."""
     loss, _ = reference.smoothed_cross_entropy(logits, targets, smoothing, pad)
     return loss * (targets != pad).sum() / math.prod(targets.shape[:-1]), None
 

@@ -54,21 +54,21 @@ def soft_rows(cache, smoothing=None):
 @smoothed_cross_entropy_backward.mistake("does not divide by the number of targets")
 def not_divided(grad_loss, cache):
     """p - q' is there, and the loss was a *mean* over n targets: each row of the gradient is divided by n. Without it a
-    larger batch takes longer steps. Reread 'The gradient: p minus q′'."""
+    larger batch takes longer steps."""
     return reference.smoothed_cross_entropy_backward(grad_loss * max(1, len(cache[0])), cache)
 
 
-@smoothed_cross_entropy_backward.mistake("divides by all positions, padding too")
+@smoothed_cross_entropy_backward.mistake("divides by all positions, padding too", reread="Padding does not count")
 def divided_by_all(grad_loss, cache):
     """You divide by the number of positions. The loss was a mean over the targets that count, so the gradient is
-    divided by n, the number of rows in the cache. Reread 'Padding does not count'."""
+    divided by n, the number of rows in the cache."""
     return reference.smoothed_cross_entropy_backward(grad_loss * len(cache[0]) / cache[2].size, cache)
 
 
 @smoothed_cross_entropy_backward.mistake("subtracts the one-hot label")
 def hard_difference(grad_loss, cache):
     """This is p - q with the one-hot q. The loss was made with the smoothed label, so its gradient is p - q'; with
-    yours the model is pushed past its goal for ever. Reread 'The gradient: p minus q′'."""
+    yours the model is pushed past its goal for ever."""
     log_p, labels, counted, _ = cache
     return reference.smoothed_cross_entropy_backward(grad_loss, (log_p, labels, counted, 0.0))
 
@@ -76,7 +76,7 @@ def hard_difference(grad_loss, cache):
 @smoothed_cross_entropy_backward.mistake("adds eps/K for the wrong classes")
 def plus_for_minus(grad_loss, cache):
     """For a wrong class the gradient is p - eps/K; yours is p + eps/K, as one well-read article has it. A row must add
-    up to zero: check it. Reread 'The gradient: p minus q′'."""
+    up to zero: check it."""
     log_p, labels, counted, eps = cache
     K = log_p.shape[-1]
     right = one_hot(labels, K) == 1
@@ -84,10 +84,10 @@ def plus_for_minus(grad_loss, cache):
     return spread(rows * (grad_loss / max(1, len(log_p))), counted)
 
 
-@smoothed_cross_entropy_backward.mistake("smooths over the K - 1 wrong classes")
+@smoothed_cross_entropy_backward.mistake("smooths over the K - 1 wrong classes", reread="Three ways to spread it")
 def gradient_of_the_variant(grad_loss, cache):
     """Your q' has eps/(K-1) for the wrong classes. The forward's has eps/K for all, and 1 - eps more for the right
-    one. Reread 'Three ways to spread it'."""
+    one."""
     log_p, labels, counted, eps = cache
     K = log_p.shape[-1]
     return reference.smoothed_cross_entropy_backward(grad_loss, (log_p, labels, counted, eps * K / (K - 1)))
@@ -95,29 +95,29 @@ def gradient_of_the_variant(grad_loss, cache):
 
 @smoothed_cross_entropy_backward.mistake("has the sign reversed")
 def uphill(grad_loss, cache):
-    """This is q' - p, the direction downhill. The gradient points uphill: p - q'. The optimiser takes the minus.
-    Reread 'The gradient: p minus q′'."""
+    """This is q' - p, the direction downhill. The gradient points uphill: p - q'. The optimiser takes the minus."""
     return -reference.smoothed_cross_entropy_backward(grad_loss, cache)
 
 
 @smoothed_cross_entropy_backward.mistake("ignores grad_loss")
 def as_if_one(grad_loss, cache):
-    """The gradient of the loss itself is there; the factor `grad_loss`, from what comes after the loss, is not.
-    Reread 'The gradient: p minus q′'."""
+    """The gradient of the loss itself is there; the factor `grad_loss`, from what comes after the loss, is not."""
     return reference.smoothed_cross_entropy_backward(1.0, cache)
 
 
 @smoothed_cross_entropy_backward.mistake("takes log-probabilities for probabilities")
 def logarithms(grad_loss, cache):
-    """The cache holds *logarithms* of probabilities. p is their exponential. Reread 'The gradient: p minus q′'."""
+    """The cache holds *logarithms* of probabilities. p is their exponential."""
     log_p, _, counted, _ = cache
     return spread((log_p - soft_rows(cache)) * (grad_loss / max(1, len(log_p))), counted)
 
 
-@smoothed_cross_entropy_backward.mistake("returns the rows that count, without the padding's places")
+@smoothed_cross_entropy_backward.mistake(
+    "returns the rows that count, without the padding's places", reread="Padding does not count"
+)
 def rows_only(grad_loss, cache):
     """These are the n rows that count. The logits had the shape (..., T, vocab), and so has their gradient: zeros at
-    padding. Write the rows to where `counted` is true. Reread 'Padding does not count'."""
+    padding. Write the rows to where `counted` is true."""
     log_p = cache[0]
     return (np.exp(log_p) - soft_rows(cache)) * (grad_loss / max(1, len(log_p)))
 
@@ -125,14 +125,14 @@ def rows_only(grad_loss, cache):
 @smoothed_cross_entropy_backward.mistake("answers in float64 whatever was asked")
 def double_gradient(grad_loss, cache):
     """The numbers are right, and float32 came back as float64: np.zeros makes float64 unless you say
-    dtype=... Reread 'The gradient: p minus q′'."""
+    dtype=..."""
     return reference.smoothed_cross_entropy_backward(grad_loss, cache).astype(np.float64)
 
 
 @smoothed_cross_entropy_backward.mistake("takes a whole unit from the right class")
 def whole_unit(grad_loss, cache):
     """From the right class you take 1 + eps/K, from the others eps/K. The smoothed label of the right class is 1 - eps
-    + eps/K; a row of the gradient must add up to zero: check it. Reread 'The gradient: p minus q′'."""
+    + eps/K; a row of the gradient must add up to zero: check it."""
     log_p, labels, counted, eps = cache
     rows = np.exp(log_p) - (one_hot(labels, log_p.shape[-1]) + eps / log_p.shape[-1]).astype(log_p.dtype)
     return spread(rows * (grad_loss / max(1, len(log_p))), counted)
@@ -141,16 +141,18 @@ def whole_unit(grad_loss, cache):
 @smoothed_cross_entropy_backward.mistake("leaves out the even part")
 def right_part_only(grad_loss, cache):
     """This is (1 - eps) times p - q: the gradient of the right class's part alone. The mean over all classes has one
-    too, eps times p - 1/K. Reread 'The gradient: p minus q′'."""
+    too, eps times p - 1/K."""
     log_p, labels, counted, eps = cache
     hard = reference.smoothed_cross_entropy_backward(grad_loss, (log_p, labels, counted, 0.0))
     return (hard * (1 - eps)).astype(log_p.dtype)
 
 
-@smoothed_cross_entropy_backward.mistake("smooths over K - 2 classes, without padding's")
+@smoothed_cross_entropy_backward.mistake(
+    "smooths over K - 2 classes, without padding's", reread="Three ways to spread it"
+)
 def without_padding_class(grad_loss, cache):
     """Your q' has eps/(K-2) for the wrong classes and nothing for class 0. The forward's has eps/K for every class of
-    the vocabulary. Reread 'Three ways to spread it'."""
+    the vocabulary."""
     log_p, labels, counted, eps = cache
     K = log_p.shape[-1]
     soft = np.where(one_hot(labels, K) == 1, 1 - eps, eps / (K - 2))
@@ -160,8 +162,7 @@ def without_padding_class(grad_loss, cache):
 
 @smoothed_cross_entropy_backward.mistake("does not subtract the label")
 def label_left_out(grad_loss, cache):
-    """This is p, divided by n: no label was taken from it, so every logit is pushed down. The gradient is p - q'.
-    Reread 'The gradient: p minus q′'."""
+    """This is p, divided by n: no label was taken from it, so every logit is pushed down. The gradient is p - q'."""
     log_p, _, counted, _ = cache
     return spread(np.exp(log_p) * (grad_loss / max(1, len(log_p))), counted)
 

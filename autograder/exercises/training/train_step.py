@@ -72,58 +72,56 @@ def step_of(params, moments, step, src, tgt, n_heads, rate, smoothing, pad, inne
 @train_step.mistake("does not shift the target")
 def not_shifted(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
     """The decoder is asked for the very token that it reads: input and target are both `tgt[:, :-1]`. The loss falls to
-    its floor in no time, and nothing is learnt but copying. Ask for `tgt[:, 1:]`. Reread 'One step of training'."""
+    its floor in no time, and nothing is learnt but copying. Ask for `tgt[:, 1:]`."""
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, targets=tgt[:, :-1])
 
 
 @train_step.mistake("lets the decoder read the answer")
 def reads_the_answer(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
     """The decoder reads `tgt[:, 1:]`, the tokens that it is to predict. It reads up to the last but one, starting with
-    the begin mark: `tgt[:, :-1]`. Reread 'One step of training'."""
+    the begin mark: `tgt[:, :-1]`."""
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, inner=tgt[:, 1:])
 
 
 @train_step.mistake("does not smooth")
 def trains_hard(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """`smoothing` is not handed on to the loss, so the labels are one-hot. Reread 'One step of training'."""
+    """`smoothing` is not handed on to the loss, so the labels are one-hot."""
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, 0.0, pad)
 
 
-@train_step.mistake("counts padding in the loss")
+@train_step.mistake("counts padding in the loss", reread="Padding does not count")
 def trains_on_padding(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """Padded targets are in the loss. Hand `pad` on to `smoothed_cross_entropy` as well as to `forward`. Reread
-    'Padding does not count'."""
+    """Padded targets are in the loss. Hand `pad` on to `smoothed_cross_entropy` as well as to `forward`."""
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, loss_pad=-1)
 
 
 @train_step.mistake("returns the loss after the step")
 def loss_afterwards(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
     """The step is right, and the loss is that of the *new* parameters. It costs a second forward pass; the loss before
-    the step is there already. Reread 'One step of training'."""
+    the step is there already."""
     params, moments, _ = reference.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
     logits, _ = model.forward(params, src, tgt[:, :-1], n_heads, pad)
     return params, moments, float(reference.smoothed_cross_entropy(logits, tgt[:, 1:], smoothing, pad)[0])
 
 
-@train_step.mistake("does not hand the step on to Adam")
+@train_step.mistake("does not hand the step on to Adam", reread="Adam")
 def always_step_one(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
     """Adam is told that this is step 1, every time. The bias correction then blows the averages up long after they have
-    filled. Hand `step` on. Reread 'Adam'."""
+    filled. Hand `step` on."""
     return step_of(params, moments, 1, src, tgt, n_heads, learning_rate, smoothing, pad)
 
 
 @train_step.mistake("forgets the moments")
 def forgets_moments(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """The moments returned are those that came in, so that Adam never remembers anything. Return the new ones. Reread
-    'One step of training'."""
+    """The moments returned are those that came in, so that Adam never remembers anything. Return the new ones."""
     new, _, loss = reference.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
     return new, moments, loss
 
 
-@train_step.mistake("takes plain gradient steps")
+@train_step.mistake("takes plain gradient steps", reread="Adam")
 def plain_descent(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
     """The parameters move by rate times gradient, without Adam: those with small gradients hardly move. Use your
-    `adam_step`. Reread 'Adam'."""
+    `adam_step`."""
     _, fresh, loss = reference.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
     gradients = map_tree(lambda new, old: (new - 0.9 * old) / (1 - 0.9), fresh[0], moments[0])
     return map_tree(lambda p, g: p - learning_rate * g, params, gradients), fresh, loss
@@ -131,36 +129,34 @@ def plain_descent(params, moments, step, src, tgt, n_heads, learning_rate, smoot
 
 @train_step.mistake("leaves the parameters where they were")
 def stands_still(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """Everything is computed, and the parameters returned are the old ones. Return those that `adam_step` gives you.
-    Reread 'One step of training'."""
+    """Everything is computed, and the parameters returned are the old ones. Return those that `adam_step` gives you."""
     _, fresh, loss = reference.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
     return params, fresh, loss
 
 
 @train_step.mistake("does not tell the model which token is padding")
 def pad_kept_from_the_model(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """`pad` does not reach `forward`, whose masks then use their default. Hand it on, as to the loss. Reread 'One step
-    of training'."""
+    """`pad` does not reach `forward`, whose masks then use their default. Hand it on, as to the loss."""
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, 0, loss_pad=pad)
 
 
-@train_step.mistake("does not tell the loss which token is padding")
+@train_step.mistake("does not tell the loss which token is padding", reread="Padding does not count")
 def pad_kept_from_the_loss(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
     """`pad` does not reach the loss, which then uses its default: padding counts like a word, and a word does not. Hand
-    it on, as to `forward`. Reread 'Padding does not count'."""
+    it on, as to `forward`."""
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, loss_pad=0)
 
 
 @train_step.mistake("always smooths by a tenth")
 def own_smoothing(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """The loss is smoothed by 0.1, whatever `smoothing` says. Hand the argument on. Reread 'One step of training'."""
+    """The loss is smoothed by 0.1, whatever `smoothing` says. Hand the argument on."""
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, 0.1, pad)
 
 
-@train_step.mistake("begins with moments of zero every time")
+@train_step.mistake("begins with moments of zero every time", reread="Adam")
 def fresh_moments(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
     """Adam is given moments of zero at every step, so that it remembers nothing; at the first step that is right. Hand
-    on those that came in. Reread 'Adam'."""
+    on those that came in."""
     fresh = reference.zero_moments(params)
     return step_of(params, fresh, step, src, tgt, n_heads, learning_rate, smoothing, pad)
 

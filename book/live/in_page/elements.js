@@ -21,8 +21,8 @@ export function linkSections(root) {
   for (const text of quoted) {
     if (text.parentElement.closest("a, pre, code")) continue;
     for (const [title, id] of Object.entries(config.sections)) {
-      const at = ["“", "'", "‘"].map((mark) => text.data.indexOf(mark + title)).find((place) => place >= 0);
-      if (at === undefined) continue;
+      const at = text.data.indexOf(`“${title}”`);
+      if (at < 0) continue;
       const rest = text.splitText(at + 1);
       rest.splitText(title.length);
       rest.replaceWith(make("a", { href: `#${id}` }, title));

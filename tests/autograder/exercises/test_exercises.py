@@ -11,6 +11,8 @@ import pytest
 from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.authoring.problems import caught_by, problems
+from autograder.chapter import myst
+from autograder.chapter.chapter import text_of
 from autograder.house import chapter_names, number_and_word
 from check.calling import Outcome, Raised, run
 from check.judge import grade
@@ -60,6 +62,16 @@ def test_an_exercise_is_complete(exercise):
     assert exercise.mistakes, "at least one mistake that people really make"
     for mistake, _ in exercise.mistakes.values():
         assert len(mistake.message.split()) >= 8, f"{mistake.name}: a message that teaches is more than a remark"
+
+
+@pytest.mark.parametrize("chapter", chapter_names())
+def test_every_section_to_reread_is_a_section_of_the_chapter(chapter):
+    titles = set(myst.titles(text_of(chapter)))
+    for exercise in exercises_of(chapter):
+        mistakes = [mistake for mistake, _ in exercise.mistakes.values()]
+        assert {exercise.section, *(mistake.reread for mistake in mistakes)} <= titles, exercise.name
+        # Rendering writes the sentence.
+        assert not [mistake.name for mistake in mistakes if "Reread" in mistake.message]
 
 
 @pytest.mark.parametrize("chapter", chapter_names())

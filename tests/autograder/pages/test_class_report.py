@@ -21,7 +21,7 @@ from check.key import Mistake
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-MISTAKE = Mistake("forgets the scale", "Divide by the root of d_key.")
+MISTAKE = Mistake("forgets the scale", "Divide by the root of d_key.", "The scale")
 HARM = "<img src=x onerror=window.harm=1><script>window.harm=1<!--"
 
 
@@ -189,6 +189,11 @@ def test_reports_of_another_release_keep_to_their_columns(tmp_path):
     mixed = (entry("old", result("g", True, True)), entry("new", result("f", True, True), result("g", True, False)))
     cells = re.findall(r'<td class="cell [^"]*" title="([^"]*)">', write(Class(CHAPTER, mixed), tmp_path))
     assert cells == ["g: right", "f: not there", "g: wrong otherwise", "f: right"]
+
+
+def test_a_misconception_is_told_as_its_students_read_it(tmp_path):
+    page = write(Class(CHAPTER, tuple(small_class())), tmp_path)
+    assert "<p>Divide by the root of d_key. Reread “The scale”.</p>" in page
 
 
 def test_lists_are_folded_in_a_large_class(tmp_path):

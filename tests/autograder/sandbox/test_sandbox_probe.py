@@ -6,7 +6,14 @@ from dataclasses import replace
 import pytest
 
 from autograder.sandbox import Limits, SandboxUnavailable, bubblewrap, interpreter, launch, probe, process, seccomp
-from tests.autograder.sandbox.weaker import ALLOW_EVERYTHING, REPOSITORY, WEAKER, before_the_root_is_closed, without
+from tests.autograder.sandbox.weaker import (
+    ALLOW_EVERYTHING,
+    REPOSITORY,
+    WEAKER,
+    before_the_root_is_closed,
+    with_bound,
+    without,
+)
 
 pytestmark = pytest.mark.sandbox
 
@@ -79,6 +86,14 @@ def test_each_limit_by_itself_is_missed(bundle, monkeypatch, limit, promise):
     )
     with pytest.raises(SandboxUnavailable, match=f"- {promise}: "):
         probe(bundle, Limits(memory_mb=1024, disk_mb=16))
+
+
+@pytest.mark.parametrize("file", ["autograder/exercises/attention/softmax.py", "solutions/attention.py"])
+def test_a_file_that_gives_answers_away_is_named(bundle, monkeypatch, file):
+    whole = bubblewrap.arguments
+    monkeypatch.setattr(bubblewrap, "arguments", lambda *a: with_bound(whole(*a), REPOSITORY / file))
+    with pytest.raises(SandboxUnavailable, match=f"- nothing else readable: it can read {REPOSITORY / file}"):
+        probe(bundle)
 
 
 def test_solutions_among_the_packages_are_found(bundle, monkeypatch, tmp_path):

@@ -36,16 +36,9 @@ def test_every_mistake_is_in_the_index_by_name(html):
 
 
 def test_a_message_links_to_the_section_it_names():
-    assert '‘<a href="01_attention.html#all-queries-at-once">All queries at once</a>’' in repr(
+    assert 'Reread “<a href="01_attention.html#all-queries-at-once">All queries at once</a>”.' in repr(
         indexes.mistakes("01_attention")
     )
-
-
-def test_an_apostrophe_in_a_message_does_not_hide_its_section():
-    for chapter in indexes.CHAPTERS:
-        every = [line for line in repr(indexes.mistakes(chapter)).splitlines() if line.startswith("*")]
-        assert not [line for line in every if "Reread '" in line]
-        assert sum("</a>" in line for line in every) > 0.9 * len(every)
 
 
 def test_two_powers_in_a_message_are_no_bold_print():
