@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.sandbox import answers
+from autograder.sandbox import outcomes
 from autograder.sandbox.inside import frames
 from autograder.sandbox.limits import Limits, SandboxUnavailable
 from autograder.sandbox.process import Ended, Exhausted, Process
@@ -110,6 +110,6 @@ class Answerer:
         try:
             message = {**message, "milliseconds": round(seconds * 1000)}
             reply, answer = self._process.ask(message, arrays, deadline)
-            return answers.outcome(reply, answer, inputs={}, sources={}, seconds=seconds, limits=self._limits)
+            return outcomes.outcome(reply, answer, inputs={}, sources={}, seconds=seconds, limits=self._limits)
         except (Ended, Exhausted, TimeoutError, values.Malformed):
             return None

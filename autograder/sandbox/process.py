@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.answers import NOT_AN_ANSWER
 from autograder.sandbox.inside import frames
 from autograder.sandbox.inside.confine import MB
 from autograder.sandbox.interpreter import BROUGHT
 from autograder.sandbox.launch import launch
 from autograder.sandbox.limits import Limits, SandboxUnavailable
-from autograder.sandbox.watching import overrun, processor_seconds
+from autograder.sandbox.outcomes import NOT_AN_ANSWER
+from autograder.sandbox.usage import overrun, processor_seconds
 from check import values
 
 WATCH_SECONDS = 0.1

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from autograder.sandbox import answers
+from autograder.sandbox import outcomes
 from autograder.sandbox.answering import Answerer, Answers
 from autograder.sandbox.interpreter import BROUGHT
 from autograder.sandbox.limits import Limits
@@ -144,16 +144,16 @@ class _Submission:
             message = {**question, "milliseconds": round(seconds * 1000)}
             reply, back = process.ask(message, arrays, min(stop, self._deadline), self._answer(question))
             known = {"inputs": inputs, "sources": self._sources, "limits": self.limits}
-            outcome = answers.outcome(reply, back, seconds=seconds, **known)
+            outcome = outcomes.outcome(reply, back, seconds=seconds, **known)
         except TimeoutError:
             if stop > self._deadline:
                 raise _OutOfTime from None
-            raise Ended(answers.took_longer(seconds)) from None
+            raise Ended(outcomes.took_longer(seconds)) from None
         except values.Malformed:
-            raise Ended(answers.NOT_AN_ANSWER) from None
-        if outcome.stopped == answers.took_longer(seconds):
+            raise Ended(outcomes.NOT_AN_ANSWER) from None
+        if outcome.stopped == outcomes.took_longer(seconds):
             self._lost[self._stage] = outcome.stopped
-        if outcome.stopped == answers.used_too_much(self.limits):
+        if outcome.stopped == outcomes.used_too_much(self.limits):
             raise Ended(outcome.stopped)  # the memory may still be held, and the others need it
         return outcome
 
