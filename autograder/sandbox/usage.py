@@ -1,7 +1,7 @@
-"""What a process has started and made, counted from outside: the kernel sets no limit to some of it.
+"""Measure from outside what a sandboxed process uses, where the kernel sets no limit.
 
-Threads are not counted where root launches the sandbox, and files that are empty need no disk, only memory. Processor
-time is counted for each process anew, and a submission may have many.
+If root launches the sandbox, the kernel does not limit threads. Empty files take no disk space, only kernel memory.
+The kernel limits processor time per process, but a submission may need several processes.
 """
 
 import os
@@ -11,13 +11,13 @@ from autograder.sandbox.bubblewrap import TEMPORARY, WORK
 from autograder.sandbox.limits import Limits
 
 
-def overrun(first: int, limits: Limits) -> str:
-    """Which limit was overrun, in plain words; empty if none was, or if the process is gone.
+def exceeded_limit(first_pid: int, limits: Limits) -> str:
+    """Return which limit the student's process exceeds, in plain words; "" if none, or if the process is gone.
 
-    first: the first process of the sandbox, as seen from here; the student's is its child.
+    first_pid: process id, on this machine, of the sandbox's first process. The student's process is its child.
     """
     with suppress(OSError, IndexError):
-        process = _students(first)
+        process = _student_process(first_pid)
         if os.stat(f"{process}/task").st_nlink - 2 > limits.threads:
             return f"started more than {limits.threads} threads"
         folders = [os.statvfs(f"{process}/root{folder}") for folder in (WORK, TEMPORARY)]
@@ -26,15 +26,16 @@ def overrun(first: int, limits: Limits) -> str:
     return ""
 
 
-def processor_seconds(first: int) -> float:
-    """What the threads of the student's process have used up, together; 0 if it is gone."""
-    with suppress(OSError, IndexError), open(f"{_students(first)}/stat", encoding="utf-8") as status:
-        user, system = status.read().rpartition(")")[2].split()[11:13]  # its name may hold spaces, and brackets
+def processor_seconds(first_pid: int) -> float:
+    """Return the processor time of all threads of the student's process, in seconds; 0 if the process is gone."""
+    with suppress(OSError, IndexError), open(f"{_student_process(first_pid)}/stat", encoding="utf-8") as status:
+        # The second field, the process's name, may hold spaces and brackets: count from the last bracket.
+        user, system = status.read().rpartition(")")[2].split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
     return 0.0
 
 
-def _students(first):
-    """The folder in /proc of the first process's child."""
-    with open(f"/proc/{first}/task/{first}/children", encoding="ascii") as children:
+def _student_process(first_pid: int) -> str:
+    """Return the folder in /proc of the first process's child."""
+    with open(f"/proc/{first_pid}/task/{first_pid}/children", encoding="ascii") as children:
         return f"/proc/{children.read().split()[0]}"

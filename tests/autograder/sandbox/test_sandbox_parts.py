@@ -60,7 +60,7 @@ def test_random_bytes_are_malformed_or_too_short():
             frame[place] = rng.integers(256)
         try:
             message, arrays = frames.decode(read_from(bytes(frame)), max_bytes=1000)
-            outcomes.outcome(message, arrays, inputs={}, sources={}, seconds=1, limits=Limits())
+            outcomes.read_outcome(message, arrays, inputs={}, sources={}, seconds=1, limits=Limits())
         except (values.Malformed, EOFError):
             pass
 
