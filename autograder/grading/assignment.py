@@ -17,7 +17,7 @@ from autograder.errors import UserError
 from autograder.grading.questions import exercises_by_name
 from autograder.grading.submitted_file import File
 from autograder.house import HOUSE
-from autograder.sandbox import BROUGHT
+from autograder.sandbox import CHAPTER_DISTRIBUTIONS
 from check.words import listed
 
 # The folders that decide what a submission earns; a change in one of them asks for new reports.
@@ -51,7 +51,7 @@ class Assignment:
 
     def distributions(self, exercise: str) -> tuple[str, ...]:
         """What an exercise may be written with, besides Python's own library."""
-        return (*BROUGHT, "torch") if exercise in self.in_pytorch else BROUGHT
+        return (*CHAPTER_DISTRIBUTIONS, "torch") if exercise in self.in_pytorch else CHAPTER_DISTRIBUTIONS
 
     def report_parts(self, file: File) -> dict[str, str]:
         """All that the report of a submitted file is made from."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from autograder.grading.assignment import Assignment
 from autograder.grading.questions import exercises_by_name, judged
-from autograder.sandbox import Answers, Call, Cell, Run
+from autograder.sandbox import AnsweredFunctions, Call, Cell, Run
 from check.judge import Result
 from check.key import Key
 from check.words import listed
@@ -92,7 +92,7 @@ def follow_through(
             notes.append(f"{name} and what follows was not tried with a right function in a wrong one's place")
             break
         modules = {each: assignment.modules[each] for each in answered}
-        answers = Answers(modules, solutions, assignment.in_pytorch & modules.keys())
+        answers = AnsweredFunctions(modules, solutions, assignment.in_pytorch & modules.keys())
         calls = [Call(name, case.inputs) for case in key.cases]
         ran = sandboxed(cells, calls, answered=answers, distributions=assignment.distributions(name))
         notes += [f"with {listed(answered)} answered: {note}" for note in ran.notes]

@@ -1,9 +1,19 @@
-"""The sandbox: where a student's code runs, and from where nothing but arrays comes back."""
+"""Run student code in a sandbox. Only values that the grader can check, such as arrays, come back."""
 
-from autograder.sandbox.answering import Answers
-from autograder.sandbox.interpreter import BROUGHT
+from autograder.sandbox.answering import AnsweredFunctions
+from autograder.sandbox.interpreter import CHAPTER_DISTRIBUTIONS
 from autograder.sandbox.limits import Limits, SandboxUnavailable
 from autograder.sandbox.probe import probe
 from autograder.sandbox.submission import Call, Cell, Run, run
 
-__all__ = ["BROUGHT", "Answers", "Call", "Cell", "Limits", "Run", "SandboxUnavailable", "probe", "run"]
+__all__ = [
+    "CHAPTER_DISTRIBUTIONS",
+    "AnsweredFunctions",
+    "Call",
+    "Cell",
+    "Limits",
+    "Run",
+    "SandboxUnavailable",
+    "probe",
+    "run",
+]

@@ -1,7 +1,7 @@
-"""Values of exercises that a submission calls and has not got right: computed from the reference, outside its sandbox.
+"""Answer, outside a submission's sandbox, its calls of exercises that it got wrong. The answers are the reference's.
 
-The reference runs in a sandbox too, another one: what it is asked about comes from a student's code, and may be made
-to take all memory or all time there is.
+The reference runs in a second sandbox, because its arguments come from student code, which may choose them so that the
+reference uses all memory or time.
 """
 
 import time
@@ -12,22 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from autograder.sandbox import answers
 from autograder.sandbox.inside import frames
 from autograder.sandbox.limits import Limits, SandboxUnavailable
+from autograder.sandbox.outcomes import read_outcome
 from autograder.sandbox.process import Ended, Exhausted, Process
 from check import values
+from check.calling import Outcome
 from check.words import listed
 
 _REFERENCE = Path(__file__).with_name("inside") / "reference.py"
 
 
 @dataclass(frozen=True)
-class Answers:
-    """Which exercises are answered in a submission's place.
+class AnsweredFunctions:
+    """The functions that the reference answers in a submission's place.
 
-    modules: name of each function -> the module that it is imported from. folder: where that module is found.
-    in_pytorch: those that are PyTorch modules.
+    modules: name of each function -> the module that it is imported from. folder: where to import that module from.
+    in_pytorch: names of those that are PyTorch modules.
     """
 
     modules: Mapping[str, str]
@@ -36,65 +37,69 @@ class Answers:
 
 
 class Answerer:
-    """Answers the questions of one run, so many of them. Use it in a `with`."""
+    """Answers a limited number of questions of one run. Use it in a `with` statement."""
 
-    def __init__(self, wanted: Answers, limits: Limits, kind: str, distributions: tuple[str, ...]):
-        """Raises SandboxUnavailable if there is no sandbox, or the reference cannot be had in it."""
+    def __init__(self, answered: AnsweredFunctions, limits: Limits, kind: str, distributions: tuple[str, ...]):
+        """Start the reference. Raises SandboxUnavailable if there is no sandbox, or the reference cannot be loaded."""
         self.count = 0
-        self.functions = {name: name in wanted.in_pytorch for name in wanted.modules}
+        self.functions = {name: name in answered.in_pytorch for name in answered.modules}
         self._limits = limits
-        self._process = Process(wanted.folder.resolve(), limits, kind, distributions)
+        self._process = Process(answered.folder.resolve(), limits, kind, distributions)
         try:
-            self._load(wanted.modules)
+            self._load(answered.modules)
         except BaseException:
-            self.__exit__()
+            self._process.end()
             raise
 
     def __enter__(self) -> "Answerer":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.__exit__()
+        self._process.end()
 
-    def answer(self, asked: dict[str, Any], arrays: list[np.ndarray], deadline: float) -> bytes:
-        """The answer to one question, as a frame.
+    def answer(self, tree: Any, arrays: list[np.ndarray], deadline: float) -> bytes:
+        """Return the answer to one question, as a frame.
 
         Args:
-            asked, arrays: as the submission's process sent them, which is believed in nothing.
+            tree, arrays: the question as the submission's process sent it; nothing in it is trusted.
             deadline: of time.monotonic.
 
         Raises:
-            values.Malformed: it is no question. Ended: it cannot be answered, or is one too many.
+            values.Malformed: it is not a question about an answered function.
+            Ended: the question exceeds the limit on questions, or the reference could not answer it.
         """
-        question = values.unpack(asked, arrays)
+        question = values.unpack(tree, arrays)
         if not self._is_question(question):
-            raise values.Malformed("a question about nothing that is answered")
+            raise values.Malformed("a question that is not about an answered function")
         self.count += 1
         if self.count > self._limits.questions:
-            raise Ended(f"called what is answered in its place more than {self._limits.questions} times")
-        tree, sent = values.pack(question)
-        call = {"do": "call", "function": "answer", "inputs": tree, "stand_ins": {}}
-        outcome = self._ask(call, sent, deadline)
+            raise Ended(f"asked the grader for more than {self._limits.questions} values")
+        packed, packed_arrays = values.pack(question)
+        call = {"do": "call", "function": "answer", "inputs": packed, "stand_ins": {}}
+        outcome = self._ask(call, packed_arrays, deadline)
         if outcome is None or outcome.stopped:
-            raise Ended("called what is answered in its place with more than can be answered")
+            raise Ended("asked the grader for a value that exceeds its limits")
         if outcome.raised:
-            # Its type alone: what the reference says is nobody's business.
-            reply = {"value": None, "generators": [], "raised": outcome.raised.type}
+            # Only the exception's type: a message or a line would show the reference.
+            reply: dict[str, Any] = {"value": None, "generators": [], "raised": outcome.raised.type}
         else:
             value, generators = outcome.value
             reply = {"value": value, "generators": generators, "raised": ""}
-        answer, back = values.pack(reply)
-        return frames.encode({"answer": answer}, back)
+        answer, answer_arrays = values.pack(reply)
+        return frames.encode({"answer": answer}, answer_arrays)
 
-    def _load(self, modules):
-        filled = (f"from {module} import {name}\nKNOWN[{name!r}] = {name}" for name, module in modules.items())
-        source = "\n".join([_REFERENCE.read_text(encoding="utf-8"), *filled])
-        until = time.monotonic() + self._limits.start_seconds
-        outcome = self._ask({"do": "cell", "cell": "reference", "source": source}, [], until)
+    def _load(self, modules: Mapping[str, str]) -> None:
+        imports = (f"from {module} import {name}\nKNOWN[{name!r}] = {name}" for name, module in modules.items())
+        source = "\n".join([_REFERENCE.read_text(encoding="utf-8"), *imports])
+        deadline = time.monotonic() + self._limits.start_seconds
+        outcome = self._ask({"do": "cell", "cell": "reference", "source": source}, [], deadline)
         if outcome is None or outcome.stopped or outcome.raised:
-            raise SandboxUnavailable(f"The reference of {listed(modules)} could not be loaded in its sandbox.")
+            raise SandboxUnavailable(
+                f"The reference of {listed(modules)} could not be loaded in its sandbox. Check that the solutions can "
+                f"be imported."
+            )
 
-    def _is_question(self, question):
+    def _is_question(self, question: Any) -> bool:
         return (
             type(question) is dict
             and question.keys() == {"function", "args", "kwargs"}
@@ -104,12 +109,12 @@ class Answerer:
             and type(question["kwargs"]) is dict
         )
 
-    def _ask(self, message, arrays, deadline):
-        """What the reference's process came to; None if it broke."""
+    def _ask(self, message: dict[str, Any], arrays: list[np.ndarray], deadline: float) -> Outcome | None:
+        """Return the outcome in the reference's process, or None if the process broke."""
         seconds = self._limits.call_seconds
         try:
             message = {**message, "milliseconds": round(seconds * 1000)}
-            reply, answer = self._process.ask(message, arrays, deadline)
-            return answers.outcome(reply, answer, inputs={}, sources={}, seconds=seconds, limits=self._limits)
+            reply, reply_arrays = self._process.ask(message, arrays, deadline)
+            return read_outcome(reply, reply_arrays, inputs={}, sources={}, seconds=seconds, limits=self._limits)
         except (Ended, Exhausted, TimeoutError, values.Malformed):
             return None

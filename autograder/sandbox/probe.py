@@ -1,4 +1,4 @@
-"""Before the first submission the sandbox is tried: a promise that does not hold stops the grading."""
+"""Try the sandbox before the first submission. If it breaks a promise, grading does not start."""
 
 import contextlib
 import socket
@@ -17,14 +17,14 @@ from check import bundle_data
 from check.calling import Outcome
 
 REMEDY = f"""\
-Student code runs only in a sandbox that keeps all it promises. It needs Linux and bubblewrap: {bubblewrap.INSTALL}.
-If bubblewrap may not make user namespaces, allow them as root:
+Student code runs only in a sandbox that keeps all its promises. This needs Linux and bubblewrap: {bubblewrap.INSTALL}.
+If the system does not let bubblewrap make user namespaces, allow them as root:
   sysctl -w user.max_user_namespaces=10000
   sysctl -w kernel.unprivileged_userns_clone=1 (Debian)
   sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu)
-and in a container start that with `--security-opt seccomp=unconfined`."""
+If this is a container, start the container with `--security-opt seccomp=unconfined`."""
 
-# What has to be stopped, and the first words of the reason.
+# The promises that hold if the code is stopped, and the first words of the reason.
 _STOPPED = {
     "endless": "took longer",
     "stubborn": "took longer",
@@ -35,17 +35,14 @@ _PROBING = Path(__file__).with_name("inside") / "probing.py"
 
 
 def probe(bundle: Path, limits: Limits | None = None) -> list[str]:
-    """Run a prober as if it were a submission, and see every promise kept.
+    """Run code that tries to break each promise, as if it were a submission. Return the names of the promises.
 
     Args:
         bundle: folder of a released chapter, as for `run`.
-        limits: those that will be used; the time limits are shortened.
-
-    Returns:
-        The names of the promises, all of them kept.
+        limits: the limits of the submissions to come; the probe uses shorter time limits.
 
     Raises:
-        SandboxUnavailable: a promise is broken, or there is no sandbox; it says what to do.
+        SandboxUnavailable: a promise is broken, or there is no sandbox. The message says what to do.
     """
     bundle = Path(bundle).resolve()
     limits = limits or Limits()
@@ -53,29 +50,30 @@ def probe(bundle: Path, limits: Limits | None = None) -> list[str]:
         promises = _promises(port, [*canary, *_solutions()], limits)
         outcomes = _try(promises, bundle, replace(limits, call_seconds=10.0))
     outcomes |= _try({"endless": {}, "stubborn": {}}, bundle, replace(limits, call_seconds=0.2, patience=0.2))
-    broken = [f"- {name.replace('_', ' ')}: {words}" for name, o in outcomes.items() if (words := _trouble(name, o))]
+    broken = [f"- {name.replace('_', ' ')}: {words}" for name, o in outcomes.items() if (words := _violation(name, o))]
     if broken:
-        raise SandboxUnavailable("\n".join(["The sandbox keeps less than it promises:", *broken, REMEDY]))
+        summary = "The sandbox does not keep all its promises. What code inside it can do:"
+        raise SandboxUnavailable("\n".join([summary, *broken, REMEDY]))
     return list(outcomes)
 
 
 def _promises(port: int, hidden: list[str], limits: Limits) -> dict[str, dict[str, Any]]:
-    """What is promised: the name of a function of probing.py, and what it has to know."""
+    """Return the promises: name of a function in probing.py -> its arguments."""
     libraries = [str(folder) for folder in interpreter.libraries()]
     packages = [str(bubblewrap.PACKAGES)]
-    ours = [str(bubblewrap.RUNNER), str(bubblewrap.BUNDLE)]
+    runner_and_bundle = [str(bubblewrap.RUNNER), str(bubblewrap.BUNDLE)]
     writable = [str(bubblewrap.WORK), str(bubblewrap.TEMPORARY)]
-    known = [*libraries, *packages, *ours, *writable, str(interpreter.executable()), "/etc/ld.so.cache"]
+    known = [*libraries, *packages, *runner_and_bundle, *writable, str(interpreter.executable()), "/etc/ld.so.cache"]
     return {
         "no_network": {"port": port},
         "nothing_else_readable": {"hidden": hidden, "known": [*known, "/proc", "/dev"]},
         "no_solutions_importable": {"packages": packages},
-        "read_only": {"folders": ["/", *libraries, *packages, *ours, "/dev", "/dev/shm", "/proc"]},
+        "read_only": {"folders": ["/", *libraries, *packages, *runner_and_bundle, "/dev", "/dev/shm", "/proc"]},
         "settings_locked": {},
         "little_disk": {"folders": writable, "disk_mb": limits.disk_mb},
         "clean_environment": {"expected": [*ENVIRONMENT, bundle_data.FOLDER, "HOME", "PWD"]},
         "own_processes_only": {},
-        "little_told": {"covered": [str(path) for path in bubblewrap.telling()]},
+        "little_told": {"covered": [str(path) for path in bubblewrap.revealing_files()]},
         "no_new_process": {},
         "no_rights": {},
         "no_locks": {},
@@ -87,18 +85,19 @@ def _promises(port: int, hidden: list[str], limits: Limits) -> dict[str, dict[st
     }
 
 
-def _try(questions: dict[str, dict[str, Any]], bundle: Path, limits: Limits) -> dict[str, Outcome]:
+def _try(promises: dict[str, dict[str, Any]], bundle: Path, limits: Limits) -> dict[str, Outcome]:
+    """Return the outcome of each promise's function in the sandbox, by name."""
     cells = [Cell("probe", _PROBING.read_text(encoding="utf-8"))]
-    calls = [Call(name, inputs) for name, inputs in questions.items()]
+    calls = [Call(name, inputs) for name, inputs in promises.items()]
     try:
-        done = run(cells, calls, bundle=bundle, limits=limits)
+        probed = run(cells, calls, bundle=bundle, limits=limits)
     except SandboxUnavailable as error:
         raise SandboxUnavailable(f"{error}\n{REMEDY}") from error
-    return dict(zip(questions, done.outcomes, strict=True))
+    return dict(zip(promises, probed.outcomes, strict=True))
 
 
-def _trouble(name: str, outcome: Outcome) -> str:
-    """Plain words if the promise was broken, or not even tried; else nothing."""
+def _violation(name: str, outcome: Outcome) -> str:
+    """Return in plain words how a promise was broken, or why it could not be tried; "" if it was kept."""
     if outcome.value == "" or (name in _STOPPED and outcome.stopped.startswith(_STOPPED[name])):
         return ""
     raised = outcome.raised
@@ -107,14 +106,14 @@ def _trouble(name: str, outcome: Outcome) -> str:
 
 @contextlib.contextmanager
 def _listener() -> Iterator[int]:
-    """A server on this machine alone; nobody should be able to reach it from inside."""
+    """Start a server on this machine that no code inside should reach, and yield its port."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
 
 @contextlib.contextmanager
 def _canary(folder: Path) -> Iterator[list[str]]:
-    """A file beside the bundle, where an instructor's data may lie; none if nothing can be written there."""
+    """Make a file beside the bundle, where an instructor may keep data, and yield its path; [] if that fails."""
     with contextlib.ExitStack() as stack:
         canary = []
         with contextlib.suppress(OSError):
@@ -123,6 +122,6 @@ def _canary(folder: Path) -> Iterator[list[str]]:
 
 
 def _solutions() -> list[str]:
-    """The files that would give the answers away."""
+    """Return the files that would give the answers away."""
     folders = (HOUSE / "autograder/exercises", HOUSE / "solutions")
     return [str(path) for folder in folders for path in folder.rglob("*.py")]

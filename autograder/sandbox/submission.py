@@ -1,4 +1,4 @@
-"""One submission in the sandbox: its cells, then the calls; whatever breaks costs only itself."""
+"""Run one submission in the sandbox: first its cells, then the calls. Code that breaks affects only itself."""
 
 import time
 from collections.abc import Sequence
@@ -7,18 +7,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from autograder.sandbox import answers
-from autograder.sandbox.answering import Answerer, Answers
-from autograder.sandbox.interpreter import BROUGHT
+import numpy as np
+
+from autograder.sandbox.answering import AnsweredFunctions, Answerer
+from autograder.sandbox.interpreter import CHAPTER_DISTRIBUTIONS
 from autograder.sandbox.limits import Limits
-from autograder.sandbox.process import Ended, Exhausted, Process
+from autograder.sandbox.outcomes import NOT_AN_ANSWER, read_outcome, took_longer, used_too_much
+from autograder.sandbox.process import AnswerQuestion, Ended, Exhausted, Process
 from check import values
 from check.calling import Outcome, Raised
+
+# What a process is asked to do: ("cell", its id) or ("function", its name).
+Stage = tuple[str, str]
+_NO_STAGE: Stage = ("", "")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of plain Python, its magics stripped; id is unique in the submission."""
+    """A cell of plain Python, without notebook commands; its id is unique in the submission."""
 
     id: str
     source: str
@@ -26,7 +32,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Call:
-    """A function of the student's, and the inputs (argument name -> value) of one case."""
+    """A student's function, and the inputs (argument name -> value) of one case."""
 
     function: str
     inputs: dict[str, Any]
@@ -34,12 +40,12 @@ class Call:
 
 @dataclass(frozen=True)
 class Run:
-    """What became of a submission.
+    """The result of running a submission.
 
-    cells: id -> None if the cell ran, what it raised, or in plain words why it was stopped.
-    outcomes: one for each call, in their order.
-    notes: what an instructor may want to know, a fresh start for instance.
-    questions: how many values of answered functions were asked for.
+    cells: id -> None if the cell ran, the exception it raised, or in plain words why it was stopped.
+    outcomes: one for each call, in the order of the calls.
+    notes: events for the instructor, such as the start of a new process.
+    questions: how many calls of answered functions the submission made.
     """
 
     cells: dict[str, None | Raised | str]
@@ -55,135 +61,148 @@ def run(
     bundle: Path,
     limits: Limits | None = None,
     kind: str = "bwrap",
-    answered: Answers | None = None,
-    distributions: tuple[str, ...] = BROUGHT,
+    answered: AnsweredFunctions | None = None,
+    distributions: tuple[str, ...] = CHAPTER_DISTRIBUTIONS,
 ) -> Run:
-    """Execute a submission's cells in a fresh process, and call its functions.
+    """Execute a submission's cells in a new process, then call its functions.
 
-    A cell that raises stops nothing. A cell or function that hangs, dies or sends nonsense ends the process;
-    it is charged alone, and the others go on in a fresh one. A function stopped so is not called again.
+    An exception in a cell does not stop the other cells. A cell or function that hangs, dies or sends nonsense ends
+    the process; it alone is marked as stopped, and the others go on in a new process. A function that was stopped is
+    not called again.
 
     Args:
-        cells: the setup cell and all cells a student may edit, in the notebook's order.
-        calls: in order; a function's calls need not stand together.
+        cells: the setup cell and all cells that a student may edit, in the notebook's order.
+        calls: in order; the calls of one function need not be adjacent.
         bundle: folder of the released chapter; the code can read it and import from it.
-        limits: Limits() unless told.
-        kind: "bwrap", or "none": the same process without isolation. It reads and writes what you can.
-        answered: functions whose values are asked for, whatever the cells made of them.
-        distributions: what the cells can import besides Python's own library and the bundle, and what that needs.
+        limits: Limits() by default.
+        kind: "bwrap", or "none" for the same process without isolation: it can read and write whatever you can.
+        answered: functions that the grader answers, whatever the cells define under their names.
+        distributions: what the cells can import besides the standard library and the bundle, with its requirements.
 
     Raises:
-        SandboxUnavailable: there is no sandbox, or it does not start. Never the student's doing.
+        SandboxUnavailable: there is no sandbox, or it does not start. A submission cannot cause this.
     """
     limits = limits or Limits()
     with Answerer(answered, limits, kind, distributions) if answered else nullcontext() as answerer:
         submission = _Submission(tuple(cells), tuple(calls), limits, answerer)
         while not submission.complete:
-            left = submission.processor_seconds
-            with Process(Path(bundle).resolve(), limits, kind, distributions, left) as process:
+            processor_seconds = submission.processor_seconds
+            with Process(Path(bundle).resolve(), limits, kind, distributions, processor_seconds) as process:
                 submission.advance(process)
     return Run(submission.cells, submission.outcomes, submission.notes, answerer.count if answerer else 0)
 
 
 class _Submission:
-    """Where a submission stands. A stage is ("cell", id) or ("function", name); `lost` ones are not tried again."""
+    """How far a submission has been run.
 
-    def __init__(self, cells, calls, limits, answerer):
+    processor_seconds: what is left for all processes that are still to come.
+    """
+
+    def __init__(self, cells: tuple[Cell, ...], calls: tuple[Call, ...], limits: Limits, answerer: Answerer | None):
         self.limits = limits
         self.complete = False
-        self.cells = {}
-        self.outcomes = []
-        self.notes = []
+        self.cells: dict[str, None | Raised | str] = {}
+        self.outcomes: list[Outcome] = []
+        self.notes: list[str] = []
+        self.processor_seconds = limits.processor_seconds
         self._all_cells, self._calls, self._answerer = cells, calls, answerer
         self._sources = {cell.id: cell.source for cell in cells}
-        self._lost = {}
-        self._stage = self._previous = ("", "")
+        self._stopped: dict[Stage, str] = {}  # why each stage that is not tried again was stopped
+        self._stage = self._previous = _NO_STAGE
         self._deadline = time.monotonic() + limits.wall_seconds
-        self.processor_seconds = limits.processor_seconds  # left, for all processes that are still to come
 
-    def advance(self, process):
-        """Go as far as one process goes: to the end, or to where it breaks."""
-        self._stage = self._previous = ("", "")
+    def advance(self, process: Process) -> None:
+        """Run as much as one process can: to the end, or until the process breaks."""
+        self._stage = self._previous = _NO_STAGE
         try:
             for cell in self._all_cells:
-                if ("cell", cell.id) not in self._lost:
+                if ("cell", cell.id) not in self._stopped:
                     self._execute(process, cell)
             while len(self.outcomes) < len(self._calls):
                 call = self._calls[len(self.outcomes)]
-                lost = self._lost.get(("function", call.function))
-                self.outcomes.append(Outcome(stopped=lost) if lost else self._call(process, call))
+                reason = self._stopped.get(("function", call.function))
+                self.outcomes.append(Outcome(stopped=reason) if reason else self._call(process, call))
             self.complete = True
         except Ended as ended:
-            by_previous = ended.by_previous and self._previous != ("", "")
-            self._lose(self._previous if by_previous else self._stage, ended.words)
+            by_previous = ended.by_previous and self._previous != _NO_STAGE
+            self._give_up_stage(self._previous if by_previous else self._stage, ended.reason)
         except _OutOfTime:
-            self._give_up(f"had taken {self.limits.wall_seconds:g} seconds")
+            self._give_up_all(f"had taken {self.limits.wall_seconds:g} seconds")
         except Exhausted:
-            self._give_up(f"had used {self.limits.processor_seconds:g} seconds of the processor")
+            self._give_up_all(f"had used {self.limits.processor_seconds:g} seconds of processor time")
         finally:
             self.processor_seconds -= process.processor_seconds
 
-    def _execute(self, process, cell):
+    def _execute(self, process: Process, cell: Cell) -> None:
         self._previous, self._stage = self._stage, ("cell", cell.id)
         question = {"do": "cell", "cell": cell.id, "source": cell.source}
         outcome = self._ask(process, question, [], {}, self.limits.cell_seconds)
-        # In a fresh process a cell runs again; what it did the first time is what counts.
+        # A new process runs the cell again, but its first result counts.
         self.cells.setdefault(cell.id, outcome.stopped or outcome.raised)
 
-    def _call(self, process, call):
+    def _call(self, process: Process, call: Call) -> Outcome:
         self._previous, self._stage = self._stage, ("function", call.function)
         tree, arrays = values.pack(call.inputs)
-        question = {"do": "call", "function": call.function, "inputs": tree}
-        question["stand_ins"] = self._answerer.functions if self._answerer else {}
+        stand_ins = self._answerer.functions if self._answerer else {}
+        question = {"do": "call", "function": call.function, "inputs": tree, "stand_ins": stand_ins}
         return self._ask(process, question, arrays, call.inputs, self.limits.call_seconds)
 
-    def _ask(self, process, question, arrays, inputs, seconds):
-        """The outcome; if the code was stopped for its time, its stage is lost, though the process goes on."""
+    def _ask(
+        self,
+        process: Process,
+        question: dict[str, Any],
+        arrays: list[np.ndarray],
+        inputs: dict[str, Any],
+        seconds: float,
+    ) -> Outcome:
+        """Return the outcome. If the code exceeded its time, its stage is marked as stopped; the process goes on."""
         stop = time.monotonic() + seconds + self.limits.patience
         try:
             message = {**question, "milliseconds": round(seconds * 1000)}
-            reply, back = process.ask(message, arrays, min(stop, self._deadline), self._answer(question))
-            known = {"inputs": inputs, "sources": self._sources, "limits": self.limits}
-            outcome = answers.outcome(reply, back, seconds=seconds, **known)
+            answer_question = self._answer_question(question)
+            reply, reply_arrays = process.ask(message, arrays, min(stop, self._deadline), answer_question)
+            outcome = read_outcome(
+                reply, reply_arrays, inputs=inputs, sources=self._sources, seconds=seconds, limits=self.limits
+            )
         except TimeoutError:
             if stop > self._deadline:
                 raise _OutOfTime from None
-            raise Ended(answers.took_longer(seconds)) from None
+            raise Ended(took_longer(seconds)) from None
         except values.Malformed:
-            raise Ended(answers.NOT_AN_ANSWER) from None
-        if outcome.stopped == answers.took_longer(seconds):
-            self._lost[self._stage] = outcome.stopped
-        if outcome.stopped == answers.used_too_much(self.limits):
-            raise Ended(outcome.stopped)  # the memory may still be held, and the others need it
+            raise Ended(NOT_AN_ANSWER) from None
+        if outcome.stopped == took_longer(seconds):
+            self._stopped[self._stage] = outcome.stopped
+        if outcome.stopped == used_too_much(self.limits):
+            raise Ended(outcome.stopped)  # the process may still hold the memory, and the other calls need it
         return outcome
 
-    def _answer(self, question):
-        """What answers while this is asked: a cell runs before anything stands in for an exercise."""
+    def _answer_question(self, question: dict[str, Any]) -> AnswerQuestion | None:
+        """Return what answers questions meanwhile: nothing for a cell, which runs before stand-ins are in place."""
         return self._answerer.answer if self._answerer and question["do"] == "call" else None
 
-    def _lose(self, stage, words):
-        self._lost[stage] = words
-        what, name = stage
-        self.notes.append(f"{what} {name} {words}; the rest went on in a fresh process")
-        if what == "cell":
-            self.cells[name] = words
+    def _give_up_stage(self, stage: Stage, reason: str) -> None:
+        self._stopped[stage] = reason
+        kind, name = stage
+        self.notes.append(f"{kind} {name} {reason}; the rest ran in a new process")
+        if kind == "cell":
+            self.cells[name] = reason
         elif stage == self._stage:
-            self.outcomes.append(Outcome(stopped=words))
+            self.outcomes.append(Outcome(stopped=reason))
         else:
-            self._correct(name, words)
+            self._withdraw_last_outcome(name, reason)
 
-    def _correct(self, function, words):
-        """A function was found out after its answer had been taken: the answer does not stand."""
+    def _withdraw_last_outcome(self, function: str, reason: str) -> None:
+        """Replace a function's last outcome: the function broke the process after its answer had been accepted."""
         last = max(i for i in range(len(self.outcomes)) if self._calls[i].function == function)
-        self.outcomes[last] = Outcome(stopped=words)
+        self.outcomes[last] = Outcome(stopped=reason)
 
-    def _give_up(self, why):
-        words = f"was not finished when the whole submission {why}"
-        self.notes.append(f"{' '.join(self._stage)} {words}")
+    def _give_up_all(self, limit: str) -> None:
+        reason = f"was not finished when the whole submission {limit}"
+        self.notes.append(f"{' '.join(self._stage)} {reason}")
         for cell in self._all_cells:
-            self.cells.setdefault(cell.id, words)
+            self.cells.setdefault(cell.id, reason)
         for call in self._calls[len(self.outcomes) :]:
-            self.outcomes.append(Outcome(stopped=self._lost.get(("function", call.function), words)))
+            self.outcomes.append(Outcome(stopped=self._stopped.get(("function", call.function), reason)))
         self.complete = True
 
 

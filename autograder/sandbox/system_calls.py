@@ -1,6 +1,6 @@
-"""The numbers of the kernel's calls that the filter speaks of, from the kernel's tables for each machine.
+"""The numbers of the system calls that the filter names, from the kernel's tables for each machine.
 
-aarch64 never had those that a later call does better: `open`, say, is `openat` there.
+aarch64 lacks the calls that a later call replaces: it has `openat` but not `open`, for example.
 """
 
 NUMBERS = {

@@ -7,8 +7,8 @@ TOOLS = (
     FINDING_THE_CHANNEL
     + """
 def reply(**changes):
-    value = {"kind": "float", "value": "0x1p+0"}
-    return {"id": outstanding(), "tree": value, "raised": None, "left": {}, "stopped": "", "arrays": [], **changes}
+    parts = {"tree": {"kind": "float", "value": "0x1p+0"}, "raised": None, "fingerprints": {}, "stopped": ""}
+    return {"id": outstanding(), **parts, "arrays": [], **changes}
 
 def frame_of(message, after=b""):
     data = message if isinstance(message, bytes) else json.dumps(message).encode()

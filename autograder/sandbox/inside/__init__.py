@@ -1,1 +1,1 @@
-"""What runs inside the sandbox, beside the student's code. It needs `check` and nothing else of ours."""
+"""The package that runs inside the sandbox, together with the student's code. Of our code it imports only `check`."""

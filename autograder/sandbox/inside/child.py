@@ -1,12 +1,13 @@
-"""The process that runs one student's code. NumPy, `check` and this folder are all that is within its reach.
+"""The process that runs one student's code. Of our code it can import only `check` and this package.
 
-`launch.py` starts it: `main` reads its settings, a JSON object, from the command line. It answers one request at a
-time: a cell to execute, or a function to call. Nothing it says is believed on the other side.
+`launch.py` starts it, and `main` reads its settings, a JSON object, from the command line. It serves one request at a
+time: it executes a cell or calls a function. The grader trusts nothing that this process sends.
 
-While a function is called it may ask back, for values of the exercises that are answered in its place.
+During a call it may send questions back: the values of exercises that the grader answers.
 """
 
 import builtins
+import functools
 import json
 import linecache
 import os
@@ -14,41 +15,49 @@ import signal
 import sys
 import threading
 import types
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
+
+import numpy as np
 
 from check import calling, values, words
 
 from . import confine, frames, refusing, stand_ins
 
+# A message and the arrays that go with it.
+Reply = tuple[dict[str, Any], Iterable[np.ndarray]]
+
 
 class TimeUp(BaseException):
-    """Raised in the student's code by the alarm; not an Exception, so that `except Exception` lets it pass."""
+    """Raised in the student's code by the alarm. It is not an Exception, so `except Exception` does not catch it."""
 
 
-def main():
+def main() -> None:
+    """Confine this process, then serve requests until there are no more."""
     settings = json.loads(sys.argv[1])
     confine.confine(**settings["limits"])
     for descriptor in (settings["requests"], settings["replies"]):
         os.set_inheritable(descriptor, False)
     _silence()
     sys.path.insert(0, settings["bundle"])
-    sys.meta_path.insert(0, refusing.Refusing(settings["distributions"], settings["bundle"]))
+    sys.meta_path.insert(0, refusing.RefusingFinder(settings["distributions"], settings["bundle"]))
     sys.argv = [""]
     signal.signal(signal.SIGALRM, _time_up)
     Worker(settings).serve()
 
 
 class Worker:
-    """Executes cells and calls functions, all in one namespace as a notebook's kernel would."""
+    """Executes cells and calls functions, all in one namespace, as a notebook's kernel would."""
 
-    def __init__(self, settings):
+    def __init__(self, settings: dict[str, Any]):
         self.requests, self.replies = settings["requests"], settings["replies"]
         self.bytes_left = settings["answer_bytes"]
         self.module = _notebook(words.NOBODY_THERE)
-        self.outstanding = ""
+        self.outstanding = ""  # id of the request that is being served
         self.asking = threading.Lock()
 
-    def serve(self):
-        """Say that we are ready, then answer requests until there are no more."""
+    def serve(self) -> None:
+        """Send that this process is ready, then serve requests until there are no more."""
         self._send({"ready": True}, ())
         while True:
             try:
@@ -56,10 +65,10 @@ class Worker:
             except EOFError:
                 return
             self.outstanding = request["id"]
-            reply, answer = self._guarded(request["milliseconds"], lambda r=request, a=arrays: self._do(r, a))
+            reply, answer = self._guarded(request["milliseconds"], functools.partial(self._do, request, arrays))
             self._send({"id": request["id"], **reply}, answer)
 
-    def _do(self, request, arrays):
+    def _do(self, request: dict[str, Any], arrays: list[np.ndarray]) -> Reply:
         if request["do"] == "cell":
             return self._execute(request["cell"], request["source"])
         for name, in_pytorch in request["stand_ins"].items():
@@ -67,46 +76,48 @@ class Worker:
             self.module.__dict__[name] = make(name, self._ask)
         return self._call(request["function"], values.unpack(request["inputs"], arrays))
 
-    def _execute(self, cell, source):
+    def _execute(self, cell: str, source: str) -> Reply:
         name = f"<cell {cell}>"
-        # No modification time: linecache then keeps the lines without looking for a file.
+        # Without a modification time, linecache keeps the lines and does not look for a file.
         linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
         exec(compile(source, name, "exec", dont_inherit=True), self.module.__dict__)
         return _reply(), ()
 
-    def _call(self, name, inputs):
+    def _call(self, name: str, inputs: dict[str, Any]) -> Reply:
         if name not in self.module.__dict__:
-            raise NameError(self._instead_of(name))
-        outcome, left = calling.call(self.module.__dict__[name], inputs)
+            raise NameError(self._why_undefined(name))
+        outcome, fingerprints = calling.call(self.module.__dict__[name], inputs)
         if outcome.raised is not None:
-            return _failed(outcome.raised), ()
+            return _failure(outcome.raised), ()
         tree, arrays = values.pack(outcome.value)
         n_bytes = sum(array.nbytes for array in arrays)
         if n_bytes > self.bytes_left or len(json.dumps(tree)) > frames.MAX_HEADER // 2:
             return _reply(stopped="size"), ()
         self.bytes_left -= n_bytes
-        return _reply(tree=tree, left=left), arrays
+        return _reply(tree=tree, fingerprints=fingerprints), arrays
 
-    def _instead_of(self, name):
-        """Why there is no function of that name."""
-        code = [value.__code__ for value in self.module.__dict__.values() if type(value) is types.FunctionType]
-        instead = [each.co_name for each in code if each.co_filename == f"<cell {name}>"]
-        return words.not_defined(name, instead)
+    def _why_undefined(self, name: str) -> str:
+        """Return why there is no function of that name, with the functions that its cell defines instead."""
+        codes = [value.__code__ for value in self.module.__dict__.values() if type(value) is types.FunctionType]
+        return words.not_defined(name, [code.co_name for code in codes if code.co_filename == f"<cell {name}>"])
 
-    def _ask(self, question):
-        """The grader's answer to a question, for which the alarm has to wait: half an exchange would confuse both."""
+    def _ask(self, question: dict[str, Any]) -> dict[str, Any]:
+        """Return the grader's answer to a question.
+
+        The alarm waits until the answer is there, because an interrupted exchange would leave half a frame in a pipe.
+        """
         tree, arrays = values.pack(question)
         with self.asking:
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
             try:
-                self._send({"id": self.outstanding, "asks": tree}, arrays)
+                self._send({"id": self.outstanding, "question": tree}, arrays)
                 reply, arrays = frames.decode(self._read, max_header=2**30, max_bytes=2**40)
             finally:
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
         return values.unpack(reply["answer"], arrays)
 
-    def _guarded(self, milliseconds, action):
-        """Run `action`, an alarm set for so many milliseconds; whatever it raises becomes the reply."""
+    def _guarded(self, milliseconds: int, action: Callable[[], Reply]) -> Reply:
+        """Run `action` with an alarm after so many milliseconds. Whatever it raises becomes the reply."""
         try:
             try:
                 signal.setitimer(signal.ITIMER_REAL, milliseconds / 1000)
@@ -118,9 +129,9 @@ class Worker:
         except values.Malformed:
             return _reply(stopped="size"), ()
         except BaseException as error:
-            return _failed(calling.describe(error)), ()
+            return _failure(calling.describe(error)), ()
 
-    def _read(self, n_bytes):
+    def _read(self, n_bytes: int) -> bytes:
         data = bytearray()
         while len(data) < n_bytes:
             piece = os.read(self.requests, min(n_bytes - len(data), 2**20))
@@ -129,44 +140,52 @@ class Worker:
             data += piece
         return bytes(data)
 
-    def _send(self, message, arrays):
+    def _send(self, message: dict[str, Any], arrays: Iterable[np.ndarray]) -> None:
         data = memoryview(frames.encode(message, arrays))
         while data:
             data = data[os.write(self.replies, data) :]
 
 
-def _reply(tree=None, raised=None, left=None, stopped=""):
-    return {"tree": tree, "raised": raised, "left": left or {}, "stopped": stopped}
+def _reply(
+    tree: values.Tree | None = None,
+    raised: list[str | int] | None = None,
+    fingerprints: dict[str, str] | None = None,
+    stopped: str = "",
+) -> dict[str, Any]:
+    return {"tree": tree, "raised": raised, "fingerprints": fingerprints or {}, "stopped": stopped}
 
 
-def _failed(raised):
+def _failure(raised: calling.Raised) -> dict[str, Any]:
+    """Return the reply for code that raised an exception."""
     if raised.type in ("MemoryError", "_ArrayMemoryError"):
         return _reply(stopped="memory")
     file, number = raised.place
     return _reply(raised=[raised.type[:100], raised.message[:500], file[:500], number])
 
 
-def _notebook(nobody_there):
+def _notebook(why_no_input: str) -> types.ModuleType:
+    """Return the namespace of the notebook; in it `display` shows nothing, and `input` raises."""
     module = types.ModuleType("__main__")
     module.__dict__["display"] = lambda *values, **options: None
-    builtins.input = _raising(nobody_there)
+    builtins.input = _raising(why_no_input)
     sys.modules["__main__"] = module
     return module
 
 
-def _raising(words):
-    def raises(prompt=""):
-        raise RuntimeError(words)
+def _raising(message: str) -> Callable[..., str]:
+    def raises(prompt: object = "") -> NoReturn:
+        raise RuntimeError(message)
 
     return raises
 
 
-def _silence():
+def _silence() -> None:
+    """Connect standard input, output and error to nothing."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
     os.close(nothing)
 
 
-def _time_up(signal_number, frame):
+def _time_up(signal_number: int, frame: types.FrameType | None) -> NoReturn:
     raise TimeUp

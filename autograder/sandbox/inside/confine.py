@@ -1,4 +1,4 @@
-"""Limits a process sets on itself before it runs code it does not trust; it cannot lift them again."""
+"""Limits that a process sets on itself before it runs code that it does not trust. It cannot lift them again."""
 
 import math
 import resource
@@ -8,16 +8,19 @@ MB = 2**20
 _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 4, 22, 2
 
 
-def confine(memory_mb, processor_seconds, disk_mb, open_files, threads, closing):
-    """Limit address space, processor time, file size, descriptors, signals and threads, for good; no core dumps.
+def confine(
+    memory_mb: int, processor_seconds: float, disk_mb: int, open_files: int, threads: int, closing: str
+) -> None:
+    """Limit address space, processor time, file size, descriptors, signals and threads for good; prevent core dumps.
 
-    closing: a system call filter, in hex, under which no limit can be changed; empty where there is none.
+    closing: a system call filter, in hex, under which no limit can be changed; empty if there is none.
     """
     seconds = math.ceil(processor_seconds)
     _limit("RLIMIT_CPU", seconds, seconds + 1)
     _limit("RLIMIT_FSIZE", disk_mb * MB)
     _limit("RLIMIT_NOFILE", open_files)
-    _limit("RLIMIT_CORE", 1)  # core(5): at 0 a crash still starts the program that core_pattern may name, at 1 none
+    # core(5): at 0 a crash would still start the program that core_pattern may name; at 1 it does not.
+    _limit("RLIMIT_CORE", 1)
     _limit("RLIMIT_SIGPENDING", 64)
     _limit("RLIMIT_MSGQUEUE", 0)
     _limit("RLIMIT_NPROC", threads)
@@ -26,22 +29,24 @@ def confine(memory_mb, processor_seconds, disk_mb, open_files, threads, closing)
         _close(bytes.fromhex(closing))
 
 
-def _close(program):
-    """Under the filter no limit can be changed again. Where a dump may not even have 1 byte, none is made at all."""
-    import ctypes  # which NumPy has imported
+def _close(program: bytes) -> None:
+    """Install the filter under which no limit can be changed."""
+    import ctypes  # already loaded, by NumPy
 
     rules = ctypes.create_string_buffer(program, len(program))
     described = struct.pack("@HP", len(program) // 8, ctypes.addressof(rules))
     prctl = ctypes.CDLL(None, use_errno=True).prctl
     prctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_char_p]
-    dumps = resource.getrlimit(resource.RLIMIT_CORE) != (1, 1)
-    if (dumps and prctl(_PR_SET_DUMPABLE, 0, None)) or prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, described):
-        raise OSError(ctypes.get_errno(), "the sandbox could not be closed")
+    # With RLIMIT_CORE at 0 the kernel would still run the core_pattern handler, so disable dumping altogether.
+    may_dump = resource.getrlimit(resource.RLIMIT_CORE) != (1, 1)
+    if (may_dump and prctl(_PR_SET_DUMPABLE, 0, None)) or prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, described):
+        raise OSError(ctypes.get_errno(), "the kernel did not accept the filter that locks the limits")
 
 
-def _limit(name, soft, hard=None):
+def _limit(name: str, soft: int, hard: int | None = None) -> None:
+    """Set a limit of the `resource` module, no higher than its present hard limit; `hard` is `soft` by default."""
     kind = getattr(resource, name, None)
-    if kind is None:  # macOS has neither message queues nor a limit of signals
+    if kind is None:  # macOS limits neither message queues nor pending signals
         return
     hard = soft if hard is None else hard
     ceiling = resource.getrlimit(kind)[1]

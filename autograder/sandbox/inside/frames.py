@@ -1,14 +1,14 @@
-"""Messages between the grader and the sandboxed process: length, JSON header, raw bytes of the arrays.
+"""Messages between the grader and the sandboxed process: a length, a JSON header, the raw bytes of the arrays.
 
-The same code runs on both sides. `decode` trusts nothing it reads: whatever `encode` cannot have made
-raises `values.Malformed`, and no length is believed beyond the limits given.
+Both sides run this code. `decode` trusts nothing that it reads: it raises `values.Malformed` for any frame that
+`encode` cannot have made, and accepts no length beyond the given limits.
 """
 
 import json
 import math
 import struct
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -20,10 +20,10 @@ _LENGTH = struct.Struct(">I")
 
 
 def encode(message: dict[str, Any], arrays: Iterable[np.ndarray] = ()) -> bytes:
-    """One frame: 4 bytes of length, a header of JSON, then the bytes of each array in C order."""
+    """Return one frame: 4 bytes of length, a header of JSON, then the bytes of each array in C order."""
     arrays = list(arrays)
     header = {**message, "arrays": [[array.dtype.name, list(array.shape)] for array in arrays]}
-    # "replace" turns half a surrogate pair into "?": what `decode` yields can always be written as UTF-8.
+    # "replace" turns half a surrogate pair into "?", so that whatever `decode` returns can be written as UTF-8.
     text = json.dumps(header, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
     return b"".join([_LENGTH.pack(len(text)), text, *(array.tobytes() for array in arrays)])
 
@@ -31,18 +31,18 @@ def encode(message: dict[str, Any], arrays: Iterable[np.ndarray] = ()) -> bytes:
 def decode(
     read: Callable[[int], bytes], *, max_header: int = MAX_HEADER, max_bytes: int
 ) -> tuple[dict[str, Any], list[np.ndarray]]:
-    """The inverse of `encode`.
+    """Read one frame; the inverse of `encode`.
 
     Args:
         read: read(n) -> exactly n bytes.
-        max_header: bytes of JSON at most.
-        max_bytes: bytes of all arrays together at most.
+        max_header: largest size of the header, in bytes.
+        max_bytes: largest size of all arrays together, in bytes.
 
     Returns:
         message, arrays (read-only).
 
     Raises:
-        values.Malformed: for anything that is not a frame within the limits; whatever `read` raises.
+        values.Malformed: these bytes are not a frame within the limits. Exceptions of `read` pass through.
     """
     (length,) = _LENGTH.unpack(read(_LENGTH.size))
     if length > max_header:
@@ -53,7 +53,10 @@ def decode(
 
 
 def parse(text: bytes) -> dict[str, Any]:
-    """A JSON object without floats, repeated keys, overlong integers or broken text; else values.Malformed."""
+    """Return a JSON object that has no floats, repeated keys, very long integers or invalid text.
+
+    Raises values.Malformed for anything else.
+    """
     try:
         message = json.loads(
             text.decode("utf-8"),
@@ -64,17 +67,18 @@ def parse(text: bytes) -> dict[str, Any]:
         )
         json.dumps(message, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
-        raise values.Malformed("a header that is no JSON of ours") from error
+        raise values.Malformed("a header that is not JSON as `encode` writes it") from error
     if type(message) is not dict:
-        raise values.Malformed("a header that is no JSON object")
+        raise values.Malformed("a header that is not a JSON object")
     return message
 
 
-def _plans(described, max_bytes):
-    if type(described) is not list:
+def _plans(descriptions: Any, max_bytes: int) -> list[tuple[str, list[int], int]]:
+    """Return the dtype, shape and size in bytes of each array that a header describes."""
+    if type(descriptions) is not list:
         raise values.Malformed("a header without arrays")
     plans = []
-    for item in described:
+    for item in descriptions:
         dtype, shape = item if type(item) is list and len(item) == 2 else (None, None)
         if type(dtype) is not str or dtype not in values.DTYPES or type(shape) is not list or len(shape) > MAX_AXES:
             raise values.Malformed("an array of an unknown dtype or without a shape")
@@ -88,7 +92,7 @@ def _plans(described, max_bytes):
     return plans
 
 
-def _array(dtype, shape, data):
+def _array(dtype: str, shape: list[int], data: bytes) -> np.ndarray:
     if dtype == "bool" and data.strip(b"\x00\x01"):
         raise values.Malformed("a bool that is neither True nor False")
     try:
@@ -97,18 +101,18 @@ def _array(dtype, shape, data):
         raise values.Malformed("an array with an impossible shape") from error
 
 
-def _without_repeats(pairs):
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     keys = dict(pairs)
     if len(keys) != len(pairs):
         raise ValueError("a repeated key")
     return keys
 
 
-def _short_int(digits):
-    if len(digits) > 40:  # the state of a random generator has 128 bits
-        raise ValueError("an overlong integer")
+def _short_int(digits: str) -> int:
+    if len(digits) > 40:  # the longest integers are the 128 bits of a random generator's state
+        raise ValueError("a very long integer")
     return int(digits)
 
 
-def _refuse(text):
-    raise ValueError(f"{text} has no place in a header")
+def _refuse(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not allowed in a header")

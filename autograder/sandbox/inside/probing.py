@@ -1,7 +1,7 @@
-"""What the probe runs inside the sandbox, in a student's place: each function tries to get out in one way.
+"""Code that the probe runs in the sandbox in place of a student's: each function tries to break one promise.
 
-A promise that holds gives "", one that does not gives what was found. Sent as a cell's source; never
-imported outside. Nothing here can do harm where the promise does not hold.
+Each returns "" if the promise is kept, and otherwise what it could do. This file is sent as the source of a cell and
+never imported outside. Nothing here does harm if a promise is broken.
 """
 
 import ctypes
@@ -16,21 +16,21 @@ import time
 INTERFACES = "/proc/net/dev"
 
 
-def no_network(port):
-    """No interface but the loopback of its own, no connection to the caller's 127.0.0.1."""
+def no_network(port: int) -> str:
+    """Look for interfaces other than the sandbox's own loopback, and connect to a port of the grader's 127.0.0.1."""
     with open(INTERFACES) as table:
         names = {line.split(":")[0].strip() for line in table if ":" in line}
     if names - {"lo"}:
-        return f"there are network interfaces: {', '.join(sorted(names))}"
+        return f"it can see network interfaces: {', '.join(sorted(names))}"
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
     except OSError:
         return ""
-    return "it reached a server outside"
+    return "it can reach a server outside"
 
 
-def nothing_else_readable(hidden, known):
-    """Neither the files that must be hidden, nor any file outside the folders that are known to be there."""
+def nothing_else_readable(hidden: list[str], known: list[str]) -> str:
+    """Read the files that must be hidden, and look for files outside the folders that must be visible."""
     for path in hidden:
         if _readable(path):
             return f"it can read {path}"
@@ -38,21 +38,21 @@ def nothing_else_readable(hidden, known):
         folders[:] = [name for name in folders if os.path.join(folder, name) not in known]
         for name in files:
             if os.path.join(folder, name) not in known:
-                return f"there is a file it has no use for: {os.path.join(folder, name)}"
+                return f"it can see a file that it does not need: {os.path.join(folder, name)}"
     return ""
 
 
-def no_solutions_importable(packages):
-    """The packages hold no copy of this course: the bundle's is the only one."""
+def no_solutions_importable(packages: list[str]) -> str:
+    """Look for a copy of this course among the packages; the only copy must be the bundle's."""
     for folder in packages:
         for name in ("solutions", "autograder"):
             if os.path.exists(os.path.join(folder, name)):
-                return f"{name} can be imported: install this project with `pip install -e`, which leaves no copy"
+                return f"it can import {name}: install this project with `pip install -e`, which leaves no copy"
     return ""
 
 
-def read_only(folders):
-    """Nothing can be written but the two folders in memory, which are small."""
+def read_only(folders: list[str]) -> str:
+    """Write to folders other than the two small ones in memory."""
     for folder in folders:
         path = os.path.join(folder, "written-by-the-probe")
         try:
@@ -64,8 +64,8 @@ def read_only(folders):
     return ""
 
 
-def settings_locked():
-    """No setting of the kernel's can be changed; none is, its file is only opened."""
+def settings_locked() -> str:
+    """Open the kernel's settings for writing, without writing."""
     for folder, _, files in os.walk("/proc/sys"):
         for name in files:
             try:
@@ -76,8 +76,8 @@ def settings_locked():
     return ""
 
 
-def little_disk(folders, disk_mb):
-    """The writable folders are as small as the limits say."""
+def little_disk(folders: list[str], disk_mb: int) -> str:
+    """Compare the size of the writable folders with the limit."""
     for folder in folders:
         space = os.statvfs(folder)
         if space.f_blocks * space.f_frsize > disk_mb * 2**20:
@@ -85,8 +85,8 @@ def little_disk(folders, disk_mb):
     return ""
 
 
-def clean_environment(expected):
-    """No variable of the caller's, neither our own nor those of the process that started us."""
+def clean_environment(expected: list[str]) -> str:
+    """Look for the grader's environment variables, in this process and in the first one."""
     names = set(os.environ)
     try:
         with open("/proc/1/environ", encoding="utf-8") as environment:
@@ -97,29 +97,29 @@ def clean_environment(expected):
     return f"it can see {', '.join(sorted(unexpected))}" if unexpected else ""
 
 
-def own_processes_only():
-    """/proc shows bwrap's first process and this one, and of the first nothing but that it is there."""
+def own_processes_only() -> str:
+    """Look for processes other than this one and bwrap's first one, of which only the name may be visible."""
     if os.listdir("/proc/1"):
         return "it can reach the first process, which has no limits"
     seen = [name for name in os.listdir("/proc") if name.isdigit()]
     return "" if len(seen) <= 2 and os.getpid() == 2 else f"it can see {len(seen)} processes"
 
 
-def little_told(covered):
-    """What /proc tells of the machine, its command line for instance, is covered."""
+def little_told(covered: list[str]) -> str:
+    """Read the files of /proc that tell about the machine, such as the kernel's command line."""
     for path in covered:
         try:
             with open(path, "rb") as file:
-                told = file.read(1)
+                content = file.read(1)
         except OSError:
             continue
-        if told:
+        if content:
             return f"it can read {path}"
     return ""
 
 
-def no_new_process():
-    """fork is refused; threads are not, and die with the process."""
+def no_new_process() -> str:
+    """Fork. Threads are allowed, since they die with the process."""
     try:
         child = os.fork()
     except OSError:
@@ -130,17 +130,17 @@ def no_new_process():
     return "it can fork"
 
 
-def no_rights():
-    """An unprivileged user without capabilities, who can gain none, behind a system call filter."""
+def no_rights() -> str:
+    """Look for root, for capabilities or a way to gain them, and for a missing system call filter."""
     with open("/proc/self/status") as status:
         fields = dict(line.rstrip("\n").split(":\t", 1) for line in status if ":\t" in line)
     if os.getuid() == 0 or int(fields["CapEff"], 16) or int(fields["CapBnd"], 16) or fields["NoNewPrivs"] != "1":
         return "it has rights over the system"
-    return "" if fields["Seccomp"] == "2" else "no system call is filtered"
+    return "" if fields["Seccomp"] == "2" else "it can make every system call"
 
 
-def no_locks():
-    """Of the calls that are not allowed one that anybody may make elsewhere: each lock costs the kernel memory."""
+def no_locks() -> str:
+    """Lock a file, which any process may do without a filter. Each lock uses kernel memory."""
     with open("/tmp/lock", "w") as file:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX)
@@ -149,8 +149,8 @@ def no_locks():
     return "it can lock files without a limit"
 
 
-def limits_for_good():
-    """No limit can be changed, not even lowered."""
+def limits_for_good() -> str:
+    """Change a limit, even to a lower one."""
     try:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     except (OSError, ValueError):
@@ -158,18 +158,18 @@ def limits_for_good():
     return "it can change its limits"
 
 
-def no_dump():
-    """A crash dumps nothing, for which the kernel might start a program outside: see confine.py."""
+def no_dump() -> str:
+    """Allow core dumps, for which the kernel might start a program outside: see confine.py."""
     dumpable, set_dumpable = 3, 4
     libc = ctypes.CDLL(None)
     if libc.prctl(set_dumpable, 1) == 0:
         return "it can have its memory dumped"
     limited = resource.getrlimit(resource.RLIMIT_CORE) == (1, 1)
-    return "" if limited or libc.prctl(dumpable) == 0 else "its memory is dumped in a crash"
+    return "" if limited or libc.prctl(dumpable) == 0 else "it can have its memory dumped by crashing"
 
 
-def memory_limit(memory_mb):
-    """Asking for all the memory there may be fails. Nothing is touched, so nothing is used if it does not."""
+def memory_limit(memory_mb: int) -> str:
+    """Ask for as much memory as the limit, of which Python already uses some. No page is touched, so none is used."""
     try:
         mmap.mmap(-1, memory_mb * 2**20).close()
     except (MemoryError, OSError):
@@ -177,14 +177,14 @@ def memory_limit(memory_mb):
     return f"it can have more than {memory_mb} MB"
 
 
-def endless():
-    """Stopped by the alarm."""
+def endless() -> str:
+    """Run until the alarm stops it."""
     while True:
         os.getpid()
 
 
-def stubborn():
-    """Not stopped by the alarm: only the grader's own patience ends it."""
+def stubborn() -> str:
+    """Run on after the alarm, until the grader kills the process."""
     while True:
         try:
             endless()
@@ -192,8 +192,8 @@ def stubborn():
             os.getpid()
 
 
-def many_threads(threads):
-    """Stopped by the grader, who counts the threads, where the kernel does not refuse them."""
+def many_threads(threads: int) -> str:
+    """Start threads until the kernel refuses one, or the grader, which counts them, stops it."""
     done = threading.Event()
     try:
         for _ in range(threads):
@@ -206,15 +206,15 @@ def many_threads(threads):
     return f"it can have more than {threads} threads"
 
 
-def many_files(files):
-    """Stopped by the grader, who counts the files."""
+def many_files(files: int) -> str:
+    """Make files until the grader, which counts them, stops it."""
     for number in range(files):
         os.symlink("nothing", f"/tmp/probe-{number}")
     time.sleep(1)
     return f"it can make more than {files} files"
 
 
-def _readable(path):
+def _readable(path: str) -> bool:
     try:
         with open(path, "rb") as file:
             file.read(1)

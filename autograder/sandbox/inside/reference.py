@@ -1,26 +1,33 @@
-"""What answers for an exercise, in a sandbox of its own: the reference, called with what a submission asks about.
+"""Answer an exercise in a sandbox of its own: call the reference with the arguments that a submission sends.
 
-Sent as a cell's source, never imported outside; `KNOWN` is filled after it.
+This file is sent as the source of a cell and never imported outside. Lines that fill `KNOWN` are added below it.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 KNOWN: dict[str, Callable] = {}
 
 
-def answer(function, args, kwargs):
-    """What a function comes to; and the random generators it was given, which it has moved on."""
+def answer(function: str, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[np.random.Generator]]:
+    """Return a function's value, and the random generators among its arguments, which the call has advanced."""
     known = KNOWN[function]
-    value = _of_a_module(known, *args) if isinstance(known, type) else known(*args, **kwargs)
-    return value, [given for given in (*args, *kwargs.values()) if isinstance(given, np.random.Generator)]
+    value = _module_answer(known, *args) if isinstance(known, type) else known(*args, **kwargs)
+    arguments = (*args, *kwargs.values())
+    return value, [argument for argument in arguments if isinstance(argument, np.random.Generator)]
 
 
-def _of_a_module(module_class, arguments, weights, inputs):
-    """A PyTorch module's parameters, by name; if weights and inputs are given, its output instead.
+def _module_answer(
+    module_class: Any,
+    arguments: tuple[tuple, dict[str, Any]],
+    weights: dict[str, np.ndarray] | None,
+    inputs: tuple[tuple, dict[str, Any]],
+) -> Any:
+    """Return the output of a PyTorch module with these weights; without weights, its initial parameters by name.
 
-    arguments, inputs: of its constructor and of its call, each a tuple and a dict of those with names.
+    arguments, inputs: positional and keyword arguments of its constructor, and of its call.
     """
     import torch
 
@@ -33,7 +40,7 @@ def _of_a_module(module_class, arguments, weights, inputs):
     return tuple(map(np.asarray, output)) if isinstance(output, tuple) else np.asarray(output)
 
 
-def _tensor(value):
+def _tensor(value: Any) -> Any:
     import torch
 
     return torch.from_numpy(value) if isinstance(value, np.ndarray) else value

@@ -1,64 +1,73 @@
-"""Modules that a chapter does not import: a student's cell may import them, and gets nothing that computes.
+"""Replace modules that a chapter does not import with placeholders: student code may import them, but not use them.
 
-What they would compute earns nothing. An import that nothing needs, left over from a comparison, is to cost nothing.
-The files are not in the sandbox either, so whoever goes round this finds no module at all.
+So a forgotten import that nothing needs costs nothing, and code that uses such a module earns nothing. The files of
+these modules are not in the sandbox either: code that gets round this finder finds no module at all.
 """
 
 import importlib.machinery
 import os
 import sys
 import types
+from collections.abc import Iterable
+from typing import Any, NoReturn
 
 from check import allowed_imports
 
 
-class Refusing:
-    """A finder of modules, to stand before Python's own, and their loader.
+class RefusingFinder:
+    """A finder of modules, placed before Python's own, and the loader of the placeholders.
 
-    It leans on no class of `importlib.abc`, which takes as long to import as a submission to run.
+    It has no base class of `importlib.abc`, because importing that takes as long as running a submission.
 
     Args:
-        more: names of further modules that this run may import.
-        bundle: folder whose modules are the chapter's own.
+        distributions: names of further modules that this run may import.
+        bundle: folder that holds the chapter's own modules.
     """
 
-    def __init__(self, more, bundle):
-        self._more, self._bundle = frozenset(more), bundle
+    def __init__(self, distributions: Iterable[str], bundle: str):
+        self._distributions, self._bundle = frozenset(distributions), bundle
 
-    def find_spec(self, name, path=None, target=None):
-        """Python's own finders have the word for what is ours, and for what packages import for themselves."""
+    def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
+        """Return the spec of a placeholder if a student's cell imports a module that is not allowed.
+
+        Defer to Python's finders (None) for our own modules, and for what packages import themselves. The setup cell
+        gets ModuleNotFoundError, as if the module were not installed.
+        """
         top = name.partition(".")[0]
-        if allowed_imports.is_ours(top) or top in self._more or self._is_of_the_bundle(top):
+        if allowed_imports.is_ours(top) or top in self._distributions or self._is_in_bundle(top):
             return None
-        cell = _asking_cell()
+        cell = _importing_cell()
         if cell == "<cell setup>":
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         if not cell:
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
 
-    def create_module(self, spec):
-        return _AbsentModule(spec.name, allowed_imports.refusal(spec.name))
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        """Return the placeholder of a module."""
+        return _PlaceholderModule(spec.name, allowed_imports.refusal(spec.name))
 
-    def exec_module(self, module):
-        """There is nothing to execute."""
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Do nothing: a placeholder has no code."""
 
-    def _is_of_the_bundle(self, top):
+    def _is_in_bundle(self, top: str) -> bool:
         return any(os.path.exists(os.path.join(self._bundle, path)) for path in (top, f"{top}.py"))
 
 
-class _Absent:
-    """Stands for anything of an absent module: it can be named and handed on, and does nothing."""
+class _Placeholder:
+    """Stands for anything in a refused module. It can be assigned and passed on, but any use raises ImportError."""
 
-    def __init__(self, why):
+    why: str
+
+    def __init__(self, why: str):
         self.__dict__["why"] = why
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> "_Placeholder":
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return _Absent(self.why)
+        return _Placeholder(self.why)
 
-    def _refuse(self, *args, **kwargs):
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise ImportError(self.why)
 
     __call__ = __mro_entries__ = __array__ = __iter__ = __getitem__ = __enter__ = __exit__ = _refuse
@@ -66,23 +75,25 @@ class _Absent:
     __array_ufunc__ = __array_function__ = _refuse
     dtype = property(_refuse)
 
-    def __instancecheck__(self, instance):
+    def __instancecheck__(self, instance: object) -> bool:
         return False
 
 
-class _AbsentModule(types.ModuleType):
-    def __init__(self, name, why):
+class _PlaceholderModule(types.ModuleType):
+    _why: str
+
+    def __init__(self, name: str, why: str):
         super().__init__(name)
         self.__dict__["_why"] = why
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> _Placeholder:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return _Absent(self._why)
+        return _Placeholder(self._why)
 
 
-def _asking_cell():
-    """The cell whose code asks for an import, by its file name; empty if a package asks."""
+def _importing_cell() -> str:
+    """Return the file name of the cell whose code imports a module; "" if a package imports it."""
     frame: types.FrameType | None = sys._getframe(2)
     while frame and ("importlib" in frame.f_code.co_filename or frame.f_code.co_filename == __file__):
         frame = frame.f_back

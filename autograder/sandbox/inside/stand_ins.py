@@ -1,71 +1,76 @@
-"""What stands in a submission's namespace for an exercise that the grader answers: it holds no code of it."""
+"""Make what stands in a submission's namespace for an exercise that the grader answers. It holds no code of it."""
 
 import builtins
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+# Sends a question to the grader and returns its answer, both as dicts.
+Ask = Callable[[dict[str, Any]], dict[str, Any]]
 
-def stand_in(name: str, ask: Callable) -> Callable:
-    """A function of that name whose values are asked for: ask(arguments) -> the grader's answer, as a dict."""
 
-    def answered(*args, **kwargs):
+def stand_in(name: str, ask: Ask) -> Callable:
+    """Return a function of that name that gets its values from the grader."""
+
+    def answered(*args: Any, **kwargs: Any) -> Any:
         answer = _answer(ask, name, args, kwargs)
-        given = (each for each in (*args, *kwargs.values()) if isinstance(each, np.random.Generator))
-        for generator, moved in zip(given, answer["generators"], strict=True):
-            generator.bit_generator.state = moved.bit_generator.state
+        generators = (value for value in (*args, *kwargs.values()) if isinstance(value, np.random.Generator))
+        for generator, advanced in zip(generators, answer["generators"], strict=True):
+            generator.bit_generator.state = advanced.bit_generator.state
         return _with_scalars(answer["value"])
 
     answered.__name__ = answered.__qualname__ = name
     return answered
 
 
-def stand_in_module(name: str, ask: Callable) -> type:
-    """A PyTorch module of that name: its parameters are here, and can be loaded; what it computes is asked for."""
+def stand_in_module(name: str, ask: Ask) -> type:
+    """Return a PyTorch module of that name. It holds its own parameters; the grader computes its output."""
     import torch
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         torch.nn.Module.__init__(self)
         self.arguments = args, kwargs
         parameters = _answer(ask, name, (self.arguments, None, None), {})["value"]
         for path, values in parameters.items():
-            *above, last = path.split(".")
-            place = self
-            for part in above:
-                if part not in place._modules:
-                    place.add_module(part, torch.nn.Module())
-                place = place._modules[part]
+            *parents, last = path.split(".")
+            owner = self
+            for part in parents:
+                if part not in owner._modules:
+                    owner.add_module(part, torch.nn.Module())
+                owner = owner._modules[part]
             values = torch.tensor(values, dtype=torch.get_default_dtype())
-            place.register_parameter(last, torch.nn.Parameter(values))
+            owner.register_parameter(last, torch.nn.Parameter(values))
 
-    def forward(self, *inputs, **named):
+    def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
         weights = {path: _array(tensor.double()) for path, tensor in self.state_dict().items()}
-        inputs = tuple(map(_array, inputs)), {word: _array(value) for word, value in named.items()}
+        inputs = tuple(map(_array, args)), {word: _array(value) for word, value in kwargs.items()}
         value = _answer(ask, name, (self.arguments, weights, inputs), {})["value"]
         return tuple(map(torch.from_numpy, value)) if isinstance(value, tuple) else torch.from_numpy(value)
 
     return type(name, (torch.nn.Module,), {"__init__": __init__, "forward": forward})
 
 
-def _answer(ask, name, args, kwargs):
+def _answer(ask: Ask, name: str, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return the grader's answer. If the reference raised an exception, raise the same type, without its message."""
     answer = ask({"function": name, "args": args, "kwargs": kwargs})
     if answer["raised"]:
-        raise _exception(answer["raised"])(f"raised by the `{name}` that stands here for yours")
+        raise _exception_type(answer["raised"])(f"raised by the grader's `{name}`, which was called instead of yours")
     return answer
 
 
-def _array(value):
+def _array(value: Any) -> Any:
     return value.detach().numpy() if hasattr(value, "detach") else value
 
 
-def _exception(name):
-    """The built-in exception of that name; what has another name becomes a RuntimeError."""
-    found = getattr(builtins, name, None)
-    return found if isinstance(found, type) and issubclass(found, Exception) else RuntimeError
+def _exception_type(name: str) -> type[Exception]:
+    """Return the built-in exception of that name, or RuntimeError for any other name."""
+    builtin = getattr(builtins, name, None)
+    return builtin if isinstance(builtin, type) and issubclass(builtin, Exception) else RuntimeError
 
 
-def _with_scalars(value):
-    """Numbers as NumPy's functions return them: on the way they were arrays without axes."""
+def _with_scalars(value: Any) -> Any:
+    """Return the value with NumPy scalars, as NumPy's functions return them, for arrays without axes."""
     if isinstance(value, tuple):
         return tuple(map(_with_scalars, value))
     return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value

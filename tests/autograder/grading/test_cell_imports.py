@@ -9,7 +9,7 @@ import pytest
 from autograder.cli.main import main
 from autograder.grading import grade
 from autograder.grading.cell_imports import imported
-from autograder.sandbox import BROUGHT, Cell, Run
+from autograder.sandbox import CHAPTER_DISTRIBUTIONS, Cell, Run
 from check.calling import Outcome, Raised
 from tests.conftest import CHAPTER
 
@@ -108,7 +108,7 @@ class Assignment:
     modules = dict.fromkeys(QUESTIONS, "a module")
 
     def distributions(self, name):
-        return (*BROUGHT, "torch") if name == "Module" else BROUGHT
+        return (*CHAPTER_DISTRIBUTIONS, "torch") if name == "Module" else CHAPTER_DISTRIBUTIONS
 
 
 def test_exercises_in_pytorch_have_it_and_all_others_do_not(monkeypatch):

@@ -20,7 +20,7 @@ from autograder.grading.assignment import open_assignment, seeds_of
 from autograder.grading.follow_through import answered_for, better, leans_on
 from autograder.grading.submitted_file import File
 from autograder.house import chapter_names
-from autograder.sandbox import BROUGHT, Answers, Call, Cell, run
+from autograder.sandbox import CHAPTER_DISTRIBUTIONS, AnsweredFunctions, Call, Cell, run
 from check import judge
 from check.calling import run as run_here
 from check.faults import Verdict
@@ -244,8 +244,11 @@ def test_what_is_answered_serves_as_the_student_s_own_would(chapter, name, folde
     cells = [Cell("all", module), *(Cell(each, f"def {each}(*args, **kwargs):\n    return None") for each in wrong)]
     in_pytorch = isinstance(exercises[name].reference, type)
     modules = {each: exercises[each].reference.__module__ for each in wrong}
-    answers = Answers(modules, folders[1], frozenset(wrong) if in_pytorch else frozenset())
-    options = {"bundle": folders[1], "distributions": (*BROUGHT, "torch") if in_pytorch else BROUGHT}
+    answers = AnsweredFunctions(modules, folders[1], frozenset(wrong) if in_pytorch else frozenset())
+    options = {
+        "bundle": folders[1],
+        "distributions": (*CHAPTER_DISTRIBUTIONS, "torch") if in_pytorch else CHAPTER_DISTRIBUTIONS,
+    }
     calls = [Call(name, case.inputs) for case in key.cases]
     assert not judge.grade(key, run(cells, calls, **options).outcomes).passed
     ran = run(cells, calls, answered=answers, **options)

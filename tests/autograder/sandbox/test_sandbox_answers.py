@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.sandbox import Answers, Call, Cell, SandboxUnavailable, run
+from autograder.sandbox import AnsweredFunctions, Call, Cell, SandboxUnavailable, run
 from tests.autograder.sandbox.conftest import GOOD, QUICK, X
 from tests.forging_tools import FINDING_THE_CHANNEL
 
@@ -62,7 +62,7 @@ def answered(bundle, folder):
     """answered(source, *names): as `submit`, with every function of REFERENCE answered for; `f` is given X as x."""
 
     def answered(source, *names, limits=QUICK, kind="bwrap", functions=("doubled", "drawn", "large", "slow", "mean")):
-        answers = Answers(dict.fromkeys(functions, "theirs.kept_apart"), folder)
+        answers = AnsweredFunctions(dict.fromkeys(functions, "theirs.kept_apart"), folder)
         calls = [Call(name, {"x": X}) for name in names]
         cells = [Cell("good", GOOD), Cell("mine", WRONG + source)]
         return run(cells, calls, bundle=bundle, limits=limits, kind=kind, answered=answers)
@@ -101,7 +101,10 @@ def test_a_number_is_a_number(answered):
 )
 def test_an_exception_comes_as_its_type_and_in_our_words(answered, call, name):
     raised = answered(f"def f(x):\n    return {call}", "f").outcomes[0].raised
-    assert (raised.type, raised.message) == (name, "raised by the `doubled` that stands here for yours")
+    assert (raised.type, raised.message) == (
+        name,
+        "raised by the grader's `doubled`, which was called instead of yours",
+    )
 
 
 def test_what_cannot_be_sent_is_an_exception_too(answered):
@@ -132,7 +135,7 @@ def test_questions_are_counted(answered):
     done = answered("def f(x):\n    return [doubled(x)[0] for _ in range(5)]", "f", "good", limits=limits)
     assert done.questions == 5 and len(done.outcomes[0].value) == 5
     done = answered("def f(x):\n    return [doubled(x)[0] for _ in range(6)]", "f", "good", limits=limits)
-    assert done.outcomes[0].stopped == "called what is answered in its place more than 5 times"
+    assert done.outcomes[0].stopped == "asked the grader for more than 5 values"
     np.testing.assert_array_equal(done.outcomes[1].value, 2 * X)
 
 
@@ -141,13 +144,16 @@ def test_bytes_are_counted_both_ways(answered, body):
     limits = replace(QUICK, answers_mb=5, call_seconds=20.0)
     assert answered(f"def f(x):\n    {body}\n    return 1", "f", limits=limits).outcomes[0].value == 1
     stopped = answered(f"def f(x):\n    for _ in range(4):\n        {body}", "f", limits=limits).outcomes[0].stopped
-    assert stopped in (NOT_AN_ANSWER, "called what is answered in its place with more than can be answered")
+    assert stopped in (
+        NOT_AN_ANSWER,
+        "asked the grader for a value that exceeds its limits",
+    )
 
 
 @pytest.mark.parametrize("call", ["large(10**12)", "slow(60)", "large(3 * 10**7)"])
 def test_what_the_reference_cannot_bear_costs_the_one_who_asked(answered, call):
     done = answered(f"def f(x):\n    return {call}", "f", "good", limits=replace(QUICK, patience=3.0))
-    assert done.outcomes[0].stopped == "called what is answered in its place with more than can be answered"
+    assert done.outcomes[0].stopped == "asked the grader for a value that exceeds its limits"
     np.testing.assert_array_equal(done.outcomes[1].value, 2 * X)
 
 
@@ -163,7 +169,7 @@ TOOLS = (
     FINDING_THE_CHANNEL
     + """
 def ask(tree):
-    data = json.dumps({"id": outstanding(), "asks": tree, "arrays": []}).encode()
+    data = json.dumps({"id": outstanding(), "question": tree, "arrays": []}).encode()
     os.write(runner().replies, struct.pack(">I", len(data)) + data)
     time.sleep(60)
 

@@ -14,7 +14,7 @@ TOOLS = (
     + """
 def header(**changes):
     tree = {"kind": "float", "value": "0x1.8p+0"}
-    return {"tree": tree, "raised": None, "left": {}, "stopped": "", "arrays": [], **changes}
+    return {"tree": tree, "raised": None, "fingerprints": {}, "stopped": "", "arrays": [], **changes}
 
 def wait():
     signal.setitimer(signal.ITIMER_REAL, 0)
@@ -53,7 +53,7 @@ FORGERIES = {
     ),
     "an unknown kind of value": "send(header(id=outstanding(), tree={'kind': 'code', 'value': '1'}))",
     "a value that is no tree": "send(header(id=outstanding(), tree=[1, 2]))",
-    "a list for what is left of inputs": "send(header(id=outstanding(), left=['y']))",
+    "a list for the fingerprints of inputs": "send(header(id=outstanding(), fingerprints=['y']))",
     "a reason of its own": "send(header(id=outstanding(), stopped='<b>by the grader</b>'))",
     "a reason that is no text": "send(header(id=outstanding(), stopped=['time']))",
     "an exception in pieces": "send(header(id=outstanding(), raised=['A']))",
@@ -72,7 +72,7 @@ def test_a_malformed_reply_costs_the_function_that_sent_it(submit):
 
 
 def test_what_a_reply_does_not_say_of_an_input_is_held_against_it(bundle):
-    cell = Cell("f", f"{TOOLS}\ndef f(x):\n    send(header(id=outstanding(), left={{'y': '0'}}))\n    wait()\n")
+    cell = Cell("f", f"{TOOLS}\ndef f(x):\n    send(header(id=outstanding(), fingerprints={{'y': '0'}}))\n    wait()\n")
     done = run([cell], [Call("f", {"x": X})], bundle=bundle, limits=QUICK)
     assert done.outcomes[0].value == 1.5 and done.outcomes[0].modified == ("x",)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.sandbox import BROUGHT, Call, Cell, interpreter, run
+from autograder.sandbox import CHAPTER_DISTRIBUTIONS, Call, Cell, interpreter, run
 from tests.autograder.sandbox.conftest import GOOD, QUICK, X
 
 pytestmark = pytest.mark.sandbox
@@ -114,11 +114,11 @@ def test_what_the_bundle_brings_is_there(imported):
 
 def test_what_an_exercise_may_be_written_with_besides_is_there(imported):
     source = "import tabulate\ndef f(x):\n    return tabulate.tabulate([[1]])"
-    assert imported(source, distributions=(*BROUGHT, "tabulate"))[0].value.strip("- \n") == "1"
+    assert imported(source, distributions=(*CHAPTER_DISTRIBUTIONS, "tabulate"))[0].value.strip("- \n") == "1"
 
 
 def test_only_what_is_needed_is_in_the_sandbox():
-    names = set(interpreter.modules(BROUGHT))
+    names = set(interpreter.modules(CHAPTER_DISTRIBUTIONS))
     assert {"numpy", "matplotlib", "PIL"} < names
     assert not names & {"torch", "scipy", "nbgrader", "IPython", "solutions", "autograder"}
     assert all(path.exists() for path in interpreter.modules(("torch",)).values())

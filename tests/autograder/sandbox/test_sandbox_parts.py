@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from autograder.sandbox import Limits, SandboxUnavailable, answers, seccomp
+from autograder.sandbox import Limits, SandboxUnavailable, outcomes, seccomp
 from autograder.sandbox.inside import frames
 from autograder.sandbox.system_calls import NUMBERS
 from check import values
@@ -60,7 +60,7 @@ def test_random_bytes_are_malformed_or_too_short():
             frame[place] = rng.integers(256)
         try:
             message, arrays = frames.decode(read_from(bytes(frame)), max_bytes=1000)
-            answers.outcome(message, arrays, inputs={}, sources={}, seconds=1, limits=Limits())
+            outcomes.read_outcome(message, arrays, inputs={}, sources={}, seconds=1, limits=Limits())
         except (values.Malformed, EOFError):
             pass
 

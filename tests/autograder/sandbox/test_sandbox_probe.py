@@ -68,7 +68,7 @@ def test_missing_limits_are_found(bundle, monkeypatch, tmp_path):
     "promise", ["many threads: it can have more than 16", "many files: it can make more than 10000"]
 )
 def test_floods_that_nobody_counts_are_found(bundle, monkeypatch, promise):
-    monkeypatch.setattr(process, "overrun", lambda first, limits: "")
+    monkeypatch.setattr(process, "exceeded_limit", lambda first, limits: "")
     if os.getuid() != 0 and "threads" in promise:
         pytest.skip("the kernel itself counts the threads of whoever is not root")
     with pytest.raises(SandboxUnavailable, match=f"- {promise}"):
@@ -98,15 +98,15 @@ def test_a_file_that_gives_answers_away_is_named(bundle, monkeypatch, file):
 
 def test_solutions_among_the_packages_are_found(bundle, monkeypatch, tmp_path):
     (tmp_path / "solutions").mkdir()
-    modules = interpreter.modules(interpreter.BROUGHT) | {"solutions": tmp_path / "solutions"}
+    modules = interpreter.modules(interpreter.CHAPTER_DISTRIBUTIONS) | {"solutions": tmp_path / "solutions"}
     monkeypatch.setattr(interpreter, "modules", lambda distributions: modules)
-    with pytest.raises(SandboxUnavailable, match="no solutions importable: solutions can be imported"):
+    with pytest.raises(SandboxUnavailable, match="no solutions importable: it can import solutions"):
         probe(bundle)
 
 
 def test_code_that_is_not_stopped_is_found(bundle, monkeypatch):
     # A process that answers in the place of code that never ends.
-    whole, real = bubblewrap.arguments, bubblewrap.OURS["inside"] / "child.py"
+    whole, real = bubblewrap.arguments, bubblewrap.RUNNER_PACKAGES["inside"] / "child.py"
     deaf = bundle.parent / "child.py"
     lazy = "return action() if milliseconds > 300 else (_reply(), ())"
     deaf.write_text(real.read_text(encoding="utf-8").replace("return action()", lazy), encoding="utf-8")

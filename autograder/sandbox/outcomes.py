@@ -1,0 +1,106 @@
+"""Turn a reply of the sandboxed process into an Outcome. This side trusts nothing that the reply says."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from autograder.sandbox.limits import Limits
+from check import values
+from check.calling import Outcome, Raised, line_reference, modified
+
+NOT_AN_ANSWER = "sent something that is not an answer"
+
+
+def read_outcome(
+    message: dict[str, Any],
+    arrays: list[np.ndarray],
+    *,
+    inputs: Mapping[str, Any],
+    sources: Mapping[str, str],
+    seconds: float,
+    limits: Limits,
+) -> Outcome:
+    """Return the Outcome that a reply describes. The reply to a cell has no value.
+
+    Args:
+        message, arrays: as `frames.decode` returned them.
+        inputs: the inputs of the call, as they were sent. The reply's fingerprints are compared with theirs, to see
+            which inputs the call changed.
+        sources: cell id -> source, to look up the line that raised an exception.
+        seconds: the time limit, for the message when the code exceeded it.
+
+    Raises:
+        values.Malformed: `child.py` cannot have sent this reply.
+    """
+    if message.keys() != {"tree", "raised", "fingerprints", "stopped"}:
+        raise values.Malformed("a reply whose fields are not those of a reply")
+    tree, raised, fingerprints, stopped = (message[part] for part in ("tree", "raised", "fingerprints", "stopped"))
+    if type(fingerprints) is not dict:
+        raise values.Malformed("fingerprints of inputs that are not a dict")
+    if stopped != "":
+        return Outcome(stopped=_stop_reason(stopped, seconds, limits))
+    if raised is not None:
+        return Outcome(raised=_exception(raised, sources))
+    if tree is None:
+        return Outcome()
+    if _array_indices(tree) != list(range(len(arrays))):
+        raise values.Malformed("arrays that the tree does not use exactly once")
+    return Outcome(value=values.unpack(tree, arrays), modified=modified(inputs, fingerprints))
+
+
+def _stop_reason(code: object, seconds: float, limits: Limits) -> str:
+    match code:
+        case "time":
+            return took_longer(seconds)
+        case "memory":
+            return used_too_much(limits)
+        case "size":
+            return "returned more data than the grader accepts"
+    raise values.Malformed("an unknown reason for stopping")
+
+
+def took_longer(seconds: float) -> str:
+    """Return the words for a call or a cell that exceeded its time limit."""
+    return f"took longer than {seconds:g} second{'' if seconds == 1 else 's'}"
+
+
+def used_too_much(limits: Limits) -> str:
+    """Return the words for a call or a cell that asked for more memory than the limit."""
+    return f"used more than {limits.memory_mb} MB of memory"
+
+
+def _exception(parts: Any, sources: Mapping[str, str]) -> Raised:
+    """Return the exception that [type name, message, file, line number] describes."""
+    if type(parts) is not list or list(map(type, parts)) != [str, str, str, int]:
+        raise values.Malformed("an exception whose parts are not those of an exception")
+    type_name, text, file, number = parts
+    lines = sources.get(file.removeprefix("<cell ").removesuffix(">"), "").splitlines()
+    line = line_reference(number, lines[number - 1].strip()) if 1 <= number <= len(lines) else ""
+    return Raised(_printable(type_name)[:100], _printable(text)[:500], _printable(line)[:500])
+
+
+def _printable(text: str) -> str:
+    """Return the text without control codes: reports are also printed to a terminal, which would obey them."""
+    return "".join(character if character.isprintable() or character == "\n" else " " for character in text)
+
+
+def _array_indices(tree: object) -> list[object]:
+    """Return the array indices in a tree, in order.
+
+    A tree may use each array only once: one array that is named a thousand times would be copied a thousand times.
+    """
+    indices: list[object] = []
+    pending: list[object] = [tree]
+    while pending:
+        node = pending.pop()
+        if type(node) is not dict:
+            continue
+        if node.get("kind") == "array":
+            indices.append(node.get("index"))
+        items = node.get("items")
+        if type(items) is dict:
+            items = list(items.values())
+        if type(items) is list:
+            pending += reversed(items)
+    return indices
