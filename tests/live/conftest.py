@@ -10,6 +10,7 @@ from serve import serving
 from autograder.chapter import myst
 from autograder.chapter.chapter import PARTS, text_of
 from tests.book.conftest import ROOT, jupyter_book, make_little_book
+from tests.choosing import thinned
 from tests.live.reader import Page
 
 CHAPTERS = ("01_attention", "02_backward")
@@ -74,9 +75,9 @@ def site(book):
         yield address
 
 
-@pytest.fixture(scope="session", params=["chromium", "firefox"])
+@pytest.fixture(scope="session", params=thinned(["chromium", "firefox"], ["chromium"], "the same in a second browser"))
 def browser(request):
-    """A tab of each browser in turn; `only_in_chromium` keeps a test to one."""
+    """A tab of each browser in turn; `only_in_chromium` keeps a test to one, `quick_in_both` runs it in both anyway."""
     return request.getfixturevalue({"chromium": "browser", "firefox": "firefox"}[request.param])
 
 

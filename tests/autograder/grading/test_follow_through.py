@@ -197,16 +197,16 @@ def test_what_the_submission_said_with_answers_at_hand_is_not_quoted(kind):
 
 
 # --------------------------------------------------------------------------------- every chapter's exercises
-
+OTHER_CHAPTERS = pytest.mark.thorough("the same for every chapter")
 LEANING = [
-    (chapter, each.name)
+    pytest.param(chapter, each.name, id=each.name, marks=() if chapter == CHAPTER else OTHER_CHAPTERS)
     for chapter in chapter_names()
     for each in exercises_of(chapter)
     if each.uses and not isinstance(each.reference, type)
 ]
 
 
-@pytest.mark.parametrize(("chapter", "name"), LEANING, ids=[name for _, name in LEANING])
+@pytest.mark.parametrize(("chapter", "name"), LEANING)
 def test_an_answered_function_alone_earns_nothing(chapter, name):
     """Handing one's inputs on, in whatever order, is no exercise's whole work: each has to do its own part."""
     exercises = {each.name: each for each in exercises_of(chapter)}
