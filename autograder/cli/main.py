@@ -7,6 +7,7 @@ from pathlib import Path
 from autograder.cli import (
     certificates,
     collect,
+    exercise,
     export,
     feedback,
     grade,
@@ -33,6 +34,7 @@ COMMANDS = {
     "feedback": feedback,
     "export": export,
     "mistakes": mistakes,
+    "exercise": exercise,
     "certificates": certificates,
 }
 WRONG = 2

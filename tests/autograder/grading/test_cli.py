@@ -5,6 +5,7 @@ import re
 import pytest
 from nbgrader.api import Gradebook
 
+from autograder.authoring.exercise import find_exercise
 from autograder.cli.main import COMMANDS, main
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.progress import watched
@@ -30,7 +31,18 @@ def test_mistakes_shows_which_case_catches_which(capsys, tmp_path):
     assert "swaps sine and cosine" in out and "right rewrites: " in out
 
 
+def test_exercise_shows_which_case_catches_which_and_what_a_student_reads(capsys):
+    assert main(["exercise", "shift_matrix"]) == 0
+    table, *messages = capsys.readouterr().out.split("--- What a student reads who makes the mistake ")
+    mistakes = find_exercise("shift_matrix").mistakes
+    assert "right rewrites: " in table
+    assert [message.partition(":")[0] for message in messages] == list(mistakes)
+    for message, (mistake, _) in zip(messages, mistakes.values(), strict=True):
+        assert "✗ shift_matrix: " in message and f"Known mistake: {mistake.name}. " in message
+
+
 @pytest.mark.parametrize(("arguments", "words"), [
+    (["exercise", "nothing"], "there is no exercise called 'nothing'; there are: softmax, attention_weights"),
     (["grade", "10_nothing"], "there is no chapter '10_nothing'; there are: 01_attention"),
     (["mistakes", "10_nothing"], "there are: 01_attention"),
     (["release", "10_nothing"], "there are: 01_attention"),
