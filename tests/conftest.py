@@ -11,6 +11,7 @@ from book.forms.pdf import find_browser
 from tests.small_exercise import exercise, key  # noqa: F401 - fixtures for all tests
 
 do_without_address_checks()  # in each of the processes that pytest-xdist starts
+pytest_plugins = ["tests.choosing"]
 CHAPTER = "01_attention"
 # What takes longest begins first: the build of the book, and what mostly waits, for a limit to be reached or another
 # process to answer. What else needs the built book comes next, when it is there, and the rest fills the end.

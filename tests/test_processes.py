@@ -22,6 +22,11 @@ def made(made_once):
     return made_once("anything", make)
 
 
+@pytest.mark.thorough("shows that a test left out is counted")
+def test_left_out():
+    raise AssertionError
+
+
 @pytest.mark.parametrize("number", range(6))
 def test_anything(number, made):
     assert [path.name for path in made.iterdir()] == ["maker"]
@@ -39,11 +44,12 @@ def test_the_tests_of_one_file_share_a_process_and_all_processes_what_is_made_on
         (tests / f"test_{file}.py").write_text(source)
     shutil.copy(Path(__file__).with_name("conftest.py"), tests)
     options = ["--numprocesses=2", "--dist=loadgroup", "--no-loadscope-reorder", f"--basetemp={tmp_path / 'run'}"]
-    command = [sys.executable, "-m", "pytest", *options]
+    command = [sys.executable, "-m", "pytest", "--quick", *options]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment["PYTHONPATH"] = str(Path(__file__).parent.parent)  # conftest.py imports from it
     ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "12 passed, 2 deselected" in ran.stdout
     processes = [set((tmp_path / file).read_text().split()) for file in ("book", "solutions")]
     assert [len(names) for names in processes] == [1, 1] and processes[0] != processes[1]
     assert (tmp_path / "makers").read_text() == "made "

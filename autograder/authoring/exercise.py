@@ -127,12 +127,14 @@ def exercises_of(chapter: str) -> list[Exercise]:
 
 
 def find_exercise(name: str) -> Exercise:
-    """Return the exercise of that name, whichever chapter it is in. Raises UserError."""
-    for chapter in chapter_names():
+    """Return the exercise of that name, whichever chapter it is in. Raises UserError, naming all exercises."""
+    others = []
+    for chapter in chapter_names():  # one by one: a chapter imports what its solutions need
         for exercise in exercises_of(chapter):
             if exercise.name == name:
                 return exercise
-    raise UserError(f"there is no exercise called {name!r}")
+            others.append(exercise.name)
+    raise UserError(f"there is no exercise called {name!r}; there are: {', '.join(others)}")
 
 
 def _refuse_twice(there: bool, what: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from autograder.cli import (
     certificates,
     collect,
+    exercise,
     export,
     feedback,
     grade,
@@ -31,6 +32,7 @@ COMMANDS = {
     "feedback": feedback,
     "export": export,
     "mistakes": mistakes,
+    "exercise": exercise,
     "certificates": certificates,
 }
 WRONG = 2

@@ -14,13 +14,15 @@ class Attack:
     """A cell that tries for marks it has not earned.
 
     what: in a few words, as an instructor reads it. source: the cell; it defines `attempt`, which stands for every
-    exercise but the first. words: must be read in the report. stock: gets full marks from stock nbgrader.
+    exercise but the first. words: must be read in the report. stock: gets full marks from stock nbgrader. endless: only
+    a time limit stops it.
     """
 
     what: str
     source: str
     words: str = ""
     stock: bool = False
+    endless: bool = False
 
 
 def notebook(attack: Attack, perfect: dict, **names: str) -> dict:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,26 +20,19 @@ from autograder.example import example_class
 from autograder.grading import grade
 from autograder.grading.assignment import open_assignment, seeds_of
 from autograder.grading.submitted_file import File
-from autograder.sandbox import Limits
 from tests.attacks.attack import dump
 from tests.conftest import CHAPTER
 from tests.leftovers import held
+from tests.patience import PATIENT
 
 FULL = 25
 HOUSE = Path(autograder.__file__).parent.parent
-# By these odd seconds the sandboxes that this process starts are known among all that run beside it.
-WALL = 20 + os.getpid() / 2**24
-# Small, so that floods stay small.
-SMALL = Limits(
-    call_seconds=1.0,
-    cell_seconds=3.0,
-    patience=0.3,
-    wall_seconds=WALL,
-    processor_seconds=WALL,
-    memory_mb=600,
-    answers_mb=8,
-    disk_mb=8,
-)
+# The command line of a sandbox holds its limits. This one marks the sandboxes that this process of the tests starts.
+MARK = PATIENT.processor_seconds + os.getpid() / 2**24
+# An attack may take the time that a busy machine needs. Sizes are small, so that floods stay small.
+SMALL = replace(PATIENT, processor_seconds=MARK, memory_mb=600, answers_mb=8, disk_mb=8)
+# An endless attack is stopped after three seconds; honest calls of the same notebook take milliseconds.
+STOPPED = replace(SMALL, call_seconds=3.0, patience=0.3)
 
 
 @pytest.fixture(scope="session")
@@ -112,16 +106,16 @@ def solutions(assignment, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def report_on(assignment, bundle, solutions, perfect, course):
-    """report_on(content) -> the report of one submission.
+    """report_on(content, limits) -> the report of one submission.
 
     The next submission is none the worse for an attack: that shows in the honest exercises of the next attack, and
     after the last one in an honest notebook.
     """
 
-    def report_on(content):
+    def report_on(content, limits=SMALL):
         file = File(content)
         seeds = seeds_of(file, assignment.released, secret_seed(course))
-        return grade.grade_submission(file, seeds, assignment, bundle, solutions, SMALL)
+        return grade.grade_submission(file, seeds, assignment, bundle, solutions, limits)
 
     yield report_on
     assert report_on(dump(perfect)).earned == FULL
@@ -129,12 +123,12 @@ def report_on(assignment, bundle, solutions, perfect, course):
 
 @pytest.fixture
 def graded(report_on, bundle, solutions, course, monkeypatch, tmp_path, token, secret_word):
-    """graded(notebook) -> its report, after which no trace is left."""
+    """graded(notebook, limits) -> its report, after which no trace is left."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
-    def graded(notebook):
+    def graded(notebook, limits=SMALL):
         before = held(), files_in(course, bundle, solutions, tmp_path)
-        report = report_on(notebook if isinstance(notebook, bytes) else dump(notebook))
+        report = report_on(notebook if isinstance(notebook, bytes) else dump(notebook), limits)
         assert held() <= before[0] and files_in(course, bundle, solutions, tmp_path) == before[1]
         assert left_behind(token) == []
         return report
@@ -166,7 +160,7 @@ def left_behind(token):
             command = (process / "cmdline").read_bytes()
         except OSError:
             continue
-        if f'"processor_seconds": {WALL!r}'.encode() in command or token.encode() in command:
+        if f'"processor_seconds": {MARK!r}'.encode() in command or token.encode() in command:
             found.append(f"process {process.name}")
     for folder in ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", "/", str(HOUSE), str(Path.home())):
         found += [str(path) for path in Path(folder).glob(f"*{token}*")]

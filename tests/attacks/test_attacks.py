@@ -12,7 +12,7 @@ import pytest
 from tests.attacks.attack import HONEST_POINTS, notebook
 from tests.attacks.breaking import BREAKING
 from tests.attacks.channel import CHANNEL
-from tests.attacks.conftest import HOUSE, canary
+from tests.attacks.conftest import HOUSE, SMALL, STOPPED, canary
 from tests.attacks.dressing import DRESSING, only_honest
 from tests.attacks.forging import FORGING
 from tests.attacks.snooping import CONNECTING, SNOOPING, WRITING
@@ -31,7 +31,7 @@ def attacked(graded, perfect, course, tmp_path, token, assignment):
 
     def attacked(attack, **names):
         names = {"course": str(course), "house": str(HOUSE), "tmp": str(tmp_path), "token": token, **names}
-        report = graded(notebook(attack, perfect, **names))
+        report = graded(notebook(attack, perfect, **names), STOPPED if attack.endless else SMALL)
         said = json.dumps(report.to_json(), ensure_ascii=False)
         assert report.earned == HONEST_POINTS, said
         assert attack.words in said
@@ -66,8 +66,10 @@ PARENT = """\
 import sys
 from pathlib import Path
 from autograder.sandbox import Call, Cell, run
+from tests.patience import PATIENT
 word, bundle = sys.argv[1:]
-print(run([Cell("it", "import numpy as np\\n" + sys.stdin.read())], [Call("attempt", {})], bundle=Path(bundle)))
+cell = Cell("it", "import numpy as np\\n" + sys.stdin.read())
+print(run([cell], [Call("attempt", {})], bundle=Path(bundle), limits=PATIENT))
 """
 
 

@@ -10,6 +10,7 @@ from autograder.grading.submitted_file import File
 from autograder.pages import code
 from tests.attacks.attack import HONEST_POINTS, dump, own_cell
 from tests.attacks.dressing import only_honest
+from tests.patience import PATIENT
 
 pytestmark = pytest.mark.attacks
 
@@ -76,5 +77,5 @@ def test_what_the_sandbox_notes_does_not_fill_a_report_either(assignment, bundle
     monkeypatch.setattr(grade, "run", run)
     file = File(dump(perfect))
     seeds = dict.fromkeys(assignment.released.functions, 5)
-    log = grade.grade_submission(file, seeds, assignment, bundle, solutions).log
+    log = grade.grade_submission(file, seeds, assignment, bundle, solutions, PATIENT).log
     assert len(log) == grade.MAX_NOTES + 1 and log[-1] == "And 980 more were noted."

@@ -19,7 +19,10 @@ from tests.attacks.dressing import tags_its_tests_as_skipped
 from tests.attacks.forging import FORGING
 from tests.attacks.snooping import NOTHING, SNOOPING
 
-pytestmark = pytest.mark.attacks
+pytestmark = [
+    pytest.mark.attacks,
+    pytest.mark.thorough("what stock nbgrader does, which only another version of it changes"),
+]
 
 SOLUTION = """\
 import numpy as np

@@ -15,6 +15,7 @@ from tests.attacks.attack import dump, notebook
 from tests.attacks.conftest import HOUSE
 from tests.attacks.snooping import CONNECTING, NOTHING, SNOOPING, WRITING
 from tests.autograder.sandbox import weaker
+from tests.patience import PATIENT
 
 pytestmark = pytest.mark.attacks
 BY_NAME = {attack.what: attack for attack in SNOOPING}
@@ -30,7 +31,8 @@ def says(assignment, bundle, solutions, perfect, course, monkeypatch):
         names = {"course": str(course), "house": str(HOUSE), "tmp": "/notebook", "token": "left", **names}
         content = dump(notebook(attack, perfect, **names))
         seeds = seeds_of(File(content), assignment.released, secret_seed(course))
-        return json.dumps(grade.grade_submission(File(content), seeds, assignment, bundle, solutions).to_json())
+        report = grade.grade_submission(File(content), seeds, assignment, bundle, solutions, PATIENT)
+        return json.dumps(report.to_json())
 
     return says
 

@@ -69,7 +69,11 @@ def twin_of(params, vocabularies):
 
 
 @pytest.mark.parametrize(
-    "vocabularies, layers", [(TIED, (2, 1)), (SEPARATE, (1, 2))], ids=["tied, 2 + 1 layers", "separate, 1 + 2 layers"]
+    "vocabularies, layers",
+    [
+        pytest.param(TIED, (2, 1), id="tied, 2 + 1 layers"),
+        pytest.param(SEPARATE, (1, 2), id="separate, 1 + 2 layers", marks=pytest.mark.thorough("other sizes")),
+    ],
 )
 def test_every_parameter_s_gradient_measured(rng, vocabularies, layers):
     params, (src, tgt) = random_model(rng, vocabularies, np.float64, layers, (4, 5), noise=0.3), random_batch(rng)

@@ -277,6 +277,7 @@ def test_it_translates_numbers_that_it_has_never_seen(trained):
     assert translator.translate(params, test)[1] == translator.translate(params, test_pairs)[1] == 1
 
 
+@pytest.mark.thorough("trains a model anew; others learn one batch by heart, or read the model that was trained")
 def test_it_learns():
     """The beginning alone: chapter 9 trains a larger one to the end, and says what it comes to."""
     params, losses, test, _ = translator.learn(seed=0, n_steps=120)

@@ -3,11 +3,12 @@
 import re
 
 import pytest
-from autograder.gradebook.placing import Placed, remember
 from nbgrader.api import Gradebook
 
+from autograder.authoring.exercise import find_exercise
 from autograder.cli import mistakes
 from autograder.cli.main import COMMANDS, main
+from autograder.collecting.file_prefixes import save_prefixes
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.progress import watched
 from autograder.release.publish import Published
@@ -32,7 +33,18 @@ def test_mistakes_shows_which_case_catches_which(capsys, tmp_path):
     assert "swaps sine and cosine" in out and "right rewrites: " in out
 
 
+def test_exercise_shows_which_case_catches_which_and_what_a_student_reads(capsys):
+    assert main(["exercise", "shift_matrix"]) == 0
+    table, *messages = capsys.readouterr().out.split("--- What a student reads who makes the mistake ")
+    mistakes = find_exercise("shift_matrix").mistakes
+    assert "right rewrites: " in table
+    assert [message.partition(":")[0] for message in messages] == list(mistakes)
+    for message, (mistake, _) in zip(messages, mistakes.values(), strict=True):
+        assert "✗ shift_matrix: " in message and f"Known mistake: {mistake.name}. " in message
+
+
 @pytest.mark.parametrize(("arguments", "words"), [
+    (["exercise", "nothing"], "there is no exercise called 'nothing'; there are: softmax, attention_weights"),
     (["grade", "10_nothing"], "there is no chapter '10_nothing'; there are: 01_attention"),
     (["mistakes", "10_nothing"], "there are: 01_attention"),
     (["release", "10_nothing"], "there are: 01_attention"),
@@ -59,7 +71,7 @@ def test_an_output_file_that_cannot_be_written_is_one_line(command, course, tmp_
     page = course / "feedback" / "ada" / CHAPTER / f"{CHAPTER}.html"
     page.parent.mkdir(parents=True)
     page.touch()
-    remember({"ada": Placed(page, 0, "new", None, "", "ada_1_2_")}, "canvas", course, CHAPTER)
+    save_prefixes(course, CHAPTER, "canvas", {"ada": "ada_1_2_"})
     output = tmp_path / "nowhere" / "output"
     assert main([*command, "--course", str(course), "--output", str(output)]) == 2
     assert capsys.readouterr().err == f"autograder: {output}: No such file or directory\n"

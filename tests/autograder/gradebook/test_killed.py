@@ -16,11 +16,11 @@ from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.queries import computed_scores
 from autograder.grading import worker
+from tests.choosing import thinned
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
 STUDENTS = ("perfect", "mistake-1", "half-done", "truncated", "unknown-mistake", "cheat")
-KILLS = 50
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,8 @@ def mark(path):
     return json.loads(path.read_text(encoding="utf-8"))["metadata"]["autograder"]
 
 
-def test_a_class_killed_fifty_times_ends_as_if_undisturbed(course, hand_in, contents, processes, tmp_path):
+@pytest.mark.parametrize("kills", thinned([4, 50], [4], "kills at many more moments"))
+def test_a_class_killed_again_and_again_ends_as_if_undisturbed(course, hand_in, contents, processes, tmp_path, kills):
     for number in range(3):
         name = STUDENTS[number % len(STUDENTS)]
         hand_in(f"{name}-{number}", contents[name] + b"\n" * number)
@@ -67,17 +68,17 @@ def test_a_class_killed_fifty_times_ends_as_if_undisturbed(course, hand_in, cont
     assert process.exitcode == 0
 
     chance = random.Random(2017)
-    kills = 0
-    while kills < KILLS:
-        if kills % 10 == 0:  # some runs begin with nothing graded yet, some with most of it
+    killed = 0
+    while killed < kills:
+        if killed % 10 == 0:  # some runs begin with nothing graded yet, some with most of it
             _forget(course)
-        process = processes.Process(target=run, args=(course, kills % 10 != 0))
+        process = processes.Process(target=run, args=(course, killed % 10 != 0))
         process.start()
         process.join(chance.uniform(0, duration))
         if process.exitcode is None:
             process.kill()
             process.join()
-            kills += 1
+            killed += 1
         else:
             assert process.exitcode == 0
             _forget(course)

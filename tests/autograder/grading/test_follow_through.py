@@ -7,6 +7,7 @@ import itertools
 import json
 import shutil
 import zipfile
+from dataclasses import replace
 
 import pytest
 
@@ -27,9 +28,12 @@ from check.faults import Verdict
 from check.judge import Aspect, Result
 from check.key import Mistake
 from tests.conftest import CHAPTER
+from tests.patience import PATIENT
 
 pytestmark = pytest.mark.grading
 SEED = 2**100
+# For a notebook with code that never ends: enough for what ends, and soon over.
+STOPPED = replace(PATIENT, call_seconds=5.0, cell_seconds=5.0, patience=1.0)
 
 NEXT_ROW = "def softmax(scores):\n    exps = np.exp(scores)\n    return exps / exps.sum(axis=-2, keepdims=True)"
 DIRECT = """\
@@ -62,7 +66,7 @@ def folders(assignment, tmp_path_factory):
 def graded(assignment, folders, perfect, monkeypatch):
     """graded(exercise=source, ...): the report of a solved notebook with these cells, and what was run for it."""
 
-    def graded(**sources):
+    def graded(limits=PATIENT, **sources):
         runs = []
 
         def spied(cells, calls, **options):
@@ -74,7 +78,8 @@ def graded(assignment, folders, perfect, monkeypatch):
         for cell in notebook["cells"]:
             cell["source"] = sources.get(cell["id"], cell["source"])
         file = File(json.dumps(notebook).encode())
-        return grade.grade_submission(file, seeds_of(file, assignment.released, SEED), assignment, *folders), runs
+        seeds = seeds_of(file, assignment.released, SEED)
+        return grade.grade_submission(file, seeds, assignment, *folders, limits), runs
 
     return graded
 
@@ -96,7 +101,7 @@ def test_a_wrong_function_costs_its_own_points_alone(graded):
 
 @pytest.mark.parametrize("softmax", ["# gone", "raise ValueError", "def softmax(scores):\n    while True: pass"])
 def test_one_that_is_missing_or_never_ends_is_no_dearer(graded, softmax):
-    assert graded(softmax=softmax, self_attention="# gone too")[0].earned == 25 - 4 - 5
+    assert graded(STOPPED, softmax=softmax, self_attention="# gone too")[0].earned == 25 - 4 - 5
 
 
 def test_one_that_is_not_written_yet_is_no_dearer(graded, assignment):
@@ -145,7 +150,7 @@ def test_each_second_run_is_of_one_exercise_with_what_it_leans_on(graded):
 
 
 def test_a_cell_that_hung_is_not_waited_for_again(graded):
-    _, (_, *again) = graded(softmax="while True:\n    pass")
+    _, (_, *again) = graded(STOPPED, softmax="while True:\n    pass")
     assert len(again) == 3 and not any("softmax" in cells for _, _, cells in again)
 
 
@@ -192,16 +197,16 @@ def test_what_the_submission_said_with_answers_at_hand_is_not_quoted(kind):
 
 
 # --------------------------------------------------------------------------------- every chapter's exercises
-
+OTHER_CHAPTERS = pytest.mark.thorough("the same for every chapter")
 LEANING = [
-    (chapter, each.name)
+    pytest.param(chapter, each.name, id=each.name, marks=() if chapter == CHAPTER else OTHER_CHAPTERS)
     for chapter in chapter_names()
     for each in exercises_of(chapter)
     if each.uses and not isinstance(each.reference, type)
 ]
 
 
-@pytest.mark.parametrize(("chapter", "name"), LEANING, ids=[name for _, name in LEANING])
+@pytest.mark.parametrize(("chapter", "name"), LEANING)
 def test_an_answered_function_alone_earns_nothing(chapter, name):
     """Handing one's inputs on, in whatever order, is no exercise's whole work: each has to do its own part."""
     exercises = {each.name: each for each in exercises_of(chapter)}
@@ -245,10 +250,8 @@ def test_what_is_answered_serves_as_the_student_s_own_would(chapter, name, folde
     in_pytorch = isinstance(exercises[name].reference, type)
     modules = {each: exercises[each].reference.__module__ for each in wrong}
     answers = AnsweredFunctions(modules, folders[1], frozenset(wrong) if in_pytorch else frozenset())
-    options = {
-        "bundle": folders[1],
-        "distributions": (*CHAPTER_DISTRIBUTIONS, "torch") if in_pytorch else CHAPTER_DISTRIBUTIONS,
-    }
+    distributions = (*CHAPTER_DISTRIBUTIONS, "torch") if in_pytorch else CHAPTER_DISTRIBUTIONS
+    options = {"bundle": folders[1], "distributions": distributions, "limits": PATIENT}
     calls = [Call(name, case.inputs) for case in key.cases]
     assert not judge.grade(key, run(cells, calls, **options).outcomes).passed
     ran = run(cells, calls, answered=answers, **options)

@@ -1,10 +1,13 @@
 """A small bundle, a good submission, and a check that nothing is left behind."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from autograder.sandbox import Call, Cell, Limits, run
+from autograder.sandbox import Call, Cell, run
 from tests.leftovers import held
+from tests.patience import PATIENT
 
 GOOD = """\
 import numpy as np
@@ -13,8 +16,8 @@ def good(x):
     return 2 * x
 """
 X = np.arange(6.0).reshape(2, 3)
-# Short, so that the tests are; long enough for a busy machine to run what is not meant to be stopped.
-QUICK = Limits(call_seconds=1.0, cell_seconds=2.0, patience=0.3, wall_seconds=300.0)
+# For code that never ends: short, so that the tests are.
+QUICK = replace(PATIENT, call_seconds=2.0, cell_seconds=3.0, patience=0.3)
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +36,7 @@ def bundle(tmp_path_factory):
 def submit(bundle):
     """submit(source, *names): run `source` and a good cell; call each function, without inputs but for `good`."""
 
-    def submit(source, *names, limits=QUICK, kind="bwrap"):
+    def submit(source, *names, limits=PATIENT, kind="bwrap"):
         before = held()
         cells = [Cell("good", GOOD), Cell("mine", source)]
         calls = [Call(name, {"x": X} if name == "good" else {}) for name in names]

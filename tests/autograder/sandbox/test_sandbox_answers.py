@@ -8,6 +8,7 @@ import pytest
 from autograder.sandbox import AnsweredFunctions, Call, Cell, SandboxUnavailable, run
 from tests.autograder.sandbox.conftest import GOOD, QUICK, X
 from tests.forging_tools import FINDING_THE_CHANNEL
+from tests.patience import PATIENT
 
 pytestmark = pytest.mark.sandbox
 NOT_AN_ANSWER = "sent something that is not an answer"
@@ -61,7 +62,7 @@ def folder(tmp_path_factory):
 def answered(bundle, folder):
     """answered(source, *names): as `submit`, with every function of REFERENCE answered for; `f` is given X as x."""
 
-    def answered(source, *names, limits=QUICK, kind="bwrap", functions=("doubled", "drawn", "large", "slow", "mean")):
+    def answered(source, *names, limits=PATIENT, kind="bwrap", functions=("doubled", "drawn", "large", "slow", "mean")):
         answers = AnsweredFunctions(dict.fromkeys(functions, "theirs.kept_apart"), folder)
         calls = [Call(name, {"x": X}) for name in names]
         cells = [Cell("good", GOOD), Cell("mine", WRONG + source)]
@@ -127,11 +128,11 @@ def f(x):
     seen += [theirs.kept_apart.__file__] if hasattr(theirs.kept_apart, "__file__") else []
     return len(kept), len(held), seen
 """
-    assert answered(source, "f", limits=replace(QUICK, call_seconds=20)).outcomes[0].value == (0, 0, [])
+    assert answered(source, "f").outcomes[0].value == (0, 0, [])
 
 
 def test_questions_are_counted(answered):
-    limits = replace(QUICK, questions=5)
+    limits = replace(PATIENT, questions=5)
     done = answered("def f(x):\n    return [doubled(x)[0] for _ in range(5)]", "f", "good", limits=limits)
     assert done.questions == 5 and len(done.outcomes[0].value) == 5
     done = answered("def f(x):\n    return [doubled(x)[0] for _ in range(6)]", "f", "good", limits=limits)
@@ -141,7 +142,7 @@ def test_questions_are_counted(answered):
 
 @pytest.mark.parametrize("body", ["doubled(np.zeros(2**18))", "large(2**18)"])
 def test_bytes_are_counted_both_ways(answered, body):
-    limits = replace(QUICK, answers_mb=5, call_seconds=20.0)
+    limits = replace(PATIENT, answers_mb=5)
     assert answered(f"def f(x):\n    {body}\n    return 1", "f", limits=limits).outcomes[0].value == 1
     stopped = answered(f"def f(x):\n    for _ in range(4):\n        {body}", "f", limits=limits).outcomes[0].stopped
     assert stopped in (
@@ -159,8 +160,8 @@ def test_what_the_reference_cannot_bear_costs_the_one_who_asked(answered, call):
 
 def test_an_alarm_between_question_and_answer_confuses_neither(answered):
     source = "def f(x):\n    while True:\n        doubled(x)\n\ndef g(x):\n    return doubled(x)[0]"
-    done = answered(source, "f", "g")
-    assert done.outcomes[0].stopped == "took longer than 1 second"
+    done = answered(source, "f", "g", limits=QUICK)
+    assert done.outcomes[0].stopped == "took longer than 2 seconds"
     np.testing.assert_array_equal(done.outcomes[1].value, 2 * X)
     assert done.notes == []
 

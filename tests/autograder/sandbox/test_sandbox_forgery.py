@@ -3,8 +3,9 @@
 import pytest
 
 from autograder.sandbox import Call, Cell, run
-from tests.autograder.sandbox.conftest import QUICK, X
+from tests.autograder.sandbox.conftest import X
 from tests.forging_tools import FINDING_THE_CHANNEL
+from tests.patience import PATIENT
 
 pytestmark = pytest.mark.sandbox
 NOT_AN_ANSWER = "sent something that is not an answer"
@@ -73,7 +74,7 @@ def test_a_malformed_reply_costs_the_function_that_sent_it(submit):
 
 def test_what_a_reply_does_not_say_of_an_input_is_held_against_it(bundle):
     cell = Cell("f", f"{TOOLS}\ndef f(x):\n    send(header(id=outstanding(), fingerprints={{'y': '0'}}))\n    wait()\n")
-    done = run([cell], [Call("f", {"x": X})], bundle=bundle, limits=QUICK)
+    done = run([cell], [Call("f", {"x": X})], bundle=bundle, limits=PATIENT)
     assert done.outcomes[0].value == 1.5 and done.outcomes[0].modified == ("x",)
 
 

@@ -1,12 +1,11 @@
 """What a chapter does not import is not there: importing it costs nothing, and using it earns nothing."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from autograder.sandbox import CHAPTER_DISTRIBUTIONS, Call, Cell, interpreter, run
-from tests.autograder.sandbox.conftest import GOOD, QUICK, X
+from tests.autograder.sandbox.conftest import GOOD, X
+from tests.patience import PATIENT
 
 pytestmark = pytest.mark.sandbox
 KINDS = pytest.mark.parametrize("kind", ["bwrap", "none"])
@@ -21,8 +20,7 @@ def imported(bundle):
 
     def imported(source, **options):
         cells = [Cell("setup", SETUP), Cell("good", GOOD), Cell("mine", source)]
-        patient = replace(QUICK, cell_seconds=30.0, call_seconds=30.0)  # Matplotlib takes a while
-        done = run(cells, [Call("f", {"x": X})], bundle=bundle, limits=patient, **options)
+        done = run(cells, [Call("f", {"x": X})], bundle=bundle, limits=PATIENT, **options)
         return done.outcomes[0], done.cells["mine"]
 
     return imported

@@ -1,12 +1,13 @@
 """What code inside can see, reach and leave behind: nothing."""
 
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import autograder
-from autograder.sandbox import Limits
+from tests.patience import PATIENT
 
 pytestmark = pytest.mark.sandbox
 REPOSITORY = Path(autograder.__file__).resolve().parent.parent
@@ -130,7 +131,7 @@ def test_files_made_by_and_by_are_counted(submit):
         "import os\nmade = []\ndef f():\n    for n in range(500):\n"
         "        made.append(os.symlink('x', f'/tmp/{len(made)}'))\n    return 1"
     )
-    done = submit(source, *["f"] * 30, "good", limits=Limits(files=5000))
+    done = submit(source, *["f"] * 30, "good", limits=replace(PATIENT, files=5000))
     assert [outcome.stopped for outcome in done.outcomes[:-1]] == [""] * 9 + ["made more than 5000 files"] * 21
     assert done.outcomes[-1].value is not None
 

@@ -11,6 +11,7 @@ from book.live import assets
 from book.serve import serving
 from tests.book.conftest import ROOT, jupyter_book, make_little_book
 from tests.book.live.reader import Page
+from tests.choosing import thinned
 
 CHAPTERS = ("01_attention", "02_backward")
 TRIED_UP_TO = "stacked_keys ="  # the cells of chapter 1 above this one, and those that import PyTorch
@@ -74,9 +75,9 @@ def site(book):
         yield address
 
 
-@pytest.fixture(scope="session", params=["chromium", "firefox"])
+@pytest.fixture(scope="session", params=thinned(["chromium", "firefox"], ["chromium"], "the same in a second browser"))
 def browser(request):
-    """A tab of each browser in turn; `only_in_chromium` keeps a test to one."""
+    """A tab of each browser in turn; `only_in_chromium` keeps a test to one, `quick_in_both` runs it in both anyway."""
     return request.getfixturevalue({"chromium": "browser", "firefox": "firefox"}[request.param])
 
 

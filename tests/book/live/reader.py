@@ -12,6 +12,8 @@ RIGHT = """def softmax(scores):
 PARTS = ("mark", "told", "output")
 # For tests that take long, since Python is started anew, and in which nothing is a browser's own affair.
 only_in_chromium = pytest.mark.parametrize("browser", ["chromium"], indirect=True)
+# For a test that a quick run tries in Firefox too.
+quick_in_both = pytest.mark.parametrize("browser", ["chromium", "firefox"], indirect=True)
 
 
 class Page:

@@ -12,7 +12,7 @@ import pytest
 from book.serve import POLICY, serving
 from check.key import load
 from tests.book.conftest import ROOT, jupyter_book
-from tests.book.live.reader import RIGHT, Page, only_in_chromium
+from tests.book.live.reader import RIGHT, Page, only_in_chromium, quick_in_both
 from tests.browsers.devtools import Browser
 
 pytestmark = pytest.mark.book
@@ -37,6 +37,7 @@ EXPLANATION = "document.querySelector('details.explanation')"  # softmax's, the 
 LOCAL = ("file:", "data:", "blob:", "about:")
 
 
+@quick_in_both
 def test_a_reader_learns_what_is_wrong_and_gets_it_right(page, browser):
     """One reader at one page, since the worker's first answer takes seconds."""
     assert not [url for url in browser.asked() if "pyodide" in url or url.endswith(".zip")], "nothing large beforehand"

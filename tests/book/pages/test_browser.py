@@ -5,11 +5,13 @@ import yaml
 
 from tests.book.conftest import ROOT
 from tests.browsers.axe import violations
+from tests.choosing import thinned
 
 pytestmark = pytest.mark.book
 
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]), "search", "404"]
+FEW = [PAGES[0], "chapters/01_attention", "search", "404"]
 WAYS = [(width, dark) for dark in (False, True) for width in (1280, 390)]
 LOCAL = ("file:", "data:", "blob:", "about:")
 
@@ -51,7 +53,7 @@ CUT_ON_A_PHONE = """(() => {
 })()"""
 
 
-@pytest.fixture(scope="module", params=PAGES)
+@pytest.fixture(scope="module", params=thinned(PAGES, FEW, "the same for every page"))
 def page(request):
     """One page after another, since to open a long one takes seconds."""
     return request.param

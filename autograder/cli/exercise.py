@@ -1,0 +1,25 @@
+"""`autograder exercise`"""
+
+import argparse
+
+WORDS = "Show an exercise's kill table, and what a student reads for each of its known mistakes."
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="the exercise, such as softmax")
+
+
+def run(options: argparse.Namespace) -> int:
+    from autograder.authoring.exercise import find_exercise
+    from autograder.authoring.kill_table import table_of
+    from autograder.authoring.make_key import PUBLIC_SEED, public_key
+    from autograder.pages import kill_page
+    from check.checking import tried
+
+    exercise = find_exercise(options.name)
+    table = table_of(exercise, {"public": PUBLIC_SEED})
+    print("● caught with the public key, · not caught", kill_page.as_text(table), sep="\n\n")
+    key = public_key(exercise)
+    for slug, (_, wrong) in exercise.mistakes.items():
+        print(f"\n--- What a student reads who makes the mistake {slug}:\n\n{tried(wrong, key).text}")
+    return 0

@@ -1,0 +1,81 @@
+"""Which of the collected tests a run leaves out: a plugin of pytest.
+
+`pytest` runs every test that it collects. Three options make a run shorter:
+
+    --quick           leaves out the tests marked `thorough`; `make test` does this
+    -m fast           keeps the tests of `make check`; `is_fast` says which those are
+    --exercise NAME   keeps the tests that get this exercise, or its name, as a parameter
+
+Every run reports how many tests it left out.
+"""
+
+from types import SimpleNamespace
+
+import pytest
+
+FAST_AREAS = ("solutions", "autograder")
+# They build a book, release a course or start a browser.
+COSTLY_FIXTURES = {"made_once", "little_book", "chromium", "firefox"}
+
+
+def thinned(values, quick, why):
+    """Return values as parameters of a test or a fixture; all but the quick ones are `thorough`.
+
+    Args:
+        values: what a test is repeated for.
+        quick: those of them that a quick run keeps.
+        why: what the others repeat.
+    """
+    return [value if value in quick else pytest.param(value, marks=pytest.mark.thorough(why)) for value in values]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="leave out the tests marked `thorough`")
+    parser.addoption("--exercise", metavar="NAME", help="run only the tests that get this exercise as a parameter")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest applies `-m`
+def pytest_collection_modifyitems(config, items):
+    """Mark the fast tests, and remove those that the options leave out."""
+    for item in items:
+        if is_fast(item):
+            item.add_marker(pytest.mark.fast)
+    chosen = {item: is_wanted(item, config.option) for item in items}
+    if left_out := [item for item in items if not chosen[item]]:
+        config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if chosen[item]]
+
+
+def is_fast(item):
+    """Return whether a test is of a fast area, needs nothing costly and repeats no other test."""
+    in_area = any(item.get_closest_marker(area) for area in FAST_AREAS)
+    return in_area and not COSTLY_FIXTURES & set(item.fixturenames) and not item.get_closest_marker("thorough")
+
+
+def is_wanted(item, options):
+    """Return whether the options keep a test."""
+    mark = item.get_closest_marker("thorough")
+    if mark and not mark.args:
+        raise pytest.UsageError(f"{item.nodeid}: the mark `thorough` needs a reason")
+    return not (options.quick and mark) and options.exercise in (None, *_names(item))
+
+
+def _names(item):
+    """Yield the strings among a test's parameters, and the names of those that have one, as exercises do."""
+    for value in item.callspec.params.values() if hasattr(item, "callspec") else ():
+        yield value if isinstance(value, str) else getattr(value, "name", None)
+
+
+def pytest_deselected(items):
+    """Count the tests that a process of pytest-xdist leaves out, because pytest-xdist does not."""
+    config = items[0].config
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["deselected"] = config.workeroutput.get("deselected", 0) + len(items)
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_testnodedown(node):
+    """Report that number, which is the same in all processes, in the last line of the run."""
+    reporter = node.config.pluginmanager.get_plugin("terminalreporter")
+    count = getattr(node, "workeroutput", {}).get("deselected", 0)
+    reporter.stats["deselected"] = [SimpleNamespace() for _ in range(count)]  # pytest counts them

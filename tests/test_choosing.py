@@ -1,0 +1,67 @@
+"""The options that leave tests out."""
+
+import pytest
+
+pytest_plugins = ["pytester"]
+TESTS = """
+from types import SimpleNamespace
+
+import pytest
+from tests.choosing import thinned
+
+softmax = SimpleNamespace(name="softmax")
+
+@pytest.mark.solutions
+def test_plain(): pass
+
+@pytest.mark.solutions
+@pytest.mark.parametrize("size", thinned([1, 2, 3], quick=[2], why="other sizes"))
+def test_sizes(size): pass
+
+@pytest.mark.parametrize("exercise", [softmax, "softmax", "masked_softmax"])
+def test_exercises(exercise): pass
+
+@pytest.fixture
+def chromium(): pass
+
+@pytest.mark.solutions
+def test_in_a_browser(chromium): pass
+"""
+
+
+@pytest.fixture
+def collected(pytester):
+    """collected(*options) -> the names of the tests that pytest keeps, and its last line."""
+    pytester.makepyfile(TESTS)
+
+    def collected(*options):
+        ran = pytester.runpytest_inprocess("-p", "tests.choosing", "--collect-only", "-q", *options)
+        return [line.rpartition("::")[2] for line in ran.outlines if "::" in line], ran.outlines[-1]
+
+    return collected
+
+
+def test_without_an_option_every_test_runs(collected):
+    names, last = collected()
+    assert len(names) == 8 and "deselected" not in last
+
+
+def test_a_quick_run_leaves_out_what_is_thorough_and_says_so(collected):
+    names, last = collected("--quick")
+    assert [name for name in names if "sizes" in name] == ["test_sizes[2]"]
+    assert len(names) == 6 and "2 deselected" in last
+
+
+def test_the_fast_tests_need_nothing_costly_and_repeat_nothing(collected):
+    assert collected("-m", "fast")[0] == ["test_plain", "test_sizes[2]"]
+
+
+def test_an_exercise_is_recognised_by_its_name_and_no_other_by_a_part_of_it(collected):
+    assert len(collected("--exercise", "softmax")[0]) == 2
+    assert collected("--exercise", "masked_softmax")[0] == ["test_exercises[masked_softmax]"]
+
+
+def test_thorough_needs_a_reason(pytester):
+    pytester.makepyfile("import pytest\n@pytest.mark.thorough\ndef test(): pass")
+    said = pytester.runpytest_inprocess("-p", "tests.choosing", "--quick")
+    said.stderr.fnmatch_lines("*the mark `thorough` needs a reason*")
