@@ -180,6 +180,14 @@ def test_make_takes_every_pin_from_the_file_and_what_the_project_is_built_with()
     assert {canonicalize_name(Requirement(each).name) for each in PROJECT["build-system"]["requires"]} <= set(pins())
 
 
+def test_the_project_the_book_the_citation_and_the_changelog_name_one_version():
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d$", changelog, re.MULTILINE)[1]
+    assert {config["sphinx"]["config"]["version"], citation["version"], newest} == {PROJECT["project"]["version"]}
+
+
 # -------------------------------------------------------------------------------------------- containers
 
 
