@@ -205,7 +205,9 @@ def test_the_project_the_book_the_citation_and_the_changelog_name_one_version():
 
 def test_the_container_is_the_python_of_the_pins_and_runs_make():
     lines = (ROOT / "deploy" / "Containerfile").read_text(encoding="utf-8").splitlines()
-    assert f"FROM docker.io/library/python:{PINNED_FOR['python_version']}-slim-bookworm" in lines
+    base = next(line for line in lines if line.startswith("FROM"))
+    python = rf"FROM docker\.io/library/python:{PINNED_FOR['python_version']}\.\d+-slim-bookworm@sha256:[0-9a-f]{{64}}"
+    assert re.fullmatch(python, base)
     assert [line for line in lines if line.startswith(("RUN make", "CMD"))] == ["RUN make setup", 'CMD ["make"]']
     opened = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text(encoding="utf-8"))
     assert (ROOT / ".devcontainer" / opened["build"]["dockerfile"]).resolve() == ROOT / "deploy" / "Containerfile"
