@@ -17,7 +17,7 @@ export OMP_NUM_THREADS ?= 1
 export PYTHONDONTWRITEBYTECODE :=
 
 COURSE := $(shell find chapters solutions autograder -name '*.md' -o -name '*.py' -o -name '*.npz' -o -name '*.j2' -o -name '*.css') \
-	nbgrader_config.py requirements.txt CITATION.cff _config.yml
+	nbgrader_config.py requirements.txt requirements-torch.txt CITATION.cff _config.yml
 BOOK := $(COURSE) _toc.yml $(shell find book -type f -not -name '*.pyc') $(wildcard chapters/*.bib)
 
 .PHONY: all setup book serve pdf epub release example hub formgrader hub-demo test clean
@@ -45,15 +45,29 @@ formgrader: .venv/.formgrader
 hub-demo: .venv/.formgrader $(HUB)/.done
 	$(BIN)/python deploy/demo.py --hub $(HUB)
 
-.venv/.done: requirements.txt pyproject.toml
+$(BIN)/python:
 	$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit("This course needs Python 3.11 or newer; " \
 		"this is %d.%d. To take another one: make PYTHON=python3.12" % v[:2])'
+	$(PYTHON) -m venv .venv
+
+# Where an index or a folder offers the CPU build, pip downloads it in place of PyPI's build for CUDA, but only as long as
+# no hash is asked for. So compare the hashes of what was downloaded.
+.venv/.torch: requirements-torch.txt | $(BIN)/python
+	$(BIN)/pip download --quiet --disable-pip-version-check --no-deps --dest .venv/torch $$(grep -o '^torch==[^ ]*' $<)
+	$(PIP) --no-compile --no-deps --require-hashes --no-index --find-links .venv/torch -r $<
+	rm -r .venv/torch
+	touch $@
+
+# The list is complete, so two of pip install half of it each.
+.venv/.pins: requirements.txt | $(BIN)/python
 	echo "Setting up .venv: about a minute, if pip has the packages already."
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-# The file names all that anything needs, so two of pip can share it out. What it does not, such as CUDA's libraries where
-# the PyTorch to be had is that one, comes after.
-	grep -o '^[^# ]*==[^ ]*' requirements.txt | xargs -n 50 -P 2 $(PIP) --no-compile --no-deps
-	$(BIN)/pip check > /dev/null || $(PIP) -r requirements.txt
+	awk '/==/ { half = !half } /==|--hash/ { print > (".venv/pins-" half) }' $<
+	echo .venv/pins-0 .venv/pins-1 | xargs -n 1 -P 2 $(PIP) --no-compile --no-deps --require-hashes -r
+	touch $@
+
+# PyTorch for CUDA needs NVIDIA's libraries, which the lists do not name: pip finds them, without hashes.
+.venv/.done: .venv/.torch .venv/.pins pyproject.toml
+	$(BIN)/pip check > /dev/null || $(PIP) $$(grep -oh '^[^ #]*==[^ ]*' requirements.txt requirements-torch.txt)
 	$(PIP) --no-deps --no-build-isolation -e .
 # What pip would do on one processor, and for what is rarely imported: whoever does import it compiles it. A file that is
 # no Python is nobody's loss.

@@ -20,7 +20,7 @@ from packaging.version import Version
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PROJECT = tomllib.loads(PYPROJECT)
-PINS = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+PINS = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("requirements.txt", "requirements-torch.txt"))
 CODE = ("autograder", "benchmarks", "book", "chapters", "deploy", "solutions", "tests")
 # What the pins are made for; a marker asks for other packages elsewhere.
 PINNED_FOR = {
@@ -164,20 +164,40 @@ def test_what_is_installed_is_what_is_pinned():
     assert installed == pins()
 
 
-def test_the_pins_say_how_they_are_made_and_so_does_the_readme():
+def test_the_pins_say_how_they_are_made_and_so_does_the_guide_for_contributors():
     command = re.search(r"^#    (uv pip compile .*)$", PINS, re.MULTILINE)[1]
     assert command.endswith("-o requirements.txt")
-    assert command in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert command in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
-def test_make_takes_every_pin_from_the_file_and_what_the_project_is_built_with():
-    """Two of pip share the pins out, so `make` reads them itself, and would not see a condition."""
+def test_every_pin_has_hashes_and_no_condition():
+    """pip checks the hashes; `make` splits the lists itself, and would not see a condition."""
+    assert set(re.findall(r"^([\w.-]+)==[\w.]+ \\\n +--hash=sha256:[0-9a-f]{64}", PINS, re.MULTILINE)) == set(pins())
+    assert ";" not in PINS
+
+
+def test_make_splits_the_pins_and_loses_none(tmp_path):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    pattern = re.search(r"grep -o '([^']+)' requirements\.txt", makefile)[1]
-    taken = dict(line.split("==") for line in re.findall(pattern, PINS, re.MULTILINE))
-    assert {canonicalize_name(name): version for name, version in taken.items()} == pins() and ";" not in PINS
-    assert "--no-build-isolation" in makefile
+    program = re.search(r"^\tawk '(.+)' \$<$", makefile, re.MULTILINE)[1]
+    (tmp_path / ".venv").mkdir()
+    subprocess.run(["awk", program, ROOT / "requirements.txt"], cwd=tmp_path, check=True)
+    parts = [part.read_text(encoding="utf-8") for part in sorted((tmp_path / ".venv").iterdir())]
+    assert len(parts) == 2 and all(f".venv/pins-{half}" in makefile for half in (0, 1))
+    installed = "".join([*parts, (ROOT / "requirements-torch.txt").read_text(encoding="utf-8")])
+    assert pins(installed) == pins() and installed.count("--hash=sha256:") == PINS.count("--hash=sha256:")
+
+
+def test_make_pins_what_the_project_is_built_with():
+    assert "--no-build-isolation" in (ROOT / "Makefile").read_text(encoding="utf-8")
     assert {canonicalize_name(Requirement(each).name) for each in PROJECT["build-system"]["requires"]} <= set(pins())
+
+
+def test_the_project_the_book_the_citation_and_the_changelog_name_one_version():
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d$", changelog, re.MULTILINE)[1]
+    assert {config["sphinx"]["config"]["version"], citation["version"], newest} == {PROJECT["project"]["version"]}
 
 
 # -------------------------------------------------------------------------------------------- containers
@@ -185,7 +205,9 @@ def test_make_takes_every_pin_from_the_file_and_what_the_project_is_built_with()
 
 def test_the_container_is_the_python_of_the_pins_and_runs_make():
     lines = (ROOT / "deploy" / "Containerfile").read_text(encoding="utf-8").splitlines()
-    assert f"FROM docker.io/library/python:{PINNED_FOR['python_version']}-slim-bookworm" in lines
+    base = next(line for line in lines if line.startswith("FROM"))
+    python = rf"FROM docker\.io/library/python:{PINNED_FOR['python_version']}\.\d+-slim-bookworm@sha256:[0-9a-f]{{64}}"
+    assert re.fullmatch(python, base)
     assert [line for line in lines if line.startswith(("RUN make", "CMD"))] == ["RUN make setup", 'CMD ["make"]']
     opened = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text(encoding="utf-8"))
     assert (ROOT / ".devcontainer" / opened["build"]["dockerfile"]).resolve() == ROOT / "deploy" / "Containerfile"

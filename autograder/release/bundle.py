@@ -21,6 +21,7 @@ from check.bundle_data import Notebook
 from check.key import Key
 
 NEEDED = ("numpy", "matplotlib", "jupyterlab")
+PINS = ("requirements.txt", "requirements-torch.txt")
 
 README = """\
 {title}
@@ -51,7 +52,7 @@ def files(chapter: Chapter, keys: Iterable[Key], house: Path = HOUSE) -> dict[st
         **shipped,
         **{picture: (house / "chapters" / picture).read_bytes() for picture in chapter.pictures},
         **_data(sources, house),
-        "requirements.txt": _requirements((house / "requirements.txt").read_text(encoding="utf-8"), imported).encode(),
+        "requirements.txt": _requirements(_pins(house), imported).encode(),
         "README.txt": _readme(chapter).encode(),
     }
 
@@ -124,8 +125,13 @@ def _data(sources, house):
     return {name: (house / "chapters" / name).read_bytes() for name in named if (house / "chapters" / name).exists()}
 
 
-def _requirements(house, imported):
-    pinned = dict(re.findall(r"^([\w.-]+)==([\w.]+)", house, re.MULTILINE))
+def _pins(house):
+    """Package -> the version that the repository installs."""
+    text = "".join((house / name).read_text(encoding="utf-8") for name in PINS)
+    return dict(re.findall(r"^([\w.-]+)==([\w.]+)", text, re.MULTILINE))
+
+
+def _requirements(pinned, imported):
     wanted = [*NEEDED, *sorted(imported & set(pinned) - {*NEEDED, "torch"})]
     # An older Python is told of each line that it is too old, in place of all versions that pip has looked through.
     lines = [f'{name}=={pinned[name]} ; python_version >= "3.11"' for name in wanted]

@@ -13,13 +13,15 @@ from pathlib import Path
 
 from jupyter_cache import get_cache
 
+from autograder.release.bundle import PINS
+
 RECORD = "sources.json"
 LOOK = "book"
 # Of what the extensions say on a page, and of the notebook that it hands out.
 RULES = (
     *(f"autograder/chapter/{name}.py" for name in ("cards", "chapter", "plain_markdown", "reading_time", "sections")),
     *(f"autograder/release/{name}.py" for name in ("bundle", "notebook", "publish", "resting")),
-    "requirements.txt",
+    *PINS,
     "CITATION.cff",
     "_config.yml",
 )

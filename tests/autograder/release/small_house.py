@@ -6,6 +6,7 @@ import shutil
 from autograder.authoring.exercise import exercises_of
 from autograder.chapter.chapter import definition_in, docstring_of
 from autograder.house import HOUSE
+from autograder.release import bundle
 from tests.notebook_page import FRONT_MATTER
 
 CHAPTER = "01_attention"
@@ -95,7 +96,7 @@ def build(folder):
         (folder / room).mkdir(parents=True)
     for name in ("attention.py", "__init__.py"):
         shutil.copy(HOUSE / "solutions" / name, folder / "solutions" / name)
-    for name in ("nbgrader_config.py", "requirements.txt", "CITATION.cff", "_config.yml"):
+    for name in ("nbgrader_config.py", *bundle.PINS, "CITATION.cff", "_config.yml"):
         shutil.copy(HOUSE / name, folder / name)
     (folder / "chapters" / "references.bib").write_text(BIBLIOGRAPHY)
     (folder / "chapters" / "figures.py").write_text("import colours\n\n\ndef show(x):\n    return colours.INK, x\n")
