@@ -16,7 +16,7 @@ export OMP_NUM_THREADS ?= 1
 # Many images set it, and each process of the tests would rewrite every assertion anew, in three seconds.
 export PYTHONDONTWRITEBYTECODE :=
 
-COURSE := $(shell find chapters solutions autograder -name '*.md' -o -name '*.py' -o -name '*.npz' -o -name '*.j2' -o -name '*.css') \
+COURSE := $(shell find chapters check solutions autograder -name '*.md' -o -name '*.py' -o -name '*.npz' -o -name '*.j2' -o -name '*.css') \
 	nbgrader_config.py requirements.txt requirements-torch.txt CITATION.cff _config.yml
 BOOK := $(COURSE) _toc.yml $(shell find book -type f -not -name '*.pyc') $(wildcard chapters/*.bib)
 
