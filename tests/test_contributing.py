@@ -1,0 +1,25 @@
+"""CONTRIBUTING.md names files and folders that exist."""
+
+import re
+
+import pytest
+
+from autograder.house import HOUSE
+
+pytestmark = pytest.mark.autograder
+TEXT = (HOUSE / "CONTRIBUTING.md").read_text(encoding="utf-8")
+# In the text between backticks, in a picture behind a line break.
+NAMED = set(re.findall(r"(?:`|<br>)([\w./]+/[\w./]*)(?:`|\")", TEXT))
+# A path may be given from the repository, from the grader, or from the live pages.
+ROOTS = (HOUSE, HOUSE / "autograder", HOUSE / "book" / "live")
+
+
+@pytest.mark.parametrize("name", sorted(NAMED))
+def test_a_named_file_exists(name):
+    if re.search(r"\bNN_|WORD|word", name):
+        return
+    assert any((root / f"{name}{suffix}").exists() for root in ROOTS for suffix in ("", ".py"))
+
+
+def test_files_are_found_in_the_text():
+    assert {"check/judge", "grading/follow_through", "book/extensions/"} <= NAMED
