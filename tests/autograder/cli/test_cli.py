@@ -3,11 +3,11 @@
 import re
 
 import pytest
-from autograder.gradebook.placing import Placed, remember
 from nbgrader.api import Gradebook
 
 from autograder.cli import mistakes
 from autograder.cli.main import COMMANDS, main
+from autograder.collecting.file_prefixes import save_prefixes
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.progress import watched
 from autograder.release.publish import Published
@@ -59,7 +59,7 @@ def test_an_output_file_that_cannot_be_written_is_one_line(command, course, tmp_
     page = course / "feedback" / "ada" / CHAPTER / f"{CHAPTER}.html"
     page.parent.mkdir(parents=True)
     page.touch()
-    remember({"ada": Placed(page, 0, "new", None, "", "ada_1_2_")}, "canvas", course, CHAPTER)
+    save_prefixes(course, CHAPTER, "canvas", {"ada": "ada_1_2_"})
     output = tmp_path / "nowhere" / "output"
     assert main([*command, "--course", str(course), "--output", str(output)]) == 2
     assert capsys.readouterr().err == f"autograder: {output}: No such file or directory\n"
