@@ -24,11 +24,16 @@ BOOK := $(COURSE) _toc.yml $(shell find book -type f -not -name '*.pyc') $(wildc
 .SILENT:
 
 all: book example release
-	cat example/scores.txt
+	echo "The example class, sixteen made-up students in each chapter, is graded:"
 	echo
-	echo "The book:       $(CURDIR)/_build/html/index.html"
-	echo "The bundles:    $(CURDIR)/course/release/*.zip, one for each chapter"
-	echo "The feedback:   $(CURDIR)/example/feedback/STUDENT/CHAPTER/CHAPTER.html, for the example class above"
+	cat example/summary.txt
+	echo
+	echo "The book:      $(CURDIR)/_build/html/index.html; in a page served by \`make serve\`, its exercises run"
+	echo "The bundles:   $(CURDIR)/course/release/*.zip, one for each chapter"
+	echo "The feedback:  $(CURDIR)/example/feedback/STUDENT/CHAPTER/CHAPTER.html"
+	echo "The scores:    $(CURDIR)/example/scores.txt, all exercises of all students"
+	echo
+	echo "What to do with them is on the page \"How to use this book\" of the book."
 
 setup: .venv/.done
 book: _build/.done
@@ -39,7 +44,7 @@ pdf: _build/transformer-by-hand.pdf
 epub: _build/transformer-by-hand.epub
 	echo "The book for readers:  $(CURDIR)/$<"
 release: course/release/.done
-example: example/scores.txt
+example: example/summary.txt
 hub: $(HUB)/.done
 formgrader: .venv/.formgrader
 hub-demo: .venv/.formgrader $(HUB)/.done
@@ -96,7 +101,7 @@ course/release/.done: .venv/.done $(COURSE)
 	$(BIN)/autograder release
 	touch $@
 
-example/scores.txt: .venv/.done $(COURSE)
+example/summary.txt: .venv/.done $(COURSE)
 	echo "Grading the example class, sixteen submissions in each chapter."
 	mkdir -p example
 	$(BIN)/python -m autograder.example.example_class > $@.new || { cat $@.new; exit 1; }

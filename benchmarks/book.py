@@ -21,7 +21,7 @@ STEPS = {
     "set up": ".venv/.done",
     "book": "_build/.done",
     "release": "course/release/.done",
-    "example class": "example/scores.txt",
+    "example class": "example/summary.txt",
 }
 
 

@@ -226,21 +226,27 @@ def _without_markers(source):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Release, hand in, grade, compare; 1 if a score is not the one it must be."""
+    """Release, hand in, grade and compare; return 1 if a score is not the one it must be.
+
+    Prints a line for each chapter. A table of all students for each chapter goes into the course's scores.txt.
+    """
     parser = argparse.ArgumentParser(prog="autograder.example.example_class", description="Grade the example class.")
     parser.add_argument("--course", type=Path, default=Path("example"), help="default: example")
     course = parser.parse_args(arguments).course.resolve()
-    wrong = []
+    graded, wrong = {}, []
     publish(course)
     for chapter in chapter_names():
         made = {example.student: example for example in hand_in(course, chapter)}
         rows = class_run.grade_class(course, chapter, students=made, jobs=3)  # one of them waits: it never ends
-        print(f"\n{chapter}\n{terminal.of_class(rows, {})}\n")
+        graded[chapter] = rows
         wrong += [
             _wrong(chapter, made[row.student], row.report.earned)
             for row in rows
             if row.report.earned != made[row.student].score
         ]
+    tables = [f"{chapter}\n{terminal.of_class(rows, {})}\n" for chapter, rows in graded.items()]
+    (course / "scores.txt").write_text("\n".join(tables), encoding="utf-8")
+    print(terminal.of_chapters(graded))
     print("\n".join(wrong) or "Every example got the score it must get.")
     return bool(wrong)
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 from tabulate import tabulate
 
@@ -26,6 +27,21 @@ def of_class(rows: Sequence[StudentRow], marks: Mapping[str, Marks]) -> str:
     parts += _named("Could not be graded, and score 0:", {row.student: row.report.trouble for row in rows})
     parts += _named("Worth a look:", {row.student: " ".join(row.report.notes) for row in rows})
     return "\n\n".join(parts)
+
+
+def of_chapters(chapters: Mapping[str, Sequence[StudentRow]]) -> str:
+    """Return one line for each chapter: its submissions, their mean score, the known mistake that most of them made."""
+    lines = [
+        [chapter, len(rows), fmean(row.report.earned for row in rows), rows[0].report.points, _commonest(rows)]
+        for chapter, rows in chapters.items()
+    ]
+    heads = ["chapter", "submissions", "mean", "of", "most frequent mistake"]
+    return tabulate(lines, headers=heads, floatfmt=("", "", ".1f", "g", ""), disable_numparse=[0, 4])
+
+
+def _commonest(rows):
+    made = Counter((r.function, r.mistake.name) for row in rows for r in row.report.results if r.mistake)
+    return ", ".join(f"{function} {name} ({number})" for (function, name), number in made.most_common(1))
 
 
 def _line(row, marks):

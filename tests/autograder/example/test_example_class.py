@@ -2,6 +2,8 @@
 
 import pytest
 
+from autograder.pages import terminal
+
 pytestmark = pytest.mark.grading
 
 SCORES = {
@@ -24,6 +26,13 @@ def test_the_class_is_the_one_described(graded_class):
 def test_every_example_gets_the_score_it_must_get(graded_class, student):
     made, rows, _ = graded_class
     assert rows[student].report.earned == made[student].score == SCORES[student]
+
+
+def test_the_summary_has_one_line_for_each_chapter(graded_class):
+    heads, _, line = terminal.of_chapters({"01_attention": list(graded_class[1].values())}).split("\n")
+    assert heads.split() == ["chapter", "submissions", "mean", "of", "most", "frequent", "mistake"]
+    assert line.split()[:4] == ["01_attention", "16", "16.4", "25"], "263 points in all"
+    assert line.endswith("repaired_attention nothing is mended yet (2)"), "the two that left it as it was"
 
 
 def test_known_mistakes_are_named_and_the_unknown_one_is_not(graded_class):
