@@ -17,12 +17,12 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from autograder.house import HOUSE, number_and_word
+from autograder.house import HOUSE, exercise_names, number_and_word
 from check import key
 from check.checking import tried
 
 SHIPPED = ("autograder/__init__.py", "autograder/house.py", "check/*.py", "solutions/*.py")
-SHIPPED += ("autograder/authoring/**/*.py", "autograder/exercises/**/*.py")
+SHIPPED += ("autograder/authoring/**/*.py", "autograder/exercises/**/*.py", "chapters/[0-9]*.md")
 PAGE = """<!DOCTYPE html><title>Parity</title><script type="module">
 const worker = new Worker("worker.js", { type: "module" });
 worker.onmessage = ({ data }) => { window[data.kind] = data; };
@@ -37,7 +37,7 @@ KEYS = "check/keys"
 def exercises(chapter):
     """The exercises of a chapter that need no PyTorch."""
     package = f"autograder.exercises.{number_and_word(chapter)[1]}"
-    for name in importlib.import_module(package).EXERCISES:
+    for name in exercise_names(chapter):
         try:
             found = getattr(importlib.import_module(f"{package}.{name}"), name)
         except ModuleNotFoundError as missing:
