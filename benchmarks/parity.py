@@ -12,6 +12,7 @@ This file is also what runs in the browser, where there is nothing but NumPy, `c
 import argparse
 import importlib
 import json
+import os
 import sys
 import tempfile
 import zipfile
@@ -19,6 +20,7 @@ from pathlib import Path
 
 from autograder.house import HOUSE, exercise_names, number_and_word
 from check import key
+from check.bundle_data import FOLDER
 from check.checking import tried
 
 SHIPPED = ("autograder/__init__.py", "autograder/house.py", "check/*.py", "solutions/*.py")
@@ -105,9 +107,12 @@ def compared(browser, chapters):
 
     browser: a tests.book.devtools.Browser.
     """
+    from unittest.mock import patch
+
     from serve import serving
 
-    with tempfile.TemporaryDirectory() as place:
+    # In the browser the keys stand in the folder of `check`, where it looks by itself.
+    with tempfile.TemporaryDirectory() as place, patch.dict(os.environ, {FOLDER: place}):
         folder, keys = Path(place, "site"), Path(place, "keys")
         folder.mkdir(), keys.mkdir()
         prepare(folder, chapters, keys)
