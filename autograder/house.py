@@ -28,6 +28,12 @@ def number_and_word(chapter: str) -> tuple[int, str]:
     return int(number), word
 
 
+def exercise_names(chapter: str, house: Path = HOUSE) -> list[str]:
+    """Return the names of a chapter's exercises, in the order in which its text checks them."""
+    text = (house / "chapters" / f"{chapter}.md").read_text(encoding="utf-8")
+    return re.findall(r"^check\((\w+)\)$", text, re.MULTILINE)
+
+
 def solution_modules(house: Path = HOUSE) -> dict[str, int | None]:
     """Name of each module of solutions/ -> number of its chapter, which its docstring begins with; None for help."""
     belongs = {}

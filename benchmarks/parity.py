@@ -12,17 +12,19 @@ This file is also what runs in the browser, where there is nothing but NumPy, `c
 import argparse
 import importlib
 import json
+import os
 import sys
 import tempfile
 import zipfile
 from pathlib import Path
 
-from autograder.house import HOUSE, number_and_word
+from autograder.house import HOUSE, exercise_names, number_and_word
 from check import key
+from check.bundle_data import FOLDER
 from check.checking import tried
 
 SHIPPED = ("autograder/__init__.py", "autograder/house.py", "check/*.py", "solutions/*.py")
-SHIPPED += ("autograder/authoring/**/*.py", "autograder/exercises/**/*.py")
+SHIPPED += ("autograder/authoring/**/*.py", "autograder/exercises/**/*.py", "chapters/[0-9]*.md")
 PAGE = """<!DOCTYPE html><title>Parity</title><script type="module">
 const worker = new Worker("worker.js", { type: "module" });
 worker.onmessage = ({ data }) => { window[data.kind] = data; };
@@ -37,7 +39,7 @@ KEYS = "check/keys"
 def exercises(chapter):
     """The exercises of a chapter that need no PyTorch."""
     package = f"autograder.exercises.{number_and_word(chapter)[1]}"
-    for name in importlib.import_module(package).EXERCISES:
+    for name in exercise_names(chapter):
         try:
             found = getattr(importlib.import_module(f"{package}.{name}"), name)
         except ModuleNotFoundError as missing:
@@ -103,9 +105,12 @@ def compared(browser, chapters):
 
     browser: a tests.browsers.devtools.Browser.
     """
+    from unittest.mock import patch
+
     from book.serve import serving
 
-    with tempfile.TemporaryDirectory() as place:
+    # In the browser the keys stand in the folder of `check`, where it looks by itself.
+    with tempfile.TemporaryDirectory() as place, patch.dict(os.environ, {FOLDER: place}):
         folder, keys = Path(place, "site"), Path(place, "keys")
         folder.mkdir(), keys.mkdir()
         prepare(folder, chapters, keys)

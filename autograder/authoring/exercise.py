@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from autograder.errors import UserError
-from autograder.house import chapter_names, number_and_word
+from autograder.house import chapter_names, exercise_names, number_and_word
 from check.key import UNJUDGED, Mistake
 
 __all__ = ["UNJUDGED", "Draw", "Exercise", "exercises_of"]
@@ -120,10 +120,14 @@ class Exercise:
 
 
 def exercises_of(chapter: str) -> list[Exercise]:
-    """The exercises of a chapter ("01_attention"), in the order its folder writes down. Raises ModuleNotFoundError."""
+    """Return the exercises of a chapter ("01_attention"), in the order of its text.
+
+    Raises:
+        FileNotFoundError: there is no such chapter.
+        ModuleNotFoundError: the chapter checks an exercise that has no file.
+    """
     package = f"autograder.exercises.{number_and_word(chapter)[1]}"
-    names = importlib.import_module(package).EXERCISES
-    return [getattr(importlib.import_module(f"{package}.{name}"), name) for name in names]
+    return [getattr(importlib.import_module(f"{package}.{name}"), name) for name in exercise_names(chapter)]
 
 
 def find_exercise(name: str) -> Exercise:

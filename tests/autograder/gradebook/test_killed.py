@@ -11,11 +11,11 @@ import psutil
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.exercises import attention
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.queries import computed_scores
 from autograder.grading import worker
+from autograder.house import exercise_names
 from tests.choosing import thinned
 from tests.conftest import CHAPTER
 
@@ -27,7 +27,7 @@ STUDENTS = ("perfect", "mistake-1", "half-done", "truncated", "unknown-mistake",
 def processes():
     """Processes that start with everything imported, so that a kill hits the work and not the imports."""
     context = multiprocessing.get_context("forkserver")
-    exercises = [f"{attention.__name__}.{name}" for name in attention.EXERCISES]
+    exercises = [f"autograder.exercises.attention.{name}" for name in exercise_names(CHAPTER)]
     context.set_forkserver_preload(["autograder.gradebook.write", *exercises, __name__])
     first = context.Process(target=print)
     first.start()
