@@ -235,7 +235,7 @@ def main(arguments: list[str] | None = None) -> int:
     for chapter in chapter_names():
         made = {example.student: example for example in hand_in(course, chapter)}
         rows = class_run.grade_class(course, chapter, students=made, jobs=3)  # one of them waits: it never ends
-        print(f"\n{chapter}\n{terminal.of_class(rows, {})}\n")
+        print(f"\n{chapter}\n{terminal.class_table(rows, {})}\n")
         wrong += [
             _wrong(chapter, made[row.student], row.report.earned)
             for row in rows

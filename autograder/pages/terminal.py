@@ -10,7 +10,7 @@ from autograder.gradebook.rows import StudentRow
 from check.words import count, shown
 
 
-def of_class(rows: Sequence[StudentRow], marks: Mapping[str, Marks]) -> str:
+def class_table(rows: Sequence[StudentRow], marks: Mapping[str, Marks]) -> str:
     """One line for each student, one column for each exercise, and below it whom to look at.
 
     marks: student -> what the gradebook says, which is what the table shows; where it has nothing, the report's.
@@ -41,7 +41,7 @@ def summary(rows: Sequence[StudentRow]) -> str:
     return "\n".join(lines)
 
 
-def of_changes(rows: Sequence[StudentRow]) -> str:
+def score_changes(rows: Sequence[StudentRow]) -> str:
     """Whose scores would change if these rows were written, from what to what, and why."""
     lines = [
         [shown(row.student), result.function, "none" if before is None else f"{before:g}", result.earned, row.why]
