@@ -1,4 +1,4 @@
-"""Where the chapters and the solutions are, what they are called, and one import that the house does without."""
+"""The repository's folder, the names of its chapters and solutions, and a faster import of nbformat."""
 
 import re
 import sys
@@ -10,7 +10,7 @@ HOUSE = Path(__file__).resolve().parent.parent
 
 
 def chapter_names(house: Path = HOUSE) -> list[str]:
-    """The chapters there are, in the order of the book."""
+    """Return the names of all chapters, in the order of the book."""
     return sorted(file.stem for file in (house / "chapters").glob("[0-9][0-9]_*.md"))
 
 
@@ -23,7 +23,7 @@ def known_chapter(name: str, house: Path = HOUSE) -> str:
 
 
 def number_and_word(chapter: str) -> tuple[int, str]:
-    """ "03_masking" -> 3, "masking": the number of a chapter, and its word in every room."""
+    """Return a chapter's number and the word that every folder uses for it: 3 and "masking" for "03_masking"."""
     number, _, word = chapter.partition("_")
     return int(number), word
 
@@ -35,17 +35,18 @@ def exercise_names(chapter: str, house: Path = HOUSE) -> list[str]:
 
 
 def solution_modules(house: Path = HOUSE) -> dict[str, int | None]:
-    """Name of each module of solutions/ -> number of its chapter, which its docstring begins with; None for help."""
-    belongs = {}
+    """Return the chapter number of each module of solutions/, as its docstring gives it; None for a helper module."""
+    numbers: dict[str, int | None] = {}
     for file in sorted((house / "solutions").glob("[!_]*.py")):
         chapter = re.match(r'"""Chapter (\d+)\b', file.read_text(encoding="utf-8"))
-        belongs[file.stem] = int(chapter[1]) if chapter else None
-    return belongs
+        numbers[file.stem] = int(chapter[1]) if chapter else None
+    return numbers
 
 
 def do_without_address_checks() -> None:
-    """Spare nbformat and nbgrader, if they are not imported yet, the slowest part of their import, more than a second.
+    """Save more than a second on the first import of nbformat or nbgrader.
 
-    It is a check of international addresses, which jsonschema does without where it is not installed.
+    Most of that second goes into rfc3987_syntax, which checks international addresses. jsonschema skips this check
+    if the package is not installed, so we hide the package.
     """
     sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]

@@ -1,1 +1,1 @@
-"""The `autograder` command: each subcommand is a file."""
+"""The `autograder` command: each subcommand has a file of its own."""

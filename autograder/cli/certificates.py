@@ -1,32 +1,33 @@
 """`autograder certificates`"""
 
 import shlex
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-WORDS = "Make the certificates with which other machines can help to grade."
+HELP = "Make the certificates that other machines need to help with grading."
 
 
-def arguments(parser):
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="where to write them; nothing there is overwritten")
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="a new folder; existing files are not overwritten")
 
 
-def run(options):
+def run(options: Namespace) -> int:
     from autograder.grading import certificates
 
     folder = options.folder.resolve()
     ends = certificates.make(folder)
     print(
         f"""\
-{folder} holds a certificate until {ends:%d %B %Y}, and its key.
-Copy the folder to the machines that help, by a way that nobody else reads: whoever has the key runs code on the
-scheduler and its workers, and reads what they grade. Start both where your course folder is not, or as a user who
-cannot read it. HOST is the scheduler's machine, and the folder's place is the one it has there.
+{folder} now holds a certificate, valid until {ends:%d %B %Y}, and its key.
+Copy the folder to the machines that help, over a channel that nobody else can read: anyone with the key can run code on
+the scheduler and its workers, and can read what they grade. Start both on a machine without your course folder, or as a
+user who cannot read it. HOST is the scheduler's machine. Use the folder's path on the machine you are on.
 
 The scheduler:
   {certificates.scheduler_command(folder)}
 Workers:
   {certificates.worker_command("tls://HOST:8786", folder)}
-To grade, here:
+To grade, on this machine:
   autograder grade CHAPTER --scheduler tls://HOST:8786 --tls {shlex.quote(str(folder))}"""
     )
     return 0

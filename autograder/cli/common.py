@@ -1,7 +1,8 @@
 """What the subcommands of `autograder` share.
 
-A command is a file with `WORDS` (its help), `arguments(parser)` and `run(options) -> exit code`. It imports what it
-needs when it runs: nbgrader alone takes seconds. What the user did wrong is raised as a UserError.
+A subcommand is a file with `HELP`, `add_arguments(parser)` and `run(options)`, which returns the exit code. It imports
+what it needs inside `run`, because importing nbgrader alone takes seconds. It raises a UserError for anything that the
+user did wrong or has to do first.
 """
 
 import argparse
@@ -10,17 +11,19 @@ from pathlib import Path
 from autograder.course.handout import NotReleased
 from autograder.house import known_chapter
 
+CHAPTER_HELP = "for example 01_attention"
+
 
 def positive(text: str) -> int:
-    """A whole number from 1 on, for argparse."""
+    """Return a whole number of at least 1, for argparse."""
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError("at least 1")
+        raise argparse.ArgumentTypeError("must be at least 1")
     return number
 
 
-def is_released(course: Path, chapter: str) -> str:
-    """Return the chapter, if the course has a release of it. Raises NotReleased, or UserError for no chapter at all."""
+def released_chapter(course: Path, chapter: str) -> str:
+    """Return the chapter if the course has a release of it. Raises NotReleased, or UserError for an unknown chapter."""
     if not (course / "release" / chapter).is_dir():
         raise NotReleased(course, known_chapter(chapter))
     return chapter

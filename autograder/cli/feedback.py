@@ -1,28 +1,34 @@
 """`autograder feedback`"""
 
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from autograder.cli.common import is_released
+from autograder.cli.common import CHAPTER_HELP, released_chapter
 
-WORDS = "Write the feedback as the zip file that Canvas or Moodle take back in bulk."
+HELP = "Write the feedback as a zip file that Canvas or Moodle can import in bulk."
 
 
-def arguments(parser):
-    parser.add_argument("chapter", metavar="CHAPTER", help="01_attention, say")
-    parser.add_argument("--to", choices=("canvas", "moodle"), required=True, help="where it was collected from")
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("chapter", metavar="CHAPTER", help=CHAPTER_HELP)
+    parser.add_argument(
+        "--to",
+        choices=("canvas", "moodle"),
+        required=True,
+        help="the platform that the submissions came from",
+    )
     parser.add_argument(
         "--output", type=Path, default=Path("feedback.zip"), metavar="FILE", help="default: feedback.zip"
     )
 
 
-def run(options):
-    """0: everybody's is in it. 1: somebody's is not, and is listed."""
+def run(options: Namespace) -> int:
+    """Return 0 if the zip file has everyone's feedback, and 1 if some students had to be skipped."""
     from autograder.collecting.feedback_zip import zip_feedback
     from check.words import count, shown
 
-    chapter = is_released(options.course, options.chapter)
-    within, left = zip_feedback(options.course, chapter, options.to, options.output)
-    for student, why in left.items():
-        print(f"left: {shown(student)}: {why}")
-    print(f"{options.output}: the feedback of {count(len(within), 'student')}")
-    return 1 if left else 0
+    chapter = released_chapter(options.course, options.chapter)
+    included, skipped = zip_feedback(options.course, chapter, options.to, options.output)
+    for student, reason in skipped.items():
+        print(f"skipped: {shown(student)}: {reason}")
+    print(f"{options.output}: the feedback of {count(len(included), 'student')}")
+    return 1 if skipped else 0

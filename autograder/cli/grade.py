@@ -1,42 +1,53 @@
 """`autograder grade`"""
 
-from pathlib import Path
+from __future__ import annotations
 
-from autograder.cli.common import is_released, positive
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autograder.cli.common import CHAPTER_HELP, positive, released_chapter
 from autograder.errors import UserError
 
-WORDS = "Grade the submissions of a chapter and write scores and feedback."
+if TYPE_CHECKING:
+    from autograder.gradebook.marks import Marks
+    from autograder.gradebook.rows import StudentRow
+
+HELP = "Grade the submissions of a chapter, and write scores and feedback."
 
 
-def arguments(parser):
-    parser.add_argument("chapter", metavar="CHAPTER", help="01_attention, say")
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("chapter", metavar="CHAPTER", help=CHAPTER_HELP)
     parser.add_argument("--student", action="append", default=[], metavar="ID", help="only this one; may be repeated")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--jobs", type=positive, metavar="N", help="submissions at a time (default: one a processor)")
+    where.add_argument(
+        "--jobs", type=positive, metavar="N", help="submissions to grade at once (default: one per processor)"
+    )
     where.add_argument("--scheduler", metavar="tls://...", help="grade on the workers of this Dask scheduler instead")
     parser.add_argument("--tls", type=Path, metavar="FOLDER", help="the scheduler's certificates")
     parser.add_argument(
         "--trust-everyone-on-the-network",
         action="store_true",
-        help="let the scheduler be without certificates: whoever reaches it reads cases and submissions, invents "
-        "scores and runs code on its workers",
+        help="accept a scheduler without certificates; anyone who can reach it can read cases and submissions, invent "
+        "scores and run code on its workers",
     )
-    parser.add_argument("--force", action="store_true", help="grade again what has been graded already")
-    parser.add_argument("--dry-run", action="store_true", help="show whose score would change, and write none")
+    parser.add_argument("--force", action="store_true", help="grade again what has already been graded")
+    parser.add_argument("--dry-run", action="store_true", help="show whose score would change, but write no score")
     parser.add_argument(
         "--sandbox",
         choices=("bwrap", "none"),
         default="bwrap",
-        help="none runs student code with your own rights on your files: never for real submissions",
+        help="with none, student code runs with your own rights on your files: never use it for real submissions",
     )
 
 
-def run(options):
+def run(options: Namespace) -> int:
     from autograder.gradebook import class_run
 
     if options.tls and not options.scheduler:
-        raise UserError("--tls goes with --scheduler tls://HOST:PORT: without it, this machine grades alone")
-    chapter = is_released(options.course, options.chapter)
+        raise UserError("--tls needs --scheduler tls://HOST:PORT: without a scheduler, this machine grades alone")
+    chapter = released_chapter(options.course, options.chapter)
     try:
         rows = class_run.grade_class(
             options.course,
@@ -51,26 +62,28 @@ def run(options):
             sandbox=options.sandbox,
         )
     except class_run.Incomplete as incomplete:
-        _show(incomplete.rows, options, chapter)
-        raise UserError(f"some submissions are not graded, through no fault of theirs:\n{incomplete}") from incomplete
-    _show(rows, options, chapter)
+        _print(incomplete.rows, options, chapter)
+        raise UserError(f"some submissions could not be graded, and not because of the students:\n{incomplete}") from (
+            incomplete
+        )
+    _print(rows, options, chapter)
     return 0
 
 
-def _show(rows, options, chapter):
+def _print(rows: Sequence[StudentRow], options: Namespace, chapter: str) -> None:
     from autograder.pages import terminal
 
     if options.dry_run:
-        print(terminal.of_changes(rows))
+        print(terminal.score_changes(rows))
         return
     if rows:
-        print(terminal.of_class(rows, _marks(options.course, chapter)))
+        print(terminal.class_table(rows, _marks(options.course, chapter)))
     print(f"\n{terminal.summary(rows)}")
     print(f"Feedback: {options.course / 'feedback'}/STUDENT/{chapter}/{chapter}.html")
 
 
-def _marks(course, chapter):
-    """What the gradebook says; nothing if it cannot be used, which the run has said then."""
+def _marks(course: Path, chapter: str) -> Mapping[str, Marks]:
+    """Return each student's marks in the gradebook; none if the gradebook is busy, which grading has then reported."""
     from autograder.course.lock import Busy
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.engine import usable

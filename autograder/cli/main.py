@@ -35,7 +35,7 @@ COMMANDS = {
     "exercise": exercise,
     "certificates": certificates,
 }
-WRONG = 2
+FAILED = 2  # the exit code; 1 means that the command worked, and found something to report
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -45,26 +45,26 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return options.run(options)
     except KeyboardInterrupt:
-        return _say("interrupted; what is graded is kept, and the same command goes on from there")
+        return _fail("interrupted; finished work is kept, and the same command continues from there")
     except UserError as error:
-        return _say(error)
+        return _fail(str(error))
 
 
-def _parser():
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="autograder", description="Release and grade the chapters of the course.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, module in COMMANDS.items():
-        command = commands.add_parser(name, help=module.WORDS, description=module.WORDS)
+        command = commands.add_parser(name, help=module.HELP, description=module.HELP)
         command.add_argument("--course", type=Path, default=Path("course"), metavar="DIR", help="default: course")
         command.set_defaults(run=module.run)
-        module.arguments(command)
+        module.add_arguments(command)
     return parser
 
 
-def _say(message):
-    lines = (shown(line, 2000) for line in str(message).split("\n"))
+def _fail(message: str) -> int:
+    lines = (shown(line, 2000) for line in message.split("\n"))
     print("autograder:", "\n".join(lines), file=sys.stderr)
-    return WRONG
+    return FAILED
 
 
 if __name__ == "__main__":

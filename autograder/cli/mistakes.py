@@ -1,19 +1,28 @@
 """`autograder mistakes`"""
 
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from autograder.house import chapter_names, known_chapter
 
-WORDS = "Show which case of the answer keys catches which mistake, and tells which from which."
+if TYPE_CHECKING:
+    from autograder.authoring.kill_table import KillTable
+
+HELP = "Show which cases of the answer keys catch which known mistake, and which cases distinguish two mistakes."
 
 
-def arguments(parser):
-    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="all chapters if none is named")
-    parser.add_argument("--slips", action="store_true", help="and what is said of small slips in the solutions; slower")
-    parser.add_argument("--page", type=Path, metavar="FILE", help="write it as an HTML page for instructors instead")
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="default: all chapters")
+    parser.add_argument(
+        "--slips", action="store_true", help="also show what `check` reports for small slips in the solutions; slower"
+    )
+    parser.add_argument("--page", type=Path, metavar="FILE", help="write an HTML page for instructors instead")
 
 
-def run(options):
+def run(options: Namespace) -> int:
     from autograder.authoring.kill_table import tables_of_chapter
     from autograder.authoring.make_key import PUBLIC_SEED
     from autograder.course.seed import secret_seed
@@ -22,15 +31,21 @@ def run(options):
     seeds = {"public": PUBLIC_SEED}
     if (options.course / "secret_seed").exists():
         seeds["secret"] = secret_seed(options.course)
-    named = [known_chapter(chapter) for chapter in options.chapters] or chapter_names()
+    chapters = [known_chapter(chapter) for chapter in options.chapters] or chapter_names()
 
-    def tables(chapter):
+    def tables(chapter: str) -> list[KillTable]:
         return tables_of_chapter(chapter, seeds, options.slips)
 
     if options.page:
-        print(kill_page.write_page({chapter: tables(chapter) for chapter in named}, options.page))
+        print(kill_page.write_page({chapter: tables(chapter) for chapter in chapters}, options.page))
         return 0
-    print(f"● caught with the {' and the '.join(seeds)} key, p or s with only one of them, · with none\n")
-    for chapter in named:
+    print(_legend(list(seeds)), end="\n\n")
+    for chapter in chapters:
         print(chapter, *map(kill_page.as_text, tables(chapter)), sep="\n\n", end="\n\n")
     return 0
+
+
+def _legend(keys: list[str]) -> str:
+    if len(keys) == 1:
+        return f"● caught with the {keys[0]} key, · not caught"
+    return f"● caught with the {' and the '.join(keys)} key, p or s caught with only that key, · not caught"

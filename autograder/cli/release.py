@@ -1,16 +1,20 @@
 """`autograder release`"""
 
-WORDS = "Make what students get, and refuse if it gives a solution away."
+from argparse import ArgumentParser, Namespace
+
+from autograder.cli.common import CHAPTER_HELP
+
+HELP = "Build what students get; stop if it gives a solution away."
 
 
-def arguments(parser):
-    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="01_attention, say; all if none is named")
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help=f"{CHAPTER_HELP} (default: all chapters)")
 
 
-def run(options):
+def run(options: Namespace) -> int:
     from autograder.release.publish import publishing
 
-    for released in publishing(options.course, options.chapters):
-        what = "released" if released.changed else "unchanged"
-        print(f"{released.chapter}: {what}, {released.zip}", flush=True)
+    for published in publishing(options.course, options.chapters):
+        status = "released" if published.changed else "unchanged"
+        print(f"{published.chapter}: {status}, {published.zip}", flush=True)
     return 0

@@ -1,17 +1,21 @@
 """`autograder report`"""
 
-from autograder.cli.common import is_released
+from argparse import ArgumentParser, Namespace
+
+from autograder.cli.common import CHAPTER_HELP, released_chapter
 from autograder.errors import UserError
 
-WORDS = "Write the instructor's pages about a graded class."
+HELP = "Write the instructor's pages about a graded class."
 
 
-def arguments(parser):
-    parser.add_argument("chapter", metavar="CHAPTER", help="01_attention, say")
-    parser.add_argument("--anonymous", action="store_true", help="pseudonyms for all ids, the same in every chapter")
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("chapter", metavar="CHAPTER", help=CHAPTER_HELP)
+    parser.add_argument(
+        "--anonymous", action="store_true", help="replace all ids by pseudonyms, the same ones in every chapter"
+    )
 
 
-def run(options):
+def run(options: Namespace) -> int:
     from autograder.course.handout import load_handout
     from autograder.course.seed import secret_seed
     from autograder.gradebook.coursedir import open_coursedir
@@ -21,11 +25,11 @@ def run(options):
     from autograder.pages.class_report.alike import alike, known_code
     from autograder.pages.class_report.pseudonyms import anonymous
 
-    chapter = is_released(options.course, options.chapter)
+    chapter = released_chapter(options.course, options.chapter)
     with usable():
         group = entries.read_class(open_coursedir(options.course, chapter), submissions(options.course, chapter))
     if not group.entries:
-        raise UserError(f"nobody's {chapter} is graded: run `autograder grade {chapter}` first")
+        raise UserError(f"no submission of {chapter} is graded yet: run `autograder grade {chapter}` first")
     folder = options.course / "report" / chapter
     if options.anonymous:
         group, folder = anonymous(group, secret_seed(options.course)), folder.with_name(f"{chapter}-anonymous")

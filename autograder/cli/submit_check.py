@@ -1,24 +1,25 @@
 """`autograder submit-check`"""
 
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from autograder.errors import UserError
 
-WORDS = "Show what grading will find in one notebook, with the public cases; no grade is written."
+HELP = "Show what grading will find in one notebook, using the public cases; write no grade."
 
 
-def arguments(parser):
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="a notebook as it is handed in")
     parser.add_argument(
         "--sandbox",
         choices=("bwrap", "none"),
         default="bwrap",
-        help="none runs the notebook with your own rights on your files: only for your own",
+        help="with none, the notebook runs with your own rights on your files: only use it for your own notebooks",
     )
 
 
-def run(options):
-    """0: every exercise holds. 1: something does not. 2: it could not be read, or not be run."""
+def run(options: Namespace) -> int:
+    """Return 0 if every exercise passes, and 1 if some do not. Raises UserError for an unusable notebook."""
     from autograder.grading.submit_check import submit_check
     from check import render
     from check.words import shown
@@ -31,5 +32,5 @@ def run(options):
     print(f"{name} is the notebook of {checked.chapter}, with {len(report.results)} exercises.")
     print(f"Not written yet: {', '.join(blank) or 'none'}.\n")
     print("\n".join([*(f"- {shown(note, 1000)}" for note in report.notes), *map(render.as_text, report.results)]))
-    print("\nThese are the public cases; grading asks for others. No grade was written.")
+    print("\nThese are the public cases; grading uses others. No grade was written.")
     return 0 if all(result.passed for result in report.results) else 1

@@ -1,17 +1,19 @@
 """`autograder watch`"""
 
 import signal
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event
+from types import FrameType
 
-from autograder.cli.common import is_released, positive
+from autograder.cli.common import CHAPTER_HELP, positive, released_chapter
 
-WORDS = "Grade what arrives as soon as it is there, and hand the feedback back at once, until you end it."
+HELP = "Grade each submission as soon as it arrives and return its feedback, until you stop the command."
 
 
-def arguments(parser):
-    parser.add_argument("chapter", metavar="CHAPTER", help="01_attention, say")
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("chapter", metavar="CHAPTER", help=CHAPTER_HELP)
     parser.add_argument(
         "--from",
         dest="source",
@@ -22,52 +24,50 @@ def arguments(parser):
         "--attempts",
         type=positive,
         metavar="N",
-        help="grade no more than N different files of a student, and keep the others (default: any number)",
+        help="grade at most N different files of a student, and keep further ones ungraded (default: no limit)",
     )
     parser.add_argument(
         "--wait",
         type=positive,
         metavar="MINUTES",
-        help="from one graded attempt of a student to the next; the latest that came meanwhile is graded then",
+        help="the time between two graded attempts of a student; of the files that arrive meanwhile, only the latest "
+        "is graded",
     )
 
 
-def run(options):
-    """0: ended as it was asked to, by Ctrl-C or a signal; what was being graded was ended first."""
+def run(options: Namespace) -> int:
+    """Return 0 when Ctrl-C or a signal stopped the command, after the current grading has ended."""
     from datetime import datetime
 
     from autograder.watching.attempts import Rules
     from autograder.watching.watch import only_one, open_desk, watching
     from check.words import shown
 
-    chapter = is_released(options.course, options.chapter)
-    with only_one(options.course, chapter), _asked_to_end() as end:
-        desk, inbox = open_desk(options.course, chapter, options.source, Rules(options.attempts, _seconds(options)))
-        print(f"Watching {inbox.folder} for {chapter}. Ctrl-C ends it, when what is being graded is done.", flush=True)
-        for whose, what in watching(desk, inbox, end):
-            print(f"{datetime.now():%H:%M:%S} {shown(whose)}: {shown(what, 500)}", flush=True)
-    print("Ended. The same command takes up what arrives meanwhile.")
+    chapter = released_chapter(options.course, options.chapter)
+    rules = Rules(options.attempts, 60 * (options.wait or 0))
+    with only_one(options.course, chapter), _stop_on_signal() as stop:
+        desk, inbox = open_desk(options.course, chapter, options.source, rules)
+        print(f"Watching {inbox.folder} for {chapter}. Ctrl-C stops it when the current grading has ended.", flush=True)
+        for student, event in watching(desk, inbox, stop):
+            print(f"{datetime.now():%H:%M:%S} {shown(student)}: {shown(event, 500)}", flush=True)
+    print("Stopped. To grade what arrives from now on, run the same command again.")
     return 0
 
 
-def _seconds(options):
-    return 60 * (options.wait or 0)
-
-
 @contextmanager
-def _asked_to_end() -> Iterator[Event]:
-    """An event that Ctrl-C, or a service that is stopped, sets; a second Ctrl-C ends everything at once."""
-    end = Event()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+def _stop_on_signal() -> Iterator[Event]:
+    """Give an event that SIGINT or SIGTERM sets. A second signal has its usual effect."""
+    stop = Event()
+    usual = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
-    def ask(number, frame):
-        end.set()
-        signal.signal(number, before[number])
+    def set_event(number: int, frame: FrameType | None) -> None:
+        stop.set()
+        signal.signal(number, usual[signal.Signals(number)])
 
-    for number in before:
-        signal.signal(number, ask)
+    for number in usual:
+        signal.signal(number, set_event)
     try:
-        yield end
+        yield stop
     finally:
-        for number, handler in before.items():
+        for number, handler in usual.items():
             signal.signal(number, handler)

@@ -1,1 +1,1 @@
-"""A class to try grading with."""
+"""An example class to try grading with."""

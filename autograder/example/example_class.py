@@ -1,14 +1,15 @@
-"""A class to try grading with: a dozen and a few submissions, each made from the released notebook by a small edit.
+"""An example class to try grading with: sixteen submissions, each made from the released notebook by a small edit.
 
-They are made for any chapter, from its solutions, mistakes and equivalents, so they cannot drift from it.
-Run as `python -m autograder.example.example_class`, this releases all chapters into a course folder of its own, hands
-in the class, grades it, and says where a score is not the one it must be.
+They are made for any chapter from its solutions, mistakes and equivalents, so they are always up to date.
+`python -m autograder.example.example_class` releases all chapters into a course folder of its own, hands in the class,
+grades it, and prints every score that differs from the expected one.
 """
 
 import argparse
 import copy
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from unittest import mock
 import numpy as np
 
 import solutions
-from autograder.authoring.exercise import Exercise, exercises_of
+from autograder.authoring.exercise import exercises_of
 from autograder.course.handout import load_handout
 from autograder.course.seed import secret_seed
 from autograder.example.standalone import standalone
@@ -32,14 +33,16 @@ from autograder.release.notebook import BEGIN, END
 from autograder.release.publish import publish
 from check import judge
 from check.calling import run
+from check.judge import Result
+from check.key import Key
 
 
 @dataclass(frozen=True)
 class Example:
-    """One submission. what: in a few words. content: the file's bytes. score: what it must get."""
+    """One submission. content: the file's bytes. score: the score that it must get."""
 
     student: str
-    what: str
+    description: str
     content: bytes
     score: float
 
@@ -47,36 +50,36 @@ class Example:
 class _Chapter:
     """The released notebook of a chapter, and ways to change it."""
 
-    def __init__(self, course, name):
+    def __init__(self, course: Path, name: str):
         self.name = name
-        self.exercises = {each.name: each for each in exercises_of(name)}
+        self.exercises = {exercise.name: exercise for exercise in exercises_of(name)}
         self.handout, self.seed = load_handout(course, name), secret_seed(course)
         self.released = _load(course / "release" / name / f"{name}.ipynb")
         solved = _load(course / "source" / name / f"{name}.ipynb")
         self.stubs = {name: _source(_cell(self.released, name)) for name in self.exercises}
         self.solved = {name: _without_markers(_source(_cell(solved, name))) for name in self.exercises}
-        self.points = sum(each.points for each in self.exercises.values())
-        used = {name for each in self.exercises.values() for name in each.uses}
-        # Breaking this one costs its own points and no others.
-        functions = {n: each for n, each in self.exercises.items() if not isinstance(each.reference, type)}
-        self.last = next(each for name, each in reversed(functions.items()) if name not in used)
+        self.points = sum(exercise.points for exercise in self.exercises.values())
+        used = {name for exercise in self.exercises.values() for name in exercise.uses}
+        functions = [exercise for exercise in self.exercises.values() if not isinstance(exercise.reference, type)]
+        # No other exercise calls this one, so breaking it costs only its own points.
+        self.last = next(exercise for exercise in reversed(functions) if exercise.name not in used)
 
-    def filled(self, **sources):
-        """The notebook with all exercises solved, except for those whose sources are given."""
+    def filled(self, **sources: str) -> dict[str, Any]:
+        """Return the notebook with all exercises solved, except for those whose sources are given."""
         notebook = copy.deepcopy(self.released)
         for name, source in {**self.solved, **sources}.items():
             _cell(notebook, name)["source"] = source
         return notebook
 
-    def changed(self, student, what, notebook, **sources):
-        """A submission with other sources than the solutions', and what it must get."""
+    def changed(self, student: str, description: str, notebook: dict[str, Any], **sources: str) -> Example:
+        """Return a submission with other sources than the solutions', and with the score that it must get."""
         content = _bytes(notebook)
-        return Example(student, what, content, self._earned(content, sources))
+        return Example(student, description, content, self._earned(content, sources))
 
-    def _earned(self, content, sources):
-        """What a submission earns, found without sandbox or nbgrader. Only for code of our own.
+    def _earned(self, content: bytes, sources: dict[str, str]) -> float:
+        """Return the points of a submission, without sandbox and nbgrader. Only safe for code of our own.
 
-        With its own cases: some tell what a mistake does to a function that calls it, and some do not.
+        The points depend on the submission's own cases: only some cases show what a mistake does to its callers.
         """
         questions = questions_of(self.name, seeds_of(File(content), self.handout, self.seed))
         namespace: dict[str, Any] = {"__name__": "__main__"}
@@ -88,52 +91,56 @@ class _Chapter:
             results[name] = self._followed_through(name, questions, results, namespace)
         return sum(result.earned for result in results.values())
 
-    def _followed_through(self, name, questions, results, namespace):
-        """The better of two results: the second has the references in the place of wrong functions that it calls."""
+    def _followed_through(
+        self, name: str, questions: dict[str, Key], results: dict[str, Result], namespace: dict[str, Any]
+    ) -> Result:
+        """Return the better of two results: the second one uses the references of wrong functions that it calls."""
         answered = answered_for(name, questions, results)
-        with mock.patch.dict(namespace, {each: self.exercises[each].reference for each in answered}):
+        with mock.patch.dict(namespace, {function: self.exercises[function].reference for function in answered}):
             return better(results[name], _graded(questions[name], namespace), answered)
-
-    def replaced(self, each: Exercise, source):
-        """The source of a cell whose function does something else."""
-        return f"def {each.name}(*args, **kwargs):\n    {source}"
 
 
 def examples(course: Path, chapter: str) -> list[Example]:
-    """The class for one released chapter of a course."""
-    of = _Chapter(course, chapter)
-    return [*_honest(of), *_mistaken(of), *_harmful(of), *_damaged(of)]
+    """Return the example class for one released chapter of a course."""
+    released = _Chapter(course, chapter)
+    return [*_honest(released), *_mistaken(released), *_harmful(released), *_damaged(released)]
 
 
 def hand_in(course: Path, chapter: str) -> list[Example]:
-    """Put the class into `submitted`, as collected; files that are there already and equal stay as they are."""
-    made = examples(course, chapter)
-    for example in made:
+    """Put the class into `submitted`, as if collected; leave files that already have the right content untouched."""
+    submissions = examples(course, chapter)
+    for example in submissions:
         path = course / "submitted" / example.student / chapter / f"{chapter}.ipynb"
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_bytes() != example.content:
             path.write_bytes(example.content)
-    return made
+    return submissions
 
 
-def _honest(of):
-    half = {name: of.stubs[name] for name in list(of.exercises)[len(of.exercises) // 2 :]}
-    loops = {n: standalone(next(iter(e.equivalents.values())), n) for n, e in of.exercises.items() if e.equivalents}
-    noisy = {name: f"import sys\n\nprint('trying', file=sys.stderr)\n{source}" for name, source in of.solved.items()}
-    yield Example("perfect", "everything solved", _bytes(of.filled()), of.points)
-    yield of.changed("blank", "as released", of.released, **of.stubs)
-    yield of.changed("half-done", "the first half solved", of.filled(**half), **half)
-    yield Example("by-loops", "right values, another way", _bytes(of.filled(**loops)), of.points)
-    yield Example("noisy", "prints to stderr", _bytes(of.filled(**noisy)), of.points)
+def _honest(chapter: _Chapter) -> Iterator[Example]:
+    names = list(chapter.exercises)
+    half = {name: chapter.stubs[name] for name in names[len(names) // 2 :]}
+    loops = {
+        name: standalone(next(iter(exercise.equivalents.values())), name)
+        for name, exercise in chapter.exercises.items()
+        if exercise.equivalents
+    }
+    noisy = {n: f"import sys\n\nprint('trying', file=sys.stderr)\n{source}" for n, source in chapter.solved.items()}
+    yield Example("perfect", "everything solved", _bytes(chapter.filled()), chapter.points)
+    yield chapter.changed("blank", "as released", chapter.released, **chapter.stubs)
+    yield chapter.changed("half-done", "the first half solved", chapter.filled(**half), **half)
+    yield Example("by-loops", "right values, computed another way", _bytes(chapter.filled(**loops)), chapter.points)
+    yield Example("noisy", "prints to stderr", _bytes(chapter.filled(**noisy)), chapter.points)
 
 
-def _mistaken(of):
-    for n, each in enumerate(list(of.exercises.values())[:2], start=1):
-        mistake, wrong = next(iter(each.mistakes.values()))
-        edit = {each.name: standalone(wrong, each.name)}
-        yield of.changed(f"mistake-{n}", f"{each.name} {mistake.name}", of.filled(**edit), **edit)
-    edit = {of.last.name: f"{standalone(of.last.reference, '_right')}\n\n\n{_NUDGED.format(name=of.last.name)}"}
-    yield of.changed("unknown-mistake", f"{of.last.name} off by a percent", of.filled(**edit), **edit)
+def _mistaken(chapter: _Chapter) -> Iterator[Example]:
+    for n, exercise in enumerate(list(chapter.exercises.values())[:2], start=1):
+        mistake, wrong = next(iter(exercise.mistakes.values()))
+        edit = {exercise.name: standalone(wrong, exercise.name)}
+        yield chapter.changed(f"mistake-{n}", f"{exercise.name} {mistake.name}", chapter.filled(**edit), **edit)
+    last = chapter.last.name
+    edit = {last: f"{standalone(chapter.last.reference, '_right')}\n\n\n{_NUDGED.format(name=last)}"}
+    yield chapter.changed("unknown-mistake", f"{last} off by one percent", chapter.filled(**edit), **edit)
 
 
 _NUDGED = """\
@@ -149,19 +156,20 @@ def _nudged(value):
     return value * np.asarray(1.01, getattr(value, "dtype", None)) if value is not None else value"""
 
 
-def _harmful(of):
-    rest = of.points - of.last.points
-    for student, what, body in (
+def _harmful(chapter: _Chapter) -> Iterator[Example]:
+    last, other_points = chapter.last.name, chapter.points - chapter.last.points
+    for student, description, body in (
         ("raises", "raises an error", "raise ValueError('the shapes do not fit')"),
         ("endless", "never ends", "while True: pass"),
-        ("greedy", "asks for 50 GB", "return np.ones(50 * 2**30 // 8)"),
+        ("greedy", "allocates 50 GB", "return np.ones(50 * 2**30 // 8)"),
     ):
-        edit = {of.last.name: of.replaced(of.last, body)}
-        yield Example(student, f"{of.last.name} {what}", _bytes(of.filled(**edit)), rest)
-    _, word = number_and_word(of.name)
+        edit = {last: f"def {last}(*args, **kwargs):\n    {body}"}
+        yield Example(student, f"{last} {description}", _bytes(chapter.filled(**edit)), other_points)
+    _, word = number_and_word(chapter.name)
     folders = [str(Path(solutions.__file__).parent), *("solutions", "../solutions", "/solutions", "/bundle/solutions")]
-    stolen = {n: _CHEAT.format(name=n, paths=[f"{folder}/{word}.py" for folder in folders]) for n in of.exercises}
-    yield Example("cheat", "reads the solutions, patches NumPy's comparisons", _bytes(of.filled(**stolen)), 0.0)
+    paths = [f"{folder}/{word}.py" for folder in folders]
+    stolen = {name: _CHEAT.format(name=name, paths=paths) for name in chapter.exercises}
+    yield Example("cheat", "reads the solutions, patches NumPy's comparisons", _bytes(chapter.filled(**stolen)), 0.0)
 
 
 _CHEAT = """\
@@ -179,56 +187,57 @@ for module in list(sys.modules.values()):
 
 def {name}(*args, **kwargs):
     path = next(path for path in {paths} if Path(path).exists())
-    found = importlib.util.spec_from_file_location("stolen", path)
-    stolen = importlib.util.module_from_spec(found)
-    found.loader.exec_module(stolen)
+    spec = importlib.util.spec_from_file_location("stolen", path)
+    stolen = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(stolen)
     return stolen.{name}(*args, **kwargs)"""
 
 
-def _damaged(of):
-    no_check, doubled = of.filled(), of.filled()
-    no_check["cells"].remove(_cell(no_check, f"check-{of.last.name}"))
-    cell = _cell(doubled, of.last.name)
-    doubled["cells"].insert(doubled["cells"].index(cell) + 1, {**copy.deepcopy(cell), "source": of.stubs[of.last.name]})
-    whole = _bytes(of.filled())
-    yield Example("deleted-check", f"the check of {of.last.name} is gone", _bytes(no_check), of.points)
-    yield Example("doubled", f"two cells for {of.last.name}", _bytes(doubled), of.points)
+def _damaged(chapter: _Chapter) -> Iterator[Example]:
+    last = chapter.last.name
+    no_check, doubled = chapter.filled(), chapter.filled()
+    no_check["cells"].remove(_cell(no_check, f"check-{last}"))
+    cell = _cell(doubled, last)
+    doubled["cells"].insert(doubled["cells"].index(cell) + 1, {**copy.deepcopy(cell), "source": chapter.stubs[last]})
+    whole = _bytes(chapter.filled())
+    yield Example("deleted-check", f"the check cell of {last} is missing", _bytes(no_check), chapter.points)
+    yield Example("doubled", f"two cells for {last}", _bytes(doubled), chapter.points)
     yield Example("truncated", "the file ends in the middle", whole[: len(whole) // 2], 0.0)
     yield Example("no-notebook", "a letter, not a notebook", b"Dear instructor, here is my homework.\n", 0.0)
 
 
-def _graded(questions, namespace):
+def _graded(questions: Key, namespace: dict[str, Any]) -> Result:
     return judge.grade(questions, [run(namespace[questions.function], case.inputs) for case in questions.cases])
 
 
-def _wrong(chapter, example, earned):
-    return f"{chapter}: {example.student} ({example.what}) got {earned:g}, must get {example.score:g}"
+def _wrong_score(chapter: str, example: Example, earned: float) -> str:
+    return f"{chapter}: {example.student} ({example.description}) got {earned:g}, must get {example.score:g}"
 
 
-def _load(path):
+def _load(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _bytes(notebook):
+def _bytes(notebook: dict[str, Any]) -> bytes:
     return json.dumps(notebook, indent=1, ensure_ascii=False).encode()
 
 
-def _cell(notebook, grade_id):
+def _cell(notebook: dict[str, Any], grade_id: str) -> dict[str, Any]:
     return next(c for c in notebook["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") == grade_id)
 
 
-def _source(cell):
+def _source(cell: dict[str, Any]) -> str:
     return "".join(cell["source"])
 
 
-def _without_markers(source):
+def _without_markers(source: str) -> str:
     return "\n".join(line for line in source.split("\n") if line.strip() not in (BEGIN, END))
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Release, hand in, grade and compare; return 1 if a score is not the one it must be.
+    """Release, hand in and grade the example class; return 1 if a score differs from the expected one.
 
-    Prints a line for each chapter. A table of all students for each chapter goes into the course's scores.txt.
+    Prints a line for each chapter, and writes a table of all students for each chapter to the course's scores.txt.
     """
     parser = argparse.ArgumentParser(prog="autograder.example.example_class", description="Grade the example class.")
     parser.add_argument("--course", type=Path, default=Path("example"), help="default: example")
@@ -236,18 +245,18 @@ def main(arguments: list[str] | None = None) -> int:
     graded, wrong = {}, []
     publish(course)
     for chapter in chapter_names():
-        made = {example.student: example for example in hand_in(course, chapter)}
-        rows = class_run.grade_class(course, chapter, students=made, jobs=3)  # one of them waits: it never ends
+        submitted = {example.student: example for example in hand_in(course, chapter)}
+        rows = class_run.grade_class(course, chapter, students=submitted, jobs=3)  # one job waits for the endless one
         graded[chapter] = rows
         wrong += [
-            _wrong(chapter, made[row.student], row.report.earned)
+            _wrong_score(chapter, submitted[row.student], row.report.earned)
             for row in rows
-            if row.report.earned != made[row.student].score
+            if row.report.earned != submitted[row.student].score
         ]
-    tables = [f"{chapter}\n{terminal.of_class(rows, {})}\n" for chapter, rows in graded.items()]
+    tables = [f"{chapter}\n{terminal.class_table(rows, {})}\n" for chapter, rows in graded.items()]
     (course / "scores.txt").write_text("\n".join(tables), encoding="utf-8")
-    print(terminal.of_chapters(graded))
-    print("\n".join(wrong) or "Every example got the score it must get.")
+    print(terminal.chapter_table(graded))
+    print("\n".join(wrong) or "Every example got the expected score.")
     return bool(wrong)
 
 

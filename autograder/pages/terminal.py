@@ -11,7 +11,7 @@ from autograder.gradebook.rows import StudentRow
 from check.words import count, shown
 
 
-def of_class(rows: Sequence[StudentRow], marks: Mapping[str, Marks]) -> str:
+def class_table(rows: Sequence[StudentRow], marks: Mapping[str, Marks]) -> str:
     """One line for each student, one column for each exercise, and below it whom to look at.
 
     marks: student -> what the gradebook says, which is what the table shows; where it has nothing, the report's.
@@ -29,7 +29,7 @@ def of_class(rows: Sequence[StudentRow], marks: Mapping[str, Marks]) -> str:
     return "\n\n".join(parts)
 
 
-def of_chapters(chapters: Mapping[str, Sequence[StudentRow]]) -> str:
+def chapter_table(chapters: Mapping[str, Sequence[StudentRow]]) -> str:
     """Return one line for each chapter: its submissions, their mean score, the known mistake that most of them made."""
     lines = [
         [chapter, len(rows), fmean(row.report.earned for row in rows), rows[0].report.points, _commonest(rows)]
@@ -57,7 +57,7 @@ def summary(rows: Sequence[StudentRow]) -> str:
     return "\n".join(lines)
 
 
-def of_changes(rows: Sequence[StudentRow]) -> str:
+def score_changes(rows: Sequence[StudentRow]) -> str:
     """Whose scores would change if these rows were written, from what to what, and why."""
     lines = [
         [shown(row.student), result.function, "none" if before is None else f"{before:g}", result.earned, row.why]

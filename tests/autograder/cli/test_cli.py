@@ -1,4 +1,4 @@
-"""The command: its options, its words, its exit codes."""
+"""The command line: its options, messages and exit codes."""
 
 import re
 
@@ -17,7 +17,7 @@ from tests.conftest import CHAPTER
 pytestmark = pytest.mark.grading
 
 
-def test_grade_ends_with_a_table_and_names_whom_to_look_at(course, hand_in, contents, capsys):
+def test_grade_prints_a_table_and_lists_odd_submissions(course, hand_in, contents, capsys):
     hand_in("ada", contents["perfect"])
     hand_in("bob", contents["truncated"])
     assert main(["grade", CHAPTER, "--course", str(course), "--jobs", "1"]) == 0
@@ -27,7 +27,7 @@ def test_grade_ends_with_a_table_and_names_whom_to_look_at(course, hand_in, cont
     assert "2 graded, 0 reports reused, 2 written to the gradebook.\n  2 written: new" in out
 
 
-def test_mistakes_shows_which_case_catches_which(capsys, tmp_path):
+def test_mistakes_prints_the_kill_tables(capsys, tmp_path):
     assert main(["mistakes", "06_position", "--course", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "swaps sine and cosine" in out and "right rewrites: " in out
@@ -50,10 +50,10 @@ def test_exercise_shows_which_case_catches_which_and_what_a_student_reads(capsys
     (["release", "10_nothing"], "there are: 01_attention"),
     (["grade", CHAPTER], "run `autograder release 01_attention` first"),
 ])  # fmt: skip
-def test_what_is_wrong_is_one_line_and_exit_code_2(arguments, words, tmp_path, capsys):
+def test_a_user_error_is_one_line_and_exit_code_2(arguments, words, tmp_path, capsys):
     assert main([*arguments, "--course", str(tmp_path)]) == 2
-    said = capsys.readouterr().err
-    assert words in said and said.count("\n") == 1
+    message = capsys.readouterr().err
+    assert words in message and message.count("\n") == 1
 
 
 @pytest.mark.parametrize("bug", [KeyError("softmax"), FileNotFoundError("no such file of ours")], ids=repr)
@@ -82,28 +82,28 @@ def test_a_release_with_a_lost_file_is_one_line(lost, course, hand_in, capsys):
     hand_in("ada", b"")
     (course / "release" / lost).unlink()
     assert main(["grade", CHAPTER, "--course", str(course)]) == 2
-    said = capsys.readouterr().err
-    assert said == f"autograder: {CHAPTER} is not released in {course}: run `autograder release {CHAPTER}` first\n"
+    message = capsys.readouterr().err
+    assert message == f"autograder: {CHAPTER} is not released in {course}: run `autograder release {CHAPTER}` first\n"
 
 
-def test_nobody_handed_in(course, capsys):
+def test_grade_without_submissions_says_where_they_belong(course, capsys):
     assert main(["grade", CHAPTER, "--course", str(course)]) == 2
     assert "submitted/STUDENT/01_attention/01_attention.ipynb" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("student", "named"), [("a[b]", "rename a[b]"), ("new\nada: 25", r"rename new\nada: 25")])
-def test_an_id_that_cannot_be_handled_costs_itself_alone(course, hand_in, contents, student, named, capsys):
+@pytest.mark.parametrize(("student", "advice"), [("a[b]", "rename a[b]"), ("new\nada: 25", r"rename new\nada: 25")])
+def test_an_unusable_id_does_not_affect_other_students(course, hand_in, contents, student, advice, capsys):
     hand_in(student, contents["perfect"])
     assert main(["grade", CHAPTER, "--course", str(course)]) == 2
-    assert named in capsys.readouterr().err
+    assert advice in capsys.readouterr().err
     hand_in("bob", contents["perfect"])
     assert main(["grade", CHAPTER, "--course", str(course)]) == 2
-    said = capsys.readouterr()
-    assert named in said.err and re.search("^bob .* 25$", said.out, re.M)
-    assert not [line for line in said.err.splitlines() if line.startswith("ada")]
+    out, err = capsys.readouterr()
+    assert advice in err and re.search("^bob .* 25$", out, re.M)
+    assert not [line for line in err.splitlines() if line.startswith("ada")]
 
 
-def test_the_table_shows_the_gradebooks_score_and_what_differs(course, hand_in, contents, capsys):
+def test_the_table_shows_the_gradebooks_scores_and_explains_differences(course, hand_in, contents, capsys):
     hand_in("ada", contents["perfect"])
     main(["grade", CHAPTER, "--course", str(course)])
     with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
@@ -117,17 +117,17 @@ def test_the_table_shows_the_gradebooks_score_and_what_differs(course, hand_in, 
     assert "ada: `softmax` set by hand: 1, where grading came to 4; 2 taken off for being late" in out
 
 
-def test_progress_is_told_where_no_terminal_listens(course, hand_in, contents, capsys):
+def test_progress_is_printed_line_by_line_without_a_terminal(course, hand_in, contents, capsys):
     for student in ("ada", "bob", "cleo"):
         hand_in(student, contents["truncated"])
     assert main(["grade", CHAPTER, "--course", str(course)]) == 0
-    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("grading: ")]
-    assert said == [f"grading: {done} of 3 submissions" for done in (1, 2, 3)]
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("grading: ")]
+    assert lines == [f"grading: {done} of 3 submissions" for done in (1, 2, 3)]
     assert len([*watched(range(1000), "counting", "numbers")]) == 1000
     assert capsys.readouterr().err.count("counting: ") == 10
 
 
-def test_release_tells_of_each_chapter_when_it_is_there(tmp_path, monkeypatch, capsys):
+def test_release_prints_each_chapter_as_soon_as_it_is_published(tmp_path, monkeypatch, capsys):
     def publishing(course, names):
         yield Published("01_one", tmp_path / "01_one.zip", True)
         assert "01_one: released" in capsys.readouterr().out
@@ -138,7 +138,7 @@ def test_release_tells_of_each_chapter_when_it_is_there(tmp_path, monkeypatch, c
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(command, capsys):
-    with pytest.raises(SystemExit) as done:
+    with pytest.raises(SystemExit) as exit:
         main([command, "--help"])
-    assert done.value.code == 0
+    assert exit.value.code == 0
     assert "--course DIR" in capsys.readouterr().out

@@ -29,7 +29,7 @@ Identifier,"Full name","Email address",Status,Grade,"Maximum grade","Grade can b
 def collect(course, download, capsys, *more):
     code = main(["collect", CHAPTER, str(download), "--course", str(course), *map(str, more)])
     said = capsys.readouterr()
-    if found := re.search(r"^(\d+) files? in = (\d+) placed \+ (\d+) left \+ (\d+) replaced$", said.out, re.M):
+    if found := re.search(r"^(\d+) files? = (\d+) placed \+ (\d+) skipped \+ (\d+) replaced$", said.out, re.M):
         n_files, *parts = map(int, found.groups())
         assert n_files == sum(parts)
     else:
@@ -112,7 +112,7 @@ def test_a_display_name_is_no_id_unless_asked(course, zipped, capsys):
 def test_a_sortable_name_that_ends_in_a_number_is_no_id(course, zipped, capsys):
     code, said = collect(course, zipped({"ada_123_40_x.ipynb": b"a", "eve_123_666_50_x.ipynb": b"e"}), capsys)
     assert code == 1 and submitted(course) == {"123": b"a"}
-    assert "left: eve_123_666_50_x.ipynb: its name can be read as 123 or 666's" in said.out
+    assert "skipped: eve_123_666_50_x.ipynb: its name can be read as 123 or 666's" in said.out
 
 
 # ---------------------------------------------------------------------------------------- whose is what
@@ -191,9 +191,9 @@ def test_a_download_of_canvas_the_last_upload_counts(course, zipped, capsys):
     }  # fmt: skip
     code, said = collect(course, zipped(files), capsys)
     assert code == 0 and submitted(course) == {"123": b"second", "124": b"e"}
-    assert "late, says the platform: 124" in said.out
+    assert "marked late by the platform: 124" in said.out
     assert "replaced: lovelaceada_123_10_01_attention.ipynb: 123 handed in another one later" in said.out
-    assert "4 files in = 2 placed + 1 left + 1 replaced" in said.out
+    assert "4 files = 2 placed + 1 skipped + 1 replaced" in said.out
 
 
 def test_anonymous_names_of_canvas(course, zipped, capsys):
@@ -222,7 +222,7 @@ def test_endings_nested_folders_and_what_programs_leave(course, zipped, capsys):
     assert submitted(course) == {"participant-1": b"ada", "participant-2": b"bob", "participant-3": b"cleo"}
     assert said.out.count("a hidden file, which some program made") == 2 and "onlinetext.html: no notebook" in said.out
     assert code == 1 and "does not stand where Moodle puts" in said.out
-    assert "7 files in = 3 placed + 4 left + 0 replaced" in said.out
+    assert "7 files = 3 placed + 4 skipped + 0 replaced" in said.out
 
 
 def test_the_notebook_of_another_chapter_is_not_taken(course, zipped, contents, capsys):
@@ -235,7 +235,7 @@ def test_the_notebook_of_another_chapter_is_not_taken(course, zipped, contents, 
     code, said = collect(course, zipped(files), capsys)
     assert code == 1 and submitted(course) == {"ada": contents["perfect"]}
     assert said.out.count("it is the notebook of 02_other, not of 01_attention") == 2
-    assert "4 files in = 1 placed + 2 left + 1 replaced" in said.out
+    assert "4 files = 1 placed + 2 skipped + 1 replaced" in said.out
 
 
 def test_a_later_download_replaces_and_keeps_and_an_older_one_does_not(course, zipped, capsys):
@@ -258,7 +258,7 @@ def test_a_folder(course, tmp_path, capsys):
     (folder.parent / b"\xff\xfe.ipynb".decode(errors="surrogateescape")).write_bytes(b"?")
     _, said = collect(course, tmp_path / "download", capsys)
     assert submitted(course) == {"ada": b"a"}
-    assert "link.ipynb: a symbolic link" in said.out and r"left: \udcff\udcfe.ipynb: its name holds" in said.out
+    assert "link.ipynb: a symbolic link" in said.out and r"skipped: \udcff\udcfe.ipynb: its name holds" in said.out
 
 
 # --------------------------------------------------------------------------- when it was handed in (timestamp.txt)
@@ -270,7 +270,7 @@ def test_moodles_worksheet_says_when(course, zipped, worksheet, due, capsys):
     assert stamps(course) == {
         "ada@example.org": "2026-02-03 10:00:00 UTC\n", "other@example.org": "2026-02-03 14:30:00 UTC\n",
     }  # fmt: skip
-    assert "when they were handed in: the platform's table: 2 submissions" in said.out
+    assert "submission times: the platform's table: 2 submissions" in said.out
 
 
 def test_canvas_says_late_or_its_table_says_when(course, zipped, due, tmp_path, capsys):
@@ -331,8 +331,8 @@ def test_a_bad_name_costs_itself_alone_and_is_listed(course, zipped, tmp_path, e
     _, said = collect(course, archive, capsys)
     after = {path for path in tmp_path.rglob("*") if "submitted" not in path.parts}
     assert after - before <= {course / ".lock"}
-    (left,) = [line for line in said.out.splitlines() if line.startswith("left: ")]
-    assert words in left and submitted(course) == {"bob": b"b"}
+    (skipped,) = [line for line in said.out.splitlines() if line.startswith("skipped: ")]
+    assert words in skipped and submitted(course) == {"bob": b"b"}
 
 
 def test_a_name_that_is_no_text_costs_itself_alone(course, zipped, tmp_path, capsys):
@@ -348,7 +348,7 @@ def test_nothing_in_a_download_writes_a_line_that_looks_like_ours(course, zipped
     files = {"x.ipynb\nnew: 1 (eve)": b"x", "\x1b[2Knew: 2.ipynb": b"x", "bob/01_attention.ipynb": b"b"}
     _, said = collect(course, zipped(files), capsys)
     assert [line for line in said.out.splitlines() if line.startswith("new: ")] == ["new: 1 (bob)"]
-    assert r"left: x.ipynb\nnew: 1 (eve)" in said.out and r"left: \x1b[2Knew: 2.ipynb" in said.out
+    assert r"skipped: x.ipynb\nnew: 1 (eve)" in said.out and r"skipped: \x1b[2Knew: 2.ipynb" in said.out
 
 
 def test_one_student_is_unpacked_up_to_a_limit(course, zipped, monkeypatch, capsys):
@@ -392,7 +392,7 @@ def test_two_entries_of_one_name_are_both_accounted_for(course, zipped, tmp_path
     broken = (tmp_path / "double.zip").read_bytes().replace(b"two", b"owt")
     (tmp_path / "double.zip").write_bytes(broken)
     _, said = collect(course, tmp_path / "double.zip", capsys)
-    assert "3 files in = 1 placed" in said.out and submitted(course)["ada"] in (b"one", b"three")
+    assert "3 files = 1 placed" in said.out and submitted(course)["ada"] in (b"one", b"three")
 
 
 def test_what_was_collected_is_graded(course, zipped, contents, capsys):

@@ -1,4 +1,4 @@
-"""The example class gets the scores it must get, by the way a real class goes."""
+"""The example class gets the expected scores when it is graded like a real class."""
 
 import pytest
 
@@ -13,42 +13,42 @@ SCORES = {
 }  # fmt: skip
 
 
-def result(rows, student, function):
+def result_of(rows, student, function):
     return rows[student].report.result(function)
 
 
-def test_the_class_is_the_one_described(graded_class):
-    made, rows, _ = graded_class
-    assert set(made) == set(rows) == set(SCORES)
+def test_the_class_has_the_expected_students(graded_class):
+    examples, rows, _ = graded_class
+    assert set(examples) == set(rows) == set(SCORES)
 
 
 @pytest.mark.parametrize("student", SCORES)
-def test_every_example_gets_the_score_it_must_get(graded_class, student):
-    made, rows, _ = graded_class
-    assert rows[student].report.earned == made[student].score == SCORES[student]
+def test_every_example_gets_the_expected_score(graded_class, student):
+    examples, rows, _ = graded_class
+    assert rows[student].report.earned == examples[student].score == SCORES[student]
 
 
 def test_the_summary_has_one_line_for_each_chapter(graded_class):
-    heads, _, line = terminal.of_chapters({"01_attention": list(graded_class[1].values())}).split("\n")
+    heads, _, line = terminal.chapter_table({"01_attention": list(graded_class[1].values())}).split("\n")
     assert heads.split() == ["chapter", "submissions", "mean", "of", "most", "frequent", "mistake"]
     assert line.split()[:4] == ["01_attention", "16", "16.4", "25"], "263 points in all"
     assert line.endswith("repaired_attention nothing is mended yet (2)"), "the two that left it as it was"
 
 
-def test_known_mistakes_are_named_and_the_unknown_one_is_not(graded_class):
+def test_known_mistakes_are_named_but_not_the_unknown_one(graded_class):
     _, rows, _ = graded_class
-    assert result(rows, "mistake-1", "softmax").mistake.name == "normalises over the rows' axis"
-    assert result(rows, "mistake-2", "attention_weights").mistake is not None
-    assert result(rows, "unknown-mistake", "repaired_attention").mistake is None
+    assert result_of(rows, "mistake-1", "softmax").mistake.name == "normalises over the rows' axis"
+    assert result_of(rows, "mistake-2", "attention_weights").mistake is not None
+    assert result_of(rows, "unknown-mistake", "repaired_attention").mistake is None
 
 
-def test_what_leans_on_a_mistake_is_graded_without_it(graded_class):
+def test_an_exercise_that_calls_a_wrong_one_is_graded_with_the_reference(graded_class):
     _, rows, _ = graded_class
-    weights = result(rows, "mistake-1", "attention_weights")
+    weights = result_of(rows, "mistake-1", "attention_weights")
     assert weights.passed and weights.answered == ("softmax",)
-    assert result(rows, "mistake-1", "attention").answered == ("softmax",)
-    assert result(rows, "mistake-2", "attention").answered == ("attention_weights",)
-    assert not any(each.answered for each in rows["half-done"].report.results)
+    assert result_of(rows, "mistake-1", "attention").answered == ("softmax",)
+    assert result_of(rows, "mistake-2", "attention").answered == ("attention_weights",)
+    assert not any(result.answered for result in rows["half-done"].report.results)
 
 
 @pytest.mark.parametrize(("student", "function", "words"), [
@@ -57,17 +57,17 @@ def test_what_leans_on_a_mistake_is_graded_without_it(graded_class):
     ("raises", "repaired_attention", "raised ValueError (line 2: raise ValueError('the shapes do not fit'))"),
     ("blank", "softmax", "is not written yet"),
 ])  # fmt: skip
-def test_the_first_thing_wrong_is_said_in_words(graded_class, student, function, words):
+def test_the_verdict_describes_the_first_fault(graded_class, student, function, words):
     _, rows, _ = graded_class
-    assert words in result(rows, student, function).verdict.message
+    assert words in result_of(rows, student, function).verdict.message
 
 
 def test_the_cheat_found_no_solution(graded_class):
     _, rows, _ = graded_class
-    assert all("StopIteration" in each.verdict.message for each in rows["cheat"].report.results)
+    assert all("StopIteration" in result.verdict.message for result in rows["cheat"].report.results)
 
 
-def test_feedback_shows_the_message_that_teaches(graded_class):
+def test_feedback_shows_the_message_of_a_known_mistake(graded_class):
     _, _, course = graded_class
     page = (course / "feedback/mistake-1/01_attention/01_attention.html").read_text(encoding="utf-8")
     assert "normalises over the rows" in page

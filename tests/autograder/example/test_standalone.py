@@ -1,4 +1,4 @@
-"""A function's source can stand alone, with all that it leans on."""
+"""A function's source can stand alone, with everything it uses."""
 
 import importlib.util
 import sys
@@ -32,7 +32,7 @@ def walk(tmp_path, monkeypatch):
     return module.walk
 
 
-def test_two_helpers_of_one_name_stay_apart(walk):
+def test_two_helpers_of_the_same_name_are_kept_apart(walk):
     assert walk(1) == 20
     namespace = {}
     exec(standalone(walk, "wandered"), namespace)

@@ -339,7 +339,7 @@ def watching(course):
         command = [sys.executable, "-m", "autograder.cli.main", "watch", CHAPTER, "--course", str(course), *options]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         started.append(process)
-        assert "Ctrl-C ends it" in process.stdout.readline()
+        assert "Ctrl-C stops it" in process.stdout.readline()
         return process
 
     yield start
@@ -365,7 +365,7 @@ def test_what_arrives_is_graded_and_fetched_by_the_student(course, exchange, con
     assert "21 of 25 points" in first.read_text(encoding="utf-8")
     assert re.search(r"handed in at [\d:]+ UTC .* is kept and not graded", second.read_text(encoding="utf-8"))
     process.send_signal(signal.SIGINT)
-    assert line(process, "Ended") and process.wait() == 0
+    assert line(process, "Stopped") and process.wait() == 0
     submit(course, home, contents["perfect"] + b"\n")  # while nobody watches
     process = watching("--attempts", "2")
     assert "attempt 2 of 2: 25 of 25 points" in line(process, "attempt 2")
