@@ -23,7 +23,7 @@ from autograder.course.seed import secret_seed
 from autograder.example.standalone import standalone
 from autograder.gradebook import class_run
 from autograder.grading.assignment import seeds_of
-from autograder.grading.follow_through import answered_for, better
+from autograder.grading.follow_through import better_result, functions_to_answer
 from autograder.grading.questions import questions_of
 from autograder.grading.submitted_file import File
 from autograder.house import chapter_names, number_and_word
@@ -90,9 +90,9 @@ class _Chapter:
 
     def _followed_through(self, name, questions, results, namespace):
         """The better of two results: the second has the references in the place of wrong functions that it calls."""
-        answered = answered_for(name, questions, results)
+        answered = functions_to_answer(name, questions, results)
         with mock.patch.dict(namespace, {each: self.exercises[each].reference for each in answered}):
-            return better(results[name], _graded(questions[name], namespace), answered)
+            return better_result(results[name], _graded(questions[name], namespace), answered)
 
     def replaced(self, each: Exercise, source):
         """The source of a cell whose function does something else."""
