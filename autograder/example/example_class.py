@@ -24,7 +24,7 @@ from autograder.course.seed import secret_seed
 from autograder.example.standalone import standalone
 from autograder.gradebook import class_run
 from autograder.grading.assignment import seeds_of
-from autograder.grading.follow_through import answered_for, better
+from autograder.grading.follow_through import better_result, functions_to_answer
 from autograder.grading.questions import questions_of
 from autograder.grading.submitted_file import File
 from autograder.house import chapter_names, number_and_word
@@ -95,9 +95,9 @@ class _Chapter:
         self, name: str, questions: dict[str, Key], results: dict[str, Result], namespace: dict[str, Any]
     ) -> Result:
         """Return the better of two results: the second one uses the references of wrong functions that it calls."""
-        answered = answered_for(name, questions, results)
+        answered = functions_to_answer(name, questions, results)
         with mock.patch.dict(namespace, {function: self.exercises[function].reference for function in answered}):
-            return better(results[name], _graded(questions[name], namespace), answered)
+            return better_result(results[name], _graded(questions[name], namespace), answered)
 
 
 def examples(course: Path, chapter: str) -> list[Example]:

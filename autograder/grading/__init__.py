@@ -1,1 +1,1 @@
-"""From a submitted file's bytes to its report, without nbgrader."""
+"""Turn the bytes of a submitted file into a report, without nbgrader."""

@@ -1,4 +1,4 @@
-"""Bundles unpacked in a cache: once for all processes of a machine, whoever comes first."""
+"""Unpack bundles into a cache that all processes of a machine share."""
 
 import hashlib
 import io
@@ -11,38 +11,38 @@ from pathlib import Path
 
 from filelock import FileLock
 
-KEPT_SECONDS = 30 * 24 * 3600  # after the last use; a chapter is graded again within a month, or hardly ever
+KEPT_SECONDS = 30 * 24 * 3600  # after the last use; a chapter is rarely graded again after more than a month
 
 
 def unpacked(bundle: bytes, cache: Path) -> Path:
-    """The folder with the bundle in it.
+    """Return the folder in the cache that holds the content of a bundle; unpack it if no process has yet.
 
-    In a cache and not in a temporary folder, which a killed run would leave behind each time. What nobody has used for
-    a month is removed.
+    A temporary folder would stay behind after each killed run. The cache removes folders that were not used for a
+    month.
 
     Args:
         bundle: the content of a zip file.
-        cache: a folder for its owner alone; made if there is none.
+        cache: a folder that only its owner can read; made if it does not exist.
     """
     folder = cache / hashlib.sha256(bundle).hexdigest()[:16]
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)
     with FileLock(cache / ".lock"):
         if not folder.exists():
-            _prune(cache)
+            _remove_unused(cache)
             _unzip(bundle, folder)
         os.utime(folder)
     return folder
 
 
-def _unzip(bundle, folder):
-    """Whole or not at all."""
-    with tempfile.TemporaryDirectory(prefix=".", dir=folder.parent) as half:
-        zipfile.ZipFile(io.BytesIO(bundle)).extractall(Path(half, "bundle"))
-        Path(half, "bundle").rename(folder)
+def _unzip(bundle: bytes, folder: Path) -> None:
+    """Unpack a bundle beside the folder first and rename it then, so that the folder is always complete."""
+    with tempfile.TemporaryDirectory(prefix=".", dir=folder.parent) as partial:
+        zipfile.ZipFile(io.BytesIO(bundle)).extractall(Path(partial, "bundle"))
+        Path(partial, "bundle").rename(folder)
 
 
-def _prune(cache):
-    """Under the lock, so that nobody is unpacking: a hidden folder is what a killed run left half done."""
+def _remove_unused(cache: Path) -> None:
+    """Remove old folders, and hidden ones: with the lock held, a hidden folder is what a killed run left."""
     for folder in cache.iterdir():
         if folder.is_dir() and (folder.name.startswith(".") or time.time() - folder.stat().st_mtime > KEPT_SECONDS):
             shutil.rmtree(folder, ignore_errors=True)

@@ -1,32 +1,32 @@
-"""What a student's cells import, told from their tokens: nothing here runs or compiles the source."""
+"""Find what a student's cells import, from their tokens. Nothing here runs or compiles the source."""
 
 import io
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-_BETWEEN = (tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.COMMENT)
+_SEPARATORS = (tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.COMMENT)
 
 
 def imported(source: str) -> list[str]:
-    """The tops of the modules that a cell's import statements name, in their order, each once."""
-    if "import" not in source:  # as in most cells, whose tokens would take some time
+    """Return the top-level names of the modules that a cell's import statements name, in order and without repeats."""
+    if "import" not in source:  # most cells; this spares splitting them into tokens
         return []
     return list(dict.fromkeys(top for words in _statements(source) for top in _tops(words)))
 
 
-def _tops(words):
-    """["import", "a", ".", "b", ",", "c"] -> "a", "c"; what is imported relatively has no top."""
+def _tops(words: Sequence[str]) -> Iterator[str]:
+    """Yield "a" and "c" for ["import", "a", ".", "b", ",", "c"]; a relative import has no top-level name."""
     starts = [0] if words[0] == "from" else [0, *(i for i, word in enumerate(words) if word == ",")]
     yield from (words[i + 1] for i in starts if words[i + 1 : i + 2] and words[i + 1].isidentifier())
 
 
 def _statements(source: str) -> Iterator[list[str]]:
-    """The import statements of a source, as words; what was seen before a mistake in it stands."""
+    """Yield the import statements of a source as lists of words, up to its first syntax error."""
     words: list[str] = []
     begins = True
     try:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
-            ends = token.type in _BETWEEN or token.string == ";"
+            ends = token.type in _SEPARATORS or token.string == ";"
             if words and not ends:
                 words.append(token.string)
             elif words:

@@ -1,8 +1,8 @@
-"""Each function on its own: an exercise that calls a wrong one is graded once more, with that one answered for.
+"""Follow-through: grade an exercise that calls a wrong exercise once more, with right functions in its place.
 
-The second time is a run of its own, of this exercise alone: in the first one nothing is answered, and what is answered
-serves no other exercise. Only an earlier exercise is ever answered for, only one that fails, and only to an exercise
-whose reference calls it. The better of the two counts, and its result names what was answered.
+The second run is of this exercise alone, so that no other exercise can use the answers; in the first run nothing is
+answered. The grader answers only an earlier exercise that fails, and only for an exercise whose reference calls it. The
+better of the two results counts, and names the functions that were answered.
 """
 
 import time
@@ -17,46 +17,50 @@ from check.judge import Result
 from check.key import Key
 from check.words import listed
 
-# A submission can reach what is answered in the second run, and must not tell it to whoever reads its report.
+# A submission can read the answers in the second run, so its report must not quote what the submission says then.
 _UNQUOTED = {
     "raised": "still raises an exception",
-    "type": "still returns something else than its docstring says",
-    "structure": "still returns something else than its docstring says",
-    "shape": "still returns another shape than its docstring says",
+    "type": "still does not return what its docstring says",
+    "structure": "still does not return what its docstring says",
+    "shape": "still does not return the shape that its docstring says",
 }
 
 
-def leans_on(name: str, keys: Mapping[str, Key]) -> tuple[str, ...]:
-    """The earlier exercises that an exercise calls, itself or through others, in the notebook's order."""
+def earlier_dependencies(name: str, keys: Mapping[str, Key]) -> tuple[str, ...]:
+    """Return the earlier exercises that an exercise calls, directly or through others, in the notebook's order."""
     names = list(keys)
-    earlier, waiting = names[: names.index(name)], [name]
-    found: set[str] = set()
-    while waiting:
-        calls = set(keys[waiting.pop()].uses) & set(earlier) - found
-        found |= calls
-        waiting += calls
-    return tuple(each for each in earlier if each in found)
+    earlier, pending = names[: names.index(name)], [name]
+    called: set[str] = set()
+    while pending:
+        new = set(keys[pending.pop()].uses) & set(earlier) - called
+        called |= new
+        pending += new
+    return tuple(other for other in earlier if other in called)
 
 
-def answered_for(name: str, keys: Mapping[str, Key], results: Mapping[str, Result]) -> tuple[str, ...]:
-    """What is to be answered for an exercise, as it came out, and as those before it came out in the end.
+def functions_to_answer(name: str, keys: Mapping[str, Key], results: Mapping[str, Result]) -> tuple[str, ...]:
+    """Return the functions to answer in an exercise's second run: the wrong ones among its earlier dependencies.
 
-    Of what it leans on, what is wrong even when all before that is right; () if the exercise itself is right.
+    results: the first result of the exercise, and the final results of those before it.
+
+    Returns () if the exercise itself is right.
     """
-    return () if results[name].passed else tuple(each for each in leans_on(name, keys) if not results[each].passed)
+    if results[name].passed:
+        return ()
+    return tuple(other for other in earlier_dependencies(name, keys) if not results[other].passed)
 
 
-def better(first: Result, again: Result, answered: tuple[str, ...]) -> Result:
-    """The better of two results: more points, or as many and a known mistake where there was none.
+def better_result(first: Result, second: Result, answered: tuple[str, ...]) -> Result:
+    """Return the second result if it has more points, or as many and a known mistake that the first lacks.
 
-    again: with those functions answered; it quotes nothing that the submission itself has said.
+    second: the result with the `answered` functions. What is returned of it quotes nothing from the submission.
     """
-    if (again.earned, bool(again.mistakes)) <= (first.earned, bool(first.mistakes)):
+    if (second.earned, bool(second.mistakes)) <= (first.earned, bool(first.mistakes)):
         return first
-    verdict = again.verdict
+    verdict = second.verdict
     if verdict and verdict.kind in _UNQUOTED:
-        verdict = replace(verdict, message=f"`{again.function}` {_UNQUOTED[verdict.kind]}.")
-    return replace(again, verdict=verdict, remarks=(), answered=answered)
+        verdict = replace(verdict, message=f"`{second.function}` {_UNQUOTED[verdict.kind]}.")
+    return replace(second, verdict=verdict, remarks=(), answered=answered)
 
 
 def follow_through(
@@ -69,33 +73,37 @@ def follow_through(
     sandboxed: Callable[..., Run],
     patience: float,
 ) -> tuple[dict[str, Result], list[str]]:
-    """Grade once more what calls a wrong function, and keep the better.
+    """Grade the exercises that call a wrong function once more, and keep the better results.
 
     Args:
-        first: exercise -> result, as it came out with the student's own functions.
-        cells: those that came to an end in the first run.
-        written: the exercises whose cells are not as released. questions: exercise -> what it is asked.
-        solutions: folder in which the assignment's are unpacked.
-        sandboxed: runs cells and calls, `sandboxed(cells, calls, answered=..., distributions=...)`.
-        patience: seconds after which no further exercise is tried.
+        first: exercise -> its result with the student's own functions.
+        cells: the cells that were not stopped in the first run.
+        written: the exercises whose cells differ from the released ones.
+        questions: exercise -> its key.
+        assignment: what all submissions share.
+        solutions: folder that holds the assignment's solutions, unpacked.
+        sandboxed: runs cells and calls: sandboxed(cells, calls, answered=..., distributions=...) -> Run.
+        patience: seconds after which no further second run starts.
 
     Returns:
-        The results, and what the sandbox noted.
+        exercise -> result, and the sandbox's notes.
     """
-    results, notes, until = dict(first), [], time.monotonic() + patience
+    results, notes, deadline = dict(first), [], time.monotonic() + patience
     exercises = exercises_by_name(assignment.released.chapter)
     for name, key in questions.items():
-        answered = answered_for(name, questions, results)
+        answered = functions_to_answer(name, questions, results)
         if not answered or name not in written:
             continue
-        if time.monotonic() > until:
-            notes.append(f"{name} and what follows was not tried with a right function in a wrong one's place")
+        if time.monotonic() > deadline:
+            notes.append(
+                f"no time was left to run {name} and later exercises again with right functions for wrong ones"
+            )
             break
-        modules = {each: assignment.modules[each] for each in answered}
-        answers = AnsweredFunctions(modules, solutions, assignment.in_pytorch & modules.keys())
+        modules = {other: assignment.modules[other] for other in answered}
+        functions = AnsweredFunctions(modules, solutions, assignment.in_pytorch & modules.keys())
         calls = [Call(name, case.inputs) for case in key.cases]
-        ran = sandboxed(cells, calls, answered=answers, distributions=assignment.distributions(name))
-        notes += [f"with {listed(answered)} answered: {note}" for note in ran.notes]
-        if ran.questions:
-            results[name] = better(first[name], judged(exercises[name], key, ran.outcomes), answered)
+        second = sandboxed(cells, calls, answered=functions, distributions=assignment.distributions(name))
+        notes += [f"{name} with a right {listed(answered)}: {note}" for note in second.notes]
+        if second.questions:
+            results[name] = better_result(first[name], judged(exercises[name], key, second.outcomes), answered)
     return results, notes

@@ -1,10 +1,13 @@
-"""From a submitted file to its report: read, run in the sandbox, judge. No nbgrader here, and no course folder."""
+"""Grade a submitted file: read it, run it in the sandbox, judge it. This needs neither nbgrader nor a course folder."""
 
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+from autograder.course.handout import Handout
 from autograder.grading import reading
 from autograder.grading.assignment import Assignment, digest
 from autograder.grading.cell_imports import imported
@@ -13,15 +16,19 @@ from autograder.grading.magics import without_magics
 from autograder.grading.questions import exercises_by_name, judged, questions_of
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import File
-from autograder.grading.telling import fit_to_tell, own_words
-from autograder.sandbox import Call, Cell, Limits, run
+from autograder.grading.telling import possible_grader_messages, redacted
+from autograder.sandbox import Call, Cell, Limits, Run, run
 from check import judge
 from check.allowed_imports import is_ours
 from check.calling import Outcome, Raised
 from check.judge import Result
+from check.key import Key
 from check.words import listed, quoted, shown
 
-MAX_NOTES = 20  # of the cells, and of the sandbox
+MAX_NOTES = 20  # about the cells, and from the sandbox
+
+# Cell id -> None if the cell ran, the exception it raised, or in plain words why it was stopped.
+Troubles = dict[str, None | Raised | str]
 
 
 def grade_submission(
@@ -35,9 +42,14 @@ def grade_submission(
     """Grade one submitted file.
 
     Args:
-        seeds: exercise -> the seed of its cases. bundle, solutions: where the assignment's are unpacked.
+        file: the submitted file.
+        seeds: exercise -> the seed of its cases.
+        assignment: what all submissions share.
+        bundle, solutions: folders that hold the assignment's bundle and solutions, unpacked.
+        limits: Limits() by default.
 
-    Raises SandboxUnavailable, and nothing about the file itself.
+    Raises:
+        SandboxUnavailable. Nothing in the file raises an exception.
     """
     started = time.perf_counter()
     submission = reading.read_submission(file, assignment.released)
@@ -46,23 +58,23 @@ def grade_submission(
     sandboxed = partial(_sandboxed, assignment, bundle, limits)
     questions = questions_of(assignment.released.chapter, seeds)
     if submission.trouble:
-        results, troubles, log = _nothing(questions), {}, []
+        results, troubles, log = _unread_results(questions)
     else:
         results, troubles, log = _first_run(cells, questions, assignment, sandboxed)
-        written = _written(submission, assignment.released)
-        able, wall = _able(cells, troubles), limits.wall_seconds
-        results, more = follow_through(
-            results, able, written, questions, assignment, solutions, sandboxed, patience=wall
+        written = _written_exercises(submission, assignment.released)
+        remaining, wall = _cells_not_stopped(cells, troubles), limits.wall_seconds
+        results, second_log = follow_through(
+            results, remaining, written, questions, assignment, solutions, sandboxed, patience=wall
         )
-        log += more
+        log += second_log
     parts = assignment.report_parts(file)
     return Report(
         digest=digest(parts),
         chapter=assignment.released.chapter,
         trouble=submission.trouble,
         notes=(*submission.notes, *notes, *_import_note(cells, assignment), *_cell_notes(troubles, assignment.modules)),
-        log=_first(log, "were noted"),
-        results=_blamed(questions, results),
+        log=_shortened(log, "were noted"),
+        results=_with_dependencies_to_fix(questions, results),
         seconds=round(time.perf_counter() - started, 3),
         made_from=parts,
     )
@@ -71,17 +83,19 @@ def grade_submission(
 # ------------------------------------------------------------------------------------------------
 
 
-def _sandboxed(assignment, bundle, limits, cells, calls, **more):
-    """The run of a submission, its exceptions fit to be told."""
-    ran = run(cells, calls, bundle=bundle, limits=limits, kind=assignment.environment["sandbox"], **more)
+def _sandboxed(
+    assignment: Assignment, bundle: Path, limits: Limits, cells: Sequence[Cell], calls: Sequence[Call], **options: Any
+) -> Run:
+    """Run a submission. If the cases are hidden, return its exceptions without what could reveal them."""
+    result = run(cells, calls, bundle=bundle, limits=limits, kind=assignment.environment["sandbox"], **options)
     if not assignment.hidden:
-        return ran
-    ours = own_words(cells)
-    return replace(ran, outcomes=[fit_to_tell(outcome, ours) for outcome in ran.outcomes])
+        return result
+    messages = possible_grader_messages(cells)
+    return replace(result, outcomes=[redacted(outcome, messages) for outcome in result.outcomes])
 
 
-def _cells_to_run(submission, released):
-    """The setup as released, then what students may edit and their own cells, in the notebook's order."""
+def _cells_to_run(submission: reading.Submission, released: Handout) -> tuple[list[Cell], list[str]]:
+    """Return the setup as released, the cells that students may edit and their own cells, in order; and notes."""
     setup = [(i, released.grade_id(i), released.source(i)) for i in released.setup]
     answers = [
         (i, released.grade_id(i), submission.answers[released.grade_id(i)])
@@ -99,101 +113,101 @@ def _cells_to_run(submission, released):
         source, commands = without_magics(source)
         cells.append(Cell(name, source))
         skipped += commands
-    notes = [f"Notebook commands are no Python and were skipped: {listed(map(quoted, skipped))}."] if skipped else []
+    notes = [f"Notebook commands are not Python and were skipped: {listed(map(quoted, skipped))}."] if skipped else []
     return cells, notes
 
 
-def _written(submission, released):
-    """The exercises whose cells are there, and are not as they were released."""
-    return [
-        name
-        for name, source in submission.answers.items()
-        if name in released.functions and source != released.source(released.position(name, None))
-    ]
+def _written_exercises(submission: reading.Submission, released: Handout) -> list[str]:
+    """Return the exercises whose cells are in the submission and differ from the released ones."""
+    stubs = {released.grade_id(i): released.source(i) for i in released.editable}
+    return [name for name, source in submission.answers.items() if name in released.functions and source != stubs[name]]
 
 
-def _nothing(questions):
-    """The results where nothing was read."""
-    unread = Outcome(stopped="could not be run: nothing was read")
-    return {name: judge.grade(key, [unread] * len(key.cases)) for name, key in questions.items()}
+def _unread_results(questions: Mapping[str, Key]) -> tuple[dict[str, Result], Troubles, list[str]]:
+    """Return what `_first_run` returns, for a submission that could not be read."""
+    unread = Outcome(stopped="could not be run, because the submission could not be read")
+    return {name: judge.grade(key, [unread] * len(key.cases)) for name, key in questions.items()}, {}, []
 
 
-def _first_run(cells, questions, assignment, sandboxed):
-    """Each exercise with the student's own functions: results by name, what became of each cell, what was noted.
+def _first_run(
+    cells: Sequence[Cell], questions: Mapping[str, Key], assignment: Assignment, sandboxed: Callable[..., Run]
+) -> tuple[dict[str, Result], Troubles, list[str]]:
+    """Grade each exercise with the student's own functions. Return results by name, troubles of cells, and notes.
 
-    Those in PyTorch have a run of their own, since all others are written without it.
+    Exercises in PyTorch have a run of their own, because PyTorch must not be importable in the others.
     """
     exercises = exercises_by_name(assignment.released.chapter)
     results: dict[str, Result] = {}
-    troubles: dict[str, None | Raised | str] = {}
+    troubles: Troubles = {}
     notes: list[str] = []
     for distributions, keys in _by_distributions(questions, assignment).items():
         calls = [Call(name, case.inputs) for name, key in keys.items() for case in key.cases]
-        ran = sandboxed(_able(cells, troubles), calls, distributions=distributions)
-        outcomes = iter(ran.outcomes)
+        group = sandboxed(_cells_not_stopped(cells, troubles), calls, distributions=distributions)
+        outcomes = iter(group.outcomes)
         for name, key in keys.items():
             results[name] = judged(exercises[name], key, [next(outcomes) for _ in key.cases])
-        # Of an exercise's cell counts how it ran where its exercise was called.
+        # For an exercise's own cell, keep the status from the run that called it.
         others = questions.keys() - keys.keys() if troubles else ()
-        troubles |= {cell: trouble for cell, trouble in ran.cells.items() if cell not in others}
-        notes += [note for note in ran.notes if note not in notes]
+        troubles |= {cell: trouble for cell, trouble in group.cells.items() if cell not in others}
+        notes += [note for note in group.notes if note not in notes]
     return {name: results[name] for name in questions}, troubles, notes
 
 
-def _by_distributions(questions, assignment):
-    """What exercises may be written with -> the questions of those that may."""
-    found: dict[tuple[str, ...], dict] = {}
+def _by_distributions(questions: Mapping[str, Key], assignment: Assignment) -> dict[tuple[str, ...], dict[str, Key]]:
+    """Return distributions -> the keys of the exercises that may import them, by name."""
+    groups: dict[tuple[str, ...], dict[str, Key]] = {}
     for name, key in questions.items():
-        found.setdefault(assignment.distributions(name), {})[name] = key
-    return found
+        groups.setdefault(assignment.distributions(name), {})[name] = key
+    return groups
 
 
-def _able(cells, troubles):
-    """The cells that were not stopped; nobody waits for the others again."""
+def _cells_not_stopped(cells: Iterable[Cell], troubles: Troubles) -> list[Cell]:
+    """Return the cells that were not stopped. The others would be stopped again, and cost their time again."""
     return [cell for cell in cells if not isinstance(troubles.get(cell.id), str)]
 
 
-def _import_note(cells, assignment):
-    """What the student's cells import and should not, in a sentence, if there is any."""
-    named = [
+def _import_note(cells: Iterable[Cell], assignment: Assignment) -> Iterator[str]:
+    """Yield one sentence that names the imports that are not allowed, if there are any."""
+    refused = [
         f"{name} (cell {cell.id})"
         for cell in cells
         if cell.id != "setup"
         for name in imported(cell.source)
-        if not (is_ours(name) or name in _more(cell, assignment))
+        if not (is_ours(name) or name in _further_imports(cell, assignment))
     ]
-    if named:
-        yield f"Imports that the chapter does not make, and of which nothing counts: {listed(named)}."
+    if refused:
+        yield f"These imports are not allowed in this chapter and were ignored: {listed(refused)}."
 
 
-def _more(cell, assignment):
-    """What else a cell may import: an exercise in NumPy nothing, any other cell what one of the chapter's may."""
+def _further_imports(cell: Cell, assignment: Assignment) -> Iterable[str]:
+    """Return what a cell may import besides: what its exercise may, or in other cells what any exercise may."""
     if cell.id in assignment.modules:
         return assignment.distributions(cell.id)
     return {name for exercise in assignment.modules for name in assignment.distributions(exercise)}
 
 
-def _cell_notes(troubles, exercises):
-    """What became of cells that did not run to their end, the exercises' own first."""
-    named = sorted(filter(troubles.get, troubles), key=lambda name: name not in exercises)
-    return _first([_cell_note(name, troubles[name]) for name in named], "cells raised an exception or were stopped")
+def _cell_notes(troubles: Troubles, exercises: Mapping[str, str]) -> tuple[str, ...]:
+    """Return notes on the cells that raised an exception or were stopped, the exercises' own cells first."""
+    notes = [(cell not in exercises, _cell_note(cell, trouble)) for cell, trouble in troubles.items() if trouble]
+    notes.sort(key=lambda item: item[0])
+    return _shortened([note for _, note in notes], "cells raised an exception or were stopped")
 
 
-def _first(notes, more):
-    """The first of many notes, and how many more there were."""
+def _shortened(notes: Sequence[str], what: str) -> tuple[str, ...]:
+    """Return the first MAX_NOTES notes, and how many more there are of what."""
     rest = len(notes) - MAX_NOTES
-    return (*notes[:MAX_NOTES], f"And {rest} more {more}.") if rest > 0 else tuple(notes)
+    return (*notes[:MAX_NOTES], f"And {rest} more {what}.") if rest > 0 else tuple(notes)
 
 
-def _cell_note(name, trouble):
+def _cell_note(cell: str, trouble: Raised | str) -> str:
     if isinstance(trouble, str):
-        return f"The cell {name} {trouble}."
+        return f"The cell {cell} {trouble}."
     where = f" ({shown(trouble.line)})" if trouble.line else ""
-    return f"The cell {name} raised {trouble.type}: {quoted(trouble.message)}{where}."
+    return f"The cell {cell} raised {trouble.type}: {quoted(trouble.message)}{where}."
 
 
-def _blamed(questions, results):
-    """The results, those that fail with what is to be mended first, unless it was answered."""
+def _with_dependencies_to_fix(questions: Mapping[str, Key], results: Mapping[str, Result]) -> tuple[Result, ...]:
+    """Return the results. Those that fail name the wrong exercises that they call, unless these were answered."""
     failing = {name for name, result in results.items() if not result.passed}
     return tuple(
         result if result.answered else judge.blame_what_is_used(result, questions[name], failing)

@@ -1,7 +1,6 @@
-"""Notebook commands in a student's cell: `%timeit softmax(x)`, `!pip list`, `softmax?`. They are no Python.
+"""Comment out the notebook commands in a student's cell, such as `%timeit softmax(x)`, `!pip list` or `softmax?`.
 
-Each is turned into a comment, so that the lines after it keep their numbers. Nothing here runs or compiles
-the source.
+The other lines keep their numbers. Nothing here runs or compiles the source.
 """
 
 import io
@@ -9,12 +8,12 @@ import re
 import tokenize
 
 COMMAND = re.compile(r"\s*+(?:[%!?]|[\w.\[\]]+\?{1,2}\s*$|[\w.,\s]+=\s*(?:!|%\w))")
-# Of the commands that rule a whole cell, these run its body as Python.
+# The commands for a whole cell that run the rest of the cell as Python.
 RUNS_PYTHON = ("%%time", "%%timeit", "%%capture", "%%prun")
 
 
 def without_magics(source: str) -> tuple[str, tuple[str, ...]]:
-    """A cell's source with its notebook commands commented out, and those commands."""
+    """Return a cell's source with its notebook commands commented out, and those commands."""
     lines = source.split("\n")
     first = source.lstrip().split("\n", 1)[0]
     if first.startswith("%%") and not first.startswith(RUNS_PYTHON):
@@ -23,13 +22,13 @@ def without_magics(source: str) -> tuple[str, tuple[str, ...]]:
     commands = [i for i, line in enumerate(lines) if COMMAND.match(line) and i + 1 not in continued]
     for i in commands:
         indent = len(lines[i]) - len(lines[i].lstrip())
-        # An indented command may be all there is in its block.
+        # An indented command may be the only statement of its block, so `pass` takes its place.
         lines[i] = lines[i][:indent] + ("pass  # " if indent else "# ") + lines[i].lstrip()
     return "\n".join(lines), tuple(lines[i].partition("# ")[2].strip() for i in commands)
 
 
-def _continuation_lines(source):
-    """Numbers of the lines that continue a bracket or a string: there, a leading % is Python's own."""
+def _continuation_lines(source: str) -> set[int]:
+    """Return the numbers of the lines that continue a bracket or a string, where a leading % is Python's operator."""
     depth, previous = 0, 0
     continued = {number + 1 for number, line in enumerate(source.split("\n"), start=1) if line.endswith("\\")}
     try:
@@ -41,5 +40,5 @@ def _continuation_lines(source):
             if token.type == tokenize.OP:
                 depth = max(0, depth + (token.string in "([{") - (token.string in ")]}"))
     except (tokenize.TokenError, SyntaxError):
-        pass  # what was seen before the trouble stands
+        pass  # keep the lines that were recognised before the error
     return continued

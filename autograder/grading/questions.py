@@ -1,6 +1,7 @@
-"""One submission's outcomes, held against cases that are its own. What explains them is made where something is wrong.
+"""Make the questions of one submission and judge its outcomes.
 
-Asking every known mistake takes ten times as long as asking the reference, and a right answer has no use for it.
+Running every known mistake takes ten times as long as running the reference. So mistakes are run only for an exercise
+that is wrong.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,24 +15,24 @@ from check.key import Key
 
 
 def questions_of(chapter: str, seeds: Mapping[str, int]) -> dict[str, Key]:
-    """Exercise -> what it is asked, and what is right, in the order of the seeds."""
+    """Return exercise -> its cases with the expected outcomes, in the order of the seeds."""
     exercises = exercises_by_name(chapter)
     return {name: make_questions(exercises[name], seed) for name, seed in seeds.items()}
 
 
 def exercises_by_name(chapter: str) -> dict[str, Exercise]:
-    """Name -> exercise, of one chapter."""
-    return {each.name: each for each in exercises_of(chapter)}
+    """Return the exercises of a chapter by name."""
+    return {exercise.name: exercise for exercise in exercises_of(chapter)}
 
 
 def judged(exercise: Exercise, questions: Key, outcomes: Sequence[Outcome]) -> Result:
-    """The result of an exercise, and what known mistake or slip explains it, if it is wrong."""
+    """Return the result of an exercise; if it is wrong, with the known mistakes or the slip that explain it."""
     result = judge.grade(questions, outcomes)
-    if result.passed or not any(map(_tells, outcomes)):
+    if result.passed or not any(map(_is_informative, outcomes)):
         return result
     return judge.grade(explaining(exercise, questions), outcomes)
 
 
-def _tells(outcome):
-    """Whether an outcome tells anything of a mistake: neither stopped nor a stub."""
+def _is_informative(outcome: Outcome) -> bool:
+    """Return whether an outcome can show a mistake: it was not stopped, and does not come from a stub."""
     return not outcome.stopped and not (outcome.raised and outcome.raised.type == "NotImplementedError")

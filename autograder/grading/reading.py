@@ -1,31 +1,31 @@
-"""Read a submitted notebook: parse it, never run it, and hold it against the released one.
+"""Read a submitted notebook without running it, and compare it with the released one.
 
-Whatever is in the file, `read` gives a Submission and says in plain words what was odd. The released notebook
-is the truth about cells, their order, points and tags; from the student come only the sources of the cells
-they may edit, and cells of their own.
+The result is always a Submission, which says in plain words what is unusual about the file. The released notebook
+decides about cells, their order, points and tags. The student decides only about the sources of editable cells, and may
+add cells.
 """
 
-import codecs
-import json
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from autograder.course.handout import Handout
-from autograder.grading.submitted_file import CLEAR, File
+from autograder.grading import notebook_file
+from autograder.grading.notebook_file import as_dict, as_list
+from autograder.grading.submitted_file import File
 from check.words import count, listed, quoted, size
 
-LARGE_BYTES = 20_000_000
-MAX_VALUES = 3_000_000  # a few bytes of JSON become a hundred in memory
 MAX_CELLS = 2_000
 MAX_SOURCE = 100_000
-MAX_TEXT = 1_000_000  # of all cells; a whole chapter has a tenth of it
-_BEYOND_ASCII = re.compile(rb"[\x80-\xff]+")
+MAX_TEXT = 1_000_000  # of all cells together; a whole chapter has a tenth of it
 
 
 @dataclass(frozen=True)
 class OwnCell:
-    """A cell the student added: "code" or "markdown", after which cell of the released notebook (-1: before all)."""
+    """A cell that the student added.
+
+    kind: "code" or "markdown". after: position of the cell of the released notebook that it follows; -1 if it is first.
+    """
 
     kind: str
     source: str
@@ -36,9 +36,10 @@ class OwnCell:
 class Submission:
     """What counts of a submitted notebook.
 
-    answers: grade id -> source, for the cells students may edit that were found.
-    own: the student's own cells, in their order.
-    notes: what was odd, in plain words. trouble: why nothing could be read; empty if something could.
+    answers: grade id -> source, of the editable cells in the file.
+    own: the student's own cells, in order.
+    notes: what is unusual, in plain words.
+    trouble: why nothing could be read; "" if something could.
     """
 
     answers: dict[str, str] = field(default_factory=dict)
@@ -49,124 +50,50 @@ class Submission:
 
 @dataclass(frozen=True)
 class _Cell:
-    """A cell as it was handed in; position is its place in the released notebook, None for the student's own."""
+    """A submitted cell. position: of the same cell in the released notebook; None for the student's own."""
 
     kind: str
     source: str
     position: int | None
-    metadata: dict
+    metadata: dict[str, Any]
 
 
 def read_submission(file: File, released: Handout) -> Submission:
-    """What counts of a submitted file. Never raises, whatever the file holds."""
+    """Return what counts of a submitted file. Never raises, whatever the file holds."""
     if file.trouble:
         return Submission(trouble=file.trouble)
-    if _too_many_values(file.raw):
-        return Submission(trouble=f"The file holds {MAX_VALUES} values and more, nearly all of it output. {CLEAR}")
     try:
-        notebook = _parsed(file.raw)
-    except (ValueError, RecursionError) as error:
-        return Submission(trouble=_not_json(file.raw, error))
-    cells = _cell_list(notebook)
-    if cells is None:
-        return Submission(trouble="The file is readable, but it is not a notebook: it holds no list of cells.")
-    found = [cell for cell in (_cell(item, released) for item in cells[:MAX_CELLS]) if cell]
-    if sum(len(cell.source) for cell in found) > MAX_TEXT:
-        return Submission(trouble=f"The cells hold more than {size(MAX_TEXT)} of text and code: hand in what counts.")
-    if other := released.whose(_grade_ids(cells)):
-        return Submission(trouble=f"This is the notebook of {other}; the one of {released.chapter} is asked for.")
-    answers, answer_notes = _answers(found, released)
+        notebook, items = notebook_file.parse(file.raw)
+    except notebook_file.NotANotebook as error:
+        return Submission(trouble=str(error))
+    cells = [cell for cell in (_cell(item, released) for item in items[:MAX_CELLS]) if cell]
+    if sum(len(cell.source) for cell in cells) > MAX_TEXT:
+        too_much = f"The cells hold more than {size(MAX_TEXT)} of text and code"
+        return Submission(trouble=f"{too_much}: keep only your work, and hand the notebook in again.")
+    if other := released.whose(_grade_ids(items)):
+        return Submission(trouble=f"This is the notebook of {other}: hand in the notebook of {released.chapter}.")
+    answers, answer_notes = _answers(cells, released)
     notes = (
-        *_file_notes(file.raw, notebook, released),
-        *_cell_list_notes(cells, found),
-        *_place_notes(found, released),
+        *notebook_file.notes(file.raw, notebook, released.kernel),
+        *_cell_list_notes(items, cells),
+        *_position_notes(cells, released),
         *answer_notes,
-        *_locked_notes(found, released),
+        *_locked_notes(cells, released),
     )
-    return Submission(answers, tuple(_own_cells(found, released)), notes)
+    return Submission(answers, tuple(_own_cells(cells, released)), notes)
 
 
 def grade_ids(file: File) -> set[str]:
-    """The grade ids in a submitted file, cell ids where a tool lost the metadata; none if it cannot be read."""
-    if _too_many_values(file.raw):
-        return set()
+    """Return the grade ids in a submitted file, or cell ids if a tool lost the metadata; none if it is unreadable."""
     try:
-        return _grade_ids(_cell_list(_parsed(file.raw)) or [])
-    except (ValueError, RecursionError):
+        return _grade_ids(notebook_file.parse(file.raw)[1])
+    except notebook_file.NotANotebook:
         return set()
 
 
-# ------------------------------------------------------------------------------------------- the file
-
-
-def _too_many_values(raw):
-    return sum(map(raw.count, (b",", b"[", b"{"))) > MAX_VALUES
-
-
-def _parsed(raw):
-    """JSON's values. Raises ValueError, RecursionError.
-
-    Python keeps a text in one, two or four bytes a character, whatever its widest one needs: a single emoji would make
-    a large file four times as large. So in a large file all that is not ASCII is written as JSON's escapes first.
-    """
-    if len(raw) > LARGE_BYTES and json.detect_encoding(raw).startswith("utf-8"):
-        raw = _BEYOND_ASCII.sub(_escaped, raw.removeprefix(codecs.BOM_UTF8)).decode("ascii")
-    return json.loads(raw)
-
-
-def _escaped(match):
-    return json.dumps(match[0].decode("utf-8", "surrogatepass"))[1:-1].encode("ascii")
-
-
-def _not_json(raw, error):
-    if isinstance(error, json.JSONDecodeError):
-        # Only brackets or a string still open at the very end make a file that was cut off.
-        if raw.lstrip(b"\xef\xbb\xbf").lstrip()[:1] == b"{" and (
-            error.pos >= len(error.doc.rstrip()) - 1 or error.msg.startswith("Unterminated string")
-        ):
-            return "The file ends in the middle: it was cut off while it was saved or sent."
-        return f"The file is not a notebook: what stands in line {error.lineno} is not JSON."
-    return "The file is not a notebook: it is no readable JSON."
-
-
-def _cell_list(notebook):
-    """The cells of a notebook of format 4, or 3; None if it is no notebook."""
-    if not isinstance(notebook, dict):
-        return None
-    if isinstance(sheets := notebook.get("worksheets"), list):
-        return [cell for sheet in sheets if isinstance(sheet, dict) for cell in _list(sheet.get("cells"))]
-    cells = notebook.get("cells")
-    return cells if isinstance(cells, list) else None
-
-
-def _file_notes(raw, notebook, released) -> Iterator[str]:
-    if len(raw) > LARGE_BYTES and json.detect_encoding(raw).startswith("utf-8"):
-        yield f"The file is {size(len(raw))} large, nearly all of it output. Clear the outputs before you hand in."
-    if raw.startswith(b"\xef\xbb\xbf"):
-        yield "The file starts with a byte-order mark, which was ignored."
-    if b"\r\n" in raw[:MAX_SOURCE] or rb"\r\n" in raw[:MAX_SOURCE]:
-        yield "The file has Windows line ends, which were converted."
-    if "worksheets" in notebook:
-        yield "The file is a notebook of the old format 3; it was converted."
-    kernel = _dict(_dict(notebook.get("metadata")).get("kernelspec")).get("name", released.kernel)
-    if kernel != released.kernel:
-        yield f"The notebook asks for the kernel {quoted(kernel)}; it was graded with {released.kernel}."
-
-
-def _list(value):
-    return value if isinstance(value, list) else []
-
-
-def _dict(value):
-    return value if isinstance(value, dict) else {}
-
-
-# ------------------------------------------------------------------------------------------ its cells
-
-
-def _cell(item, released):
-    """A cell with what is needed of it, or None if it is malformed."""
-    item = _dict(item)
+def _cell(item: Any, released: Handout) -> _Cell | None:
+    """Return a cell from its JSON, or None if it is malformed."""
+    item = as_dict(item)
     kind, source = item.get("cell_type"), item.get("source", item.get("input"))
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
         source = "".join(source)
@@ -175,92 +102,95 @@ def _cell(item, released):
     if not isinstance(source, str) or kind not in ("code", "markdown", "raw") or len(source) > MAX_SOURCE:
         return None
     source = source.replace("\r\n", "\n").encode("utf-8", "replace").decode()
-    metadata = _dict(item.get("metadata"))
-    grade_id = _dict(metadata.get("nbgrader")).get("grade_id")
-    return _Cell(kind, source, released.position(grade_id, item.get("id")), metadata)
+    metadata = as_dict(item.get("metadata"))
+    return _Cell(kind, source, released.position(_grade_id(item), item.get("id")), metadata)
 
 
-def _grade_ids(cells):
-    """What tells whose cells these are, as `Handout.position` finds it."""
-    ids = ((_dict(_dict(_dict(c).get("metadata")).get("nbgrader")).get("grade_id"), _dict(c).get("id")) for c in cells)
+def _grade_id(item: Any) -> Any:
+    return as_dict(as_dict(as_dict(item).get("metadata")).get("nbgrader")).get("grade_id")
+
+
+def _grade_ids(items: Sequence[Any]) -> set[str]:
+    """Return the ids by which `Handout.position` identifies cells."""
+    ids = ((_grade_id(item), as_dict(item).get("id")) for item in items)
     return {grade_id if isinstance(grade_id, str) else str(cell_id) for grade_id, cell_id in ids}
 
 
-def _cell_list_notes(cells, found) -> Iterator[str]:
-    if len(cells) > MAX_CELLS:
-        yield f"The notebook has {len(cells)} cells; the first {MAX_CELLS} were read."
-    if malformed := min(len(cells), MAX_CELLS) - len(found):
+def _cell_list_notes(items: Sequence[Any], cells: Sequence[_Cell]) -> Iterator[str]:
+    if len(items) > MAX_CELLS:
+        yield f"The notebook has {len(items)} cells; the first {MAX_CELLS} were read."
+    if malformed := min(len(items), MAX_CELLS) - len(cells):
         yield f"{count(malformed, 'cell')} could not be read (malformed, or more than {MAX_SOURCE} characters long)."
 
 
-def _place_notes(found, released) -> Iterator[str]:
-    places = [cell.position for cell in found if cell.position is not None]
-    missing = [place for place in released.known if place not in places]
-    if missing and not places:
+def _position_notes(cells: Sequence[_Cell], released: Handout) -> Iterator[str]:
+    positions = [cell.position for cell in cells if cell.position is not None]
+    missing = [position for position in released.known if position not in positions]
+    if missing and not positions:
         yield f"No cell of {released.chapter} was found in this notebook."
     elif missing:
-        named = [released.title(place) for place in missing if released.matters(place)]
-        if named:
-            yield f"Missing and put back as released: {listed(named)}."
-        if rest := len(missing) - len(named):
+        graded = [released.title(position) for position in missing if released.matters(position)]
+        if graded:
+            yield f"Missing, and restored as released: {listed(graded)}."
+        if rest := len(missing) - len(graded):
             yield f"{count(rest, 'cell')} of the chapter's text and demonstrations went missing."
-    first = list(dict.fromkeys(places))
+    first = list(dict.fromkeys(positions))
     if first != sorted(first):
-        yield "The cells stand in another order than in the chapter; they were graded in the chapter's order."
+        yield "The cells are in another order than in the chapter; they were graded in the chapter's order."
 
 
-def _answers(found, released):
-    """The source that counts for each cell students may edit, and notes on doubled and retyped ones."""
+def _answers(cells: Sequence[_Cell], released: Handout) -> tuple[dict[str, str], list[str]]:
+    """Return grade id -> source of each editable cell, and notes on copies and changed types of cells."""
     answers, notes = {}, []
-    for place in released.editable:
-        copies = [cell for cell in found if cell.position == place]
-        edited = [cell for cell in copies if _edited(cell, released)]
+    for position in released.editable:
+        copies = [cell for cell in cells if cell.position == position]
+        edited = [cell for cell in copies if _edited(cell, released.source(position))]
         if not copies:
             continue
-        counts = (edited or copies)[-1]
-        answers[released.grade_id(place)] = counts.source
+        counted = (edited or copies)[-1]
+        answers[released.grade_id(position)] = counted.source
         if len(copies) > 1:
             which = "the last one that was edited" if edited else "the last one"
-            notes.append(f"There are {len(copies)} copies of {released.title(place)}: {which} counts.")
-        if counts.kind != released.kind(place):
+            notes.append(f"There are {len(copies)} copies of {released.title(position)}: {which} counts.")
+        if counted.kind != released.kind(position):
             notes.append(
-                f"{released.title(place).capitalize()} had become a {counts.kind} cell; "
-                f"it was read as {released.kind(place)}."
+                f"{released.title(position).capitalize()} had become a {counted.kind} cell; "
+                f"it was read as {released.kind(position)}."
             )
     return answers, notes
 
 
-def _own_cells(found, released):
-    """The student's own cells; of several edited copies of an exercise cell, all but the last are own cells too."""
+def _own_cells(cells: Sequence[_Cell], released: Handout) -> Iterator[OwnCell]:
+    """Yield the student's own cells. Edited copies of an exercise cell, except the last, are own cells too."""
     after = -1
-    for i, cell in enumerate(found):
+    for i, cell in enumerate(cells):
         if cell.position is None:
             if cell.source.strip() and cell.kind != "raw":
                 yield OwnCell(cell.kind, cell.source, after)
             continue
         after = max(after, cell.position)
-        later = (c for c in found[i + 1 :] if c.position == cell.position)
-        if cell.position in released.editable and _edited(cell, released) and any(_edited(c, released) for c in later):
+        stub = released.source(cell.position)
+        later_copies = (other for other in cells[i + 1 :] if other.position == cell.position)
+        if cell.position in released.editable and _edited(cell, stub) and any(_edited(c, stub) for c in later_copies):
             yield OwnCell(released.kind(cell.position), cell.source, cell.position - 1)
 
 
-def _edited(cell, released):
-    return cell.source.strip() != released.source(cell.position).strip()
+def _edited(cell: _Cell, released_source: str) -> bool:
+    return cell.source.strip() != released_source.strip()
 
 
-def _points(cell, released):
-    return _dict(cell.metadata.get("nbgrader")).get("points", released.points(cell.position))
-
-
-def _locked_notes(found, released) -> Iterator[str]:
-    known = [cell for cell in found if cell.position is not None]
-    locked = [cell for cell in known if cell.position not in released.editable]
-    edited = {c.position for c in locked if _edited(c, released) or c.kind != released.kind(c.position)}
-    if named := [released.title(place) for place in sorted(edited) if released.matters(place)]:
-        yield f"Edited, and restored as released: {listed(named)}."
-    points = [c.position for c in known if _points(c, released) != released.points(c.position)]
-    if points:
-        yield f"The points written into {listed(map(released.title, points))} were changed, which changes nothing."
-    tags = {str(tag) for cell in found for tag in _list(cell.metadata.get("tags"))} - released.tags
+def _locked_notes(cells: Sequence[_Cell], released: Handout) -> Iterator[str]:
+    known = [(cell, cell.position) for cell in cells if cell.position is not None]
+    locked = [(cell, position) for cell, position in known if position not in released.editable]
+    edited = {p for cell, p in locked if _edited(cell, released.source(p)) or cell.kind != released.kind(p)}
+    if titles := [released.title(position) for position in sorted(edited) if released.matters(position)]:
+        yield f"Edited, and restored as released: {listed(titles)}."
+    if changed := [position for cell, position in known if _points_changed(cell, released.points(position))]:
+        yield f"The points of {listed(map(released.title, changed))} were changed; the released points count."
+    tags = {str(tag) for cell in cells for tag in as_list(cell.metadata.get("tags"))} - released.tags
     if tags:
         yield f"Tags on cells have no effect on grading: {listed(quoted(tag) for tag in sorted(tags))} ignored."
+
+
+def _points_changed(cell: _Cell, released_points: float | None) -> bool:
+    return as_dict(cell.metadata.get("nbgrader")).get("points", released_points) != released_points

@@ -1,6 +1,6 @@
-"""How what a worker found comes back: as JSON in bytes, which are read as data and held against what was asked for.
+"""Send the results of workers back as JSON in bytes, and check that a reply is the report that was asked for.
 
-Nothing that another machine sends is trusted to be a report: whoever has the cluster's certificate can answer.
+A reply from another machine is not trusted: every machine with the cluster's certificate can send one.
 """
 
 import json
@@ -16,83 +16,93 @@ from autograder.grading.report import Report
 from autograder.grading.unpickling import NotUnpickled
 from autograder.sandbox import SandboxUnavailable
 from check.faults import KINDS
+from check.judge import Result
 
-UNOPENED = (
-    "a worker could not begin, or was lost again and again; what is said of it is a pickle, which is not opened here: "
-    "the windows of workers and scheduler show it"
+REFUSED_PICKLE = (
+    "a worker could not start, or was lost repeatedly. The reason came as a pickle, which is not opened on this "
+    "machine: look for it in the terminals of workers and scheduler"
 )
-# As Dask does with what a task raises, which is to be seen in the worker's window.
-_window = logging.getLogger("distributed.worker")
+# Dask logs the exceptions of tasks here, so that the worker's terminal shows them.
+_worker_log = logging.getLogger("distributed.worker")
 
 
 class NoReport(Exception):
-    """A worker did not make the report that it was asked for; the message says what came in its place."""
+    """A worker did not send the report that it was asked for. The message says what it sent."""
 
 
-def replied(function: Callable, *arguments: object) -> bytes:
-    """On a worker: what a function returns, or what it raises, in words: an exception would be sent as a pickle."""
+def call_and_encode(function: Callable, *arguments: object) -> bytes:
+    """Call a function on a worker and return its value as JSON, or its exception in words.
+
+    Dask would send an exception as a pickle.
+    """
     try:
         reply = {"answer": function(*arguments)}
     except SandboxUnavailable as error:
         reply = {"unavailable": str(error)}
     except Exception as error:
-        _window.exception("%s failed", function.__name__)
+        _worker_log.exception("%s failed", function.__name__)
         reply = {"failed": f"{type(error).__name__}: {error}"}
     return json.dumps(reply).encode()
 
 
-def answer(future: Future) -> object:
-    """What a function returned that a worker called with `replied`, waited for.
+def decode_answer(future: Future) -> object:
+    """Wait for the reply of `call_and_encode` on a worker, and return the function's value.
 
-    Raises SandboxUnavailable as the worker did, NoReport where something else was raised, or no such reply came.
+    Raises SandboxUnavailable if the worker did, NoReport for another exception or anything that is not such a reply.
     """
     try:
         raw = future.result()
     except Exception as error:
-        # Dask puts an exception that it could not unpickle into another, as bytes.
+        # If Dask cannot unpickle an exception, it raises another one that holds the bytes.
         if isinstance(error, NotUnpickled) or any(isinstance(part, bytes) for part in error.args):
-            raise NoReport(UNOPENED) from None
+            raise NoReport(REFUSED_PICKLE) from None
         raise
     match _read(raw):
-        case {"answer": found}:
-            return found
+        case {"answer": value}:
+            return value
         case {"unavailable": str(why)}:
             raise SandboxUnavailable(why)
         case {"failed": str(why)}:
             raise NoReport(why)
-    raise NoReport("a worker answered with something that is no reply")
+    raise NoReport("a worker answered with something that is not a reply")
 
 
-def _read(raw):
-    """What the bytes of a reply hold; None if they hold nothing."""
+def _read(raw: object) -> object:
+    """Return the JSON value of a reply's bytes, or None if they are not JSON."""
     try:
         return json.loads(raw) if isinstance(raw, bytes) else None
     except (ValueError, RecursionError):
         return None
 
 
-def report(future: Future, parts: dict[str, str], released: Handout) -> Report:
-    """The report that a worker made from these parts, waited for. Raises NoReport for any other, and as `answer`."""
+def decode_report(future: Future, parts: dict[str, str], released: Handout) -> Report:
+    """Wait for the report that a worker makes from these parts, and return it.
+
+    Raises NoReport for anything else, and what `decode_answer` raises.
+    """
     try:
-        found = Report.from_json(answer(future))
+        report = Report.from_json(decode_answer(future))
     except ValueError as error:
-        raise NoReport(f"a worker answered with something that is no report: {error}") from error
-    if (found.made_from, found.digest, found.chapter) != (parts, digest(parts), released.chapter):
+        raise NoReport(f"a worker answered with something that is not a report: {error}") from error
+    if (report.made_from, report.digest, report.chapter) != (parts, digest(parts), released.chapter):
         raise NoReport("a worker answered with a report on another submission")
-    if [result.function for result in found.results] != list(released.functions):
+    if [result.function for result in report.results] != list(released.functions):
         raise NoReport("a worker answered with a report on other exercises")
-    worth = {exercise.name: exercise.aspects for exercise in exercises_of(released.chapter)}
-    for result in found.results:
-        if not _can_be(result, {name: points for name, (points, _) in worth[result.function].items()}):
-            raise NoReport(f"a worker answered with a score for {result.function} that nobody can have")
-    return found
+    aspects = {exercise.name: exercise.aspects for exercise in exercises_of(released.chapter)}
+    for result in report.results:
+        if not _is_possible(result, {name: points for name, (points, _) in aspects[result.function].items()}):
+            raise NoReport(f"a worker answered with an impossible score for {result.function}")
+    return report
 
 
-def _can_be(result, worth):
-    """Whether each aspect has the points it is worth, all of them earned or none, and the result what they come to."""
+def _is_possible(result: Result, points: dict[str, float]) -> bool:
+    """Return whether a result's score can occur: every aspect earns all of its points or none, and the sums are right.
+
+    points: aspect -> its points.
+    """
     aspects = result.aspects
     return (
-        {aspect.name: aspect.points for aspect in aspects} == worth
+        {aspect.name: aspect.points for aspect in aspects} == points
         and all(aspect.earned in (0, aspect.points) and 0 <= aspect.passed <= aspect.total for aspect in aspects)
         and result.points == sum(aspect.points for aspect in aspects)
         and result.earned == sum(aspect.earned for aspect in aspects)

@@ -1,6 +1,6 @@
-"""What grading one submission came to, as one JSON file named after everything it depends on.
+"""Store the result of grading one submission as a JSON file, named after everything that it depends on.
 
-Reports are only ever added. Nothing in one tells whose work it is, and none holds an expected value.
+Reports are never overwritten. A report names no student and holds no expected value.
 """
 
 import json
@@ -18,15 +18,17 @@ from check.judge import Result
 
 @dataclass(frozen=True)
 class Report:
-    """How a submission was graded.
+    """The result of grading one submission.
 
-    digest: SHA-256 of all it is made from, in hex; the report's name.
-    notes: what was odd about the file and its cells, in plain words.
-    log: what the sandbox has to say about the run, for the instructor.
-    trouble: why nothing could be graded; empty if something was.
-    results: one for each exercise, in the notebook's order. seconds: what reading, running and judging took.
-    made_from: the submission, the release, the seed, the exercises, Python, NumPy, grader and sandbox -> version or
-    fingerprint of each. The same parts give the same scores.
+    digest: SHA-256 of `made_from`, in hex; the report's name.
+    chapter: "01_attention".
+    trouble: why nothing could be graded; "" if something could.
+    notes: what is unusual about the file and its cells, in plain words.
+    log: the sandbox's notes on the run, for the instructor.
+    results: one for each exercise, in the notebook's order.
+    seconds: how long reading, running and judging took.
+    made_from: name of everything that decides the score (the submission, the release, the seed, Python, ...) -> its
+        version or fingerprint. The same parts give the same scores.
     """
 
     digest: str
@@ -47,22 +49,22 @@ class Report:
         return sum(result.points for result in self.results)
 
     def result(self, function: str) -> Result:
-        """The result of one exercise. Raises StopIteration if it has none."""
+        """Return the result of one exercise. Raises StopIteration if there is none."""
         return next(result for result in self.results if result.function == function)
 
     def to_json(self) -> dict:
-        """The report as a JSON-serialisable dict."""
+        """Return the report as a JSON-serialisable dict."""
         return asdict(self)
 
     @staticmethod
     def from_json(fields: object) -> "Report":
-        """The report that `to_json` wrote. Raises ValueError for anything else: a field too few, or of another type."""
-        there = msgspec.convert(fields, dict[str, Any])
+        """Return the report that `to_json` wrote. Raises ValueError for anything else, such as a missing field."""
+        known = msgspec.convert(fields, dict[str, Any])
         try:
-            results = [Result.from_json(result).to_json() for result in there["results"]]  # of earlier versions too
+            results = [Result.from_json(result).to_json() for result in known["results"]]  # also older forms
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"its results are none: {error}") from error
-        return msgspec.convert(there | {"results": results}, Report)
+            raise ValueError(f"its results cannot be read: {error}") from error
+        return msgspec.convert(known | {"results": results}, Report)
 
 
 class Reports:
@@ -73,19 +75,19 @@ class Reports:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def find(self, digest: str) -> Report | None:
-        """The report of that name, if there is a whole one."""
+        """Return the report of that name, or None if there is no complete one."""
         try:
             return Report.from_json(json.loads(self._file(digest).read_text(encoding="utf-8")))
         except (FileNotFoundError, ValueError):
             return None
 
     def add(self, report: Report) -> Report:
-        """Store a report, whole or not at all; one of the same name is set aside, not lost."""
+        """Store a report, completely or not at all, and return it. An older one of the same name is renamed."""
         file = self._file(report.digest)
         if file.exists():
             os.replace(file, self.folder / f"{report.digest}.before-{time.time_ns()}.json")
         write_atomically(file, json.dumps(report.to_json(), indent=1), mode=0o600)
         return report
 
-    def _file(self, digest):
+    def _file(self, digest: str) -> Path:
         return self.folder / f"{digest}.json"

@@ -1,4 +1,4 @@
-"""What grading would make of one notebook, with the public keys: nothing is graded and nothing is stored."""
+"""Check one notebook as grading would, but with the public keys. No score is stored."""
 
 import json
 from dataclasses import dataclass
@@ -13,24 +13,28 @@ from autograder.grading.report import Report
 from autograder.grading.submitted_file import File, fetch
 
 
-class NotOurs(UserError):
-    """A file that belongs to no released chapter; the message says so."""
+class UnknownNotebook(UserError):
+    """A file does not belong to any released chapter. The message says so."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """chapter: whose notebook it is. report: what `check` says of each exercise, and what was odd about the file."""
+    """A checked notebook.
+
+    chapter: the chapter that it belongs to. report: what `check` says about each exercise, and notes on the file.
+    """
 
     chapter: str
     report: Report
 
 
 def submit_check(path: Path, course: Path, sandbox: str = "bwrap") -> Checked:
-    """Read and run one notebook as grading does, and hold it against the public keys.
+    """Read and run one notebook as grading does, and judge it with the public keys.
 
     Raises:
-        NotOurs: it can be read, and is of no chapter that the course has released.
-        UserError: there is no such file. SandboxUnavailable: there is no place to run it.
+        UnknownNotebook: it does not belong to any chapter that the course has released.
+        UserError: the file does not exist.
+        SandboxUnavailable: there is no sandbox to run it in.
     """
     if not path.exists():
         raise UserError(f"there is no file {path}")
@@ -42,13 +46,16 @@ def submit_check(path: Path, course: Path, sandbox: str = "bwrap") -> Checked:
 
 
 def _chapter(file: File, path: Path, course: Path) -> str:
-    """The released chapter that a file is of: by its cells; by its name where it cannot be read."""
-    there = {notebook.stem: notebook for notebook in released_notebooks(course)}
+    """Return the released chapter that a file belongs to, by its cells or else by its name."""
+    released = {notebook.stem: notebook for notebook in released_notebooks(course)}
     ids = reading.grade_ids(file)
-    for chapter, notebook in there.items():
+    for chapter, notebook in released.items():
         if ids & distinctive(json.loads(notebook.read_text(encoding="utf-8"))):
             return chapter
-    if path.stem in there:
+    if path.stem in released:
         return path.stem
-    chapters = ", ".join(there) or "none"
-    raise NotOurs(f"{path.name} is the notebook of no chapter that is released in {course} (there: {chapters})")
+    chapters = ", ".join(released) or "none"
+    raise UnknownNotebook(
+        f"{path.name} is not the notebook of a chapter released in {course} (released: {chapters}): check the file, or "
+        f"release its chapter first"
+    )

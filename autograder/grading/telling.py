@@ -1,6 +1,6 @@
-"""What of an exception may be told where inputs are hidden: its type, its line, and words that are our own.
+"""Remove from exceptions what could reveal hidden inputs. Their type, their line and the grader's own messages stay.
 
-Any other message is written by the student's code while it looks at those inputs, and could carry them away.
+Student code writes any other message while it can see the inputs, and could put them into it.
 """
 
 import builtins
@@ -16,8 +16,8 @@ from check.allowed_imports import refusal
 from check.calling import Outcome
 from check.words import NOBODY_THERE, not_defined
 
-# As NumPy raises them; its modules give them no public name.
-_NUMPYS_OWN = frozenset(
+# Exceptions that NumPy raises and that have no public name.
+_PRIVATE_NUMPY = frozenset(
     {
         "LinAlgError",
         "UFuncTypeError",
@@ -27,28 +27,28 @@ _NUMPYS_OWN = frozenset(
         "_UFuncOutputCastingError",
     }
 )
-_DEFINED = re.compile(r"^(?:async )?def (\w+)", re.MULTILINE)
+_DEFINITION = re.compile(r"^(?:async )?def (\w+)", re.MULTILINE)
 
 
-def fit_to_tell(outcome: Outcome, ours: frozenset[str]) -> Outcome:
-    """The outcome; of an exception its type, if no student has named it, and its message, if it is ours."""
+def redacted(outcome: Outcome, grader_messages: frozenset[str]) -> Outcome:
+    """Return the outcome without an exception type that the student named, or a message that is not the grader's."""
     raised = outcome.raised
     if not raised:
         return outcome
-    known = raised.type if _is_known(raised.type) else "an exception of your own"
-    return replace(outcome, raised=replace(raised, type=known, quoted=raised.message in ours))
+    type_name = raised.type if _is_known(raised.type) else "an exception of your own"
+    return replace(outcome, raised=replace(raised, type=type_name, quoted=raised.message in grader_messages))
 
 
-def own_words(cells: Iterable[Cell]) -> frozenset[str]:
-    """Our own messages that these cells can meet, whatever they are asked."""
-    found = {NOBODY_THERE}
+def possible_grader_messages(cells: Iterable[Cell]) -> frozenset[str]:
+    """Return the messages of the grader's own exceptions that these cells can cause, whatever their inputs are."""
+    messages = {NOBODY_THERE}
     for cell in cells:
-        found |= {refusal(name) for name in imported(cell.source)}
-        found |= {not_defined(cell.id, ()), not_defined(cell.id, _DEFINED.findall(cell.source))}
-    return frozenset(found)
+        messages |= {refusal(name) for name in imported(cell.source)}
+        messages |= {not_defined(cell.id, ()), not_defined(cell.id, _DEFINITION.findall(cell.source))}
+    return frozenset(messages)
 
 
-def _is_known(type_name):
-    """Whether an exception of that name is Python's or NumPy's, and no class that a student has named."""
-    found = getattr(builtins, type_name, None) or getattr(np.exceptions, type_name, None)
-    return (isinstance(found, type) and issubclass(found, BaseException)) or type_name in _NUMPYS_OWN
+def _is_known(type_name: str) -> bool:
+    """Return whether Python or NumPy has an exception of that name, so that no student has chosen the name."""
+    known = getattr(builtins, type_name, None) or getattr(np.exceptions, type_name, None)
+    return (isinstance(known, type) and issubclass(known, BaseException)) or type_name in _PRIVATE_NUMPY

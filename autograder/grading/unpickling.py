@@ -1,30 +1,32 @@
-"""While another machine is spoken to, nothing that arrives is unpickled into more than data.
+"""Refuse pickles from another machine that hold more than data.
 
-A pickle runs code by naming a function or a class, which Python then looks up. Dask unpickles in five places what a
-scheduler sends: results, exceptions and their tracebacks, the types of results, warnings, and whatever a message marks
-as pickled. Its own setting (`deserializers`) governs the first alone, so the looking up is refused here, wherever
-it happens: Python tells of it before it does it (https://docs.python.org/3/library/audit_events.html).
+A pickle runs code by naming a function or a class that Python then looks up. Dask unpickles what a scheduler sends in
+five places: results, exceptions with their tracebacks, the types of results, warnings, and everything that a message
+marks as pickled. Dask's own setting (`deserializers`) covers only the first place. So this module refuses the lookup
+itself, wherever it happens: Python raises an audit event before it
+(https://docs.python.org/3/library/audit_events.html).
 """
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 from check.words import shown
 
-_HARMLESS = frozenset({("builtins", "bytes")})  # with it Dask says that a result is of bytes
+_HARMLESS = frozenset({("builtins", "bytes")})  # how Dask says that a result is of type bytes
 _guards: list[object] = []
 
 
 class NotUnpickled(TypeError):
-    """A pickle names a function or a class, and nothing of it was run. Dask goes on after a TypeError."""
+    """A pickle names a function or a class, and was refused. It is a TypeError, after which Dask goes on."""
 
 
 @contextmanager
-def data_alone() -> Iterator[None]:
-    """In this process, pickles that name a function or a class raise NotUnpickled."""
-    _listen()
+def data_only() -> Iterator[None]:
+    """Raise NotUnpickled for pickles that name a function or a class, anywhere in this process."""
+    _install_hook()
     guard = object()
     _guards.append(guard)
     try:
@@ -34,11 +36,11 @@ def data_alone() -> Iterator[None]:
 
 
 @cache
-def _listen():
-    """Once in a process, since nothing takes a hook off again."""
-    sys.addaudithook(_heard)
+def _install_hook() -> None:
+    """Install the audit hook once per process, since hooks cannot be removed."""
+    sys.addaudithook(_refuse_lookup)
 
 
-def _heard(event, arguments):
+def _refuse_lookup(event: str, arguments: tuple[Any, ...]) -> None:
     if event == "pickle.find_class" and _guards and arguments not in _HARMLESS:
         raise NotUnpickled(f"a pickle from another machine asks for {shown('.'.join(arguments))}")

@@ -1,10 +1,11 @@
-"""What one task of the cluster does, on this machine or another: a submission's bytes in, its report out.
+"""The tasks of a cluster's workers, on this machine or another. The main one makes a submission's bytes into a report.
 
-A worker has no course folder, no gradebook, and of the seed only what is drawn from it for the submission at hand.
-Student code runs in the sandbox's process, never here.
+A worker has no course folder and no gradebook, and gets only the seeds of the submission's own cases. Student code runs
+in the sandbox's process, never in the worker's.
 """
 
 from functools import lru_cache
+from pathlib import Path
 from threading import Lock
 
 from platformdirs import user_cache_path
@@ -19,43 +20,46 @@ _preparing = Lock()
 
 
 class OtherEnvironment(SandboxUnavailable):
-    """A worker has other versions than the command that started the grading; the message names them."""
+    """A worker has other versions than the machine that started the grading. The message names them."""
 
 
 def receive(assignment: Assignment) -> Assignment:
-    """A task of its own, so that an assignment is sent once, and again where a worker that held it is lost."""
+    """Return the assignment. As the result of a task it is sent once, and again if the worker that held it is lost."""
     return assignment
 
 
 def prepare(assignment: Assignment) -> None:
-    """Unpack what is needed and try the sandbox, once in a process. Raises OtherEnvironment, SandboxUnavailable."""
+    """Unpack the assignment and try the sandbox, once per process. Raises OtherEnvironment, SandboxUnavailable."""
     _folders(assignment)
 
 
 def grade_file(file: File, seeds: dict[str, int], assignment: Assignment) -> dict:
-    """The report on a submitted file, as JSON; seeds: of each exercise's cases."""
+    """Return the report on a submitted file, as JSON. seeds: exercise -> the seed of its cases."""
     return grade_submission(file, seeds, assignment, *_folders(assignment)).to_json()
 
 
-def _folders(assignment):
-    """Where the bundle is, and where the solutions."""
+def _folders(assignment: Assignment) -> tuple[Path, Path]:
+    """Return the folders with the unpacked bundle and the unpacked solutions."""
     with _preparing:
         bundle = tried_bundle(assignment.bundle, tuple(assignment.environment.items()))
         return bundle, _unpacked(assignment.solutions)
 
 
 @lru_cache(maxsize=4)
-def tried_bundle(bundle, expected):
-    """The folder with the bundle in it, after the sandbox was tried."""
-    ours = environment(dict(expected)["sandbox"])
-    if other := [f"{name} {ours.get(name)}, not {theirs}" for name, theirs in expected if ours.get(name) != theirs]:
+def tried_bundle(bundle: bytes, expected: tuple[tuple[str, str], ...]) -> Path:
+    """Return the folder with the unpacked bundle, after trying the sandbox. expected: the environment's items.
+
+    Raises OtherEnvironment, SandboxUnavailable.
+    """
+    here = environment(dict(expected)["sandbox"])
+    if other := [f"{name} {here.get(name)}, not {value}" for name, value in expected if here.get(name) != value]:
         raise OtherEnvironment(f"a worker has {', '.join(other)}: install the same version of the course there")
     folder = _unpacked(bundle)
-    if ours["sandbox"] == "bwrap":
+    if here["sandbox"] == "bwrap":
         probe(folder)
     return folder
 
 
 @lru_cache(maxsize=8)
-def _unpacked(archive):
+def _unpacked(archive: bytes) -> Path:
     return unpacked(archive, user_cache_path("autograder"))

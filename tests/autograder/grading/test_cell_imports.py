@@ -65,7 +65,7 @@ def test_what_another_package_computes_earns_nothing_and_is_named_to_both(report
     results = {result["function"]: result for result in made["results"]}
     assert results.pop("softmax")["earned"] == 0
     assert all(result["earned"] == result["points"] for result in results.values())
-    said = "Imports that the chapter does not make, and of which nothing counts: "
+    said = "These imports are not allowed in this chapter and were ignored: "
     assert f"{said}torch (cell softmax)." in out.partition("Worth a look:")[2]
     assert "raised ImportError: torch is not allowed in this exercise and earns no points" in page
     assert said in page and said in of_class.partition('id="look"')[2]

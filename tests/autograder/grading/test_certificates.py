@@ -43,14 +43,14 @@ def test_they_outlast_a_term(made):
 def test_nothing_is_overwritten(there, tmp_path, capsys):
     (tmp_path / there).write_text("precious")
     assert main(["certificates", str(tmp_path)]) == 2
-    assert f"holds {there} already: name another folder" in capsys.readouterr().err
+    assert f"already holds {there}: name another folder" in capsys.readouterr().err
     assert [file.read_text() for file in tmp_path.iterdir()] == ["precious"]
 
 
 def test_where_nothing_can_be_written(tmp_path, capsys):
     (tmp_path / "file").touch()
     assert main(["certificates", str(tmp_path / "file" / "tls")]) == 2
-    assert "file/tls: Not a directory: no certificates were made" in capsys.readouterr().err
+    assert "file/tls cannot be written (Not a directory): name another folder" in capsys.readouterr().err
 
 
 def outlived(folder):
@@ -64,10 +64,10 @@ def outlived(folder):
 
 
 @pytest.mark.parametrize(("name", "content", "words"), [
-    ("certificate.pem", None, "certificate.pem: No such file or directory: make new ones with `autograder"),
-    ("key.pem", None, "key.pem: No such file or directory: make new ones"),
-    ("key.pem", "folder", "key.pem: Is a directory"),
-    ("certificate.pem", b"-----BEGIN", "certificate.pem is no certificate: copy it again"),
+    ("certificate.pem", None, "certificate.pem cannot be read (No such file or directory): make new ones with"),
+    ("key.pem", None, "key.pem cannot be read (No such file or directory): make new ones"),
+    ("key.pem", "folder", "key.pem cannot be read (Is a directory)"),
+    ("certificate.pem", b"-----BEGIN", "certificate.pem is not a certificate: copy it again"),
     ("certificate.pem", outlived, "certificate.pem expired on "),
     ("key.pem", b"", "key.pem is not the key of"),
     ("key.pem", "theirs", "key.pem is not the key of"),
@@ -107,24 +107,24 @@ def names(monkeypatch):
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.10", "[::1]", "localhost", "here"])
 def test_this_machine_needs_no_certificates(host, names):
-    assert addresses.why_not(f"tcp://{host}:8786", certified=False, trusting=False) == ""
-    assert addresses.why_not(f"{host}:8786", certified=False, trusting=False) == ""
+    assert addresses.reason_to_refuse(f"tcp://{host}:8786", certified=False, trusting=False) == ""
+    assert addresses.reason_to_refuse(f"{host}:8786", certified=False, trusting=False) == ""
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "0.0.0.0", "[2001:db8::1]", "[::ffff:192.0.2.1]", "there", "both"])
 def test_another_machine_needs_certificates(host, names):
     for address in (f"tcp://{host}:8786", f"{host}:8786"):
-        why = addresses.why_not(address, certified=False, trusting=False)
-        assert "runs code on its workers" in why and f"say --scheduler tls://{host}:8786 --tls FOLDER" in why
-        assert addresses.why_not(address, certified=False, trusting=True) == ""
+        why = addresses.reason_to_refuse(address, certified=False, trusting=False)
+        assert "run code on its workers" in why and f"say --scheduler tls://{host}:8786 --tls FOLDER" in why
+        assert addresses.reason_to_refuse(address, certified=False, trusting=True) == ""
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
-    (["--scheduler", "tcp://192.0.2.1:8786"], "tcp://192.0.2.1:8786 is not on this machine, and whoever reaches"),
+    (["--scheduler", "tcp://192.0.2.1:8786"], "tcp://192.0.2.1:8786 is not on this machine and has no certificates"),
     (["--scheduler", "tls://192.0.2.1:8786"], "tls://192.0.2.1:8786 needs --tls FOLDER"),
     (["--scheduler", "tls://192.0.2.1:8786", "--trust-everyone-on-the-network"], "needs --tls FOLDER"),
     (["--scheduler", "tcp://127.0.0.1:1", "--tls", "OURS"], "say --scheduler tls://127.0.0.1:1 --tls FOLDER"),
-    (["--scheduler", "tls://127.0.0.1:1", "--tls", "nowhere"], "nowhere/certificate.pem: No such file or directory"),
+    (["--scheduler", "tls://127.0.0.1:1", "--tls", "nowhere"], "nowhere/certificate.pem cannot be read (No such file"),
     (["--scheduler", "ws://127.0.0.1:1"], "no scheduler answers at ws://127.0.0.1:1 (its address begins neither with"),
     (["--tls", "OURS"], "--tls goes with --scheduler tls://HOST:PORT"),
 ])  # fmt: skip

@@ -109,14 +109,14 @@ HOSTILE = """
 import distributed
 from autograder.grading import replies
 
-if replies.replied.__module__ == replies.__name__:  # Dask loads this file twice
-    honest = replies.replied
+if replies.call_and_encode.__module__ == replies.__name__:  # Dask loads this file twice
+    honest = replies.call_and_encode
 
 class Hostile(Exception):
     def __reduce__(self):
         return exec, ("import os; open(f'FOLDER/{os.getpid()}', 'w')",)
 
-def replied(function, *arguments):
+def call_and_encode(function, *arguments):
     raw = honest(function, *arguments)
     distributed.print("said by a worker")
     distributed.warn("said by a worker")
@@ -133,7 +133,7 @@ def replied(function, *arguments):
         return raw.replace(b'"earned": 4.0', b'"earned": 400.0')
     return raw
 
-replies.replied = replied
+replies.call_and_encode = call_and_encode
 """
 
 
@@ -152,6 +152,6 @@ def test_what_a_hostile_worker_answers_runs_nothing_here(course, hand_in, conten
     assert [file.name for file in ran.iterdir()] == [str(process.pid)] and process.pid != os.getpid()
     assert "said by a worker" not in said.out + said.err
     assert re.search("^honest .* 25$", said.out, re.M) and "1 graded" in said.out
-    assert "object and raises: NoReport: a worker could not begin" in said.err
-    assert "text: NoReport: a worker answered with something that is no reply" in said.err
-    assert "generous: NoReport: a worker answered with a score for softmax that nobody can have" in said.err
+    assert "object and raises: NoReport: a worker could not start" in said.err
+    assert "text: NoReport: a worker answered with something that is not a reply" in said.err
+    assert "generous: NoReport: a worker answered with an impossible score for softmax" in said.err

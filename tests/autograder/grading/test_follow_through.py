@@ -18,7 +18,7 @@ from autograder.gradebook import class_run
 from autograder.grading import assignment as assignments
 from autograder.grading import grade
 from autograder.grading.assignment import open_assignment, seeds_of
-from autograder.grading.follow_through import answered_for, better, leans_on
+from autograder.grading.follow_through import better_result, earlier_dependencies, functions_to_answer
 from autograder.grading.submitted_file import File
 from autograder.house import chapter_names
 from autograder.sandbox import CHAPTER_DISTRIBUTIONS, AnsweredFunctions, Call, Cell, run
@@ -171,28 +171,28 @@ def made(function, earned=0.0, mistake=None, kind="value", message="Wrong.", rem
 
 def test_only_what_comes_earlier_and_is_called_is_answered():
     keys = {"a": key_of("a", ["c"]), "b": key_of("b", ["a"]), "c": key_of("c", ["b", "d"]), "d": key_of("d", ["d"])}
-    assert [leans_on(name, keys) for name in keys] == [(), ("a",), ("a", "b"), ()]
+    assert [earlier_dependencies(name, keys) for name in keys] == [(), ("a",), ("a", "b"), ()]
 
 
 def test_only_what_is_wrong_is_answered_and_only_to_what_is_wrong():
     keys = {"a": key_of("a"), "b": key_of("b"), "c": key_of("c", ["a", "b"])}
     wrong, right = made("x"), made("x", 4.0)
-    assert answered_for("c", keys, {"a": wrong, "b": right, "c": wrong}) == ("a",)
-    assert answered_for("c", keys, {"a": wrong, "b": wrong, "c": right}) == ()
+    assert functions_to_answer("c", keys, {"a": wrong, "b": right, "c": wrong}) == ("a",)
+    assert functions_to_answer("c", keys, {"a": wrong, "b": wrong, "c": right}) == ()
 
 
 def test_the_better_counts():
     mistake = Mistake("slip", "A slip.")
     first = made("f", 2.0)
-    assert better(first, made("f", 1.0, mistake), ("a",)) is first
-    assert better(first, made("f", 2.0), ("a",)) is first
-    assert better(first, made("f", 3.0), ("a",)).answered == ("a",)
-    assert better(first, made("f", 2.0, mistake), ("a",)).mistake == mistake
+    assert better_result(first, made("f", 1.0, mistake), ("a",)) is first
+    assert better_result(first, made("f", 2.0), ("a",)) is first
+    assert better_result(first, made("f", 3.0), ("a",)).answered == ("a",)
+    assert better_result(first, made("f", 2.0, mistake), ("a",)).mistake == mistake
 
 
 @pytest.mark.parametrize("kind", ["raised", "type", "structure", "shape"])
 def test_what_the_submission_said_with_answers_at_hand_is_not_quoted(kind):
-    told = better(made("f"), made("f", 1.0, kind=kind, message="0.25, 0.5", remarks=("0.125",)), ("a",))
+    told = better_result(made("f"), made("f", 1.0, kind=kind, message="0.25, 0.5", remarks=("0.125",)), ("a",))
     assert "0." not in f"{told.verdict.message}{told.remarks}" and told.verdict.message.startswith("`f` still ")
 
 
@@ -212,7 +212,7 @@ def test_an_answered_function_alone_earns_nothing(chapter, name):
     exercises = {each.name: each for each in exercises_of(chapter)}
     key = make_key(exercises[name], 4242)
     few = [case for case in key.cases if case.aspect == next(iter(key.aspects)) and case.expected.raised is None]
-    for answered in leans_on(name, {n: make_small(each) for n, each in exercises.items()}):
+    for answered in earlier_dependencies(name, {n: make_small(each) for n, each in exercises.items()}):
         reference = exercises[answered].reference
         for handed in itertools.islice(orders(list(few[0].inputs), reference), 300):
             for pick in (lambda value: value, lambda value: value[0], lambda value: value[1]):
@@ -245,7 +245,7 @@ def test_what_is_answered_serves_as_the_student_s_own_would(chapter, name, folde
     exercises = {each.name: each for each in exercises_of(chapter)}
     key = make_key(exercises[name], 4242)
     module = inspect.getsource(inspect.getmodule(exercises[name].reference))
-    wrong = leans_on(name, {n: make_small(each) for n, each in exercises.items()})
+    wrong = earlier_dependencies(name, {n: make_small(each) for n, each in exercises.items()})
     cells = [Cell("all", module), *(Cell(each, f"def {each}(*args, **kwargs):\n    return None") for each in wrong)]
     in_pytorch = isinstance(exercises[name].reference, type)
     modules = {each: exercises[each].reference.__module__ for each in wrong}

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.course.handout import load_handout
-from autograder.grading import reading
+from autograder.grading import notebook_file, reading
 from autograder.grading.magics import without_magics
 from autograder.grading.submitted_file import File
 
@@ -125,7 +125,7 @@ def peak(function, *arguments):
 
 def test_one_emoji_does_not_make_a_large_file_four_times_as_large(perfect, notebook):
     line = "a line of output that is printed again and again, and is not cleared\n" * 20
-    plain = with_outputs(perfect, reading.LARGE_BYTES, line)
+    plain = with_outputs(perfect, notebook_file.LARGE_BYTES, line)
     colourful = plain.replace(b"print('much')", "print('🙂')".encode())
     read_plain, peak_plain = peak(reading.read_submission, File(plain), notebook)
     read_colourful, peak_colourful = peak(reading.read_submission, File(colourful), notebook)
@@ -134,13 +134,13 @@ def test_one_emoji_does_not_make_a_large_file_four_times_as_large(perfect, noteb
 
 
 def test_names_are_not_looked_for_in_what_would_not_be_read():
-    bomb = b'{"cells":[' + b",".join([b'{"":0}'] * reading.MAX_VALUES) + b"]}"
+    bomb = b'{"cells":[' + b",".join([b'{"":0}'] * notebook_file.MAX_VALUES) + b"]}"
     found, most = peak(reading.grade_ids, File(bomb))
     assert found == set() and most < len(bomb)
 
 
 @pytest.mark.parametrize("broken", [b'{"cells": "\xff', b'{"cells": [' + "é".encode() * 10])
 def test_a_large_file_that_is_broken_gets_the_words_of_a_small_one(notebook, broken):
-    padding = b" " * reading.LARGE_BYTES
+    padding = b" " * notebook_file.LARGE_BYTES
     large = reading.read_submission(File(broken + padding), notebook)
     assert large.trouble == reading.read_submission(File(broken), notebook).trouble != ""

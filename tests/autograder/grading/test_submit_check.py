@@ -63,7 +63,7 @@ def test_what_cannot_be_read_is_said(checked, tmp_path, course, capsys):
     code, _, err = checked("truncated", "01_attention.ipynb")
     assert code == 2 and "would score 0. The file ends in the middle" in err
     code, _, err = checked("no-notebook")
-    assert code == 2 and "no chapter that is released" in err and "01_attention" in err
+    assert code == 2 and "is not the notebook of a chapter released in" in err and "01_attention" in err
     assert main(["submit-check", str(tmp_path / "nothing.ipynb"), "--course", str(course)]) == 2
     assert "there is no file" in capsys.readouterr().err
 

@@ -14,7 +14,7 @@ from autograder.course.seed import case_seed
 from autograder.grading.assignment import open_assignment, seeds_of
 from autograder.grading.questions import exercises_by_name, judged, questions_of
 from autograder.grading.submitted_file import File
-from autograder.grading.telling import fit_to_tell, own_words
+from autograder.grading.telling import possible_grader_messages, redacted
 from autograder.grading.worker import grade_file
 from autograder.sandbox import Cell
 from check import judge
@@ -94,7 +94,7 @@ def test_a_slip_is_looked_for_when_nothing_else_explains(monkeypatch):
 
 
 def told(kind, message, *cells):
-    raised = fit_to_tell(Outcome(raised=Raised(kind, message, "line 1: f()")), own_words(cells)).raised
+    raised = redacted(Outcome(raised=Raised(kind, message, "line 1: f()")), possible_grader_messages(cells)).raised
     return raised.type, raised.message if raised.quoted else ""
 
 
@@ -105,7 +105,7 @@ def test_a_type_that_a_student_named_and_a_message_are_not_told():
     assert told("int", "") == ("an exception of your own", "")
 
 
-def test_our_own_words_are():
+def test_our_possible_grader_messages_are():
     wrong = Cell("softmax", "import torch\n\ndef soft_max(scores):\n    import scipy\n")
     for message in (
         "scipy is not allowed in this exercise and earns no points: write it with NumPy",

@@ -9,7 +9,7 @@ import pytest
 from distributed import client, protocol
 from distributed.core import clean_exception
 
-from autograder.grading.unpickling import NotUnpickled, data_alone
+from autograder.grading.unpickling import NotUnpickled, data_only
 
 pytestmark = pytest.mark.grading
 
@@ -51,7 +51,7 @@ def warning(hostile):
 
 @pytest.mark.parametrize("unpickle", [result, type_of_result, message, old_protocol, type_of_future, warning])
 def test_a_pickle_that_runs_code_is_refused(unpickle, tmp_path):
-    with data_alone(), pytest.raises(NotUnpickled, match=r"posix\.mkdir"):
+    with data_only(), pytest.raises(NotUnpickled, match=r"posix\.mkdir"):
         unpickle(Hostile(tmp_path / "made"))
     assert not (tmp_path / "made").exists()
     with suppress(AttributeError):  # without the guard it would have worked, or failed too late
@@ -61,7 +61,7 @@ def test_a_pickle_that_runs_code_is_refused(unpickle, tmp_path):
 
 def test_an_exception_and_its_traceback_stay_bytes(tmp_path):
     hostile = pickle.dumps(Hostile(tmp_path / "made"))
-    with data_alone():
+    with data_only():
         _, exception, traceback = clean_exception(hostile, hostile)
     assert exception.args == (hostile,) and traceback is None
     assert not (tmp_path / "made").exists()
@@ -69,15 +69,15 @@ def test_an_exception_and_its_traceback_stay_bytes(tmp_path):
 
 def test_bytes_and_data_arrive():
     header, frames = protocol.serialize(b"report")
-    with data_alone():
+    with data_only():
         assert protocol.deserialize(header, frames) == b"report"
         assert pickle.loads(pickle.dumps({"a": [1, None, "b"]})) == {"a": [1, None, "b"]}
 
 
 def test_guards_stand_until_the_last_one_is_gone():
     pickled = pickle.dumps(Hostile)
-    with data_alone():
-        with data_alone():
+    with data_only():
+        with data_only():
             pass
         with pytest.raises(NotUnpickled):
             pickle.loads(pickled)
