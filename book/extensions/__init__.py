@@ -1,5 +1,9 @@
-"""Load every Sphinx extension of the book."""
+"""Load every Sphinx extension of the book. `_config.yml` names this package alone."""
 
+from sphinx.application import Sphinx
+from sphinx.util.typing import ExtensionMetadata
+
+# Pages list the style sheets and scripts of the extensions in this order.
 EXTENSIONS = (
     "book.extensions.external_assets",
     "book.extensions.warnings_as_errors",
@@ -22,7 +26,7 @@ EXTENSIONS = (
 )
 
 
-def setup(app):
+def setup(app: Sphinx) -> ExtensionMetadata:
     for name in EXTENSIONS:
         app.setup_extension(name)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

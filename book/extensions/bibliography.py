@@ -1,17 +1,24 @@
-"""Sphinx extension: the bibliography is labelled as the text cites, sorted by those labels, and a list to read aloud.
+"""Sphinx extension: label and sort the bibliography as the text cites it, and mark it up as a list.
 
-sphinxcontrib-bibtex labels works as LaTeX's alpha style does, [VSP+17], in its order, and cites two works of the same
-authors and year alike. Docutils marks each work with a role that browsers no longer let stand in a list, and so a
-screen reader would be told of a list without items.
+sphinxcontrib-bibtex would label works in the style of LaTeX's alpha, [VSP+17], sort them by these labels, and cite two
+works of the same authors and year alike. Docutils would mark up each work with a role that browsers no longer allow in
+a list, so that a screen reader would announce a list without items.
 """
 
 import unicodedata
+from collections.abc import Iterable
+from typing import Any, cast
 
 from docutils import nodes
+from pybtex.database import Entry
 from pybtex.plugin import find_plugin, register_plugin
 from pybtex.style.formatting.unsrt import Style as UnsrtStyle
 from pybtex.style.labels import BaseLabelStyle
 from pybtex.style.sorting import BaseSortingStyle
+from sphinx.application import Sphinx
+from sphinx.util.typing import ExtensionMetadata
+from sphinx.writers.html5 import HTML5Translator
+from sphinxcontrib.bibtex.domain import BibtexDomain
 
 from autograder.chapter.works import cited, tell_apart
 
@@ -19,16 +26,16 @@ NAME = "as_cited"  # for bibtex_default_style
 
 
 class AsCited(BaseLabelStyle):
-    """Vaswani et al., 2017."""
+    """Labels such as "Vaswani et al., 2017"."""
 
-    def format_labels(self, sorted_entries):
+    def format_labels(self, sorted_entries: Iterable[Entry]) -> list[str]:
         return [label(entry) for entry in sorted_entries]
 
 
 class ByLabel(BaseSortingStyle):
-    """In the order of the labels, whatever the accents and capitals."""
+    """The order of the labels, without regard to accents and capitals."""
 
-    def sorting_key(self, entry):
+    def sorting_key(self, entry: Entry) -> str:
         letters = unicodedata.normalize("NFD", label(entry).casefold())
         return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
@@ -38,39 +45,44 @@ class Style(UnsrtStyle):
     default_sorting_style = ByLabel
 
 
-def label(entry):
-    """What a citation of the work says."""
+def label(entry: Entry) -> str:
+    """Return the text of a citation of the work."""
     return ", ".join(cited(entry))
 
 
-def tell_works_apart(app):
-    """After sphinxcontrib-bibtex has read them, or found them unchanged, and before any page is read."""
-    tell_apart(app.env.get_domain("cite").bibdata.data)
+def distinguish_works(app: Sphinx) -> None:
+    """Add letters to the years of works that the text would cite alike.
+
+    This runs after sphinxcontrib-bibtex has read the works, or found them unchanged, and before Sphinx reads any page.
+    """
+    tell_apart(cast(BibtexDomain, app.env.get_domain("cite")).bibdata.data)
 
 
-def visit_citation(writer, node):
+def visit_citation(writer: HTML5Translator, node: nodes.citation) -> None:
     if not isinstance(node.previous_sibling(), nodes.citation):
         writer.body.append('<ul class="works">\n')
     writer.body.append(writer.starttag(node, "li"))
 
 
-def depart_citation(writer, node):
+def depart_citation(writer: HTML5Translator, node: nodes.citation) -> None:
     writer.body.append("</li>\n")
     if not isinstance(node.next_node(descend=False, siblings=True), nodes.citation):
         writer.body.append("</ul>\n")
 
 
-def load_style(app, pagename, templatename, context, doctree):
-    """Only a page with works under their labels needs it."""
+def add_style(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Give the style sheet to the pages that list works."""
     if doctree is not None and any(doctree.findall(nodes.citation)):
         app.add_css_file("bibliography.css")
 
 
-def setup(app):
+def setup(app: Sphinx) -> ExtensionMetadata:
     register_plugin("pybtex.style.formatting", NAME, Style)
-    for backend in ("docutils", "plaintext"):  # or each citation looks for it in the metadata of all that is installed
+    for backend in ("docutils", "plaintext"):  # otherwise each citation searches the metadata of all installed packages
         register_plugin("pybtex.backends", backend, find_plugin("pybtex.backends", backend), force=True)
     app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))
-    app.connect("builder-inited", tell_works_apart, priority=600)
-    app.connect("html-page-context", load_style)
+    app.connect("builder-inited", distinguish_works, priority=600)
+    app.connect("html-page-context", add_style)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,24 +1,24 @@
-"""Sphinx extension: a picture that answers when one moves it, below a figure that says the same standing still.
+"""Sphinx extension: an interactive picture, below a static figure that shows the same.
 
     :::{explorer} query
     Drag the arrow, or move the two sliders.
     :::
 
-`query` names a script, `explore-query.js`, which fills the element; the text becomes its caption. Where no script runs,
-on paper and in the EPUB, nothing is shown, since the figure is there. The scripts ask for nothing and compute in the
-page, so they work from a folder too. Every control is one of HTML's own, for the keyboard's sake.
+`query` names a script, `static/explore-query.js`, which fills the element. The text becomes its caption. Paper and the
+EPUB, where no script runs, omit the explorer, because the figure is there. The scripts load nothing and compute in the
+page, so they also work when a page is opened from a disk. Each control is a standard HTML control, for the keyboard.
 
     :::{explorer} steps
     :walk: attention
 
-    The way back, an arrow at a time.
+    The backward pass, one arrow at a time.
 
     dV
-    : $\\mathrm{d}V = A^\\top \\mathrm{d}O$. What is said of this step.
+    : $\\mathrm{d}V = A^\\top \\mathrm{d}O$. The text for this step.
     :::
 
-A `walk` is what a cell above has handed over as a `walks.Walk` of that name: numbers that the chapter computed. What is
-said of each of its steps stands below, under the step's name, with formulas that the page sets as all others.
+A `walk` contains numbers that the chapter computed: a cell above has shown a `walks.Walk` of that name. The text for
+each step stands below under the step's name. Its formulas are those of an ordinary page.
 
     :::{explorer} translator
     :model: translator.npz
@@ -26,13 +26,14 @@ said of each of its steps stands below, under the step's name, with formulas tha
     Type a number.
     :::
 
-A `model` is a file of trained parameters beside the page, which brings them as half-precision numbers, 2 bytes each;
-`model.js` reads them there and computes the forward pass.
+A `model` is a file of trained parameters beside the page. The page contains the parameters in half precision, 2 bytes
+each. `static/model.js` reads them and computes the forward pass.
 """
 
 import base64
 import json
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -40,88 +41,98 @@ from docutils import nodes
 from docutils.parsers.rst.directives import unchanged_required
 from myst_nb.core.variables import RetrievalError
 from myst_nb.ext.glue.utils import retrieve_glue_data
+from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+from sphinx.util.typing import ExtensionMetadata
+from sphinx.writers.html5 import HTML5Translator
 
 STATIC = Path(__file__).parents[1] / "static"
 
 
 class explorer(nodes.General, nodes.Element):
-    """A place for a script's picture; `script` is its file's name, `walk` or `model` what it is given, or None."""
+    """The place of an interactive picture.
+
+    `script` is the name of its script's file. `walk` and `model` are the data that the script gets, or None.
+    """
 
 
 class Explorer(SphinxDirective):
-    """`{explorer} NAME`, and below it what one can do there."""
+    """`{explorer} NAME`, with its caption as content."""
 
     required_arguments = 1
     option_spec = {"walk": unchanged_required, "model": unchanged_required}
     has_content = True
 
-    def run(self):
+    def run(self) -> list[nodes.Node]:
         script = f"explore-{self.arguments[0]}.js"
         if not (STATIC / script).exists():
             raise self.error(f"there is no explorer {self.arguments[0]!r}: {script} is missing in {STATIC.name}/")
-        words = self.parse_content_to_nodes()
-        walk = self._walk(self.options["walk"], words) if "walk" in self.options else None
+        caption = self.parse_content_to_nodes()
+        walk = self._walk(self.options["walk"], caption) if "walk" in self.options else None
         model = self._model(self.options["model"]) if "model" in self.options else None
-        return [explorer("", *words, script=script, name=self.arguments[0], walk=walk, model=model)]
+        return [explorer("", *caption, script=script, name=self.arguments[0], walk=walk, model=model)]
 
-    def _walk(self, name, words):
-        """What a cell has handed over under that name; what is said of its steps must be said of these."""
+    def _walk(self, name: str, caption: list[nodes.Node]) -> dict[str, Any]:
+        """Return the walk that a cell has shown under that name. The caption must describe exactly its steps."""
         try:
             walk = json.loads(retrieve_glue_data(self.state.document, name).data["application/json"])
         except RetrievalError:
-            raise self.error(f"no cell above hands over a walks.Walk called {name!r}") from None
+            raise self.error(f"no cell above shows a walks.Walk called {name!r}") from None
         steps = [step["name"] for step in walk["steps"]]
-        said = [term.astext() for part in words for term in part.findall(nodes.term)]
-        if steps != said:
-            raise self.error(f"the walk {name!r} goes {', '.join(steps)}; said is something of {', '.join(said)}")
+        described = [term.astext() for part in caption for term in part.findall(nodes.term)]
+        if steps != described:
+            raise self.error(
+                f"the steps of the walk {name!r} are {', '.join(steps)}; the text describes {', '.join(described)}"
+            )
         return walk
 
-    def _model(self, name):
-        """The arrays of a file of parameters: their shapes by their names, and all their numbers in that order."""
+    def _model(self, name: str) -> dict[str, Any]:
+        """Return the arrays of a file of parameters: "shapes" by name, and in that order all numbers as "float16"."""
         relative, path = self.env.relfn2path(name)
         self.env.note_dependency(relative)
         try:
             with np.load(path, allow_pickle=False) as file:
                 arrays = {name: file[name].astype("<f2") for name in file.files}
         except (OSError, ValueError, BadZipFile) as error:
-            raise self.error(f"no parameters can be read from {name!r}: {error}") from None
+            raise self.error(f"cannot read parameters from {name!r}: {error}") from None
         numbers = b"".join(array.tobytes() for array in arrays.values())
         shapes = {name: array.shape for name, array in arrays.items()}
         return {"shapes": shapes, "float16": base64.b64encode(numbers).decode()}
 
 
-def visit_html(self, node):
-    if self.builder.name != "html":  # the EPUB's writer is the pages' own
+def visit_html(self: HTML5Translator, node: explorer) -> None:
+    if self.builder.name != "html":  # the EPUB's writer is a subclass of the HTML writer
         raise nodes.SkipNode
     self.body.append(f'<div class="explorer" data-explorer="{node["name"]}" hidden>\n<div class="explorer-caption">\n')
 
 
-def depart_html(self, node):
+def depart_html(self: HTML5Translator, node: explorer) -> None:
     self.body.append("</div>\n")
-    if given := node["walk"] or node["model"]:
-        data = json.dumps(given, ensure_ascii=False).replace("<", "\\u003c")  # so that no word ends the element
-        self.body.append(f'<script type="application/json">{data}</script>\n')
+    if data := node["walk"] or node["model"]:
+        text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")  # "</script" would end the element
+        self.body.append(f'<script type="application/json">{text}</script>\n')
     self.body.append("</div>\n")
 
 
-def skip(self, node):
+def skip(self: nodes.NodeVisitor, node: explorer) -> None:
     raise nodes.SkipNode
 
 
-def load_scripts(app, pagename, templatename, context, doctree):
-    """Only a page with an explorer loads its script, below what that needs."""
-    found = list(doctree.findall(explorer)) if doctree is not None else []
-    if not found:
+def add_scripts(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Give a page the scripts of its explorers, after those that they need."""
+    explorers = list(doctree.findall(explorer)) if doctree is not None else []
+    if not explorers:
         return
     app.add_css_file("explorers.css")
-    needed = ["explorers.js", *(["model.js"] if any(node["model"] for node in found) else [])]
-    for script in (*needed, *sorted({node["script"] for node in found})):
+    needed = ["explorers.js", *(["model.js"] if any(node["model"] for node in explorers) else [])]
+    for script in (*needed, *sorted({node["script"] for node in explorers})):
         app.add_js_file(script, loading_method="defer")
 
 
-def setup(app):
+def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_directive("explorer", Explorer)
     app.add_node(explorer, html=(visit_html, depart_html), latex=(skip, None), text=(skip, None))
-    app.connect("html-page-context", load_scripts)
+    app.connect("html-page-context", add_scripts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,11 +1,13 @@
-"""Sphinx extension: nothing in the built book is fetched from another machine, and the build fails if it would be."""
+"""Sphinx extension: fail the build if a page or style sheet would load something from another machine."""
 
 import re
 from pathlib import Path
 
+from sphinx.application import Sphinx
 from sphinx.util import logging
+from sphinx.util.typing import ExtensionMetadata
 
-FETCHED = re.compile(
+LOADED = re.compile(
     r"""<(?:script|img|iframe|source|video|audio|embed)\b[^>]*?\ssrc=["']?((?:https?:)?//[^"'\s>]+)"""
     r"""|<link\b(?=[^>]*\brel=["']?(?:stylesheet|preload|modulepreload|icon|preconnect))[^>]*?\shref=["']?((?:https?:)?//[^"'\s>]+)"""
     r"""|@import\s+(?:url\()?["']?((?:https?:)?//[^"')\s]+)"""
@@ -16,28 +18,28 @@ FETCHED = re.compile(
 logger = logging.getLogger(__name__)
 
 
-def external_assets(html):
-    """The addresses on other machines that a browser would fetch by itself when it opens this HTML or CSS.
+def external_assets(text: str) -> list[str]:
+    """Return the addresses on other machines that a browser loads when it opens this HTML or CSS.
 
     Args:
-        html: the text of a page or a style sheet.
+        text: the source of a page or a style sheet.
 
     Returns:
-        list of str, in the order of the text; links that a reader has to click are not among them.
+        list of str, in the order of the text, without the links that a reader has to click.
     """
-    return [next(filter(None, match.groups())) for match in FETCHED.finditer(html)]
+    return [next(filter(None, match.groups())) for match in LOADED.finditer(text)]
 
 
-def refuse_external_assets(app, exception):
-    """Warn, and so fail the build, for every page and style sheet that would fetch something from elsewhere."""
+def warn_of_external_assets(app: Sphinx, exception: Exception | None) -> None:
+    """Warn, which fails the build, of every page and style sheet that loads something from another machine."""
     if exception:
         return
     for path in sorted(Path(app.outdir).rglob("*")):
         if path.suffix in (".html", ".css"):
             for address in external_assets(path.read_text(encoding="utf-8")):
-                logger.warning("fetches %s from another machine", address, location=str(path), type="offline")
+                logger.warning("loads %s from another machine", address, location=str(path), type="external_assets")
 
 
-def setup(app):
-    app.connect("build-finished", refuse_external_assets)
+def setup(app: Sphinx) -> ExtensionMetadata:
+    app.connect("build-finished", warn_of_external_assets)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,12 +1,15 @@
-"""Sphinx extension: a formula keeps its comma, and its opening bracket, on its own line.
+"""Sphinx extension: keep a formula on one line with the punctuation that touches it.
 
-Browsers may break a line before and after any formula, whatever stands there.
+A browser may break the line before or after any formula, even between the formula and its comma.
 """
 
 import re
+from typing import Any
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.typing import ExtensionMetadata
 
 OPENING = re.compile(r"[(\[“‘]+$")
 CLOSING = re.compile(r"^[)\]”’.,;:!?]+")
@@ -18,29 +21,33 @@ class KeepPunctuation(SphinxPostTransform):
     default_priority = 900
     formats = ("html",)
 
-    def run(self, **kwargs):
+    def run(self, **kwargs: Any) -> None:
         for formula in list(self.document.findall(nodes.math)):
-            before = _take(formula, -1, OPENING)
-            after = _take(formula, 1, CLOSING)
+            before = _cut_punctuation(formula, -1, OPENING)
+            after = _cut_punctuation(formula, 1, CLOSING)
             if before or after:
                 span = nodes.inline(classes=["unbroken"])
                 formula.replace_self(span)
                 span += [nodes.Text(before), formula, nodes.Text(after)]
 
 
-def _take(formula, step, punctuation):
-    """Cut the punctuation off the text on one side of a formula, and return it."""
+def _cut_punctuation(formula: nodes.math, step: int, punctuation: re.Pattern[str]) -> str:
+    """Cut the punctuation off the text beside a formula, and return it.
+
+    step: -1 for the text before the formula, 1 for the text after it.
+    """
     siblings = formula.parent.children
-    at = siblings.index(formula) + step
-    if not 0 <= at < len(siblings) or not isinstance(siblings[at], nodes.Text):
+    index = siblings.index(formula) + step
+    if not 0 <= index < len(siblings) or not isinstance(siblings[index], nodes.Text):
         return ""
-    found = punctuation.search(siblings[at])
-    if not found:
+    match = punctuation.search(siblings[index])
+    if not match:
         return ""
-    formula.parent[at] = nodes.Text(punctuation.sub("", siblings[at]))  # by its place: another text may be equal
-    return found[0]
+    # Replace the text by its index, because another text may be equal to it.
+    formula.parent[index] = nodes.Text(punctuation.sub("", siblings[index]))
+    return match[0]
 
 
-def setup(app):
+def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_post_transform(KeepPunctuation)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,15 +1,21 @@
-"""Sphinx extension: a term's definition beside the term, by mouse, keyboard or finger, without leaving the page.
+"""Sphinx extension: show a term's definition beside the term, by mouse, keyboard or finger.
 
-Terms are Sphinx's own: `{glossary}` on one page of the book, `{term}` on the others. Each page carries the definitions
-of the terms it uses, since nothing can be fetched by a page that was opened from a disk. Without JavaScript a term is a
-link to the glossary.
+Terms are Sphinx's own, with `{glossary}` on one page of the book and `{term}` on the others. Each page contains the
+definitions of the terms that it uses, because a page opened from a disk can load nothing. Without JavaScript a term is
+a link to the glossary.
 """
 
+from collections.abc import Iterable
 from html import escape
+from typing import Any
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
+from sphinx.util.typing import ExtensionMetadata
 
 PAGE = "chapters/glossary"
 FIRST_USE = "first-use"
@@ -17,9 +23,12 @@ FIRST_USE = "first-use"
 logger = logging.getLogger(__name__)
 
 
-def note_uses(app, doctree):
-    """Remember which terms a page uses, and in which section; it is made again when the glossary has changed."""
-    uses = {}
+# ------------------------------------------------------------------------------------------------ first uses
+
+
+def store_uses(app: Sphinx, doctree: nodes.document) -> None:
+    """Store which terms a page uses, each with its section. Sphinx reads the page again if the glossary changes."""
+    uses: dict[str, tuple[str, str]] = {}
     for reference in doctree.findall(pending_xref):
         if reference["reftype"] == "term" and app.env.docname != PAGE:
             uses.setdefault(reference["reftarget"].lower(), _section(reference))
@@ -28,101 +37,116 @@ def note_uses(app, doctree):
         app.env.note_dependency(app.env.doc2path(PAGE))
 
 
-def first_uses(env):
-    """Term, in lower case -> the page and the section's id and title of its first use, in the order of the book."""
-    first = {}
+def first_uses(env: BuildEnvironment) -> dict[str, tuple[str, str, str]]:
+    """Return term, in lower case -> page, section's id and section's title of its first use in the book's order."""
+    first: dict[str, tuple[str, str, str]] = {}
     for docname in env.collect_relations():
         for term, section in env.metadata[docname].get("terms", {}).items():
             first.setdefault(term, (docname, *section))
     return first
 
 
-def check_glossary(app, env):
-    """Refuse formulas in it, and have it written again when a term is first used elsewhere than it was."""
+def check_glossary(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Warn of formulas in the glossary, and return the glossary if first uses have changed, to write it again."""
     if PAGE not in env.found_docs:
         return []
-    # A definition is also shown on pages that have not loaded MathJax.
+    # A page shows a definition even if the page has not loaded MathJax.
     for definition in env.get_doctree(PAGE).findall(nodes.definition):
         if any(definition.findall(nodes.math)) or any(definition.findall(nodes.math_block)):
-            logger.warning("a formula in a definition; say it in words", location=definition, type="glossary")
-    known = getattr(env, "glossary_first_uses", None)
-    env.glossary_first_uses = first_uses(env)
-    return [PAGE] if env.glossary_first_uses != known else []
+            logger.warning("a formula in a definition: use words instead", location=definition, type="glossary")
+    metadata = env.metadata[PAGE]
+    before, metadata["first uses"] = metadata.get("first uses"), first_uses(env)
+    return [PAGE] if metadata["first uses"] != before else []
 
 
-def say_first_uses(app, doctree, docname):
-    """Below each definition of the glossary, a link to where the term is first used."""
+def add_first_uses(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Add to each definition of the glossary a link to the first use of its term."""
     if docname != PAGE:
         return
+    first = app.env.metadata[PAGE]["first uses"]
     for item in doctree.findall(nodes.definition_list_item):
         *terms, definition = item.children
         for term in terms:
-            if found := app.env.glossary_first_uses.get(term.astext().lower()):
-                definition += _first_use(app, *found)
+            if use := first.get(term.astext().lower()):
+                definition += _first_use(app, *use)
 
 
-def _first_use(app, page, section, title):
+def _first_use(app: Sphinx, page: str, section: str, title: str) -> nodes.paragraph:
     numbers = app.env.toc_secnumbers.get(page, {})
-    number = numbers.get(f"#{section}", numbers.get("", ()))  # Sphinx keeps that of a page itself under no name
+    number = numbers.get(f"#{section}", numbers.get("", ()))  # Sphinx stores the number of the page itself under ""
     link = nodes.reference("", f"{'.'.join(map(str, number))} {title}".strip(), internal=True)
     link["refuri"] = f"{app.builder.get_relative_uri(PAGE, page)}#{section}"
     return nodes.paragraph("", "First used in ", link, nodes.Text("."), classes=[FIRST_USE])
 
 
-def _section(node):
-    """Id and title of the section that a node stands in; an exercise is a section too, without a title."""
+def _section(node: nodes.Node) -> tuple[str, str]:
+    """Return the id and the title of the section around a node. An exercise is a section without a title: skip it."""
     while not (isinstance(node, nodes.section) and isinstance(node[0], nodes.title)):
         node = node.parent
     return node["ids"][0], node[0].astext()
 
 
-def add_definitions(app, pagename, templatename, context, doctree):
-    """Append the definitions of the page's terms, hidden, each under the id that its link ends in.
-
-    A book that is embedded in a reader's own program runs no script which could show them: there the links must do.
-    """
-    if doctree is None or pagename == PAGE or app.builder.embedded:
-        return
-    wanted = [_fragment(reference) for reference in doctree.findall(nodes.reference) if _is_term(reference)]
-    if not wanted:
-        return
-    known = definitions(app)
-    boxes = [
-        f'<div class="term-definition" role="tooltip" id="definition-{name}">{known[name]}</div>\n'
-        for name in dict.fromkeys(wanted)
-    ]
-    context["body"] += f'<div class="term-definitions" hidden>\n{"".join(boxes)}</div>\n'
-    app.add_css_file("glossary.css")
-    app.add_js_file("glossary.js", loading_method="defer")
+# ------------------------------------------------------------------------------------------------ definitions
 
 
-def definitions(app):
-    """HTML of each definition by the id of its term, made once a build; links in it become their text."""
-    if not hasattr(app, "glossary_definitions"):
-        app.glossary_definitions = {}
-        for item in app.env.get_and_resolve_doctree(PAGE, app.builder).findall(nodes.definition_list_item):
-            *terms, definition = item.deepcopy().children
-            for link in list(definition.findall(nodes.reference)):
-                link.replace_self(link.children)
-            said = [part for part in definition if FIRST_USE not in part["classes"]]
-            html = "".join(app.builder.render_partial(part)["fragment"] for part in said)
-            for term in terms:
-                title = f"<strong>{escape(term.astext())}</strong>"
-                app.glossary_definitions |= dict.fromkeys(term["ids"], f"{title}\n{html}")
-    return app.glossary_definitions
+class Definitions:
+    """The definitions of the glossary as HTML, rendered once in a build."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[str, str] = {}
+
+    def add_to_page(
+        self, app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+    ) -> None:
+        """Append the definitions of the page's terms, hidden, each under the id that its link ends in.
+
+        An embedded builder, such as that of the EPUB, makes pages that run no scripts. Their terms are links alone.
+        """
+        builder = app.builder
+        if doctree is None or pagename == PAGE or not isinstance(builder, StandaloneHTMLBuilder) or builder.embedded:
+            return
+        ids = [_fragment(reference) for reference in doctree.findall(nodes.reference) if _is_term(reference)]
+        if not ids:
+            return
+        self.by_id = self.by_id or render_definitions(app.env, builder)
+        boxes = [
+            f'<div class="term-definition" role="tooltip" id="definition-{term}">{self.by_id[term]}</div>\n'
+            for term in dict.fromkeys(ids)
+        ]
+        context["body"] += f'<div class="term-definitions" hidden>\n{"".join(boxes)}</div>\n'
+        app.add_css_file("glossary.css")
+        app.add_js_file("glossary.js", loading_method="defer")
 
 
-def _is_term(reference):
+def render_definitions(env: BuildEnvironment, builder: StandaloneHTMLBuilder) -> dict[str, str]:
+    """Return the HTML of each definition by the id of its term. Links in a definition become plain text."""
+    rendered: dict[str, str] = {}
+    for item in env.get_and_resolve_doctree(PAGE, builder).findall(nodes.definition_list_item):
+        *terms, definition = item.deepcopy().children
+        for link in list(definition.findall(nodes.reference)):
+            link.replace_self(link.children)
+        html = "".join(builder.render_partial(part)["fragment"] for part in _without_first_use(definition.children))
+        for term in terms:
+            title = f"<strong>{escape(term.astext())}</strong>"
+            rendered |= dict.fromkeys(term["ids"], f"{title}\n{html}")
+    return rendered
+
+
+def _without_first_use(parts: Iterable[nodes.Node]) -> list[nodes.Node]:
+    return [part for part in parts if not (isinstance(part, nodes.Element) and FIRST_USE in part["classes"])]
+
+
+def _is_term(reference: nodes.reference) -> bool:
     return any("std-term" in inner["classes"] for inner in reference.findall(nodes.inline))
 
 
-def _fragment(reference):
+def _fragment(reference: nodes.reference) -> str:
     return reference.get("refid") or reference["refuri"].partition("#")[2]
 
 
-def setup(app):
-    app.connect("doctree-read", note_uses)
+def setup(app: Sphinx) -> ExtensionMetadata:
+    app.connect("doctree-read", store_uses)
     app.connect("env-updated", check_glossary)
-    app.connect("doctree-resolved", say_first_uses)
-    app.connect("html-page-context", add_definitions)
+    app.connect("doctree-resolved", add_first_uses)
+    app.connect("html-page-context", Definitions().add_to_page)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,27 +1,31 @@
-"""Sphinx extension: what a page says of itself where it is linked: in a search engine's list, a chat, a message.
+"""Sphinx extension: write into each page what search engines, chats and social networks show beside a link to it.
 
 A page's description is the sentence in its front matter, `myst: html_meta: description:`, which MyST writes into the
-page. Pictures need a whole address, so the card is named only where the book has one, `html: baseurl:` in _config.yml.
+page. The address of a picture must be complete, so we name the card only if the book has an address, `html: baseurl:`
+in `_config.yml`.
 """
 
 from html import escape
+from typing import Any
 
 from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.typing import ExtensionMetadata
 
 CARD = "_static/card.png"
-CARD_SAYS = "The Transformer by Hand: the title beside a causal mask of four rows."
+CARD_ALT = "The Transformer by Hand: the title beside a causal mask of four rows."
 WIDTH, HEIGHT = 1200, 630
 
 
-def description(doctree):
-    """The sentence of a page's front matter, or "" if there is none."""
-    said = (meta["content"] for meta in doctree.findall(nodes.meta) if meta.get("name") == "description")
-    return next(said, "")
+def description(doctree: nodes.document) -> str:
+    """Return the sentence of a page's front matter, or "" if there is none."""
+    descriptions = (meta["content"] for meta in doctree.findall(nodes.meta) if meta.get("name") == "description")
+    return next(descriptions, "")
 
 
-def properties(app, pagename, title, doctree):
-    """The Open Graph properties of a page (https://ogp.me), name -> content."""
-    found = {
+def properties(app: Sphinx, pagename: str, title: str, doctree: nodes.document) -> dict[str, str]:
+    """Return the Open Graph properties of a page (https://ogp.me), name -> content."""
+    named = {
         "og:title": title,
         "og:site_name": app.config.project,
         "og:type": "website" if pagename == app.config.root_doc else "article",
@@ -29,18 +33,20 @@ def properties(app, pagename, title, doctree):
     }
     if app.config.html_baseurl:
         home = app.config.html_baseurl.rstrip("/")
-        found |= {
+        named |= {
             "og:url": f"{home}/{app.builder.get_target_uri(pagename)}",
             "og:image": f"{home}/{CARD}",
-            "og:image:alt": CARD_SAYS,
+            "og:image:alt": CARD_ALT,
             "og:image:width": str(WIDTH),
             "og:image:height": str(HEIGHT),
         }
-    return {name: content for name, content in found.items() if content}
+    return {name: content for name, content in named.items() if content}
 
 
-def add_properties(app, pagename, templatename, context, doctree):
-    """Write them into the head of each page of the book."""
+def add_properties(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Write the properties into the head of each page that has a source."""
     if doctree is None:
         return
     title = app.env.titles[pagename].astext()
@@ -50,6 +56,6 @@ def add_properties(app, pagename, templatename, context, doctree):
         context["metatags"] += '\n<meta name="twitter:card" content="summary_large_image" />'
 
 
-def setup(app):
+def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("html-page-context", add_properties)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

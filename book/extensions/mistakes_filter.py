@@ -1,18 +1,26 @@
-"""Sphinx extension: the index of mistakes can be filtered, and each fold opens for the mistake that one comes for.
+"""Sphinx extension: load the script that filters the index of mistakes, and folds and unfolds its entries.
 
-The page itself is whole without it: every fold stands open, and every mistake has its address.
+Without the script the page shows every mistake, and the address of each mistake works.
 """
+
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.typing import ExtensionMetadata
 
 PAGE = "chapters/mistakes"
 
 
-def load_script(app, pagename, templatename, context, doctree):
-    """No other page needs it."""
+def add_script(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Give the script and its style sheet to this page alone."""
     if pagename == PAGE:
         app.add_css_file("mistakes_filter.css")
         app.add_js_file("mistakes_filter.js", loading_method="defer")
 
 
-def setup(app):
-    app.connect("html-page-context", load_script)
+def setup(app: Sphinx) -> ExtensionMetadata:
+    app.connect("html-page-context", add_script)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

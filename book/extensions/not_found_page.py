@@ -1,21 +1,27 @@
-"""Sphinx extension: 404.html, the page that a web server shows at any address the book does not have.
+"""Sphinx extension: write 404.html, which a web server shows for an address that the book does not have.
 
-Such an address may be of any depth, where a link from one page to the next leads astray. So where the book has an
-address of its own, `html: baseurl:` in _config.yml, all links of this page start there.
+The missing address may lie in any folder, so relative links of this page could lead nowhere. If the book has an address
+of its own, `html: baseurl:` in `_config.yml`, all links of this page start from there.
 """
 
+from collections.abc import Iterator
 from html import escape
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.typing import ExtensionMetadata
 
 BODY = """<section>
 <h1>There is no page here</h1>
-<p>The address may have changed, or a letter of it got lost. Everything in the book is reached from
-<a href="{home}">its front page</a>, and the <a href="{search}">search</a> looks through all of it.</p>
+<p>The address may have changed, or it may have a typing error. You can reach every page from
+<a href="{home}">the front page</a>, and the <a href="{search}">search</a> covers the whole book.</p>
 </section>
 """
 
 
-def pages(app):
-    """Sphinx asks for pages that are made of no source: (name, context, template). An EPUB has no addresses to miss."""
+def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield the page as (name, context, template), as Sphinx asks for pages without a source. An EPUB has none."""
     if app.builder.name == "epub":
         return
     home, search = (app.builder.get_target_uri(name) for name in (app.config.root_doc, "search"))
@@ -23,14 +29,16 @@ def pages(app):
     yield "404", {"title": "Page not found", "body": body}, "page.html"
 
 
-def start_at_home(app, pagename, templatename, context, doctree):
-    """The first thing in the head, so that style sheets and scripts are found, too."""
+def add_base(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Put the base of all links first into the head, so that it holds for style sheets and scripts too."""
     if pagename == "404" and app.config.html_baseurl:
         base = f"{app.config.html_baseurl.rstrip('/')}/404.html"
         context["metatags"] = f'<base href="{escape(base)}" />' + context.get("metatags", "")
 
 
-def setup(app):
+def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("html-collect-pages", pages)
-    app.connect("html-page-context", start_at_home)
+    app.connect("html-page-context", add_base)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

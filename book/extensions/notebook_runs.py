@@ -1,59 +1,90 @@
-"""Sphinx extension: notebooks run side by side, one a processor, before Sphinx reads its pages in a row."""
+"""Sphinx extension: run the notebooks in parallel before Sphinx reads its pages one after the other."""
 
 import os
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
-from jupyter_cache.executors.utils import single_nb_execution
+from jupyter_cache.cache.main import JupyterCacheBase
+from jupyter_cache.executors.utils import ExecutionResult, single_nb_execution
 from myst_nb.core.read import create_nb_reader
+from nbformat import NotebookNode
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
+from sphinx.util.typing import ExtensionMetadata
 
 from autograder.authoring.make_key import save_public_keys
 from check.bundle_data import FOLDER
 
 
-def run_all(app, env, docnames):
-    """Run the notebooks that have no cached run, and keep their runs where MyST-NB looks for them.
+def prepare_kernels(app: Sphinx, config: Config) -> None:
+    """Let kernels import our packages from the checkout, use one thread, and ignore the user's IPython settings.
 
-    One that fails is left to MyST-NB, which runs it again and says what failed.
+    With several threads, the rounding of a matrix product varies from run to run, and training ends elsewhere. The log
+    level suppresses a kernel's warning that it talks to its own machine by TCP.
     """
-    settings = env.mystnb_config
+    profile = Path(app.outdir).parent / ".ipython" / "profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    (profile / "ipython_kernel_config.py").write_text('c.IPKernelApp.log_level = "ERROR"\n')
+    os.environ["IPYTHONDIR"] = str(profile.parent)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    import_path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(app.srcdir), *filter(None, import_path)])
+
+
+def run_notebooks(app: Sphinx, env: BuildEnvironment, docnames: Iterable[str]) -> None:
+    """Run the notebooks that have no cached run, and store their runs in the cache that MyST-NB reads.
+
+    A notebook that fails is not stored. MyST-NB runs it again and reports what failed.
+    """
+    settings = env.mystnb_config  # type: ignore[attr-defined]  # MyST-NB adds the attribute
     if settings.execution_mode != "cache":
         return
     cache = get_cache(settings.execution_cache_path)
     notebooks = {path: _notebook(env, path) for path in (Path(env.doc2path(docname)) for docname in docnames)}
-    waiting = {path: notebook for path, notebook in notebooks.items() if notebook and not _is_cached(cache, notebook)}
-    if not waiting:
+    uncached = {path: notebook for path, notebook in notebooks.items() if notebook and not _is_cached(cache, notebook)}
+    if not uncached:
         return
-    os.environ[FOLDER] = str(Path(app.outdir).parent / "check_data")
-    save_public_keys(Path(os.environ[FOLDER], "keys"))
+    if any(map(_checks_exercises, uncached.values())):
+        os.environ[FOLDER] = str(Path(app.outdir).parent / "check_data")
+        save_public_keys(Path(os.environ[FOLDER], "keys"))
 
-    def run(path):
-        return single_nb_execution(waiting[path], str(path.parent), settings.execution_timeout, allow_errors=False)
+    def run(path: Path) -> ExecutionResult:
+        return single_nb_execution(uncached[path], str(path.parent), settings.execution_timeout, allow_errors=False)
 
-    latest_first = sorted(waiting, reverse=True)  # the last chapter takes longest
-    with ThreadPoolExecutor(max(2, os.cpu_count())) as pool:
+    latest_first = sorted(uncached, reverse=True)  # the last chapter takes longest
+    with ThreadPoolExecutor(max(2, os.cpu_count() or 1)) as pool:
         results = list(pool.map(run, latest_first))
     for path, result in zip(latest_first, results, strict=True):
         if result.err is None:
-            done = CacheBundleIn(waiting[path], str(path), data={"execution_seconds": result.time})
-            cache.cache_notebook_bundle(done, check_validity=False, overwrite=True)
+            cached = CacheBundleIn(uncached[path], str(path), data={"execution_seconds": result.time})
+            cache.cache_notebook_bundle(cached, check_validity=False, overwrite=True)
 
 
-def _notebook(env, path):
-    """The page as a notebook; None if it is none."""
+def _notebook(env: BuildEnvironment, path: Path) -> NotebookNode | None:
+    """Return a page as a notebook, or None if it has no cells."""
     text = path.read_text(encoding="utf-8")
-    reader = create_nb_reader(str(path), env.myst_config, env.mystnb_config, text)
+    reader = create_nb_reader(str(path), env.myst_config, env.mystnb_config, text)  # type: ignore[attr-defined]
     return reader and reader.read(text)
 
 
-def _is_cached(cache, notebook):
+def _checks_exercises(notebook: NotebookNode) -> bool:
+    """Return whether a notebook has cells that need the public keys."""
+    return any("check" in cell.metadata.get("tags", ()) for cell in notebook.cells)
+
+
+def _is_cached(cache: JupyterCacheBase, notebook: NotebookNode) -> bool:
     with suppress(KeyError):
-        return cache.match_cache_notebook(notebook)
+        cache.match_cache_notebook(notebook)
+        return True
+    return False
 
 
-def setup(app):
-    app.connect("env-before-read-docs", run_all)
+def setup(app: Sphinx) -> ExtensionMetadata:
+    app.connect("config-inited", prepare_kernels)
+    app.connect("env-before-read-docs", run_notebooks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Sphinx extension: questions to answer before one looks, in plain Markdown, with or without JavaScript.
+"""Sphinx extension: questions for the reader, written in plain Markdown, which work with and without JavaScript.
 
     ::::{question} Which numbers add up to one?
     :kind: prediction
@@ -11,20 +11,25 @@
       A key can be wanted by everyone. See {ref}`the softmax <the-softmax>`.
     ::::
 
-A choice is a `<details>`: opened by mouse, finger, Enter or Space, it shows its answer below itself, and the book's
-script only remembers which are open. Not a radio button, since the arrow keys of a radio group would answer every
-choice they pass. The other kinds hold an `{answer}` in place of choices, folded in the same way.
+A choice is a `<details>`: mouse, finger, Enter or Space opens it and shows its answer below it. The book's script only
+stores which choices are open. We use no radio buttons, because the arrow keys of a radio group would answer every
+choice on the way. Questions of the other kinds have an `{answer}` instead of choices, which opens in the same way.
 """
 
 import hashlib
 from html import escape
+from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
+from sphinx.util.typing import ExtensionMetadata
+from sphinx.writers.html5 import HTML5Translator
 
+# Kind -> its label on the page.
 CHOICES = {"prediction": "Predict", "mistake": "Find the mistake"}
 FOLDED = {"derivation": "Pen and paper", "words": "In your own words"}
 KINDS = {**CHOICES, **FOLDED}
@@ -33,12 +38,15 @@ ANSWERS = {"derivation": "The worked answer", "words": "Compare with a model ans
 logger = logging.getLogger(__name__)
 
 
+# ------------------------------------------------------------------------------------------------ nodes
+
+
 class question(nodes.General, nodes.Element):
-    """A question; `kind` is one of KINDS, `key` the name that its state is remembered by."""
+    """A question. `kind` is one of KINDS; `key` is the name under which a browser stores the reader's answer."""
 
 
 class question_title(nodes.TextElement):
-    """What is asked."""
+    """The sentence that asks."""
 
 
 class choices(nodes.Element):
@@ -46,25 +54,28 @@ class choices(nodes.Element):
 
 
 class answer(nodes.Element):
-    """One thing to open; `verdict` is "yes" or "no" for a choice, "" for a worked or a model answer."""
+    """A fold. `verdict` is "yes" or "no" for a choice, and "" for a worked answer or a model answer."""
 
 
 class answer_title(nodes.TextElement):
-    """What one sees of it before it is open."""
+    """The visible line of a closed fold."""
+
+
+# ------------------------------------------------------------------------------------------------ directives
 
 
 class Question(SphinxDirective):
-    """`{question} What is asked` with a kind, a body, and at its end choices as a task list, or an `{answer}`."""
+    """`{question}` with a sentence that asks, a kind, a body, and last choices as a task list or an `{answer}`."""
 
     required_arguments = 1
     final_argument_whitespace = True
     has_content = True
     option_spec = {"kind": lambda kind: directives.choice(kind, tuple(KINDS))}
 
-    def run(self):
+    def run(self) -> list[nodes.Node]:
         kind = self.options.get("kind", "")
         text = "\n".join([kind, self.arguments[0], *self.content])
-        # A question that reads differently is another one, and has not been answered yet.
+        # A question with another text has another key, so that it counts as not answered yet.
         key = f"question {self.env.docname} {hashlib.sha256(text.encode()).hexdigest()[:12]}"
         node = question(text, kind=kind, key=key, ids=[f"question-{self.env.new_serialno('question') + 1}"])
         self.set_source_info(node)
@@ -81,16 +92,16 @@ class Question(SphinxDirective):
 
 
 class Answer(SphinxDirective):
-    """`{answer}` in a question to be answered on paper or in words."""
+    """`{answer}` inside a question for pen and paper or for the reader's own words."""
 
     has_content = True
 
-    def run(self):
+    def run(self) -> list[nodes.Node]:
         return [answer("", answer_title(), *self.parse_content_to_nodes(), verdict="")]
 
 
-def _choice(item):
-    """An item of a task list: its first paragraph is the choice, the rest its answer."""
+def _choice(item: nodes.Element) -> answer:
+    """Return an item of a task list as an answer. The first paragraph is its title; the rest shows once it is open."""
     first, *rest = item.children
     box, *text = first.children
     if text and isinstance(text[0], nodes.Text):
@@ -101,57 +112,60 @@ def _choice(item):
     return answer("", answer_title("", "", *text), *rest, verdict=verdict)
 
 
-def problems(node):
-    """What is wrong with a question, in words; an empty list if it is a good one."""
-    found = []
-    offered = [choice for part in node.findall(choices) for choice in part]
+def problems(node: question) -> list[str]:
+    """Return what is wrong with a question, as phrases for a warning; an empty list if nothing is."""
+    phrases = []
+    offered: list[Any] = [choice for part in node.findall(choices) for choice in part]
     folded = [part for part in node.children if isinstance(part, answer)]
     if node["kind"] not in KINDS:
-        found.append(f"it needs a kind: {', '.join(KINDS)}")
+        phrases.append(f"it needs a kind: {', '.join(KINDS)}")
     elif node["kind"] in CHOICES:
         if len(offered) < 2 or sum(choice["verdict"] == "yes" for choice in offered) != 1:
-            found.append("it needs two or more choices, `- [ ] ...`, one of them right, `- [x] ...`")
+            phrases.append("it needs two or more choices, `- [ ] ...`, one of them right, `- [x] ...`")
     elif len(folded) != 1 or offered:
-        found.append("it needs one {answer}, and no choices")
+        phrases.append("it needs one {answer}, and no choices")
     for choice in offered:
         if len(choice) < 2 or not isinstance(choice[1], nodes.paragraph):
-            found.append(f"the choice {choice[0].astext()!r} needs an answer: a paragraph of its own below it")
-        elif choice["verdict"] == "no" and not any(choice.findall(_refers)):
-            found.append(f"the wrong choice {choice[0].astext()!r} needs a reference: where to read again")
-    return found
+            phrases.append(f"the choice {choice[0].astext()!r} needs an answer: a paragraph of its own below it")
+        elif choice["verdict"] == "no" and not any(choice.findall(_is_reference)):
+            phrases.append(f"the wrong choice {choice[0].astext()!r} needs a reference to the section to read again")
+    return phrases
 
 
-def _refers(node):
+def _is_reference(node: nodes.Node) -> bool:
     return isinstance(node, (nodes.reference, pending_xref))
 
 
-def visit_question(self, node):
+# ------------------------------------------------------------------------------------------------ HTML
+
+
+def visit_question(self: HTML5Translator, node: question) -> None:
     self.body.append(self.starttag(node, "div", CLASS=f"question {node['kind']}", **{"data-key": node["key"]}))
     self.body.append("<fieldset>\n")
 
 
-def depart_question(self, node):
+def depart_question(self: HTML5Translator, node: question) -> None:
     self.body.append("</fieldset>\n</div>\n")
 
 
-def visit_question_title(self, node):
+def visit_question_title(self: HTML5Translator, node: question_title) -> None:
     kind = KINDS[node.parent["kind"]]
     self.body.append(f'<legend><span class="question-kind">{escape(kind)}</span> ')
 
 
-def depart_question_title(self, node):
+def depart_question_title(self: HTML5Translator, node: question_title) -> None:
     self.body.append("</legend>\n")
 
 
-def visit_choices(self, node):
+def visit_choices(self: HTML5Translator, node: choices) -> None:
     self.body.append('<ul class="choices">\n')
 
 
-def depart_choices(self, node):
+def depart_choices(self: HTML5Translator, node: choices) -> None:
     self.body.append("</ul>\n")
 
 
-def visit_answer(self, node):
+def visit_answer(self: HTML5Translator, node: answer) -> None:
     if node["verdict"]:
         self.body.append('<li aria-live="polite">')
     elif node.parent["kind"] == "words":
@@ -160,35 +174,38 @@ def visit_answer(self, node):
     self.body.append(f'<details class="{" ".join(filter(None, ["answer", node["verdict"]]))}">')
 
 
-def depart_answer(self, node):
+def depart_answer(self: HTML5Translator, node: answer) -> None:
     self.body.append("</div></details>" + ("</li>\n" if node["verdict"] else "\n"))
 
 
-def visit_answer_title(self, node):
+def visit_answer_title(self: HTML5Translator, node: answer_title) -> None:
     self.body.append("<summary><span>")
 
 
-def depart_answer_title(self, node):
+def depart_answer_title(self: HTML5Translator, node: answer_title) -> None:
     self.body.append('</span></summary>\n<div class="answer-text">')
 
 
-def load_script(app, pagename, templatename, context, doctree):
-    """Only a page with a question loads what a question needs."""
+def write_content_alone(self: nodes.NodeVisitor, node: nodes.Node) -> None:
+    """Add nothing around a node's content: other writers show a question as the text in it."""
+
+
+def add_script(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Give the script and its style sheet to the pages that have a question."""
     if doctree is not None and any(doctree.findall(question)):
         app.add_css_file("questions.css")
         app.add_js_file("questions.js", loading_method="defer")
 
 
-def _pass(self, node):
-    """Elsewhere a question is the text that it holds."""
-
-
-def setup(app):
+def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_directive("question", Question)
     app.add_directive("answer", Answer)
+    plain = write_content_alone, write_content_alone
     for kind in (question, question_title, choices, answer, answer_title):
         name = kind.__name__
         html = globals()[f"visit_{name}"], globals()[f"depart_{name}"]
-        app.add_node(kind, html=html, latex=(_pass, _pass), text=(_pass, _pass))
-    app.connect("html-page-context", load_script)
+        app.add_node(kind, html=html, latex=plain, text=plain)
+    app.connect("html-page-context", add_script)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,50 +1,52 @@
-"""Sphinx extension: a page is made again when what it is made from has changed, not only when its own text has.
+"""Sphinx extension: build a page again when a file that it is made from has changed, not only its own text.
 
-jupyter-cache knows a notebook by its cells alone; after a change in `solutions/` it would go on showing the old
-output. So each page's sources are remembered by their digest, beside the cache, and so is the folder of the
-extensions and styles, which Sphinx leaves as it was built if no page has changed. It also prepares the kernels, so that
-the book builds from a plain checkout.
+jupyter-cache compares the cells of a notebook alone. After a change in `solutions/` it would keep the old output. So we
+store a digest of each page's sources beside the cache. We store a digest of our extensions and styles too, because
+Sphinx does not build any page again when they change.
 """
 
 import hashlib
 import json
-import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from jupyter_cache import get_cache
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.typing import ExtensionMetadata
 
 from autograder.release.bundle import PINS
 
 RECORD = "sources.json"
-LOOK = "book"
-# Of what the extensions say on a page, and of the notebook that it hands out.
-RULES = (
+ALL_PAGES = "book"  # the folder of extensions and styles, and the name of the digest that every page depends on
+# These make the text that extensions add to a page, and the notebook that a page offers.
+ALSO_FOR_ALL_PAGES = (
     *(f"autograder/chapter/{name}.py" for name in ("cards", "chapter", "plain_markdown", "reading_time", "sections")),
     *(f"autograder/release/{name}.py" for name in ("bundle", "notebook", "publish", "resting")),
     *PINS,
     "CITATION.cff",
     "_config.yml",
 )
-# What `check` runs in a page, and what makes its keys.
-JUDGE = ("check/*.py", "autograder/authoring/*.py")
+# A page with exercises runs `check`, and these files make its keys.
+CHECK = ("check/*.py", "autograder/authoring/*.py")
 
 
-def sources(root, docname, chapters):
-    """The Python files that a page's output depends on.
+def sources(root: Path, docname: str, chapters: list[str]) -> list[Path]:
+    """Return the files, other than its own text, that the output of a page's cells depends on.
 
     Args:
-        root: Path of the repository.
-        docname: "chapters/03_masking", say.
+        root: the repository.
+        docname: the page's name, as in "chapters/03_masking".
         chapters: the words of all chapters, in order.
 
     Returns:
-        list of Path: all but the solutions of later chapters, and the exercises of other ones. An index is made from
-        all chapters and all exercises.
+        list of Path: for a chapter, all of `solutions/` except for later chapters, and its own exercises. An index page
+        is made from all chapters and all exercises.
     """
     word = docname.rpartition("/")[2].partition("_")[2]
     later = chapters[chapters.index(word) + 1 :] if word in chapters else []
     files = [*root.glob("chapters/*.py"), *root.glob("solutions/*.py")]
-    files += [path for pattern in JUDGE for path in root.glob(pattern)]
+    files += [path for pattern in CHECK for path in root.glob(pattern)]
     if word in chapters:
         files += root.glob(f"autograder/exercises/{word}/*.py")
     if "import indexes" in (root / f"{docname}.md").read_text(encoding="utf-8"):
@@ -53,68 +55,64 @@ def sources(root, docname, chapters):
     return sorted(path for path in files if path.parent.name != "solutions" or path.stem not in later)
 
 
-def digest(root, paths):
-    """Names and content of files, as one SHA-256 hex digest."""
+def digest(root: Path, paths: Iterable[Path]) -> str:
+    """Return one SHA-256 hex digest of the names and contents of files."""
     total = hashlib.sha256()
     for path in paths:
         total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return total.hexdigest()
 
 
-def outdated(app, env, added, changed, removed):
-    """Sphinx asks what else to read again: the pages whose digest changed; their cached runs are dropped.
-
-    After a change of extensions or styles that is every page, and their runs are kept.
-    """
-    root = Path(app.srcdir)
+def all_digests(root: Path, docnames: Iterable[str]) -> dict[str, str]:
+    """Return the digest of each page's sources by the page's name, and one more under ALL_PAGES."""
     chapters = [path.stem.partition("_")[2] for path in sorted(root.glob("chapters/[0-9][0-9]_*.md"))]
-    app.page_digests = {docname: digest(root, sources(root, docname, chapters)) for docname in env.found_docs}
-    look = sorted(path for path in (root / LOOK).rglob("*") if path.is_file() and path.suffix != ".pyc")
-    look += [root / rule for rule in RULES if (root / rule).exists()]
-    app.page_digests[LOOK] = digest(root, look)
-    known = json.loads(_record(app).read_text(encoding="utf-8")) if _record(app).exists() else {}
-    stale = {name for name, now in app.page_digests.items() if known.get(name) != now}
-    cache = get_cache(_cache_path(app))
-    # By their names: the folder may have been moved since they were made.
-    names = {Path(env.doc2path(docname)).name for docname in stale - {LOOK}}
-    for record in cache.list_cache_records():
-        if Path(record.uri).name in names:
-            cache.remove_cache(record.pk)
-    return set(env.all_docs) if LOOK in stale else stale & set(env.all_docs)
+    digests = {docname: digest(root, sources(root, docname, chapters)) for docname in docnames}
+    files = sorted(path for path in (root / ALL_PAGES).rglob("*") if path.is_file() and path.suffix != ".pyc")
+    files += [root / name for name in ALSO_FOR_ALL_PAGES if (root / name).exists()]
+    return digests | {ALL_PAGES: digest(root, files)}
 
 
-def remember(app, exception):
-    """Only a build that ended well makes its digests the known ones."""
-    if exception is None and hasattr(app, "page_digests"):
-        _record(app).write_text(json.dumps(app.page_digests, indent=1, sort_keys=True), encoding="utf-8")
+class Freshness:
+    """Compare the digests of one build with those of the last build that succeeded."""
+
+    def __init__(self) -> None:
+        self.digests: dict[str, str] = {}
+
+    def find_stale_pages(
+        self, app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
+    ) -> set[str]:
+        """Return the pages that Sphinx must read again, and drop the cached runs of those whose sources changed.
+
+        After a change of extensions or styles Sphinx reads every page again, but keeps the cached runs.
+        """
+        self.digests = all_digests(Path(app.srcdir), env.found_docs)
+        record = _record(env)
+        known = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+        stale = {name for name, digest in self.digests.items() if known.get(name) != digest}
+        cache = get_cache(_cache_path(env))
+        # Compare file names only, because the folder may have been moved since the run.
+        names = {Path(env.doc2path(docname)).name for docname in stale - {ALL_PAGES}}
+        for run in cache.list_cache_records():
+            if Path(run.uri).name in names:
+                cache.remove_cache(run.pk)
+        return set(env.all_docs) if ALL_PAGES in stale else stale & set(env.all_docs)
+
+    def save(self, app: Sphinx, exception: Exception | None) -> None:
+        """Store the digests of a build that succeeded."""
+        if exception is None and self.digests:
+            _record(app.env).write_text(json.dumps(self.digests, indent=1, sort_keys=True), encoding="utf-8")
 
 
-def prepare_kernels(app, config):
-    """Let the kernels import `solutions` and `autograder` from the checkout, and sum in one order.
-
-    With several threads a matrix product rounds differently from run to run, and a training run ends elsewhere.
-    IPython's settings are the book's own: those of whoever builds it have no say, and no kernel warns that it talks
-    to its own machine by TCP.
-    """
-    profile = Path(app.outdir).parent / ".ipython" / "profile_default"
-    profile.mkdir(parents=True, exist_ok=True)
-    (profile / "ipython_kernel_config.py").write_text('c.IPKernelApp.log_level = "ERROR"\n')
-    os.environ["IPYTHONDIR"] = str(profile.parent)
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(app.srcdir), *filter(None, known)])
+def _cache_path(env: BuildEnvironment) -> str:
+    return env.mystnb_config.execution_cache_path  # type: ignore[attr-defined]  # MyST-NB adds the attribute
 
 
-def _cache_path(app):
-    return app.env.mystnb_config.execution_cache_path
+def _record(env: BuildEnvironment) -> Path:
+    return Path(_cache_path(env)) / RECORD
 
 
-def _record(app):
-    return Path(_cache_path(app)) / RECORD
-
-
-def setup(app):
-    app.connect("config-inited", prepare_kernels)
-    app.connect("env-get-outdated", outdated)
-    app.connect("build-finished", remember, priority=2000)  # after everything that may yet fail the build
+def setup(app: Sphinx) -> ExtensionMetadata:
+    freshness = Freshness()
+    app.connect("env-get-outdated", freshness.find_stale_pages)
+    app.connect("build-finished", freshness.save, priority=2000)  # after everything else that can fail the build
     return {"parallel_read_safe": True, "parallel_write_safe": True}

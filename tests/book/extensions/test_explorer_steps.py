@@ -114,7 +114,7 @@ def test_a_walk_goes_where_the_page_says_something_of_each_of_its_steps(monkeypa
     numbers = {"name": "x", "columns": ["a", "b"], "rows": [["row", [1.0, 0.0]]]}
     assert place["walk"]["steps"] == [{"name": "dx", "from": "L", "to": "x", "shape": [1, 2], "tables": [numbers]}]
     page = published(walks.Walk("squares", places, {"dx": there, "dy": there}), monkeypatch)
-    assert "the walk 'squares' goes dx, dy; said is something of dx" in page.astext()
+    assert "the steps of the walk 'squares' are dx, dy; the text describes dx" in page.astext()
     with pytest.raises(ValueError, match="no place is given for L"):
         walks.Walk("squares", {"x": (0, 0)}, {"dx": there})
     with pytest.raises(ValueError, match=r"x has shape \(1, 2\), and labels for \(2, 1\)"):
@@ -124,4 +124,4 @@ def test_a_walk_goes_where_the_page_says_something_of_each_of_its_steps(monkeypa
 def test_a_walk_that_no_cell_has_handed_over_is_an_error():
     directives.register_directive("explorer", explorers.Explorer)
     page = publish_doctree(WALK, settings_overrides={"report_level": 5})
-    assert "no cell above hands over a walks.Walk called 'squares'" in page.astext()
+    assert "no cell above shows a walks.Walk called 'squares'" in page.astext()

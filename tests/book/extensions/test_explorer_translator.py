@@ -198,10 +198,10 @@ def with_model(folder):
 
 def test_a_model_is_brought_in_half_precision_and_without_its_file_there_is_an_error(tmp_path):
     page, _ = with_model(tmp_path)
-    assert "no parameters can be read from 'small.npz'" in page.astext()
+    assert "cannot read parameters from 'small.npz'" in page.astext()
     (tmp_path / "small.npz").write_bytes(b"PK\x03\x04 and no more")
     page, _ = with_model(tmp_path)
-    assert "no parameters can be read from 'small.npz'" in page.astext()
+    assert "cannot read parameters from 'small.npz'" in page.astext()
     save(tmp_path / "small.npz", {"embeddings": {"shared": np.array([[1.0, -0.1]])}, "gain": np.array([3e-6])})
     page, noted = with_model(tmp_path)
     [place] = page.findall(explorers.explorer)
