@@ -1,26 +1,33 @@
-# `make` sets up, builds the book, releases, grades the example class, and says where to look. `make test` tests.
-# `make pdf` and `make epub` make the book's other forms; `make serve` serves it, so that its exercises run.
+# make            set up, build the book, release the chapters, grade an example class, print where everything is
+# make serve      serve the book, so that the exercises in its pages run
+# make pdf, epub  make the book's other forms
+# make check      lint, import contracts, types, workflows and the fast tests: a minute
+# make exercise NAME=softmax
+#                 test one exercise, print its kill table and its messages
+# make test       test at least one example of every behaviour; make test ALL=1 runs every test
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
-# Folders of packages: their own tests, other languages' lexers, other databases' dialects, PyTorch's compilers ...
+# Folders of installed packages that nothing here imports: their tests, lexers for other languages, PyTorch's compilers.
 RARE := tests|testing|lexers|dialects|_vendored|pip|setuptools|sympy|mpmath|networkx|mypyc?|torchgen|fontTools|hypothesis|$\
 	pypdf|_inductor|_dynamo|onnx
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
-# A hub's users run this one, so it is the machine's and not somebody's own.
+# Every account of a hub runs this Python, so it must not be in a home directory.
 HUB_PYTHON ?= /usr/bin/python3
 HUB ?= .hub
-# Two at a time, the long ones first: the book and the example class; the release takes the place of the first to end.
+# Two targets run at a time. The long ones, the book and the example class, start first.
 MAKEFLAGS += --jobs=2
 
 export OMP_NUM_THREADS ?= 1
-# Many images set it, and each process of the tests would rewrite every assertion anew, in three seconds.
+# Many container images set this. Without bytecode, each process of pytest rewrites all assertions again: three seconds.
 export PYTHONDONTWRITEBYTECODE :=
 
 COURSE := $(shell find chapters check solutions autograder -name '*.md' -o -name '*.py' -o -name '*.npz' -o -name '*.j2' -o -name '*.css') \
 	nbgrader_config.py requirements.txt requirements-torch.txt CITATION.cff _config.yml
+WORKFLOWS := $(wildcard .github/workflows/*.yml)
 BOOK := $(COURSE) _toc.yml $(shell find book -type f -not -name '*.pyc') $(wildcard chapters/*.bib)
 
-.PHONY: all setup book serve pdf epub release example hub formgrader hub-demo test clean
+.PHONY: all setup book serve pdf epub release example hub formgrader hub-demo clean
+.PHONY: check static lint format contracts types workflows fast exercise test
 .SILENT:
 
 all: book example release
@@ -55,33 +62,33 @@ $(BIN)/python:
 		"this is %d.%d. To take another one: make PYTHON=python3.12" % v[:2])'
 	$(PYTHON) -m venv .venv
 
-# Where an index or a folder offers the CPU build, pip downloads it in place of PyPI's build for CUDA, but only as long as
-# no hash is asked for. So compare the hashes of what was downloaded.
+# If an index or a folder offers the CPU build, pip prefers it to PyPI's build for CUDA, but not when a hash is required.
+# So download first, then check the hash of the downloaded file.
 .venv/.torch: requirements-torch.txt | $(BIN)/python
 	$(BIN)/pip download --quiet --disable-pip-version-check --no-deps --dest .venv/torch $$(grep -o '^torch==[^ ]*' $<)
 	$(PIP) --no-compile --no-deps --require-hashes --no-index --find-links .venv/torch -r $<
 	rm -r .venv/torch
 	touch $@
 
-# The list is complete, so two of pip install half of it each.
+# The list is complete, so two processes of pip install half of it each.
 .venv/.pins: requirements.txt | $(BIN)/python
 	echo "Setting up .venv: about a minute, if pip has the packages already."
 	awk '/==/ { half = !half } /==|--hash/ { print > (".venv/pins-" half) }' $<
 	echo .venv/pins-0 .venv/pins-1 | xargs -n 1 -P 2 $(PIP) --no-compile --no-deps --require-hashes -r
 	touch $@
 
-# PyTorch for CUDA needs NVIDIA's libraries, which the lists do not name: pip finds them, without hashes.
+# PyTorch for CUDA needs NVIDIA's libraries, which are not in the lists. pip finds them, without hashes.
 .venv/.done: .venv/.torch .venv/.pins pyproject.toml
 	$(BIN)/pip check > /dev/null || $(PIP) $$(grep -oh '^[^ #]*==[^ ]*' requirements.txt requirements-torch.txt)
 	$(PIP) --no-deps --no-build-isolation -e .
-# What pip would do on one processor, and for what is rarely imported: whoever does import it compiles it. A file that is
-# no Python is nobody's loss.
+# Compile the installed packages on all processors; pip would use one, and would compile the rare folders too. Some
+# packages contain templates that are not valid Python, so ignore errors.
 	$(BIN)/python -m compileall -qq -j 0 -x '/($(RARE))/' .venv/lib || true
 	touch $@
 
-# Sphinx and jupyter-cache know which pages have changed; the gate then reads every built page for a solution.
+# Sphinx and jupyter-cache find the pages that have changed. The gate then searches every built page for solutions.
 _build/.done: .venv/.done $(BOOK)
-	echo "Building the book: chapters that have changed are executed, two minutes for all of them."
+	echo "Building the book. Changed chapters are executed, which takes two minutes for all of them."
 	$(BIN)/jupyter-book build . --quiet
 	$(BIN)/python -m autograder.release.gate _build/html
 	touch $@
@@ -107,12 +114,13 @@ example/summary.txt: .venv/.done $(COURSE)
 	$(BIN)/python -m autograder.example.example_class > $@.new || { cat $@.new; exit 1; }
 	mv $@.new $@
 
-# What the course's own server on a hub needs besides, so that instructors share formgrader.
+# What the course's own server on a hub needs, so that the instructors can share formgrader.
 .venv/.formgrader: .venv/.done deploy/requirements.txt
 	$(PIP) -r deploy/requirements.txt
 	touch $@
 
-# JupyterHub and what students need, apart from .venv: nothing of the solutions is in it. deploy/README.md has the rest.
+# JupyterHub and the packages that students need, in an environment of their own that holds no solutions. See
+# deploy/README.md.
 $(HUB)/.done: deploy/requirements.txt deploy/package-lock.json
 	command -v npm > /dev/null || { echo "A hub needs Node 20 or newer and npm, for its proxy."; exit 1; }
 	echo "Setting up $(HUB): about two minutes."
@@ -122,16 +130,42 @@ $(HUB)/.done: deploy/requirements.txt deploy/package-lock.json
 	npm ci --silent --prefix $(HUB)
 	touch $@
 
-# mypy takes a while, and works beside the tests; what it says comes after theirs, and either may fail.
-test: setup
+# ------------------------------------------------------------------------------------------------ tests
+PYTEST := $(BIN)/pytest --dist=loadgroup --no-loadscope-reorder
+# Many tests wait for a time limit, a browser or another process, so two processes of pytest share a processor.
+TESTERS ?= $(shell expr 2 \* $$(nproc))
+# Only root can run a hub, and npm installs its proxy. Without them the tests of the hub are skipped, and say why.
+CAN_RUN_HUB := $(shell test "$$(id -u)" = 0 && command -v npm)
+
+check: fast static
+# The steps run in parallel. Each prints its findings when it ends, and a failing step does not stop the others.
+ifneq ($(filter check static,$(MAKECMDGOALS)),)
+MAKEFLAGS += --keep-going --output-sync=target
+endif
+
+static: lint format contracts types workflows
+lint: setup
 	$(BIN)/ruff check .
+format: setup
 	$(BIN)/ruff format --check .
+contracts: setup
 	$(BIN)/lint-imports --no-logo --no-cache
-	said=$$(mktemp); $(BIN)/mypy > $$said 2>&1 & mypy=$$!; \
-	$(BIN)/pytest --numprocesses=4 --dist=loadgroup --no-loadscope-reorder; pytest=$$?; \
-	wait $$mypy; mypy=$$?; echo "mypy:"; cat $$said; rm $$said; \
-	test $$pytest = 0 || { echo "pytest failed, see above."; exit 1; }; \
-	test $$mypy = 0 || { echo "mypy failed, see above."; exit 1; }
+types: setup
+	$(BIN)/mypy
+workflows: setup
+	$(if $(WORKFLOWS),$(BIN)/actionlint -shellcheck= -pyflakes= $(WORKFLOWS))
+# These tests compute and do not wait, so each process has a processor of its own.
+fast: setup
+	$(PYTEST) --numprocesses=$$(nproc) -m fast
+
+exercise: setup
+	test -n "$(NAME)" || { echo "Which exercise? For example: make exercise NAME=softmax"; exit 2; }
+	$(BIN)/autograder exercise $(NAME)
+	$(BIN)/pytest --exercise $(NAME) tests/autograder/exercises
+
+# ALL=1 also runs the tests marked `thorough` and those of the hub.
+test: static $(if $(ALL),$(if $(CAN_RUN_HUB),hub formgrader))
+	$(PYTEST) --numprocesses=$(TESTERS) --durations=20 $(if $(ALL),,--quick)
 
 clean:
 	rm -rf _build example .pytest_cache .mypy_cache .ruff_cache

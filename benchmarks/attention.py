@@ -1,23 +1,23 @@
-"""Multi-head self-attention, forward and backward, by five hands: how long it takes, and how much memory.
+"""Compare five implementations of multi-head self-attention, forward and backward, in time and in memory.
 
     python benchmarks/attention.py
 
-float32, one thread, CPU time. The contenders take turns within one run, so that a busy machine slows all of
-them alike; a ratio is the median over the turns of our time divided by theirs. Peak memory is that of one
-forward and backward in a fresh process. Nothing is asserted.
+The benchmark uses float32 and one thread, and measures CPU time. The contenders take turns within one run, so a busy
+machine slows all of them alike. A ratio is the median over the turns of our time divided by theirs. Peak memory is that
+of one forward and backward pass in a fresh process. The benchmark asserts nothing.
 
 The contenders:
     ours       solutions/multihead.py
-    module     nn.MultiheadAttention, eager, as it is called by default
+    module     nn.MultiheadAttention, eager, with its default arguments
     sdpa       PyTorch's linear and scaled_dot_product_attention, written out by hand
-    textbook   NumPy from the formulas as derivations write them: scores as x A x^T with A = W_Q W_K^T for each
-               head, and for each row the softmax's Jacobian diag(s) - s s^T (no biases)
-    stacked    the same, with the products from left to right and all Jacobians built at once
+    textbook   NumPy straight from the usual formulas: scores as x A x^T with A = W_Q W_K^T for each head, and for
+               each row the softmax's Jacobian diag(s) - s s^T; no biases
+    stacked    as textbook, but with the products from left to right and all Jacobians built at once
 """
 
 import os
 
-# Read when NumPy and PyTorch are imported.
+# NumPy and PyTorch read these when they are imported.
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["MKL_NUM_THREADS"] = "1"
@@ -42,7 +42,7 @@ SECONDS_PER_TURN = 0.05
 
 
 def make_case(n_batch, length, d_model):
-    """x and a cotangent, (n_batch, length, d_model), and the params of `multi_head_attention`."""
+    """Return x and a cotangent, both (n_batch, length, d_model), and the params of `multi_head_attention`."""
     rng = np.random.default_rng(0)
     x, grad_output = rng.normal(size=(2, n_batch, length, d_model)).astype(np.float32)
     params = {}
@@ -156,7 +156,7 @@ CONTENDERS = {step.__name__: step for step in (ours, module, sdpa, textbook, sta
 
 
 def make_step(name, size):
-    """The contender's step for one of SIZES, warmed up once by the caller."""
+    """Return the contender's step for one of SIZES. The caller warms it up."""
     *shape, n_heads = size
     return CONTENDERS[name](*make_case(*shape), n_heads)
 
@@ -169,7 +169,7 @@ def cpu_seconds(step, repeats):
 
 
 def measure(size):
-    """CPU seconds, (TURNS, contenders); within a turn each contender runs once, for about SECONDS_PER_TURN."""
+    """Return CPU seconds, (TURNS, contenders). In a turn each contender runs once, for about SECONDS_PER_TURN."""
     steps = [make_step(name, size) for name in CONTENDERS]
     repeats = []
     for step in steps:
@@ -180,19 +180,19 @@ def measure(size):
 
 
 def peak_megabytes(name, size):
-    """What one step adds to the highest memory use of a fresh process; Linux only, NaN elsewhere."""
+    """Return how many MB one step adds to the peak memory of a fresh process: on Linux only, NaN elsewhere."""
     command = [sys.executable, __file__, "--peak", name, str(SIZES.index(size))]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def print_own_peak(name, size):
-    """Runs in the fresh process. A small step first, so that what a library sets up once does not count."""
+    """Print the peak of this fresh process. A small step comes first, so that one-off initialisation does not count."""
     make_step(name, SIZES[0])()
     step, status = make_step(name, size), Path("/proc/self/status")
     if not status.exists():
         print("nan")
         return
-    Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     before = _kilobytes(status, "VmRSS")
     step()
     print((_kilobytes(status, "VmHWM") - before) / 1024)

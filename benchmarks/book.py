@@ -1,9 +1,9 @@
-"""How long the README's two commands take, and where the time goes: `make`, `make` again at once, and `make test`.
+"""Measure `make`, a second `make` with nothing changed, `make check` and `make test`, and list the slowest tests.
 
     python benchmarks/book.py [--no-test]
 
-All run one after the other in a copy of the tracked files with a new virtual environment, pip's cache as it is, so that
-nothing touches your own `_build`. Nothing is asserted.
+The commands run one after the other in a copy of the committed files with a new virtual environment, so your own
+`_build` stays as it is. pip uses its cache. The benchmark asserts nothing.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 ROOT = Path(__file__).resolve().parent.parent
-# The file that each step of `make` ends with; the book is built beside the last two.
+# The file that each step of `make` writes last. The book is built in parallel with the last two steps.
 STEPS = {
     "set up": ".venv/.done",
     "book": "_build/.done",
@@ -26,13 +26,13 @@ STEPS = {
 
 
 def copy_tracked_files(folder):
-    """The files git tracks, as they are committed."""
+    """Copy the committed files into a folder."""
     archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
     subprocess.run(["tar", "-x", "-C", folder], input=archive, check=True)
 
 
 def timed(folder, *command):
-    """Seconds that a command took in a folder, and what it printed."""
+    """Run a command in a folder. Return the seconds it took and what it printed."""
     start = time.time()
     done = subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     return time.time() - start, done.stdout
@@ -40,7 +40,7 @@ def timed(folder, *command):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--no-test", action="store_true", help="leave `make test` out")
+    parser.add_argument("--no-test", action="store_true", help="leave out `make check` and `make test`")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         copy_tracked_files(folder)
@@ -50,9 +50,10 @@ def main():
         rows += [[f"  {step} done after", Path(folder, file).stat().st_mtime - start] for step, file in STEPS.items()]
         rows.append(["make, nothing changed", timed(folder, "make")[0]])
         if not options.no_test:
-            seconds, said = timed(folder, "make", "test", "PYTEST_ADDOPTS=--durations=10")
-            slowest = re.findall(r"^([\d.]+)s (?:call|setup|teardown) +(\S+)", said, re.MULTILINE)
-            rows += [["make test", seconds], *([f"  {name}", float(took)] for took, name in slowest)]
+            rows.append(["make check", timed(folder, "make", "check")[0]])
+            seconds, output = timed(folder, "make", "test")
+            slowest = re.findall(r"^([\d.]+)s (?:call|setup|teardown) +(\S+)", output, re.MULTILINE)
+            rows += [["make test", seconds], *([f"  {name}", float(its_seconds)] for its_seconds, name in slowest)]
         print(tabulate(rows, headers=["", "seconds"], floatfmt=".1f"))
 
 

@@ -1,12 +1,13 @@
-"""How many known mistakes keep their name when the same function also has a second slip.
+"""Count the known mistakes that the judge still names when the same function has a second bug.
 
     python benchmarks/explaining.py
 
-Each second slip is put onto the outcomes of every known mistake of every exercise, in the public key: float32 results
-promoted to float64; an exception where an input has a batch axis; an input changed in place. Counted are the mistakes
-on which the slip can be seen, and whose own wrong values can still be seen beside it. Last come pairs: an answer that
-is wrong as one mistake is, and as another of the same exercise on the cases that the first leaves right, must be told
-both. Nothing is asserted.
+The benchmark adds a second bug to the outcomes of every known mistake of every exercise, with the public key. The
+second bugs are: float32 results promoted to float64, an exception where an input has a batch axis, and an input changed
+in place. It counts the mistakes on which the second bug is visible and which still have wrong values of their own.
+
+The last row counts pairs of mistakes of one exercise. The answer makes the first mistake on the cases that catch it and
+the second one everywhere else, and the judge should name both. The benchmark asserts nothing.
 """
 
 from dataclasses import replace
@@ -26,37 +27,37 @@ from check.values import pack, unpack
 
 
 def promoted(key, case, outcome):
-    """float32 results as float64: what dividing by np.sqrt(d) does."""
+    """Return the outcome with float32 results as float64, as after a division by np.sqrt(d)."""
     tree, arrays = pack(outcome.value)
     return replace(outcome, value=unpack(tree, [a.astype(np.float64) if a.dtype == np.float32 else a for a in arrays]))
 
 
 def raises_on_batches(key, case, outcome):
-    """ValueError where the first array has more axes than in the key's plainest case."""
+    """Return a ValueError if the first array has more axes than in the key's simplest case."""
     first = next((name for name, value in case.inputs.items() if isinstance(value, np.ndarray)), None)
     if first is None:
         return outcome
-    plainest = min(np.ndim(each.inputs.get(first)) for each in key.cases if first in each.inputs)
-    return Outcome(raised=Raised("ValueError", "axes")) if np.ndim(case.inputs[first]) > plainest else outcome
+    fewest_axes = min(np.ndim(other.inputs.get(first)) for other in key.cases if first in other.inputs)
+    return Outcome(raised=Raised("ValueError", "axes")) if np.ndim(case.inputs[first]) > fewest_axes else outcome
 
 
 def changes_an_input(key, case, outcome):
-    """The first array is changed in place."""
+    """Return the outcome with the first array marked as changed in place."""
     first = next((name for name, value in case.inputs.items() if isinstance(value, np.ndarray)), None)
     return outcome if first is None or outcome.raised else replace(outcome, modified=(first,))
 
 
-SLIPS = (promoted, raises_on_batches, changes_an_input)
+SECOND_BUGS = (promoted, raises_on_batches, changes_an_input)
 
 
 def packed(outcome):
-    """An outcome as bytes, to see whether a slip changed it."""
+    """Return an outcome as bytes, to compare it before and after the second bug."""
     tree, arrays = pack(outcome.value)
     return str((tree, outcome.raised, outcome.modified)), [(a.dtype, a.shape, a.tobytes()) for a in arrays]
 
 
-def shows(key, slug, before, after):
-    """Whether a case that the slip leaves to its end still has the mistake's wrong values."""
+def has_wrong_values(key, before, after):
+    """Return whether a case that still runs to its end has the mistake's wrong values."""
     triples = zip(key.cases, before, after, strict=True)
     return any(
         o.raised == b.raised and any(f.kind not in FORM_KINDS for f in faults(key, c.expected, b))
@@ -64,30 +65,30 @@ def shows(key, slug, before, after):
     )
 
 
-def named(key, slip):
-    """(mistakes that keep their name, mistakes on which the slip is seen and a wrong value stays)."""
-    kept = seen = 0
+def counts(key, second_bug):
+    """Return how many mistakes the judge still names, and on how many the second bug is visible beside wrong values."""
+    named = visible = 0
     for slug, mistake in key.mistakes.items():
         before = [case.mistakes[slug] for case in key.cases]
-        after = [slip(key, case, outcome) for case, outcome in zip(key.cases, before, strict=True)]
-        unseen = all(packed(a) == packed(b) for a, b in zip(after, before, strict=True))
-        if unseen or not shows(key, slug, before, after):
+        after = [second_bug(key, case, outcome) for case, outcome in zip(key.cases, before, strict=True)]
+        unchanged = all(packed(a) == packed(b) for a, b in zip(after, before, strict=True))
+        if unchanged or not has_wrong_values(key, before, after):
             continue
-        seen += 1
-        kept += mistake in grade(key, after).mistakes
-    return kept, seen
+        visible += 1
+        named += mistake in grade(key, after).mistakes
+    return named, visible
 
 
 def main():
-    keys = [make_key(each, PUBLIC_SEED) for chapter in chapter_names() for each in exercises_of(chapter)]
+    keys = [make_key(exercise, PUBLIC_SEED) for chapter in chapter_names() for exercise in exercises_of(chapter)]
     rows = []
-    for slip in SLIPS:
-        kept, seen = np.sum([named(key, slip) for key in keys], axis=0)
-        rows.append([slip.__name__.replace("_", " "), seen, kept, f"{100 * kept / seen:.0f}%"])
-    told = [both_named(key, *pair) for key in keys for pair in combinations(key.mistakes, 2)]
-    both = [each for each in told if each is not None]
-    rows.append(["another known mistake", len(both), sum(both), f"{100 * sum(both) / len(both):.0f}%"])
-    print(tabulate(rows, headers=["second slip", "known mistakes", "keep their name", ""]))
+    for second_bug in SECOND_BUGS:
+        named, visible = np.sum([counts(key, second_bug) for key in keys], axis=0)
+        rows.append([second_bug.__name__.replace("_", " "), visible, named, f"{100 * named / visible:.0f}%"])
+    pairs = [both_named(key, *pair) for key in keys for pair in combinations(key.mistakes, 2)]
+    possible = [named for named in pairs if named is not None]
+    rows.append(["another known mistake", len(possible), sum(possible), f"{100 * sum(possible) / len(possible):.0f}%"])
+    print(tabulate(rows, headers=["second bug", "known mistakes", "still named", ""]))
 
 
 if __name__ == "__main__":

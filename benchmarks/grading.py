@@ -1,10 +1,10 @@
-"""The same class graded by stock nbgrader and by `autograder grade`, by turns, each as a whole command.
+"""Compare `autograder grade` with stock nbgrader on the same class, each as a whole command, in turns.
 
     .venv/bin/python benchmarks/grading.py [--submissions 24] [--rounds 2]
 
-Stock nbgrader means its defaults: every notebook executed from top to bottom in a kernel, one after the other.
-Both write the gradebook; ours writes the feedback pages as well, for which stock needs a second command. Nothing
-is asserted: times are of this machine, now.
+Stock nbgrader runs with its defaults: it executes every notebook from top to bottom in a kernel, one after the other.
+Both commands write the gradebook. Ours also writes the feedback pages, for which stock nbgrader needs a second command.
+The benchmark asserts nothing, because times depend on the machine.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from autograder.example import example_class
 from autograder.release.publish import publish
 
 CHAPTER = "01_attention"
-# Those that stock nbgrader survives without a time limit.
+# The students of the example class whose notebooks stock nbgrader can grade without a time limit.
 STUDENTS = ("perfect", "by-loops", "half-done", "mistake-1", "mistake-2", "unknown-mistake", "noisy", "raises")
 
 
@@ -40,11 +40,11 @@ def main():
             for name, command in commands(Path(folder), number).items():
                 times[name].append(timed(course, Path(folder, f"{number}-{name.split()[0]}"), command))
                 print(f"round {number + 1}, {name}: {times[name][-1]:.1f} s", flush=True)
-    say(options.submissions, {name: statistics.median(seconds) for name, seconds in times.items()})
+    print_rates(options.submissions, {name: statistics.median(seconds) for name, seconds in times.items()})
 
 
 def hand_in(course, count):
-    """`count` submissions, no two the same bytes."""
+    """Write `count` submissions, each with other bytes."""
     content = {each.student: each.content for each in example_class.examples(course, CHAPTER)}
     for number in range(count):
         notebook = json.loads(content[STUDENTS[number % len(STUDENTS)]])
@@ -55,7 +55,7 @@ def hand_in(course, count):
 
 
 def commands(folder, number):
-    """What is timed, by name; stock runs where it finds no configuration."""
+    """Return the commands to time, by name. Stock nbgrader runs where it finds no configuration."""
     nbgrader, stock = [sys.executable, "-m", "nbgrader"], f"--course-dir={folder}/{number}-stock"
     return {
         "stock": [*nbgrader, "autograde", CHAPTER, stock],
@@ -65,9 +65,9 @@ def commands(folder, number):
 
 
 def timed(course, graded, command):
-    """Seconds of one command on a fresh copy of the course (or on the copy that is there)."""
+    """Return the seconds of one command on its copy of the course, which is made if it is not there yet."""
     if not graded.exists():
-        # Without the course's nbgrader_config.py, which would make stock nbgrader follow our rules.
+        # Without the course's nbgrader_config.py, which replaces parts of nbgrader with ours.
         shutil.copytree(course, graded, ignore=shutil.ignore_patterns("nbgrader_config.py"))
     house = str(Path(__file__).resolve().parent.parent)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -79,7 +79,8 @@ def timed(course, graded, command):
     return time.perf_counter() - started
 
 
-def say(count, seconds):
+def print_rates(count, seconds):
+    """Print how many submissions each grades in a minute."""
     both = seconds["stock"] + seconds["stock feedback"]
     print(f"\n{count} submissions of {CHAPTER}, {os.cpu_count()} processors, median of the rounds, a minute:")
     print(f"  stock nbgrader, scores only:        {60 * count / seconds['stock']:6.0f}")

@@ -1,15 +1,16 @@
-"""A full training step of the NumPy model against eager PyTorch, and incremental against full decoding.
+"""Compare a training step of the NumPy model with eager PyTorch, and incremental decoding with full decoding.
 
     python benchmarks/model.py [--rounds 7]
 
-Forward, loss, backward and Adam for a model of 2 + 2 layers, d_ff = 4 d_model, 512 tokens, float32, one thread, CPU
-time. All contenders start from the same parameters, get the same batches, and take turns. A share is that of the
-machine's own matrix-multiply rate which the NumPy step keeps up; peak memory is measured in a process of its own.
+A step is forward, loss, backward and Adam for a model of 2 + 2 layers with d_ff = 4 d_model and a vocabulary of 512, in
+float32 on one thread. The benchmark measures CPU time. All contenders start from the same parameters, get the same
+batches and take turns. The share is the NumPy step's rate of operations divided by the machine's rate in one large
+matrix product. Peak memory is measured in a separate process.
 
 The contenders:
-    NumPy      `train_step` as it stands in solutions/training.py
-    vectors    the same, with one vector for each part of the model (the embeddings, each layer) in Adam: few long
-               arrays in place of many short ones, at the price of copying the gradients together
+    NumPy      `train_step` of solutions/training.py
+    vectors    the same, but Adam works on one vector for each part of the model (the embeddings, each layer): a few
+               long arrays instead of many short ones, at the cost of copying the gradients into them
     PyTorch    solutions/model_torch.py, eager, with torch.optim.Adam
 """
 
@@ -47,11 +48,11 @@ N_LAYERS, VOCAB, LEARNING_RATE = 2, 512, 1e-3
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--rounds", type=int, default=7, help="how often the two take turns, at each size")
+    arguments.add_argument("--rounds", type=int, default=7, help="how many turns the contenders take at each size")
     rounds = arguments.parse_args().rounds
     torch.set_num_threads(1)
     print("                      |        ms a step          | by PyTorch's          | matmul |    peak MB")
-    print("  N   T d_model heads |   NumPy vectors   PyTorch | NumPy vectors (aim)   | share  | NumPy  PyTorch")
+    print("  N   T d_model heads |   NumPy vectors   PyTorch | NumPy vectors (goal)  | share  | NumPy  PyTorch")
     for size, target in zip(SIZES, TARGETS, strict=True):
         numpy_time, vector_time, torch_time, rate_share = step_times(size, rounds)
         numpy_peak, torch_peak = (peak_megabytes(stepper, size) for stepper in (numpy_stepper, torch_stepper))
@@ -63,11 +64,11 @@ def main():
         )
     full, incremental = decoding_times(rounds)
     print(f"50 tokens for 16 sentences, d_model 64: full {full:.2f} s, incremental {incremental:.2f} s", end="")
-    print(f", {full / incremental:.1f} times as fast (aim: 5)")
+    print(f", {full / incremental:.1f} times as fast (goal: 5)")
 
 
 def step_times(size, rounds):
-    """Best CPU seconds per step of each contender, and the NumPy step's share of the matrix-multiply rate."""
+    """Return each contender's best CPU seconds per step, and the NumPy step's share of the matrix-product rate."""
     steppers = numpy_stepper(size), vector_stepper(size), torch_stepper(size)
     repeats = [max(1, round(0.3 / cpu_seconds(stepper))) for stepper in steppers]
     rates, times = [], []
@@ -79,7 +80,7 @@ def step_times(size, rounds):
 
 
 def numpy_stepper(size):
-    """A function that does one training step in NumPy."""
+    """Return a function that does one training step in NumPy."""
     params, src, tgt, n_heads = problem(size)
     state = [params, zero_moments(params), 0]
 
@@ -91,7 +92,7 @@ def numpy_stepper(size):
 
 
 def vector_stepper(size):
-    """A function that does the same step with Adam on few long vectors, which are a tree as well: a list."""
+    """Return a function that does the same step with Adam on a list of a few long vectors."""
     like, src, tgt, n_heads = problem(size)
     vectors = to_vectors(like)
     state = [vectors, zero_moments(vectors), 0]
@@ -107,16 +108,16 @@ def vector_stepper(size):
 
 
 def to_vectors(params):
-    """One vector for each part of a model: the embeddings, each encoder layer, each decoder layer.
+    """Return one vector for each part of a model: the embeddings, each encoder layer, each decoder layer.
 
-    A single vector of a large model would be worse: its memory is not used again, and costs more to get than to
-    compute with.
+    One vector for a whole large model would be slower: each step would allocate new memory for it, and that takes
+    longer than the arithmetic.
     """
     return [flatten(part) for part in (params["embeddings"], *params["encoder"], *params["decoder"])]
 
 
 def from_vectors(vectors, like):
-    """The inverse of `to_vectors`: a model like `like`, whose arrays are views of the vectors."""
+    """Return a model with the structure of `like` whose arrays are views of the vectors."""
     embeddings, *layers = vectors
     n_encoder = len(like["encoder"])
     return {
@@ -127,7 +128,7 @@ def from_vectors(vectors, like):
 
 
 def torch_stepper(size):
-    """A function that does the same step in eager PyTorch."""
+    """Return a function that does the same step in eager PyTorch."""
     params, src, tgt, n_heads = problem(size)
     d_model = size[2]
     model = Transformer({"shared": VOCAB}, d_model, n_heads, 4 * d_model, N_LAYERS, N_LAYERS)
@@ -146,7 +147,7 @@ def torch_stepper(size):
 
 
 def problem(size):
-    """The parameters and a batch without padding, the same for both sides."""
+    """Return the parameters and a batch without padding, which all contenders share."""
     n, length, d_model, n_heads = size
     rng = np.random.default_rng(0)
     params = initialise(rng, {"shared": VOCAB}, d_model, 4 * d_model, N_LAYERS, N_LAYERS, np.float32)
@@ -154,7 +155,7 @@ def problem(size):
 
 
 def step_flops(size):
-    """Floating-point operations of the matrix products of one step: forward, and twice that backward."""
+    """Return the floating-point operations of one step's matrix products; backward has twice as many as forward."""
     n, length, d_model, _ = size
     projection = 2 * n * length * d_model * d_model
     attention = 4 * n * length * length * d_model + 4 * projection
@@ -164,13 +165,13 @@ def step_flops(size):
 
 
 def matmul_rate(n=1024):
-    """Floating-point operations per CPU second of one square matrix product in NumPy."""
+    """Return the floating-point operations per CPU second of one square matrix product in NumPy."""
     a = np.ones((n, n), np.float32)
     return 2 * n**3 / min(cpu_seconds(lambda: a @ a) for _ in range(3))
 
 
 def cpu_seconds(function, repeats=1):
-    """CPU seconds of this process per call."""
+    """Return the CPU seconds of this process per call."""
     start = time.process_time()
     for _ in range(repeats):
         function()
@@ -178,7 +179,7 @@ def cpu_seconds(function, repeats=1):
 
 
 def peak_megabytes(make_stepper, size):
-    """How much three steps add to the peak memory of a fresh process."""
+    """Return how many MB three steps add to the peak memory of a fresh process."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_peak_growth, (make_stepper, size))
 
@@ -193,17 +194,17 @@ def _peak_growth(make_stepper, size):
 
 
 def _peak_kilobytes():
-    """Linux only. Not `getrusage`, which counts the parent's memory before the process was its own."""
+    """Return this process's peak memory, on Linux. `getrusage` would include the parent's memory before the exec."""
     status = Path("/proc/self/status").read_text()
     return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])
 
 
 def decoding_times(rounds):
-    """CPU seconds for 50 tokens each of 16 sentences, decoded in full and with cached keys and values."""
+    """Return the CPU seconds for 50 tokens of 16 sentences each, decoded in full and with cached keys and values."""
     rng = np.random.default_rng(0)
     params = initialise(rng, {"shared": VOCAB}, 64, 256, N_LAYERS, N_LAYERS, np.float32)
     src = rng.integers(3, VOCAB, (16, 12))
-    never = -1  # an end mark that is no token: all 50 are written
+    never = -1  # no token has this number, so no sentence ends before 50 tokens
     return tuple(
         min(cpu_seconds(lambda decoder=decoder: decoder(params, src, 4, 50, eos=never)) for _ in range(min(rounds, 3)))
         for decoder in (greedy_decode, incremental_greedy_decode)

@@ -1,10 +1,10 @@
-"""What the judge says of small slips that nobody has written down: functions changed in one place by a machine.
+"""Count what the judge says of slips: functions that a program has changed in one place.
 
     python benchmarks/slips.py [--chapter 01_attention] [--rewrites] [--unexplained]
 
-The slips are those of autograder/authoring/slips.py, in each reference; each is graded with the public key, which knows
-them. With --rewrites they are made in each right rewrite, and the key is made without that rewrite: code that the key
-has not seen. Nothing is asserted.
+The benchmark makes the slips of autograder/authoring/slips.py in each reference, and grades them with the public key,
+which knows them. With --rewrites it makes them in each right rewrite, and makes the key without that rewrite, so the
+key has not seen the code. It asserts nothing.
 """
 
 import argparse
@@ -20,28 +20,28 @@ from autograder.authoring.slips import slips
 from autograder.house import chapter_names
 
 
-def asked(exercise, rewrites):
-    """(key, function to change) of an exercise: its reference, or each rewrite with a key that does not know it."""
+def functions_to_change(exercise, rewrites):
+    """Yield (key, function): the reference, or each rewrite with a key that does not know it."""
     if not rewrites:
         yield key_of(exercise, PUBLIC_SEED), exercise.reference
         return
     for name, rewrite in exercise.equivalents.items():
         without = copy(exercise)
-        without.equivalents = {other: each for other, each in exercise.equivalents.items() if other != name}
+        without.equivalents = {other: function for other, function in exercise.equivalents.items() if other != name}
         yield key_of(without, PUBLIC_SEED), rewrite
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--chapter", choices=chapter_names(), help="one chapter only")
-    parser.add_argument("--rewrites", action="store_true", help="change rewrites that the key does not know")
-    parser.add_argument("--unexplained", action="store_true", help="list what is accepted, or wrong without a reason")
+    parser.add_argument("--rewrites", action="store_true", help="change rewrites, and leave them out of the key")
+    parser.add_argument("--unexplained", action="store_true", help="list slips that pass or stay unexplained")
     options = parser.parse_args()
     rows = []
     for chapter in [options.chapter] if options.chapter else chapter_names():
         counted = Counter()
         for exercise in exercises_of(chapter):
-            for key, function in asked(exercise, options.rewrites):
+            for key, function in functions_to_change(exercise, options.rewrites):
                 for slip in slips(function, key.cases[0].inputs):
                     counted[kind := came_to(key, slip.function)] += 1
                     if options.unexplained and kind in ("wrong values", "accepted"):

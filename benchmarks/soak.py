@@ -1,9 +1,9 @@
-"""A large class, graded by a command that is killed again and again, until it is done; then every score is checked.
+"""Grade a large class with a command that is killed again and again, then check every score.
 
     .venv/bin/python benchmarks/soak.py [--submissions 1000] [--kills 100]
 
-Takes as long as grading the class, and some seconds for each kill. Ends with exit code 1 if a score is not the one it
-must be, if a report is missing or was made twice, or if a process is left.
+This takes as long as grading the class, and some seconds for each kill. The exit code is 1 if a score is wrong, if a
+report is missing or was made twice, or if a process is left.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from autograder.gradebook.queries import computed_scores
 from autograder.release.publish import publish
 
 CHAPTER = "01_attention"
-# One in a hundred takes its whole time limit.
+# Students whose code runs into a limit: one in fifty submissions.
 RARE = ("endless", "greedy")
 
 
@@ -42,15 +42,15 @@ def main():
         minutes = (time.perf_counter() - started) / 60
         wrong = problems(course, expected)
     print(f"{options.submissions} submissions, {kills} kills, {minutes:.1f} minutes on {os.cpu_count()} processors")
-    print("\n".join(wrong) or "Every score is the one it must be; no report is missing, none was made twice.")
+    print("\n".join(wrong) or "Every score is right. No report is missing, and none was made twice.")
     return bool(wrong)
 
 
 def hand_in(course, count):
-    """`count` submissions, no two the same bytes; student -> the score it must get."""
-    made = list(example_class.examples(course, CHAPTER))
-    often = [each for each in made if each.student not in RARE]
-    rare = [each for each in made if each.student in RARE]
+    """Write `count` submissions, each with other bytes. Return student -> the right score."""
+    examples = list(example_class.examples(course, CHAPTER))
+    often = [example for example in examples if example.student not in RARE]
+    rare = [example for example in examples if example.student in RARE]
     expected = {}
     for number in range(count):
         example = rare[number // 50 % len(rare)] if number % 50 == 49 else often[number % len(often)]
@@ -63,7 +63,7 @@ def hand_in(course, count):
 
 
 def grade_under_fire(command, kills, chance):
-    """Run the command until it ends by itself, killing it at random moments at first; how often it was killed."""
+    """Run the command until it finishes, and kill it up to `kills` times before. Return the number of kills."""
     for number in range(kills):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
@@ -77,22 +77,22 @@ def grade_under_fire(command, kills, chance):
 
 
 def problems(course, expected):
-    """What is not as it must be, in words."""
+    """Return what is wrong with the graded course, in sentences."""
     scores = computed_scores(open_coursedir(course, CHAPTER))
-    totals = {student: sum(each.values()) for student, each in scores.items()}
+    totals = {student: sum(of_exercises.values()) for student, of_exercises in scores.items()}
     wrong = [
-        f"{student} has {totals.get(student)}, must have {score}"
+        f"{student} has {totals.get(student)} points and should have {score}"
         for student, score in expected.items()
         if totals.get(student) != score
     ]
     reports = list((course / "reports" / CHAPTER).iterdir())
     if len(reports) != len(expected):
-        wrong.append(f"{len(reports)} files among the reports, not {len(expected)}")
+        wrong.append(f"there are {len(reports)} reports and should be {len(expected)}")
     pages = list((course / "feedback").glob(f"*/{CHAPTER}/{CHAPTER}.html"))
     if len(pages) != len(expected):
-        wrong.append(f"{len(pages)} pages of feedback, not {len(expected)}")
-    left = [each for each in psutil.process_iter(["name", "ppid"]) if each.info["name"] == "bwrap"]
-    return wrong + [f"process {each.pid} is left" for each in left if each.info["ppid"] == 1]
+        wrong.append(f"there are {len(pages)} pages of feedback and should be {len(expected)}")
+    sandboxes = [process for process in psutil.process_iter(["name", "ppid"]) if process.info["name"] == "bwrap"]
+    return wrong + [f"the sandbox {process.pid} is still running" for process in sandboxes if process.info["ppid"] == 1]
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""A class of a hundred and one of a thousand, each graded by one command: time, memory, and where the time goes.
+"""Grade a class of 100 and one of 1,000 students with one command each, and print time, memory and time per part.
 
     .venv/bin/python benchmarks/thousand.py [--sizes 100 1000] [--jobs 1 2]
 
-The --jobs are compared on the smallest class, where it is graded and nothing is written.
-Nothing is asserted: times are of this machine, now.
+The benchmark compares the numbers of --jobs on the smallest class. There it grades and writes nothing. It asserts
+nothing, because times depend on the machine.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from autograder.grading.queue import open_queue, submissions
 from autograder.release.publish import publish
 
 CHAPTER = "01_attention"
-# All that end by themselves; an endless one costs its time limit, whoever grades it.
+# The students of the example class whose code ends by itself. Endless code would measure its time limit.
 STUDENTS = ("perfect", "blank", "half-done", "by-loops", "noisy", "mistake-1", "mistake-2", "unknown-mistake", "cheat")
 MB = 2**20
 
@@ -54,7 +54,7 @@ def main():
 
 
 def with_class(released, course, size):
-    """A course with `size` submissions, no two the same bytes."""
+    """Return a copy of the course with `size` submissions, each with other bytes."""
     shutil.copytree(released, course)
     content = {each.student: each.content for each in example_class.examples(course, CHAPTER)}
     for number in range(size):
@@ -65,7 +65,7 @@ def with_class(released, course, size):
 
 
 def graded_only(course, jobs):
-    """Seconds until every report is there; the reports are thrown away."""
+    """Return the seconds until every report is written. The reports are then deleted."""
     with connected(jobs=jobs) as client:
         grader = open_queue(course, CHAPTER, client, force=True)
         started = time.perf_counter()
@@ -79,7 +79,7 @@ def graded_only(course, jobs):
 
 
 def whole(course, size):
-    """Grade a class as the command does, and print what it took."""
+    """Grade a class as the command does, and print its time and memory. Return the seconds."""
     spent = Counter()
     with timed(spent), watched() as memory:
         started = time.perf_counter()
@@ -87,20 +87,20 @@ def whole(course, size):
         seconds = time.perf_counter() - started
     print(f"\n{size} submissions: {seconds:.0f} s, {60 * size / seconds:.0f} a minute; {os.cpu_count()} processors")
     quarters = [max(memory[i * len(memory) // 4 : (i + 1) * len(memory) // 4 + 1]) / MB for i in range(4)]
-    print(f"  memory, highest in each quarter of the run: {', '.join(f'{each:.0f} MB' for each in quarters)}")
-    for part, each in spent.most_common():
-        print(f"  {part}: {1000 * each / size:.1f} ms a submission")
+    print(f"  memory, highest in each quarter of the run: {', '.join(f'{peak:.0f} MB' for peak in quarters)}")
+    for part, its_seconds in spent.most_common():
+        print(f"  {part}: {1000 * its_seconds / size:.1f} ms a submission")
     return seconds
 
 
 @contextmanager
 def timed(spent):
-    """Count the seconds of each part of grading; parts run side by side, and the gradebook's is in the writing too."""
+    """Add up the seconds of each part of grading. Parts run in parallel, and the database's part is also in writing."""
     parts = {
         "reading": (reading, "read"),
         "sandbox (start, NumPy, the student's code)": (grade, "run"),
         "judging": (grade, "_results"),
-        "writing, in all": (write.Writer, "write"),
+        "writing, with the database": (write.Writer, "write"),
         "rebuilding the notebook": (plugin, "rebuild"),
     }
     before = {part: getattr(*where) for part, where in parts.items()}
@@ -129,22 +129,22 @@ def begin(connection, cursor, statement, parameters, context, many):
 
 
 def end(spent, context):
-    spent["the database's own part of it"] += time.perf_counter() - context.started
+    spent["the database alone"] += time.perf_counter() - context.started
 
 
 @contextmanager
 def watched():
-    """The memory of this process, its sandboxes not counted, ten times a second."""
-    seen, over = [], threading.Event()
+    """Yield a list that gets this process's memory ten times a second, without the memory of its sandboxes."""
+    memory, over = [], threading.Event()
 
     def look():
         process = psutil.Process()
         while not over.wait(0.1):
-            seen.append(process.memory_info().rss)
+            memory.append(process.memory_info().rss)
 
     watcher = threading.Thread(target=look)
     watcher.start()
-    yield seen
+    yield memory
     over.set()
     watcher.join()
 

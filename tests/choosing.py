@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import pytest
 
 FAST_AREAS = ("solutions", "autograder")
-# They build a book, release a course or start a browser.
-COSTLY_FIXTURES = {"made_once", "little_book", "chromium", "firefox"}
+# They build a book, release a chapter or start a browser.
+COSTLY_FIXTURES = {"made_once", "little_book", "built", "chromium", "firefox"}
 
 
 def thinned(values, quick, why):
@@ -47,9 +47,14 @@ def pytest_collection_modifyitems(config, items):
 
 
 def is_fast(item):
-    """Return whether a test is of a fast area, needs nothing costly and repeats no other test."""
+    """Return whether `make check` runs a test.
+
+    It is of a fast area, needs nothing costly and repeats no other test; nor is it repeated for every exercise, because
+    `make exercise` runs those tests for one.
+    """
     in_area = any(item.get_closest_marker(area) for area in FAST_AREAS)
-    return in_area and not COSTLY_FIXTURES & set(item.fixturenames) and not item.get_closest_marker("thorough")
+    costly = COSTLY_FIXTURES & set(item.fixturenames) or "exercise" in _parameters(item)
+    return in_area and not costly and not item.get_closest_marker("thorough")
 
 
 def is_wanted(item, options):
@@ -62,8 +67,12 @@ def is_wanted(item, options):
 
 def _names(item):
     """Yield the strings among a test's parameters, and the names of those that have one, as exercises do."""
-    for value in item.callspec.params.values() if hasattr(item, "callspec") else ():
+    for value in _parameters(item).values():
         yield value if isinstance(value, str) else getattr(value, "name", None)
+
+
+def _parameters(item):
+    return item.callspec.params if hasattr(item, "callspec") else {}
 
 
 def pytest_deselected(items):

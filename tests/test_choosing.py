@@ -18,6 +18,7 @@ def test_plain(): pass
 @pytest.mark.parametrize("size", thinned([1, 2, 3], quick=[2], why="other sizes"))
 def test_sizes(size): pass
 
+@pytest.mark.solutions
 @pytest.mark.parametrize("exercise", [softmax, "softmax", "masked_softmax"])
 def test_exercises(exercise): pass
 

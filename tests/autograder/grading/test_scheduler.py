@@ -56,7 +56,7 @@ def a_class(course, hand_in, contents, count):
 
 
 def test_two_workers_without_a_course_folder_one_killed_midway(course, hand_in, contents, start, scheduler):
-    scores = a_class(course, hand_in, contents, 24)
+    scores = a_class(course, hand_in, contents, 12)
     victim, survivor = (a_worker(start, scheduler, hide=course) for _ in range(2))
     reports = course / "reports" / CHAPTER
     with Client(scheduler) as client:
