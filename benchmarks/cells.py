@@ -58,10 +58,10 @@ def jobs(name):
     from autograder.chapter.chapter import read_chapter
     from autograder.house import chapter_names
     from book.live.given_cells import given_cells, is_class
-    from book.live.self_study import given, setup_of
+    from book.live.self_study import given_functions, setup_of
 
     chapter = read_chapter(name)
-    functions, earlier = given(chapter), []
+    functions, earlier = given_functions(chapter), []
     for other in chapter_names():
         if other < name:
             theirs = solved(other)
@@ -71,7 +71,7 @@ def jobs(name):
             )
     answers, above, cannot = solved(name), [], set()
     brought = helpers([source for chapter in earlier for _, source in chapter["cells"]] + [*answers.values()])
-    told = iter(given_cells(chapter, functions))
+    told = iter(given_cells(chapter, set(functions)))
     for cell in chapter.cells:
         if cell.part == "exercise":
             each = next(each for each, stub in chapter.stubs.items() if stub == cell.source)

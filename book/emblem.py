@@ -1,6 +1,6 @@
-"""Draw the book's emblem, a causal mask: `python -m book.emblem` writes the icon of its tab and its card.
+"""Draw the book's emblem, a causal mask: `python -m book.emblem` writes the icon of the browser's tab and the card.
 
-The card is what a chat or a social network shows beside a link to the book.
+Chats and social networks show the card beside a link to the book.
 """
 
 import io
@@ -18,38 +18,38 @@ LEAD = """Nine chapters from one weighted average to a model that translates:
 derived, written in NumPy, differentiated by hand."""
 
 
-def cells():
-    """The cells of a causal mask: (row, column, whether the query of this row may attend to this key)."""
+def cells() -> list[tuple[int, int, bool]]:
+    """Return the cells of a causal mask: (row, column, whether the query of this row may attend to this key)."""
     return [(row, column, column <= row) for row in range(ROWS) for column in range(ROWS)]
 
 
-def icon():
-    """The emblem on 32 by 32 units, as SVG: what may be seen is white on the accent, light or dark around it."""
+def icon() -> str:
+    """Return the emblem as SVG of 32 by 32 units. It is white on the accent colour, for light and dark tabs."""
     squares = "\n".join(
         f'<rect x="{5 + 6 * column}" y="{5 + 6 * row}" width="4.5" height="4.5" rx="0.8" fill="{WHITE}" '
-        f'fill-opacity="{1 if seen else 0.28}"/>'
-        for row, column, seen in cells()
+        f'fill-opacity="{1 if visible else 0.28}"/>'
+        for row, column, visible in cells()
     )
     frame = f'<rect width="32" height="32" rx="6" fill="{ACCENT}"/>'
     return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">\n{frame}\n{squares}\n</svg>\n'
 
 
-@style.context("default")  # whatever the style of figures is
-def card(width=1200, height=630):
-    """The title beside the emblem, as PNG, in pixels."""
+@style.context("default")  # and not the style of the book's figures
+def card(width: int = 1200, height: int = 630) -> bytes:
+    """Return the title beside the emblem as PNG of this size in pixels."""
     figure = Figure(figsize=(width / 100, height / 100), dpi=100, facecolor=WHITE)
     axes = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(height, 0))
     axes.axis("off")
     side, step, left, top = 62, 76, 80, 166
-    for row, column, seen in cells():
-        colour = {"facecolor": ACCENT, "alpha": 1 if seen else 0.16}
-        axes.add_patch(Rectangle((left + step * column, top + step * row), side, side, linewidth=0, **colour))
-    text = {"x": 450, "ha": "left", "family": "DejaVu Serif"}
-    axes.text(y=250, s=TITLE, va="center", fontsize=44, color=INK, linespacing=1.25, **text)
-    axes.text(y=410, s=LEAD, va="center", fontsize=14, color=MUTED, linespacing=1.6, **text)
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format="png", metadata={"Software": None})
-    return drawn.getvalue()
+    for row, column, visible in cells():
+        corner, opacity = (left + step * column, top + step * row), 1 if visible else 0.16
+        axes.add_patch(Rectangle(corner, side, side, linewidth=0, facecolor=ACCENT, alpha=opacity))
+    serif = {"ha": "left", "va": "center", "family": "DejaVu Serif"}
+    axes.text(450, 250, TITLE, serif, fontsize=44, color=INK, linespacing=1.25)
+    axes.text(450, 410, LEAD, serif, fontsize=14, color=MUTED, linespacing=1.6)
+    png = io.BytesIO()
+    figure.savefig(png, format="png", metadata={"Software": None})
+    return png.getvalue()
 
 
 if __name__ == "__main__":

@@ -1,15 +1,19 @@
-"""Serve the built book on this machine, as `make serve` does: a page from the disk may not load modules."""
+"""Serve the built book on this machine: `python -m book.serve`, or `make serve`.
+
+A browser loads no JavaScript modules for a page that was opened from a disk, so that its exercises would not run.
+"""
 
 import argparse
 import http.server
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-FIRST = 8000
+PORT = 8000
 BOOK = Path(__file__).resolve().parent.parent / "_build" / "html"
-# What the pages need, and nothing more: no code from elsewhere, none made of text; WebAssembly is Python's.
+# Only what the pages need: no code from other machines, and no code made from text. Python needs WebAssembly.
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; worker-src 'self'; connect-src 'self'; object-src 'none'; "
@@ -18,7 +22,7 @@ POLICY = (
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """A folder's files, under the policy that the book asks of a web server."""
+    """Serve the files of a folder under the policy that the README recommends for every web server."""
 
     extensions_map = {
         **http.server.SimpleHTTPRequestHandler.extensions_map,
@@ -29,33 +33,32 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         ".ipynb": "application/json",
     }
 
-    def end_headers(self):
+    def end_headers(self) -> None:
         self.send_header("Content-Security-Policy", POLICY)
-        # Below a folder or a name that holds its own hash nothing ever changes.
-        lasting = "/_static/live/" in self.path
-        self.send_header("Cache-Control", "public, max-age=31536000, immutable" if lasting else "no-cache")
+        immutable = "/_static/live/" in self.path  # the names in this folder contain a hash
+        self.send_header("Cache-Control", "public, max-age=31536000, immutable" if immutable else "no-cache")
         super().end_headers()
 
-    def log_message(self, *arguments):
-        """Say nothing: the terminal is for the address."""
+    def log_message(self, *arguments: object) -> None:
+        """Print nothing, so that the terminal shows the address only."""
 
 
-def server(folder, port=0):
-    """A server of a folder for this machine alone.
+def server(folder: Path, port: int = 0) -> http.server.ThreadingHTTPServer:
+    """Return a server of a folder that only this machine can reach.
 
     Args:
-        folder: Path of the built book.
-        port: the port to take; 0 for any that is free.
+        folder: the built book.
+        port: 0 for any free port.
 
     Raises:
-        OSError: the port is taken.
+        OSError: another program uses the port.
     """
     return http.server.ThreadingHTTPServer(("127.0.0.1", port), partial(Handler, directory=str(folder)))
 
 
 @contextmanager
-def serving(folder):
-    """Serve a folder for as long as the context lasts; gives its address."""
+def serving(folder: Path) -> Iterator[str]:
+    """Serve a folder inside a `with` block, and yield its address."""
     started = server(folder)
     thread = threading.Thread(target=started.serve_forever)
     thread.start()
@@ -67,15 +70,15 @@ def serving(folder):
         started.server_close()
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description="Serve the built book on this machine.")
     parser.add_argument("folder", type=Path, nargs="?", default=BOOK)
     folder = parser.parse_args().folder
     try:
-        started = server(folder, FIRST)
+        started = server(folder, PORT)
     except OSError:
         started = server(folder)
-    print(f"The book: http://127.0.0.1:{started.server_port}/   (Ctrl-C ends it)", flush=True)
+    print(f"The book: http://127.0.0.1:{started.server_port}/   (stop it with Ctrl-C)", flush=True)
     try:
         started.serve_forever()
     except KeyboardInterrupt:

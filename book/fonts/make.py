@@ -1,7 +1,7 @@
-"""Make the book's fonts: `python -m book.fonts.make FOLDER`, where FOLDER holds the packages that README.md names.
+"""Make the book's fonts: `python -m book.fonts.make FOLDER`, where FOLDER contains the packages that README.md names.
 
-It writes two style sheets that hold the fonts themselves: one for the book, and one of few characters for the pages of
-feedback, each of which carries its own. A changed font is changed here, never in the style sheets.
+It writes two style sheets that contain the fonts as data: one for the book, and one with few characters, which every
+feedback page contains. To change a font, change this file and not the style sheets.
 """
 
 import base64
@@ -25,7 +25,7 @@ PACKAGES = {  # of npm: SHA-256
     "source-code-pro-2.42.0.tgz": "51f898e0712c5f1b3f583b63c9ab7d51daaa9bae1d4c8dc63dc2a4b6a72d7ae4",
 }
 
-# Printable ASCII, the letters of most European languages in Latin script, and the signs of prose and of small drawings.
+# Printable ASCII, the letters of most European languages in Latin script, and characters for prose and small drawings.
 BOOK = [*range(0x20, 0x7F), *range(0xA0, 0x180), *range(0x2010, 0x2028)]
 BOOK += [0x303, *map(ord, "₀₁₂₃₄₅₆₇₈₉ᵀθεδ′″€™←↑→↓↔−√∞≈≠≤≥□▫○●✓✗")]
 FEEDBACK_TEXT = [*range(0x20, 0x7F), 0xA0, *map(ord, "ÄÖÜäöüß·×–—‘’“”…→−")]
@@ -38,7 +38,7 @@ KEPT = [COPYRIGHT, LICENCE, LICENCE_URL]
 
 @dataclass(frozen=True)
 class Face:
-    """One font file of a package, and what it is in CSS. The weights are those that it is shown for."""
+    """One font file of a package, and its family, weights and style in CSS."""
 
     family: str
     package: str
@@ -59,7 +59,7 @@ MONO_BOLD = Face("House Mono", "source-code-pro-2.42.0.tgz", "SourceCodePro-Semi
 IN_BOOK = (SERIF, SERIF_BOLD, SERIF_ITALIC, SANS, SANS_BOLD, SANS_ITALIC, MONO, MONO_BOLD)
 IN_FEEDBACK = {SERIF: FEEDBACK_TEXT, SERIF_BOLD: FEEDBACK_TEXT, MONO: FEEDBACK_TEXT, SANS_BOLD: FEEDBACK_MARKS}
 
-# Source Sans has no sign for a transpose; MathJax has, and stands here already.
+# Source Sans has no character for a transpose. MathJax has one, and is here already.
 MATHJAX = STATIC / "mathjax" / "output" / "chtml" / "fonts" / "woff-v2" / "MathJax_Main-Regular.woff"
 TRANSPOSE = 0x22A4
 
@@ -73,20 +73,27 @@ RULE = (
 )
 
 
-def opened(packages, package):
-    """A package of npm, as a tarfile, once its content is the one known."""
+def opened(packages: Path, package: str) -> tarfile.TarFile:
+    """Return a package of npm. Raises ValueError if its hash is wrong."""
     content = (packages / package).read_bytes()
-    assert hashlib.sha256(content).hexdigest() == PACKAGES[package], f"{package} is not the file it was"
+    if hashlib.sha256(content).hexdigest() != PACKAGES[package]:
+        raise ValueError(f"{package} does not have the hash in PACKAGES")
     return tarfile.open(fileobj=io.BytesIO(content))
 
 
-def woff2(font, family, characters, features):
-    """The bytes of a font with these characters only, without hints, under the book's own name for it.
+def _read(archive: tarfile.TarFile, name: str) -> bytes:
+    file = archive.extractfile(name)
+    assert file, f"{name} is a folder"
+    return file.read()
 
-    The name is changed because the licence asks for it: "Source" is reserved for the unchanged fonts.
+
+def woff2(font: TTFont, family: str, characters: list[int], features: list[str]) -> bytes:
+    """Return the bytes of a font with these characters only, without hints, under the book's name for it.
+
+    The licence requires another name, because it reserves "Source" for the unchanged fonts.
     """
     options = subset.Options(hinting=False, layout_features=features, name_IDs=KEPT)
-    options.drop_tables += ["FFTM"]  # FontForge's time stamp
+    options.drop_tables += ["FFTM"]  # the time stamp of FontForge
     subsetter = subset.Subsetter(options)
     subsetter.populate(unicodes=characters)
     subsetter.subset(font)
@@ -99,31 +106,32 @@ def woff2(font, family, characters, features):
     return buffer.getvalue()
 
 
-def rule(packages, face, characters, features):
-    """The @font-face rule of a face."""
+def face_rule(packages: Path, face: Face, characters: list[int], features: list[str]) -> str:
+    """Return the @font-face rule of a face."""
     with opened(packages, face.package) as archive:
-        font = TTFont(archive.extractfile(f"package/TTF/{face.file}.ttf"), recalcTimestamp=False)
-    return written(face.family, face.style, face.weight, woff2(font, face.family, characters, features))
+        font = TTFont(io.BytesIO(_read(archive, f"package/TTF/{face.file}.ttf")), recalcTimestamp=False)
+    return font_face(face.family, face.style, face.weight, woff2(font, face.family, characters, features))
 
 
-def written(family, style, weight, content, more=""):
+def font_face(family: str, style: str, weight: str, content: bytes, more: str = "") -> str:
+    """Return a @font-face rule that contains a font's bytes."""
     data = base64.b64encode(content).decode()
     return RULE.format(family=family, style=style, weight=weight, more=more, data=data)
 
 
-def make(packages):
-    """Write the style sheets, and the licences beside the book's."""
+def make(packages: Path) -> None:
+    """Write the style sheets, and the licences beside the book's style sheet."""
     fonts = STATIC / "fonts"
     fonts.mkdir(exist_ok=True)
-    rules = [rule(packages, face, BOOK, FEATURES) for face in IN_BOOK]
-    sign = woff2(TTFont(MATHJAX, recalcTimestamp=False), "House Sans", [TRANSPOSE], [])
-    rules.append(written("House Sans", "normal", "400", sign, more=f"unicode-range: U+{TRANSPOSE:X}; "))
+    rules = [face_rule(packages, face, BOOK, FEATURES) for face in IN_BOOK]
+    transpose = woff2(TTFont(MATHJAX, recalcTimestamp=False), "House Sans", [TRANSPOSE], [])
+    rules.append(font_face("House Sans", "normal", "400", transpose, more=f"unicode-range: U+{TRANSPOSE:X}; "))
     (fonts / "fonts.css").write_text(HEADER + "".join(rules), encoding="utf-8")
-    few = [rule(packages, face, characters, []) for face, characters in IN_FEEDBACK.items()]
-    (FEEDBACK / "fonts.css").write_text(HEADER + "".join(few), encoding="utf-8")
+    feedback = [face_rule(packages, face, characters, []) for face, characters in IN_FEEDBACK.items()]
+    (FEEDBACK / "fonts.css").write_text(HEADER + "".join(feedback), encoding="utf-8")
     for package in PACKAGES:
         with opened(packages, package) as archive:
-            licence = archive.extractfile("package/LICENSE.md").read()
+            licence = _read(archive, "package/LICENSE.md")
         (fonts / f"{package.rpartition('-')[0]}-OFL.txt").write_bytes(licence)
 
 

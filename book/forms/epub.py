@@ -1,30 +1,36 @@
-"""Sphinx extension: the book as an EPUB, `jupyter-book build . --builder custom --custom-builder epub`, or `make epub`.
+"""Sphinx extension: the book as an EPUB, made by `make epub`.
 
-Sphinx's own builder does nearly all of it. What stands here makes its pages such as an e-reader can show them: formulas
-are MathML, which readers set in their own fonts, no page has a script or a form, there is one style sheet, and the list
-of files says which of them hold MathML and SVG, as EPUB 3 asks.
+Sphinx's own builder does nearly all of the work. This module makes its pages suit e-readers, as EPUB 3 requires:
+formulas are MathML, which readers set in their own fonts; no page has a script or a form; there is one style sheet; and
+the list of files says which pages contain MathML or SVG.
 """
 
 import html
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from lxml import etree
 from math_core import LatexError, LatexToMathML
+from sphinx.application import Sphinx
 from sphinx.builders.epub3 import Epub3Builder
+from sphinx.config import Config
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
+from sphinx.util.typing import ExtensionMetadata
+from sphinx.writers.html5 import HTML5Translator
 
 HERE = Path(__file__).parent
 STYLE, COVER = HERE / "epub.css", HERE / "cover.png"
 XHTML, MATHML = "http://www.w3.org/1999/xhtml", "http://www.w3.org/1998/Math/MathML"
 NAMESPACES = {"x": XHTML, "m": MATHML}
-NOT_IN_A_BOOK = "//x:input | //x:textarea | //x:button | //*[contains(@class, 'sd-summary-state-marker')]"
+CONTROLS = "//x:input | //x:textarea | //x:button | //*[contains(@class, 'sd-summary-state-marker')]"
 LOCAL = re.compile(r"^([^:#]+)\.html\b")
 ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot);)\w+;")  # XML knows these four, HTML two thousand
-# What HTML allows and XML does not; cells and extensions may write it.
+# HTML allows these two and XML does not. Cells and extensions may write them.
 NEVER_CLOSED = re.compile(r"<(br|hr|img|input|wbr)\b([^<>]*?)/?>")
 WITHOUT_VALUE = re.compile(r"(<details\b[^<>]*? open)(?=[ >])")
 PROPERTIES = {"mathml": "<math ", "svg": "<svg "}
@@ -33,56 +39,59 @@ TO_MATHML = LatexToMathML(xml_namespace=True, fancy_error=False)
 logger = logging.getLogger(__name__)
 
 
-class Epub(Epub3Builder):
-    """Sphinx's builder, and what its pages and its list of files lack."""
+# ------------------------------------------------------------------------------------------------ builder
 
-    def init(self):
-        super().init()
-        self.app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
+
+class Epub(Epub3Builder):
+    """Sphinx's builder, with pages and a list of files that satisfy EPUB 3."""
 
     math_renderer_name = "mathml"
 
-    def init_css_files(self):
+    def init(self) -> None:
+        super().init()
+        self.app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
+
+    def init_css_files(self) -> None:
         self._css_files = []
         super().add_css_file(STYLE.name)
 
-    def add_css_file(self, filename, **attributes):
-        """An extension's style sheet is for a browser: it is left out."""
+    def add_css_file(self, filename: str, **attributes: Any) -> None:
+        """Ignore the style sheets of extensions, which are for browsers."""
 
-    def copy_static_files(self):
+    def copy_static_files(self) -> None:
         static = Path(self.outdir, "_static")
         static.mkdir(exist_ok=True)
         for file in (STYLE, COVER):
             shutil.copy(file, static)
 
-    def get_toc(self):
-        """Chapters, and below each its sections, which Jupyter Book's own tables of contents leave out."""
+    def get_toc(self) -> None:
+        """Collect chapters, and below each its sections, which Jupyter Book's own tables of contents leave out."""
         super().get_toc()
         self.refnodes = [line for chapter in self.refnodes for line in self._with_sections(chapter)]
 
-    def _with_sections(self, chapter):
+    def _with_sections(self, chapter: dict[str, Any]) -> Iterator[dict[str, Any]]:
         docname = chapter["refuri"].removesuffix(self.out_suffix)
         numbers = self.env.toc_secnumbers.get(docname, {})
         (item,) = self.env.tocs[docname].children
         sections = [part for below in item.children[1:] for part in below.children]
         for level, part in [(1, item), *((2, section) for section in sections)]:
             for title in list(part.findall(nodes.reference))[:1]:
-                number = "".join(f"{each}." for each in numbers.get(title["anchorname"], ()))
+                number = "".join(f"{number}." for number in numbers.get(title["anchorname"], ()))
                 text = html.escape(f"{number} {title.astext()}".strip())
                 yield {"level": level, "refuri": chapter["refuri"] + title["anchorname"], "text": text}
 
-    def toc_metadata(self, level, navpoints):
-        """Sphinx gives the older table of contents the name of the book's identifier in place of the identifier."""
+    def toc_metadata(self, level: int, navpoints: list[Any]) -> dict[str, Any]:
+        """Correct the older table of contents, for which Sphinx uses the name of the book's identifier as its value."""
         return super().toc_metadata(level, navpoints) | {"uid": self.config.epub_identifier}
 
-    def handle_page(self, pagename, *arguments, **more):
-        super().handle_page(pagename, *arguments, **more)
+    def handle_page(self, pagename: str, *arguments: Any, **named: Any) -> None:
+        super().handle_page(pagename, *arguments, **named)
         page = Path(self.get_outfilename(pagename))
-        page.write_text(strict(page.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(as_xml(page.read_text(encoding="utf-8")), encoding="utf-8")
 
-    def build_content(self):
-        """List what the pages need, the cover once, and say of each file what is in it beside XHTML."""
-        Path(self.outdir, self.coverpage_name).unlink(missing_ok=True)  # an earlier build's would be a second one
+    def build_content(self) -> None:
+        """List the files that the pages need, with the cover once, and mark pages that contain MathML or SVG."""
+        Path(self.outdir, self.coverpage_name).unlink(missing_ok=True)  # Sphinx would list an earlier build's too
         for file in Path(self.outdir, "_static").iterdir():
             if file.name not in (STYLE.name, COVER.name):
                 shutil.rmtree(file) if file.is_dir() else file.unlink()
@@ -95,13 +104,16 @@ class Epub(Epub3Builder):
                 item.set("properties", "cover-image")
             elif file.suffix == self.out_suffix and "properties" not in item.attrib:
                 text = file.read_text(encoding="utf-8")
-                if found := [name for name, tag in PROPERTIES.items() if tag in text]:
-                    item.set("properties", " ".join(found))
+                if properties := [name for name, tag in PROPERTIES.items() if tag in text]:
+                    item.set("properties", " ".join(properties))
         tree.write(package, encoding="utf-8", xml_declaration=True)
 
 
-def strict(page):
-    """A page as EPUB 3 wants it: XML, with nothing to press or to write into, each id once, and links to its like.
+# ------------------------------------------------------------------------------------------------ pages
+
+
+def as_xml(page: str) -> str:
+    """Return a page as XML for EPUB 3: without buttons and fields, with unique ids, and with links to its other pages.
 
     Raises:
         lxml.etree.XMLSyntaxError: the page cannot be read as XML.
@@ -109,7 +121,7 @@ def strict(page):
     page = NEVER_CLOSED.sub(r"<\1\2/>", ENTITY.sub(lambda entity: html.unescape(entity[0]), page))
     page = WITHOUT_VALUE.sub(r'\1=""', page)
     tree, ids = etree.fromstring(page.encode()), set()
-    for element in tree.xpath(NOT_IN_A_BOOK, namespaces=NAMESPACES):
+    for element in tree.xpath(CONTROLS, namespaces=NAMESPACES):
         element.getparent().remove(element)
     for element in tree.xpath("//x:label | //x:summary/x:p", namespaces=NAMESPACES):
         element.tag = f"{{{XHTML}}}span"
@@ -118,24 +130,30 @@ def strict(page):
         if element.get("id") in ids:  # sphinx-exercise gives the content of all exercises one id
             del element.attrib["id"]
         ids.add(element.get("id"))
-    for link in tree.xpath("//x:a[@href]", namespaces=NAMESPACES):  # cells show HTML that links to pages of the web
+    for link in tree.xpath("//x:a[@href]", namespaces=NAMESPACES):  # the HTML that cells show links to .html pages
         link.set("href", LOCAL.sub(r"\1.xhtml", link.get("href")))
     for element in tree.xpath("//m:*[not(self::m:math or self::m:mstyle)]", namespaces=NAMESPACES):
-        _style_around(element)
+        _move_style_around(element)
     return etree.tostring(tree, encoding="unicode", doctype="<!DOCTYPE html>")
 
 
-def _style_around(element):
-    """In MathML Core any element may have these attributes; in MathML 3, which EPUB asks for, an mstyle around it."""
+def _move_style_around(element: Any) -> None:
+    """Move style attributes from an element to an mstyle around it.
+
+    MathML Core allows these attributes on any element. MathML 3, which EPUB requires, allows them on mstyle.
+    """
     moved = ("scriptlevel",) if element.tag == f"{{{MATHML}}}mtable" else ("displaystyle", "scriptlevel")
-    if found := {name: element.attrib.pop(name) for name in moved if name in element.attrib}:
-        style = etree.Element(f"{{{MATHML}}}mstyle", found)
+    if attributes := {name: element.attrib.pop(name) for name in moved if name in element.attrib}:
+        style = etree.Element(f"{{{MATHML}}}mstyle", attributes)
         element.getparent().replace(element, style)
         style.append(element)
 
 
-def mathml(node, displaystyle):
-    """The MathML of a formula; a warning, and so an error, where the converter does not know a command."""
+# ------------------------------------------------------------------------------------------------ formulas
+
+
+def mathml(node: nodes.math | nodes.math_block, displaystyle: bool) -> str:
+    """Return the MathML of a formula. If the converter does not know a command, warn, which fails the build."""
     try:
         return TO_MATHML.convert_with_local_state(node.astext(), displaystyle=displaystyle)
     except LatexError as problem:
@@ -143,12 +161,12 @@ def mathml(node, displaystyle):
         return ""
 
 
-def visit_math(self, node):
+def visit_math(self: HTML5Translator, node: nodes.math) -> None:
     self.body.append(mathml(node, displaystyle=False))
     raise nodes.SkipNode
 
 
-def visit_math_block(self, node):
+def visit_math_block(self: HTML5Translator, node: nodes.math_block) -> None:
     self.body.append(self.starttag(node, "div", CLASS="math"))
     if node["number"]:
         self.body.append(f'<span class="eqno">({get_node_equation_number(self, node)})</span>')
@@ -156,12 +174,18 @@ def visit_math_block(self, node):
     raise nodes.SkipNode
 
 
-def name_cover(app, config):
-    """For every builder, since Sphinx reads all pages again when such a value changes; YAML knows no tuple."""
+# ------------------------------------------------------------------------------------------------ Sphinx
+
+
+def name_cover(app: Sphinx, config: Config) -> None:
+    """Set the cover for every builder, because Sphinx reads all pages again when the value changes.
+
+    The value is a tuple, which `_config.yml` cannot express.
+    """
     config.epub_cover = (f"_static/{COVER.name}", "epub-cover.html")
 
 
-def setup(app):
+def setup(app: Sphinx) -> ExtensionMetadata:
     app.setup_extension("sphinx.builders.epub3")
     app.add_builder(Epub, override=True)
     app.connect("config-inited", name_cover)

@@ -1,11 +1,12 @@
-"""The built book as one PDF: `python -m book.forms.pdf _build/html _build/transformer-by-hand.pdf`, or `make pdf`.
+"""Make one PDF of the built book: `python -m book.forms.pdf _build/html _build/transformer-by-hand.pdf`, or `make pdf`.
 
-The articles of all pages become one page of HTML, whose ids say which page they come from, so that links between pages
-lead to places within it. Chromium prints that page, with the formulas that MathJax has set in it as on the screen. Only
-then is it known which page a section is on: the page numbers of the contents are printed alone and laid over them, and
-the bookmarks are added.
+The articles of all pages become one page of HTML. Each id begins with the name of the page that it comes from, so that
+links between pages lead to places within the one page. Chromium prints it after MathJax has set the formulas. Only then
+do we know on which page a section stands, so we print the contents again with page numbers, lay these numbers over the
+first print, and add bookmarks.
 
-The PDF has no tags: they triple its size and its time, and the HTML and the EPUB are the better forms to listen to.
+The PDF has no tags, because they would triple its size and the time to make it. The HTML and the EPUB are better for
+screen readers.
 """
 
 import json
@@ -14,29 +15,31 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import yaml
 from lxml import html
 from lxml.html.builder import CLASS, DIV, H1, NAV, SPAN, A, P
 from pypdf import PdfReader, PdfWriter
-from pypdf.generic import Fit
+from pypdf.generic import Destination, Fit
 
 ROOT = Path(__file__).resolve().parents[2]
 STYLE = Path(__file__).with_name("pdf.css")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 NO_BROWSER = (
-    "The PDF is printed by Chromium, and there is none here. Install it (`apt-get install chromium` on Debian and its\n"
-    f"like), or Google Chrome. One of these commands must be on the PATH: {', '.join(BROWSERS)}."
+    "Chromium prints the PDF, and it is not installed. Install it (`apt-get install chromium` on Debian and Ubuntu)\n"
+    f"or Google Chrome. One of these commands must be on the PATH: {', '.join(BROWSERS)}."
 )
-# The page is our own and asks for nothing from elsewhere; as root no sandbox can be had.
+# The page is our own and loads nothing from another machine, and Chromium's sandbox does not work as root.
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
     *("--host-resolver-rules=MAP * ~NOTFOUND", "--no-pdf-header-footer", "--disable-pdf-tagging"),
-    "--virtual-time-budget=5000",  # milliseconds that scripts and fonts are waited for once nothing moves any more
+    "--virtual-time-budget=5000",  # milliseconds that Chromium waits for scripts and fonts once nothing moves any more
 ]
-LOADED = "//link[@rel='stylesheet'] | //script[contains(@src, 'mathjax/') or contains(., 'window.MathJax')]"
+HEAD = "//link[@rel='stylesheet'] | //script[contains(@src, 'mathjax/') or contains(., 'window.MathJax')]"
 PAGE = """<!DOCTYPE html>
 <html lang="en" data-theme="light"><head><meta charset="utf-8"><title></title>
 {head}<script>addEventListener("load", () => Promise.resolve(window.MathJax?.startup.promise)
@@ -45,37 +48,43 @@ PAGE = """<!DOCTYPE html>
 {body}</div></div></main></body></html>"""
 RUNNING_TITLE = '@page {name} {{ @bottom-left {{ content: {title}; }} }} [id="{id}"] {{ page: {name}; }}\n'
 
+Element = Any  # an lxml element or document: lxml has no types
+Pages = dict[Path, Element]
 
-def find_browser():
-    """Path of a Chromium, or None."""
+
+def find_browser() -> str | None:
+    """Return the path of a Chromium, or None."""
     return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
-def read_pages(folder):
-    """Path -> lxml document of the pages of a built book, in its order, which is that of the navigation."""
+# ------------------------------------------------------------------------------------------------ one page of HTML
+
+
+def read_pages(folder: Path) -> Pages:
+    """Return path -> lxml document of the pages of a built book, in the order of its navigation."""
     links = _parse(folder / "search.html").xpath("//nav[contains(@class, 'bd-docs-nav')]//li/a/@href")
     return {path: _parse(path) for path in [(folder / link).resolve() for link in links]}
 
 
-def _parse(path):
+def _parse(path: Path) -> Element:
     return html.parse(path, html.HTMLParser(encoding="utf-8"))
 
 
-def article(path, document, names):
-    """The article of a page, with ids and links that hold where all articles stand on one page.
+def article(path: Path, document: Element, names: dict[Path, str]) -> Element:
+    """Return the article of a page, with ids and links that are right where all articles stand on one page.
 
     Args:
-        path: Path of the page.
+        path: the page.
         document: its lxml document, which changes.
-        names: Path of each page -> the id of its article, which the ids in it begin with.
+        names: path of each page -> the id of its article, with which its other ids begin.
     """
-    (found,) = document.xpath("//article")
-    found.set("id", names[path])
-    for stray in found.xpath(".//a[contains(@class, 'headerlink')] | .//div[@class='term-definitions']"):
-        stray.drop_tree()
-    for element in found.xpath(".//*[@id][not(ancestor-or-self::svg)]"):
+    (article,) = document.xpath("//article")
+    article.set("id", names[path])
+    for superfluous in article.xpath(".//a[contains(@class, 'headerlink')] | .//div[@class='term-definitions']"):
+        superfluous.drop_tree()
+    for element in article.xpath(".//*[@id][not(ancestor-or-self::svg)]"):
         element.set("id", f"{names[path]}--{element.get('id')}")
-    for element in found.xpath(".//*[@src] | .//a[@href]"):
+    for element in article.xpath(".//*[@src] | .//a[@href]"):
         attribute = "href" if element.tag == "a" else "src"
         address, _, fragment = element.get(attribute).partition("#")
         target = (path.parent / address).resolve() if address else path
@@ -83,45 +92,46 @@ def article(path, document, names):
             element.set(attribute, f"#{names[target]}" + (f"--{fragment}" if fragment else ""))
         elif ":" not in address:
             element.set(attribute, target.as_uri())
-    return found
+    return article
 
 
-def head(pages, articles):
-    """Style sheets and MathJax as the pages have them, our own style, and each article's title for its pages' foot."""
-    found = {}
-    # The page with most style sheets has them in the right order.
+def head(pages: Pages, articles: Iterable[Element]) -> str:
+    """Return the head: the pages' style sheets and MathJax, our own style, and each article's title for the footer."""
+    elements: dict[str | None, Element] = {}
+    # The page with the most style sheets has them in the right order.
     for path, document in sorted(pages.items(), key=lambda page: -len(page[1].xpath("//link[@rel='stylesheet']"))):
-        for element in document.xpath(LOADED):
+        for element in document.xpath(HEAD):
             attribute = "href" if element.tag == "link" else "src"
             if address := element.get(attribute):
                 element.set(attribute, (path.parent / address.partition("?")[0]).resolve().as_uri())
-            found.setdefault(element.get(attribute), element)
+            elements.setdefault(element.get(attribute), element)
     style = STYLE.read_text(encoding="utf-8")
-    for number, each in enumerate(articles):
-        title = json.dumps(_plain(each.find(".//h1")), ensure_ascii=False)
-        style += RUNNING_TITLE.format(name=f"p{number}", id=each.get("id"), title=title)
-    return "".join(html.tostring(element, encoding="unicode") for element in found.values()) + f"<style>{style}</style>"
+    for number, article in enumerate(articles):
+        title = json.dumps(_plain(article.find(".//h1")), ensure_ascii=False)
+        style += RUNNING_TITLE.format(name=f"p{number}", id=article.get("id"), title=title)
+    loaded = "".join(html.tostring(element, encoding="unicode") for element in elements.values())
+    return f"{loaded}<style>{style}</style>"
 
 
-def _plain(heading):
-    """The text of a heading, as far as text can say it: bookmarks and page margins have no formulas."""
+def _plain(heading: Element) -> str:
+    """Return the text of a heading without marks for formulas, which bookmarks and footers cannot show."""
     return re.sub(r"\\[()]", "", " ".join(heading.text_content().split()))
 
 
-def cover(title, author, start):
-    """The first page: title, author, and from the book's first article what the book is and its first picture."""
-    words = start.xpath("string(.//*[contains(@class, 'lead')])").strip()
+def cover(title: str, author: str, start: Element) -> Element:
+    """Return the first page: title, author, and the lead and first picture of the book's first article."""
+    lead = start.xpath("string(.//*[contains(@class, 'lead')])").strip()
     pictures = map(deepcopy, start.xpath("(.//*[local-name() = 'svg'])[1]"))
-    return DIV(CLASS("cover"), P(CLASS("title"), title), P(words), *pictures, P(CLASS("author"), author))
+    return DIV(CLASS("cover"), P(CLASS("title"), title), P(lead), *pictures, P(CLASS("author"), author))
 
 
-def headings(articles):
-    """(Element, id) of the titles of all chapters and sections, in order."""
-    return [(title, title.getparent().get("id")) for each in articles for title in each.xpath(".//h1 | .//h2")]
+def headings(articles: Iterable[Element]) -> list[tuple[Element, str]]:
+    """Return (element, id) of the titles of all chapters and sections, in order."""
+    return [(title, title.getparent().get("id")) for article in articles for title in article.xpath(".//h1 | .//h2")]
 
 
-def contents(articles, numbers):
-    """The contents, with the page number of each id that has one in `numbers`."""
+def contents(articles: Iterable[Element], numbers: dict[str, int]) -> Element:
+    """Return the table of contents, with a page number for each id in `numbers`."""
     lines = []
     for heading, place in headings(articles):
         title, number = deepcopy(heading), SPAN(CLASS("number"), str(numbers.get(place, "")))
@@ -130,13 +140,18 @@ def contents(articles, numbers):
     return NAV(CLASS("bd-article contents"), H1("Contents"), *lines)
 
 
-def add_bookmarks(writer, articles, places, numbers):
-    """Give a PdfWriter a bookmark for each chapter, and within it for its sections.
+# ------------------------------------------------------------------------------------------------ PDF
+
+
+def add_bookmarks(
+    writer: PdfWriter, articles: Iterable[Element], places: dict[str, Destination], numbers: dict[str, int]
+) -> None:
+    """Give the PDF a bookmark for each chapter, and below it for each of its sections.
 
     Args:
-        writer: PdfWriter of the whole book.
-        articles: list of lxml elements.
-        places, numbers: id -> Destination, page number.
+        writer: the whole book.
+        articles: lxml elements.
+        places, numbers: id -> destination, page number.
     """
     chapter = None
     for heading, name in headings(articles):
@@ -146,33 +161,33 @@ def add_bookmarks(writer, articles, places, numbers):
         chapter = item if heading.tag == "h1" else chapter
 
 
-def print_page(program, path, title, kind, head, parts):
-    """Print parts as one page of HTML; returns the PdfReader.
+def print_page(program: str, path: Path, title: str, kind: str, head: str, parts: Iterable[Element]) -> PdfReader:
+    """Print parts as one page of HTML, and return the PDF.
 
     Raises:
-        RuntimeError: Chromium gave up, or the formulas were not finished when it printed.
+        RuntimeError: Chromium failed, or it printed before MathJax had set all formulas.
     """
     body = "".join(html.tostring(part, encoding="unicode") for part in parts)
     page = PAGE.format(head=head, title=json.dumps(title), kind=kind, body=body)
     path.with_suffix(".html").write_text(page, encoding="utf-8")
     command = [program, *FLAGS, f"--user-data-dir={path}", f"--print-to-pdf={path.with_suffix('.pdf')}"]
-    said = subprocess.run([*command, path.with_suffix(".html").as_uri()], capture_output=True, text=True)
-    if said.returncode or not path.with_suffix(".pdf").exists():
-        raise RuntimeError(f"{program} printed no PDF:\n{said.stderr[-2000:]}")
+    done = subprocess.run([*command, path.with_suffix(".html").as_uri()], capture_output=True, text=True)
+    if done.returncode or not path.with_suffix(".pdf").exists():
+        raise RuntimeError(f"{program} printed no PDF:\n{done.stderr[-2000:]}")
     reader = PdfReader(path.with_suffix(".pdf"))
-    if reader.metadata.title != title:
-        raise RuntimeError(f"{program} printed before all formulas were set")
+    if reader.metadata is None or reader.metadata.title != title:
+        raise RuntimeError(f"{program} printed before MathJax had set all formulas")
     return reader
 
 
-def make(program, folder, pdf, title, author):
+def make(program: str, folder: Path, pdf: Path, title: str, author: str) -> None:
     """Write the PDF of a built book.
 
     Args:
         program: path of a Chromium.
-        folder: Path of the built HTML.
-        pdf: Path of the PDF.
-        title, author: str.
+        folder: the built HTML.
+        pdf: the file to write.
+        title, author: for the cover and the PDF's metadata.
     """
     pages = read_pages(folder)
     names = {path: path.stem for path in pages}
@@ -181,9 +196,9 @@ def make(program, folder, pdf, title, author):
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as work:
         whole = print_page(program, Path(work, "book"), title, "", top, [first, contents(articles, {}), *articles])
         places = {name.removeprefix("/"): place for name, place in whole.named_destinations.items()}
-        numbers = {name: whole.get_destination_page_number(place) + 1 for name, place in places.items()}
-        parts = [first, contents(articles, numbers)]
-        stamps = print_page(program, Path(work, "numbers"), title, "numbers-alone", top, parts)
+        numbers = {name: (whole.get_destination_page_number(place) or 0) + 1 for name, place in places.items()}
+        numbered = [first, contents(articles, numbers)]
+        stamps = print_page(program, Path(work, "numbers"), title, "numbers-alone", top, numbered)
         writer = PdfWriter(clone_from=whole)
         for page, stamp in zip(writer.pages, stamps.pages, strict=False):
             page.merge_page(stamp)
@@ -192,8 +207,12 @@ def make(program, folder, pdf, title, author):
         writer.write(pdf)
 
 
-if __name__ == "__main__":
-    if not (found := find_browser()):
+def main() -> None:
+    if not (program := find_browser()):
         sys.exit(NO_BROWSER)
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    make(found, Path(sys.argv[1]).resolve(), Path(sys.argv[2]), config["title"], config["author"])
+    make(program, Path(sys.argv[1]).resolve(), Path(sys.argv[2]), config["title"], config["author"])
+
+
+if __name__ == "__main__":
+    main()

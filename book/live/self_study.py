@@ -1,6 +1,6 @@
-"""Bundles for whoever studies by the book alone: the released ones, without a solution of the book.
+"""Make the zip files for readers who study with the book alone: released bundles without the solutions of the book.
 
-Each chapter's page has its own, with the keys of the release; all of them together have keys of their own.
+Each chapter's page offers its own, with the answer keys of the release. The file with all chapters has other keys.
 """
 
 import importlib
@@ -9,113 +9,111 @@ import json
 import re
 import tempfile
 import zipfile
+from collections.abc import Iterable
 from functools import cache, partial
 from pathlib import Path
 
-from autograder.authoring.exercise import exercises_of
+from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.kept_keys import kept
 from autograder.authoring.make_key import key_of
-from autograder.chapter.chapter import read_chapter
+from autograder.chapter.chapter import Chapter, read_chapter
 from autograder.house import chapter_names, solution_modules
 from autograder.release import bundle
-from autograder.release.gate import secrets_of_book
+from autograder.release.gate import Secrets, secrets_of_book
 from check import key
 
-SEED = 1706_03762  # public, as that of the release is: whoever studies alone sees other numbers than a class
+SEED = 1706_03762  # public, as the seed of a release is; readers without a class get other numbers than a class
 KEYS = "check/keys"
 GIVEN = "solutions/given.json"
 README = """\
-The Transformer by Hand: all chapters, to study alone
-=====================================================
-1. Install what the notebooks need, in this folder (Python 3.11 or newer; `python3 --version` says yours):
+The Transformer by Hand: all chapters, for studying alone
+=========================================================
+1. Install what the notebooks need, in this folder (Python 3.11 or newer; `python3 --version` shows yours):
      Linux, macOS:  python3 -m venv .venv ; .venv/bin/pip install -r requirements.txt
      Windows:       py -m venv .venv & .venv\\Scripts\\pip install -r requirements.txt
 2. Open them:       .venv/bin/jupyter lab     (Windows: .venv\\Scripts\\jupyter lab), and begin with 01_attention.ipynb.
-3. Replace each `raise NotImplementedError`, run the cell, and press check(...) below it.
-4. Where a check stays red, read again the section of the notebook that it names.
+3. Replace each `raise NotImplementedError`, run the cell, and run the check(...) below it.
+4. If a check fails, reread the section of the notebook that it names.
 5. Keep all notebooks in this folder: a later one uses the functions that you wrote in the earlier ones.
-PyTorch is optional: a few cells compare with it, and say so where it is missing.
+PyTorch is optional: the few cells that compare with it tell you if it is missing.
 """
-OWN = Path(__file__).with_name("in_page") / "own_solutions.py"
+OWN_SOLUTIONS = Path(__file__).with_name("in_page") / "own_solutions.py"
 
 
-def study_files(files, chapter):
-    """Path -> content of a chapter's bundle for whoever studies by the book alone.
+def study_files(files: dict[str, bytes], chapter: Chapter) -> dict[str, bytes]:
+    """Return a chapter's bundle for studying alone, path -> content, from the released one of the same form.
 
-    It is the released one, but for the solutions of earlier chapters: a reader's own functions take their place.
+    The reader's own functions take the place of the solutions of earlier chapters.
     """
     secret = {f"solutions/{name}.py" for name, number in solution_modules().items() if number is not None}
-    kept = {path: content for path, content in files.items() if path not in secret}
-    return kept | {
-        "solutions/__init__.py": OWN.read_bytes(),
-        GIVEN: json.dumps(given(chapter), sort_keys=True).encode(),
+    public = {path: content for path, content in files.items() if path not in secret}
+    return public | {
+        "solutions/__init__.py": OWN_SOLUTIONS.read_bytes(),
+        GIVEN: json.dumps(given_functions(chapter), sort_keys=True).encode(),
     }
 
 
-def with_keys_of_its_own(files, exercises):
-    """A chapter's bundle for self-study, path -> content, with keys from SEED in place of its own."""
+def with_other_keys(files: dict[str, bytes], exercises: Iterable[Exercise]) -> dict[str, bytes]:
+    """Return a chapter's bundle for studying alone with keys from SEED in place of the released ones."""
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder, "key.npz")
+        file = Path(folder, "key.npz")
         for exercise in exercises:
             name = f"{exercise.reference.__module__}.{exercise.name}.{SEED}"
-            key.save(kept(name, partial(key_of, exercise, SEED)), place)
-            files = files | {f"{KEYS}/{exercise.name}.npz": place.read_bytes()}
+            key.save(kept(name, partial(key_of, exercise, SEED)), file)
+            files = files | {f"{KEYS}/{exercise.name}.npz": file.read_bytes()}
     return files
 
 
-def together(bundles):
-    """Path -> content of all chapters in one folder, from a list of their bundles as dicts of the same form."""
-    functions, lines, whole = {}, set(), {}
+def all_chapters(bundles: Iterable[dict[str, bytes]]) -> dict[str, bytes]:
+    """Return path -> content of all chapters in one folder, from their bundles of the same form."""
+    functions: dict[str, str] = {}
+    requirements: set[str] = set()
+    whole: dict[str, bytes] = {}
     for files in bundles:
         functions |= json.loads(files[GIVEN])
-        lines |= set(files["requirements.txt"].decode().splitlines(keepends=True))
+        requirements |= set(files["requirements.txt"].decode().splitlines(keepends=True))
         whole |= files
     return whole | {
         GIVEN: json.dumps(functions, sort_keys=True).encode(),
-        "requirements.txt": "".join(sorted(lines)).encode(),
+        "requirements.txt": "".join(sorted(requirements)).encode(),
         "README.txt": README.encode(),
     }
 
 
-def unzipped(path):
-    """Path -> content of a zip file."""
-    with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
+def given_functions(chapter: Chapter) -> dict[str, str]:
+    """Return name -> source of the book's functions that this chapter's setup, or an earlier one's, imports.
 
-
-def given(chapter):
-    """Name -> source of the functions that a chapter's setup imports, or an earlier one's, and that give nothing away.
-
-    What a reader wrote in an earlier chapter needs what that chapter's setup imports.
+    Exercises, and functions that would give away a solution, are left out. Earlier setups count because a reader's
+    functions of an earlier chapter use what that chapter's setup imports.
     """
-    found = {}
+    sources = {}
     earlier = [read_chapter(name) for name in chapter_names() if name < chapter.name]
-    setups = "\n".join(setup_of(each) for each in (*earlier, chapter))
+    setups = "\n".join(setup_of(one) for one in (*earlier, chapter))
     for module, names in re.findall(r"^from solutions\.(\w+) import (\([^)]*\)|.*)$", setups, re.MULTILINE):
         if solution_modules()[module] is not None:
             for name in re.findall(r"\w+", names):
-                if name not in _every_exercise():
-                    found[name] = inspect.getsource(getattr(importlib.import_module(f"solutions.{module}"), name))
-    return {name: source for name, source in found.items() if not _secrets().solutions.find(source)}
+                if name not in _exercise_names():
+                    sources[name] = inspect.getsource(getattr(importlib.import_module(f"solutions.{module}"), name))
+    return {name: source for name, source in sources.items() if not _secrets().solutions.find(source)}
 
 
-def setup_of(chapter):
-    """The source of a chapter's setup."""
+def setup_of(chapter: Chapter) -> str:
+    """Return the source of a chapter's setup."""
     return "\n".join(cell.source for cell in chapter.cells if cell.part == "setup")
 
 
 @cache
-def _secrets():
+def _secrets() -> Secrets:
     return secrets_of_book()
 
 
 @cache
-def _every_exercise():
-    return {each.name for name in chapter_names() for each in exercises_of(name)}
+def _exercise_names() -> set[str]:
+    return {exercise.name for chapter in chapter_names() for exercise in exercises_of(chapter)}
 
 
-def zipped(contents):
-    """The bytes of a zip file, by path -> content; the same contents give the same bytes."""
+def zipped(contents: dict[str, bytes]) -> bytes:
+    """Return the bytes of a zip file from path -> content. The same contents give the same bytes."""
     with tempfile.TemporaryDirectory() as folder:
         for path, content in contents.items():
             file = Path(folder, "files", path)
@@ -123,3 +121,9 @@ def zipped(contents):
             file.write_bytes(content)
         bundle.write_zip(Path(folder, "files"), Path(folder, "zip"))
         return Path(folder, "zip").read_bytes()
+
+
+def unzipped(path: Path) -> dict[str, bytes]:
+    """Return path -> content of a zip file."""
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}

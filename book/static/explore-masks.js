@@ -1,10 +1,10 @@
-// Chapter 3: a mask to paint, and what each place can know through one layer of it or more.
+// Chapter 3: a mask to paint, and what each position can depend on through one or more layers.
 "use strict";
 
 (() => {
-  const { made, choices, said: spoken, begin } = Explorers;
-  const WORDS = ["<bos>", "Ada", "warf", "Tom", "den", "Ball"]; // what goes in
-  const NEXT = ["Ada", "warf", "Tom", "den", "Ball", "<eos>"]; // what each place is to predict
+  const { element, buttonRow, statusLine, start } = Explorers;
+  const WORDS = ["<bos>", "Ada", "warf", "Tom", "den", "Ball"]; // the input
+  const NEXT = ["Ada", "warf", "Tom", "den", "Ball", "<eos>"]; // the prediction at each position
   const PLACES = WORDS.map((_, i) => i);
   const PRESETS = {
     "causal": (i, j) => j <= i,
@@ -13,35 +13,35 @@
     "one word too far": (i, j) => j <= i + 1,
     "itself alone": (i, j) => i === j,
   };
-  const MOST_LAYERS = 5; // with as many, what can be reached in six places has been
+  const MOST_LAYERS = 5; // more layers reach nothing new with six positions
 
-  const painted = (rule) => PLACES.map((i) => PLACES.map((j) => rule(i, j)));
+  const filled = (rule) => PLACES.map((i) => PLACES.map((j) => rule(i, j)));
 
-  // What each place depends on: its residual path, and through each layer all that those it sees depend on.
-  function reached(mask, layers) {
-    let known = painted((i, j) => i === j);
+  // What each position depends on: itself, through the residual path, and all that the positions it attends to depend on.
+  function dependencies(mask, layers) {
+    let known = filled((i, j) => i === j);
     for (let layer = 0; layer < layers; layer++) {
       const below = known;
-      known = painted((i, j) => below[i][j] || PLACES.some((k) => mask[i][k] && below[k][j]));
+      known = filled((i, j) => below[i][j] || PLACES.some((k) => mask[i][k] && below[k][j]));
     }
     return known;
   }
 
   function explore() {
-    let mask = painted(PRESETS.causal);
-    let brush = null; // what the pressed pointer paints
-    const cells = painted(() => null);
-    const layers = made("input", { type: "range", min: 1, max: MOST_LAYERS, value: 1 });
-    const count = made("span"); // an output would take the label from its slider
-    const said = spoken();
+    let mask = filled(PRESETS.causal);
+    let brush = null; // what the pointer paints while it is pressed
+    const cells = filled(() => null);
+    const layers = element("input", { type: "range", min: 1, max: MOST_LAYERS, value: 1 });
+    const count = element("span"); // an <output> would steal the label from its slider
+    const status = statusLine();
 
     function paint(i, j, may) {
       mask[i][j] = may;
       show();
     }
 
-    // One cell is in the order of Tab; the arrow keys go from it to the others.
-    function go(i, j) {
+    // Tab reaches one cell, and the arrow keys move from it to the others.
+    function focus(i, j) {
       if (!cells[i]?.[j]) return;
       for (const cell of cells.flat()) cell.tabIndex = -1;
       cells[i][j].tabIndex = 0;
@@ -49,10 +49,10 @@
     }
 
     function cell(i, j) {
-      const button = made("button", { type: "button", tabIndex: i || j ? -1 : 0 });
+      const button = element("button", { type: "button", tabIndex: i || j ? -1 : 0 });
       button.addEventListener("pointerdown", (event) => {
         event.preventDefault();
-        button.releasePointerCapture(event.pointerId); // so that its neighbours hear of the pointer
+        button.releasePointerCapture(event.pointerId); // so that its neighbours get the pointer's events
         brush = !mask[i][j];
         paint(i, j, brush);
       });
@@ -61,14 +61,14 @@
         const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
         if (!step && event.key !== "Enter" && event.key !== " ") return;
         event.preventDefault();
-        step ? go(i + step[0], j + step[1]) : paint(i, j, !mask[i][j]);
+        step ? focus(i + step[0], j + step[1]) : paint(i, j, !mask[i][j]);
       });
       cells[i][j] = button;
-      return made("td", {}, button);
+      return element("td", {}, button);
     }
 
     function show() {
-      const known = reached(mask, layers.valueAsNumber);
+      const known = dependencies(mask, layers.valueAsNumber);
       const leaks = [];
       for (const i of PLACES) {
         for (const j of PLACES) {
@@ -77,25 +77,25 @@
           if (leaky) leaks.push([i, j]);
           cells[i][j].className = `${mask[i][j] ? "may" : known[i][j] ? "through" : "hidden"}${leaky ? " leak" : ""}`;
           const sign = mask[i][j] ? (leaky ? "!" : "●") : known[i][j] ? (leaky ? "!" : "○") : "×";
-          cells[i][j].replaceChildren(made("span", { ariaHidden: "true" }, sign)); // the label says it
+          cells[i][j].replaceChildren(element("span", { ariaHidden: "true" }, sign)); // the label describes it
           cells[i][j].setAttribute("aria-pressed", mask[i][j]);
           cells[i][j].setAttribute("aria-label", `${WORDS[i]} asks, ${WORDS[j]} is found: ${how}${leaky ? ", a leak" : ""}`);
         }
       }
       count.textContent = layers.value;
       const cheats = PLACES.filter((i) => known[i][i + 1]).map((i) => NEXT[i]);
-      said.textContent = leaks.length
+      status.textContent = leaks.length
         ? `${leaks.length} leak${leaks.length > 1 ? "s" : ""}. ` + (cheats.length
           ? `Known before it is predicted: ${cheats.join(", ")}.` : "No place knows its own next word.")
         : "Tight: no place knows anything that comes after it.";
     }
 
-    const head = made("tr", {}, ...["asks", ...WORDS].map((text) => made("th", { scope: "col" }, text)));
-    const rows = PLACES.map((i) => made("tr", {}, made("th", { scope: "row" }, WORDS[i]), ...PLACES.map((j) => cell(i, j))));
-    const grid = made("table", { className: "explorer-grid" }, made("thead", {}, head), made("tbody", {}, ...rows));
-    const presets = Object.entries(PRESETS).map(([name, rule]) => [name, () => { mask = painted(rule); show(); }]);
-    const controls = made("div", { className: "explorer-controls" }, choices("Begin with ", Object.fromEntries(presets)),
-      made("label", {}, made("span", {}, "Layers: ", count), layers), said);
+    const head = element("tr", {}, ...["asks", ...WORDS].map((text) => element("th", { scope: "col" }, text)));
+    const rows = PLACES.map((i) => element("tr", {}, element("th", { scope: "row" }, WORDS[i]), ...PLACES.map((j) => cell(i, j))));
+    const grid = element("table", { className: "explorer-grid" }, element("thead", {}, head), element("tbody", {}, ...rows));
+    const presets = Object.entries(PRESETS).map(([name, rule]) => [name, () => { mask = filled(rule); show(); }]);
+    const controls = element("div", { className: "explorer-controls" }, buttonRow("Begin with ", Object.fromEntries(presets)),
+      element("label", {}, element("span", {}, "Layers: ", count), layers), status);
 
     for (const end of ["pointerup", "pointercancel"]) document.addEventListener(end, () => (brush = null));
     layers.addEventListener("input", show);
@@ -103,5 +103,5 @@
     return [grid, controls];
   }
 
-  begin("masks", explore);
+  start("masks", explore);
 })();

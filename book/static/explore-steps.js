@@ -1,21 +1,21 @@
-// Chapters 2 and 5: a backward pass, an arrow at a time. The page brings the formulas, and the numbers that its cells computed.
+// Chapters 2 and 5: a backward pass, one arrow at a time. The page contains the formulas and the numbers that its cells computed.
 "use strict";
 
 (() => {
-  const { made, drawn, shown, choices, said: spoken, begin } = Explorers;
+  const { element, svgElement, formatted, buttonRow, statusLine, start } = Explorers;
   const MARGIN = 0.6; // around the graph
   const GAP = 0.3; // between an array's name and an arrow's end
-  const ASIDE = 0.11; // from the middle between two arrays to either of the arrows that join them
+  const ASIDE = 0.11; // distance of each of the two arrows between two arrays from the middle
   const HEAD = 0.17;
 
-  // The line of one arrow with its head, to the right of the way it goes, and where its name stands.
+  // The line of an arrow, on the right of its direction, its head, and the place of its name.
   function arrow([x, y], [toX, toY]) {
     const length = Math.hypot(toX - x, toY - y);
     const [alongX, alongY] = [(toX - x) / length, (toY - y) / length];
     const at = (along, right) => [x + alongX * along - alongY * right, y + alongY * along + alongX * right];
     const end = length - GAP;
     const corners = [at(end - HEAD, ASIDE - HEAD / 2), at(end, ASIDE), at(end - HEAD, ASIDE + HEAD / 2)];
-    const beside = Math.abs(alongY) > 0.5; // and not above or below
+    const beside = Math.abs(alongY) > 0.5; // the name stands beside the arrow, and not above or below
     const anchor = beside ? (alongY < 0 ? "start" : "end") : "middle";
     const name = { at: at(length / 2, beside ? 0.26 : 0.36), anchor };
     return { line: `M${at(GAP, ASIDE)}L${at(end - HEAD, ASIDE)}`, head: `M${corners.join("L")}Z`, name };
@@ -26,22 +26,22 @@
     const [xs, ys] = [0, 1].map((axis) => Object.values(points).map((point) => point[axis]));
     const [left, top] = [Math.min(...xs) - MARGIN, Math.min(...ys) - MARGIN];
     const box = [left, top, Math.max(...xs) + MARGIN - left, Math.max(...ys) + MARGIN - top];
-    const svg = drawn("svg", { viewBox: box.join(" "), "aria-hidden": "true", class: "explorer-graph" });
+    const svg = svgElement("svg", { viewBox: box.join(" "), "aria-hidden": "true", class: "explorer-graph" });
 
-    function joined(className, { line, head }) {
-      const group = drawn("g", { class: className });
-      group.append(drawn("path", { class: "line", d: line }), drawn("path", { class: "head", d: head }));
+    function draw(className, { line, head }) {
+      const group = svgElement("g", { class: className });
+      group.append(svgElement("path", { class: "line", d: line }), svgElement("path", { class: "head", d: head }));
       svg.append(group);
       return group;
     }
 
     const text = ([x, y], name, anchor, className = "") =>
-      drawn("text", { x, y, class: className, "text-anchor": anchor, "dominant-baseline": "central" }, name);
-    for (const { from, to } of steps) joined("forwards", arrow(points[to], points[from]));
+      svgElement("text", { x, y, class: className, "text-anchor": anchor, "dominant-baseline": "central" }, name);
+    for (const { from, to } of steps) draw("forwards", arrow(points[to], points[from]));
     const back = steps.map((step) => {
-      const way = arrow(points[step.from], points[step.to]);
-      const group = joined("backwards", way);
-      group.append(text(way.name.at, step.name, way.name.anchor, "end"));
+      const shape = arrow(points[step.from], points[step.to]);
+      const group = draw("backwards", shape);
+      group.append(text(shape.name.at, step.name, shape.name.anchor, "end"));
       return group;
     });
     svg.append(...Object.entries(points).map(([name, point]) => text(point, name, "middle")));
@@ -49,10 +49,10 @@
   }
 
   function numbers({ name, columns, rows }) {
-    const heads = [name, ...columns].map((each) => made("th", { scope: "col" }, each));
-    const lines = rows.map(([label, row]) => made("tr", {}, made("th", { scope: "row" }, label),
-      ...row.map((number) => made("td", {}, shown(number)))));
-    return made("table", {}, made("thead", {}, made("tr", {}, ...heads)), made("tbody", {}, ...lines));
+    const heads = [name, ...columns].map((title) => element("th", { scope: "col" }, title));
+    const lines = rows.map(([label, row]) => element("tr", {}, element("th", { scope: "row" }, label),
+      ...row.map((number) => element("td", {}, formatted(number)))));
+    return element("table", {}, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...lines));
   }
 
   function explore(place) {
@@ -61,9 +61,9 @@
     const list = place.querySelector("dl");
     const words = [...list.querySelectorAll(":scope > dd")];
     list.remove();
-    const parts = walk.steps.map((step, n) => made("div", { className: "explorer-step" },
-      ...words[n].childNodes, made("div", { className: "explorer-tables" }, ...step.tables.map(numbers))));
-    const said = spoken();
+    const parts = walk.steps.map((step, n) => element("div", { className: "explorer-step" },
+      ...words[n].childNodes, element("div", { className: "explorer-tables" }, ...step.tables.map(numbers))));
+    const status = statusLine();
     let now = 0;
 
     function go(to) {
@@ -71,12 +71,12 @@
       parts.forEach((part, n) => (part.hidden = n !== now));
       back.forEach((group, n) => group.setAttribute("class", `backwards${n > now ? " later" : n === now ? " now" : ""}`));
       const { name, shape } = walk.steps[now];
-      said.replaceChildren(`Step ${now + 1} of ${parts.length}: `, made("strong", {}, name), `, of shape (${shape.join(", ")})`);
-      previous.setAttribute("aria-disabled", now === 0); // and not disabled: the focus would be lost
+      status.replaceChildren(`Step ${now + 1} of ${parts.length}: `, element("strong", {}, name), `, of shape (${shape.join(", ")})`);
+      previous.setAttribute("aria-disabled", now === 0); // a disabled button would lose the focus
       next.setAttribute("aria-disabled", now === parts.length - 1);
     }
 
-    const buttons = choices("", { Back: () => go(now - 1), Next: () => go(now + 1) });
+    const buttons = buttonRow("", { Back: () => go(now - 1), Next: () => go(now + 1) });
     const [previous, next] = buttons.querySelectorAll("button");
     buttons.addEventListener("keydown", (event) => {
       const to = { ArrowLeft: now - 1, ArrowRight: now + 1, Home: 0, End: parts.length - 1 }[event.key];
@@ -85,8 +85,8 @@
       go(to);
     });
     go(0);
-    return [svg, made("div", { className: "explorer-controls" }, buttons, said, ...parts)];
+    return [svg, element("div", { className: "explorer-controls" }, buttons, status, ...parts)];
   }
 
-  begin("steps", explore);
+  start("steps", explore);
 })();

@@ -1,11 +1,11 @@
-// Chapter 9: the trained translator. A number goes in, the decoder writes, and what its heads look at is shown.
+// Chapter 9: the trained translator. The reader enters a number, the decoder writes, and we show what its heads attend to.
 "use strict";
 
 (() => {
-  const { made, shown, choices, said: spoken, begin } = Explorers;
+  const { element, formatted, buttonRow, statusLine, start } = Explorers;
   const HEADS = 4;
   const LIKELIEST = 5;
-  const FIRST = 245; // as the caption does
+  const FIRST = 245; // as in the caption
   const MARKS = { bos: 1, eos: 2, longest: 20 }; // the longest number has 11 German words
 
   // ---- numbers in words
@@ -26,7 +26,7 @@
     return [...(word ? [...english(count), word] : [TENS[count - 2]]), ...(unit ? english(unit) : [])];
   }
 
-  // Without "eins" where more is to follow: einhundert, einundzwanzig.
+  // The form before another morpheme, without "eins": einhundert, einundzwanzig.
   function stem(number) {
     const short = { 6: "sech", 7: "sieb" };
     const [tens, unit] = [Math.floor(number / 10), number % 10];
@@ -45,12 +45,12 @@
     return words.at(-1) === "ein" ? [...words.slice(0, -1), "eins"] : words;
   }
 
-  // ---- what is shown
+  // ---- elements
 
-  // Buttons that stay pressed, each a number in the set.
+  // Buttons that stay pressed. The set contains the numbers of the pressed buttons.
   function toggles(before, names, pressed, changed) {
     const buttons = names.map((name, n) => {
-      const button = made("button", { type: "button" }, name);
+      const button = element("button", { type: "button" }, name);
       const press = () => button.setAttribute("aria-pressed", pressed.has(n));
       button.addEventListener("click", () => {
         pressed.delete(n) || pressed.add(n);
@@ -60,35 +60,35 @@
       press();
       return button;
     });
-    const row = made("p", { className: "explorer-presets" }, `${before} `, ...buttons);
+    const row = element("p", { className: "explorer-presets" }, `${before} `, ...buttons);
     row.setAttribute("role", "group");
     row.setAttribute("aria-label", before);
     return row;
   }
 
   function table(className, heads, rows) {
-    const head = made("tr", {}, ...heads.map((text) => made("th", { scope: "col" }, text)));
-    const body = rows.map(([label, ...cells]) => made("tr", {}, made("th", { scope: "row" }, label), ...cells));
-    return made("table", { className }, made("thead", {}, head), made("tbody", {}, ...body));
+    const head = element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)));
+    const body = rows.map(([label, ...cells]) => element("tr", {}, element("th", { scope: "row" }, label), ...cells));
+    return element("table", { className }, element("thead", {}, head), element("tbody", {}, ...body));
   }
 
-  // The likeliest words for one place, from its logits.
+  // The likeliest words at one position, from its logits.
   function bars(logits, place) {
     const likeliest = Model.softmax(logits).map((share, token) => [share, token])
       .sort(([a], [b]) => b - a).slice(0, LIKELIEST);
-    const drawn = table("", [`word ${place}`, "probability"], likeliest.map(([share, token]) => {
-      const bar = made("span");
+    const rows = table("", [`word ${place}`, "probability"], likeliest.map(([share, token]) => {
+      const bar = element("span");
       bar.style.width = `${100 * share}%`;
-      return [VOCABULARY[token], made("td", {}, shown(share)), made("td", { className: "bar" }, bar)];
+      return [VOCABULARY[token], element("td", {}, formatted(share)), element("td", { className: "bar" }, bar)];
     }));
-    drawn.querySelector("th:last-child").colSpan = 2; // as a number, and as a bar
-    return drawn;
+    rows.querySelector("th:last-child").colSpan = 2; // as a number, and as a bar
+    return rows;
   }
 
-  // One head's weights (T, T_source), the words written by the words read.
+  // One head's weights (T, T_source): a row per word written, a column per word read.
   function map(name, weights, written, read) {
     return table("explorer-map", [name, ...read], weights.map((row, t) => [written[t], ...row.map((weight) => {
-      const cell = made("td", {}, shown(weight));
+      const cell = element("td", {}, formatted(weight));
       cell.style.setProperty("--weight", weight);
       return cell;
     })]));
@@ -96,21 +96,21 @@
 
   function explore(place) {
     const params = Model.read(JSON.parse(place.querySelector("script").textContent));
-    const number = made("input", { type: "number", min: 0, max: 99999, step: 1, value: FIRST, required: true });
+    const number = element("input", { type: "number", min: 0, max: 99999, step: 1, value: FIRST, required: true });
     const [struck, silent] = [new Set(), new Set()];
-    const [words, likeliest, maps] = [made("div"), made("div"), made("div", { className: "explorer-tables" })];
-    const said = spoken();
-    let [read, found, now] = [[], null, 0];
+    const [words, likeliest, maps] = [element("div"), element("div"), element("div", { className: "explorer-tables" })];
+    const status = statusLine();
+    let [read, output, now] = [[], null, 0];
 
     function go(to) {
-      const last = found.tokens.length - 1;
+      const last = output.tokens.length - 1;
       now = Math.min(Math.max(to, 0), last);
-      const written = found.tokens.slice(0, now + 1).map((token) => VOCABULARY[token]);
-      likeliest.replaceChildren(bars(found.logits[now], now + 1));
-      maps.replaceChildren(...found.weights.map((weights, head) => map(
+      const written = output.tokens.slice(0, now + 1).map((token) => VOCABULARY[token]);
+      likeliest.replaceChildren(bars(output.logits[now], now + 1));
+      maps.replaceChildren(...output.weights.map((weights, head) => map(
         `head ${head}${silent.has(head) ? ", silent" : ""}`, weights.slice(0, now + 1), written, read)));
-      said.textContent = sentence(written, now === last);
-      back.setAttribute("aria-disabled", now === 0); // and not disabled: the focus would be lost
+      status.textContent = sentence(written, now === last);
+      back.setAttribute("aria-disabled", now === 0); // a disabled button would lose the focus
       for (const button of [next, all]) button.setAttribute("aria-disabled", now === last);
     }
 
@@ -120,30 +120,30 @@
       const right = [...german(number.valueAsNumber), "<eos>"].join(" ");
       if (written.join(" ") === right) return `${text}. That is right.`;
       const endless = written.at(-1) === "<eos>" ? "" : " … and no end";
-      return `${text}${endless}. Right is: ${german(number.valueAsNumber).join(" ")}.`;
+      return `${text}${endless}. The right translation is ${german(number.valueAsNumber).join(" ")}.`;
     }
 
-    // Decode anew, and stay at the word that is looked at, or at the end.
+    // Decode again, and stay at the current word, or at the end.
     function decode() {
-      const atEnd = !found || now === found.tokens.length - 1;
+      const atEnd = !output || now === output.tokens.length - 1;
       const source = read.map((word) => VOCABULARY.indexOf(word));
-      found = Model.greedy(params, source, read.map((_, n) => !struck.has(n)), HEADS, silent, MARKS);
+      output = Model.greedy(params, source, read.map((_, n) => !struck.has(n)), HEADS, silent, MARKS);
       go(atEnd ? Infinity : now);
     }
 
     function take() {
       const valid = number.checkValidity();
       for (const part of [words, likeliest, maps, buttons]) part.hidden = !valid;
-      said.textContent = valid ? "" : "The model has learnt the whole numbers from 0 to 99,999.";
+      status.textContent = valid ? "" : "The model has learnt the whole numbers from 0 to 99,999.";
       if (!valid) return;
       struck.clear();
       read = english(number.valueAsNumber);
       words.replaceChildren(toggles("Strike out", read, struck, decode));
-      found = null;
+      output = null;
       decode();
     }
 
-    const buttons = choices("", { Back: () => go(now - 1), Next: () => go(now + 1), All: () => go(Infinity) });
+    const buttons = buttonRow("", { Back: () => go(now - 1), Next: () => go(now + 1), All: () => go(Infinity) });
     const [back, next, all] = buttons.querySelectorAll("button");
     buttons.addEventListener("keydown", (event) => {
       const to = { ArrowLeft: now - 1, ArrowRight: now + 1, Home: 0, End: Infinity }[event.key];
@@ -154,10 +154,10 @@
     number.addEventListener("input", take);
     const heads = toggles("Silence", Array.from({ length: HEADS }, (_, head) => `head ${head}`), silent, decode);
     take();
-    const controls = made("div", { className: "explorer-controls" },
-      made("label", {}, made("span", {}, "A number from 0 to 99,999"), number), words, heads, buttons, said);
+    const controls = element("div", { className: "explorer-controls" },
+      element("label", {}, element("span", {}, "A number from 0 to 99,999"), number), words, heads, buttons, status);
     return [controls, likeliest, maps];
   }
 
-  begin("translator", explore);
+  start("translator", explore);
 })();

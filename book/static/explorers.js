@@ -1,42 +1,42 @@
-// What every explorer needs: elements, numbers as the book writes them, and a place to stand.
+// What every explorer needs: elements, numbers in the book's format, and a place on the page.
 "use strict";
 
 const Explorers = {
-  made(name, properties = {}, ...children) {
-    const element = Object.assign(document.createElement(name), properties);
-    element.append(...children);
-    return element;
+  element(name, properties = {}, ...children) {
+    const node = Object.assign(document.createElement(name), properties);
+    node.append(...children);
+    return node;
   },
 
-  drawn(name, attributes, text = "") {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-    element.textContent = text;
-    return element;
+  svgElement(name, attributes, text = "") {
+    const node = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    node.textContent = text;
+    return node;
   },
 
-  shown(number, digits = 2) {
+  formatted(number, digits = 2) {
     return (Math.abs(number) < 0.5 / 10 ** digits ? 0 : number).toFixed(digits).replace("-", "−");
   },
 
-  // A row of buttons: what each is called, and what it does.
-  choices(before, actions) {
+  // A row of buttons, from label -> action.
+  buttonRow(before, actions) {
     const buttons = Object.entries(actions).map(([name, onclick]) =>
-      Explorers.made("button", { type: "button", onclick }, name));
-    return Explorers.made("p", { className: "explorer-presets" }, before, ...buttons);
+      Explorers.element("button", { type: "button", onclick }, name));
+    return Explorers.element("p", { className: "explorer-presets" }, before, ...buttons);
   },
 
-  // What is read aloud when it changes.
-  said() {
-    const said = Explorers.made("p", { className: "explorer-said" });
-    said.setAttribute("aria-live", "polite");
-    return said;
+  // A paragraph that screen readers read aloud when it changes.
+  statusLine() {
+    const line = Explorers.element("p", { className: "explorer-status" });
+    line.setAttribute("aria-live", "polite");
+    return line;
   },
 
-  // Put the parts into each place of that name, above its caption.
-  begin(name, explore) {
+  // Puts the elements that `explore` returns into each place of that name, above its caption.
+  start(name, explore) {
     for (const place of document.querySelectorAll(`[data-explorer="${name}"]`)) {
-      place.prepend(Explorers.made("div", { className: "explorer-stage" }, ...explore(place)));
+      place.prepend(Explorers.element("div", { className: "explorer-stage" }, ...explore(place)));
       place.hidden = false;
     }
   },

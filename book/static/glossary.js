@@ -1,5 +1,5 @@
-/* Shows a term's definition beside it: under the mouse, on keyboard focus, at the first tap of a finger (the second
-   follows the link to the glossary). Escape closes it, and so does a tap or click elsewhere. */
+/* Show a term's definition beside it: under the mouse, on keyboard focus, or at the first tap of a finger. The second
+   tap follows the link to the glossary. Escape closes the definition, and so does a tap or click elsewhere. */
 
 "use strict";
 
@@ -32,10 +32,10 @@
     box.style.top = `${top + scrollY}px`;
   }
 
-  // The way from the term to its definition leads over a gap.
-  const soon = (act) => { clearTimeout(timer); timer = setTimeout(act, 200); };
+  // Wait a little, because the mouse crosses a gap on its way from the term to its definition.
+  const soon = (action) => { clearTimeout(timer); timer = setTimeout(action, 200); };
 
-  document.body.append(boxes); // out of every box that scrolls or clips
+  document.body.append(boxes); // outside of all boxes that scroll or clip
   boxes.hidden = false;
 
   for (const link of document.querySelectorAll("article a.reference:has(> .std-term)")) {

@@ -1,5 +1,5 @@
-/* The index of mistakes: closes the folds that the page is written with, filters as one types, and opens the fold of
-   the mistake in the address. Paper gets everything. */
+/* The index of mistakes: close its folds, filter the mistakes while the reader types, and open the fold of the mistake
+   in the address. A printed page shows everything. */
 
 "use strict";
 
@@ -19,37 +19,38 @@
   const box = document.createElement("div");
   box.className = "mistakes-filter";
   const label = document.createElement("label");
-  label.textContent = "Show the mistakes that have these words";
+  label.textContent = "Show the mistakes that contain these words";
   label.htmlFor = "mistakes-words";
   const field = document.createElement("input");
   Object.assign(field, { type: "search", id: label.htmlFor, autocomplete: "off", spellcheck: false });
-  const told = document.createElement("p");
-  told.setAttribute("role", "status");
-  box.append(label, field, told);
+  const status = document.createElement("p");
+  status.setAttribute("role", "status");
+  box.append(label, field, status);
   sections[0].before(box);
 
-  /** A mistake stays if it, or the name of its exercise, has all the words. */
+  /** Shows the mistakes that contain all the words, in their text or in the name of their exercise. */
   function filter() {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let left = 0;
+    let total = 0;
     for (const fold of folds) {
-      let own = 0;
+      let matching = 0;
       for (const { element, text } of fold.mistakes) {
-        const stays = words.every((word) => text.includes(word) || fold.name.includes(word));
-        element.hidden = !stays;
-        own += stays;
+        const matches = words.every((word) => text.includes(word) || fold.name.includes(word));
+        element.hidden = !matches;
+        matching += matches;
       }
-      fold.element.hidden = own === 0;
-      fold.element.open = words.length > 0 && own > 0;
-      left += own;
+      fold.element.hidden = matching === 0;
+      fold.element.open = words.length > 0 && matching > 0;
+      total += matching;
     }
     for (const section of sections) {
       section.hidden = ![...section.querySelectorAll("details.mistakes")].some((fold) => !fold.hidden);
     }
-    told.textContent = `${left} of ${all} mistakes`;
+    status.textContent = `${total} of ${all} mistakes`;
   }
 
-  /** Open the fold that the address points at or into, whatever was filtered. */
+  /** Opens the fold that the address names, or that contains the mistake that it names, and clears the filter if it hides
+      them. */
   function visit() {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     const fold = target && target.closest("details.mistakes");

@@ -1,20 +1,20 @@
-// The forward pass of a trained model in plain arrays: x is (T, d_model), T rows of d_model numbers.
+// The forward pass of a trained model with plain arrays. x is (T, d_model): T rows of d_model numbers.
 "use strict";
 
 const Model = (() => {
   const EPS = 1e-5;
 
-  // A half-precision number from its 16 bits: a sign, 5 bits of exponent, 10 of fraction.
+  // A half-precision number from its 16 bits: 1 bit for the sign, 5 for the exponent, 10 for the fraction.
   function half(bits) {
     const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, (bits & 1023) / 1024];
     return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction) : 2 ** -14 * fraction);
   }
 
-  // What the page brings, {shapes: {path: shape}, float16: base64} -> {embeddings: {shared: (vocab, d_model)}, ...}
+  // {shapes: {path: shape}, float16: base64}, as in the page -> {embeddings: {shared: (vocab, d_model)}, ...}
   function read({ shapes, float16 }) {
     const bits = new DataView(Uint8Array.from(atob(float16), (byte) => byte.charCodeAt(0)).buffer);
-    let taken = 0;
-    const vector = (length) => Array.from({ length }, () => half(bits.getUint16(2 * taken++, true)));
+    let index = 0;
+    const vector = (length) => Array.from({ length }, () => half(bits.getUint16(2 * index++, true)));
     const params = {};
     for (const [path, [length, width]] of Object.entries(shapes)) {
       const names = path.split(".");
@@ -25,14 +25,14 @@ const Model = (() => {
     return params;
   }
 
-  const dot = (a, b) => a.reduce((sum, each, i) => sum + each * b[i], 0);
-  const plus = (x, y) => x.map((row, t) => row.map((each, i) => each + y[t][i]));
+  const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
+  const plus = (x, y) => x.map((row, t) => row.map((value, i) => value + y[t][i]));
 
   // (T, n) times (n, m) plus (m)
   const linear = (x, weight, bias) => x.map((row) => row.reduce(
-    (sums, each, i) => sums.map((sum, j) => sum + each * weight[i][j]), bias));
+    (sums, value, i) => sums.map((sum, j) => sum + value * weight[i][j]), bias));
 
-  // (n) -> (n): of what is not allowed nothing, and nothing at all where nothing is
+  // (n) -> (n): zero where a key is not allowed, and all zeros if none is
   function maskedSoftmax(scores, allowed) {
     const most = Math.max(...scores.filter((_, j) => allowed[j]));
     const strengths = scores.map((score, j) => (allowed[j] ? Math.exp(score - most) : 0));
@@ -45,19 +45,19 @@ const Model = (() => {
   function norm(x, { gain, bias }) {
     return x.map((row) => {
       const mean = row.reduce((a, b) => a + b, 0) / row.length;
-      const centred = row.map((each) => each - mean);
+      const centred = row.map((value) => value - mean);
       const deviation = Math.sqrt(dot(centred, centred) / row.length + EPS);
-      return centred.map((each, i) => (each / deviation) * gain[i] + bias[i]);
+      return centred.map((value, i) => (value / deviation) * gain[i] + bias[i]);
     });
   }
 
-  // x (T, d_model) asks memory (T_memory, d_model); may(t) is a row of T_memory booleans. What a silent head has found
-  // is zero. -> output (T, d_model), weights (n_heads, T, T_memory)
+  // Queries from x (T, d_model), keys and values from memory (T_memory, d_model); may(t) is a row of T_memory booleans.
+  // The output of a silent head is zero. -> output (T, d_model), weights (n_heads, T, T_memory)
   function attend(x, memory, params, nHeads, may, silent = new Set()) {
     const [queries, keys, values] = [["query", x], ["key", memory], ["value", memory]].map(
       ([role, rows]) => linear(rows, params[`w_${role}`], params[`b_${role}`]));
     const width = queries[0].length / nHeads;
-    const found = Array.from({ length: nHeads }, (_, head) => {
+    const heads = Array.from({ length: nHeads }, (_, head) => {
       const [ofQueries, ofKeys, ofValues] = [queries, keys, values].map(
         (rows) => rows.map((row) => row.slice(head * width, (head + 1) * width)));
       const weights = ofQueries.map((query, t) =>
@@ -66,12 +66,12 @@ const Model = (() => {
       const output = weights.map((row) => columns.map((column) => (silent.has(head) ? 0 : dot(row, column))));
       return { weights, output };
     });
-    const merged = x.map((_, t) => found.flatMap(({ output }) => output[t]));
-    return { output: linear(merged, params.w_output, params.b_output), weights: found.map(({ weights }) => weights) };
+    const merged = x.map((_, t) => heads.flatMap(({ output }) => output[t]));
+    return { output: linear(merged, params.w_output, params.b_output), weights: heads.map(({ weights }) => weights) };
   }
 
   function feedForward(x, { w_in, b_in, w_out, b_out }) {
-    return linear(linear(x, w_in, b_in).map((row) => row.map((each) => Math.max(each, 0))), w_out, b_out);
+    return linear(linear(x, w_in, b_in).map((row) => row.map((value) => Math.max(value, 0))), w_out, b_out);
   }
 
   const position = (t, width) => Array.from({ length: width }, (_, i) =>
@@ -79,9 +79,9 @@ const Model = (() => {
 
   // T tokens -> (T, d_model)
   const embed = (tokens, table) => tokens.map((token, t) =>
-    position(t, table[token].length).map((each, i) => each + table[token][i] * Math.sqrt(table[token].length)));
+    position(t, table[token].length).map((value, i) => value + table[token][i] * Math.sqrt(table[token].length)));
 
-  // T tokens, and for each whether it may be attended to -> memory (T, d_model)
+  // T tokens, and for each token whether others may attend to it -> memory (T, d_model)
   function encode(params, tokens, kept, nHeads) {
     return Object.values(params.encoder).reduce((x, layer) => {
       const read = norm(plus(x, attend(x, x, layer.attention, nHeads, () => kept).output), layer.norm_attention);
@@ -89,7 +89,7 @@ const Model = (() => {
     }, embed(tokens, params.embeddings.shared));
   }
 
-  // T tokens that are written, begin mark first -> logits (T, vocab), weights of the last layer (n_heads, T, T_memory)
+  // T tokens written so far, with the begin mark first -> logits (T, vocab), weights of the last layer (n_heads, T, T_memory)
   function decode(params, tokens, memory, kept, nHeads, silent) {
     let x = embed(tokens, params.embeddings.shared);
     let weights;
@@ -101,20 +101,20 @@ const Model = (() => {
       x = norm(plus(x, feedForward(x, layer.feed_forward)), layer.norm_feed_forward);
       weights = recalled.weights;
     }
-    return { logits: x.map((row) => params.embeddings.shared.map((each) => dot(row, each))), weights };
+    return { logits: x.map((row) => params.embeddings.shared.map((embedding) => dot(row, embedding))), weights };
   }
 
-  // The likeliest token, again and again -> tokens without the begin mark, and what `decode` says of them
+  // The likeliest token at each step -> tokens without the begin mark, and the result of `decode` for them
   function greedy(params, source, kept, nHeads, silent, { bos, eos, longest }) {
     const memory = encode(params, source, kept, nHeads);
     const tokens = [bos];
-    let seen;
+    let decoded;
     do {
-      seen = decode(params, tokens, memory, kept, nHeads, silent);
-      const scores = seen.logits.at(-1);
+      decoded = decode(params, tokens, memory, kept, nHeads, silent);
+      const scores = decoded.logits.at(-1);
       tokens.push(scores.indexOf(Math.max(...scores)));
     } while (tokens.at(-1) !== eos && tokens.length <= longest);
-    return { tokens: tokens.slice(1), ...seen };
+    return { tokens: tokens.slice(1), ...decoded };
   }
 
   return { read, softmax, greedy };

@@ -1,16 +1,16 @@
-/* Paper is white: what is printed is printed in the light theme's colours, whichever one is read in. */
+/* Print in the light theme's colours, whichever theme the reader uses, because paper is white. */
 
 "use strict";
 
 (() => {
   const page = document.documentElement.dataset;
-  let read = page.theme;
+  let theme = page.theme;
 
   addEventListener("beforeprint", () => {
-    read = page.theme;
+    theme = page.theme;
     page.theme = "light";
   });
   addEventListener("afterprint", () => {
-    page.theme = read;
+    page.theme = theme;
   });
 })();

@@ -1,10 +1,10 @@
-/* Remembers, in this browser alone, which answers of a page's questions were opened and what was written.
-   Without storage (a private window, say) the questions work all the same and are forgotten. */
+/* Store which answers the reader opened and what the reader wrote, in this browser only. Without storage, as in some
+   private windows, the questions work until the page is closed. */
 
 "use strict";
 
 (() => {
-  function remembered(key) {
+  function read(key) {
     try {
       return JSON.parse(localStorage.getItem(key)) ?? {};
     } catch {
@@ -12,7 +12,7 @@
     }
   }
 
-  function remember(key, state) {
+  function store(key, state) {
     try {
       localStorage.setItem(key, JSON.stringify(state));
     } catch {
@@ -25,7 +25,7 @@
       this.key = element.dataset.key;
       this.answers = [...element.querySelectorAll("details.answer")];
       this.words = element.querySelector("textarea");
-      const { open = [], answered = false, words = "" } = remembered(this.key);
+      const { open = [], answered = false, words = "" } = read(this.key);
       this.answered = answered;
       this.answers.forEach((answer, i) => { answer.open = open.includes(i); });
       if (this.words) this.words.value = words;
@@ -33,30 +33,31 @@
 
     listen(changed) {
       for (const answer of this.answers) {
-        // A click, from the keyboard too: what a search in the page or a printer opens is no answer.
+        // We count clicks, which the keyboard also sends, because a search in the page and a printer open answers too.
         answer.querySelector("summary").addEventListener("click", () => setTimeout(() => {
           this.answered = true;
-          this.keep();
+          this.save();
           changed();
         }));
       }
-      this.words?.addEventListener("input", () => this.keep());
+      this.words?.addEventListener("input", () => this.save());
     }
 
-    keep() {
+    save() {
       const open = [...this.answers.keys()].filter((i) => this.answers[i].open);
-      remember(this.key, { open, answered: this.answered, words: this.words?.value });
+      store(this.key, { open, answered: this.answered, words: this.words?.value });
     }
 
-    /** Closed again, and unanswered; what was written stays. */
+    /** Closes the answers, and counts the question as not answered. The words stay. */
     restart() {
       this.answers.forEach((answer) => { answer.open = false; });
       this.answered = false;
-      this.keep();
+      this.save();
     }
   }
 
-  function count(questions, before) {
+  /** Shows a line with the number of answered questions before an element. */
+  function showCount(questions, before) {
     const line = document.createElement("p");
     line.className = "questions-answered";
     const text = document.createElement("span");
@@ -84,7 +85,7 @@
 
   const elements = [...document.querySelectorAll(".question")];
   for (const section of new Set(elements.map((element) => element.closest("section")))) {
-    const own = elements.filter((element) => element.closest("section") === section);
-    count(own.map((element) => new Question(element)), own[0]);
+    const inSection = elements.filter((element) => element.closest("section") === section);
+    showCount(inSection.map((element) => new Question(element)), inSection[0]);
   }
 })();

@@ -1,21 +1,21 @@
-/* Two amendments to Sphinx's search (searchtools.js): what has the query in its title comes first, and an excerpt is
-   the text of the article, without raw TeX. */
+/* Change two things in Sphinx's search (searchtools.js): pages and sections with the query in their title come first, and
+   an excerpt is the text of the article without TeX. */
 
 "use strict";
 
 (() => {
-  const IN_TITLE = 100; // above an entry of the glossary, which gets 100 at most, by what Sphinx gives the title
+  const IN_TITLE = 100; // added to Sphinx's score of a title, so that it exceeds an entry of the glossary, 100 at most
 
   const plain = (text) => text.toLowerCase().replace(/\s+/g, " ").trim();
 
   /** A result is [page, title, anchor, description, score, file]; a section's title is "Page > Section". */
   Scorer.score = ([, title, , , score]) => {
     const query = plain(new URLSearchParams(location.search).get("q") ?? "");
-    const own = plain(title.split(" > ").pop());
-    return query && own.includes(query) ? score + IN_TITLE : score;
+    const name = plain(title.split(" > ").pop());
+    return query && name.includes(query) ? score + IN_TITLE : score;
   };
 
-  /** `\(d_k\)` is a name, and stays; what needs TeX to be read is left out. */
+  /** Returns the text of a formula such as `\(d_k\)`, and "…" for a formula that only TeX can show. */
   function inWords(formula) {
     const tex = formula.textContent.replace(/^\s*\\[([]|\\[)\]]\s*$/g, "").trim();
     return /[\\{}&]/.test(tex) ? "…" : tex;

@@ -1,7 +1,7 @@
-"""What runs in the worker when a reader tries a cell of the book: the cell, beneath what stands above it.
+"""Run a cell of the book that a reader tries, beneath the cells above it, in the worker of a page.
 
-The cells above run as the book has them or as the reader changed them, exercises as the reader wrote them. What they
-come to is kept, so that a cell that is changed and run again and again does not run all of them each time.
+The cells above run as the book has them or as the reader changed them, and exercises as the reader wrote them. We keep
+the namespace that they leave, so that repeated runs of one cell do not run all of them again.
 """
 
 import ast
@@ -9,137 +9,141 @@ import copy
 import json
 import sys
 import types
+from collections.abc import Iterator
+from typing import Any
 
 from check.waiting_cells import first_unsolved, waiting
 
-from .exercise_run import own_part, printed
-from .own_solutions import NotSolvedYet, Reader, compiled, solutions_by
-from .slicing import sliced, statements
+from .exercise_run import captured_output, own_traceback
+from .own_solutions import Namespace, NotSolvedYet, Reader, compiled, solutions_by
+from .slicing import Statement, sliced, statements
 
 LONGEST_VALUE = 10_000  # characters
-OF_THE_READER = "A figure that your code drew."  # where the book gives no text for it
+READER_S_FIGURE = "A figure that your code drew."  # the alternative text if the book gives none
+
+Plan = list[list[Statement] | None]  # for each cell above, the statements to run; None after a syntax error
 
 
-def draws(job):
-    """Whether matplotlib has to be there before `run(job)`."""
+def draws(job: dict[str, Any]) -> bool:
+    """Return whether matplotlib has to be loaded before `run(job)`."""
     return _plan(job["cells"])[1]
 
 
-def run(job):
+def run(job: dict[str, Any]) -> dict[str, Any]:
     """Run a cell.
 
     Args:
-        job: dict with "cells", a list of (name, source): what stands above, and the cell itself; "rests", names of the
-            page's exercises that it rests on; "given" and "earlier", as a Reader takes them.
+        job: dict with "cells", a list of (name, source) of the cells above and of the cell itself; "rests", names of
+            the page's exercises that the cell needs; "given" and "earlier", as a Reader takes them.
 
     Returns:
-        dict of plain values: "out", what was printed; "html" and "value", of the last expression, "" if it has none;
-        "error", the reader's own part of a traceback; "waits", in one line, for which exercise the cell waits if it is
-        for one that it cannot run; "broken", names of the cells above that do not run to their end.
+        dict of plain values: "out", the printed text; "html" and "value" of the last expression, "" if it has none;
+        "error", the part of a traceback that shows the reader's code; "waits", a sentence that names the exercise that
+        the cell needs, "" if it can run; "broken", the names of the cells above that raise an exception.
     """
     answer = {"out": "", "html": "", "value": "", "error": "", "waits": ""}
     name, source = job["cells"][-1]
-    with solutions_by(Reader(job["earlier"], job["given"])), printed() as out:
-        above.come_to(job, _plan(job["cells"])[0])
-        out.forget()
-        space = above.space
+    with solutions_by(Reader(job["earlier"], job["given"])), captured_output() as out:
+        above.prepare(job, _plan(job["cells"])[0])
+        out.clear()
         try:
-            answer |= _shown(_value(name, source, space))
+            answer |= _shown(_value(name, source, above.namespace))
         except NotSolvedYet as missing:
             answer["waits"] = str(missing)
-        except BaseException as error:  # also the SystemExit and the KeyboardInterrupt of the reader's code
-            answer["waits"] = _waits(error, job, space)
-            answer["error"] = "" if answer["waits"] else own_part(error)
+        except BaseException as error:  # the reader's code may raise SystemExit or KeyboardInterrupt
+            answer["waits"] = _waits(error, job, above.namespace)
+            answer["error"] = "" if answer["waits"] else own_traceback(error)
     return answer | {"broken": above.broken, "out": out.text()}
 
 
-def _plan(cells):
-    """For each cell above the last, the statements that have to run, None if it cannot be read; and whether they draw.
+def _plan(cells: list[tuple[str, str]]) -> tuple[Plan, bool]:
+    """Return the statements to run of each cell above the last, and whether they or the last cell draw.
 
-    The last cell draws also if it cannot be read: then it does not matter.
+    If the last cell has a syntax error, it does not run, so it does not matter what it needs.
     """
-    read = [_read(source) for _, source in cells]
-    left, drawing = sliced([each or [] for each in read[:-1]], read[-1] or [], "matplotlib" in sys.modules)
-    return [kept if each is not None else None for kept, each in zip(left, read[:-1], strict=True)], drawing
+    *parsed, last = (_parsed(source) for _, source in cells)
+    kept, drawing = sliced([cell or [] for cell in parsed], last or [], "matplotlib" in sys.modules)
+    return [to_run if cell is not None else None for to_run, cell in zip(kept, parsed, strict=True)], drawing
 
 
-def _read(source):
+def _parsed(source: str) -> list[Statement] | None:
     try:
         return statements(source)
-    except (SyntaxError, ValueError):  # a null character
+    except (SyntaxError, ValueError):  # ValueError for a null character
         return None
 
 
 class Above:
-    """The names that the cells above have left, and a copy for the next run of the same cell, or of a later one.
+    """The names that the cells above leave, and a copy of them for the next run of the same cell, or of a later one.
 
-    There is one namespace, since a function knows the one that it was defined in; its names are put back.
+    There is one namespace, because a function keeps the one that it was defined in. We put the names back into it.
     """
 
-    def __init__(self):
-        self.space, self.broken = {}, []
+    def __init__(self) -> None:
+        self.namespace: Namespace = {}
+        self.broken: list[str] = []
         self.forget()
 
-    def forget(self):
-        self.reader, self.done, self.kept = None, [], {"__name__": "__main__"}
+    def forget(self) -> None:
+        """Forget the copy, so that all cells run again."""
+        self.reader = ""
+        self.done: list[tuple[str, str, list[int] | None]] = []
+        self.copy: Namespace = {"__name__": "__main__"}
 
-    def come_to(self, job, plan):
-        """Run what stands above, or put back what it came to.
-
-        plan: for each cell above, the statements that have to run, or None if it cannot be read.
-        """
+    def prepare(self, job: dict[str, Any], plan: Plan) -> None:
+        """Run the cells above, or put back the names that they left."""
         reader = json.dumps([job["earlier"], job["given"]])
         cells = [
-            (name, source, each and [statement.tree.lineno for statement in each])
-            for (name, source), each in zip(job["cells"][:-1], plan, strict=True)
+            (name, source, None if to_run is None else [statement.tree.lineno for statement in to_run])
+            for (name, source), to_run in zip(job["cells"][:-1], plan, strict=True)
         ]
         if reader != self.reader or cells[: len(self.done)] != self.done:
             self.forget()
             self.broken = []
-        self.space.clear()
-        self.space |= self.kept
-        for (name, source, _), each in list(zip(cells, plan, strict=True))[len(self.done) :]:
-            if each is None or not _runs(name, source, each, self.space):
+        self.namespace.clear()
+        self.namespace |= self.copy
+        for (name, source, _), to_run in list(zip(cells, plan, strict=True))[len(self.done) :]:
+            if to_run is None or not _runs(name, source, to_run, self.namespace):
                 self.broken.append(name)
         try:
-            self.reader, self.done, self.kept = reader, cells, _copied(self.space)
-        except Exception:  # a generator, an open file: all of it runs again
+            self.reader, self.done, self.copy = reader, cells, _copied(self.namespace)
+        except Exception:  # a generator or an open file cannot be copied, so all cells run again
             self.forget()
 
 
 above = Above()
 
 
-def _copied(names):
-    """A deep copy, but for modules; functions and classes are what they were."""
-    modules = {id(value): value for value in names.values() if isinstance(value, types.ModuleType)}
+def _copied(names: Namespace) -> Namespace:
+    """Return a deep copy of all values except modules. Python copies functions and classes by reference."""
+    modules: dict[int, Any] = {id(value): value for value in names.values() if isinstance(value, types.ModuleType)}
     return copy.deepcopy(dict(names), modules)
 
 
-def _runs(name, source, kept, space):
-    """Run the statements of a cell that are kept; whether it came to its end. An exercise is there whole or not."""
+def _runs(name: str, source: str, to_run: list[Statement], namespace: Namespace) -> bool:
+    """Run some statements of a cell, and return whether all succeed. If not, an exercise of that name is deleted."""
     try:
-        compiled(name, source)  # for the lines of a traceback
-        exec(compile(ast.Module([each.tree for each in kept], []), f"<cell {name}>", "exec"), space)
-    except BaseException:  # also the SystemExit of a reader's code
-        space.pop(name, None)
+        compiled(name, source)  # stores the lines of the cell for a traceback
+        exec(compile(ast.Module([statement.tree for statement in to_run], []), f"<cell {name}>", "exec"), namespace)
+    except BaseException:  # the reader's code may raise SystemExit
+        namespace.pop(name, None)
         return False
     return True
 
 
-def _value(name, source, space):
-    """Run a cell; the value of its last expression, None if there is none."""
+def _value(name: str, source: str, namespace: Namespace) -> Any:
+    """Run a cell, and return the value of its last expression, None if there is none."""
     whole = compiled(name, source)
     *body, last = ast.parse(source, f"<cell {name}>").body or [ast.Pass()]
     if not isinstance(last, ast.Expr) or source.rstrip().endswith(";"):
-        exec(whole, space)
+        exec(whole, namespace)
         return None
-    exec(compile(ast.Module(body, []), f"<cell {name}>", "exec"), space)
-    return eval(compile(ast.Expression(last.value), f"<cell {name}>", "eval"), space)
+    exec(compile(ast.Module(body, []), f"<cell {name}>", "exec"), namespace)
+    return eval(compile(ast.Expression(last.value), f"<cell {name}>", "eval"), namespace)
 
 
-def _shown(value):
-    """The last value, and the figures that were drawn without the book's own functions."""
+def _shown(value: Any) -> dict[str, str]:
+    """Return the "html" and "value" of the last value, and of the figures drawn without the book's own functions."""
     figures = [value] if _is_figure(value) else []
     if "matplotlib.pyplot" in sys.modules:
         from matplotlib import pyplot
@@ -151,31 +155,31 @@ def _shown(value):
     return {"html": html + "".join(_drawn(figure) for figure in figures), "value": text}
 
 
-def _is_figure(value):
+def _is_figure(value: Any) -> bool:
     return "matplotlib.figure" in sys.modules and isinstance(value, sys.modules["matplotlib.figure"].Figure)
 
 
-def _drawn(figure):
+def _drawn(figure: Any) -> str:
     import figures
 
-    return figures.show(figure, alt=OF_THE_READER).svg
+    return figures.show(figure, alt=READER_S_FIGURE).svg
 
 
-def _html(value):
-    made = getattr(value, "_repr_html_", None)
-    return (made() or "") if made and not isinstance(value, type) and not _is_figure(value) else ""
+def _html(value: Any) -> str:
+    html = getattr(value, "_repr_html_", None)
+    return (html() or "") if html and not isinstance(value, type) and not _is_figure(value) else ""
 
 
-def _waits(error, job, space):
-    """For which exercise of the page a cell waits, in a sentence; "" if it fails for another reason."""
-    if isinstance(error, NotImplementedError) and not error.args:  # a stub, called by whatever cell
-        called = [frame.f_code.co_qualname for frame in _frames(error) if frame.f_globals is space]
+def _waits(error: BaseException, job: dict[str, Any], namespace: Namespace) -> str:
+    """Return a sentence on the exercise of the page that a cell needs, or "" if it fails for another reason."""
+    if isinstance(error, NotImplementedError) and not error.args:  # a stub, which any of the cells may have called
+        called = [frame.f_code.co_qualname for frame in _frames(error) if frame.f_globals is namespace]
         if called[-1] in dict(job["cells"]):
             return waiting(called[-1], "is not written yet")
-    return first_unsolved(job["rests"], space) if isinstance(error, Exception) else ""
+    return first_unsolved(job["rests"], namespace) if isinstance(error, Exception) else ""
 
 
-def _frames(error):
+def _frames(error: BaseException) -> Iterator[types.FrameType]:
     trace = error.__traceback__
     while trace:
         yield trace.tb_frame

@@ -1,4 +1,4 @@
-/* A field for Python: a plain textarea, which phones and screen readers know, under a coloured copy of its text. */
+/* A field for Python code: a plain textarea, which phones and screen readers support, under a coloured copy of its text. */
 
 const KEYWORDS = /^(?:and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|if|import|in|is|lambda|nonlocal|not|or|pass|raise|return|try|while|with|yield)$/;
 const CONSTANTS = /^(?:None|True|False)$/;
@@ -12,7 +12,7 @@ const TOKENS = new RegExp([
 ].map((part) => part.source).join("|"), "gu");
 const INDENT = "    ";
 
-/** The Pygments class of a token, so that the book's own colours apply. */
+/** Returns the Pygments class of a token, so that the book's colours apply. */
 function kind({ string, comment, defined, name, number, operator }) {
   if (string) return "s2";
   if (comment) return "c1";
@@ -21,15 +21,15 @@ function kind({ string, comment, defined, name, number, operator }) {
   return number ? "mi" : operator && "o";
 }
 
-/** The nodes of a source, coloured: a line of its own for each line. */
+/** Returns the lines of a source as elements with coloured tokens. */
 function coloured(source) {
   const pieces = [];
-  let at = 0;
+  let end = 0;
   for (const token of source.matchAll(TOKENS)) {
-    pieces.push(["", source.slice(at, token.index)], [kind(token.groups), token[0]]);
-    at = token.index + token[0].length;
+    pieces.push(["", source.slice(end, token.index)], [kind(token.groups), token[0]]);
+    end = token.index + token[0].length;
   }
-  pieces.push(["", source.slice(at)]);
+  pieces.push(["", source.slice(end)]);
   const lines = [document.createElement("span")];
   for (const [name, text] of pieces) {
     text.split("\n").forEach((part, i) => {
@@ -49,7 +49,8 @@ function coloured(source) {
 }
 
 export class Editor {
-  /** @param {{label: string, help: string, source: string, changed: Function, run: Function}} options help: an id. */
+  /** @param {{label: string, help: string, source: string, changed: Function, run: Function}} options
+      help: id of the element that describes the keys. */
   constructor({ label, help, source, changed, run }) {
     this.copy = document.createElement("pre");
     this.copy.className = "highlight"; // for the colours
@@ -63,7 +64,7 @@ export class Editor {
     this.element.className = "live-editor";
     this.element.append(this.field, this.copy);
     this.field.addEventListener("input", () => { this.colour(); changed(); });
-    this.field.addEventListener("keydown", (event) => this.pressed(event, run));
+    this.field.addEventListener("keydown", (event) => this.handleKey(event, run));
     this.field.addEventListener("blur", () => { this.leaving = false; });
     this.colour();
   }
@@ -72,7 +73,7 @@ export class Editor {
     return this.field.value;
   }
 
-  /** Another text, without a way back. */
+  /** Replaces the text. Ctrl-Z does not undo it. */
   set source(text) {
     this.field.value = text;
     this.colour();
@@ -82,7 +83,7 @@ export class Editor {
     this.copy.replaceChildren(...coloured(this.field.value));
   }
 
-  /** As if it was typed in place of what is selected, so that Ctrl-Z takes it back. */
+  /** Replaces the selection as if the reader typed the text, so that Ctrl-Z undoes it. */
   type(text) {
     this.field.focus();
     if (!document.execCommand("insertText", false, text)) {
@@ -91,44 +92,46 @@ export class Editor {
     }
   }
 
-  pressed(event, run) {
+  /** Handles keys. After Escape, Tab leaves the field. */
+  handleKey(event, run) {
     const leaving = this.leaving;
     this.leaving = event.key === "Escape" || (leaving && event.key === "Shift");
     if (event.isComposing || event.altKey || event.metaKey) return;
     if (event.key === "Enter" && (event.shiftKey || event.ctrlKey)) run();
-    else if (event.key === "Enter") this.type(`\n${this.indentBelow()}`);
+    else if (event.key === "Enter") this.type(`\n${this.nextIndent()}`);
     else if (event.key === "Tab" && !event.ctrlKey && !leaving) this.indent(event.shiftKey);
-    else if (event.key === "Backspace" && !event.ctrlKey && this.unindents()) return event.preventDefault();
+    else if (event.key === "Backspace" && !event.ctrlKey && this.deleteIndent()) return event.preventDefault();
     else return;
     event.preventDefault();
   }
 
-  /** The line up to the cursor. */
-  before() {
+  /** Returns the current line up to the cursor. */
+  lineBeforeCursor() {
     return this.source.slice(0, this.field.selectionStart).split("\n").at(-1);
   }
 
-  indentBelow() {
-    const line = this.before();
-    const own = line.match(/^ */)[0];
-    if (/:\s*(?:#.*)?$/.test(line)) return own + INDENT;
-    return /^\s*(?:return|raise|pass|break|continue)\b/.test(line) ? own.slice(INDENT.length) : own;
+  /** Returns the spaces that a new line below this one begins with. */
+  nextIndent() {
+    const line = this.lineBeforeCursor();
+    const spaces = line.match(/^ */)[0];
+    if (/:\s*(?:#.*)?$/.test(line)) return spaces + INDENT;
+    return /^\s*(?:return|raise|pass|break|continue)\b/.test(line) ? spaces.slice(INDENT.length) : spaces;
   }
 
-  /** In front of a line's text, Backspace takes a whole step away. */
-  unindents() {
-    const line = this.before();
+  /** Deletes a whole step if the cursor stands in the spaces at the start of a line. Returns whether it did. */
+  deleteIndent() {
+    const line = this.lineBeforeCursor();
     if (this.field.selectionStart !== this.field.selectionEnd || !line || line.trim()) return false;
     this.field.selectionStart -= (line.length - 1) % INDENT.length + 1;
     document.execCommand("delete");
     return true;
   }
 
-  /** A step to the right; with Shift, or with several lines selected, for whole lines. */
+  /** Inserts a step; with several lines selected it indents these lines, and with Shift it unindents them. */
   indent(back) {
     const { selectionStart: start, selectionEnd: end } = this.field;
     if (!back && !this.source.slice(start, end).includes("\n")) {
-      this.type(" ".repeat(INDENT.length - this.before().length % INDENT.length));
+      this.type(" ".repeat(INDENT.length - this.lineBeforeCursor().length % INDENT.length));
       return;
     }
     const first = this.source.lastIndexOf("\n", start - 1) + 1;

@@ -1,8 +1,8 @@
-/* Elements, and links within the page. */
+/* Make elements, and links within the page. */
 
 import { config } from "./page_data.js";
 
-/** An element with properties and children; properties that begin with "aria" or hold "-" are attributes. */
+/** Returns an element with properties and children. A name with "-", as in "aria-label", is an attribute. */
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -13,7 +13,7 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-/** Makes links of the titles of this page's sections, where a message quotes them. */
+/** Turns the titles of this page's sections into links where a message quotes them. */
 export function linkSections(root) {
   const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   const quoted = [];
@@ -31,5 +31,5 @@ export function linkSections(root) {
   }
 }
 
-/** The nodes of a sentence, with what stands between backticks as code. */
+/** Returns the nodes of a sentence, with the text between backticks as code. */
 export const coded = (sentence) => sentence.split("`").map((part, i) => (i % 2 ? make("code", {}, part) : part));

@@ -1,167 +1,161 @@
-/* An exercise of the page: an editor that checks what is written in it. */
+/* An exercise of the page: an editor that checks the code in it. */
 
 import { Cell, printed } from "./cell.js";
 import { linkSections, make } from "./elements.js";
 import { config } from "./page_data.js";
 import { python } from "./python.js";
-import { remember, remembered } from "./storage.js";
+import { storedExercise, storeExercise } from "./storage.js";
 
-const PATIENCE = 3; // runs that fail before a hint is offered
+const PATIENCE = 3; // runs that fail before we offer a hint
 
 export class Exercise extends Cell {
-  /** @param {{name: string, version: string}} about
+  /** @param {{name: string, version: string}} data
       @param {Element} stub its cell
       @param {{help: string, exercises: Exercise[], show: Function}} page */
   constructor({ name, version }, stub, page) {
     const source = stub.querySelector("pre").textContent.replace(/\n+$/, "");
     super({ label: `Your ${name}, in Python`, group: `Exercise ${name}`, id: `live-${name}`, help: page.help, run: "Run & check", source });
     Object.assign(this, { name, version, stub, source, page });
-    this.state = { failed: 0, ...remembered(name) };
-    if (this.state.version !== version) this.begin();
+    this.state = { failed: 0, ...storedExercise(name) };
+    const changed = this.state.version !== undefined && this.state.version !== version;
+    if (this.state.version !== version) this.state = { version, failed: 0, aside: this.state.source };
     this.editor.source = this.state.source ?? source;
     this.mark = make("span", { className: "live-mark" });
-    this.told.before(this.mark);
+    this.status.before(this.mark);
     this.output = make("div", { className: "live-output cell_output" });
-    this.further = make("div", { className: "live-further" });
-    this.box.append(this.output, this.further);
+    this.hints = make("div", { className: "live-hints" });
+    this.box.append(this.output, this.hints);
     stub.after(this.box);
     stub.classList.add("live-replaced");
     document.getElementById(`check-${name}`)?.querySelector(".cell_input")?.classList.add("live-replaced");
-    if (this.put) this.told.textContent = this.put;
-    this.folds().forEach((fold) => fold.addEventListener("toggle", () => this.offer()));
+    if (changed) this.status.textContent = "This exercise has changed since you wrote in it.";
+    this.folds().forEach((fold) => fold.addEventListener("toggle", () => this.offerHelp()));
     this.show();
-    this.offer();
+    this.offerHelp();
   }
 
   get passes() {
     return this.state.passing !== undefined && this.state.passing === this.editor.source;
   }
 
-  /** The exercise is another one than at the last visit: what was written is put aside. */
-  begin() {
-    const { version, source } = this.state;
-    this.state = { version: this.version, failed: 0, aside: source };
-    if (version) this.put = "This exercise has changed since you wrote in it.";
-  }
-
-  keep() {
+  store() {
     this.state.source = this.editor.source === this.source ? undefined : this.editor.source;
-    remember(this.name, this.state);
+    storeExercise(this.name, this.state);
     this.show();
   }
 
   changed() {
-    this.keep();
-    python.start().catch(() => {}); // said when one runs it
+    this.store();
+    python.start().catch(() => {}); // the next run reports a failure
   }
 
   show() {
-    const written = this.editor.source !== this.source;
+    const isStub = this.editor.source === this.source;
     const [sign, words] = this.passes ? ["✓", "passes"] : this.state.passing ? ["○", "passed before you changed it"] : ["○", "not passed yet"];
     this.mark.replaceChildren(make("span", { "aria-hidden": "true" }, sign), ` ${words}`);
     this.box.classList.toggle("live-passes", this.passes);
-    this.back.hidden = this.state.aside === undefined || written;
-    this.restart.hidden = !written;
+    this.bringBackButton.hidden = this.state.aside === undefined || !isStub;
+    this.resetButton.hidden = isStub;
     this.page.show();
   }
 
-  /** Another text in the editor, as from another tab or a notebook. */
-  take(source) {
+  /** Replaces the text in the editor, by that of another tab or of a notebook. */
+  replaceSource(source) {
     this.editor.source = source;
-    this.keep();
+    this.store();
   }
 
   reset() {
     this.state.aside = this.editor.source;
     this.editor.source = this.source;
-    this.answerWith([]);
-    this.further.replaceChildren();
-    this.told.textContent = "The stub is back.";
-    this.keep();
-    this.back.focus();
+    this.showOutput([]);
+    this.hints.replaceChildren();
+    this.status.textContent = "The stub is back.";
+    this.store();
+    this.bringBackButton.focus();
   }
 
   bringBack() {
     const { aside } = this.state;
     delete this.state.aside;
-    this.told.textContent = "";
-    this.take(aside);
+    this.status.textContent = "";
+    this.replaceSource(aside);
     this.editor.field.focus();
   }
 
-  /** Run the cells of the page down to this one, with what passes of earlier chapters, and check it. */
+  /** Runs the exercises of the page down to this one, and checks this one. Earlier chapters supply those that pass. */
   ask() {
-    const own = this.page.exercises.slice(0, this.page.exercises.indexOf(this) + 1);
-    const cells = own.map(({ name, editor }) => [name, editor.source]);
+    const exercises = this.page.exercises.slice(0, this.page.exercises.indexOf(this) + 1);
+    const cells = exercises.map(({ name, editor }) => [name, editor.source]);
     return python.run({ name: this.name, cells, setup: config.setup, given: config.given, earlier: earlier() });
   }
 
-  answerWith(parts) {
+  showOutput(parts) {
     this.output.replaceChildren(...parts);
   }
 
-  answered({ passed, html, headline, error, broken, out }) {
+  showAnswer({ passed, html, headline, error, broken, out }) {
     const parts = printed({ out, error });
     if (html) {
       const verdict = make("div", { className: "output text_html", innerHTML: html });
-      verdict.querySelectorAll("pre").forEach((inputs) => { inputs.tabIndex = 0; }); // wide ones scroll
+      verdict.querySelectorAll("pre").forEach((inputs) => { inputs.tabIndex = 0; }); // the keyboard can scroll wide ones
       parts.push(verdict);
     }
     if (!passed && broken.length) {
-      parts.push(make("p", {}, `Above on this page, ${broken.join(", ")} cannot be run, and is not there for this one.`));
+      parts.push(make("p", {}, `Not available here, because their code above raises an error: ${broken.join(", ")}.`));
     }
     parts.forEach(linkSections);
-    this.answerWith(parts);
+    this.showOutput(parts);
     this.state.failed = passed ? 0 : this.state.failed + 1;
     if (passed) this.state.passing = this.editor.source;
-    this.told.textContent = passed ? "All cases hold." : headline.replace(/^✗ /, "") || error.split("\n").at(-1);
-    this.keep();
-    this.offer();
+    this.status.textContent = passed ? "All cases pass." : headline.replace(/^✗ /, "") || error.split("\n").at(-1);
+    this.store();
+    this.offerHelp();
   }
 
-  /** After some runs that fail: the next hint; when all are open, the explanation, which is not there before; at the
-      end the mistakes that people make here. */
-  offer() {
-    this.further.replaceChildren();
+  /** After some runs that fail, offers the next hint, then the explanation, and then the index of mistakes. The
+      explanation is hidden until the exercise passes or all hints are open. */
+  offerHelp() {
+    this.hints.replaceChildren();
     const stuck = this.state.failed >= PATIENCE;
-    const fold = this.folds().find((each) => !each.open);
-    const explanation = this.folds().find((each) => each.matches(".explanation"));
-    if (explanation) explanation.hidden = !explanation.open && !this.passes && !(stuck && fold === explanation);
+    const next = this.folds().find((fold) => !fold.open);
+    const explanation = this.folds().find((fold) => fold.matches(".explanation"));
+    if (explanation) explanation.hidden = !explanation.open && !this.passes && !(stuck && next === explanation);
     if (!stuck) return;
-    if (fold) {
-      const button = make("button", { type: "button" }, `Open ${fold.querySelector("summary").textContent.trim()}`);
+    if (next) {
+      const button = make("button", { type: "button" }, `Open ${next.querySelector("summary").textContent.trim()}`);
       button.addEventListener("click", () => {
-        fold.open = true;
-        fold.querySelector("summary").focus();
+        next.open = true;
+        next.querySelector("summary").focus();
       });
-      this.further.append(make("p", {}, "Stuck? "), button);
+      this.hints.append(make("p", {}, "Stuck? "), button);
     } else if (config.mistakes) {
       const link = make("a", { href: `${config.mistakes}#mistakes-of-${this.name.replaceAll("_", "-")}` });
-      link.textContent = `what goes wrong in ${this.name}, in words`;
-      this.further.append(make("p", {}, "Still stuck? Read ", link, "."));
+      link.textContent = `common mistakes in ${this.name}, in words`;
+      this.hints.append(make("p", {}, "Still stuck? Read ", link, "."));
     }
   }
 
-  /** The folds between the exercise's card and its stub: hints, and at last the explanation. */
+  /** Returns the folds between the exercise's card and its stub: the hints, and last the explanation. */
   folds() {
-    const found = [];
-    for (let each = this.stub.previousElementSibling; each?.matches("details"); each = each.previousElementSibling) {
-      found.unshift(each);
+    const folds = [];
+    for (let element = this.stub.previousElementSibling; element?.matches("details"); element = element.previousElementSibling) {
+      folds.unshift(element);
     }
-    return found;
+    return folds;
   }
 }
 
-/** The text with which an exercise of an earlier chapter passes; undefined if it does not. */
-export const passed = (name, version) => {
-  const state = remembered(name);
+/** Returns the text with which an exercise of an earlier chapter passes, or undefined if it does not pass. */
+export const passingSource = (name, version) => {
+  const state = storedExercise(name);
   return state.version === version ? state.passing : undefined;
 };
 
-/** What passes of earlier chapters, for the worker. */
+/** Returns what passes of earlier chapters, for the worker. */
 export function earlier() {
   return config.earlier.map(({ number, setup, exercises }) => {
-    const cells = Object.entries(exercises).map(([name, version]) => [name, passed(name, version)]);
-    return { number, setup, names: Object.keys(exercises), cells: cells.filter(([, cell]) => cell !== undefined) };
+    const cells = Object.entries(exercises).map(([name, version]) => [name, passingSource(name, version)]);
+    return { number, setup, names: Object.keys(exercises), cells: cells.filter(([, source]) => source !== undefined) };
   });
 }

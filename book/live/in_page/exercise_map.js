@@ -1,4 +1,4 @@
-/* Marks what passes in this browser, on the map of the exercises. */
+/* Mark the exercises that pass in this browser, on the page that lists all exercises. */
 
 "use strict";
 
@@ -17,21 +17,21 @@
   function show() {
     const table = document.querySelector("table.exercises");
     table.querySelectorAll(".live-mark").forEach((mark) => mark.remove());
-    const named = [...table.querySelectorAll("td:first-child code")].filter((code) => passes(code.textContent));
-    for (const code of named) {
+    const passing = [...table.querySelectorAll("td:first-child code")].filter((name) => passes(name.textContent));
+    for (const name of passing) {
       const mark = document.createElement("span");
       mark.className = "live-mark";
       mark.setAttribute("role", "img");
       mark.setAttribute("aria-label", "passes");
       mark.textContent = "\u00a0✓";
-      code.closest("td").append(mark);
+      name.closest("td").append(mark);
     }
-    line.textContent = `Passed in this browser: ${named.length} of ${Object.keys(exercises).length} exercises.`;
+    line.textContent = `Passed in this browser: ${passing.length} of ${Object.keys(exercises).length} exercises.`;
   }
 
   const line = document.createElement("p");
   line.className = "live-progress";
-  document.querySelector("table.exercises").closest(".cell").before(line); // the cell scrolls, and would cut it off
+  document.querySelector("table.exercises").closest(".cell").before(line); // inside, the scrolling cell would cut it off
   addEventListener("storage", show);
   show();
 })();

@@ -1,165 +1,166 @@
-/* A cell that the book gives: it can be opened in its place, changed and run. Its output stands still until then. */
+/* A cell that the book gives. The reader can open it in its place, change it and run it. */
 
 import { Cell, printed } from "./cell.js";
-import { earlier } from "./exercise.js";
 import { coded, make } from "./elements.js";
+import { earlier } from "./exercise.js";
 import { config } from "./page_data.js";
 import { python } from "./python.js";
-import { changedTo, rememberChange } from "./storage.js";
+import { storeChange, storedChange } from "./storage.js";
 import { unsolved } from "./unsolved.js";
 
-export class Given {
+export class GivenCell {
   /** @param {Element} element its cell
-      @param {{rests?: string[], lacks?: string, source?: string}} about
-      @param {{helpTrying: string, exercises: Exercise[], cells: (Exercise|Given)[], lacking: Set<string>}} page
-          `lacking` holds what cells above have said that the page lacks: it is said once. */
-  constructor(element, about, page) {
-    Object.assign(this, { element, about, page, name: element.id, number: Number(element.id.split("-")[1]) + 1 });
-    this.text = about.source ?? element.querySelector("pre").textContent.replace(/\n+$/, "");
+      @param {{rests?: string[], lacks?: string, source?: string}} data
+      @param {{helpTrying: string, exercises: Exercise[], cells: (Exercise|GivenCell)[], reasons: Set<string>}} page
+          reasons: sentences of cells above on what the page lacks, because we show each sentence once. */
+  constructor(element, data, page) {
+    Object.assign(this, { element, data, page, name: element.id, number: Number(element.id.split("-")[1]) + 1 });
+    this.text = data.source ?? element.querySelector("pre").textContent.replace(/\n+$/, "");
     this.input = element.querySelector(":scope > details, :scope > .cell_input");
     if (!this.input) return; // the page does not show its code
-    if (page.lacking.has(about.lacks)) return; // a cell above says why
-    this.note = make("span", { className: "live-note" }, ...coded(about.lacks ?? ""));
+    if (page.reasons.has(data.lacks)) return;
+    this.note = make("span", { className: "live-note" }, ...coded(data.lacks ?? ""));
     this.row = make("div", { className: "live-try" }, this.note);
     this.input.after(this.row);
-    if (about.lacks) return void page.lacking.add(about.lacks);
+    if (data.lacks) return void page.reasons.add(data.lacks);
     this.button = make("button", { type: "button", "aria-label": `Try it: cell ${this.number}` }, "Try it");
     this.button.addEventListener("click", () => this.open().editor.field.focus());
     this.row.append(this.button);
-    if (changedTo(config.chapter, this.text).source !== undefined) this.open();
+    if (storedChange(config.chapter, this.text).source !== undefined) this.open();
   }
 
-  /** What stands in the cell now. */
+  /** The current source of the cell. */
   get source() {
-    return this.trial ? this.trial.editor.source : this.text;
+    return this.opened ? this.opened.editor.source : this.text;
   }
 
   open() {
-    this.trial ??= new Trial(this);
-    this.showOpen(true);
-    return this.trial;
+    this.opened ??= new OpenedCell(this);
+    this.toggle(true);
+    return this.opened;
   }
 
   close() {
-    this.showOpen(false);
+    this.toggle(false);
     this.button.focus();
   }
 
-  showOpen(yes) {
-    this.trial.box.hidden = !yes;
-    for (const each of [this.input, this.row]) each.classList.toggle("live-replaced", yes);
-    this.trial.bar.append(...(yes ? [this.note] : []));
-    if (!yes) this.row.prepend(this.note);
+  toggle(isOpen) {
+    this.opened.box.hidden = !isOpen;
+    for (const part of [this.input, this.row]) part.classList.toggle("live-replaced", isOpen);
+    if (isOpen) this.opened.bar.append(this.note);
+    else this.row.prepend(this.note);
   }
 
-  /** Say for which exercises it waits. */
+  /** Shows which exercises the cell waits for. */
   show() {
-    if (this.button) this.note.replaceChildren(...unsolved(this.about.rests ?? [], this.page.exercises));
+    if (this.button) this.note.replaceChildren(...unsolved(this.data.rests ?? [], this.page.exercises));
   }
 }
 
-class Trial extends Cell {
+class OpenedCell extends Cell {
   constructor(cell) {
     const { name, number, page, text } = cell;
     super({ label: `Cell ${number}, in Python`, group: `Cell ${number}`, id: `live-${name}`, help: page.helpTrying, run: "Run", source: text });
-    Object.assign(this, { cell, state: changedTo(config.chapter, text) });
+    Object.assign(this, { cell, state: storedChange(config.chapter, text) });
     this.editor.source = this.state.source ?? text;
-    this.shut = make("button", { type: "button" }, "Close");
-    this.shut.addEventListener("click", () => cell.close());
-    this.told.before(this.shut);
-    this.still = [...cell.element.querySelectorAll(".cell_output .output")].map((node) => ({ node, place: document.createComment("") }));
+    this.closeButton = make("button", { type: "button" }, "Close");
+    this.closeButton.addEventListener("click", () => cell.close());
+    this.status.before(this.closeButton);
+    const outputs = cell.element.querySelectorAll(".cell_output .output");
+    this.outputsInBook = [...outputs].map((node) => ({ node, place: document.createComment("") }));
     this.figure = cell.element.querySelector(".cell_output figure");
     this.output = make("div", { className: "live-output cell_output" });
-    this.drawn = make("div", { className: "output text_html" });
+    this.drawing = make("div", { className: "output text_html" });
     cell.input.before(this.box);
     cell.row.after(this.output);
-    if (this.state.source !== undefined) this.told.textContent = "You have changed this cell. What it says below is the book’s until you run it.";
+    if (this.state.source !== undefined) this.status.textContent = "You have changed this cell. The output below is the book’s until you run it.";
     this.show();
   }
 
-  keep() {
+  store() {
     const { source } = this.editor;
     this.state.source = source === this.cell.text ? undefined : source;
-    rememberChange(config.chapter, this.cell.text, this.state);
+    storeChange(config.chapter, this.cell.text, this.state);
     this.show();
   }
 
   changed() {
-    this.told.textContent = "";
-    this.keep();
-    python.start().catch(() => {}); // said when one runs it
+    this.status.textContent = "";
+    this.store();
+    python.start().catch(() => {}); // the next run reports a failure
   }
 
   show() {
-    const asInTheBook = this.state.source === undefined && !this.answeredNow;
-    this.restart.hidden = asInTheBook;
-    this.shut.hidden = !asInTheBook;
-    this.back.hidden = this.state.aside === undefined || this.state.source !== undefined;
+    const asInBook = this.state.source === undefined && !this.hasNewOutput;
+    this.resetButton.hidden = asInBook;
+    this.closeButton.hidden = !asInBook;
+    this.bringBackButton.hidden = this.state.aside === undefined || this.state.source !== undefined;
   }
 
   reset() {
     if (this.state.source !== undefined) this.state.aside = this.state.source;
     this.editor.source = this.cell.text;
-    this.standStill();
-    this.told.textContent = "The book’s cell is back.";
-    this.keep();
-    (this.back.hidden ? this.shut : this.back).focus();
+    this.restoreOutput();
+    this.status.textContent = "The book’s cell is back.";
+    this.store();
+    (this.bringBackButton.hidden ? this.closeButton : this.bringBackButton).focus();
   }
 
   bringBack() {
     this.editor.source = this.state.aside;
     delete this.state.aside;
-    this.told.textContent = "";
-    this.keep();
+    this.status.textContent = "";
+    this.store();
     this.editor.field.focus();
   }
 
-  /** Run it beneath the cells above, as they are now. */
+  /** Runs the cell beneath the cells above, as they are now. */
   ask() {
-    const { page, about } = this.cell;
-    const cells = page.cells.slice(0, page.cells.indexOf(this.cell) + 1).map((each) => [each.name, each.editor?.source ?? each.source]);
-    const rests = (about.rests ?? []).filter((name) => page.exercises.some((each) => each.name === name));
-    const loading = () => { this.told.textContent = "Loading matplotlib, about 9 MB at the first time …"; };
+    const { page, data } = this.cell;
+    const cells = page.cells.slice(0, page.cells.indexOf(this.cell) + 1).map((cell) => [cell.name, cell.editor?.source ?? cell.source]);
+    const rests = (data.rests ?? []).filter((name) => page.exercises.some((exercise) => exercise.name === name));
+    const loading = () => { this.status.textContent = "Loading matplotlib, about 9 MB the first time …"; };
     return python.run({ cells, rests, given: config.given, earlier: earlier() }, { tried: true, loading });
   }
 
-  answered({ out, html, value, error, waits, broken }) {
+  showAnswer({ out, html, value, error, waits, broken }) {
     if (waits) {
-      this.standStill();
-      this.told.replaceChildren(...coded(waits));
+      this.restoreOutput();
+      this.status.replaceChildren(...coded(waits));
       return this.show();
     }
     const parts = printed({ out, error });
     if (value) parts.push(make("pre", { tabIndex: 0, "aria-label": "The value of its last line" }, value));
-    if (error && broken.some((name) => this.above(name)?.trial?.state.source !== undefined)) {
-      parts.push(make("p", {}, "A cell above that you have changed does not run to its end."));
+    if (error && broken.some((name) => this.cellAbove(name)?.opened?.state.source !== undefined)) {
+      parts.push(make("p", {}, "A cell above that you have changed raises an error."));
     }
-    this.answerWith(parts, html);
-    this.told.textContent = error ? error.split("\n").at(-1) : parts.length || html ? "Done." : "It ran to its end, and printed nothing.";
+    this.showOutput(parts, html);
+    this.status.textContent = error ? error.split("\n").at(-1) : parts.length || html ? "Done." : "The cell ran, and printed nothing.";
   }
 
-  above(name) {
-    return this.cell.page.cells.find((each) => each.name === name);
+  cellAbove(name) {
+    return this.cell.page.cells.find((cell) => cell.name === name);
   }
 
-  /** Show an answer, and a figure as HTML, in place of the output in the book. */
-  answerWith(parts, html = "") {
-    for (const { node, place } of this.still) if (node.parentNode) node.replaceWith(place);
+  /** Shows elements, and a figure as HTML, in place of the book's output. */
+  showOutput(parts, html = "") {
+    for (const { node, place } of this.outputsInBook) if (node.parentNode) node.replaceWith(place);
     this.output.replaceChildren(...parts);
-    this.drawn.innerHTML = html;
-    if (this.figure) this.figure.prepend(this.drawn);
-    else if (html) this.output.append(this.drawn);
+    this.drawing.innerHTML = html;
+    if (this.figure) this.figure.prepend(this.drawing);
+    else if (html) this.output.append(this.drawing);
     if (this.figure) this.figure.hidden = !html;
-    this.answeredNow = true;
+    this.hasNewOutput = true;
     this.show();
   }
 
-  /** The output in the book is back. */
-  standStill() {
-    for (const { node, place } of this.still) if (place.parentNode) place.replaceWith(node);
+  /** Shows the book's output again. */
+  restoreOutput() {
+    for (const { node, place } of this.outputsInBook) if (place.parentNode) place.replaceWith(node);
     this.output.replaceChildren();
-    this.drawn.remove();
+    this.drawing.remove();
     if (this.figure) this.figure.hidden = false;
-    this.answeredNow = false;
+    this.hasNewOutput = false;
   }
 }

@@ -1,27 +1,28 @@
-/* A reader's answers as the chapter's own notebook, and back. */
+/* Write the reader's answers into the chapter's notebook, and read them from it. */
 
-const about = (cell) => cell.metadata?.nbgrader ?? {};
+const tags = (cell) => cell.metadata?.nbgrader ?? {};
 
-/** A text as a notebook stores it: a list of lines, each with its end. */
+/** Returns a text as a notebook stores it: a list of lines, each with its line break. */
 const lines = (text) => text.split(/(?<=\n)/);
 
-/** The released notebook, as JSON, with answers in the cells of their exercises. */
+/** Returns the released notebook, as JSON, with the answers in the cells of their exercises. */
 export function filled(notebook, sources) {
   for (const cell of notebook.cells) {
-    const { solution, grade_id: name } = about(cell);
+    const { solution, grade_id: name } = tags(cell);
     if (solution && sources[name] !== undefined) cell.source = lines(sources[name]);
   }
   return `${JSON.stringify(notebook, null, 1)}\n`;
 }
 
-/** Name -> answer, for the exercises of these names that a notebook has. Throws SyntaxError if it is none. */
+/** Returns name -> answer for those of these exercises that a notebook contains. Throws SyntaxError if the text is not
+    a notebook. */
 export function answersIn(text, names) {
   const notebook = JSON.parse(text);
-  if (!Array.isArray(notebook?.cells)) throw new SyntaxError("no notebook");
-  const found = {};
+  if (!Array.isArray(notebook?.cells)) throw new SyntaxError("not a notebook");
+  const answers = {};
   for (const cell of notebook.cells) {
-    const { solution, grade_id: name } = about(cell);
-    if (solution && names.includes(name)) found[name] = [cell.source].flat().join("").replace(/\n+$/, "");
+    const { solution, grade_id: name } = tags(cell);
+    if (solution && names.includes(name)) answers[name] = [cell.source].flat().join("").replace(/\n+$/, "");
   }
-  return found;
+  return answers;
 }

@@ -1,125 +1,132 @@
-"""What `solutions` means to a reader: their own functions of earlier chapters, and what the book gives besides.
+"""Let `solutions` mean the reader's own functions of earlier chapters, and some functions that the book gives.
 
-The solutions of the book are on none of its pages and in none of its bundles. In a page, a reader's functions are those
-that pass there; in a folder of notebooks, where this file is solutions/__init__.py, those of the notebooks beside it.
+No page and no bundle contains the solutions of the book. In a page, the reader's functions are those that pass there.
+In a folder of notebooks this file is solutions/__init__.py, and the functions are those of the notebooks beside it.
 """
 
 import contextlib
-import importlib.util
 import json
 import linecache
 import sys
 import types
+from collections.abc import Callable, Iterable, Iterator
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from typing import Any
 
 OURS = "solutions"
 STUB = "raise NotImplementedError"
 
+Cells = Iterable[tuple[str, str]]  # name of an exercise, source of its cell
+Namespace = dict[str, Any]
+
 
 class NotSolvedYet(Exception):
-    """Raised by a function that stands in for one which the reader has not written yet."""
+    """A function was called that the reader has not written yet."""
 
 
 class Reader:
-    """What a reader has.
+    """A reader's functions.
 
     Args:
         earlier: list of chapters, each a dict of "number", "setup", "names" of its exercises and "cells", a list of
-            (name, source) of those that the reader has solved.
-        given: dict, name -> source of functions that the book gives.
+            (name, source) of the exercises that the reader has solved.
+        given: name -> source of functions that the book gives.
     """
 
-    def __init__(self, earlier, given):
-        self.earlier, self.given, self.spaces = earlier, given, {}
+    def __init__(self, earlier: list[dict[str, Any]], given: dict[str, str]):
+        self.earlier, self.given = earlier, given
+        self.namespaces: dict[str, Namespace] = {}
 
-    def function(self, name):
-        """The reader's function of that name, or one that says where to write it."""
+    def function(self, name: str) -> Callable:
+        """Return the reader's function of that name, or one that says where to write it when it is called."""
         if name in self.given:
-            return self.space("given", "import numpy as np", [(name, self.given[name])])[name]
+            return self.namespace("given", "import numpy as np", [(name, self.given[name])])[name]
         for chapter in self.earlier:
             if name in chapter["names"]:
                 number = chapter["number"]
                 if name in dict(chapter["cells"]):
-                    space = self.space(number, chapter["setup"], chapter["cells"])
-                    if name in space:
-                        return space[name]
-                where = f"`{name}` is an exercise of chapter {number}, and is not solved there yet"
-                return standing_in(name, f"{where}: solve it there, and it is here too")
-        return standing_in(name, f"`{name}` is one of the book's own functions, and does not come with it")
+                    namespace = self.namespace(str(number), chapter["setup"], chapter["cells"])
+                    if name in namespace:
+                        return namespace[name]
+                problem = f"`{name}` is an exercise of chapter {number}, and is not solved there yet"
+                return missing_function(name, f"{problem}: solve it there, and you can use it here")
+        return missing_function(name, f"`{name}` is one of the book's own functions, which is not available here")
 
-    def space(self, key, setup, cells):
-        """The namespace of an earlier chapter, with all of its cells that run."""
-        if key not in self.spaces:
-            self.spaces[key] = {"__name__": "__main__"}
-            exec(compiled("setup", setup), self.spaces[key])
+    def namespace(self, key: str, setup: str, cells: Cells) -> Namespace:
+        """Return the namespace of an earlier chapter with all of its cells that run."""
+        if key not in self.namespaces:
+            self.namespaces[key] = {"__name__": "__main__"}
+            exec(compiled("setup", setup), self.namespaces[key])
         for name, source in cells:
-            if name not in self.spaces[key]:
-                runs(name, source, self.spaces[key])
-        return self.spaces[key]
+            if name not in self.namespaces[key]:
+                runs(name, source, self.namespaces[key])
+        return self.namespaces[key]
 
 
-def standing_in(name, words):
-    """A function that says, when it is called, why there is none."""
+def missing_function(name: str, reason: str) -> Callable:
+    """Return a function that raises NotSolvedYet with the reason when it is called."""
 
-    def missing(*arguments, **named):
-        raise NotSolvedYet(words)
+    def missing(*arguments: object, **named: object) -> None:
+        raise NotSolvedYet(reason)
 
     missing.__name__, missing.__module__ = name, OURS
     return missing
 
 
-def compiled(name, source):
-    """As a cell of a notebook: a traceback knows its lines, and `check` knows that they are the reader's."""
+def compiled(name: str, source: str) -> types.CodeType:
+    """Compile a source as a cell: a traceback shows its lines, and `check` recognises them as the reader's."""
     file = f"<cell {name}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     return compile(source, file, "exec")
 
 
-def runs(name, source, space):
-    """Run a cell in a namespace; whether it came to its end."""
+def runs(name: str, source: str, namespace: Namespace) -> bool:
+    """Run a cell in a namespace, and return whether it came to its end."""
     try:
-        exec(compiled(name, source), space)
-    except BaseException:  # also the SystemExit of a reader's code
+        exec(compiled(name, source), namespace)
+    except BaseException:  # the reader's code may raise SystemExit
         return False
     return True
 
 
 class Finder:
-    """Finds the modules of `solutions` that are no files: their names are the reader's functions.
+    """Find the modules of `solutions` that are not files. Their names are the reader's functions.
 
-    folder: where those lie that are files.
+    folder: the folder with the modules that are files.
     """
 
-    def __init__(self, reader, folder):
+    def __init__(self, reader: Reader, folder: str | Path):
         self.reader, self.folder = reader, Path(folder)
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         package, _, module = name.partition(".")
         if package != OURS or (self.folder / f"{module}.py").exists():
             return None
-        spec = importlib.util.spec_from_loader(name, self, is_package=not module)
+        # We do not derive from importlib.abc.Loader, because that module takes long to import in a browser.
+        spec = ModuleSpec(name, self, is_package=not module)  # type: ignore[arg-type]
         if not module:
             spec.submodule_search_locations = [str(self.folder)]
         return spec
 
-    def create_module(self, spec):
+    def create_module(self, spec: ModuleSpec) -> types.ModuleType:
         module = types.ModuleType(spec.name)
         if spec.name != OURS:
-            module.__getattr__ = self.attribute
+            vars(module)["__getattr__"] = self.attribute
         return module
 
-    def exec_module(self, module):
-        pass
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Do nothing: the module has no code."""
 
-    def attribute(self, name):
+    def attribute(self, name: str) -> Callable:
         if name.startswith("__"):
             raise AttributeError(name)
         return self.reader.function(name)
 
 
 @contextlib.contextmanager
-def solutions_by(reader, folder=OURS):
-    """Let `solutions` mean what a reader has, beside the modules of it that are files in a folder."""
+def solutions_by(reader: Reader, folder: str = OURS) -> Iterator[None]:
+    """Let `solutions` mean a reader's functions, and the modules of it that are files in a folder."""
     finder = Finder(reader, folder)
     before = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] == OURS}
     sys.meta_path.insert(0, finder)
@@ -132,19 +139,19 @@ def solutions_by(reader, folder=OURS):
         sys.modules.update(before)
 
 
-def chapters_in(folder):
-    """The chapters of the notebooks in a folder, as Reader takes them; one that is cut off is left out."""
-    found = []
-    for file in sorted(Path(folder).glob("[0-9][0-9]_*.ipynb")):
+def chapters_in(folder: Path) -> list[dict[str, Any]]:
+    """Return the chapters of the notebooks in a folder, as Reader takes them, without notebooks that are incomplete."""
+    chapters = []
+    for file in sorted(folder.glob("[0-9][0-9]_*.ipynb")):
         with contextlib.suppress(ValueError, KeyError):
             cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
-            about = [(cell["metadata"].get("nbgrader", {}), "".join(cell["source"])) for cell in cells]
-            written = [(its["grade_id"], source) for its, source in about if its.get("solution")]
-            setup = "\n".join(source for its, source in about if its.get("grade_id") == "setup")
+            tagged = [(cell["metadata"].get("nbgrader", {}), "".join(cell["source"])) for cell in cells]
+            written = [(tags["grade_id"], source) for tags, source in tagged if tags.get("solution")]
+            setup = "\n".join(source for tags, source in tagged if tags.get("grade_id") == "setup")
             solved = [(name, source) for name, source in written if STUB not in source]
             names = [name for name, _ in written]
-            found.append({"number": int(file.name[:2]), "setup": setup, "names": names, "cells": solved})
-    return found
+            chapters.append({"number": int(file.name[:2]), "setup": setup, "names": names, "cells": solved})
+    return chapters
 
 
 if __name__ == OURS:

@@ -1,28 +1,28 @@
-/* Each exercise of a page becomes an editor that checks what is written in it, and every other cell can be tried. */
+/* Turn each exercise of a page into an editor that checks its code, and let the reader try every other cell. */
 
-import { answers } from "./answers.js";
-import { Exercise } from "./exercise.js";
-import { Given } from "./given_cell.js";
+import { answerButtons } from "./answers.js";
 import { linkSections, make } from "./elements.js";
+import { Exercise } from "./exercise.js";
+import { GivenCell } from "./given_cell.js";
 import { config } from "./page_data.js";
-import { isKept, onElsewhere, remembered } from "./storage.js";
+import { isStored, onOtherTab, storedExercise } from "./storage.js";
 
-const LEAVING = "Tab indents; press Escape, then Tab, to go on.";
+const LEAVING = "Tab indents. To leave the editor, press Escape, then Tab.";
 const HELP = { help: `${LEAVING} Shift and Enter run the code and check it.`, helpTrying: `${LEAVING} Shift and Enter run the code.` };
 const line = make("p", { className: "live-progress" });
-const page = { help: "live-help", helpTrying: "live-help-trying", exercises: [], cells: [], lacking: new Set(), show };
+const page = { help: "live-help", helpTrying: "live-help-trying", exercises: [], cells: [], reasons: new Set(), show };
 
 function show() {
   const passing = page.exercises.filter((exercise) => exercise.passes).length;
   line.textContent = `${passing} of ${page.exercises.length} exercises pass.`;
-  page.cells.forEach((cell) => cell instanceof Given && cell.show());
-  if (!isKept()) line.textContent += " This browser keeps nothing that you write, so take it with you before you leave.";
+  page.cells.forEach((cell) => cell instanceof GivenCell && cell.show());
+  if (!isStored()) line.textContent += " This browser does not store what you write. Download your answers before you leave.";
 }
 
 function begin() {
   const fold = document.querySelector(".live-answers");
   fold.before(line);
-  fold.append(answers(page.exercises));
+  fold.append(answerButtons(page.exercises));
   for (const [name, words] of Object.entries(HELP)) {
     document.querySelector("article").append(make("p", { id: page[name], hidden: true }, words));
   }
@@ -31,27 +31,30 @@ function begin() {
     if (stub) page.exercises.push(new Exercise(exercise, stub, page));
   }
   for (const cell of document.querySelectorAll("div.cell[id]")) {
-    const [kind, name] = cell.id.split("-");
+    const [kind, number] = cell.id.split("-");
     const exercise = page.exercises.find(({ stub }) => stub === cell);
     if (exercise) page.cells.push(exercise);
-    else if (kind === "cell") page.cells.push(new Given(cell, config.cells[name], page));
+    else if (kind === "cell") page.cells.push(new GivenCell(cell, config.cells[number], page));
   }
   show();
   for (const name of config.elsewhere) {
-    const words = "PyTorch does not run in a page: write this one in the chapter’s notebook.";
-    document.getElementById(`stub-${name}`)?.after(make("p", { className: "live-told" }, words));
+    const words = "PyTorch does not run in the browser. Write this exercise in the chapter’s notebook.";
+    document.getElementById(`stub-${name}`)?.after(make("p", { className: "live-status" }, words));
   }
-  document.querySelectorAll(".live-says").forEach(linkSections);
+  document.querySelectorAll(".live-examples").forEach(linkSections);
   document.documentElement.classList.add("live-on");
-  onElsewhere((name) => {
-    const exercise = page.exercises.find((each) => each.name === name);
-    if (!exercise || document.activeElement === exercise.editor.field) return;
-    const state = remembered(name);
-    if (state.version !== exercise.version) return;
-    exercise.state = { failed: 0, ...state };
-    exercise.editor.source = state.source ?? exercise.source;
-    exercise.show();
-  });
+  onOtherTab(takeOver);
+}
+
+/** Shows what the reader has written for an exercise in another tab. */
+function takeOver(name) {
+  const exercise = page.exercises.find((candidate) => candidate.name === name);
+  if (!exercise || document.activeElement === exercise.editor.field) return;
+  const state = storedExercise(name);
+  if (state.version !== exercise.version) return;
+  exercise.state = { failed: 0, ...state };
+  exercise.editor.source = state.source ?? exercise.source;
+  exercise.show();
 }
 
 begin();

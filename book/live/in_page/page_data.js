@@ -1,4 +1,4 @@
-/* What the page says of itself to its scripts, and where things are. */
+/* The data of the page for its scripts, and addresses. */
 
 export const config = JSON.parse(document.getElementById("live-exercises").textContent);
 export const here = new URL(".", import.meta.url);

@@ -4,24 +4,24 @@ import { address, config, here } from "./page_data.js";
 
 export class Stopped extends Error {}
 
-/** The one worker of the page: made at first use, gone after Stop, made again. */
+/** The one worker of the page. The first use starts it, and Stop ends it. */
 class Python {
   constructor() {
-    this.waiting = new Map();
-    this.asked = 0;
+    this.pending = new Map(); // number of a job -> functions that settle its promise
+    this.count = 0;
   }
 
-  /** A promise that is kept when Python runs. */
+  /** Returns a promise that is fulfilled when Python runs. */
   start() {
     this.started ??= new Promise((resolve, reject) => {
       this.worker = new Worker(new URL("worker.js", here), { type: "module" });
-      this.refuse = reject;
+      this.reject = reject;
       this.worker.onerror = (event) => reject(new Error(event.message || "its worker did not start"));
       this.worker.onmessage = ({ data }) => {
         if (data.kind === "ready") resolve();
-        else if (data.kind === "loading") this.loading(data.id);
+        else if (data.kind === "loading") this.reportLoading(data.id);
         else if (data.id === undefined) reject(new Error(data.text));
-        else this.answered(data);
+        else this.settle(data);
       };
       const [assets, ...drivers] = ["pyodide/", "own_solutions.py", "exercise_run.py"].map((path) => new URL(path, here).href);
       this.worker.postMessage({ kind: "start", assets, drivers, bundle: address(config.bundle) });
@@ -32,25 +32,28 @@ class Python {
     return this.started;
   }
 
-  /** What a job comes to. With `tried` the job is a cell of the book; `loading` is called where it loads matplotlib. */
+  /** Returns a promise of the answer to a job.
+      @param job as `exercise_run.run` takes it, or `cell_run.run`
+      @param {{tried: boolean, loading: Function}} options tried: whether the job is a cell of the book; loading: called
+      if the worker loads matplotlib. */
   async run(job, { tried = false, loading } = {}) {
     await this.start();
     this.hasTried ||= tried;
-    const id = this.asked++;
+    const id = this.count++;
     return new Promise((resolve, reject) => {
-      this.waiting.set(id, { resolve, reject, loading });
+      this.pending.set(id, { resolve, reject, loading });
       this.worker.postMessage({ id, job, tried });
     });
   }
 
-  loading(id) {
+  reportLoading(id) {
     this.hasDrawn = true;
-    this.waiting.get(id).loading?.();
+    this.pending.get(id).loading?.();
   }
 
-  answered({ kind, id, answer, text }) {
-    const { resolve, reject } = this.waiting.get(id);
-    this.waiting.delete(id);
+  settle({ kind, id, answer, text }) {
+    const { resolve, reject } = this.pending.get(id);
+    this.pending.delete(id);
     if (kind === "done") return resolve(answer);
     reject(new Error(text));
     this.end(new Error(text));
@@ -59,9 +62,9 @@ class Python {
   end(error) {
     this.worker?.terminate();
     this.started = this.worker = undefined;
-    this.refuse?.(error);
-    this.waiting.forEach(({ reject }) => reject(error));
-    this.waiting.clear();
+    this.reject?.(error);
+    this.pending.forEach(({ reject }) => reject(error));
+    this.pending.clear();
   }
 }
 

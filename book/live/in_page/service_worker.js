@@ -1,20 +1,21 @@
-/* The service worker of a book that was used: a page once visited can be read and worked in without a network. */
+/* The service worker of the book: a page on which the reader ran code can be read and used without a network. */
 
 "use strict";
 
-const KEPT = "book";
-const NEVER_CHANGES = "/_static/live/"; // names below it hold a hash
+const CACHE = "book";
+const IMMUTABLE = "/_static/live/"; // the names in this folder contain a hash
 
 addEventListener("install", () => skipWaiting());
 addEventListener("activate", (event) => event.waitUntil(clients.claim()));
 
-/** A page tells what it needs, once it has been used, and in which folder its scripts are. */
-addEventListener("message", ({ data: { addresses, folder } }) => keep(addresses, folder));
+/** A page sends the addresses that it needs, and the folder of its scripts. */
+addEventListener("message", ({ data: { addresses, folder } }) => store(addresses, folder));
 
-async function keep(addresses, folder) {
-  const cache = await caches.open(KEPT);
+/** Adds files to the cache, and deletes those of other builds. */
+async function store(addresses, folder) {
+  const cache = await caches.open(CACHE);
   for (const { url } of await cache.keys()) {
-    const [, name, within] = url.split(NEVER_CHANGES)[1]?.match(/^(\w+)(\/)/) ?? [];
+    const [, name, within] = url.split(IMMUTABLE)[1]?.match(/^(\w+)(\/)/) ?? [];
     if (within && name !== folder) await cache.delete(url);
   }
   await Promise.allSettled(addresses.map(async (address) => (await cache.match(address)) ?? cache.add(address)));
@@ -25,17 +26,18 @@ addEventListener("fetch", (event) => {
   if (method === "GET" && new URL(url).origin === location.origin) event.respondWith(answer(event.request));
 });
 
-/** What never changes comes from the cache; all else from the network, and from the cache where there is none. */
+/** Answers from the cache if the file cannot change. Otherwise it answers from the network, or from the cache if there
+    is no network. */
 async function answer(request) {
-  const cache = await caches.open(KEPT);
-  const kept = await cache.match(request);
-  if (kept && request.url.includes(NEVER_CHANGES)) return kept;
+  const cache = await caches.open(CACHE);
+  const cached = await cache.match(request);
+  if (cached && request.url.includes(IMMUTABLE)) return cached;
   try {
     const response = await fetch(request);
     if (response.status === 200) await cache.put(request, response.clone());
     return response;
   } catch (error) {
-    if (kept) return kept;
+    if (cached) return cached;
     throw error;
   }
 }

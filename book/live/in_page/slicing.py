@@ -1,12 +1,14 @@
-"""Which statements of the cells above a cell need not run for it: those that draw, unless it uses what they leave.
+"""Find the statements above a cell that it needs: all except those that draw, unless it uses what they define.
 
-A cell that prints can stand below figures, and matplotlib is large. So what uses matplotlib is told from the names that
-one statement leaves to the next, and left out. All else is run, needed or not: generators go on from draw to draw.
+A cell that prints can stand below figures, and matplotlib is large. So we leave out the statements that use matplotlib,
+which we find by the names that one statement passes to the next. All other statements run, needed or not, because a
+random generator must advance from draw to draw.
 """
 
 import ast
 import dis
 import inspect
+import types
 from dataclasses import dataclass
 from functools import cache
 
@@ -18,10 +20,11 @@ PLAIN = ast.Assign | ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFro
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement of a cell: its tree, the global names that it reads before it binds them, and those it leaves.
+    """One statement of a cell, and the global names that it uses.
 
-    binds: those of them that stand for something else afterwards, whatever it comes to.
-    draws: whether it imports matplotlib, or the book's figures.
+    reads: those that it reads before it binds them. leaves: those that it binds or changes in place.
+    binds: those that it certainly binds to a new value.
+    draws: whether it imports matplotlib or the book's figures.
     """
 
     tree: ast.stmt
@@ -31,60 +34,65 @@ class Statement:
     draws: bool
 
 
-@cache  # the same cells are asked for with every run
-def statements(source):
-    """The statements of a source, in order. Raises SyntaxError."""
+@cache  # each run asks for the same cells
+def statements(source: str) -> list[Statement]:
+    """Return the statements of a source, in order. Raises SyntaxError."""
     return [_statement(tree) for tree in ast.parse(source).body]
 
 
-def sliced(above, cell, loaded=False):
-    """What is to run of the cells above a cell.
+def sliced(
+    above: list[list[Statement]], cell: list[Statement], loaded: bool = False
+) -> tuple[list[list[Statement]], bool]:
+    """Return which statements above a cell must run for it.
 
     Args:
-        above: list of lists of Statement, one for each cell.
-        cell: list of Statement.
-        loaded: whether matplotlib is there already; then to import it costs nothing, and one cell's run is more often
-            the beginning of the next one's.
+        above: the statements of each cell above.
+        cell: the statements of the cell.
+        loaded: whether matplotlib is loaded. Then we keep its imports, which are fast, so that the runs of one cell
+            more often begin like those of the next.
 
     Returns:
-        the lists without the statements that the cell can do without, and whether what is left needs matplotlib.
+        the statements to run of each cell above, and whether they or the cell need matplotlib.
     """
-    needed = set()
+    needed: set[str] = set()
     for statement in reversed(cell):
         needed = needed - statement.leaves | statement.reads
-    left = [[] for _ in above]
-    for place, statement, drawing in reversed(_which_draw(above)):
+    kept: list[list[Statement]] = [[] for _ in above]
+    for place, statement, drawing in reversed(_with_drawing(above)):
         if not drawing:
             needed -= statement.binds
         if not drawing or (loaded and statement.draws) or not needed.isdisjoint(statement.leaves):
-            left[place].insert(0, statement)
+            kept[place].insert(0, statement)
             needed |= statement.reads if drawing else set()
-    return left, any(statement.draws for each in [*left, cell] for statement in each)
+    return kept, any(statement.draws for statements in [*kept, cell] for statement in statements)
 
 
-def _which_draw(above):
-    """For each statement: its cell's place, itself, and whether it draws or uses what one that draws has left."""
-    found, drawn, modules = [], set(), set()
-    for place, each in enumerate(above):
-        for statement in each:
+def _with_drawing(above: list[list[Statement]]) -> list[tuple[int, Statement, bool]]:
+    """Return for each statement its cell's place, itself, and whether it draws or uses what a drawing one leaves."""
+    marked: list[tuple[int, Statement, bool]] = []
+    drawn: set[str] = set()
+    modules: set[str] = set()
+    for place, cell in enumerate(above):
+        for statement in cell:
             drawing = statement.draws or not drawn.isdisjoint(statement.reads)
             if isinstance(statement.tree, ast.Import) and not drawing:
-                modules |= statement.leaves  # np.seterr(...) makes no drawing of np
+                modules |= statement.leaves  # a call such as np.seterr(...) does not make np depend on drawing
             drawn = drawn | statement.leaves - modules if drawing else drawn - statement.leaves
-            found.append((place, statement, drawing))
-    return found
+            marked.append((place, statement, drawing))
+    return marked
 
 
-def _statement(tree):
+def _statement(tree: ast.stmt) -> Statement:
     reads, binds = _names(compile(ast.Module([tree], []), "statement", "exec"))
-    sure = binds if isinstance(tree, PLAIN) else ()  # a loop may be empty
+    sure = binds if isinstance(tree, PLAIN) else ()  # the body of a loop may not run
     leaves = binds.union(changed_in_place(tree))
     return Statement(tree, frozenset(reads), frozenset(leaves), frozenset(sure), _imports_drawing(tree))
 
 
-def _names(code):
-    """The names that a module's code reads before it binds them, and those that it binds."""
-    reads, binds = set(), set()
+def _names(code: types.CodeType) -> tuple[set[str], set[str]]:
+    """Return the names that a module's code reads before it binds them, and the names that it binds."""
+    reads: set[str] = set()
+    binds: set[str] = set()
     for step in dis.get_instructions(code):
         if step.opname == "STORE_NAME":
             binds.add(step.argval)
@@ -95,7 +103,7 @@ def _names(code):
     return reads, binds
 
 
-def _imports_drawing(tree):
+def _imports_drawing(tree: ast.stmt) -> bool:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]

@@ -1,8 +1,8 @@
-/* What a reader has written and what passed, in this browser alone. Without storage (a private window, say) all of it
-   works for as long as the page is open. */
+/* Store what the reader writes and what passes, in this browser only. Without storage, as in some private windows, it is
+   there until the page is closed. */
 
 const memory = new Map();
-let kept = true;
+let stored = true;
 
 const exercise = (name) => `exercise ${name}`;
 const cells = (chapter) => `cells ${chapter}`;
@@ -20,37 +20,37 @@ function write(key, state) {
   try {
     localStorage.setItem(key, JSON.stringify(state));
   } catch {
-    kept = false;
+    stored = false;
   }
 }
 
-/** What is known of an exercise: {version, source, passed, failed, aside}, or {} at the first visit. */
-export const remembered = (name) => read(exercise(name));
+/** Returns the state of an exercise, {version, source, passing, failed, aside}, or {} at the first visit. */
+export const storedExercise = (name) => read(exercise(name));
 
-export const remember = (name, state) => write(exercise(name), state);
+export const storeExercise = (name, state) => write(exercise(name), state);
 
-/** What a reader made of a cell of a chapter, by the book's text of it: {source, aside}; a cell that the book has
-    changed since is another one. */
-export const changedTo = (chapter, text) => read(cells(chapter))[text] ?? {};
+/** Returns the reader's change of a cell, {source, aside}, or {}. The key is the book's text, so that a change applies no
+    longer when the book changes the cell. */
+export const storedChange = (chapter, text) => read(cells(chapter))[text] ?? {};
 
-export function rememberChange(chapter, text, change) {
+export function storeChange(chapter, text, change) {
   const { [text]: before, ...others } = read(cells(chapter));
-  const made = change.source !== undefined || change.aside !== undefined;
-  if (before || made) write(cells(chapter), made ? { ...others, [text]: change } : others);
+  const isChanged = change.source !== undefined || change.aside !== undefined;
+  if (before || isChanged) write(cells(chapter), isChanged ? { ...others, [text]: change } : others);
 }
 
-/** Whether what was written outlives the page. */
-export function isKept() {
+/** Returns whether what the reader writes is there after the page is closed. */
+export function isStored() {
   try {
     localStorage.getItem("exercise");
   } catch {
-    kept = false;
+    stored = false;
   }
-  return kept;
+  return stored;
 }
 
-/** Call `changed(name)` when another tab has written of an exercise. */
-export function onElsewhere(changed) {
+/** Calls `changed(name)` when another tab has stored an exercise. */
+export function onOtherTab(changed) {
   addEventListener("storage", (event) => {
     if (event.key?.startsWith("exercise ")) changed(event.key.slice("exercise ".length));
   });

@@ -1,19 +1,19 @@
-/* For which exercises a cell waits, in a line. */
+/* Show in a line which exercises a cell waits for. */
 
-import { passed } from "./exercise.js";
 import { make } from "./elements.js";
+import { passingSource } from "./exercise.js";
 import { config } from "./page_data.js";
 
-const NAMED = 3; // at most; the first is what one can do something about
+const NAMED = 3; // at most: the reader begins with the first
 
-/** Nodes that say which of some exercises do not pass yet, with links to them; none if all pass. */
+/** Returns nodes that name the exercises that do not pass yet, with links to them; none if all pass. */
 export function unsolved(names, exercises) {
   const missing = names.flatMap((name) => {
-    const here = exercises.find((each) => each.name === name);
-    if (here) return here.passes ? [] : [{ name, address: `#live-${name}`, where: "above" }];
-    const theirs = config.earlier.find((chapter) => name in chapter.exercises);
-    if (!theirs || passed(name, theirs.exercises[name]) !== undefined) return [];
-    return [{ name, address: `${theirs.chapter}.html`, where: `in chapter ${theirs.number}` }];
+    const exercise = exercises.find((candidate) => candidate.name === name);
+    if (exercise) return exercise.passes ? [] : [{ name, address: `#live-${name}`, where: "above" }];
+    const earlier = config.earlier.find((chapter) => name in chapter.exercises);
+    if (!earlier || passingSource(name, earlier.exercises[name]) !== undefined) return [];
+    return [{ name, address: `${earlier.chapter}.html`, where: `in chapter ${earlier.number}` }];
   });
   if (!missing.length) return [];
   const links = missing.slice(0, NAMED).flatMap(({ name, address }, i) => {

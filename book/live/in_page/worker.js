@@ -1,52 +1,54 @@
-/* The one Python of a page. It takes {kind: "start", assets, bundle, drivers} once and {id, job, tried} as often as one
-   likes; `tried` if the job is a cell of the book, for which matplotlib is loaded where its code needs it. It answers
-   {kind: "ready"}, {kind: "loading", id}, {kind: "done", id, answer} or {kind: "broken", id, text}. */
+/* The worker of a page, with the page's one Python.
 
-let python, check, trying;
+   It takes {kind: "start", assets, bundle, drivers} once, and then any number of {id, job, tried}. With `tried` the job is
+   a cell of the book, for which the worker loads matplotlib if the code needs it. It answers {kind: "ready"},
+   {kind: "loading", id}, {kind: "done", id, answer} or {kind: "broken", id, text}. */
 
-async function fetched(address) {
+let python, check, tryCell;
+
+async function load(address) {
   const response = await fetch(address);
   if (!response.ok) throw new Error(`${response.status} ${address}`);
   return response;
 }
 
-const texts = (addresses) => Promise.all(addresses.map(async (address) => (await fetched(address)).text()));
+const texts = (addresses) => Promise.all(addresses.map(async (address) => (await load(address)).text()));
 
-/** Put modules of Python into a package of their own, where they are imported from. */
-function put(addresses, sources) {
+/** Writes Python modules into a package, from which Python imports them. */
+function writeModules(addresses, sources) {
   python.FS.mkdirTree("/course/in_page");
   addresses.forEach((address, i) => python.FS.writeFile(`/course/in_page/${address.split("/").at(-1)}`, sources[i]));
 }
 
-/** A function of Python's, from a job to what can be sent. */
+/** Returns a function that calls a Python function with JSON, and returns the JSON of its answer. */
 const withJson = (name) => python.runPython(`lambda job: json.dumps(${name}(json.loads(job)))`);
 
 async function start({ assets, bundle, drivers }) {
   const { loadPyodide } = await import(`${assets}pyodide.mjs`);
   const [loaded, zip, sources] = await Promise.all([
     loadPyodide({ indexURL: assets, packages: ["numpy"] }),
-    fetched(bundle).then((response) => response.arrayBuffer()),
+    load(bundle).then((response) => response.arrayBuffer()),
     texts(drivers),
   ]);
   python = loaded;
   python.unpackArchive(zip, "zip", { extractDir: "/course" });
-  put(drivers, sources);
+  writeModules(drivers, sources);
   python.runPython("import json, os, sys; sys.path.insert(0, '/course'); os.chdir('/course'); from in_page import exercise_run");
   check = withJson("exercise_run.run");
 }
 
-async function trial(id, job) {
-  if (!trying) {
+async function runCell(id, job) {
+  if (!tryCell) {
     const drivers = ["slicing.py", "cell_run.py"].map((name) => new URL(name, self.location).href);
-    put(drivers, await texts(drivers));
+    writeModules(drivers, await texts(drivers));
     python.runPython("import importlib; importlib.invalidate_caches(); os.environ['MPLBACKEND'] = 'svg'; from in_page import cell_run");
-    trying = { draws: withJson("cell_run.draws"), run: withJson("cell_run.run") };
+    tryCell = { draws: withJson("cell_run.draws"), run: withJson("cell_run.run") };
   }
-  if (JSON.parse(trying.draws(job)) && !python.loadedPackages.matplotlib) {
+  if (JSON.parse(tryCell.draws(job)) && !python.loadedPackages.matplotlib) {
     postMessage({ kind: "loading", id });
     await python.loadPackage("matplotlib", { messageCallback: () => {} });
   }
-  return trying.run(job);
+  return tryCell.run(job);
 }
 
 self.onmessage = async ({ data }) => {
@@ -56,10 +58,11 @@ self.onmessage = async ({ data }) => {
       postMessage({ kind: "ready" });
     } else {
       const job = JSON.stringify(data.job);
-      postMessage({ kind: "done", id: data.id, answer: JSON.parse(data.tried ? await trial(data.id, job) : check(job)) });
+      const answer = data.tried ? await runCell(data.id, job) : check(job);
+      postMessage({ kind: "done", id: data.id, answer: JSON.parse(answer) });
     }
   } catch (error) {
-    // Python itself has broken, as by a recursion that is too deep for the browser, or could not be loaded.
+    // Python could not be loaded, or it broke, as by a recursion that is too deep for the browser.
     postMessage({ kind: "broken", id: data.id, text: String(error).slice(0, 500) });
   }
 };

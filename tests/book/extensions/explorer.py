@@ -4,7 +4,7 @@ import numpy as np
 
 KEYS = np.array([[-1.0, 1.0], [1.0, 1.0], [0.0, -1.0]])  # Ada, Tom, the ball
 VALUES = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-SAID = "document.querySelector('.explorer-said').textContent"
+SAID = "document.querySelector('.explorer-status').textContent"
 UNNAMED = """[...document.querySelectorAll('.explorer :is(input, button, select)')].filter(
     each => !(each.ariaLabel || each.labels?.[0]?.textContent.trim() || each.textContent.trim())).length"""
 WORDLESS = """[...document.querySelectorAll('.explorer thead tr > *, .explorer th')].filter(

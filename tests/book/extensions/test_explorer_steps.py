@@ -16,7 +16,7 @@ from tests.book.extensions.explorer import KEYS, SAID, VALUES, reads_well
 pytestmark = pytest.mark.book
 
 STEP = """(part => ({
-  said: document.querySelector(".explorer-said").textContent,
+  said: document.querySelector(".explorer-status").textContent,
   formulas: [...part.querySelectorAll("mjx-container")].filter(each => each.getBoundingClientRect().width > 9).length,
   tables: [...part.querySelectorAll("table")].map(table => [...table.rows].map(
     row => [...row.cells].map(cell => cell.textContent))),

@@ -116,7 +116,7 @@ def test_a_word_is_struck_out_and_a_head_silenced(opened):
     type_number(tab, 245)
     assert translates(tab, 245) == "245: zwei hundert fünf und vier zig. That is right."
     press_toggle(tab, 0, 3)
-    right = "Right is: zwei hundert fünf und vier zig."
+    right = "The right translation is zwei hundert fünf und vier zig."
     assert translates(tab, 245, struck=[3]) == f"245: zwei hundert vier zig. {right}"
     press_toggle(tab, 0, 3)
     press_toggle(tab, 1, 3)
@@ -130,7 +130,7 @@ def test_a_word_is_struck_out_and_a_head_silenced(opened):
     type_number(tab, 27_345)  # what was struck out was a word of the other number
     press_toggle(tab, 1, 0)
     press_toggle(tab, 1, 1)
-    assert " und … and no end. Right is: " in translates(tab, 27_345, heads=[0, 1, 2])
+    assert " und … and no end. The right translation is " in translates(tab, 27_345, heads=[0, 1, 2])
     for head in (0, 1, 2):
         press_toggle(tab, 1, head)
     assert translates(tab, 27_345).endswith("That is right.")

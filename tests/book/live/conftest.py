@@ -56,7 +56,7 @@ def python_for_pages():
     """The files of others that the pages need; skipped, loudly, where they cannot be had."""
     try:
         return assets.files()
-    except assets.NotToBeHad as error:
+    except assets.AssetsUnavailable as error:
         pytest.skip(f"NO PYTHON FOR THE PAGES: exercises in pages were not tried, {error}")
 
 

@@ -9,7 +9,7 @@ RIGHT = """def softmax(scores):
     shifted = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return shifted / shifted.sum(axis=-1, keepdims=True)
 """
-PARTS = ("mark", "told", "output")
+PARTS = ("mark", "status", "output")
 # For tests that take long, since Python is started anew, and in which nothing is a browser's own affair.
 only_in_chromium = pytest.mark.parametrize("browser", ["chromium"], indirect=True)
 # For a test that a quick run tries in Firefox too.

@@ -12,6 +12,7 @@ from sphinx.errors import SphinxError
 
 from book.live import assets, live_pages
 from book.live.built_files import lock_of_pyodide
+from book.live.page_data import KEY, LivePage
 from book.live.self_study import GIVEN, zipped
 
 pytestmark = pytest.mark.book
@@ -38,7 +39,7 @@ def asked(monkeypatch, tmp_path):
             raise FileNotFoundError("no such package")
         return packages[package["source"]]
 
-    monkeypatch.setattr(assets, "FETCH", {"npm": fetch, "pypi": fetch})
+    monkeypatch.setattr(assets, "DOWNLOAD", {"npm": fetch, "pypi": fetch})
     return SimpleNamespace(names=asked, packages=packages, cache=tmp_path / "cache")
 
 
@@ -82,9 +83,9 @@ def test_a_cache_that_was_changed_is_not_believed(asked, tmp_path):
 
 def test_what_is_nowhere_is_named_with_the_reasons(asked, tmp_path):
     asked.packages["pypi"] = wheel(tmp_path, b"another")
-    with pytest.raises(assets.NotToBeHad) as refused:
+    with pytest.raises(assets.AssetsUnavailable) as refused:
         assets.files(asked.cache)
-    assert str(refused.value) == "not to be had: file; a 1 of npm: no such package; b 2 of pypi has another file"
+    assert str(refused.value) == "could not find file; a 1 of npm: no such package; b 2 of pypi has another file"
     assert not list(asked.cache.rglob("*"))
 
 
@@ -98,13 +99,12 @@ def test_the_lock_names_each_file_with_its_hash_and_where_it_is():
 @pytest.fixture
 def without(monkeypatch, tmp_path):
     def nothing():
-        raise assets.NotToBeHad("not to be had: numpy")
+        raise assets.AssetsUnavailable("could not find numpy")
 
     monkeypatch.setattr(assets, "files", nothing)
     monkeypatch.delenv(live_pages.MUST, raising=False)
-    page = {"chapter": "01_attention", "number": 1, "setup": "", "given": {}, "sections": {}, "cells": []}
-    page |= {"exercises": {"softmax": "1"}, "elsewhere": [], "bundle": "a.zip", "notebook": "a.ipynb", "alone": "b.zip"}
-    env = SimpleNamespace(live_pages={"chapters/01_attention": page}, all_docs={"chapters/01_attention": 0})
+    page = LivePage("01_attention", 1, "", {}, [], {}, {"softmax": "1"}, [], "a.zip", "b.zip", "a.ipynb")
+    env = SimpleNamespace(metadata={"chapters/01_attention": {KEY: page}}, all_docs={"chapters/01_attention": 0})
     store = tmp_path / "doctrees" / "live"
     store.mkdir(parents=True)
     for name in ("a.zip", "a.ipynb"):
@@ -115,18 +115,20 @@ def without(monkeypatch, tmp_path):
 
 
 def test_without_python_the_build_goes_on_and_says_so_loudly(without, capsys):
-    assert live_pages.prepare(without, without.env) == ["chapters/01_attention"]
-    assert without.live_folder is None
+    scripts = live_pages.Scripts()
+    assert scripts.prepare(without, without.env) == ["chapters/01_attention"]
+    assert scripts.folder == ""
     shipped = {file.name for file in (without.outdir / "_static" / "live").iterdir()}
     assert shipped == {"a.zip", "a.ipynb"}, "what one can download is there all the same"
-    assert "*** THE EXERCISES STAY STILL: no Python for the pages, not to be had: numpy." in capsys.readouterr().err
-    assert live_pages.prepare(without, without.env) == [], "a page that is the same is not written again"
+    warning = "*** THE EXERCISES DO NOT RUN IN THIS BUILD: no Python for the pages, could not find numpy."
+    assert warning in capsys.readouterr().err
+    assert scripts.prepare(without, without.env) == [], "a page that is the same is not written again"
 
 
 def test_who_publishes_can_insist(without, monkeypatch):
     monkeypatch.setenv("LIVE", "required")
     with pytest.raises(SphinxError, match="no Python for the pages"):
-        live_pages.prepare(without, without.env)
+        live_pages.Scripts().prepare(without, without.env)
 
 
 def test_matplotlib_brings_all_that_it_needs_for_a_figure(python_for_pages):

@@ -89,7 +89,7 @@ def test_a_figure_is_drawn_in_the_house_style_with_its_text():
     assert 'aria-label="an empty frame"' in told["html"] and "currentColor" in told["html"]
     assert told["value"] == ""
     own = tried(draw, "fig")["html"]
-    assert cell_run.OF_THE_READER in own and "<svg" in own
+    assert cell_run.READER_S_FIGURE in own and "<svg" in own
     pyplot = tried("import matplotlib.pyplot as plt", "plt.plot([1, 2])\nplt.title('mine')\nNone")
     assert "mine" in pyplot["html"] and not sys.modules["matplotlib.pyplot"].get_fignums()
 

@@ -13,7 +13,8 @@ import yaml
 from sphinx.errors import ConfigError
 
 from book.live.built_files import ALL
-from book.live.launch_buttons import add_buttons, links, places, publish, read_settings, that_fetches
+from book.live.launch_buttons import add_buttons, links, publish, read_settings, targets, with_download
+from book.live.page_data import KEY
 from book.live.self_study import unzipped
 from tests.book.conftest import ROOT, jupyter_book, make_little_book
 from tests.book.conftest import page as write_page
@@ -38,10 +39,11 @@ def with_settings(**changed):
     return {name: {**SETTINGS[name], **changed.get(name, {})} for name in SETTINGS}
 
 
-def app_of(folder, launching):
+def app_of(folder, launch_targets):
     """As much of Sphinx as the buttons see, and a page with exercises."""
-    env = SimpleNamespace(live_pages={"chapters/01_attention": {"chapter": "01_attention"}})
-    config = SimpleNamespace(launching=launching, html_theme_options={})
+    page = SimpleNamespace(chapter="01_attention")
+    env = SimpleNamespace(metadata={"chapters/01_attention": {KEY: page}})
+    config = SimpleNamespace(launch_targets=launch_targets, html_theme_options={})
     return SimpleNamespace(outdir=folder, srcdir=folder, builder=SimpleNamespace(name="html"), config=config, env=env)
 
 
@@ -61,27 +63,27 @@ def buttons_of(app, name):
     ],
 )
 def test_a_button_leads_where_colab_and_binder_look(changed, opened):
-    assert links(places(with_settings(**changed)), "01_attention") == {name: OPENS[name] for name in opened}
+    assert links(targets(with_settings(**changed)), "01_attention") == {name: OPENS[name] for name in opened}
 
 
 @pytest.mark.parametrize(
     "changed, words",
     [
-        ({"html": {"baseurl": ""}}, "html: baseurl: has to be the address of the book"),
-        ({"html": {"baseurl": "ada.github.io/book"}}, "html: baseurl: has to be"),
-        ({"repository": {"url": None}}, "repository: url: has to be a public one on GitHub"),
-        ({"repository": {"url": "https://gitlab.com/ada/book"}}, "repository: url: has to be a public one on GitHub"),
+        ({"html": {"baseurl": ""}}, "html: baseurl: must be the address of the book"),
+        ({"html": {"baseurl": "ada.github.io/book"}}, "html: baseurl: must be"),
+        ({"repository": {"url": None}}, "repository: url: must be a public one on GitHub"),
+        ({"repository": {"url": "https://gitlab.com/ada/book"}}, "repository: url: must be a public one on GitHub"),
         ({"repository": {"url": "https://github.com/ada"}}, "https://github.com/OWNER/REPO"),
-        ({"repository": {"branch": None}}, "repository: branch: has to be the one that holds the built book"),
-        ({"repository": {"path_to_book": "docs"}}, "path_to_book: has to go"),
-        ({"launch_buttons": {"thebe": True}}, "on Colab (colab_url) and on Binder (binderhub_url), nowhere else"),
-        ({"launch_buttons": {"colab_url": "https://colab.example"}}, f"colab_url: has to be {COLAB}"),
-        ({"launch_buttons": {"binderhub_url": "mybinder.org"}}, "binderhub_url: has to be an address"),
+        ({"repository": {"branch": None}}, "repository: branch: must be the branch with the built book"),
+        ({"repository": {"path_to_book": "docs"}}, "remove path_to_book"),
+        ({"launch_buttons": {"thebe": True}}, "only on Colab (colab_url) and on Binder (binderhub_url)"),
+        ({"launch_buttons": {"colab_url": "https://colab.example"}}, f"colab_url: must be {COLAB}"),
+        ({"launch_buttons": {"binderhub_url": "mybinder.org"}}, "binderhub_url: must be an address"),
     ],
 )
 def test_a_setting_that_leads_nowhere_is_told_in_words(changed, words):
     with pytest.raises(ConfigError, match=f"^launch_buttons in _config.yml: .*{re.escape(words)}"):
-        places(with_settings(**changed))
+        targets(with_settings(**changed))
 
 
 def test_such_a_setting_ends_the_build(tmp_path):
@@ -90,12 +92,12 @@ def test_such_a_setting_ends_the_build(tmp_path):
     config.write_text(f"{config.read_text()}\nlaunch_buttons: {{colab_url: '{COLAB}'}}\n")
     built = jupyter_book(tmp_path)
     assert built.returncode
-    assert "launch_buttons in _config.yml: html: baseurl: has to be" in built.stdout + built.stderr
+    assert "launch_buttons in _config.yml: html: baseurl: must be" in built.stdout + built.stderr
 
 
 def test_nothing_is_there_until_it_is_asked_for(tmp_path):
     house = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    assert places(house) is None
+    assert targets(house) is None
     app = app_of(tmp_path, None)
     assert buttons_of(app, "chapters/01_attention") == []
     publish(app, None)
@@ -122,7 +124,7 @@ def test_what_the_buttons_lead_to_is_in_the_built_book(book, tmp_path):
     together.write_bytes((book / "_build" / "html" / ALL).read_bytes())
     (tmp_path / "binder").mkdir()
     (tmp_path / "binder" / "environment.yml").touch()  # of an earlier build
-    publish(app_of(tmp_path, places(SETTINGS)), None)
+    publish(app_of(tmp_path, targets(SETTINGS)), None)
 
     files = unzipped(together)
     assert {path for path in files if (tmp_path / "_static/self-study" / path).read_bytes() != files[path]} == {
@@ -145,7 +147,7 @@ def test_a_notebook_alone_brings_what_belongs_beside_it(book, site, tmp_path):
     for each in ("numpy", "numpy.libs"):  # as bare as Colab's folder, and barer than its Python
         (packages / each).symlink_to(Path(numpy.__file__).parents[1] / each)
     blank = unzipped(book / "_build" / "html" / ALL)["01_attention.ipynb"]
-    cells = json.loads(that_fetches(blank, site))["cells"]
+    cells = json.loads(with_download(blank, site))["cells"]
     first = next(place for place, cell in enumerate(cells) if cell["cell_type"] == "code")
     assert cells[:first] + cells[first + 1 :] == json.loads(blank)["cells"]
     fetch, setup = ("".join(cells[place]["source"]) for place in (first, first + 1))

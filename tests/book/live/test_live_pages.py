@@ -59,13 +59,13 @@ def test_a_reader_learns_what_is_wrong_and_gets_it_right(page, browser):
     broken = page.run("attention_weights")
     assert "It calls softmax, which is wrong itself: mend that first." in broken.shown
     page.write("softmax", "def softmax(scores:")
-    assert "softmax cannot be run" in page.run("attention_weights").shown
+    assert "their code above raises an error: softmax." in page.run("attention_weights").shown
 
     blank = page.run("attention", page.ask("attention", "box.querySelector('textarea').value"))
     assert "not written yet" in blank.shown and not blank.passes
     assert page.run("softmax", WITH_A_HELPER).passes
     renamed = page.run("softmax", RIGHT.replace("def softmax", "def my_softmax"))
-    assert not renamed.passes and renamed.shown == "This cell defines no softmax."
+    assert not renamed.passes and renamed.shown == "This cell does not define softmax."
     syntax = page.run("softmax", "def softmax(scores):\n    return (scores")
     assert "line 2" in syntax.shown and "SyntaxError" in syntax.shown
     other = page.run("softmax", "softmax = np.exp")
@@ -121,12 +121,12 @@ def test_answers_leave_as_the_notebook_to_hand_in_and_come_back(page, browser, b
     brought = "const sent = new DataTransfer(); sent.items.add(new File([window.taken], 'mine.ipynb'));"
     brought += "const field = document.querySelector('.live-file'); field.files = sent.files;"
     browser.evaluate(f"{{{brought} field.dispatchEvent(new Event('change'))}}")
-    told = "document.querySelector('.live-answers .live-told').textContent"
-    browser.wait(f"{told}.startsWith('Read: softmax.')")
+    told = "document.querySelector('.live-answers .live-status').textContent"
+    browser.wait(f"{told}.startsWith('Loaded: softmax.')")
     assert page.ask("softmax", "box.querySelector('textarea').value") == RIGHT.rstrip()
     browser.evaluate("window.taken = new Blob(['no notebook'])")
     browser.evaluate(f"{{{brought} field.dispatchEvent(new Event('change'))}}")
-    browser.wait(f"{told} === 'That file is no notebook.'")
+    browser.wait(f"{told} === 'This file is not a notebook.'")
 
 
 def test_an_exercise_that_changed_begins_anew_and_keeps_what_was_written(page, browser):
@@ -134,7 +134,7 @@ def test_an_exercise_that_changed_begins_anew_and_keeps_what_was_written(page, b
     browser.evaluate(f"localStorage.setItem('exercise softmax', {json.dumps(json.dumps(state))})")
     page.open()
     assert page.progress == "0 of 6 exercises pass."
-    assert "has changed" in page.ask("softmax", "box.querySelector('.live-told').textContent")
+    assert "has changed" in page.ask("softmax", "box.querySelector('.live-status').textContent")
     page.press("softmax", "Bring back what I wrote")
     assert page.ask("softmax", "box.querySelector('textarea').value") == "# of an earlier stub"
 
@@ -155,7 +155,7 @@ def test_it_works_without_storage(browser, site):
         page = Page(browser, site)
         page.open()
         assert page.run("softmax", RIGHT).passes
-        assert page.progress.startswith("1 of 6 exercises pass. This browser keeps nothing")
+        assert page.progress.startswith("1 of 6 exercises pass. This browser does not store")
 
 
 @only_in_chromium
@@ -177,7 +177,7 @@ def test_a_later_page_uses_what_passes_on_an_earlier_one(page, browser):
 
 @only_in_chromium
 def test_after_three_runs_that_fail_hints_are_offered_and_then_the_explanation(page, browser):
-    offered = "document.querySelector('#live-softmax .live-further button')"
+    offered = "document.querySelector('#live-softmax .live-hints button')"
     for _ in range(3):
         assert browser.evaluate(f"{offered} === null")
         page.run("softmax", WRONG)
@@ -270,7 +270,7 @@ def test_a_page_that_was_used_works_without_its_server(book, browser, tmp_path):
 
 def test_below_each_exercise_stands_what_its_check_says(book):
     html = (book / "_build" / "html" / "chapters" / "01_attention.html").read_text()
-    assert html.count("What a common wrong answer is told") == html.count("What a right one is told") == 6
+    assert html.count("Feedback on a common mistake") == html.count("Feedback on a right solution") == 6
     assert html.count("verdict-pass") == 6 and html.count("Known mistake: ") >= 6
 
 

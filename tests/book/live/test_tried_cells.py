@@ -12,10 +12,10 @@ PRINTS, DRAWS, NEEDS_SOFTMAX, TORCH = "cell-3", "cell-2", "cell-8", "cell-9"
 CHANGED = "localStorage.getItem('cells 01_attention')"
 TWO_FOR_TORCH = f"""
 import(new URL("given_cell.js", document.querySelector("script[src$='start.js']").src)).then((found) => {{
-  const page = {{ lacking: new Set() }}, cell = document.getElementById("{TORCH}").cloneNode(true);
+  const page = {{ reasons: new Set() }}, cell = document.getElementById("{TORCH}").cloneNode(true);
   cell.querySelector(".live-try").remove();
   const cells = [cell, cell.cloneNode(true)];
-  cells.forEach((each) => new found.Given(each, {{ lacks: "PyTorch does not run." }}, page));
+  cells.forEach((each) => new found.GivenCell(each, {{ lacks: "PyTorch does not run." }}, page));
   return cells.map((each) => each.querySelector(".live-try")?.textContent);
 }})"""
 # What the worker says, besides answers.
@@ -57,7 +57,7 @@ class Tries:
 
     def finish(self, cell):
         self.browser.wait(f"document.querySelector('#live-{cell} .live-run').ariaDisabled === 'false'", 120)
-        return [self.ask(cell, f"cell.querySelector('.live-{part}').innerText") for part in ("told", "output")]
+        return [self.ask(cell, f"cell.querySelector('.live-{part}').innerText") for part in ("status", "output")]
 
     def still(self, cell):
         """What the book's output says."""
@@ -91,16 +91,16 @@ def test_a_cell_is_changed_and_run_and_put_back(tries, browser):
     tries.write(PRINTS, "query =", "query +=")
     told, _ = tries.run("cell-4")
     assert told.startswith("NameError")
-    assert "A cell above that you have changed does not run" in tries.finish("cell-4")[1]
+    assert "A cell above that you have changed raises an error" in tries.finish("cell-4")[1]
 
     tries.press(PRINTS, "Reset")
     assert tries.still(PRINTS) == still and tries.finish(PRINTS) == ["The book’s cell is back.", ""]
     assert browser.evaluate("document.activeElement.textContent") == "Bring back what I wrote"
-    assert tries.run("cell-4") == ["It ran to its end, and printed nothing.", ""]
+    assert tries.run("cell-4") == ["The cell ran, and printed nothing.", ""]
     tries.press(PRINTS, "Bring back what I wrote")
     tries.page.open()
     assert "query +=" in tries.ask(PRINTS, "cell.querySelector('textarea').value")
-    assert "You have changed this cell." in tries.ask(PRINTS, "cell.querySelector('.live-told').textContent")
+    assert "You have changed this cell." in tries.ask(PRINTS, "cell.querySelector('.live-status').textContent")
     tries.press(PRINTS, "Reset")
     tries.press(PRINTS, "Close")
     assert browser.evaluate("document.activeElement.textContent") == "Try it" and tries.seen(PRINTS) == ["Try it"]
@@ -159,7 +159,7 @@ def test_a_cell_waits_for_what_the_reader_has_not_written(tries, browser):
     assert tries.page.run("softmax", RIGHT).passes
     assert tries.ask(NEEDS_SOFTMAX, note) == ""
     assert "each row adds up to [1. 1. 1. 1.]" in tries.run(NEEDS_SOFTMAX)[1]
-    assert tries.ask(TORCH, note).startswith("PyTorch does not run in a page") and tries.seen(TORCH) == []
+    assert tries.ask(TORCH, note).startswith("PyTorch does not run in the browser") and tries.seen(TORCH) == []
     assert browser.evaluate(TWO_FOR_TORCH) == ["PyTorch does not run.", None], "it is said once a page"
     tries.page.chapter = "02_backward"
     tries.page.open()
@@ -173,7 +173,7 @@ def test_a_cell_waits_for_what_the_reader_has_not_written(tries, browser):
     tries.press(PRINTS, "Run")
     browser.wait(f"!document.querySelector('#live-{PRINTS} .live-bar button:nth-child(2)').hidden")
     tries.press(PRINTS, "Stop")
-    assert tries.finish(PRINTS) == ["Stopped.", "Stopped. Python begins afresh with the next run."]
+    assert tries.finish(PRINTS) == ["Stopped.", "Stopped. The next run starts Python again."]
 
 
 def test_a_page_with_open_cells_fits_a_phone(page, browser):

@@ -1,0 +1,82 @@
+"""What the build knows of each page with exercises, and the JSON of it that the page's script reads."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sphinx.environment import BuildEnvironment
+
+KEY = "live page"  # in Sphinx's metadata of a page, which Sphinx stores between builds
+
+
+@dataclass(frozen=True)
+class LivePage:
+    """A page with exercises.
+
+    chapter, number: as in "01_attention", 1. setup: the source of its setup cell.
+    given: name -> source of the book's own functions that the page may have.
+    cells: for each given cell, what `given_cells` says of it.
+    sections: title -> id of each section.
+    exercises: name -> version of each exercise, in order. elsewhere: names of those that need PyTorch.
+    bundle, bundle_with_other_keys, notebook: names of stored files.
+    """
+
+    chapter: str
+    number: int
+    setup: str
+    given: dict[str, str]
+    cells: list[dict[str, Any]]
+    sections: dict[str, str]
+    exercises: dict[str, str]
+    elsewhere: list[str]
+    bundle: str
+    bundle_with_other_keys: str
+    notebook: str
+
+    def in_browser(self) -> dict[str, str]:
+        """Return name -> version of the exercises that run in a browser."""
+        return {name: version for name, version in self.exercises.items() if name not in self.elsewhere}
+
+
+def version(stub: str) -> str:
+    """Return a short name for the text of a stub. A changed stub has another version, so that readers begin again."""
+    return hashlib.sha256(stub.encode()).hexdigest()[:12]
+
+
+def live_pages(env: BuildEnvironment) -> dict[str, LivePage]:
+    """Return name -> page for all pages with exercises, in the order of their names."""
+    return {docname: data[KEY] for docname, data in sorted(env.metadata.items()) if KEY in data}
+
+
+def for_map(pages: Iterable[LivePage]) -> dict[str, Any]:
+    """Return what the script of the page that lists all exercises must know."""
+    return {"exercises": {name: version for page in pages for name, version in page.in_browser().items()}}
+
+
+def for_page(page: LivePage, pages: Iterable[LivePage]) -> dict[str, Any]:
+    """Return what the script of a page with exercises must know, without the addresses of files.
+
+    Args:
+        page: the page.
+        pages: all pages with exercises.
+    """
+    earlier = sorted((other for other in pages if other.number < page.number), key=lambda other: other.number)
+    return {
+        "chapter": page.chapter,
+        "setup": page.setup,
+        "given": page.given,
+        "cells": page.cells,
+        "sections": page.sections,
+        "elsewhere": page.elsewhere,
+        "exercises": [{"name": name, "version": version} for name, version in page.in_browser().items()],
+        "earlier": [
+            {
+                "chapter": other.chapter,
+                "number": other.number,
+                "setup": other.setup,
+                "exercises": other.exercises,
+            }
+            for other in earlier
+        ],
+    }
