@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md names files and folders that exist."""
+"""CONTRIBUTING.md names files and folders that exist, and no link of the files for GitHub's readers is broken."""
 
 import re
 
@@ -23,3 +23,23 @@ def test_a_named_file_exists(name):
 
 def test_files_are_found_in_the_text():
     assert {"check/judge", "grading/follow_through", "book/extensions/"} <= NAMED
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md", "deploy/README.md"]
+)
+def test_links_lead_to_files_and_headings(page):
+    text = (HOUSE / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        file, _, heading = target.partition("#")
+        if target.startswith("https://"):
+            continue
+        linked = (HOUSE / page).parent / file
+        assert linked.exists(), target
+        assert not heading or heading in slugs(linked), target
+
+
+def slugs(file):
+    """Return the names that GitHub gives to a Markdown file's headings."""
+    titles = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}

@@ -1,4 +1,4 @@
-"""A book of two chapters' exercises, and of some other cells, and a server that serves it as the README asks of one."""
+"""A book of two chapters' exercises, and of some other cells, and a server with the policy that the book names."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""Exercises written and checked in a page, in a real browser, served under the policy that the README names."""
+"""Exercises written and checked in a page, in a real browser, served under the policy that the book names."""
 
 import json
 import re
@@ -300,8 +300,8 @@ def test_licences_come_along(book):
     assert "Mozilla Public License" in (folder / "pyodide-MPL-2.0.txt").read_text()
 
 
-def test_the_readme_names_the_policy():
-    assert POLICY in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+def test_the_book_names_the_policy():
+    assert POLICY in " ".join((ROOT / "chapters" / "operating.md").read_text(encoding="utf-8").split())
 
 
 def test_the_bundles_of_the_pages_build_on_what_the_reader_wrote(book, tmp_path):

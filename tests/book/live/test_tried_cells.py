@@ -1,4 +1,4 @@
-"""Cells of the book, opened in their place, changed and run in a real browser, under the policy of the README."""
+"""Cells of the book, opened in their place, changed and run in a real browser, under the policy that the book names."""
 
 import json
 
