@@ -20,7 +20,7 @@ LOOK = "book"
 # Of what the extensions say on a page, and of the notebook that it hands out.
 RULES = (
     *(f"autograder/chapter/{name}.py" for name in ("cards", "chapter", "plain_markdown", "reading_time", "sections")),
-    *(f"autograder/release/{name}.py" for name in ("bundle", "notebook", "publish", "resting")),
+    *(f"autograder/release/{name}.py" for name in ("bundle", "cell_needs", "notebook", "publish")),
     *PINS,
     "CITATION.cff",
     "_config.yml",

@@ -11,7 +11,7 @@ from functools import cache
 
 from autograder.authoring.exercise import exercises_of
 from autograder.house import HOUSE, chapter_names, solution_modules
-from autograder.release.resting import needs
+from autograder.release.cell_needs import needs
 
 ELSEWHERE = "the cells that need it are for the chapter’s notebook."
 CALL = "()"  # tells a function of the book from a package
