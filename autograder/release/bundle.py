@@ -15,7 +15,7 @@ import yaml
 from autograder.chapter.chapter import Chapter
 from autograder.chapter.sections import section_addresses
 from autograder.house import HOUSE, solution_modules
-from autograder.release.resting import rests_on
+from autograder.release.cell_needs import rests_on
 from check import key
 from check.bundle_data import Notebook
 from check.key import Key

@@ -13,7 +13,7 @@ from typing import Any
 from autograder.authoring.exercise import exercises_of
 from autograder.chapter.chapter import Cell, Chapter
 from autograder.house import HOUSE, chapter_names, solution_modules
-from autograder.release.resting import needs
+from autograder.release.cell_needs import needs
 
 NOTEBOOK = "Use the chapter’s notebook for the cells that need it."
 CALL = "()"  # marks the name of one of the book's functions, as opposed to a package

@@ -3,7 +3,7 @@
 import pytest
 
 from autograder.chapter.chapter import Cell
-from autograder.release.resting import rests_on
+from autograder.release.cell_needs import rests_on
 from check.bundle_data import fingerprint
 
 pytestmark = pytest.mark.autograder
