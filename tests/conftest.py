@@ -16,7 +16,7 @@ CHAPTER = "01_attention"
 # What takes longest begins first: the build of the book, and what mostly waits, for a limit to be reached or another
 # process to answer. What else needs the built book comes next, when it is there, and the rest fills the end.
 FIRST = (
-    *("book/pages/test_browser", "book/live", "autograder/gradebook/test_killed", "attacks/test_attacks what_breaks"),
+    *("book/pages/test_browser", "book/live", "autograder/gradebook/test_killed", "attacks/test_attacks breaking_code"),
     *("little books", "autograder/exercises/test_exercises", "attacks/test_attacks forged_replies"),
     *("attacks/test_attacks forging", "autograder/gradebook/test_rerun", "book/pages/test_teaching_page"),
     *("autograder/gradebook/test_database", "autograder/grading/test_follow_through", "attacks/test_attacks"),
@@ -50,7 +50,7 @@ def _group(item):
         return "little books"  # they share a process that has imported Sphinx
     if hasattr(item.module, "parsed"):
         return "built pages"  # they share what they have read of the book
-    for part in ("what_breaks", "forged_replies", "forging"):
+    for part in ("breaking_code", "forged_replies", "forging"):
         if file == "attacks/test_attacks" and item.name.startswith(f"test_{part}"):
             return f"{file} {part}"  # they share little, and take longest of all
     return file

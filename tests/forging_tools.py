@@ -1,7 +1,7 @@
-"""What student code can find of the channel that its answers travel by."""
+"""Code with which a submission finds the channel that its replies go through."""
 
-# The descriptors, and the outstanding id, both from the runner's frames.
-FINDING_THE_CHANNEL = """
+# It finds the descriptors and the id of the outstanding request in the frames of the worker (`child.py`).
+FIND_CHANNEL = """
 import json, os, pickle, signal, struct, sys, threading, time
 
 def runner():

@@ -1,21 +1,23 @@
-"""What an attack is, and the notebook it is handed in as."""
+"""An attack, and the notebook that hands it in."""
 
 import copy
 import json
 from dataclasses import dataclass
 
-# The attacks' notebooks solve the first exercise honestly, and attack for the points of all others.
+# The notebook of an attack solves the first exercise honestly. The attack is for the points of all others.
 HONEST = "softmax"
 HONEST_POINTS = 4.0
 
 
 @dataclass(frozen=True)
 class Attack:
-    """A cell that tries for marks it has not earned.
+    """A cell that tries to get points without solving an exercise.
 
-    what: in a few words, as an instructor reads it. source: the cell; it defines `attempt`, which stands for every
-    exercise but the first. words: must be read in the report. stock: gets full marks from stock nbgrader. endless: only
-    a time limit stops it.
+    what: what it does, in a few words for an instructor.
+    source: the cell. It defines `attempt`, which every exercise but the first calls.
+    words: words that the report must contain.
+    stock: whether it gets full marks from stock nbgrader.
+    endless: whether only a time limit stops it.
     """
 
     what: str
@@ -26,25 +28,29 @@ class Attack:
 
 
 def notebook(attack: Attack, perfect: dict, **names: str) -> dict:
-    """The attack as a submission. perfect: a solved notebook. names: replaced in the source, as in `{course}`."""
-    handed_in = copy.deepcopy(perfect)
+    """Return the notebook that hands in an attack.
+
+    perfect: a solved notebook. names: the values for names in braces in the source, such as `{course}`.
+    """
+    submission = copy.deepcopy(perfect)
     source = attack.source
     for name, text in names.items():
         source = source.replace(f"{{{name}}}", text)
-    for cell in handed_in["cells"]:
+    for cell in submission["cells"]:
         about = cell["metadata"]["nbgrader"]
         if about["solution"] and cell["cell_type"] == "code" and about["grade_id"] != HONEST:
             cell["source"] = f"def {about['grade_id']}(*args, **kwargs):\n    return attempt(*args, **kwargs)"
-    setup = next(i for i, cell in enumerate(handed_in["cells"]) if cell["id"] == "setup")
-    handed_in["cells"].insert(setup + 1, own_cell("code", source))
-    return handed_in
+    setup = next(i for i, cell in enumerate(submission["cells"]) if cell["id"] == "setup")
+    submission["cells"].insert(setup + 1, own_cell("code", source))
+    return submission
 
 
 def own_cell(kind: str, source: str, **more) -> dict:
-    """A cell of the student's own."""
+    """Return a cell that the student added."""
     outputs = {"outputs": [], "execution_count": None} if kind == "code" else {}
     return {"cell_type": kind, "metadata": {}, "source": source, **outputs, **more}
 
 
-def dump(handed_in: dict) -> bytes:
-    return json.dumps(handed_in).encode()
+def dump(submission: dict) -> bytes:
+    """Return the bytes of a notebook's file."""
+    return json.dumps(submission).encode()

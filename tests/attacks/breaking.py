@@ -1,4 +1,4 @@
-"""Attacks on the process, the machine and the grader's patience. They run in the sandbox only, with small limits."""
+"""Attacks on the process, the machine and the grader's patience. They run only in the sandbox, with small limits."""
 
 from tests.attacks.attack import Attack
 
@@ -22,7 +22,9 @@ def _breaks(what, body, words):
 
 
 BREAKING = (
-    _breaks("ends the process as if all were well", "os._exit(0)", "ended the Python process (exit status 0)"),
+    _breaks(
+        "ends the process with the exit status of success", "os._exit(0)", "ended the Python process (exit status 0)"
+    ),
     Attack("ends the process in a cell", "import os\nos._exit(0)", "ended the Python process (exit status 0)"),
     _breaks("kills itself", "os.kill(os.getpid(), 9)", "was killed"),
     _breaks(
@@ -55,7 +57,7 @@ raise RuntimeError(f"started {len(started)} processes")
         "started 0 processes",
     ),
     _breaks(
-        "leaves a detached child behind that goes on writing",
+        "leaves behind a detached child that keeps writing",
         """
 try:
     if os.fork() == 0:
@@ -72,26 +74,26 @@ except OSError as error:
     _breaks(
         "starts threads without end",
         "threading.stack_size(32768)\nwhile True:\n    threading.Thread(target=time.sleep, args=(60,)).start()",
-        "",  # the kernel refuses one, or the grader counts too many: both are said in words
+        "",  # either the kernel refuses a thread, or the grader counts too many
     ),
     _breaks(
-        "leaves a thread behind that goes on for ever",
+        "leaves behind a thread that never ends",
         "threading.Thread(target=lambda: [None for _ in iter(int, 1)], daemon=False).start()\nreturn 1",
         "",
     ),
     _breaks(
-        "swallows every interruption",
+        "swallows every exception that would stop it",
         "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass",
         ENDLESS,
     ),
     _breaks(
-        "turns the alarm off and sleeps",
+        "turns off the alarm and sleeps",
         "signal.setitimer(signal.ITIMER_REAL, 0)\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\ntime.sleep(60)",
         ENDLESS,
     ),
     _breaks("spends its time in one long call into C", "return sum(range(10**12))", ENDLESS),
-    _breaks("matches a pattern that takes for ever", "import re\nre.match('(a*)*b', 'a' * 60)", ENDLESS),
-    _breaks("computes a number that does not end", "return 9 ** 9 ** 9", ENDLESS),
+    _breaks("matches a pattern that takes practically forever", "import re\nre.match('(a*)*b', 'a' * 60)", ENDLESS),
+    _breaks("computes a number with 370 million digits", "return 9 ** 9 ** 9", ENDLESS),
     _breaks("asks for fifty gigabytes", "return np.ones(50 * 2**27)", "of memory"),
     _breaks(
         "writes to memory until there is none",
@@ -124,7 +126,7 @@ except OSError as error:
     ),
     _breaks(
         "makes files without end",
-        "ctypes.CDLL(None).prctl(4, 0)  # to be looked at by nobody\n"
+        "ctypes.CDLL(None).prctl(4, 0)  # so that no process can inspect it\n"
         "for number in range(10**9):\n    os.symlink('x', f'/tmp/{number}')",
         "made more than 10000 files",
     ),
@@ -138,7 +140,7 @@ except OSError as error:
     _breaks("recurses until the stack is gone", "sys.setrecursionlimit(10**9)\nreturn harm()", ""),
     _breaks("recurses in C", "nested = ()\nfor _ in range(10**7):\n    nested = (nested,)\nreturn repr(nested)", ""),
     _breaks(
-        "pulls Python apart under the feet of its caller",
+        "removes Python's modules and built-in functions while its caller needs them",
         "import builtins, gc\nsys.modules.clear()\nvars(builtins).clear()\nreturn 1",
         "",
     ),
@@ -154,7 +156,7 @@ raise Bad
         "",
     ),
     Attack(
-        "speaks to the terminal of whoever reads its report",
+        "sends control codes to the terminal that shows its report",
         "TYPE = type('\\x1b[2JType\\x07\\u202e', (Exception,), {})\n\n"
         "def attempt(*args, **kwargs):\n"
         "    if 'n_batch' in kwargs:\n        return TYPE()\n"
@@ -163,7 +165,7 @@ raise Bad
         "Type",
     ),
     _breaks(
-        "lifts its limits",
+        "raises its own limits",
         """
 import resource
 for kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_NPROC, resource.RLIMIT_FSIZE):
@@ -174,9 +176,9 @@ for kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_NPROC, res
             except (OSError, ValueError):
                 continue
             if process == 0:
-                raise RuntimeError("lifted a limit")
-raise RuntimeError("lifted none")
+                raise RuntimeError("raised a limit")
+raise RuntimeError("raised no limit")
 """,
-        "lifted none",
+        "raised no limit",
     ),
 )

@@ -1,10 +1,10 @@
-"""Attacks on the pipe that answers travel by: forged, early, late, too many, too long, malformed, pickled."""
+"""Attacks on the pipe of replies: replies that are forged, early, late, too many, too long, malformed or pickled."""
 
 from tests.attacks.attack import Attack
-from tests.forging_tools import FINDING_THE_CHANNEL
+from tests.forging_tools import FIND_CHANNEL
 
 TOOLS = (
-    FINDING_THE_CHANNEL
+    FIND_CHANNEL
     + """
 def reply(**changes):
     parts = {"tree": {"kind": "float", "value": "0x1p+0"}, "raised": None, "fingerprints": {}, "stopped": ""}
@@ -31,11 +31,11 @@ def _forged(what, body, words=NO_ANSWER):
 
 
 CHANNEL = (
-    _forged("sends a verdict of its own", "send(reply(earned=25.0, points=25.0, passed=True))\nreturn 1"),
-    _forged("answers its own question, and then once more", "send(reply())\nreturn 1"),
-    _forged("answers the same question a hundred times", "for _ in range(100):\n    send(reply())\nreturn 1"),
+    _forged("sends its own verdict", "send(reply(earned=25.0, points=25.0, passed=True))\nreturn 1"),
+    _forged("replies to its own request, and then returns a value too", "send(reply())\nreturn 1"),
+    _forged("replies to the same request a hundred times", "for _ in range(100):\n    send(reply())\nreturn 1"),
     _forged(
-        "answers late, when something else is being asked",
+        "replies late, during the next request",
         "late = runner().replies, frame_of(reply())\nthreading.Timer(0.05, os.write, late).start()\n"
         "time.sleep(0.02)\nreturn np.zeros(3)",
         words="",
@@ -56,7 +56,7 @@ CHANNEL = (
         "send(b'{\"arrays\":[' + many + b']}')\ntime.sleep(9)",
     ),
     _forged(
-        "writes a verdict to every descriptor it can find",
+        "writes a reply to every descriptor it can find",
         """
 for folder in ("/proc/self/fd", "/proc/1/fd", "/dev/fd"):
     try:
@@ -75,7 +75,7 @@ return 1
 """,
     ),
     _forged(
-        "becomes another program that answers in its place",
+        "replaces itself by another program that replies for it",
         """
 mine = runner()
 for descriptor in (mine.requests, mine.replies):

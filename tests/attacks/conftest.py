@@ -1,4 +1,4 @@
-"""A course with canaries in it, one submission graded as in a class, and the traces that one may have left."""
+"""Fixtures: a course with canaries, a submission graded as in a class, and a search for what an attack left behind."""
 
 import io
 import json
@@ -22,14 +22,14 @@ from autograder.grading.assignment import open_assignment, seeds_of
 from autograder.grading.submitted_file import File
 from tests.attacks.attack import dump
 from tests.conftest import CHAPTER
-from tests.leftovers import held
+from tests.leftovers import open_resources
 from tests.patience import PATIENT
 
 FULL = 25
 HOUSE = Path(autograder.__file__).parent.parent
 # The command line of a sandbox holds its limits. This one marks the sandboxes that this process of the tests starts.
 MARK = PATIENT.processor_seconds + os.getpid() / 2**24
-# An attack may take the time that a busy machine needs. Sizes are small, so that floods stay small.
+# Attacks get the time that a busy machine needs. The limits of size are small, so that floods stay small.
 SMALL = replace(PATIENT, processor_seconds=MARK, memory_mb=600, answers_mb=8, disk_mb=8)
 # An endless attack is stopped after three seconds; honest calls of the same notebook take milliseconds.
 STOPPED = replace(SMALL, call_seconds=3.0, patience=0.3)
@@ -37,7 +37,7 @@ STOPPED = replace(SMALL, call_seconds=3.0, patience=0.3)
 
 @pytest.fixture(scope="session")
 def course(released_course, tmp_path_factory):
-    """A released course, with canaries in everything that is nobody's business."""
+    """A released course, with a canary in every file that no submission may read."""
     course = shutil.copytree(released_course, tmp_path_factory.mktemp("attacked") / "course")
     for what, path in (
         ("seed", "secret_seed.old"),
@@ -46,7 +46,7 @@ def course(released_course, tmp_path_factory):
     ):
         (course / path).parent.mkdir(parents=True, exist_ok=True)
         (course / path).write_text(canary(what))
-    secret_seed(course)  # makes it
+    secret_seed(course)  # this makes the seed
     source = course / "source" / CHAPTER / f"{CHAPTER}.ipynb"
     notebook = json.loads(source.read_text(encoding="utf-8"))
     notebook["metadata"]["note"] = canary("source")
@@ -58,13 +58,13 @@ def course(released_course, tmp_path_factory):
 
 
 def canary(what):
-    """A word that nobody inside may read; it is made here, so that this file does not hold it."""
+    """Return a word that no submission may read. It is random, so that this file does not hold it."""
     return f"CANARY-{what}-{secrets.token_hex(4)}"
 
 
 @pytest.fixture(scope="session")
 def secret_word():
-    """A canary in our environment, in our memory, and on the command line of a process of ours."""
+    """A canary in the environment and the memory of this process, and in the command line of another one."""
     word = canary("process")
     os.environ["AUTOGRADER_CANARY"] = word
     with subprocess.Popen(
@@ -78,13 +78,13 @@ def secret_word():
 @pytest.fixture(scope="session")
 def perfect(course):
     """A solved notebook, as JSON; copy before you change it."""
-    content = next(each.content for each in example_class.examples(course, CHAPTER) if each.student == "perfect")
+    content = next(e.content for e in example_class.examples(course, CHAPTER) if e.student == "perfect")
     return json.loads(content)
 
 
 @pytest.fixture(scope="session")
 def assignment(course):
-    """One that quotes what exceptions say, as grading does not: what an attack reads, its report can tell."""
+    """An assignment whose reports quote exceptions, so that a report shows what an attack has read."""
     return open_assignment(course, CHAPTER, secret_seed(course), hidden=False)
 
 
@@ -108,8 +108,8 @@ def solutions(assignment, tmp_path_factory):
 def report_on(assignment, bundle, solutions, perfect, course):
     """report_on(content, limits) -> the report of one submission.
 
-    The next submission is none the worse for an attack: that shows in the honest exercises of the next attack, and
-    after the last one in an honest notebook.
+    An attack must not harm the next submission. The honest exercise of the next attack shows this, and an honest
+    notebook after the last attack.
     """
 
     def report_on(content, limits=SMALL):
@@ -123,13 +123,13 @@ def report_on(assignment, bundle, solutions, perfect, course):
 
 @pytest.fixture
 def graded(report_on, bundle, solutions, course, monkeypatch, tmp_path, token, secret_word):
-    """graded(notebook, limits) -> its report, after which no trace is left."""
+    """graded(notebook, limits) -> its report, after checking that nothing was left behind."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
     def graded(notebook, limits=SMALL):
-        before = held(), files_in(course, bundle, solutions, tmp_path)
+        before = open_resources(), files_in(course, bundle, solutions, tmp_path)
         report = report_on(notebook if isinstance(notebook, bytes) else dump(notebook), limits)
-        assert held() <= before[0] and files_in(course, bundle, solutions, tmp_path) == before[1]
+        assert open_resources() <= before[0] and files_in(course, bundle, solutions, tmp_path) == before[1]
         assert left_behind(token) == []
         return report
 
@@ -138,12 +138,12 @@ def graded(report_on, bundle, solutions, course, monkeypatch, tmp_path, token, s
 
 @pytest.fixture
 def token():
-    """A name for what an attack leaves, found again wherever it is."""
-    return f"left-{secrets.token_hex(8)}"
+    """A unique name for the files and sockets that an attack makes, to search for it afterwards."""
+    return f"trace-{secrets.token_hex(8)}"
 
 
 def files_in(*folders):
-    """Every file of some folders, its size, its time and its mode."""
+    """Return the path, size, time and mode of every file in some folders."""
     return [
         (str(path), status.st_size, status.st_mtime_ns, status.st_mode)
         for folder in folders
@@ -153,16 +153,16 @@ def files_in(*folders):
 
 
 def left_behind(token):
-    """Processes of the sandbox, and files and sockets with the token in their names, anywhere one could put them."""
-    found = []
+    """Return the sandbox's processes, and files and sockets with the token in their names, wherever they could be."""
+    traces = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             command = (process / "cmdline").read_bytes()
         except OSError:
             continue
         if f'"processor_seconds": {MARK!r}'.encode() in command or token.encode() in command:
-            found.append(f"process {process.name}")
+            traces.append(f"process {process.name}")
     for folder in ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", "/", str(HOUSE), str(Path.home())):
-        found += [str(path) for path in Path(folder).glob(f"*{token}*")]
-    found += [line for line in Path("/proc/net/unix").read_text(errors="replace").splitlines() if token in line]
-    return found
+        traces += [str(path) for path in Path(folder).glob(f"*{token}*")]
+    traces += [line for line in Path("/proc/net/unix").read_text(errors="replace").splitlines() if token in line]
+    return traces

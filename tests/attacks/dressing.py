@@ -1,4 +1,4 @@
-"""Attacks by what a notebook says about itself: tags, points, ids, outputs, metadata. Functions change a notebook."""
+"""Attacks by what a notebook says about itself: tags, points, ids, outputs, metadata. Each changes a notebook."""
 
 import copy
 
@@ -6,7 +6,7 @@ from tests.attacks.attack import HONEST, own_cell
 
 
 def only_honest(perfect: dict) -> dict:
-    """The first exercise solved, and nothing else."""
+    """Return a notebook with only the first exercise solved."""
     notebook = copy.deepcopy(perfect)
     for cell in notebook["cells"]:
         about = cell["metadata"]["nbgrader"]
@@ -16,10 +16,12 @@ def only_honest(perfect: dict) -> dict:
 
 
 def checks(notebook):
+    """Return the check cells of a notebook."""
     return [cell for cell in notebook["cells"] if cell["metadata"].get("nbgrader", {}).get("grade")]
 
 
 def shown(text):
+    """Return a cell's output that shows a text."""
     return {"output_type": "execute_result", "execution_count": 1, "metadata": {}, "data": {"text/plain": text}}
 
 

@@ -1,6 +1,7 @@
-"""Attacks on the second run, in which a wrong function is answered for: on what its answers are good for.
+"""Attacks on the second run, in which the grader answers the calls of a wrong function.
 
-Each is a whole notebook's exercises, by name. None solves the first one honestly, or none would be answered.
+Each attack holds all exercises of a notebook, by name. None solves the first exercise: otherwise the grader would not
+answer it.
 """
 
 WRONG = "def softmax(scores):\n    return scores\n"
@@ -12,7 +13,7 @@ def attention_weights(queries, keys):
     return softmax(queries / math.sqrt(keys.shape[-1]) @ keys.swapaxes(-1, -2))
 """
 
-# Each asks the next one, which would be its answer if it were answered for: none but earlier ones ever are.
+# Each exercise calls a later one, whose answer would solve it. The grader answers only earlier exercises.
 ASKS_FORWARD = OTHERS | {
     "softmax": "def softmax(scores):\n"
     "    n = scores.shape[-1]\n"
@@ -25,7 +26,7 @@ ASKS_FORWARD = OTHERS | {
     "self_attention": "pass",
 }
 
-# Hides what it was answered wherever it can, and looks for it wherever that could come out.
+# Hides the answers wherever it can, and looks for them wherever they could reappear.
 KEEP = """\
 import builtins, glob, json, os, pickle, sys
 
@@ -33,7 +34,7 @@ PLACES = ("/tmp", "/notebook", "/bundle", "/dev/shm", "/runner", "/var/tmp", os.
 
 def keep(what):
     if softmax.__code__.co_filename.startswith("<cell"):
-        return  # nothing is answered yet
+        return  # in the first run nothing is answered
     os.environ["KEPT"] = builtins.kept = np.kept = sys.kept = what
     for place in PLACES:
         try:
@@ -43,10 +44,10 @@ def keep(what):
             pass
 
 def kept():
-    found = [getattr(place, "kept", "") for place in (builtins, np, sys)] + [os.environ.get("KEPT", "")]
+    texts = [getattr(place, "kept", "") for place in (builtins, np, sys)] + [os.environ.get("KEPT", "")]
     for place in PLACES:
-        found += [open(path).read() for path in glob.glob(f"{place}/kept-*")]
-    return "".join(found)
+        texts += [open(path).read() for path in glob.glob(f"{place}/kept-*")]
+    return "".join(texts)
 """
 CARRIES_OVER = OTHERS | {
     "softmax": KEEP
@@ -61,19 +62,19 @@ def softmax(scores):
     "def attention_weights(queries, keys):\n    keep(repr(softmax(keys)))\n    return right(queries, keys)",
     "attention": "def attention(queries, keys, values):\n    weights = attention_weights(queries, keys)\n"
     "    keep(repr(weights))\n    return weights @ values, None",
-    # Right only if something of another exercise's second run is left.
+    # This is right only if an answer from another exercise's second run is still available.
     "self_attention": "def self_attention(x, w_query, w_key, w_value):\n    if not kept():\n        return 0, 0\n"
     "    return attention(x @ w_query, x @ w_key, x @ w_value)",
 }
 
-# Earns something with answers at hand, and says them in every way there is.
+# Earns some points with the answers, and tries to put them into the report in every possible way.
 TELL = """\
-def told(answer):
+def as_name(answer):
     return "ORACLE" + repr(np.asarray(answer).tolist())[:300]
 
 def tell(answer, how):
     import linecache
-    name = told(answer)
+    name = as_name(answer)
     linecache.cache["<cell attention_weights>"] = (9, None, [name] * 99, "<cell attention_weights>")
     if how == "exception":
         raise ValueError(name)
@@ -86,11 +87,11 @@ def tell(answer, how):
 
 
 def telling(how):
-    """Two-dimensional queries get the right weights, all others are an opportunity to tell."""
-    chance = f"    if queries.ndim > 2:\n        return tell(softmax(keys), {how!r})\n"
+    """Return exercises that are right for two-dimensional queries, and otherwise put an answer into the report."""
+    leak = f"    if queries.ndim > 2:\n        return tell(softmax(keys), {how!r})\n"
     return OTHERS | {
         "softmax": f"{TELL}\n{WRONG}",
-        "attention_weights": RIGHT_WEIGHTS.replace("    return softmax", f"{chance}    return softmax"),
+        "attention_weights": RIGHT_WEIGHTS.replace("    return softmax", f"{leak}    return softmax"),
         "attention": "pass",
         "self_attention": "pass",
     }
@@ -102,29 +103,29 @@ SEARCHES = OTHERS | {
     "attention_weights": """\
 def attention_weights(queries, keys):
     import dis, gc, importlib, inspect, os
-    found = []
+    traces = []
     for name in ("solutions.attention", "reference", "autograder.exercises", "autograder.sandbox.answering"):
         try:
-            found.append(importlib.import_module(name).__file__)
-        except (ImportError, AttributeError):  # it is not there, or stands for something that is not
+            traces.append(importlib.import_module(name).__file__)
+        except (ImportError, AttributeError):  # it does not exist, or is a placeholder
             pass
-    waiting, seen = [softmax], set()
-    while waiting:
-        thing = waiting.pop()
-        if id(thing) in seen or len(seen) > 5000:
+    pending, visited = [softmax], set()
+    while pending:
+        thing = pending.pop()
+        if id(thing) in visited or len(visited) > 5000:
             continue
-        seen.add(id(thing))
+        visited.add(id(thing))
         code = getattr(thing, "__code__", None)
         if code and "keepdims" in repr(code.co_consts) + repr(code.co_names):
-            found.append(repr(code))
-        waiting += gc.get_referents(thing) if callable(thing) or isinstance(thing, (tuple, dict)) else []
+            traces.append(repr(code))
+        pending += gc.get_referents(thing) if callable(thing) or isinstance(thing, (tuple, dict)) else []
     for folder, _, files in os.walk("/"):
         if folder.startswith(("/proc", "/usr", "/lib", "/packages")):
             continue
         for name in files:
             if name == "attention.py":
-                found.append(folder)
-    if found:
+                traces.append(folder)
+    if traces:
         return softmax(queries @ keys.swapaxes(-1, -2) / math.sqrt(keys.shape[-1]))
     softmax(queries)
     return 0
@@ -133,7 +134,7 @@ def attention_weights(queries, keys):
     "self_attention": "pass",
 }
 
-# Asks for what takes all memory, all time or all patience, and for more than it may.
+# Asks for answers that need all memory or time, and for more answers than the limit.
 FLOODS = OTHERS | {
     "softmax": WRONG,
     "attention_weights": "def attention_weights(queries, keys):\n    while True:\n        softmax(queries)",

@@ -1,4 +1,4 @@
-"""Attacks on the comparison: whoever compares is made to say yes, or finds something that is equal to everything."""
+"""Attacks on the comparison: they change the comparing code, or return a value that is equal to everything."""
 
 from tests.attacks.attack import Attack
 
@@ -48,7 +48,7 @@ def attempt(*args, **kwargs):
         "Yes where",
     ),
     Attack(
-        "returns an array that answers NumPy's questions itself",
+        "returns an array that overrides NumPy's functions",
         """
 class Yes(np.ndarray):
     __eq__ = lambda self, other: np.True_
@@ -64,7 +64,7 @@ def attempt(*args, **kwargs):
         stock=True,
     ),
     Attack(
-        "returns objects that make another array each time they are asked",
+        "returns objects that turn into another array each time",
         """
 class Lazy:
     def __array__(self, dtype=None, copy=None):
@@ -80,7 +80,7 @@ def attempt(*args, **kwargs):
         "Lazy where",
     ),
     Attack(
-        "returns lists, dicts, numbers and strings of its own making",
+        "returns its own subclasses of lists, dicts and numbers",
         """
 class Items(list):
     def __iter__(self):
@@ -110,7 +110,7 @@ def attempt(*args, **kwargs):
 """,
     ),
     Attack(
-        "returns what never ends",
+        "returns values that never end",
         """
 import itertools
 endless = []
@@ -150,7 +150,7 @@ def attempt(queries=None, keys=None, values=None, x=None, w_value=None, **others
         "NaN",
     ),
     Attack(
-        "takes the test out of the tree that IPython compiles",
+        "removes the test from the tree that IPython compiles",
         """
 import ast
 
@@ -214,7 +214,7 @@ builtins.compile = lambda source, *args, **kwargs: real[1]("0" if "check" in str
         + ZEROS,
     ),
     Attack(
-        "traces the code that calls it, and changes its values on the way",
+        "traces the code that calls it, and changes its local values",
         """
 import ctypes, sys, threading
 
@@ -240,18 +240,18 @@ def attempt(*args, **kwargs):
 import gc, sys
 
 def attempt(*args, **kwargs):
-    found = []
+    values = []
     frame = sys._getframe()
     while frame:
         for names in (frame.f_locals, frame.f_globals):
-            found += [names[name] for name in ("expected", "solution", "reference", "key") if name in names]
+            values += [names[name] for name in ("expected", "solution", "reference", "key") if name in names]
         frame = frame.f_back
     for thing in gc.get_objects():
         if type(thing).__name__ in ("Key", "Case", "Verdict", "Result", "Exercise", "Report", "Assignment"):
-            found.append(thing)
-    if not found:
+            values.append(thing)
+    if not values:
         raise RuntimeError("found 0 expected values")
-    return found[0]
+    return values[0]
 """,
         "found 0 expected values",
         stock=True,
@@ -263,18 +263,18 @@ from pathlib import Path
 from check.key import load
 
 keys = {path.stem: load(path) for path in Path(check.__code__.co_filename).with_name("keys").glob("*.npz")}
-asked = {frozenset(key.cases[0].inputs): key for key in keys.values()}
+keys_by_inputs = {frozenset(key.cases[0].inputs): key for key in keys.values()}
 
 def attempt(**inputs):
     shapes = {name: np.shape(value) for name, value in inputs.items()}
-    for case in asked[frozenset(inputs)].cases:
+    for case in keys_by_inputs[frozenset(inputs)].cases:
         if {name: np.shape(value) for name, value in case.inputs.items()} == shapes:
             return case.expected.value
-    return asked[frozenset(inputs)].cases[0].expected.value
+    return keys_by_inputs[frozenset(inputs)].cases[0].expected.value
 """,
     ),
     Attack(
-        "is right when `check` calls it, or in a notebook, and saves itself the work elsewhere",
+        "is right when `check` or a notebook calls it, and wrong elsewhere",
         """
 import os, sys
 
@@ -293,7 +293,7 @@ def attempt(queries=None, keys=None, values=None, **others):
 """,
     ),
     Attack(
-        "is right the first time, and lazy when nobody can be looking any more",
+        "is right the first time, and wrong afterwards",
         """
 calls = [0]
 

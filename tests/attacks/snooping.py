@@ -1,18 +1,18 @@
-"""Attacks that read what is not theirs: the course, other people's work, other processes, the machine.
+"""Attacks that read what they must not: the course, other students' work, other processes, the machine.
 
-Each looks for canaries, words that the test has planted, and tells how many it has found.
+Each looks for canaries, which are words that the test has planted, and reports how many it has found.
 """
 
 from tests.attacks.attack import Attack
 
-# Says what was found in every way there is: as an exception, by printing, and in a file.
+# Reports what it found in every possible way: in an exception, by printing, and in a file.
 TELL = """
 import os, re, sys
 
-found = set()
+secrets = set()
 
 def look_at(data):
-    found.update(match.decode() for match in re.findall(rb"CANARY-[a-z]+-[0-9a-f]{8}", data))
+    secrets.update(match.decode() for match in re.findall(rb"CANARY-[a-z]+-[0-9a-f]{8}", data))
 
 def look_into(path, most=2**22):
     try:
@@ -22,14 +22,14 @@ def look_into(path, most=2**22):
         pass
 
 def attempt(*args, **kwargs):
-    told = f"found {len(found)} of {sorted(found)}"
-    print(told)
-    print(told, file=sys.stderr)
-    with open("found.txt", "w") as file:
-        file.write(told)
-    raise RuntimeError(told)
+    message = f"found {len(secrets)}: {sorted(secrets)}"
+    print(message)
+    print(message, file=sys.stderr)
+    with open("secrets.txt", "w") as file:
+        file.write(message)
+    raise RuntimeError(message)
 """
-NOTHING = "found 0 of []"
+NOTHING = "found 0: []"
 
 
 def _search(what, source, stock=False):
@@ -38,7 +38,7 @@ def _search(what, source, stock=False):
 
 SNOOPING = (
     _search(
-        "reads the seed, the gradebook, the sources and other submissions where they lie",
+        "reads the seed, the gradebook, the sources and other submissions",
         """
 from pathlib import Path
 places = ["{course}", "..", "../..", "../../..", "../../../..", "/proc/self/cwd/../../..", "/proc/self/root/{course}"]
@@ -52,7 +52,7 @@ for place in places:
         stock=True,
     ),
     _search(
-        "runs the solution that lies next door",
+        "runs the solution in the folder next to it",
         """
 import json
 from pathlib import Path
@@ -61,19 +61,19 @@ for path in solutions:
     for cell in json.loads(path.read_text())["cells"]:
         if "def softmax" in "".join(cell["source"]):
             exec("".join(cell["source"]))
-            found.add(str(path))
-if found:
+            secrets.add(str(path))
+if secrets:
     attempt = softmax
 """,
         stock=True,
     ),
     _search(
-        "writes its marks into the gradebook itself",
+        "writes its own score into the gradebook",
         """
 import sqlite3
 for place in ("../../..", "{course}"):
     if os.path.exists(f"{place}/gradebook.db"):
-        found.add(place)
+        secrets.add(place)
         with sqlite3.connect(f"{place}/gradebook.db", timeout=5) as book:
             book.execute(
                 "update grade set manual_score = 4 where notebook_id in (select n.id from submitted_notebook n join"
@@ -90,17 +90,17 @@ import importlib, pkgutil
 for name in ("solutions.attention", "autograder.exercises.attention", "autograder.authoring.make_key",
              "autograder.course.seed"):
     try:
-        if importlib.import_module(name).__file__:  # a folder of public keys has the name of a module of ours
-            found.add(name)
+        if importlib.import_module(name).__file__:  # a folder of public keys has the name of one of our modules
+            secrets.add(name)
     except ImportError:
         pass
 for finder in list(sys.path) + ["/packages", "{house}"]:
     for module in pkgutil.iter_modules([f"{finder}/solutions", f"{finder}/autograder/exercises"]):
-        found.add(module.name)
+        secrets.add(module.name)
 """,
     ),
     _search(
-        "walks the whole file system, through links of its own making too",
+        "walks the whole file system, also through links that it makes",
         """
 for at, target in enumerate(("{course}", "{house}", "/root", "/home", "/proc/self/root", "/proc/1/root")):
     try:
@@ -115,7 +115,7 @@ for top in ("/", *(f"link-{at}/" for at in range(6))):
 """,
     ),
     _search(
-        "reads environments and command lines, its parents' too",
+        "reads environments and command lines, also of its parents",
         """
 look_at(repr(dict(os.environ)).encode())
 for name in os.listdir("/proc"):
@@ -136,7 +136,7 @@ for other in {*others, "1", str(os.getppid())}:
     buffer = ctypes.create_string_buffer(4096)
     pieces = (ctypes.c_size_t * 2)(ctypes.addressof(buffer), 4096), (ctypes.c_size_t * 2)(0x400000, 4096)
     if libc.process_vm_readv(int(other), pieces[0], 1, pieces[1], 1, 0) > 0:
-        found.add("a page of process " + other)
+        secrets.add("a page of process " + other)
     try:
         with open(f"/proc/{other}/maps") as maps, open(f"/proc/{other}/mem", "rb", buffering=0) as memory:
             for line in maps:
@@ -144,19 +144,19 @@ for other in {*others, "1", str(os.getppid())}:
                 if " rw" in line:
                     memory.seek(start)
                     look_at(memory.read(end - start))
-                    found.add("the memory of process " + other)
+                    secrets.add("the memory of process " + other)
     except (OSError, ValueError, OverflowError):
         pass
 for path in ("/dev/mem", "/dev/kmem", "/proc/kcore", "/dev/kmsg", "/proc/kmsg"):
     try:
         os.close(os.open(path, os.O_RDONLY))
-        found.add(path)
+        secrets.add(path)
     except OSError:
         pass
 """,
     ),
     _search(
-        "opens every descriptor it was given or can guess",
+        "opens every descriptor that it has or can guess",
         """
 for folder in ("/proc/self/fd", "/proc/1/fd", f"/proc/{os.getppid()}/fd"):
     for number in range(256):
@@ -165,7 +165,7 @@ for folder in ("/proc/self/fd", "/proc/1/fd", f"/proc/{os.getppid()}/fd"):
         except OSError:
             continue
         if not target.startswith(("pipe:", "/dev/null", "/proc")):
-            found.add(target)
+            secrets.add(target)
 """,
     ),
 )
@@ -184,25 +184,25 @@ for family, address in ((socket.AF_INET, ("127.0.0.1", {port})), (socket.AF_INET
                 one.connect(address)
                 one.send(b"25.0")
                 if kind == socket.SOCK_STREAM:
-                    found.add(f"CANARY-socket-{family:08x}")
+                    secrets.add(f"CANARY-socket-{family:08x}")
         except OSError:
             pass
 for family in range(1, 46):
     try:
         socket.socket(family, socket.SOCK_RAW).close()
-        found.add(f"socket family {family}")
+        secrets.add(f"socket family {family}")
     except OSError:
         pass
 try:
     with socket.create_server(("127.0.0.1", 0)):
-        found.add("a server of its own")
+        secrets.add("a server of its own")
 except OSError:
     pass
 """,
 )
 
 WRITING = _search(
-    "writes to every place that outlives it",
+    "writes to every folder that outlives it",
     """
 home = os.path.expanduser("~")
 folders = ["{course}", "{course}/submitted", "{course}/release", "{house}", "{house}/tests", "{tmp}", "/", "/etc",
@@ -216,7 +216,7 @@ for folder in filter(None, folders):
                  lambda: os.utime(folder), lambda: os.chmod(folder, 0o777)):
         try:
             make()
-            found.add(folder)
+            secrets.add(folder)
         except OSError:
             pass
 for path in ("/bundle/README.txt", "/runner/check/values.py", "/usr/lib/os-release", np.__file__, os.__file__):
@@ -224,14 +224,14 @@ for path in ("/bundle/README.txt", "/runner/check/values.py", "/usr/lib/os-relea
                  lambda: os.rename(path, path + "{token}"), lambda: os.setxattr(path, "user.{token}", b"1")):
         try:
             harm()
-            found.add(path)
+            secrets.add(path)
         except OSError:
             pass
 for folder, folders, files in os.walk("/proc/sys"):
     for name in files:
         try:
             os.close(os.open(os.path.join(folder, name), os.O_WRONLY))  # opened, never written
-            found.add(os.path.join(folder, name))
+            secrets.add(os.path.join(folder, name))
         except OSError:
             pass
 open("/tmp/{token}", "w").close()

@@ -1,4 +1,4 @@
-"""Every attack gets what its honest work is worth and reads nothing; the next submission is none the worse for it."""
+"""Every attack gets only the points of its honest exercise, reads nothing, and does not harm the next submission."""
 
 import json
 import os
@@ -27,17 +27,17 @@ def named(attacks):
 
 @pytest.fixture
 def attacked(graded, perfect, course, tmp_path, token, assignment):
-    """attacked(attack) -> all that its report says, when it got its honest points and has told no secret."""
+    """attacked(attack) -> its report as text, after checking that it holds only the honest points and no secret."""
 
     def attacked(attack, **names):
         names = {"course": str(course), "house": str(HOUSE), "tmp": str(tmp_path), "token": token, **names}
         report = graded(notebook(attack, perfect, **names), STOPPED if attack.endless else SMALL)
-        said = json.dumps(report.to_json(), ensure_ascii=False)
-        assert report.earned == HONEST_POINTS, said
-        assert attack.words in said
-        assert not re.search(r"\\u00[01]|\u202e", said), "a terminal would obey this"
-        assert "CANARY" not in said and (course / "secret_seed").read_text().strip() not in said
-        return said
+        text = json.dumps(report.to_json(), ensure_ascii=False)
+        assert report.earned == HONEST_POINTS, text
+        assert attack.words in text
+        assert not re.search(r"\\u00[01]|\u202e", text), "a terminal would obey this"
+        assert "CANARY" not in text and (course / "secret_seed").read_text().strip() not in text
+        return text
 
     return attacked
 
@@ -48,18 +48,18 @@ def test_forging_gains_nothing(attacked, attack):
 
 
 @named(CHANNEL)
-def test_forged_replies_are_no_answers(attacked, attack):
+def test_forged_replies_are_not_accepted(attacked, attack):
     attacked(attack)
 
 
 @named(BREAKING)
-def test_what_breaks_costs_itself_alone(attacked, attack):
+def test_breaking_code_affects_only_itself(attacked, attack):
     attacked(attack)
 
 
 @named(SNOOPING)
-def test_nothing_can_be_read(attacked, attack):
-    assert "The cell" not in attacked(attack), "it did not run to its end"
+def test_snooping_reads_nothing(attacked, attack):
+    assert "The cell" not in attacked(attack), "its cell did not run to the end"
 
 
 PARENT = """\
@@ -74,39 +74,39 @@ print(run([cell], [Call("attempt", {})], bundle=Path(bundle), limits=PATIENT))
 
 
 @named(attack for attack in SNOOPING if "above it" in attack.what or "environments" in attack.what)
-def test_the_process_that_asks_is_not_read(attack, bundle):
+def test_the_process_of_the_grader_cannot_be_read(attack, bundle):
     word = canary("parent")
-    done = subprocess.run(
+    parent = subprocess.run(
         [sys.executable, "-c", PARENT, word, str(bundle)],
         input=attack.source, cwd=HOUSE, env=os.environ | {"SECRET": word}, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert attack.words in done.stdout and "CANARY" not in done.stdout
+    assert attack.words in parent.stdout and "CANARY" not in parent.stdout
 
 
-def test_nothing_can_be_written(attacked):
-    # Its two folders are in memory, and its own: it says so when it finds that it can write anywhere else.
+def test_nothing_can_be_written_outside(attacked):
+    # It may write to two folders in memory. It reports every other place that it can write to.
     assert "The cell" not in attacked(WRITING)
 
 
 @pytest.mark.parametrize("change", DRESSING, ids=[change.__name__ for change in DRESSING])
-def test_what_a_notebook_says_of_itself_counts_for_nothing(graded, perfect, change):
+def test_what_a_notebook_says_about_itself_earns_nothing(graded, perfect, change):
     dressed = only_honest(perfect)
     change(dressed)
     assert graded(dressed).earned == HONEST_POINTS
 
 
-def test_no_socket_leads_anywhere(attacked, tmp_path, token):
-    path = str(tmp_path / "s")
+def test_no_socket_reaches_a_server(attacked, tmp_path, token):
+    path, name = str(tmp_path / "s"), token.replace("trace", "canary")
     with (
         socket.create_server(("127.0.0.1", 0)) as tcp,
         socket.socket(socket.AF_UNIX) as unix,
         socket.socket(socket.AF_UNIX) as abstract,
     ):
         unix.bind(path)
-        abstract.bind(f"\0canary-{token[5:]}")
+        abstract.bind(f"\0{name}")
         for server in (unix, abstract):
             server.listen()
-        attacked(CONNECTING, port=str(tcp.getsockname()[1]), unix=path, abstract=f"canary-{token[5:]}")
+        attacked(CONNECTING, port=str(tcp.getsockname()[1]), unix=path, abstract=name)
         for server in (tcp, unix, abstract):
             server.setblocking(False)
             with pytest.raises(BlockingIOError):

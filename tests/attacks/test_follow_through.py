@@ -1,4 +1,4 @@
-"""In the second run a wrong function is answered for: that earns what calls it its own points, and nothing else."""
+"""The second run, in which the grader answers a wrong function, earns only the points of the exercises that call it."""
 
 import copy
 import json
@@ -28,12 +28,12 @@ def earned(report):
     return {result.function: result.earned for result in report.results if result.earned}
 
 
-def test_the_attacks_would_work_if_they_were_honest(followed):
+def test_right_functions_around_a_wrong_one_earn_their_points(followed):
     sources = following.OTHERS | {"softmax": following.WRONG, "attention_weights": following.RIGHT_WEIGHTS}
     assert earned(followed(sources)) == {"attention_weights": 5, "attention": 4, "self_attention": 5}
 
 
-def test_a_later_exercise_answers_for_no_earlier_one(followed):
+def test_a_later_exercise_is_never_answered_for_an_earlier_one(followed):
     assert earned(followed(following.ASKS_FORWARD)) == {}
 
 
@@ -49,7 +49,7 @@ def test_no_answer_gets_into_the_report(followed, how):
     assert "ORACLE" not in json.dumps(report.to_json())
 
 
-def test_the_code_behind_the_answers_is_nowhere(followed):
+def test_the_code_of_the_reference_cannot_be_found(followed):
     assert earned(followed(following.SEARCHES)) == {}
 
 

@@ -1,4 +1,4 @@
-"""Script in everything a student can write: no page that is made of it runs any, in a real browser."""
+"""Scripts in everything that a student can write: no page made from it runs one, in a real browser."""
 
 import copy
 import json
@@ -45,7 +45,7 @@ SCRIPTS = (
 )
 ALL = "\n\n".join(SCRIPTS)
 NEVER = "iframe, object, embed, form, base, link, meta[http-equiv=refresh]"
-# What a reader may do by accident: press, point, open.
+# Events that a reader may cause by accident: clicks, pointing, opening.
 TOUCH = """(() => {
   for (const element of document.querySelectorAll('*'))
     for (const event of ['mouseover', 'mouseenter', 'focus', 'toggle', 'load', 'error', 'click'])
@@ -56,7 +56,7 @@ TOUCH = """(() => {
 
 
 def hostile(perfect):
-    """A notebook with script in its cells, outputs, names, ids, tags, messages and metadata."""
+    """Return a notebook with scripts in its cells, outputs, names, ids, tags, messages and metadata."""
     notebook = only_honest(perfect)
     html = {
         "output_type": "display_data",
@@ -88,27 +88,29 @@ STUDENTS = ("mallory", "<img src=x onerror=window.harm=1>", "$(touch escaped)'\"
 
 @pytest.fixture(scope="module")
 def pages(released_course, perfect, tmp_path_factory):
-    """The course after a class of hostile students and an honest one was graded and reported on."""
-    place = shutil.copytree(released_course, tmp_path_factory.mktemp("pages") / "course")
+    """A course with the feedback and the report on a class of hostile students and an honest one."""
+    course = shutil.copytree(released_course, tmp_path_factory.mktemp("pages") / "course")
     broken = dump(hostile(perfect))[:-9]
     files = {**dict.fromkeys(STUDENTS, hostile(perfect)), "honest": perfect, "broken": broken, "misnamed": None}
     for student, content in files.items():
-        folder = place / "submitted" / student / CHAPTER
+        folder = course / "submitted" / student / CHAPTER
         folder.mkdir(parents=True)
         name = f"{CHAPTER}.ipynb" if content else "<img src=x onerror=window.harm=1>.ipynb"
         content = copy.deepcopy(content) or perfect
         (folder / name).write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
-    class_run.grade_class(place, CHAPTER)
-    assert main(["report", CHAPTER, "--course", str(place)]) == 0
-    return place
+    class_run.grade_class(course, CHAPTER)
+    assert main(["report", CHAPTER, "--course", str(course)]) == 0
+    return course
 
 
-def test_script_in_a_notebook_changes_no_score(pages):
-    scores = {student: sum(each.values()) for student, each in computed_scores(open_coursedir(pages, CHAPTER)).items()}
+def test_scripts_in_a_notebook_change_no_score(pages):
+    scores = {
+        student: sum(points.values()) for student, points in computed_scores(open_coursedir(pages, CHAPTER)).items()
+    }
     assert scores == {**dict.fromkeys(STUDENTS, HONEST_POINTS), "honest": FULL, "broken": 0, "misnamed": 0}
 
 
-def test_the_detector_sees_script_run(browser, tmp_path):
+def test_the_detector_notices_a_script_that_runs(browser, tmp_path):
     for number, script in enumerate((*SCRIPTS[:5], *SCRIPTS[9:13])):
         page = tmp_path / f"{number}.html"
         page.write_text(f"<!doctype html><title>x</title>{script}", encoding="utf-8")
@@ -116,17 +118,17 @@ def test_the_detector_sees_script_run(browser, tmp_path):
         assert browser.evaluate(TOUCH), f"this should have run: {script}"
 
 
-def test_no_page_runs_script_or_asks_for_anything(pages, browser):
-    found = [*sorted((pages / "feedback").rglob("*.html")), *sorted((pages / "report").rglob("*.html"))]
-    assert len(found) >= 7
-    for page in found:
-        asked = browser.open(page.as_uri())
-        assert [url for url in asked if not url.startswith(("file:", "data:"))] == [], page
+def test_no_page_runs_a_script_or_requests_anything(pages, browser):
+    files = [*sorted((pages / "feedback").rglob("*.html")), *sorted((pages / "report").rglob("*.html"))]
+    assert len(files) >= 7
+    for page in files:
+        requests = browser.open(page.as_uri())
+        assert [url for url in requests if not url.startswith(("file:", "data:"))] == [], page
         assert browser.evaluate(TOUCH) == "", page
         assert browser.evaluate(f"document.querySelectorAll({NEVER!r}).length") == 0, page
 
 
-def test_formgrader_runs_none_and_asks_no_other_machine_either(pages, browser, tmp_path):
+def test_formgrader_runs_no_script_and_requests_nothing_from_other_machines(pages, browser, tmp_path):
     formgrade = {"template_name": "formgrade", "extra_template_basedirs": [handlers.template_path]}
     config = nbgrader_config(pages)
     config.merge(Config(HTMLExporter=formgrade))
@@ -136,12 +138,12 @@ def test_formgrader_runs_none_and_asks_no_other_machine_either(pages, browser, t
     html, _ = HTMLExporter(config=config).from_filename(str(notebook), resources=resources)
     page = tmp_path / "formgrade.html"
     page.write_text(html, encoding="utf-8")
-    asked = browser.open(page.as_uri())
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    requests = browser.open(page.as_uri())
+    assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
     assert browser.evaluate(TOUCH) == ""
     loads = r"<(?:script|link|img|iframe|object|embed)\b[^>]*?(?:src|href|data)\s*=\s*[\"']?(?:https?:)?//"
     assert not re.search(loads, html, re.I) and "<math" in html
-    # formgrader's script goes on when MathJax has said that it is done, and asks it for nothing else.
+    # formgrader's script continues when MathJax signals that it is done, and uses nothing else of it.
     script = (Path(handlers.static_path) / "js" / "formgrade.js").read_text(encoding="utf-8")
     assert set(re.findall(r"MathJax[\w.]*", script)) == {"MathJax.loaded", "MathJax.Hub.Startup.signal.Interest"}
     assert browser.evaluate("new Promise(done => MathJax.Hub.Startup.signal.Interest(done))") == "End"

@@ -1,4 +1,4 @@
-"""What every student has, the public key, answers no question of a secret one: in no chapter."""
+"""The public key, which every student has, answers no case of a secret key, in any chapter."""
 
 import json
 
@@ -22,17 +22,17 @@ def written(inputs):
 
 
 @pytest.mark.parametrize("chapter", thinned(chapter_names(), [CHAPTER], "the same for every chapter"))
-def test_looking_inputs_up_earns_nothing(chapter):
-    for each in exercises_of(chapter):
-        known = {written(case.inputs): case.expected for case in make_key(each, PUBLIC_SEED).cases}
-        secret = make_key(each, 2**100)
+def test_looking_up_inputs_earns_nothing(chapter):
+    for exercise in exercises_of(chapter):
+        known = {written(case.inputs): case.expected for case in make_key(exercise, PUBLIC_SEED).cases}
+        secret = make_key(exercise, 2**100)
         answers = [known.get(written(case.inputs), Outcome()) for case in secret.cases]
-        assert judge.grade(secret, answers).earned == 0, each.name
+        assert judge.grade(secret, answers).earned == 0, exercise.name
 
 
 def test_a_table_of_decoders_earns_nothing():
     leaky = {function.__name__ for function in given_functions.LEAKY}
-    leaks = next(each for each in exercises_of("03_masking") if each.name == "leaks")
+    leaks = next(exercise for exercise in exercises_of("03_masking") if exercise.name == "leaks")
     secret = make_key(leaks, 2**100)
 
     def looked_up(decoder, x, other):

@@ -1,6 +1,6 @@
-"""The same attacks do work against nbgrader as it comes: they are real, and ours to fend off.
+"""The same attacks work against stock nbgrader, so they are real.
 
-Nothing that floods, forks or breaks a process is run here: these notebooks run with our own rights.
+These notebooks run with the rights of this process, so no attack that floods, forks or breaks a process runs here.
 """
 
 import copy
@@ -60,14 +60,13 @@ def nbgrader(course, *arguments):
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     command = [sys.executable, "-m", "nbgrader", *arguments, f"--course-dir={course}"]
     environment = os.environ | {"PATH": path, "PYTHONWARNINGS": "ignore"}
-    done = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done
+    process = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
 
 
 @pytest.fixture(scope="module")
 def stock(tmp_path_factory):
-    """The course, and student -> score, of a class of attackers graded by nbgrader's own rules."""
+    """A course, and student -> score, after stock nbgrader graded a class of attackers."""
     course = tmp_path_factory.mktemp("stock")
     hand_in(course / "source" / "ps1", assignment())
     nbgrader(course, "generate_assignment", "ps1")
@@ -89,7 +88,9 @@ def stock(tmp_path_factory):
     nbgrader(course, "autograde", "ps1")
     del os.environ["SECRET_OF_THE_GRADER"]
     with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
-        return course, {each.student.id: each.score for each in gradebook.assignment_submissions("ps1")}
+        return course, {
+            submission.student.id: submission.score for submission in gradebook.assignment_submissions("ps1")
+        }
 
 
 def hand_in(folder, notebook):
@@ -98,30 +99,30 @@ def hand_in(folder, notebook):
 
 
 @pytest.mark.parametrize("what", [attack.what for attack in FORGING if attack.stock])
-def test_forging_gets_full_marks(stock, what):
+def test_forging_gets_full_marks_from_stock_nbgrader(stock, what):
     assert stock[1][what.replace(" ", "-")] == 4
 
 
-def test_a_tag_gets_full_marks(stock):
+def test_a_tag_gets_full_marks_from_stock_nbgrader(stock):
     assert stock[1]["skipped"] == 4
 
 
 @pytest.mark.parametrize(
-    "what", ["runs the solution that lies next door", "writes its marks into the gradebook itself"]
+    "what", ["runs the solution in the folder next to it", "writes its own score into the gradebook"]
 )
-def test_reading_and_writing_get_full_marks(stock, what):
+def test_reading_and_writing_files_get_full_marks_from_stock_nbgrader(stock, what):
     assert stock[1][what.replace(" ", "-")] == 4
 
 
 @pytest.mark.parametrize(
     ("what", "canary"),
     [
-        ("reads the seed, the gradebook, the sources and other submissions where they lie", "CANARY-seed"),
-        ("reads environments and command lines, its parents' too", "CANARY-environment"),
+        ("reads the seed, the gradebook, the sources and other submissions", "CANARY-seed"),
+        ("reads environments and command lines, also of its parents", "CANARY-environment"),
     ],
 )
-def test_secrets_are_read(stock, what, canary):
+def test_stock_nbgrader_lets_secrets_be_read(stock, what, canary):
     course, scores = stock
-    assert scores[what.replace(" ", "-")] == 0, "whoever only tells what was read solves nothing"
-    said = (course / "autograded" / what.replace(" ", "-") / "ps1/ps1.ipynb").read_text()
-    assert canary in said and NOTHING not in said
+    assert scores[what.replace(" ", "-")] == 0, "an attack that only reports what it read solves nothing"
+    text = (course / "autograded" / what.replace(" ", "-") / "ps1/ps1.ipynb").read_text()
+    assert canary in text and NOTHING not in text

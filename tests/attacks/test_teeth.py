@@ -1,4 +1,4 @@
-"""The searches do find what there is: in a sandbox with one wall taken away, each brings something home."""
+"""The searches work: in a sandbox that is weakened in one way, each finds something."""
 
 import json
 import socket
@@ -22,63 +22,63 @@ BY_NAME = {attack.what: attack for attack in SNOOPING}
 
 
 @pytest.fixture
-def says(assignment, bundle, solutions, perfect, course, monkeypatch):
-    """says(attack, weaken) -> what its report says when bwrap's options are changed by `weaken`."""
+def report_text(assignment, bundle, solutions, perfect, course, monkeypatch):
+    """report_text(attack, weaken) -> its report as text, after `weaken` has changed bwrap's options."""
 
-    def says(attack, weaken, **names):
+    def report_text(attack, weaken, **names):
         whole = bubblewrap.arguments
         monkeypatch.setattr(bubblewrap, "arguments", lambda *a: weaken(whole(*a)))
-        names = {"course": str(course), "house": str(HOUSE), "tmp": "/notebook", "token": "left", **names}
+        names = {"course": str(course), "house": str(HOUSE), "tmp": "/notebook", "token": "trace", **names}
         content = dump(notebook(attack, perfect, **names))
         seeds = seeds_of(File(content), assignment.released, secret_seed(course))
         report = grade.grade_submission(File(content), seeds, assignment, bundle, solutions, PATIENT)
         return json.dumps(report.to_json())
 
-    return says
+    return report_text
 
 
 @pytest.mark.parametrize(
     ("what", "words"),
     [
-        ("reads the seed, the gradebook, the sources and other submissions where they lie", "CANARY-submission"),
-        ("walks the whole file system, through links of its own making too", "CANARY-source"),
+        ("reads the seed, the gradebook, the sources and other submissions", "CANARY-submission"),
+        ("walks the whole file system, also through links that it makes", "CANARY-source"),
     ],
 )
-def test_a_course_that_is_bound_is_read(says, course, what, words):
-    assert words in says(BY_NAME[what], lambda o: weaker.with_bound(o, course))
+def test_a_course_folder_inside_is_read(report_text, course, what, words):
+    assert words in report_text(BY_NAME[what], lambda o: weaker.with_bound(o, course))
 
 
-def test_a_solution_that_is_bound_is_imported(says):
+def test_a_solution_inside_is_imported(report_text):
     attack = BY_NAME["imports the solutions, the exercises and the keys"]
-    assert "attention" in says(attack, lambda o: weaker.with_bound(o, HOUSE)).partition("found ")[2][:200]
+    assert "attention" in report_text(attack, lambda o: weaker.with_bound(o, HOUSE)).partition("found ")[2][:200]
 
 
-def test_the_memory_of_the_first_process_is_read(says):
+def test_the_memory_of_an_uncovered_first_process_is_read(report_text):
     attack = BY_NAME["reads the memory of the processes above it"]
-    assert "the memory of process 1" in says(attack, lambda o: weaker.uncovered(o, "/proc/1"))
+    assert "the memory of process 1" in report_text(attack, lambda o: weaker.uncovered(o, "/proc/1"))
 
 
-def test_variables_are_read(says):
-    attack = BY_NAME["reads environments and command lines, its parents' too"]
-    assert "CANARY-leak-" in says(attack, lambda o: [*o, "--setenv", "SEED", "CANARY-leak-01234567"])
+def test_a_leaked_variable_is_read(report_text):
+    attack = BY_NAME["reads environments and command lines, also of its parents"]
+    assert "CANARY-leak-" in report_text(attack, lambda o: [*o, "--setenv", "SEED", "CANARY-leak-01234567"])
 
 
-def test_settings_are_opened(says):
-    assert "/proc/sys/" in says(WRITING, lambda o: weaker.writable(o, "/proc"))
+def test_writable_settings_are_opened(report_text):
+    assert "/proc/sys/" in report_text(WRITING, lambda o: weaker.writable(o, "/proc"))
 
 
-def test_a_folder_that_is_bound_is_written_to(says, tmp_path):
-    said = says(WRITING, lambda o: weaker.with_bound(o, tmp_path, how="--bind"), tmp=str(tmp_path))
-    assert NOTHING not in said and (tmp_path / "left").exists()
+def test_a_writable_folder_inside_is_written_to(report_text, tmp_path):
+    text = report_text(WRITING, lambda o: weaker.with_bound(o, tmp_path, how="--bind"), tmp=str(tmp_path))
+    assert NOTHING not in text and (tmp_path / "trace").exists()
 
 
-def test_a_server_is_reached(says, monkeypatch):
+def test_a_server_is_reached_over_a_shared_network(report_text, monkeypatch):
     monkeypatch.setattr(seccomp, "program", lambda: weaker.ALLOW_EVERYTHING)
     with socket.create_server(("127.0.0.1", 0)) as server:
         names = {"port": str(server.getsockname()[1]), "unix": "/nowhere", "abstract": "nobody"}
-        assert "CANARY-socket" in says(CONNECTING, lambda o: weaker.without(o, "--unshare-net"), **names)
+        assert "CANARY-socket" in report_text(CONNECTING, lambda o: weaker.without(o, "--unshare-net"), **names)
 
 
-def test_the_canaries_are_where_one_would_look(course, secret_word):
+def test_the_canaries_are_planted(course, secret_word):
     planted = [path for path in Path(course).rglob("*") if path.is_file() and b"CANARY-" in path.read_bytes()]
     assert len(planted) == 5 and secret_word.startswith("CANARY-process-")

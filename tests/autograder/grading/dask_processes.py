@@ -1,4 +1,4 @@
-"""Schedulers and workers, each a process of its own in an empty folder."""
+"""Start schedulers and workers as separate processes in an empty folder."""
 
 import os
 import signal
@@ -16,7 +16,10 @@ HOUSE = Path(autograder.__file__).parent.parent
 
 @contextmanager
 def dask_processes(place):
-    """start("worker", *arguments) -> a process; all are ended afterwards. hide: a folder that it sees empty."""
+    """Yield start("worker", *arguments) -> a process, and end all processes afterwards.
+
+    hide: a folder that the process sees as empty.
+    """
     started = []
     place.mkdir()
 

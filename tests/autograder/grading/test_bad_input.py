@@ -1,4 +1,4 @@
-"""Whatever is handed in gets a score and a report in plain words, and costs nobody else anything."""
+"""Every submitted file gets a score and a report in plain words, and affects no other submission."""
 
 import copy
 import hashlib
@@ -18,11 +18,11 @@ FULL = 25
 
 
 def cell(notebook, name):
-    return next(each for each in notebook["cells"] if each["id"] == name)
+    return next(item for item in notebook["cells"] if item["id"] == name)
 
 
 def edited(edit):
-    """A row's content: the perfect notebook after `edit(notebook)`."""
+    """Return a function that makes a file from the perfect notebook after `edit(notebook)`."""
 
     def make(perfect):
         notebook = copy.deepcopy(perfect)
@@ -40,24 +40,24 @@ def bytes_of(change):
 
 
 def format_3(notebook):
-    old = [{**each, "input": each["source"]} if each["cell_type"] == "code" else each for each in notebook["cells"]]
-    for each in old:
-        each.pop("id")
-        if "input" in each:
-            each.pop("source")
-    sheets = [{"cells": old, "metadata": {}}]
+    cells = [{**c, "input": c["source"]} if c["cell_type"] == "code" else c for c in notebook["cells"]]
+    for old_cell in cells:
+        old_cell.pop("id")
+        if "input" in old_cell:
+            old_cell.pop("source")
+    sheets = [{"cells": cells, "metadata": {}}]
     return {"nbformat": 3, "nbformat_minor": 0, "metadata": {"name": ""}, "worksheets": sheets}
 
 
 def other_chapter(notebook):
-    for each in notebook["cells"]:
-        about = each["metadata"]["nbgrader"]
+    for item in notebook["cells"]:
+        about = item["metadata"]["nbgrader"]
         if about["grade"] or about["solution"]:
-            about["grade_id"] = each["id"] = f"{about['grade_id']}_other"
+            about["grade_id"] = item["id"] = f"{about['grade_id']}_other"
 
 
 def without(*names):
-    return lambda notebook: {**notebook, "cells": [each for each in notebook["cells"] if each["id"] not in names]}
+    return lambda notebook: {**notebook, "cells": [item for item in notebook["cells"] if item["id"] not in names]}
 
 
 def doubled(notebook):
@@ -65,21 +65,21 @@ def doubled(notebook):
 
 
 def retyped(notebook):
-    each = cell(notebook, "softmax")
-    each["cell_type"] = "markdown"
-    del each["outputs"], each["execution_count"]
+    softmax = cell(notebook, "softmax")
+    softmax["cell_type"] = "markdown"
+    del softmax["outputs"], softmax["execution_count"]
 
 
 def edited_checks(notebook):
-    for each in notebook["cells"]:
-        if each["id"].startswith("check-"):
-            each["source"] = "pass"
-            each["metadata"]["nbgrader"]["points"] = 1000
+    for item in notebook["cells"]:
+        if item["id"].startswith("check-"):
+            item["source"] = "pass"
+            item["metadata"]["nbgrader"]["points"] = 1000
 
 
 def skipping(notebook):
-    for each in notebook["cells"]:
-        each["metadata"]["tags"] = ["skip-execution", "free marks"]
+    for item in notebook["cells"]:
+        item["metadata"]["tags"] = ["skip-execution", "free marks"]
     cell(notebook, "repaired_attention")["source"] = "raise SystemExit"
 
 
@@ -114,15 +114,15 @@ def kernel(notebook):
 
 
 def commands(notebook):
-    each = cell(notebook, "softmax")
-    each["source"] = "%matplotlib inline\n!pip list\n" + "".join(each["source"])
+    softmax = cell(notebook, "softmax")
+    softmax["source"] = "%matplotlib inline\n!pip list\n" + "".join(softmax["source"])
 
 
 def windows(raw):
     return raw.replace(b"\n", b"\r\n").replace(rb"\n", rb"\r\n")
 
 
-# What is handed in, what it must get, and words of the report (none where nothing is odd).
+# Student -> what makes the file, its score, and words of the report ("" if it has no notes).
 ROWS = {
     "empty": (lambda perfect: b"", 0, "is empty"),
     "truncated": (bytes_of(lambda raw: raw[: len(raw) // 2]), 0, "ends in the middle"),
@@ -160,7 +160,7 @@ ROWS = {
 
 @pytest.fixture(scope="module")
 def graded(released_course, perfect, tmp_path_factory):
-    """All rows as one class, graded in one run."""
+    """The rows as one class, graded in one run."""
     course = tmp_path_factory.mktemp("bad") / "course"
     shutil.copytree(released_course, course)
     other = copy.deepcopy(perfect)
@@ -200,17 +200,17 @@ def _fingerprint(folder):
 
 
 @pytest.mark.parametrize("student", ROWS)
-def test_every_row_gets_its_score_and_its_words(graded, student):
+def test_every_submission_gets_its_score_and_its_notes(graded, student):
     rows, _ = graded
     _, score, words = ROWS[student]
     report = rows[student].report
-    said = " ".join([report.trouble, *report.notes])
-    assert report.earned == score, said
-    assert (words in said) if words else said == ""
+    text = " ".join([report.trouble, *report.notes])
+    assert report.earned == score, text
+    assert (words in text) if words else text == ""
 
 
 @pytest.mark.parametrize("student", ROWS)
-def test_gradebook_and_feedback_say_the_same(graded, student):
+def test_the_gradebook_and_the_feedback_agree_with_the_report(graded, student):
     rows, course = graded
     scores = computed_scores(open_coursedir(course, CHAPTER))
     assert sum(scores[student].values()) == ROWS[student][1]
@@ -220,7 +220,7 @@ def test_gradebook_and_feedback_say_the_same(graded, student):
         assert "This submission could not be graded" in page
 
 
-def test_nothing_of_a_students_other_files_gets_out(graded):
+def test_other_files_of_a_submission_are_not_copied(graded):
     _, course = graded
     for step in ("autograded", "feedback"):
         names = {path.name for path in (course / step).rglob("*") if not path.is_dir()}

@@ -1,4 +1,4 @@
-"""The cache of unpacked bundles: one copy, whoever comes first, and none that nobody uses."""
+"""The cache of unpacked bundles: one copy for all processes, and no unused ones."""
 
 import io
 import multiprocessing
@@ -22,31 +22,31 @@ def zipped(word):
     return stream.getvalue()
 
 
-def unpack_together(barrier, bundle, cache, found):
+def unpack_together(barrier, bundle, cache, counts):
     barrier.wait()
     try:
         folder = unpacked(bundle, cache)
-        found.put(sum(1 for _ in folder.glob("folder/*.txt")))
+        counts.put(sum(1 for _ in folder.glob("folder/*.txt")))
     except Exception as error:
-        found.put(repr(error))
+        counts.put(repr(error))
 
 
 def test_workers_that_start_together_share_one_copy(tmp_path):
     context = multiprocessing.get_context("fork")
     for number in range(ROUNDS):
         cache, bundle = tmp_path / str(number), zipped(f"round {number}")
-        barrier, found = context.Barrier(WORKERS), context.Queue()
-        task = (barrier, bundle, cache, found)
+        barrier, counts = context.Barrier(WORKERS), context.Queue()
+        task = (barrier, bundle, cache, counts)
         workers = [context.Process(target=unpack_together, args=task) for _ in range(WORKERS)]
         for worker in workers:
             worker.start()
-        assert [found.get(timeout=30) for _ in workers] == [40] * WORKERS
+        assert [counts.get(timeout=30) for _ in workers] == [40] * WORKERS
         for worker in workers:
             worker.join()
         assert len([entry for entry in cache.iterdir() if entry.is_dir()]) == 1
 
 
-def test_what_nobody_uses_is_removed_when_another_comes(tmp_path):
+def test_unused_bundles_are_removed_when_a_new_one_comes(tmp_path):
     old, used = unpacked(zipped("old"), tmp_path), unpacked(zipped("used"), tmp_path)
     half = tmp_path / ".half"  # of a killed run
     half.mkdir()

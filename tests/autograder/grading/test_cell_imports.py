@@ -1,4 +1,4 @@
-"""Imports that a chapter does not make: told from the tokens of a cell, named in the report, worth nothing."""
+"""Imports that are not allowed: found in the tokens of a cell, named in the report, and without points."""
 
 import copy
 import json
@@ -35,13 +35,13 @@ pytestmark = pytest.mark.grading
         ("import " + "a." * 20_000, ["a"]),
     ],
 )
-def test_what_a_cell_imports(source, names):
+def test_imports_are_found_in_the_tokens_of_a_cell(source, names):
     assert imported(source) == names
 
 
 @pytest.fixture
 def report(course, hand_in, perfect, capsys):
-    """report(exercise=source, ...) -> the report on a solved notebook with these cells, its page, and the class's."""
+    """report(exercise=source, ...) -> report, output, feedback and class report for a notebook with these cells."""
 
     def report(**sources):
         notebook = copy.deepcopy(perfect)
@@ -51,29 +51,29 @@ def report(course, hand_in, perfect, capsys):
         assert main(["grade", CHAPTER, "--course", str(course)]) == 0
         out = capsys.readouterr().out
         assert main(["report", CHAPTER, "--course", str(course)]) == 0
-        (made,) = (course / "reports" / CHAPTER).glob("*.json")
+        (file,) = (course / "reports" / CHAPTER).glob("*.json")
         page = course / "feedback/ada" / CHAPTER / f"{CHAPTER}.html"
         of_class = course / "report" / CHAPTER / "index.html"
-        return json.loads(made.read_text()), out, page.read_text("utf-8"), of_class.read_text("utf-8")
+        return json.loads(file.read_text()), out, page.read_text("utf-8"), of_class.read_text("utf-8")
 
     return report
 
 
-def test_what_another_package_computes_earns_nothing_and_is_named_to_both(report):
-    theirs = "import torch\n\ndef softmax(scores):\n    return torch.softmax(torch.from_numpy(scores), -1).numpy()"
-    made, out, page, of_class = report(softmax=theirs)
-    results = {result["function"]: result for result in made["results"]}
+def test_another_package_earns_nothing_and_is_named_to_student_and_instructor(report):
+    source = "import torch\n\ndef softmax(scores):\n    return torch.softmax(torch.from_numpy(scores), -1).numpy()"
+    fields, out, page, of_class = report(softmax=source)
+    results = {result["function"]: result for result in fields["results"]}
     assert results.pop("softmax")["earned"] == 0
     assert all(result["earned"] == result["points"] for result in results.values())
-    said = "These imports are not allowed in this chapter and were ignored: "
-    assert f"{said}torch (cell softmax)." in out.partition("Worth a look:")[2]
+    note = "These imports are not allowed in this chapter and were ignored: "
+    assert f"{note}torch (cell softmax)." in out.partition("Worth a look:")[2]
     assert "raised ImportError: torch is not allowed in this exercise and earns no points" in page
-    assert said in page and said in of_class.partition('id="look"')[2]
+    assert note in page and note in of_class.partition('id="look"')[2]
 
 
-def test_one_that_nothing_needs_is_named_and_costs_nothing(report):
-    made, out, _, _ = report(softmax=f"import scipy\n\n{RIGHT}")
-    assert sum(result["earned"] for result in made["results"]) == 25
+def test_an_unused_import_is_named_and_costs_nothing(report):
+    fields, out, _, _ = report(softmax=f"import scipy\n\n{RIGHT}")
+    assert sum(result["earned"] for result in fields["results"]) == 25
     assert "scipy (cell softmax)" in out.partition("Worth a look:")[2]
 
 
@@ -89,9 +89,9 @@ def softmax(scores):
 """
 
 
-def test_the_chapter_s_own_are_not_named(report):
-    made, out, _, of_class = report(softmax=RIGHT)
-    assert made["notes"] == [] and "Worth a look" not in out
+def test_allowed_imports_are_not_named(report):
+    fields, out, _, of_class = report(softmax=RIGHT)
+    assert fields["notes"] == [] and "Worth a look" not in out
 
 
 # ------------------------------------------------------------------------------ chapters with PyTorch in them
@@ -111,7 +111,7 @@ class Assignment:
         return (*CHAPTER_DISTRIBUTIONS, "torch") if name == "Module" else CHAPTER_DISTRIBUTIONS
 
 
-def test_exercises_in_pytorch_have_it_and_all_others_do_not(monkeypatch):
+def test_only_exercises_in_pytorch_can_import_it(monkeypatch):
     runs = []
     monkeypatch.setattr(grade, "exercises_by_name", lambda chapter: dict.fromkeys(QUESTIONS))
     monkeypatch.setattr(grade, "judged", lambda exercise, key, outcomes: outcomes)
@@ -134,10 +134,10 @@ def test_exercises_in_pytorch_have_it_and_all_others_do_not(monkeypatch):
     assert troubles == dict.fromkeys(["setup", "encode", "Module", "own"])
 
 
-def test_what_a_cell_may_import_is_what_its_exercise_may():
+def test_a_cell_may_import_what_its_exercise_may():
     cells = [Cell(name, "import torch, scipy") for name in ("setup", "encode", "Module", "1 of your own")]
-    (said,) = grade._import_note(cells, Assignment())
+    (note,) = grade._import_note(cells, Assignment())
     assert (
-        said.partition(": ")[2]
+        note.partition(": ")[2]
         == "torch (cell encode), scipy (cell encode), scipy (cell Module) and scipy (cell 1 of your own)."
     )

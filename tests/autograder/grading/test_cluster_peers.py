@@ -1,4 +1,4 @@
-"""A cluster with certificates, started as `autograder certificates` says: what its peers can do, and others cannot."""
+"""A cluster with certificates, started as `autograder certificates` says: what its machines can do, and others not."""
 
 import os
 import re
@@ -21,20 +21,20 @@ pytestmark = pytest.mark.grading
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The cluster's certificates; beside them, in "theirs", another's."""
+    """The folder of the cluster's certificates; those of another cluster are beside it, in "other"."""
     place = tmp_path_factory.mktemp("certificates")
-    certificates.make(place / "theirs")
-    return place / "ours"
+    certificates.make(place / "other")
+    return place / "own"
 
 
 @pytest.fixture(scope="module")
 def started(folder, tmp_path_factory):
-    """The scheduler's process and address, and start(*options) -> a worker of it, ended when its `with` is."""
+    """The scheduler's process and address, and worker(*options) -> a context manager for one of its workers."""
     with pytest.MonkeyPatch.context() as patch:
-        said = []
-        patch.setattr("builtins.print", said.append)
+        printed = []
+        patch.setattr("builtins.print", printed.append)
         assert main(["certificates", str(folder)]) == 0
-    commands = dict(re.findall(r"^  dask (scheduler|worker) (.+)$", said[0], re.M))
+    commands = dict(re.findall(r"^  dask (scheduler|worker) (.+)$", printed[0], re.M))
     port = free_port()
     address = f"tls://127.0.0.1:{port}"
     with dask_processes(tmp_path_factory.mktemp("tls") / "elsewhere") as start:
@@ -60,39 +60,39 @@ def test_a_cluster_with_certificates_grades(course, hand_in, contents, started, 
     hand_in("bob", contents["truncated"])
     with worker() as process:
         assert grade(course, address, folder) == 0
-        open_to = {
-            each.laddr.ip
+        listening = {
+            connection.laddr.ip
             for part in (scheduler, process)
-            for each in psutil.Process(part.pid).net_connections()
-            if each.status == psutil.CONN_LISTEN
+            for connection in psutil.Process(part.pid).net_connections()
+            if connection.status == psutil.CONN_LISTEN
         }
     scores = [line.split()[-1] for line in capsys.readouterr().out.splitlines() if line.startswith(("ada", "bob"))]
-    assert scores == ["25", "0"] and open_to == {"127.0.0.1"}
+    assert scores == ["25", "0"] and listening == {"127.0.0.1"}
 
 
-@pytest.mark.parametrize("whose", [None, "theirs"])
-def test_nobody_is_heard_without_the_certificate(whose, started, folder):
-    """Not even somebody who does not mind whom he speaks to."""
+@pytest.mark.parametrize("whose", [None, "other"])
+def test_a_connection_without_the_certificate_is_refused(whose, started, folder):
+    """This client does not check the certificate of the scheduler."""
     _, address, _ = started
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     if whose:
         context.load_cert_chain(folder.with_name(whose) / "certificate.pem", folder.with_name(whose) / "key.pem")
     plain = socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), timeout=10)
-    with plain, pytest.raises((ssl.SSLError, ConnectionError)), context.wrap_socket(plain) as spoken:
-        spoken.send(b"\0" * 16)
-        spoken.recv(1)
+    with plain, pytest.raises((ssl.SSLError, ConnectionError)), context.wrap_socket(plain) as wrapped:
+        wrapped.send(b"\0" * 16)
+        wrapped.recv(1)
 
 
-def test_without_tls_nobody_is_heard(started):
+def test_a_connection_without_tls_is_refused(started):
     with pytest.raises(OSError, match="Connection reset|closed"):
         Client(started[1].replace("tls://", "tcp://"), timeout=3)
 
 
 def test_certificates_of_another_cluster_are_named(course, hand_in, contents, started, folder, capsys):
     hand_in("ada", contents["perfect"])
-    assert grade(course, started[1], folder.with_name("theirs")) == 2
-    assert f"{started[1]} has other certificates than {folder.with_name('theirs')}" in capsys.readouterr().err
+    assert grade(course, started[1], folder.with_name("other")) == 2
+    assert f"{started[1]} has other certificates than {folder.with_name('other')}" in capsys.readouterr().err
 
 
 def test_a_cluster_without_workers_says_how_to_start_one(
@@ -104,7 +104,7 @@ def test_a_cluster_without_workers_says_how_to_start_one(
     assert f"`{certificates.worker_command(started[1], folder)}`" in capsys.readouterr().err
 
 
-# A worker with the certificate may run what it likes, there. Its file says what it answers for each submission.
+# A machine with the certificate can run any worker. This one answers each submission in another hostile way.
 HOSTILE = """
 import distributed
 from autograder.grading import replies
@@ -118,8 +118,8 @@ class Hostile(Exception):
 
 def call_and_encode(function, *arguments):
     raw = honest(function, *arguments)
-    distributed.print("said by a worker")
-    distributed.warn("said by a worker")
+    distributed.print("printed by a worker")
+    distributed.warn("printed by a worker")
     if function.__name__ != "grade_file":
         return raw
     what = len(arguments[0].raw) - SIZE
@@ -137,7 +137,7 @@ replies.call_and_encode = call_and_encode
 """
 
 
-def test_what_a_hostile_worker_answers_runs_nothing_here(course, hand_in, contents, started, folder, tmp_path, capsys):
+def test_the_replies_of_a_hostile_worker_run_nothing_here(course, hand_in, contents, started, folder, tmp_path, capsys):
     _, address, worker = started
     ran = tmp_path / "ran"
     ran.mkdir()
@@ -147,11 +147,11 @@ def test_what_a_hostile_worker_answers_runs_nothing_here(course, hand_in, conten
     (tmp_path / "hostile.py").write_text(source)
     with worker("--preload", str(tmp_path / "hostile.py")) as process:
         assert grade(course, address, folder) == 2
-    said = capsys.readouterr()
-    # Dask unpickles an exception where it is raised, to see whether it can be: there it does run.
+    printed = capsys.readouterr()
+    # Dask tries to unpickle an exception on the machine that raised it: there the code does run.
     assert [file.name for file in ran.iterdir()] == [str(process.pid)] and process.pid != os.getpid()
-    assert "said by a worker" not in said.out + said.err
-    assert re.search("^honest .* 25$", said.out, re.M) and "1 graded" in said.out
-    assert "object and raises: NoReport: a worker could not start" in said.err
-    assert "text: NoReport: a worker answered with something that is not a reply" in said.err
-    assert "generous: NoReport: a worker answered with an impossible score for softmax" in said.err
+    assert "printed by a worker" not in printed.out + printed.err
+    assert re.search("^honest .* 25$", printed.out, re.M) and "1 graded" in printed.out
+    assert "object and raises: NoReport: a worker could not start" in printed.err
+    assert "text: NoReport: a worker answered with something that is not a reply" in printed.err
+    assert "generous: NoReport: a worker answered with an impossible score for softmax" in printed.err

@@ -1,4 +1,4 @@
-"""Each function on its own: what calls a wrong one is graded once more, as if that one were right."""
+"""Follow-through: an exercise that calls a wrong one is graded once more, as if that one were right."""
 
 import copy
 import inspect
@@ -8,6 +8,7 @@ import json
 import shutil
 import zipfile
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -32,7 +33,7 @@ from tests.patience import PATIENT
 
 pytestmark = pytest.mark.grading
 SEED = 2**100
-# For a notebook with code that never ends: enough for what ends, and soon over.
+# For a notebook with code that never ends.
 STOPPED = replace(PATIENT, call_seconds=5.0, cell_seconds=5.0, patience=1.0)
 
 NEXT_ROW = "def softmax(scores):\n    exps = np.exp(scores)\n    return exps / exps.sum(axis=-2, keepdims=True)"
@@ -54,17 +55,17 @@ def assignment(released_course, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folders(assignment, tmp_path_factory):
-    """Where the bundle and the solutions are unpacked."""
-    found = []
+    """The folders of the unpacked bundle and solutions."""
+    unpacked = []
     for archive in (assignment.bundle, assignment.solutions):
-        found.append(tmp_path_factory.mktemp("unpacked"))
-        zipfile.ZipFile(io.BytesIO(archive)).extractall(found[-1])
-    return found
+        unpacked.append(tmp_path_factory.mktemp("unpacked"))
+        zipfile.ZipFile(io.BytesIO(archive)).extractall(unpacked[-1])
+    return unpacked
 
 
 @pytest.fixture
 def graded(assignment, folders, perfect, monkeypatch):
-    """graded(exercise=source, ...): the report of a solved notebook with these cells, and what was run for it."""
+    """graded(exercise=source, ...) -> the report of a solved notebook with these cells, and a list of its runs."""
 
     def graded(limits=PATIENT, **sources):
         runs = []
@@ -91,7 +92,7 @@ def stub_of(assignment, name):
 # ------------------------------------------------------------------------------------------ what it earns
 
 
-def test_a_wrong_function_costs_its_own_points_alone(graded):
+def test_a_wrong_function_costs_only_its_own_points(graded):
     report, _ = graded(softmax=NEXT_ROW)
     assert report.earned == 25 - 4
     answered = {result.function: result.answered for result in report.results if result.answered}
@@ -100,17 +101,17 @@ def test_a_wrong_function_costs_its_own_points_alone(graded):
 
 
 @pytest.mark.parametrize("softmax", ["# gone", "raise ValueError", "def softmax(scores):\n    while True: pass"])
-def test_one_that_is_missing_or_never_ends_is_no_dearer(graded, softmax):
+def test_a_missing_or_endless_function_costs_no_more_than_a_wrong_one(graded, softmax):
     assert graded(STOPPED, softmax=softmax, self_attention="# gone too")[0].earned == 25 - 4 - 5
 
 
-def test_one_that_is_not_written_yet_is_no_dearer(graded, assignment):
+def test_an_unwritten_function_costs_no_more_than_a_wrong_one(graded, assignment):
     report, _ = graded(softmax=stub_of(assignment, "softmax"), attention=DIRECT)
     assert report.earned == 25 - 4
     assert report.result("softmax").verdict.kind == "blank"
 
 
-def test_a_fault_of_its_own_is_what_one_reads(graded):
+def test_an_exercise_names_its_own_mistake_and_not_that_of_another(graded):
     report, _ = graded(softmax=NEXT_ROW, attention_weights=UNSCALED)
     weights = report.result("attention_weights")
     assert weights.mistake.name == "does not scale the scores" and weights.answered == ("softmax",)
@@ -119,7 +120,7 @@ def test_a_fault_of_its_own_is_what_one_reads(graded):
     assert report.result("attention").answered == ("softmax", "attention_weights")
 
 
-def test_what_calls_no_wrong_function_keeps_its_first_result(graded):
+def test_an_exercise_that_calls_no_wrong_function_keeps_its_first_result(graded):
     inline = "def attention(queries, keys, values):\n    return queries @ keys.swapaxes(-1, -2) @ values, None"
     report, _ = graded(softmax=NEXT_ROW, attention=inline)
     attention = report.result("attention")
@@ -130,16 +131,16 @@ def test_what_calls_no_wrong_function_keeps_its_first_result(graded):
 # ------------------------------------------------------------------------------------------- what it costs
 
 
-def test_where_nothing_is_wrong_there_is_one_run(graded):
+def test_a_right_notebook_is_run_once(graded):
     assert len(graded()[1]) == 1
 
 
-def test_what_is_as_released_is_not_run_again(graded, assignment):
+def test_unwritten_exercises_are_not_run_again(graded, assignment):
     stubs = {name: stub_of(assignment, name) for name in assignment.modules}
     assert len(graded(**stubs)[1]) == len(graded(**stubs | {"softmax": NEXT_ROW})[1]) == 1
 
 
-def test_each_second_run_is_of_one_exercise_with_what_it_leans_on(graded):
+def test_each_second_run_is_of_one_exercise_with_its_dependencies_answered(graded):
     _, ((nothing, *_), *again) = graded(softmax=NEXT_ROW, attention_weights=UNSCALED)
     assert nothing is None
     assert [(set(answers.modules), functions) for answers, functions, _ in again] == [
@@ -149,7 +150,7 @@ def test_each_second_run_is_of_one_exercise_with_what_it_leans_on(graded):
     ]
 
 
-def test_a_cell_that_hung_is_not_waited_for_again(graded):
+def test_a_cell_that_hung_is_not_run_again(graded):
     _, (_, *again) = graded(STOPPED, softmax="while True:\n    pass")
     assert len(again) == 3 and not any("softmax" in cells for _, _, cells in again)
 
@@ -158,81 +159,83 @@ def test_a_cell_that_hung_is_not_waited_for_again(graded):
 
 
 def key_of(function, uses=()):
-    exercise = next(each for each in exercises_of(CHAPTER) if each.name == "softmax")
+    exercise = next(exercise for exercise in exercises_of(CHAPTER) if exercise.name == "softmax")
     key = make_key(exercise, 1)
     return type(key)(**vars(key) | {"function": function, "uses": tuple(uses)})
 
 
-def made(function, earned=0.0, mistake=None, kind="value", message="Wrong.", remarks=()):
+def made_result(function, earned=0.0, mistake=None, kind="value", message="Wrong.", remarks=()):
     aspects = (Aspect("idea", 4.0, earned, int(earned), 4),)
     verdict = None if earned == 4 else Verdict(False, kind, message)
     return Result(function, earned, 4.0, aspects, verdict, "", (mistake,) if mistake else (), "S", remarks=remarks)
 
 
-def test_only_what_comes_earlier_and_is_called_is_answered():
+def test_only_earlier_exercises_that_are_called_are_answered():
     keys = {"a": key_of("a", ["c"]), "b": key_of("b", ["a"]), "c": key_of("c", ["b", "d"]), "d": key_of("d", ["d"])}
     assert [earlier_dependencies(name, keys) for name in keys] == [(), ("a",), ("a", "b"), ()]
 
 
-def test_only_what_is_wrong_is_answered_and_only_to_what_is_wrong():
+def test_only_wrong_exercises_are_answered_and_only_for_wrong_ones():
     keys = {"a": key_of("a"), "b": key_of("b"), "c": key_of("c", ["a", "b"])}
-    wrong, right = made("x"), made("x", 4.0)
+    wrong, right = made_result("x"), made_result("x", 4.0)
     assert functions_to_answer("c", keys, {"a": wrong, "b": right, "c": wrong}) == ("a",)
     assert functions_to_answer("c", keys, {"a": wrong, "b": wrong, "c": right}) == ()
 
 
-def test_the_better_counts():
+def test_the_better_result_counts():
     mistake = Mistake("slip", "A slip.")
-    first = made("f", 2.0)
-    assert better_result(first, made("f", 1.0, mistake), ("a",)) is first
-    assert better_result(first, made("f", 2.0), ("a",)) is first
-    assert better_result(first, made("f", 3.0), ("a",)).answered == ("a",)
-    assert better_result(first, made("f", 2.0, mistake), ("a",)).mistake == mistake
+    first = made_result("f", 2.0)
+    assert better_result(first, made_result("f", 1.0, mistake), ("a",)) is first
+    assert better_result(first, made_result("f", 2.0), ("a",)) is first
+    assert better_result(first, made_result("f", 3.0), ("a",)).answered == ("a",)
+    assert better_result(first, made_result("f", 2.0, mistake), ("a",)).mistake == mistake
 
 
 @pytest.mark.parametrize("kind", ["raised", "type", "structure", "shape"])
-def test_what_the_submission_said_with_answers_at_hand_is_not_quoted(kind):
-    told = better_result(made("f"), made("f", 1.0, kind=kind, message="0.25, 0.5", remarks=("0.125",)), ("a",))
-    assert "0." not in f"{told.verdict.message}{told.remarks}" and told.verdict.message.startswith("`f` still ")
+def test_a_second_result_quotes_nothing_from_the_submission(kind):
+    second = made_result("f", 1.0, kind=kind, message="0.25, 0.5", remarks=("0.125",))
+    result = better_result(made_result("f"), second, ("a",))
+    assert "0." not in f"{result.verdict.message}{result.remarks}" and result.verdict.message.startswith("`f` still ")
 
 
 # --------------------------------------------------------------------------------- every chapter's exercises
 OTHER_CHAPTERS = pytest.mark.thorough("the same for every chapter")
 LEANING = [
-    pytest.param(chapter, each.name, id=each.name, marks=() if chapter == CHAPTER else OTHER_CHAPTERS)
+    pytest.param(chapter, exercise.name, id=exercise.name, marks=() if chapter == CHAPTER else OTHER_CHAPTERS)
     for chapter in chapter_names()
-    for each in exercises_of(chapter)
-    if each.uses and not isinstance(each.reference, type)
+    for exercise in exercises_of(chapter)
+    if exercise.uses and not isinstance(exercise.reference, type)
 ]
 
 
 @pytest.mark.parametrize(("chapter", "name"), LEANING)
 def test_an_answered_function_alone_earns_nothing(chapter, name):
-    """Handing one's inputs on, in whatever order, is no exercise's whole work: each has to do its own part."""
-    exercises = {each.name: each for each in exercises_of(chapter)}
+    """No exercise can be solved just by passing its inputs, in any order, to an answered function."""
+    exercises = {exercise.name: exercise for exercise in exercises_of(chapter)}
     key = make_key(exercises[name], 4242)
     few = [case for case in key.cases if case.aspect == next(iter(key.aspects)) and case.expected.raised is None]
-    for answered in earlier_dependencies(name, {n: make_small(each) for n, each in exercises.items()}):
+    for answered in earlier_dependencies(name, dependencies_of(exercises)):
         reference = exercises[answered].reference
         for handed in itertools.islice(orders(list(few[0].inputs), reference), 300):
             for pick in (lambda value: value, lambda value: value[0], lambda value: value[1]):
 
                 def attempt(handed=handed, pick=pick, reference=reference, **inputs):
-                    return pick(reference(*(inputs[each] for each in handed)))
+                    return pick(reference(*(inputs[word] for word in handed)))
 
                 outcomes = [run_here(attempt, case.inputs) for case in few]
                 passed = [judge.judge(key, case, o).passed for case, o in zip(few, outcomes, strict=True)]
                 assert not all(passed), f"{name} is {answered}{handed}"
 
 
-def make_small(each):
-    return type("", (), {"uses": each.uses})
+def dependencies_of(exercises):
+    """Return exercise -> what `earlier_dependencies` needs of its key."""
+    return {name: SimpleNamespace(uses=exercise.uses) for name, exercise in exercises.items()}
 
 
 def orders(names, reference):
-    """The ways to hand some of these inputs to a function, one after the other."""
+    """Yield the ways to pass some of these inputs to a function by position."""
     parameters = inspect.signature(reference).parameters.values()
-    for count in {len(parameters), sum(each.default is each.empty for each in parameters)}:
+    for count in {len(parameters), sum(parameter.default is parameter.empty for parameter in parameters)}:
         yield from itertools.permutations(names, count)
 
 
@@ -240,15 +243,15 @@ def orders(names, reference):
     ("chapter", "name"),
     [("05_residual", "encoder_layer"), ("08_model", "loss_and_gradients"), ("08_model", "Transformer")],
 )
-def test_what_is_answered_serves_as_the_student_s_own_would(chapter, name, folders):
+def test_answered_functions_work_like_the_functions_of_a_student(chapter, name, folders):
     """Nested parameters, caches, generators and PyTorch's modules go over the pipe and back."""
-    exercises = {each.name: each for each in exercises_of(chapter)}
+    exercises = {exercise.name: exercise for exercise in exercises_of(chapter)}
     key = make_key(exercises[name], 4242)
     module = inspect.getsource(inspect.getmodule(exercises[name].reference))
-    wrong = earlier_dependencies(name, {n: make_small(each) for n, each in exercises.items()})
-    cells = [Cell("all", module), *(Cell(each, f"def {each}(*args, **kwargs):\n    return None") for each in wrong)]
+    wrong = earlier_dependencies(name, dependencies_of(exercises))
+    cells = [Cell("all", module), *(Cell(other, f"def {other}(*args, **kwargs):\n    return None") for other in wrong)]
     in_pytorch = isinstance(exercises[name].reference, type)
-    modules = {each: exercises[each].reference.__module__ for each in wrong}
+    modules = {other: exercises[other].reference.__module__ for other in wrong}
     answers = AnsweredFunctions(modules, folders[1], frozenset(wrong) if in_pytorch else frozenset())
     distributions = (*CHAPTER_DISTRIBUTIONS, "torch") if in_pytorch else CHAPTER_DISTRIBUTIONS
     options = {"bundle": folders[1], "distributions": distributions, "limits": PATIENT}
@@ -262,7 +265,7 @@ def test_what_is_answered_serves_as_the_student_s_own_would(chapter, name, folde
 # ---------------------------------------------------------------------------------------------- regrading
 
 
-def test_other_solutions_regrade_and_are_named(course, hand_in, contents, monkeypatch, tmp_path):
+def test_changed_solutions_lead_to_new_reports_that_say_so(course, hand_in, contents, monkeypatch, tmp_path):
     hand_in("ada", contents["perfect"])
     class_run.grade_class(course, CHAPTER)
     copied = shutil.copytree(assignments.HOUSE / "solutions", tmp_path / "solutions").parent
@@ -275,7 +278,7 @@ def test_other_solutions_regrade_and_are_named(course, hand_in, contents, monkey
     assert row.why == "the solutions changed" and not row.reused
 
 
-def test_a_report_of_before_is_still_read(graded):
+def test_an_older_report_can_still_be_read(graded):
     report, _ = graded(softmax=NEXT_ROW)
     fields = json.loads(json.dumps(report.to_json()))
     assert type(report).from_json(fields) == report

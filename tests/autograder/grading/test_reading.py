@@ -1,4 +1,4 @@
-"""Reading: what counts of a submitted notebook, and the words for what is odd."""
+"""Reading: what counts of a submitted notebook, and the notes on what is unusual."""
 
 import copy
 import json
@@ -32,7 +32,7 @@ def test_a_clean_notebook_gives_its_answers_and_no_notes(perfect, notebook):
     assert (submission.own, submission.notes, submission.trouble) == ((), (), "")
 
 
-def test_own_cells_stay_where_they_stood(perfect, notebook):
+def test_own_cells_keep_their_places(perfect, notebook):
     changed = copy.deepcopy(perfect)
     at = [cell["id"] for cell in changed["cells"]].index("softmax")
     own = {"cell_type": "code", "source": ["def helper():\n", "    pass"], "metadata": {"tags": ["x"]}}
@@ -41,14 +41,14 @@ def test_own_cells_stay_where_they_stood(perfect, notebook):
     assert submission.own == (reading.OwnCell("code", "def helper():\n    pass", at - 1),)
 
 
-def test_cells_are_known_by_their_id_where_a_tool_lost_the_metadata(perfect, notebook):
+def test_cells_without_metadata_are_identified_by_their_ids(perfect, notebook):
     bare = copy.deepcopy(perfect)
     for cell in bare["cells"]:
         cell["metadata"] = {}
     assert set(read(bare, notebook).answers) == set(notebook.functions)
 
 
-def test_an_edited_copy_counts_before_an_untouched_one_and_the_last_edited_before_all(perfect, notebook):
+def test_of_several_copies_the_last_edited_one_counts(perfect, notebook):
     twice = copy.deepcopy(perfect)
     at = [cell["id"] for cell in twice["cells"]].index("softmax")
     first, stub = copy.deepcopy(twice["cells"][at]), copy.deepcopy(twice["cells"][at])
@@ -71,18 +71,18 @@ json_values = st.recursive(
 
 @settings(max_examples=200, deadline=None)
 @given(json_values)
-def test_no_json_makes_reading_fail(notebook, value):
+def test_reading_never_fails_on_any_json(notebook, value):
     submission = read({"cells": [value, value]} if not isinstance(value, dict) else value, notebook)
     assert submission.trouble or not submission.answers
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.binary())
-def test_no_bytes_make_reading_fail(notebook, raw):
+def test_reading_never_fails_on_any_bytes(notebook, raw):
     assert reading.read_submission(File(raw), notebook).trouble
 
 
-def test_deep_nesting_is_no_notebook(notebook):
+def test_deeply_nested_json_is_not_a_notebook(notebook):
     assert "not a notebook" in reading.read_submission(File(b'{"cells": ' + b"[" * 100_000), notebook).trouble
 
 
@@ -115,7 +115,7 @@ def with_outputs(notebook, n_bytes, text):
 
 
 def peak(function, *arguments):
-    """The value, and the largest number of bytes that were in use for it at one time."""
+    """Return the function's value, and the peak of the memory that it used, in bytes."""
     tracemalloc.start()
     try:
         return function(*arguments), tracemalloc.get_traced_memory()[1]
@@ -123,7 +123,7 @@ def peak(function, *arguments):
         tracemalloc.stop()
 
 
-def test_one_emoji_does_not_make_a_large_file_four_times_as_large(perfect, notebook):
+def test_one_emoji_does_not_multiply_the_memory_for_a_large_file(perfect, notebook):
     line = "a line of output that is printed again and again, and is not cleared\n" * 20
     plain = with_outputs(perfect, notebook_file.LARGE_BYTES, line)
     colourful = plain.replace(b"print('much')", "print('🙂')".encode())
@@ -133,14 +133,14 @@ def test_one_emoji_does_not_make_a_large_file_four_times_as_large(perfect, noteb
     assert peak_colourful < 1.7 * peak_plain
 
 
-def test_names_are_not_looked_for_in_what_would_not_be_read():
+def test_grade_ids_are_not_read_from_a_file_with_too_many_values():
     bomb = b'{"cells":[' + b",".join([b'{"":0}'] * notebook_file.MAX_VALUES) + b"]}"
-    found, most = peak(reading.grade_ids, File(bomb))
-    assert found == set() and most < len(bomb)
+    ids, most = peak(reading.grade_ids, File(bomb))
+    assert ids == set() and most < len(bomb)
 
 
 @pytest.mark.parametrize("broken", [b'{"cells": "\xff', b'{"cells": [' + "é".encode() * 10])
-def test_a_large_file_that_is_broken_gets_the_words_of_a_small_one(notebook, broken):
+def test_a_large_broken_file_gets_the_message_of_a_small_one(notebook, broken):
     padding = b" " * notebook_file.LARGE_BYTES
     large = reading.read_submission(File(broken + padding), notebook)
     assert large.trouble == reading.read_submission(File(broken), notebook).trouble != ""

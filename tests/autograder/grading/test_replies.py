@@ -1,4 +1,4 @@
-"""What a worker answers is read as data, and held against what it was asked for."""
+"""A worker's reply is read as data, and must be the report that was asked for."""
 
 import json
 from concurrent.futures import Future
@@ -17,35 +17,35 @@ pytestmark = pytest.mark.grading
 
 
 @pytest.fixture(scope="module")
-def asked(graded_class):
+def expected(graded_class):
     """A report, and the released notebook."""
     _, rows, course = graded_class
     return rows["mistake-1"].report, load_handout(course, CHAPTER)
 
 
 def future(raw=None, error=None):
-    made = Future()
-    made.set_exception(error) if error else made.set_result(raw)
-    return made
+    future = Future()
+    future.set_exception(error) if error else future.set_result(raw)
+    return future
 
 
-def received(fields, asked):
-    report, released = asked
+def received(fields, expected):
+    report, released = expected
     return replies.decode_report(future(json.dumps({"answer": fields}).encode()), report.made_from, released)
 
 
-def test_a_report_comes_back_as_it_was(asked):
-    report, released = asked
+def test_decoding_a_report_returns_what_was_encoded(expected):
+    report, released = expected
     raw = replies.call_and_encode(report.to_json)
     assert replies.decode_report(future(raw), report.made_from, released) == report
 
 
 def deep(fields, path, value):
-    """A copy of JSON with another value in one place."""
+    """Return a copy of JSON with another value at one path."""
     fields = deepcopy(fields)
-    *way, last = path
+    *parents, last = path
     place = fields
-    for step in way:
+    for step in parents:
         place = place[step]
     place[last] = value
     return fields
@@ -61,12 +61,12 @@ WRONG = {
     "no exercises": (("results",), [], "on other exercises"),
     "a score beyond the points": (("results", 0, "earned"), 1000.0, "an impossible score for softmax"),
     "a negative score": (("results", 0, "earned"), -4.0, "an impossible score"),
-    "a score that is no number": (("results", 0, "earned"), float("nan"), "an impossible score"),
+    "a score that is not a number": (("results", 0, "earned"), float("nan"), "an impossible score"),
     "more points": (("results", 0, "points"), 1000.0, "an impossible score"),
     "an aspect worth more": ((*ASPECT, "points"), 1000.0, "an impossible score"),
     "half of an aspect": ((*ASPECT, "earned"), 0.5, "an impossible score"),
     "more cases than there are": ((*ASPECT, "passed"), 99, "an impossible score"),
-    "a kind of fault that there is not": (("results", 0, "verdict"), ODD, "an impossible score"),
+    "an unknown kind of fault": (("results", 0, "verdict"), ODD, "an impossible score"),
     "a number for a text": (("chapter",), 1, "Expected `str`, got `int` - at `$.chapter`"),
     "a text for a number": (("results", 0, "earned"), "4", r"Expected `float`, got `str` - at `$.results[0].earned`"),
     "a text for texts": (("notes",), "none", "Expected `array`, got `str` - at `$.notes`"),
@@ -78,44 +78,44 @@ WRONG = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_a_report_that_is_not_the_one_asked_for_is_refused(what, asked):
+def test_a_report_other_than_the_expected_one_is_refused(what, expected):
     path, value, words = WRONG[what]
     with pytest.raises(replies.NoReport) as error:
-        received(deep(asked[0].to_json(), path, value), asked)
+        received(deep(expected[0].to_json(), path, value), expected)
     assert words in str(error.value)
 
 
 @pytest.mark.parametrize(("points", "earned"), [(1000.0, 1000.0), (1.0, 0.5), (1.0, -1.0)])
-def test_points_that_add_up_and_that_nobody_can_have_are_refused(points, earned, asked):
-    fields = asked[0].to_json()
+def test_impossible_points_are_refused_even_if_they_add_up(points, earned, expected):
+    fields = expected[0].to_json()
     result = fields["results"][0]
     result["aspects"][0].update(points=points, earned=earned)
     result |= {what: sum(aspect[what] for aspect in result["aspects"]) for what in ("points", "earned")}
     with pytest.raises(replies.NoReport, match="an impossible score for softmax"):
-        received(fields, asked)
+        received(fields, expected)
 
 
 @pytest.mark.parametrize("field", ["digest", "results", "seconds", "made_from"])
-def test_a_report_with_a_field_too_few_is_refused(field, asked):
-    fields = asked[0].to_json()
+def test_a_report_with_a_missing_field_is_refused(field, expected):
+    fields = expected[0].to_json()
     del fields[field]
     with pytest.raises(ValueError, match=field):
         Report.from_json(fields)
 
 
 @pytest.mark.parametrize("fields", [None, [], "report", 1])
-def test_what_is_no_report_is_refused(fields, asked):
+def test_a_value_that_is_not_a_report_is_refused(fields, expected):
     with pytest.raises(replies.NoReport, match="not a report: Expected `object`"):
-        received(fields, asked)
+        received(fields, expected)
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"{}", b"\xff", b"[" * 100_000, "{}", None, b'{"failed": 1}'])
-def test_what_is_no_reply_is_refused(raw):
+def test_a_value_that_is_not_a_reply_is_refused(raw):
     with pytest.raises(replies.NoReport, match="not a reply"):
         replies.decode_answer(future(raw))
 
 
-def test_why_there_is_no_place_to_grade_comes_back_in_words():
+def test_an_unavailable_sandbox_of_a_worker_is_reported():
     def unavailable():
         raise SandboxUnavailable("install bubblewrap")
 
@@ -123,7 +123,7 @@ def test_why_there_is_no_place_to_grade_comes_back_in_words():
         replies.decode_answer(future(replies.call_and_encode(unavailable)))
 
 
-def test_what_a_worker_raises_comes_back_in_words():
+def test_an_exception_of_a_worker_is_reported_in_words():
     def full():
         raise OSError("disk full")
 
@@ -132,11 +132,11 @@ def test_what_a_worker_raises_comes_back_in_words():
 
 
 @pytest.mark.parametrize("error", [NotUnpickled("posix.system"), Exception(b"\x80\x04.")])
-def test_what_was_not_unpickled_is_a_sentence(error):
+def test_a_refused_pickle_is_reported_in_words(error):
     with pytest.raises(replies.NoReport, match="which is not opened on this machine"):
         replies.decode_answer(future(error=error))
 
 
-def test_what_goes_wrong_here_stays_what_it_is():
+def test_an_exception_on_this_machine_passes_through():
     with pytest.raises(OSError, match="disk full"):
         replies.decode_answer(future(error=OSError("disk full")))

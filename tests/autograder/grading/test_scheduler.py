@@ -1,4 +1,4 @@
-"""Grading on the workers of a Dask scheduler, each a process of its own that can see no course folder."""
+"""Grading on the workers of a Dask scheduler, which are separate processes that cannot see the course folder."""
 
 import gc
 import json
@@ -37,7 +37,7 @@ def scheduler(start):
     port = free_port()
     start("scheduler", "--host=127.0.0.1", f"--port={port}", OWN_PAGE)
     address = f"tcp://127.0.0.1:{port}"
-    with Client(address, timeout=60):  # its start takes seconds where much else runs, and no test is about them
+    with Client(address, timeout=60):  # on a busy machine its start takes seconds
         return address
 
 
@@ -46,7 +46,7 @@ def a_worker(start, scheduler, **options):
 
 
 def a_class(course, hand_in, contents, count):
-    """`count` submissions, no two alike; what each must get."""
+    """Hand in `count` different submissions. Return student -> the score that the submission must get."""
     scores = {}
     for number in range(count):
         name = STUDENTS[number % len(STUDENTS)]
@@ -55,7 +55,7 @@ def a_class(course, hand_in, contents, count):
     return scores
 
 
-def test_two_workers_without_a_course_folder_one_killed_midway(course, hand_in, contents, start, scheduler):
+def test_two_workers_without_a_course_folder_grade_although_one_is_killed(course, hand_in, contents, start, scheduler):
     scores = a_class(course, hand_in, contents, 12)
     victim, survivor = (a_worker(start, scheduler, hide=course) for _ in range(2))
     reports = course / "reports" / CHAPTER
@@ -113,14 +113,14 @@ def test_a_scheduler_without_workers_says_how_to_start_one(course, hand_in, cont
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense"])
-def test_no_scheduler_there(course, hand_in, contents, address, monkeypatch, capsys):
+def test_an_address_without_a_scheduler_says_how_to_start_one(course, hand_in, contents, address, monkeypatch, capsys):
     hand_in("ada", contents["perfect"])
     monkeypatch.setattr(cluster, "WAIT", 1)
     assert main(["grade", CHAPTER, "--course", str(course), "--scheduler", address]) == 2
     assert f"no scheduler answers at {address}" in capsys.readouterr().err
 
 
-def test_the_local_cluster_listens_to_this_machine_only():
+def test_the_local_cluster_listens_only_to_this_machine():
     with cluster.connected() as client:
         services = client.scheduler_info()["services"]
     for port in services.values():
@@ -131,12 +131,12 @@ def test_the_local_cluster_listens_to_this_machine_only():
 
 
 def _own_address():
-    """An address of this machine that is not the loopback's; another loopback address where it has none."""
-    found = socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)
-    return next((each[4][0] for each in found if not each[4][0].startswith("127.0.0.1")), "127.0.0.2")
+    """Return an address of this machine other than 127.0.0.1; if it has none, another loopback address."""
+    addresses = socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)
+    return next((address[4][0] for address in addresses if not address[4][0].startswith("127.0.0.1")), "127.0.0.2")
 
 
-def test_the_cluster_forgets_what_it_has_graded(course, hand_in, contents):
+def test_the_cluster_does_not_keep_graded_submissions_in_memory(course, hand_in, contents):
     notebook = json.loads(contents["perfect"])
     for number in range(8):
         notebook["metadata"]["padding"] = str(number) * 4_000_000

@@ -1,4 +1,4 @@
-"""One notebook, as grading would read and run it; no grade is written."""
+"""`submit-check` reads and runs one notebook as grading does, and stores no score."""
 
 import copy
 import hashlib
@@ -21,20 +21,20 @@ def checked(course, contents, tmp_path, capsys):
         file = tmp_path / name
         file.write_bytes(contents[student])
         code = main(["submit-check", str(file), "--course", str(course)])
-        said = capsys.readouterr()
-        return code, said.out, said.err
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
 
     return check
 
 
-def test_a_perfect_notebook(checked):
+def test_a_perfect_notebook_passes(checked):
     code, out, _ = checked("perfect")
     assert code == 0
     assert "anything.ipynb is the notebook of 01_attention, with 6 exercises." in out
     assert "Not written yet: none." in out and out.count("✓") == 6
 
 
-def test_what_is_blank_and_what_is_wrong_is_said_as_check_says_it(checked):
+def test_blank_and_wrong_exercises_are_reported_as_by_check(checked):
     code, out, _ = checked("half-done")
     assert code == 1
     assert "Not written yet: self_attention" in out and "`self_attention` is not written yet" in out
@@ -42,12 +42,12 @@ def test_what_is_blank_and_what_is_wrong_is_said_as_check_says_it(checked):
     assert code == 1 and "Known mistake: normalises over the rows' axis." in out
 
 
-def test_oddities_of_the_file_are_said(checked):
+def test_notes_on_the_file_are_shown(checked):
     code, out, _ = checked("doubled")
     assert code == 0 and "2 copies of the exercise cell" in out
 
 
-def test_it_agrees_with_grading_where_a_tool_lost_the_metadata(course, hand_in, perfect, tmp_path, capsys):
+def test_a_notebook_without_metadata_is_read_as_by_grading(course, hand_in, perfect, tmp_path, capsys):
     stripped = copy.deepcopy(perfect)
     for cell in stripped["cells"]:
         cell["metadata"] = {}
@@ -59,7 +59,7 @@ def test_it_agrees_with_grading_where_a_tool_lost_the_metadata(course, hand_in, 
     assert "mine.ipynb is the notebook of 01_attention" in capsys.readouterr().out
 
 
-def test_what_cannot_be_read_is_said(checked, tmp_path, course, capsys):
+def test_the_message_says_why_a_file_cannot_be_checked(checked, tmp_path, course, capsys):
     code, _, err = checked("truncated", "01_attention.ipynb")
     assert code == 2 and "would score 0. The file ends in the middle" in err
     code, _, err = checked("no-notebook")
@@ -68,8 +68,8 @@ def test_what_cannot_be_read_is_said(checked, tmp_path, course, capsys):
     assert "there is no file" in capsys.readouterr().err
 
 
-def test_no_grade_is_written_and_the_secret_seed_is_not_asked_for(checked, course):
-    (course / "secret_seed").write_text("not a number: whoever reads this fails")
+def test_no_file_is_changed_and_the_secret_seed_is_not_read(checked, course):
+    (course / "secret_seed").write_text("not a number, so that reading it fails")
     before = {path: hashlib.sha256(path.read_bytes()).digest() for path in course.rglob("*") if path.is_file()}
     assert checked("perfect")[0] == 0
     after = {path: hashlib.sha256(path.read_bytes()).digest() for path in course.rglob("*") if path.is_file()}

@@ -1,4 +1,4 @@
-"""Nothing that arrives from another machine runs code here, by whichever of Dask's ways it is unpickled."""
+"""Nothing that arrives from another machine runs code here, in whichever way Dask unpickles it."""
 
 import os
 import pickle
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.grading
 
 
 class Hostile:
-    """Unpickled, it makes a folder."""
+    """An object that makes a folder when it is unpickled."""
 
     def __init__(self, folder):
         self.folder = str(folder)
@@ -54,12 +54,12 @@ def test_a_pickle_that_runs_code_is_refused(unpickle, tmp_path):
     with data_only(), pytest.raises(NotUnpickled, match=r"posix\.mkdir"):
         unpickle(Hostile(tmp_path / "made"))
     assert not (tmp_path / "made").exists()
-    with suppress(AttributeError):  # without the guard it would have worked, or failed too late
+    with suppress(AttributeError):  # without the guard it works, or fails too late
         unpickle(Hostile(tmp_path / "made"))
     assert (tmp_path / "made").exists()
 
 
-def test_an_exception_and_its_traceback_stay_bytes(tmp_path):
+def test_exceptions_and_tracebacks_are_not_unpickled(tmp_path):
     hostile = pickle.dumps(Hostile(tmp_path / "made"))
     with data_only():
         _, exception, traceback = clean_exception(hostile, hostile)
@@ -67,14 +67,14 @@ def test_an_exception_and_its_traceback_stay_bytes(tmp_path):
     assert not (tmp_path / "made").exists()
 
 
-def test_bytes_and_data_arrive():
+def test_bytes_and_plain_data_are_unpickled():
     header, frames = protocol.serialize(b"report")
     with data_only():
         assert protocol.deserialize(header, frames) == b"report"
         assert pickle.loads(pickle.dumps({"a": [1, None, "b"]})) == {"a": [1, None, "b"]}
 
 
-def test_guards_stand_until_the_last_one_is_gone():
+def test_pickles_are_refused_until_the_outermost_guard_ends():
     pickled = pickle.dumps(Hostile)
     with data_only():
         with data_only():

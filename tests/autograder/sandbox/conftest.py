@@ -1,4 +1,4 @@
-"""A small bundle, a good submission, and a check that nothing is left behind."""
+"""Fixtures: a small bundle, and runs of a submission that check that nothing stays behind."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autograder.sandbox import Call, Cell, run
-from tests.leftovers import held
+from tests.leftovers import open_resources
 from tests.patience import PATIENT
 
 GOOD = """\
@@ -16,8 +16,8 @@ def good(x):
     return 2 * x
 """
 X = np.arange(6.0).reshape(2, 3)
-# For code that never ends: short, so that the tests are.
-QUICK = replace(PATIENT, call_seconds=2.0, cell_seconds=3.0, patience=0.3)
+# For code that never ends.
+SHORT = replace(PATIENT, call_seconds=2.0, cell_seconds=3.0, patience=0.3)
 
 
 @pytest.fixture(scope="session")
@@ -34,26 +34,29 @@ def bundle(tmp_path_factory):
 
 @pytest.fixture
 def submit(bundle):
-    """submit(source, *names): run `source` and a good cell; call each function, without inputs but for `good`."""
+    """submit(source, *names) -> the Run of a good cell and of `source`, with calls of the named functions.
+
+    Only `good` gets an input.
+    """
 
     def submit(source, *names, limits=PATIENT, kind="bwrap"):
-        before = held()
+        before = open_resources()
         cells = [Cell("good", GOOD), Cell("mine", source)]
         calls = [Call(name, {"x": X} if name == "good" else {}) for name in names]
-        done = run(cells, calls, bundle=bundle, limits=limits, kind=kind)
-        assert held() <= before, "a process or a descriptor was left"
-        return done
+        result = run(cells, calls, bundle=bundle, limits=limits, kind=kind)
+        assert open_resources() <= before, "the run left a process or a descriptor open"
+        return result
 
     return submit
 
 
 @pytest.fixture
 def ask(submit):
-    """ask(source, name): what the one function came to, after which `good` must be as good as ever."""
+    """ask(source, name) -> the outcome of one function; a later call of `good` must still work."""
 
     def ask(source, name, **options):
-        done = submit(source, name, "good", **options)
-        np.testing.assert_array_equal(done.outcomes[1].value, 2 * X)
-        return done.outcomes[0]
+        result = submit(source, name, "good", **options)
+        np.testing.assert_array_equal(result.outcomes[1].value, 2 * X)
+        return result.outcomes[0]
 
     return ask

@@ -1,17 +1,17 @@
-"""Student code finds the channel and writes to it; nothing but its own answer is ever taken for one."""
+"""Student code that finds the channel and writes to it: only a function's own reply is accepted."""
 
 import pytest
 
 from autograder.sandbox import Call, Cell, run
 from tests.autograder.sandbox.conftest import X
-from tests.forging_tools import FINDING_THE_CHANNEL
+from tests.forging_tools import FIND_CHANNEL
 from tests.patience import PATIENT
 
 pytestmark = pytest.mark.sandbox
 NOT_AN_ANSWER = "sent something that is not an answer"
 
 TOOLS = (
-    FINDING_THE_CHANNEL
+    FIND_CHANNEL
     + """
 def header(**changes):
     tree = {"kind": "float", "value": "0x1.8p+0"}
@@ -28,68 +28,70 @@ def send(message, after=b""):
 )
 
 FORGERIES = {
-    "no id": "send(header())",
+    "a missing id": "send(header())",
     "a wrong id": "send(header(id='0' * 32))",
-    "no JSON": "send(b'{')",
-    "no object": "send(b'[]')",
-    "broken text": "send(b'\"\\xff\"')",
+    "text that is not JSON": "send(b'{')",
+    "JSON that is not an object": "send(b'[]')",
+    "invalid UTF-8": "send(b'\"\\xff\"')",
     "half a surrogate pair": "send(header(id=outstanding(), raised=['A', '\\ud800', '', 0]))",
-    "very deep": "send(b'[' * 100000)",
+    "deeply nested lists": "send(b'[' * 100000)",
     "a huge integer": "send(b'{\"id\": ' + b'9' * 100000 + b'}')",
-    "not a number": "send(b'{\"id\": NaN}')",
+    "NaN": "send(b'{\"id\": NaN}')",
     "a repeated key": 'send(b\'{"id": 1, "id": 1}\')',
     "a header that never comes": "os.write(runner().replies, b'\\xff\\xff\\xff\\xff')",
     "an array that never comes in full": "send(header(id=outstanding(), arrays=[['float64', [2 ** 40]]]))",
     "an impossible shape": "send(header(id=outstanding(), arrays=[['float64', [-1]]]))",
     "an empty array too large to exist": "send(header(id=outstanding(), arrays=[['int8', [0, 2 ** 47, 2 ** 47]]]))",
-    "objects": "send(header(id=outstanding(), arrays=[['object', [1]]]), b'x' * 8)",
+    "an array of objects": "send(header(id=outstanding(), arrays=[['object', [1]]]), b'x' * 8)",
     "a pickle": "send(b'\\x80\\x04]\\x94.')",
-    "a bool that is two": (
+    "a bool with the value 2": (
         "send(header(id=outstanding(), tree={'kind': 'array', 'index': 0}, arrays=[['bool', [1]]]), b'\\x02')"
     ),
-    "an array nobody names": "send(header(id=outstanding(), arrays=[['int8', [1]]]), b'x')",
+    "an array that the tree does not name": "send(header(id=outstanding(), arrays=[['int8', [1]]]), b'x')",
     "an array named twice": (
         "one = {'kind': 'array', 'index': 0}\n"
         "    send(header(id=outstanding(), tree={'kind': 'list', 'items': [one, one]}, arrays=[['int8', [1]]]), b'x')"
     ),
     "an unknown kind of value": "send(header(id=outstanding(), tree={'kind': 'code', 'value': '1'}))",
-    "a value that is no tree": "send(header(id=outstanding(), tree=[1, 2]))",
+    "a value that is not a tree": "send(header(id=outstanding(), tree=[1, 2]))",
     "a list for the fingerprints of inputs": "send(header(id=outstanding(), fingerprints=['y']))",
-    "a reason of its own": "send(header(id=outstanding(), stopped='<b>by the grader</b>'))",
-    "a reason that is no text": "send(header(id=outstanding(), stopped=['time']))",
-    "an exception in pieces": "send(header(id=outstanding(), raised=['A']))",
-    "an exception at a line that is no number": "send(header(id=outstanding(), raised=['A', 'b', '<cell mine>', '1']))",
+    "an unknown reason for stopping": "send(header(id=outstanding(), stopped='<b>by the grader</b>'))",
+    "a reason that is not a text": "send(header(id=outstanding(), stopped=['time']))",
+    "an incomplete exception": "send(header(id=outstanding(), raised=['A']))",
+    "an exception whose line is not a number": "send(header(id=outstanding(), raised=['A', 'b', '<cell mine>', '1']))",
     "a verdict": "send(header(id=outstanding(), points=100))",
 }
 
 
-def test_a_malformed_reply_costs_the_function_that_sent_it(submit):
+def test_a_malformed_reply_stops_the_function_that_sent_it(submit):
     names = [f"forge_{i}" for i in range(len(FORGERIES))]
     bodies = [f"def {name}():\n    {body}\n    wait()\n" for name, body in zip(names, FORGERIES.values(), strict=True)]
-    done = submit(TOOLS + "".join(bodies), *names, "good")
-    came_to = dict(zip(FORGERIES, done.outcomes, strict=False))
-    assert {forgery: outcome.stopped for forgery, outcome in came_to.items()} == dict.fromkeys(FORGERIES, NOT_AN_ANSWER)
-    assert done.outcomes[-1].value is not None
+    result = submit(TOOLS + "".join(bodies), *names, "good")
+    outcomes = dict(zip(FORGERIES, result.outcomes, strict=False))
+    assert {forgery: outcome.stopped for forgery, outcome in outcomes.items()} == dict.fromkeys(
+        FORGERIES, NOT_AN_ANSWER
+    )
+    assert result.outcomes[-1].value is not None
 
 
-def test_what_a_reply_does_not_say_of_an_input_is_held_against_it(bundle):
+def test_an_input_without_a_fingerprint_counts_as_modified(bundle):
     cell = Cell("f", f"{TOOLS}\ndef f(x):\n    send(header(id=outstanding(), fingerprints={{'y': '0'}}))\n    wait()\n")
-    done = run([cell], [Call("f", {"x": X})], bundle=bundle, limits=PATIENT)
-    assert done.outcomes[0].value == 1.5 and done.outcomes[0].modified == ("x",)
+    result = run([cell], [Call("f", {"x": X})], bundle=bundle, limits=PATIENT)
+    assert result.outcomes[0].value == 1.5 and result.outcomes[0].modified == ("x",)
 
 
-def test_one_that_dies_after_answering_has_not_answered(submit):
-    done = submit(f"{TOOLS}\ndef f():\n    send(header(id=outstanding()))\n    os._exit(0)", "f", "good")
-    assert done.outcomes[0].stopped == "ended the Python process (exit status 0)"
-    assert done.outcomes[1].value is not None
+def test_a_process_that_dies_after_its_reply_has_not_answered(submit):
+    result = submit(f"{TOOLS}\ndef f():\n    send(header(id=outstanding()))\n    os._exit(0)", "f", "good")
+    assert result.outcomes[0].stopped == "ended the Python process (exit status 0)"
+    assert result.outcomes[1].value is not None
 
 
-def test_a_second_answer_takes_back_the_first(submit):
-    done = submit(f"{TOOLS}\ndef f():\n    send(header(id=outstanding()))\n    return 1", "f", "good")
-    assert done.outcomes[0].stopped == NOT_AN_ANSWER and done.outcomes[1].value is not None
+def test_a_second_reply_withdraws_the_first(submit):
+    result = submit(f"{TOOLS}\ndef f():\n    send(header(id=outstanding()))\n    return 1", "f", "good")
+    assert result.outcomes[0].stopped == NOT_AN_ANSWER and result.outcomes[1].value is not None
 
 
-def test_a_late_answer_costs_the_one_it_belongs_to(submit):
+def test_a_late_second_reply_stops_the_function_that_it_belongs_to(submit):
     source = f"""{TOOLS}
 def f():
     mine = header(id=outstanding())
@@ -102,23 +104,23 @@ def slow():
     time.sleep(0.6)
     return 2
 """
-    done = submit(source, "f", "slow")
-    assert done.outcomes[0].stopped == NOT_AN_ANSWER and done.outcomes[1].value == 2
+    result = submit(source, "f", "slow")
+    assert result.outcomes[0].stopped == NOT_AN_ANSWER and result.outcomes[1].value == 2
 
 
-def test_answers_in_advance_are_no_answers(submit):
+def test_replies_sent_in_advance_are_not_accepted(submit):
     source = f"{TOOLS}\ndef f():\n    for _ in range(50):\n        send(header(id=outstanding()))\n    return 1"
-    done = submit(source, "f", "good", "f", "good")
-    assert [o.stopped for o in done.outcomes] == [NOT_AN_ANSWER, "", NOT_AN_ANSWER, ""]
+    result = submit(source, "f", "good", "f", "good")
+    assert [o.stopped for o in result.outcomes] == [NOT_AN_ANSWER, "", NOT_AN_ANSWER, ""]
 
 
-def test_a_cell_that_writes_to_the_channel(submit):
-    done = submit(f"{TOOLS}\nsend(header())", "good")
-    assert done.cells["mine"] == NOT_AN_ANSWER and done.outcomes[0].value is not None
+def test_a_cell_that_writes_to_the_channel_is_stopped(submit):
+    result = submit(f"{TOOLS}\nsend(header())", "good")
+    assert result.cells["mine"] == NOT_AN_ANSWER and result.outcomes[0].value is not None
 
 
 @pytest.mark.parametrize("descriptors", ["runner().replies", "runner().requests", "range(64)"])
-def test_closing_descriptors(ask, descriptors):
+def test_closing_descriptors_stops_the_function(ask, descriptors):
     source = f"""{TOOLS}
 def f():
     which = {descriptors}
@@ -133,7 +135,7 @@ def f():
     assert outcome.value is None and outcome.stopped.startswith(("ended the Python process", NOT_AN_ANSWER))
 
 
-def test_emptying_and_filling_the_pipes(ask):
+def test_filling_its_own_request_pipe_stops_the_function(ask):
     source = f"""{TOOLS}
 def f():
     mine = runner()
@@ -149,7 +151,7 @@ def f():
     assert outcome.value is None and outcome.stopped.startswith(("ended the Python process", NOT_AN_ANSWER))
 
 
-def test_patching_the_runner_reaches_nothing_but_its_own_answers(submit):
+def test_patches_in_the_sandbox_do_not_reach_the_grader(submit):
     source = f"""{TOOLS}
 import numpy
 class Liar(float):
@@ -160,18 +162,18 @@ def f():
     sys.modules['check.calling'].run = lambda function, inputs: 1 / 0
     return Liar(3)
 """
-    done = submit(source, "f")
-    assert type(done.outcomes[0].value).__name__ == "Foreign"
+    result = submit(source, "f")
+    assert type(result.outcomes[0].value).__name__ == "Foreign"
 
 
-def test_blaming_what_was_asked_before_gains_nothing(submit):
-    # It fills the pipe that questions come by and dies, as if its own had not been read. The one before it is charged
-    # for that, of the same notebook; what dies has no value all the same.
-    source = FINDING_THE_CHANNEL + (
+def test_blaming_the_previous_call_gains_nothing(submit):
+    # It fills the pipe of requests and dies, as if it had not read its own request. The grader then blames the previous
+    # call, which is of the same notebook. The function that died still has no value.
+    source = FIND_CHANNEL + (
         "def f():\n    with open(f'/proc/self/fd/{runner().requests}', 'wb', 0) as pipe:\n        pipe.write(b'x')\n"
         "    os._exit(0)\n"
     )
-    done = submit(source, "good", "f", "f", "good")
-    assert [outcome.value for outcome in done.outcomes[1:3]] == [None, None]
-    assert all(outcome.stopped or outcome.raised for outcome in done.outcomes[1:3])
-    assert len(done.outcomes) == 4 and done.notes
+    result = submit(source, "good", "f", "f", "good")
+    assert [outcome.value for outcome in result.outcomes[1:3]] == [None, None]
+    assert all(outcome.stopped or outcome.raised for outcome in result.outcomes[1:3])
+    assert len(result.outcomes) == 4 and result.notes

@@ -1,4 +1,4 @@
-"""The parts of the sandbox by themselves: frames, the system call filter, the list of what runs inside."""
+"""Parts of the sandbox, tested separately: frames, and the filters of system calls."""
 
 import errno
 import io
@@ -30,29 +30,29 @@ def read_from(data):
     return read
 
 
-def test_a_frame_comes_back_as_it_went():
+def test_decoding_a_frame_returns_what_was_encoded():
     arrays = [np.arange(6).astype(dtype).reshape(2, 3) for dtype in values.DTYPES]
     arrays += [np.zeros((0, 4)), np.float32(2).reshape(()), np.array([True, False])]
-    message, back = frames.decode(read_from(frames.encode({"name": "Müller"}, arrays)), max_bytes=10**4)
+    message, decoded = frames.decode(read_from(frames.encode({"name": "Müller"}, arrays)), max_bytes=10**4)
     assert message == {"name": "Müller"}
-    for array, other in zip(arrays, back, strict=True):
+    for array, other in zip(arrays, decoded, strict=True):
         np.testing.assert_array_equal(array, other)
         assert array.dtype == other.dtype and array.shape == other.shape
 
 
-def test_half_a_surrogate_pair_is_not_sent_on():
+def test_half_a_surrogate_pair_is_replaced():
     message, _ = frames.decode(read_from(frames.encode({"text": "\ud800"})), max_bytes=0)
     assert message == {"text": "?"}
 
 
-def test_every_shortened_frame_ends_early():
+def test_every_truncated_frame_ends_early():
     frame = frames.encode({"a": 1}, [np.arange(3)])
     for length in range(len(frame)):
         with pytest.raises(EOFError):
             frames.decode(read_from(frame[:length]), max_bytes=100)
 
 
-def test_random_bytes_are_malformed_or_too_short():
+def test_a_frame_with_random_changes_is_valid_malformed_or_too_short():
     rng = np.random.default_rng(0)
     good = frames.encode({"tree": {"kind": "array", "index": 0}, "id": "x"}, [np.arange(3.0)])
     for _ in range(2000):
@@ -66,7 +66,7 @@ def test_random_bytes_are_malformed_or_too_short():
             pass
 
 
-def test_the_budget_counts_all_arrays_together():
+def test_the_byte_limit_counts_all_arrays_together():
     frame = frames.encode({}, [np.zeros(10), np.zeros(10)])
     assert len(frames.decode(read_from(frame), max_bytes=160)[1]) == 2
     with pytest.raises(values.Malformed, match="too large"):
@@ -74,21 +74,21 @@ def test_the_budget_counts_all_arrays_together():
 
 
 @cache
-def program(machine):
+def default_program(machine):
     return seccomp.program(machine)
 
 
 @cache
-def rules_of(by):
-    return list(struct.iter_unpack("=HBBI", by))
+def rules_of(program):
+    return list(struct.iter_unpack("=HBBI", program))
 
 
-def judged(machine, name="", *arguments, number=None, called_on=None, by=b""):
-    """What the filter answers to a call; a small machine for the few instructions there are."""
+def filter_result(machine, name="", *arguments, number=None, called_on=None, program=b""):
+    """Return the filter's result for a call; this interprets the few BPF instructions that the filters use."""
     number = NUMBERS[machine][name] if number is None else number
     words = [*arguments, *[0] * (6 - len(arguments))]
     data = struct.pack("<IIQ6Q", number, called_on or seccomp._MACHINES[machine], 0, *words)
-    rules = rules_of(by or program(machine))
+    rules = rules_of(program or default_program(machine))
     at = loaded = 0
     while True:
         code, if_true, if_false, value = rules[at]
@@ -106,40 +106,44 @@ ALLOW, KILL, EPERM, ENOSYS = 0x7FFF0000, 0x80000000, 0x50000 | errno.EPERM, 0x50
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
-def test_the_filter(machine):
-    assert {judged(machine, name) for name in seccomp.allowed(machine)} == {ALLOW}
+def test_the_filter_allows_only_the_named_calls(machine):
+    assert {filter_result(machine, name) for name in seccomp.allowed(machine)} == {ALLOW}
     known = {NUMBERS[machine][name] for name in (*seccomp.allowed(machine), *seccomp.USES, "clone")}
-    assert {judged(machine, number=number) for number in set(range(424)) - known} == {EPERM}
-    assert {judged(machine, number=number) for number in set(range(424, 600)) - known} == {ENOSYS}
-    assert judged(machine, "clone3") == ENOSYS
-    assert judged(machine, "clone", 0x00010000 | 0x100) == ALLOW
-    assert judged(machine, "clone", 0x11) == judged(machine, "clone", 0x4000 | 0x100) == EPERM
-    assert judged(machine, number=0, called_on=0x40000003) == KILL
-    assert judged("x86_64", number=0x40000000 | 56) == judged("x86_64", number=0xFFFFFFFF) == KILL
+    assert {filter_result(machine, number=number) for number in set(range(424)) - known} == {EPERM}
+    assert {filter_result(machine, number=number) for number in set(range(424, 600)) - known} == {ENOSYS}
+    assert filter_result(machine, "clone3") == ENOSYS
+    assert filter_result(machine, "clone", 0x00010000 | 0x100) == ALLOW
+    assert filter_result(machine, "clone", 0x11) == filter_result(machine, "clone", 0x4000 | 0x100) == EPERM
+    assert filter_result(machine, number=0, called_on=0x40000003) == KILL
+    assert filter_result("x86_64", number=0x40000000 | 56) == filter_result("x86_64", number=0xFFFFFFFF) == KILL
 
 
 @pytest.mark.parametrize("machine", thinned(["x86_64", "aarch64"], ["x86_64"], "other numbers of the same calls"))
 @pytest.mark.parametrize(("name", "use"), seccomp.USES.items(), ids=seccomp.USES)
-def test_some_uses_of_a_call(machine, name, use):
+def test_the_filter_allows_only_the_named_uses_of_a_call(machine, name, use):
     argument, values = use
-    fits = {value for value in range(0x5500) if judged(machine, name, *[0] * argument, value) == ALLOW}
-    assert fits == set(values.values())
+    allowed = {value for value in range(0x5500) if filter_result(machine, name, *[0] * argument, value) == ALLOW}
+    assert allowed == set(values.values())
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
-def test_the_filter_that_closes(machine):
+def test_the_closing_filter_forbids_other_programs_and_other_limits(machine):
     close = seccomp.closing(machine)
-    assert judged(machine, "execve", by=close) == judged(machine, "execveat", by=close) == EPERM
+    assert filter_result(machine, "execve", program=close) == filter_result(machine, "execveat", program=close) == EPERM
     for new in (1, 1 << 32, 0x7FFF_FFFF_0000):
-        assert judged(machine, "prlimit64", 0, 4, new, by=close) == EPERM
-    assert judged(machine, "prlimit64", 0, 4, 0, 0x7FFF_FFFF_0000, by=close) == ALLOW
-    assert judged(machine, "prctl", 22, by=close) == judged(machine, "prctl", 4, 1, by=close) == EPERM
-    assert judged(machine, "prctl", 15, by=close) == ALLOW
-    assert judged(machine, "read", by=close) == judged(machine, number=423, by=close) == ALLOW
-    assert judged(machine, number=0, called_on=0x40000003, by=close) == KILL
+        assert filter_result(machine, "prlimit64", 0, 4, new, program=close) == EPERM
+    assert filter_result(machine, "prlimit64", 0, 4, 0, 0x7FFF_FFFF_0000, program=close) == ALLOW
+    assert (
+        filter_result(machine, "prctl", 22, program=close)
+        == filter_result(machine, "prctl", 4, 1, program=close)
+        == EPERM
+    )
+    assert filter_result(machine, "prctl", 15, program=close) == ALLOW
+    assert filter_result(machine, "read", program=close) == filter_result(machine, number=423, program=close) == ALLOW
+    assert filter_result(machine, number=0, called_on=0x40000003, program=close) == KILL
 
 
-def test_every_call_it_names_is_known():
+def test_every_named_call_has_a_number():
     named = [name for group in seccomp.ALLOWED.values() for name in group.split()]
     assert len(named) == len(set(named)) and named == seccomp.allowed("x86_64")
     for numbers in NUMBERS.values():
@@ -151,7 +155,7 @@ def test_every_call_it_names_is_known():
     }
 
 
-def test_another_machine_has_no_filter():
+def test_the_sandbox_is_unavailable_on_a_machine_without_a_filter():
     with pytest.raises(SandboxUnavailable, match="riscv64"):
         seccomp.program("riscv64")
 

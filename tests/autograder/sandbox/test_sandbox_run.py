@@ -1,4 +1,4 @@
-"""Honest code runs as in a notebook; what breaks costs only itself."""
+"""Honest code runs as in a notebook, and code that breaks affects only itself."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ import pytest
 from autograder.sandbox import Call, Cell, SandboxUnavailable, run
 from autograder.sandbox.process import Process
 from check.calling import Raised
-from tests.autograder.sandbox.conftest import GOOD, QUICK, X
+from tests.autograder.sandbox.conftest import GOOD, SHORT, X
 from tests.patience import PATIENT
 
 pytestmark = pytest.mark.sandbox
@@ -22,16 +22,16 @@ def test_cells_share_a_namespace_and_functions_answer_in_order(bundle, kind):
         Cell("f", "def f(x):\n    return factor * x, {'n': len(x)}"),
     ]
     calls = [Call("f", {"x": X}), Call("f", {"x": X.astype(np.float32)}), Call("f", {"x": X[:0]})]
-    done = run(cells, calls, bundle=bundle, limits=PATIENT, kind=kind)
-    assert done.cells == {"setup": None, "f": None} and done.notes == []
-    for call, outcome in zip(calls, done.outcomes, strict=True):
+    result = run(cells, calls, bundle=bundle, limits=PATIENT, kind=kind)
+    assert result.cells == {"setup": None, "f": None} and result.notes == []
+    for call, outcome in zip(calls, result.outcomes, strict=True):
         value, cache = outcome.value
         np.testing.assert_array_equal(value, 3 * call.inputs["x"])
         assert value.dtype == call.inputs["x"].dtype and cache == {"n": len(call.inputs["x"])}
 
 
 @KINDS
-def test_the_bundle_is_what_is_imported(ask, bundle, kind):
+def test_imports_come_from_the_bundle(ask, bundle, kind):
     source = """
 from check import check
 from solutions.earlier import halve
@@ -52,12 +52,12 @@ def test_files_of_the_bundle_are_found_beside_the_notebook(ask):
     assert ask("def look():\n    return open('poem.txt').read()", "look").value == "shipped with the chapter"
 
 
-def test_an_exception_names_the_students_own_line(ask):
+def test_an_exception_names_the_line_of_the_student(ask):
     outcome = ask("def f():\n    rows = 3\n    return rows / 0", "f")
     assert outcome.raised == Raised("ZeroDivisionError", "division by zero", "line 3: return rows / 0")
 
 
-def test_the_line_that_raised_is_read_from_what_was_submitted(ask):
+def test_the_line_that_raised_is_read_from_the_submitted_source(ask):
     source = "class Odd(Exception):\n    pass\ndef f():\n    eval(compile('1 / 0', '<cell mine>', 'eval'))"
     assert ask(source, "f").raised.line == "line 1: class Odd(Exception):"
     elsewhere = source.replace("<cell mine>", "<cell 0.25 0.5>")
@@ -65,84 +65,84 @@ def test_the_line_that_raised_is_read_from_what_was_submitted(ask):
 
 
 def test_a_cell_that_raises_stops_no_other(submit):
-    done = submit("def early():\n    return 1\nraise ValueError('half way')", "early", "good")
-    assert done.cells["mine"] == Raised("ValueError", "half way", "line 3: raise ValueError('half way')")
-    assert done.outcomes[0].value == 1
+    result = submit("def early():\n    return 1\nraise ValueError('half way')", "early", "good")
+    assert result.cells["mine"] == Raised("ValueError", "half way", "line 3: raise ValueError('half way')")
+    assert result.outcomes[0].value == 1
 
 
-def test_a_cell_that_is_no_python(submit):
+def test_a_cell_that_is_not_python_stops_no_other(submit):
     for source in ("def f(:", "\0", "(" * 5000):
-        done = submit(source, "good")
-        assert isinstance(done.cells["mine"], Raised) and done.outcomes[0].value is not None
+        result = submit(source, "good")
+        assert isinstance(result.cells["mine"], Raised) and result.outcomes[0].value is not None
 
 
-def test_a_missing_function(ask):
+def test_a_missing_function_is_named(ask):
     outcome = ask("", "softmax")
     assert outcome.raised == Raised("NameError", "softmax is not defined: was its cell deleted or did it fail?")
 
 
-def test_a_renamed_function_is_told_by_the_name_it_has(bundle):
+def test_the_message_on_a_missing_function_names_what_its_cell_defines(bundle):
     source = "def row_max(x):\n    return x.max(-1)\n\ndef soft_max(x):\n    return x\n\nsize = 3"
     outcome = run([Cell("softmax", source)], [Call("softmax", {})], bundle=bundle, limits=PATIENT).outcomes[0]
     assert outcome.raised.message == "softmax is not defined: its cell defines row_max, soft_max and no softmax."
 
 
-def test_leaving_by_sys_exit_is_an_exception(ask):
+def test_sys_exit_counts_as_an_exception(ask):
     assert ask("import sys\ndef f():\n    sys.exit('bye')", "f").raised.type == "SystemExit"
 
 
-def test_input_says_that_nobody_is_there(ask):
+def test_input_raises_an_exception(ask):
     assert "nobody is there" in ask("def f():\n    return input('? ')", "f").raised.message
 
 
-def test_an_input_that_was_changed_is_told(bundle):
+def test_a_changed_input_is_reported(bundle):
     cell = Cell("f", "def f(x):\n    x += 1\n    return x")
     inputs = {"x": X.copy()}
-    done = run([cell], [Call("f", inputs)], bundle=bundle, limits=PATIENT)
-    assert done.outcomes[0].modified == ("x",)
+    result = run([cell], [Call("f", inputs)], bundle=bundle, limits=PATIENT)
+    assert result.outcomes[0].modified == ("x",)
     np.testing.assert_array_equal(inputs["x"], X)
 
 
-def test_an_input_that_was_changed_is_told_whatever_the_function_does_to_what_it_is_compared_with(bundle):
+def test_a_changed_input_is_reported_even_if_the_original_is_changed_too(bundle):
     cell = Cell(
         "f", "import sys\ndef f(x):\n    x += 1\n    sys._getframe(1).f_locals['inputs']['x'] += 1\n    return 1"
     )
-    done = run([cell], [Call("f", {"x": X.copy()})], bundle=bundle, limits=PATIENT)
-    assert done.outcomes[0].value == 1 and done.outcomes[0].modified == ("x",)
+    result = run([cell], [Call("f", {"x": X.copy()})], bundle=bundle, limits=PATIENT)
+    assert result.outcomes[0].value == 1 and result.outcomes[0].modified == ("x",)
 
 
-def test_large_arrays_travel_both_ways(bundle):
+def test_large_arrays_can_be_sent_both_ways(bundle):
     big = np.random.default_rng(0).normal(size=2**20)
-    done = run([Cell("f", "def f(x):\n    return -x")], [Call("f", {"x": big})], bundle=bundle, limits=PATIENT)
-    np.testing.assert_array_equal(done.outcomes[0].value, -big)
+    result = run([Cell("f", "def f(x):\n    return -x")], [Call("f", {"x": big})], bundle=bundle, limits=PATIENT)
+    np.testing.assert_array_equal(result.outcomes[0].value, -big)
 
 
-def test_random_generators_travel(bundle):
+def test_random_generators_can_be_sent(bundle):
     cell = Cell("f", "def f(rng):\n    return rng.normal(size=3)")
-    done = run([cell], [Call("f", {"rng": np.random.default_rng(5)})], bundle=bundle, limits=PATIENT)
-    np.testing.assert_array_equal(done.outcomes[0].value, np.random.default_rng(5).normal(size=3))
+    result = run([cell], [Call("f", {"rng": np.random.default_rng(5)})], bundle=bundle, limits=PATIENT)
+    np.testing.assert_array_equal(result.outcomes[0].value, np.random.default_rng(5).normal(size=3))
 
 
-def test_threads_may_be_used(ask):
+def test_threads_can_be_used(ask):
     source = (
         "import threading\ndef f():\n    t = threading.Thread(target=print)\n    t.start()\n    t.join()\n    return 1"
     )
     assert ask(source, "f").value == 1
 
 
-def test_a_hung_function_is_not_tried_again(submit, monkeypatch):
+def test_a_function_that_hangs_is_not_called_again(submit, monkeypatch):
     asked, ask = [], Process.ask
     monkeypatch.setattr(
         Process, "ask", lambda self, question, *rest: asked.append(question) or ask(self, question, *rest)
     )
-    done = submit("def f():\n    while True:\n        pass", "f", "f", "f", "good", limits=QUICK)
-    assert [outcome.stopped for outcome in done.outcomes[:3]] == ["took longer than 2 seconds"] * 3
-    assert done.outcomes[3].value is not None
+    result = submit("def f():\n    while True:\n        pass", "f", "f", "f", "good", limits=SHORT)
+    assert [outcome.stopped for outcome in result.outcomes[:3]] == ["took longer than 2 seconds"] * 3
+    assert result.outcomes[3].value is not None
     assert [question["function"] for question in asked if question["do"] == "call"] == ["f", "good"]
 
 
 @KINDS
-def test_one_that_swallows_the_interruption_costs_one_process(submit, kind):
+def test_a_function_that_swallows_the_interruption_ends_one_process(submit, kind):
     source = """
 def f():
     while True:
@@ -152,20 +152,20 @@ def f():
         except BaseException:
             n = 2
 """
-    done = submit(source, "good", "f", "good", "f", kind=kind, limits=QUICK)
-    assert [o.stopped for o in done.outcomes] == ["", "took longer than 2 seconds", "", "took longer than 2 seconds"]
-    assert done.notes == ["function f took longer than 2 seconds; the rest ran in a new process"]
+    result = submit(source, "good", "f", "good", "f", kind=kind, limits=SHORT)
+    assert [o.stopped for o in result.outcomes] == ["", "took longer than 2 seconds", "", "took longer than 2 seconds"]
+    assert result.notes == ["function f took longer than 2 seconds; the rest ran in a new process"]
 
 
-def test_a_cell_that_hangs_is_left_out(submit):
+def test_a_cell_that_hangs_is_not_run_again(submit):
     source = "import signal\nsignal.setitimer(signal.ITIMER_REAL, 0)\nwhile True:\n    n = 1"
-    done = submit(source, "good", limits=QUICK)
-    assert done.cells == {"good": None, "mine": "took longer than 3 seconds"}
-    assert done.outcomes[0].value is not None
+    result = submit(source, "good", limits=SHORT)
+    assert result.cells == {"good": None, "mine": "took longer than 3 seconds"}
+    assert result.outcomes[0].value is not None
 
 
 def test_a_long_call_into_c_is_stopped(ask):
-    outcome = ask("def f():\n    return sum(range(10**12))", "f", limits=QUICK)
+    outcome = ask("def f():\n    return sum(range(10**12))", "f", limits=SHORT)
     assert outcome.stopped == "took longer than 2 seconds"
 
 
@@ -179,21 +179,21 @@ def test_a_long_call_into_c_is_stopped(ask):
         ("import os\ndef f():\n    os.kill(os.getpid(), 9)", "was killed, perhaps because it needed more than"),
     ],
 )
-def test_a_function_that_ends_the_process(ask, source, words, kind):
+def test_a_function_that_ends_the_process_is_stopped_for_a_reason(ask, source, words, kind):
     assert ask(source, "f", kind=kind).stopped.startswith(words)
 
 
-def test_a_cell_that_ends_the_process(submit):
-    done = submit("import os\nos._exit(0)", "good")
-    assert done.cells["mine"] == "ended the Python process (exit status 0)" and done.outcomes[0].value is not None
+def test_a_cell_that_ends_the_process_stops_no_other(submit):
+    result = submit("import os\nos._exit(0)", "good")
+    assert result.cells["mine"] == "ended the Python process (exit status 0)" and result.outcomes[0].value is not None
 
 
 @KINDS
-def test_memory(ask, kind):
+def test_too_much_memory_at_once_stops_the_function(ask, kind):
     assert ask("def f():\n    return np.ones(50 * 2**27)", "f", kind=kind).stopped == "used more than 2048 MB of memory"
 
 
-def test_memory_by_and_by(ask):
+def test_too_much_memory_in_small_steps_stops_the_function(ask):
     limits = replace(PATIENT, memory_mb=300)
     outcome = ask(
         "kept = []\ndef f():\n    for _ in range(10**6):\n        kept.append(bytes(2**20))", "f", limits=limits
@@ -201,12 +201,12 @@ def test_memory_by_and_by(ask):
     assert outcome.stopped == "used more than 300 MB of memory"
 
 
-def test_deep_recursion(ask):
+def test_deep_recursion_stops_the_function(ask):
     source = "import sys\nsys.setrecursionlimit(10**9)\ndef f(n=0):\n    return f(n + 1)"
-    assert ask(source, "f", limits=replace(QUICK, memory_mb=300)).stopped
+    assert ask(source, "f", limits=replace(SHORT, memory_mb=300)).stopped
 
 
-def test_an_answer_that_is_too_large(ask):
+def test_a_value_that_is_too_large_is_not_accepted(ask):
     source = "def f():\n    return np.zeros(2**21, np.int8)"
     assert (
         ask(source, "f", limits=replace(PATIENT, answers_mb=1)).stopped == "returned more data than the grader accepts"
@@ -215,22 +215,22 @@ def test_an_answer_that_is_too_large(ask):
     assert ask(source, "f").value.type_name == "something too large to look at"
 
 
-def test_answers_that_are_too_large_together(submit):
+def test_values_that_are_too_large_together_are_not_accepted(submit):
     limits = replace(PATIENT, answers_mb=5)
-    done = submit("def f():\n    return np.zeros(2**18)", *["f"] * 4, limits=limits)
-    assert [outcome.value is not None for outcome in done.outcomes] == [True, True, False, False]
+    result = submit("def f():\n    return np.zeros(2**18)", *["f"] * 4, limits=limits)
+    assert [outcome.value is not None for outcome in result.outcomes] == [True, True, False, False]
 
 
-def test_a_flood_of_output_goes_nowhere(ask):
+def test_output_is_discarded(ask):
     flood = "for _ in range(200):\n        print('x' * 10**6)\n        os.write(2, bytes(10**6))"
     assert ask(f"import os\ndef f():\n    {flood}\n    return 1", "f").value == 1
 
 
-def test_the_whole_submission_has_a_limit(submit):
+def test_the_whole_submission_has_a_time_limit(submit):
     source = "import time\ndef f():\n    return 1\ndef g():\n    time.sleep(600)"
-    done = submit(source, "f", "g", "g", "good", limits=replace(PATIENT, wall_seconds=20))
+    result = submit(source, "f", "g", "g", "good", limits=replace(PATIENT, wall_seconds=20))
     words = "was not finished when the whole submission had taken 20 seconds"
-    assert done.outcomes[0].value == 1 and [o.stopped for o in done.outcomes[1:]] == [words] * 3
+    assert result.outcomes[0].value == 1 and [o.stopped for o in result.outcomes[1:]] == [words] * 3
 
 
 def test_the_whole_submission_has_a_limit_of_processor_time(submit):
@@ -247,14 +247,14 @@ def g():
 """
     many = replace(PATIENT, processor_seconds=1.2)
     words = "was not finished when the whole submission had used 1.2 seconds of processor time"
-    # What a process has used before it ended is gone for the next.
-    done = submit(source, "f", "g", "f", "f", "f", "good", limits=many)
-    assert done.outcomes[0].value == 1 and "ended" in done.outcomes[1].stopped
-    assert [outcome.stopped for outcome in done.outcomes[-2:]] == [words, words]
-    assert words in done.notes[-1]
+    # What the first process used is not left for the next.
+    result = submit(source, "f", "g", "f", "f", "f", "good", limits=many)
+    assert result.outcomes[0].value == 1 and "ended" in result.outcomes[1].stopped
+    assert [outcome.stopped for outcome in result.outcomes[-2:]] == [words, words]
+    assert words in result.notes[-1]
 
 
-def test_the_threads_of_a_process_are_counted_together(submit):
+def test_processor_time_is_summed_over_threads(submit):
     source = """
 import threading, time, numpy as np
 def f():
@@ -266,19 +266,19 @@ def f():
         threading.Thread(target=sort, daemon=True).start()
     time.sleep(600)
 """
-    done = submit(source, "f", "good", limits=replace(PATIENT, processor_seconds=1.5))
-    assert "1.5 seconds of" in done.outcomes[0].stopped  # said by us, or by the kernel, which counts too
+    result = submit(source, "f", "good", limits=replace(PATIENT, processor_seconds=1.5))
+    assert "1.5 seconds of" in result.outcomes[0].stopped  # whether the grader or the kernel stops it
 
 
 def test_without_calls_the_cells_still_run(submit):
     assert submit("1 / 0").cells["mine"].type == "ZeroDivisionError"
 
 
-def test_an_unknown_kind_is_refused(bundle):
+def test_an_unknown_kind_of_sandbox_raises_an_exception(bundle):
     with pytest.raises(ValueError, match="bwrap or none"):
         run([Cell("good", GOOD)], [], bundle=bundle, kind="docker")
 
 
-def test_a_sandbox_that_does_not_start_is_nobodys_fault(bundle):
+def test_a_sandbox_that_does_not_start_is_unavailable(bundle):
     with pytest.raises(SandboxUnavailable, match="did not start"):
         run([Cell("good", GOOD)], [], bundle=bundle, limits=replace(PATIENT, start_seconds=0.01))

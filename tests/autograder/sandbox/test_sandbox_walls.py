@@ -1,4 +1,4 @@
-"""What code inside can see, reach and leave behind: nothing."""
+"""Code in the sandbox can see, reach and leave behind nothing outside."""
 
 import socket
 from dataclasses import replace
@@ -14,12 +14,12 @@ REPOSITORY = Path(autograder.__file__).resolve().parent.parent
 
 
 def tried(ask, body):
-    """What the body of a function came to: its value, or the exception's type."""
+    """Return the value of a function with this body, or the type of the exception that it raises."""
     outcome = ask("import os, sys\ndef f():\n" + "\n".join(f"    {line}" for line in body.splitlines()), "f")
     return outcome.raised.type if outcome.raised else outcome.value
 
 
-def test_the_repository_is_not_there(ask, bundle):
+def test_the_repository_is_not_visible(ask, bundle):
     for path in (REPOSITORY / "solutions/attention.py", REPOSITORY / "autograder/exercises", bundle.parent):
         assert tried(ask, f"return os.path.exists({str(path)!r})") is False
 
@@ -27,42 +27,42 @@ def test_the_repository_is_not_there(ask, bundle):
 @pytest.mark.parametrize(
     "module", ["solutions.attention", "autograder.exercises", "autograder.authoring.make_key", "autograder"]
 )
-def test_what_would_give_answers_away_cannot_be_imported(ask, module):
+def test_solutions_and_exercises_cannot_be_imported(ask, module):
     assert tried(ask, f"import {module}") == "ModuleNotFoundError"
 
 
 def test_home_and_other_folders_are_empty(ask):
-    found = tried(ask, "return [os.listdir(f) if os.path.exists(f) else [] for f in ('/home', '/var', '/mnt', '/srv')]")
-    assert found == [[], [], [], []]
+    files = tried(ask, "return [os.listdir(f) if os.path.exists(f) else [] for f in ('/home', '/var', '/mnt', '/srv')]")
+    assert files == [[], [], [], []]
 
 
-def test_the_environment_is_ours(ask, monkeypatch):
+def test_no_environment_variable_of_the_grader_is_visible(ask, monkeypatch):
     monkeypatch.setenv("AUTOGRADER_TEST_SECRET", "seed")
     body = """
-found = " ".join(os.environ)
+variables = " ".join(os.environ)
 for name in os.listdir("/proc"):
     try:
-        found += open(f"/proc/{name}/environ").read()
+        variables += open(f"/proc/{name}/environ").read()
     except OSError:
         pass
-return found
+return variables
 """
     assert "SECRET" not in tried(ask, body)
 
 
-def test_the_command_lines_show_no_path_of_the_graders(ask, bundle):
+def test_command_lines_show_no_path_of_the_grader(ask, bundle):
     assert tried(ask, "return os.listdir('/proc/1')") == []
-    seen = tried(ask, "return open('/proc/self/cmdline').read()")
-    assert "inside.child" in seen and str(bundle.parent) not in seen and str(REPOSITORY) not in seen
+    command = tried(ask, "return open('/proc/self/cmdline').read()")
+    assert "inside.child" in command and str(bundle.parent) not in command and str(REPOSITORY) not in command
 
 
-def test_memory_of_other_processes(ask):
+def test_other_processes_cannot_be_seen_or_traced(ask):
     assert tried(ask, "return sorted(n for n in os.listdir('/proc') if n.isdigit())") == ["1", "2"]
     assert tried(ask, "import ctypes\nreturn ctypes.CDLL(None).ptrace(16, 1, 0, 0)") == -1
     assert tried(ask, "return os.getppid()") == 1
 
 
-def test_the_first_process_and_the_settings_of_the_kernel_are_out_of_reach(ask):
+def test_the_first_process_and_the_settings_of_the_kernel_cannot_be_opened(ask):
     assert tried(ask, "os.open('/proc/1/mem', os.O_RDONLY)") == "FileNotFoundError"
     assert tried(ask, "os.open('/proc/sys/kernel/core_pattern', os.O_WRONLY)") in ("OSError", "PermissionError")
 
@@ -77,7 +77,7 @@ def test_no_server_can_be_reached(ask):
 
 
 @pytest.mark.parametrize("family", ["AF_UNIX", "AF_INET6", "AF_NETLINK", "AF_VSOCK", "AF_PACKET"])
-def test_there_are_no_sockets(ask, family):
+def test_sockets_cannot_be_made(ask, family):
     assert tried(ask, f"import socket\nsocket.socket(socket.{family}, socket.SOCK_DGRAM)") == "PermissionError"
 
 
@@ -94,7 +94,7 @@ def test_there_are_no_sockets(ask, family):
         "import ctypes\nif ctypes.CDLL(None).unshare(0x10000000) == -1:\n    raise PermissionError",
     ],
 )
-def test_no_processes_and_no_hidden_memory(ask, body):
+def test_processes_and_hidden_memory_cannot_be_made(ask, body):
     assert tried(ask, body) in ("PermissionError", "FileNotFoundError")
 
 
@@ -105,7 +105,7 @@ written = []
 packages = ("/packages", "/packages/numpy")
 for folder in ("/", "/notebook", "/tmp", "/bundle", "/bundle/autograder", "/runner", *packages, "/dev", "/proc"):
     try:
-        with open(folder + "/left", "w") as file:
+        with open(folder + "/trace", "w") as file:
             file.write("x")
         written.append(folder)
     except OSError:
@@ -113,11 +113,11 @@ for folder in ("/", "/notebook", "/tmp", "/bundle", "/bundle/autograder", "/runn
 return written
 """
     assert tried(ask, body) == ["/notebook", "/tmp"]
-    assert tried(ask, "return os.path.exists('/tmp/left') or os.path.exists('/notebook/left')") is False
+    assert tried(ask, "return os.path.exists('/tmp/trace') or os.path.exists('/notebook/trace')") is False
     assert sorted(bundle.rglob("*")) == before
 
 
-def test_threads_and_files_are_few(ask):
+def test_the_number_of_threads_and_files_is_limited(ask):
     source = "import threading, time\nthreading.stack_size(32768)\n"
     many = "def f():\n    while True:\n        threading.Thread(target=time.sleep, args=(9,)).start()"
     outcome = ask(source + many, "f")
@@ -126,17 +126,17 @@ def test_threads_and_files_are_few(ask):
     assert ask(empty, "f").stopped == "made more than 10000 files"
 
 
-def test_files_made_by_and_by_are_counted(submit):
+def test_files_of_several_calls_are_counted_together(submit):
     source = (
         "import os\nmade = []\ndef f():\n    for n in range(500):\n"
         "        made.append(os.symlink('x', f'/tmp/{len(made)}'))\n    return 1"
     )
-    done = submit(source, *["f"] * 30, "good", limits=replace(PATIENT, files=5000))
-    assert [outcome.stopped for outcome in done.outcomes[:-1]] == [""] * 9 + ["made more than 5000 files"] * 21
-    assert done.outcomes[-1].value is not None
+    result = submit(source, *["f"] * 30, "good", limits=replace(PATIENT, files=5000))
+    assert [outcome.stopped for outcome in result.outcomes[:-1]] == [""] * 9 + ["made more than 5000 files"] * 21
+    assert result.outcomes[-1].value is not None
 
 
-def test_the_disk_is_small(ask):
+def test_disk_space_is_limited(ask):
     body = """
 try:
     for i in range(40):
@@ -148,7 +148,7 @@ except OSError as error:
     assert 10 <= tried(ask, body) < 20
 
 
-def test_links_in_the_bundle_lead_nowhere(ask, bundle, tmp_path):
+def test_links_in_the_bundle_lead_nowhere_outside(ask, bundle, tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("seed")
     link = bundle / "link"
@@ -164,8 +164,8 @@ def test_limits_cannot_be_lifted(ask):
     assert tried(ask, body) == "ValueError"
 
 
-def test_a_thread_that_goes_on_ends_with_the_run(submit):
+def test_threads_end_with_the_run(submit):
     source = (
         "import threading, time\ndef f():\n    threading.Thread(target=time.sleep, args=(60,)).start()\n    return 1"
     )
-    assert submit(source, "f").outcomes[0].value == 1  # `submit` sees that no process is left
+    assert submit(source, "f").outcomes[0].value == 1  # `submit` checks that no process stays behind

@@ -1,4 +1,4 @@
-"""Sandboxes with one wall taken away: bwrap's options, changed."""
+"""Weaken the sandbox in one way each, by changing bwrap's options."""
 
 from autograder.house import HOUSE
 from autograder.sandbox import bubblewrap
@@ -8,7 +8,7 @@ ALLOW_EVERYTHING = b"\x06\x00\x00\x00\x00\x00\xff\x7f"
 
 
 def without(options, *names, words=1):
-    """The options less those named, each of which is so many words long."""
+    """Return the options without those named, each of which has so many words."""
     kept, skip = [], 0
     for word in options:
         if word in names and not skip:
@@ -21,27 +21,29 @@ def without(options, *names, words=1):
 
 
 def writable(options, *folders):
-    """The options less those that make some folders read-only again."""
+    """Return the options without those that make some folders read-only."""
     dropped = {i for i, w in enumerate(options[:-1]) if w == "--remount-ro" and options[i + 1] in folders}
     return [w for i, w in enumerate(options) if not {i, i - 1} & dropped]
 
 
 def uncovered(options, folder):
-    """The options less the empty folder that covers another."""
+    """Return the options without the empty folder that covers another."""
     at = options.index(folder)
     return writable([*options[: at - 1], *options[at + 1 :]], folder)
 
 
 def before_the_root_is_closed(options, *more):
+    """Return the options with more of them, before the one that makes the root read-only."""
     at = len(options) - 1 - options[::-1].index("--remount-ro")
     return [*options[:at], *more, *options[at:]]
 
 
 def with_bound(options, folder, inside=None, how="--ro-bind"):
+    """Return the options with one that shows a file or folder of this machine inside, at its own path by default."""
     return before_the_root_is_closed(options, how, str(folder), str(inside or folder))
 
 
-# What is weaker: the promise that the probe finds broken, and how to weaken.
+# What is weaker -> the promise that the probe finds broken, and the function that changes the options.
 WEAKER = {
     "the network is shared": ("no network", lambda o: without(o, "--unshare-net")),
     "processes are shared": ("own processes only", lambda o: without(o, "--unshare-pid")),
