@@ -14,7 +14,7 @@ from pathlib import Path
 
 from autograder.collecting.zip_entry_names import name_of, open_archive
 from autograder.errors import UserError
-from autograder.grading.submitted_file import MAX_BYTES, fetch
+from autograder.grading.submitted_file import MAX_BYTES, read_file
 from check.words import shown, size
 
 MAX_FILES = 100_000
@@ -72,7 +72,7 @@ def _on_disk(path, download):
     trouble = "a symbolic link, which is not followed" if path.is_symlink() else _trouble(name, status.st_size)
 
     def read():
-        file = fetch(path)
+        file = read_file(path)
         if file.trouble and not file.trouble.endswith("is empty."):
             raise Unreadable(file.trouble)
         return file.raw

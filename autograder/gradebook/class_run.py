@@ -6,7 +6,7 @@ from pathlib import Path
 from autograder.course.lock import alone
 from autograder.gradebook.rows import Incomplete, StudentRow
 from autograder.grading.cluster import connected
-from autograder.grading.queue import handed_in, open_queue, refused, submissions
+from autograder.grading.queue import handed_in, invalid_id_messages, open_queue, submissions
 
 __all__ = ["Incomplete", "grade_class"]
 
@@ -57,6 +57,6 @@ def grade_class(
         from autograder.gradebook.write import write_class
 
         rows = write_class(grader, course, chapter, paths, force=force, dry_run=dry_run)
-    if not students and (bad := refused(handed_in(course, chapter))):
+    if not students and (bad := invalid_id_messages(handed_in(course, chapter))):
         raise Incomplete(rows, bad)
     return rows

@@ -28,7 +28,7 @@ from autograder.gradebook.queries import by_cell, given_by_hand
 from autograder.gradebook.rebuilding import rebuild
 from autograder.grading.cluster import connected
 from autograder.grading.queue import open_queue
-from autograder.grading.submitted_file import fetch
+from autograder.grading.submitted_file import read_file
 from check.judge import Result
 
 SECRET = re.compile("[0-9a-f]{128}")  # as nbgrader's exchange draws it, one for each submission
@@ -80,7 +80,7 @@ class SubmissionExporter(NotebookExporter):
         """The time, which nbgrader compares, and the exchange's secret, which names the page there; nothing else."""
         course = self.parent.coursedir
         timestamp = course.get_existing_timestamp(str(submitted))
-        secret = fetch(submitted / "submission_secret.txt").raw[:200].decode("ascii", "replace").strip()
+        secret = read_file(submitted / "submission_secret.txt").raw[:200].decode("ascii", "replace").strip()
         kept = {
             TIMESTAMP: timestamp_text(timestamp) if timestamp else "",
             "submission_secret.txt": secret if SECRET.fullmatch(secret) else "",
@@ -154,7 +154,7 @@ class GuardedCourse(CourseDirectory):
 
     def get_existing_timestamp(self, dest_path):
         try:
-            return read_timestamp(fetch(Path(dest_path, TIMESTAMP)).raw)
+            return read_timestamp(read_file(Path(dest_path, TIMESTAMP)).raw)
         except ValueError:
             self.log.warning("%s: its timestamp.txt holds no time, and is ignored", dest_path)
             return None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 _SEPARATORS = (tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.COMMENT)
 
 
-def imported(source: str) -> list[str]:
+def imported_modules(source: str) -> list[str]:
     """Return the top-level names of the modules that a cell's import statements name, in order and without repeats."""
     if "import" not in source:  # most cells; this spares splitting them into tokens
         return []

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from autograder.grading.assignment import Assignment
-from autograder.grading.questions import exercises_by_name, judged
+from autograder.grading.questions import exercises_by_name, judge_exercise
 from autograder.sandbox import AnsweredFunctions, Call, Cell, Run
 from check.judge import Result
 from check.key import Key
@@ -105,5 +105,5 @@ def follow_through(
         second = sandboxed(cells, calls, answered=functions, distributions=assignment.distributions(name))
         notes += [f"{name} with a right {listed(answered)}: {note}" for note in second.notes]
         if second.questions:
-            results[name] = better_result(first[name], judged(exercises[name], key, second.outcomes), answered)
+            results[name] = better_result(first[name], judge_exercise(exercises[name], key, second.outcomes), answered)
     return results, notes

@@ -10,10 +10,10 @@ from typing import Any
 from autograder.course.handout import Handout
 from autograder.grading import reading
 from autograder.grading.assignment import Assignment, digest
-from autograder.grading.cell_imports import imported
+from autograder.grading.cell_imports import imported_modules
 from autograder.grading.follow_through import follow_through
 from autograder.grading.magics import without_magics
-from autograder.grading.questions import exercises_by_name, judged, questions_of
+from autograder.grading.questions import exercises_by_name, judge_exercise, questions_of
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import File
 from autograder.grading.telling import possible_grader_messages, redacted
@@ -145,7 +145,7 @@ def _first_run(
         group = sandboxed(_cells_not_stopped(cells, troubles), calls, distributions=distributions)
         outcomes = iter(group.outcomes)
         for name, key in keys.items():
-            results[name] = judged(exercises[name], key, [next(outcomes) for _ in key.cases])
+            results[name] = judge_exercise(exercises[name], key, [next(outcomes) for _ in key.cases])
         # For an exercise's own cell, keep the status from the run that called it.
         others = questions.keys() - keys.keys() if troubles else ()
         troubles |= {cell: trouble for cell, trouble in group.cells.items() if cell not in others}
@@ -172,7 +172,7 @@ def _import_note(cells: Iterable[Cell], assignment: Assignment) -> Iterator[str]
         f"{name} (cell {cell.id})"
         for cell in cells
         if cell.id != "setup"
-        for name in imported(cell.source)
+        for name in imported_modules(cell.source)
         if not (is_ours(name) or name in _further_imports(cell, assignment))
     ]
     if refused:

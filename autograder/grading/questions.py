@@ -25,7 +25,7 @@ def exercises_by_name(chapter: str) -> dict[str, Exercise]:
     return {exercise.name: exercise for exercise in exercises_of(chapter)}
 
 
-def judged(exercise: Exercise, questions: Key, outcomes: Sequence[Outcome]) -> Result:
+def judge_exercise(exercise: Exercise, questions: Key, outcomes: Sequence[Outcome]) -> Result:
     """Return the result of an exercise; if it is wrong, with the known mistakes or the slip that explain it."""
     result = judge.grade(questions, outcomes)
     if result.passed or not any(map(_is_informative, outcomes)):

@@ -16,7 +16,7 @@ from autograder.grading import reading, replies, worker
 from autograder.grading.assignment import Assignment, digest, open_assignment, seeds_of
 from autograder.grading.reading import Submission
 from autograder.grading.report import Report, Reports
-from autograder.grading.submitted_file import File, fetch
+from autograder.grading.submitted_file import File, read_file
 from autograder.sandbox import SandboxUnavailable
 from check.words import shown
 
@@ -73,7 +73,7 @@ class GradingQueue:
         self._expected.pop(path, None)
         if path in self._started:
             return
-        file = fetch(path)
+        file = read_file(path)
         parts = self.assignment.report_parts(file)
         stored = None if self.force else self.reports.find(digest(parts))
         self._started[path] = file, parts, stored or self._grade(file)
@@ -124,10 +124,11 @@ def submissions(course: Path, chapter: str, students: Iterable[str] = ()) -> dic
     usable = {student: path for student, path in files.items() if not why_not_an_id(student)}
     if not usable:
         place = f"{submitted}/STUDENT/{chapter}/{chapter}.ipynb"
-        raise NoSubmissions("\n".join([f"no submissions of {chapter}: they are expected as {place}", *refused(files)]))
+        expected = f"no submissions of {chapter}: they are expected as {place}"
+        raise NoSubmissions("\n".join([expected, *invalid_id_messages(files)]))
     return {student: path for student, path in usable.items() if student in students or not students}
 
 
-def refused(folders: Iterable[str]) -> list[str]:
+def invalid_id_messages(folders: Iterable[str]) -> list[str]:
     """Return a sentence for each folder of submissions whose name cannot be a student's id."""
     return [f"{shown(folder)}: {why}: rename {shown(folder)}" for folder in folders if (why := why_not_an_id(folder))]

@@ -10,7 +10,7 @@ from autograder.errors import UserError
 from autograder.grading import reading, worker
 from autograder.grading.assignment import open_assignment
 from autograder.grading.report import Report
-from autograder.grading.submitted_file import File, fetch
+from autograder.grading.submitted_file import File, read_file
 
 
 class UnknownNotebook(UserError):
@@ -38,7 +38,7 @@ def submit_check(path: Path, course: Path, sandbox: str = "bwrap") -> Checked:
     """
     if not path.exists():
         raise UserError(f"there is no file {path}")
-    file = fetch(path)
+    file = read_file(path)
     chapter = _chapter(file, path, course)
     assignment = open_assignment(course, chapter, PUBLIC_SEED, sandbox, hidden=False)
     seeds = dict.fromkeys(assignment.released.functions, PUBLIC_SEED)

@@ -19,7 +19,7 @@ class File:
     trouble: str = ""
 
 
-def fetch(path: Path) -> File:
+def read_file(path: Path) -> File:
     """Return the bytes of a submitted file, or why they were not read. Links are not followed."""
     name = path.name
     # Only the last three parts of the path come from outside: the student's folder, the chapter's, and the file.

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.grading.cell_imports import imported
+from autograder.grading.cell_imports import imported_modules
 from autograder.sandbox import Cell
 from check.allowed_imports import refusal
 from check.calling import Outcome
@@ -43,7 +43,7 @@ def possible_grader_messages(cells: Iterable[Cell]) -> frozenset[str]:
     """Return the messages of the grader's own exceptions that these cells can cause, whatever their inputs are."""
     messages = {NOBODY_THERE}
     for cell in cells:
-        messages |= {refusal(name) for name in imported(cell.source)}
+        messages |= {refusal(name) for name in imported_modules(cell.source)}
         messages |= {not_defined(cell.id, ()), not_defined(cell.id, _DEFINITION.findall(cell.source))}
     return frozenset(messages)
 

@@ -13,7 +13,7 @@ from autograder.gradebook.class_run import Incomplete
 from autograder.gradebook.rows import StudentRow
 from autograder.grading.assignment import fingerprint
 from autograder.grading.queue import NoSubmissions
-from autograder.grading.submitted_file import fetch
+from autograder.grading.submitted_file import read_file
 from autograder.watching.attempts import Attempt, Memory, Rules, decide
 from autograder.watching.inboxes import Arrival, Inbox
 
@@ -92,7 +92,7 @@ class Desk:
     def _is_there(self, seen, now):
         """Whether nobody is writing the file any more."""
         if not seen.submission and now - seen.since >= STILL:
-            file = fetch(seen.arrival.file)
+            file = read_file(seen.arrival.file)
             if file.raw.rstrip().endswith(b"}") or now - seen.since >= PATIENCE:
                 seen.submission = fingerprint(file)
             else:

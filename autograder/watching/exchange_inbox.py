@@ -9,7 +9,7 @@ from autograder.course.student_ids import why_not_an_id
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.exchange import SECRET, handed_in_at, inbound, release_page, submitter
 from autograder.gradebook.submitted_folder import Placed, becomes, place
-from autograder.grading.submitted_file import fetch
+from autograder.grading.submitted_file import read_file
 from autograder.watching.inboxes import Arrival, looks_of
 
 
@@ -57,7 +57,7 @@ class ExchangeInbox:
         left: dict[str, str] = {}
         with alone(self._course), tempfile.TemporaryDirectory() as folder:
             for number, arrival in enumerate(arrivals):
-                file, path = fetch(arrival.file), Path(folder, str(number))
+                file, path = read_file(arrival.file), Path(folder, str(number))
                 path.write_bytes(file.raw)
                 written = arrival.when.timestamp()
                 what = becomes(path, written, coursedir, arrival.student)
@@ -71,7 +71,7 @@ class ExchangeInbox:
 
     def hand_back(self, arrival, page):
         """By nbgrader's own release of feedback, as `nbgrader fetch_feedback` looks for it."""
-        secret = fetch(arrival.file.with_name(SECRET))
+        secret = read_file(arrival.file.with_name(SECRET))
         if not secret.raw:
             return f"it was handed in without nbgrader's {SECRET}, so nobody but you can hand it back"
         release_page(open_coursedir(self._course, self._chapter), arrival.student, page, secret.raw, arrival.when)

@@ -10,7 +10,7 @@ from autograder.gradebook.queries import read_marks
 from autograder.gradebook.state import changes, mark_of, own_sources, submitted_sources
 from autograder.grading.assignment import fingerprint
 from autograder.grading.report import Report, Reports
-from autograder.grading.submitted_file import fetch
+from autograder.grading.submitted_file import read_file
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
         chapter,
         tuple(_entry(student, report, book, histories, coursedir) for student, report in graded.items()),
         tuple(student for student in found if student not in graded),
-        tuple(s for s, report in graded.items() if fingerprint(fetch(paths[s])) != report.made_from["submission"]),
+        tuple(s for s, report in graded.items() if fingerprint(read_file(paths[s])) != report.made_from["submission"]),
         tuple(sorted(book.students - set(paths))),
     )
 

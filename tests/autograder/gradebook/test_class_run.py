@@ -20,7 +20,7 @@ from autograder.grading import assignment as assignments
 from autograder.grading import grade, worker
 from autograder.grading.queue import NoSubmissions
 from autograder.grading.report import Report, Reports
-from autograder.grading.submitted_file import fetch
+from autograder.grading.submitted_file import read_file
 from autograder.sandbox import SandboxUnavailable
 from tests.conftest import CHAPTER
 
@@ -131,8 +131,8 @@ def test_reports_are_their_owners_alone_and_hold_no_names(course, hand_in, conte
 
 
 def test_the_digest_depends_on_submission_release_seed_and_environment(course, hand_in, contents):
-    file = fetch(hand_in("ada", contents["perfect"]))
-    other = fetch(hand_in("bob", contents["blank"]))
+    file = read_file(hand_in("ada", contents["perfect"]))
+    other = read_file(hand_in("bob", contents["blank"]))
     plain, bare = (assignments.open_assignment(course, CHAPTER, 5, sandbox=kind) for kind in ("bwrap", "none"))
     assert digest_of(file, plain) == digest_of(file, assignments.open_assignment(course, CHAPTER, 5))
     other_seed = assignments.open_assignment(course, CHAPTER, 6)

@@ -8,7 +8,7 @@ import pytest
 
 from autograder.cli.main import main
 from autograder.grading import grade
-from autograder.grading.cell_imports import imported
+from autograder.grading.cell_imports import imported_modules
 from autograder.sandbox import CHAPTER_DISTRIBUTIONS, Cell, Run
 from check.calling import Outcome, Raised
 from tests.conftest import CHAPTER
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.grading
     ],
 )
 def test_imports_are_found_in_the_tokens_of_a_cell(source, names):
-    assert imported(source) == names
+    assert imported_modules(source) == names
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ class Assignment:
 def test_only_exercises_in_pytorch_can_import_it(monkeypatch):
     runs = []
     monkeypatch.setattr(grade, "exercises_by_name", lambda chapter: dict.fromkeys(QUESTIONS))
-    monkeypatch.setattr(grade, "judged", lambda exercise, key, outcomes: outcomes)
+    monkeypatch.setattr(grade, "judge_exercise", lambda exercise, key, outcomes: outcomes)
 
     def sandboxed(cells, calls, distributions):
         runs.append(([cell.id for cell in cells], [call.function for call in calls], distributions))

@@ -12,7 +12,7 @@ from autograder.authoring.make_key import key_of, make_questions
 from autograder.authoring.sketching import SketchesWhenAsked
 from autograder.course.seed import case_seed
 from autograder.grading.assignment import open_assignment, seeds_of
-from autograder.grading.questions import exercises_by_name, judged, questions_of
+from autograder.grading.questions import exercises_by_name, judge_exercise, questions_of
 from autograder.grading.submitted_file import File
 from autograder.grading.telling import possible_grader_messages, redacted
 from autograder.grading.worker import grade_file
@@ -71,9 +71,9 @@ def test_known_mistakes_are_run_only_for_wrong_exercises(monkeypatch):
     stub = [Outcome(raised=Raised("NotImplementedError", ""))] * len(questions.cases)
     hung = [Outcome(stopped="took longer than 5 seconds")] * len(questions.cases)
     monkeypatch.setattr(make_key, "with_mistakes", lambda *_: pytest.fail("ran a mistake"))
-    assert judged(SOFTMAX, questions, right).passed
-    assert judged(SOFTMAX, questions, stub).verdict.kind == "blank"
-    assert judged(SOFTMAX, questions, hung).verdict.kind == "stopped"
+    assert judge_exercise(SOFTMAX, questions, right).passed
+    assert judge_exercise(SOFTMAX, questions, stub).verdict.kind == "blank"
+    assert judge_exercise(SOFTMAX, questions, hung).verdict.kind == "stopped"
 
 
 @pytest.mark.parametrize("exercise", exercises_of(CHAPTER), ids=lambda exercise: exercise.name)
@@ -81,16 +81,16 @@ def test_explanations_equal_those_of_a_complete_key(exercise):
     whole, questions = key_of(exercise, 3), make_questions(exercise, 3)
     for _, wrong in exercise.mistakes.values():
         outcomes = [run(wrong, case.inputs) for case in questions.cases]
-        assert judged(exercise, questions, outcomes) == judge.grade(whole, outcomes)
+        assert judge_exercise(exercise, questions, outcomes) == judge.grade(whole, outcomes)
 
 
 def test_slips_are_searched_only_if_nothing_else_explains_the_outcomes(monkeypatch):
     questions = make_questions(SOFTMAX, 3)
     slipped = [run(lambda scores: 2 * SOFTMAX.reference(scores), case.inputs) for case in questions.cases]
     named = [run(next(iter(SOFTMAX.mistakes.values()))[1], case.inputs) for case in questions.cases]
-    assert judged(SOFTMAX, questions, slipped) == judge.grade(key_of(SOFTMAX, 3), slipped)
+    assert judge_exercise(SOFTMAX, questions, slipped) == judge.grade(key_of(SOFTMAX, 3), slipped)
     monkeypatch.setattr(SketchesWhenAsked, "__len__", lambda self: pytest.fail("searched for a slip"))
-    assert judged(SOFTMAX, questions, named).mistake
+    assert judge_exercise(SOFTMAX, questions, named).mistake
 
 
 # ------------------------------------------------------------------------------------- what exceptions say

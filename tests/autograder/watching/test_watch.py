@@ -22,7 +22,7 @@ from autograder.gradebook.queries import computed_scores
 from autograder.gradebook.rows import Incomplete, StudentRow
 from autograder.grading.assignment import fingerprint
 from autograder.grading.report import Report
-from autograder.grading.submitted_file import fetch
+from autograder.grading.submitted_file import read_file
 from autograder.watching import desk, watch
 from autograder.watching.attempts import Attempt, Memory, Rules, decide
 from autograder.watching.desk import AGAIN, PATIENCE, STILL, Desk
@@ -118,7 +118,7 @@ class Window:
         return [self.row(student) for student in students]
 
     def row(self, student):
-        made_from = {"submission": fingerprint(fetch(self.files[student].file))}
+        made_from = {"submission": fingerprint(read_file(self.files[student].file))}
         return StudentRow(student, Report("", CHAPTER, "", (), (), (), 0.0, made_from), {}, "new", False, True)
 
 
