@@ -1,7 +1,7 @@
 """Read a submitted notebook: parse it, never run it, and hold it against the released one.
 
-Whatever is in the file, `read` gives a Submission and says in plain words what was odd. The released notebook
-is the truth about cells, their order, points and tags; from the student come only the sources of the cells
+Whatever is in the file, `read_submission` returns a Submission, which says in plain words what was odd. The released
+notebook is the truth about cells, their order, points and tags; from the student come only the sources of the cells
 they may edit, and cells of their own.
 """
 
