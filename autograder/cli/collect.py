@@ -4,7 +4,7 @@ from pathlib import Path
 
 from autograder.cli.common import is_released
 
-WORDS = "Bring what Canvas or Moodle hand out, a zip file or a folder, into course/submitted."
+WORDS = "Place the submissions in a download from Canvas or Moodle, a zip file or a folder, in course/submitted."
 
 
 def arguments(parser):
@@ -14,18 +14,17 @@ def arguments(parser):
         "--table",
         type=Path,
         metavar="FILE",
-        help="Moodle's grading worksheet, which says who each participant is; or the submissions of Canvas's API as "
-        "CSV (user_id, submitted_at). Either says when each was handed in",
+        help="Moodle's grading worksheet, which identifies the participants; or the submissions of Canvas's API as CSV "
+        "(user_id, submitted_at). Both tell when each submission was handed in",
     )
     parser.add_argument(
-        "--by-name", action="store_true", help="believe Moodle's display names, if students cannot change theirs"
+        "--by-name", action="store_true", help="trust Moodle's display names, if students cannot change theirs"
     )
 
 
 def run(options):
-    """0: every notebook has its place, or gave way to a later one. 1: some have none, and are listed."""
+    """Return 0 if every notebook was placed or superseded by a later one, 1 if some were skipped, which it lists."""
     from autograder.collecting.collect import collect
-    from autograder.collecting.zip_or_folder import QUIET
     from autograder.course.lock import alone
     from autograder.platforms.sheets import read_sheet
 
@@ -34,7 +33,7 @@ def run(options):
     with alone(options.course):
         collected = collect(options.download, options.course, chapter, sheet, by_name=options.by_name)
     _show(collected)
-    return 1 if any(why not in QUIET for _, why in collected.left) else 0
+    return 0 if collected.complete else 1
 
 
 def _show(collected):
@@ -42,16 +41,16 @@ def _show(collected):
 
     print(f"Read as {collected.layout}; {collected.ids}.")
     for what in ("new", "replaced", "unchanged"):
-        students = [shown(student) for student, became in collected.placed.items() if became == what]
+        students = [shown(student) for student, effect in collected.placed.items() if effect == what]
         print(f"{what}: {len(students)}{' (' if students else ''}{', '.join(students)}{')' if students else ''}")
-    sources = list(collected.times.values())
+    sources = list(collected.sources.values())
     for source in dict.fromkeys(sources):
-        print(f"when they were handed in: {source}: {count(sources.count(source), 'submission')}")
+        print(f"time of handing in: {source}: {count(sources.count(source), 'submission')}")
     if collected.late:
-        print(f"handed in late, says the platform: {', '.join(map(shown, collected.late))}")
-    for file, why in collected.gave_way:
-        print(f"replaced: {shown(file)}: {shown(why)}")
-    for file, why in collected.left:
-        print(f"left: {shown(file)}: {shown(why, 300)}")
-    parts = len(collected.placed), len(collected.left), len(collected.gave_way)
-    print("{} in = {} placed + {} left + {} replaced".format(count(collected.n_files, "file"), *parts))
+        print(f"marked as late by the platform: {', '.join(map(shown, collected.late))}")
+    for file, reason in collected.superseded:
+        print(f"superseded: {shown(file)}: {shown(reason)}")
+    for file, reason in collected.skipped:
+        print(f"skipped: {shown(file)}: {shown(reason, 300)}")
+    parts = len(collected.placed), len(collected.skipped), len(collected.superseded)
+    print("{} = {} placed + {} skipped + {} superseded".format(count(collected.n_files, "file"), *parts))

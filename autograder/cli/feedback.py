@@ -4,7 +4,7 @@ from pathlib import Path
 
 from autograder.cli.common import is_released
 
-WORDS = "Write the feedback as the zip file that Canvas or Moodle take back in bulk."
+WORDS = "Pack the feedback into the zip file that Canvas or Moodle takes back in bulk."
 
 
 def arguments(parser):
@@ -16,13 +16,13 @@ def arguments(parser):
 
 
 def run(options):
-    """0: everybody's is in it. 1: somebody's is not, and is listed."""
+    """Return 0 if the zip file holds the feedback of all students, 1 if it lacks some, whom it lists."""
     from autograder.collecting.feedback_zip import zip_feedback
     from check.words import count, shown
 
     chapter = is_released(options.course, options.chapter)
-    within, left = zip_feedback(options.course, chapter, options.to, options.output)
-    for student, why in left.items():
-        print(f"left: {shown(student)}: {why}")
-    print(f"{options.output}: the feedback of {count(len(within), 'student')}")
-    return 1 if left else 0
+    included, missing = zip_feedback(options.course, chapter, options.to, options.output)
+    for student, reason in missing.items():
+        print(f"skipped: {shown(student)}: {reason}")
+    print(f"{options.output}: the feedback of {count(len(included), 'student')}")
+    return 1 if missing else 0

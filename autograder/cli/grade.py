@@ -73,11 +73,11 @@ def _marks(course, chapter):
     """What the gradebook says; nothing if it cannot be used, which the run has said then."""
     from autograder.course.lock import Busy
     from autograder.gradebook.coursedir import open_coursedir
-    from autograder.gradebook.engine import usable
+    from autograder.gradebook.engine import usable_gradebook
     from autograder.gradebook.queries import read_marks
 
     try:
-        with usable():
+        with usable_gradebook():
             return read_marks(open_coursedir(course, chapter)).marks.get(chapter, {})
     except Busy:
         return {}

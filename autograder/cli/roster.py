@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-WORDS = "Bring the students of Canvas's or Moodle's own export into the gradebook."
+WORDS = "Import the students in a table that Canvas or Moodle exported into the gradebook."
 
 
 def arguments(parser):
@@ -12,15 +12,16 @@ def arguments(parser):
 
 
 def run(options):
-    """0: all are in the gradebook. 1: some cannot be, and are listed."""
+    """Return 0 if all students are in the gradebook, 1 if some were skipped, which it lists."""
     from autograder.collecting.roster import import_roster
+    from autograder.platforms.rosters import CANVAS_TEST_STUDENT
     from check.words import count, shown
 
     roster, changes = import_roster(options.table, options.course)
-    print(f"Read as {roster.words}.")
+    print(f"Read as {roster.description}.")
     print(", ".join(f"{len(students)} {what}" for what, students in changes.items()))
-    for row, why in roster.left:
-        print(f"left: {shown(row)}: {shown(why, 300)}")
-    print(f"{count(len(roster.students) + len(roster.left), 'row')} in = {len(roster.students)} students + "
-          f"{len(roster.left)} left")  # fmt: skip
-    return 1 if any("test student" not in why for _, why in roster.left) else 0
+    for row, reason in roster.skipped:
+        print(f"skipped: {shown(row)}: {shown(reason, 300)}")
+    n_students, n_skipped = len(roster.students), len(roster.skipped)
+    print(f"{count(n_students + n_skipped, 'row')} = {n_students} students + {n_skipped} skipped")
+    return 1 if any(reason != CANVAS_TEST_STUDENT for _, reason in roster.skipped) else 0

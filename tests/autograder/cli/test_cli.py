@@ -9,7 +9,7 @@ from autograder.cli import mistakes
 from autograder.cli.main import COMMANDS, main
 from autograder.collecting.file_prefixes import save_prefixes
 from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.progress import watched
+from autograder.gradebook.progress import with_progress
 from autograder.release.publish import Published
 from tests.conftest import CHAPTER
 
@@ -111,7 +111,7 @@ def test_progress_is_told_where_no_terminal_listens(course, hand_in, contents, c
     assert main(["grade", CHAPTER, "--course", str(course)]) == 0
     said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("grading: ")]
     assert said == [f"grading: {done} of 3 submissions" for done in (1, 2, 3)]
-    assert len([*watched(range(1000), "counting", "numbers")]) == 1000
+    assert len([*with_progress(range(1000), "counting", "numbers")]) == 1000
     assert capsys.readouterr().err.count("counting: ") == 10
 
 
