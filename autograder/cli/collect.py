@@ -32,9 +32,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Return 0 if every notebook was placed or replaced by a later one, and 1 if some were skipped."""
+    """Return 0 if every notebook was placed or superseded by a later one, 1 if some were skipped, which it lists."""
     from autograder.collecting.collect import collect
-    from autograder.collecting.zip_or_folder import QUIET
     from autograder.course.lock import alone
     from autograder.platforms.sheets import read_sheet
 
@@ -43,25 +42,24 @@ def run(options: Namespace) -> int:
     with alone(options.course):
         collected = collect(options.download, options.course, chapter, sheet, by_name=options.by_name)
     _print(collected)
-    return 1 if any(reason not in QUIET for _, reason in collected.left) else 0
+    return 0 if collected.complete else 1
 
 
 def _print(collected: Collected) -> None:
     from check.words import count, shown
 
     print(f"Read as {collected.layout}; {collected.ids}.")
-    for status in ("new", "replaced", "unchanged"):
-        students = [shown(student) for student, became in collected.placed.items() if became == status]
-        names = f" ({', '.join(students)})" if students else ""
-        print(f"{status}: {len(students)}{names}")
-    sources = list(collected.times.values())
+    for what in ("new", "replaced", "unchanged"):
+        students = [shown(student) for student, effect in collected.placed.items() if effect == what]
+        print(f"{what}: {len(students)}{' (' if students else ''}{', '.join(students)}{')' if students else ''}")
+    sources = list(collected.sources.values())
     for source in dict.fromkeys(sources):
-        print(f"submission times: {source}: {count(sources.count(source), 'submission')}")
+        print(f"time of handing in: {source}: {count(sources.count(source), 'submission')}")
     if collected.late:
-        print(f"marked late by the platform: {', '.join(map(shown, collected.late))}")
-    for file, reason in collected.gave_way:
-        print(f"replaced: {shown(file)}: {shown(reason)}")
-    for file, reason in collected.left:
+        print(f"marked as late by the platform: {', '.join(map(shown, collected.late))}")
+    for file, reason in collected.superseded:
+        print(f"superseded: {shown(file)}: {shown(reason)}")
+    for file, reason in collected.skipped:
         print(f"skipped: {shown(file)}: {shown(reason, 300)}")
-    parts = f"{len(collected.placed)} placed + {len(collected.left)} skipped + {len(collected.gave_way)} replaced"
-    print(f"{count(collected.n_files, 'file')} = {parts}")
+    parts = len(collected.placed), len(collected.skipped), len(collected.superseded)
+    print("{} = {} placed + {} skipped + {} superseded".format(count(collected.n_files, "file"), *parts))

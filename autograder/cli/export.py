@@ -48,8 +48,8 @@ def _fill_in(options: Namespace, chapters: list[str]) -> int:
     sheet = read_sheet(options.into)
     filled = fill_in(options.course, options.to, chapters, sheet, options.title, options.output)
     for note in filled.notes:
-        print(f"please check: {shown(note, 300)}")
+        print(f"note: {shown(note, 300)}")
     for student in filled.missing:
-        print(f"has a score but no row in {shown(options.into.name)}: {shown(student)}")
+        print(f"has a score, but no row in {shown(options.into.name)}: {shown(student)}")
     print(options.output)
     return 1 if filled.missing else 0

@@ -22,13 +22,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Return 0 if the zip file has everyone's feedback, and 1 if some students had to be skipped."""
+    """Return 0 if the zip file holds the feedback of all students, 1 if it lacks some, whom it lists."""
     from autograder.collecting.feedback_zip import zip_feedback
     from check.words import count, shown
 
     chapter = released_chapter(options.course, options.chapter)
-    included, skipped = zip_feedback(options.course, chapter, options.to, options.output)
-    for student, reason in skipped.items():
+    included, missing = zip_feedback(options.course, chapter, options.to, options.output)
+    for student, reason in missing.items():
         print(f"skipped: {shown(student)}: {reason}")
     print(f"{options.output}: the feedback of {count(len(included), 'student')}")
-    return 1 if skipped else 0
+    return 1 if missing else 0

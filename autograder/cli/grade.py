@@ -86,11 +86,11 @@ def _marks(course: Path, chapter: str) -> Mapping[str, Marks]:
     """Return each student's marks in the gradebook; none if the gradebook is busy, which grading has then reported."""
     from autograder.course.lock import Busy
     from autograder.gradebook.coursedir import open_coursedir
-    from autograder.gradebook.engine import usable
+    from autograder.gradebook.engine import usable_gradebook
     from autograder.gradebook.queries import read_marks
 
     try:
-        with usable():
+        with usable_gradebook():
             return read_marks(open_coursedir(course, chapter)).marks.get(chapter, {})
     except Busy:
         return {}

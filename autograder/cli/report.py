@@ -19,14 +19,14 @@ def run(options: Namespace) -> int:
     from autograder.course.handout import load_handout
     from autograder.course.seed import secret_seed
     from autograder.gradebook.coursedir import open_coursedir
-    from autograder.gradebook.engine import usable
+    from autograder.gradebook.engine import usable_gradebook
     from autograder.grading.queue import submissions
     from autograder.pages.class_report import entries, pages
     from autograder.pages.class_report.alike import alike, known_code
     from autograder.pages.class_report.pseudonyms import anonymous
 
     chapter = released_chapter(options.course, options.chapter)
-    with usable():
+    with usable_gradebook():
         group = entries.read_class(open_coursedir(options.course, chapter), submissions(options.course, chapter))
     if not group.entries:
         raise UserError(f"no submission of {chapter} is graded yet: run `autograder grade {chapter}` first")

@@ -1,1 +1,1 @@
-"""Between a learning platform and a course folder: submissions and rosters come in, feedback goes back."""
+"""Bring submissions and rosters from a learning platform into a course folder, and take feedback back."""

@@ -1,4 +1,4 @@
-"""Feedback as the zip file that a platform takes back in bulk."""
+"""Pack feedback into the zip file that a platform takes back in bulk."""
 
 import time
 import zipfile
@@ -10,9 +10,12 @@ from autograder.platforms.feedback_names import NAMES
 
 
 def zip_feedback(course: Path, chapter: str, platform: str, output: Path) -> tuple[list[str], dict[str, str]]:
-    """Write the pages of those students who were collected from a platform.
+    """Write a zip file with the pages of the students whose submissions came from a platform.
 
-    Returns the students whose pages are in it; and student -> why theirs is not. Raises UserError if none is.
+    Returns:
+        The students whose pages it holds; and student -> the reason why a page is missing.
+
+    Raises UserError if it would hold no page, or cannot be written.
     """
     pages = {
         path.parent.parent.name: path for path in sorted((course / "feedback").glob(f"*/{chapter}/{chapter}.html"))
@@ -21,8 +24,9 @@ def zip_feedback(course: Path, chapter: str, platform: str, output: Path) -> tup
         raise UserError(f"there is no feedback on {chapter} in {course}: run `autograder grade {chapter}` first")
     prefixes = load_prefixes(course, chapter).get(platform, {})
     if not prefixes:
-        raise UserError(f"nobody's {chapter} was collected from {platform.capitalize()}")
-    within, left = [], {}
+        raise UserError(f"no submission of {chapter} was collected from {platform.capitalize()}")
+    included: list[str] = []
+    missing: dict[str, str] = {}
     with named_by_user(output):
         archive = zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED)
     with archive:
@@ -32,10 +36,10 @@ def zip_feedback(course: Path, chapter: str, platform: str, output: Path) -> tup
                 info = zipfile.ZipInfo(name, time.localtime(page.stat().st_mtime)[:6])
                 info.compress_type = zipfile.ZIP_DEFLATED
                 archive.writestr(info, page.read_bytes())
-                within.append(student)
+                included.append(student)
             elif student in prefixes:
-                left[student] = "Canvas cannot take a file back for the name or the anonymous number it has given"
+                missing[student] = "Canvas cannot take back a file for an anonymous number, or for this student's name"
             else:
-                left[student] = f"not collected from {platform.capitalize()}"
-    left |= {student: "has no feedback: not graded yet" for student in prefixes if student not in pages}
-    return within, left
+                missing[student] = f"not collected from {platform.capitalize()}"
+    missing |= {student: "not graded yet" for student in prefixes if student not in pages}
+    return included, missing

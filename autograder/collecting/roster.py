@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from autograder.course.lock import alone
-from autograder.gradebook.coursedir import keep_the_rules, open_coursedir
+from autograder.gradebook.coursedir import open_coursedir, write_course_config
 from autograder.gradebook.enrolment import enrol
 from autograder.platforms.rosters import Roster, read_roster
 from autograder.platforms.sheets import read_sheet
@@ -19,6 +19,6 @@ def import_roster(table: Path, course: Path) -> tuple[Roster, dict[str, list[str
     """
     roster = read_roster(read_sheet(table))
     course.mkdir(parents=True, exist_ok=True)
-    keep_the_rules(course)
+    write_course_config(course)
     with alone(course):
         return roster, enrol(open_coursedir(course, ""), roster.students)

@@ -1,4 +1,4 @@
-"""The names in a zip file, each decoded alone: one that is no text must not keep the others from being read.
+"""Decode the names in a zip file one by one, so that a name that is not text does not make the others unreadable.
 
 See PKWARE's APPNOTE.TXT: 4.3.12 the central directory, 4.3.16 its end, 4.4.4 bit 11, which says that a name is UTF-8.
 """
@@ -8,29 +8,30 @@ import struct
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import IO
 
 _UTF8 = 0x800
-_HEADER = struct.Struct("<4s6H3L5H2L")  # of an entry of the central directory; its name follows
+_HEADER = struct.Struct("<4s6H3L5H2L")  # of an entry of the central directory; the entry's name follows
 _END = struct.Struct("<4s4H2LH")
 
 
 def open_archive(path: Path) -> tuple[zipfile.ZipFile, set[int]]:
-    """A zip file, and the offsets of those entries whose names are no text. Raises what zipfile raises.
+    """Open a zip file; return it, and the header offsets of the entries whose names are not text.
 
-    zipfile refuses a whole archive for one name that is said to be UTF-8 and is not.
+    zipfile refuses a whole archive for one name that is marked as UTF-8 and is not. Raises what zipfile raises.
     """
     try:
         return zipfile.ZipFile(path), set()
     except UnicodeDecodeError:
-        mended = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the archive, or when it is no longer held)
+        repaired = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the archive, or when nothing refers to it)
         with path.open("rb") as source:
-            shutil.copyfileobj(source, mended)
-        no_text = _unsay_utf8(mended)
-        return zipfile.ZipFile(mended), no_text
+            shutil.copyfileobj(source, repaired)
+        not_text = _clear_wrong_utf8_marks(repaired)
+        return zipfile.ZipFile(repaired), not_text
 
 
 def name_of(info: zipfile.ZipInfo) -> str:
-    """The whole name of an entry. Ruby's zip, which Canvas has, writes UTF-8 and does not say so."""
+    """Return the whole name of an entry. The Ruby library that Canvas uses writes UTF-8 without marking it."""
     if info.flag_bits & _UTF8:
         return info.orig_filename
     try:
@@ -39,8 +40,8 @@ def name_of(info: zipfile.ZipInfo) -> str:
         return info.orig_filename
 
 
-def _unsay_utf8(file):
-    """Take the mark off all names that are not UTF-8, in place; the offsets of their entries. Raises BadZipFile."""
+def _clear_wrong_utf8_marks(file: IO[bytes]) -> set[int]:
+    """Clear the marks of names that are not UTF-8, in place; return the offsets of their entries. Raises BadZipFile."""
     tail = max(file.seek(0, 2) - 65_535 - _END.size, 0)
     file.seek(tail)
     last = file.read()
@@ -49,8 +50,8 @@ def _unsay_utf8(file):
         raise zipfile.BadZipFile("it has no central directory")
     n_bytes = _END.unpack_from(last, at)[5]
     start = tail + at - n_bytes
-    if start < 0:  # so large an archive keeps its numbers elsewhere
-        raise zipfile.BadZipFile("it holds a name that is no text")
+    if start < 0:  # an archive this large keeps the size of its directory elsewhere
+        raise zipfile.BadZipFile("one of its names is not text")
     file.seek(start)
     directory = bytearray(file.read(n_bytes))
     offsets = set()

@@ -1,4 +1,4 @@
-"""All that touches nbgrader's gradebook: what is asked of it, and the one writer."""
+"""Everything that touches nbgrader: the questions to its gradebook, and the one writer of scores."""
 
 from autograder.house import do_without_address_checks
 

@@ -1,7 +1,10 @@
-"""nbgrader's generate_assignment: from a source notebook to the released one, and into the gradebook."""
+"""Turn a source notebook into the released one, and register it in the gradebook, by nbgrader's generate_assignment."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+from nbformat.notebooknode import NotebookNode
 from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
@@ -13,20 +16,25 @@ from check.words import count
 
 
 class NotGenerated(UserError):
-    """Why nbgrader has no such assignment now; the message is for whoever releases it."""
+    """nbgrader cannot make the assignment; the message tells the instructor why."""
 
 
 class RestoreStub(NbGraderPreprocessor):
-    """Runs after ClearSolutions, and puts the chapter's own stub where a solution was, byte for byte."""
+    """Put the chapter's own stub, byte for byte, where ClearSolutions removed a solution."""
 
-    def preprocess_cell(self, cell, resources, cell_index):
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: dict[str, Any], cell_index: int
+    ) -> tuple[NotebookNode, dict[str, Any]]:
         if "autograder" in cell.metadata:
             cell.source = cell.metadata.pop("autograder")["stub"]
         return cell, resources
 
 
 def generate(root: Path, name: str, house: Path, database: str | None = None) -> None:
-    """From root/source to root/release, and into a gradebook if one is given. Raises NotGenerated."""
+    """Convert root/source to root/release, and register the assignment in a gradebook if one is given.
+
+    Raises NotGenerated.
+    """
     config = nbgrader_config(root, house)
     config.GenerateAssignment.force = True
     if database:
@@ -43,21 +51,23 @@ def generate(root: Path, name: str, house: Path, database: str | None = None) ->
 
 
 def refuse_other_cells(database: str, name: str, cells: set[str]) -> None:
-    """nbgrader cannot add or remove cells once there are submissions; say so before anything is touched.
+    """Raise NotGenerated if a release would add or remove cells of an assignment that has submissions.
 
-    cells: the grade ids of the notebook that would be released. Raises NotGenerated.
+    nbgrader cannot do that, and says so only after it has begun to write.
+
+    cells: the grade ids of the notebook to release.
     """
-    there = registered_cells(database, name)
-    if there is None or not there.submissions or there.cells == cells:
+    registered = registered_cells(database, name)
+    if registered is None or not registered.submissions or registered.cells == cells:
         return
     raise NotGenerated(
-        f"{name} is not released: the gradebook has {count(there.submissions, 'submission')} of it, and nbgrader "
-        f"cannot change which cells an assignment has under them.\n"
-        f"  new cells: {_listed(cells - there.cells)}\n  cells no longer there: {_listed(there.cells - cells)}\n"
-        f"Changes inside cells are fine. To release new cells, remove the assignment and its scores first: "
+        f"{name} is not released: the gradebook has {count(registered.submissions, 'submission')} of it, and nbgrader "
+        f"cannot add or remove cells of an assignment that has submissions.\n"
+        f"  new cells: {_listed(cells - registered.cells)}\n  removed cells: {_listed(registered.cells - cells)}\n"
+        f"Changes inside cells are fine. To release other cells, first remove the assignment and its scores: "
         f"nbgrader db assignment remove {name} --force"
     )
 
 
-def _listed(names):
+def _listed(names: Iterable[str]) -> str:
     return ", ".join(sorted(names)) or "none"

@@ -1,4 +1,4 @@
-"""Grade the submissions of a chapter, from the files that were handed in to gradebook and feedback."""
+"""Grade the submissions of a chapter, from the submitted files to gradebook and feedback."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,12 +29,12 @@ def grade_class(
     Args:
         course: the course folder.
         chapter: "01_attention".
-        students: ids; all who handed in, if none is given.
-        jobs: how many submissions at a time; as many as there are processors, unless told.
+        students: ids; all students with a submission, if none is given.
+        jobs: how many submissions at a time; by default as many as there are processors.
         scheduler: address of a Dask scheduler, whose workers grade instead of this machine.
         tls: folder of the scheduler's certificates.
         trusting: grade on a scheduler without certificates that others can reach.
-        force: grade anew what has been graded already.
+        force: grade again what has been graded already.
         dry_run: grade, but leave gradebook and feedback as they are.
         sandbox: "bwrap", or "none" for no isolation at all.
 
@@ -42,11 +42,11 @@ def grade_class(
         One row for each student, by id.
 
     Raises:
-        NoSubmissions: nobody handed in, or not the students asked for.
+        NoSubmissions: there is no submission, or none of these students.
         NotReleased: the chapter is not released.
         SandboxUnavailable: there is no place to run student code in.
         Busy: another run is at work in this course.
-        Incomplete: something that is not a student's doing went wrong; it holds the rows of the others.
+        Incomplete: something failed that no student caused; it holds the rows of the other submissions.
     """
     course = course.resolve()
     paths = submissions(course, chapter, students)

@@ -1,4 +1,4 @@
-"""nbgrader's view of a course folder: its configuration, and a quiet log."""
+"""Open a course folder as nbgrader sees it: with its configuration, and with a log that prints nothing."""
 
 import logging
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from autograder.house import HOUSE
 
 
 def nbgrader_config(course: Path, house: Path = HOUSE) -> Config:
-    """The house's nbgrader_config.py, and after it the course's own if there is one, for that course folder."""
+    """Return the repository's nbgrader_config.py merged with the course's own, which has priority."""
     merged = Config()
     for folder in (house, course):
         if (folder / "nbgrader_config.py").exists():
@@ -23,23 +23,23 @@ def nbgrader_config(course: Path, house: Path = HOUSE) -> Config:
 
 
 def open_coursedir(course: Path, chapter: str, house: Path = HOUSE) -> CourseDirectory:
-    """nbgrader's view of a course folder, for one assignment."""
+    """Return nbgrader's view of a course folder, for one assignment."""
     return CourseDirectory(config=nbgrader_config(course, house), assignment_id=chapter)
 
 
-def keep_the_rules(course: Path, house: Path = HOUSE) -> None:
-    """Give a course folder a nbgrader_config.py, if it has none, that reads the house's.
+def write_course_config(course: Path, house: Path = HOUSE) -> None:
+    """Write a nbgrader_config.py that loads the repository's into a course folder that has none.
 
-    Without one, nbgrader's commands started inside the folder would fall back on nbgrader's own rules, and run
+    Without it, nbgrader's commands that are started inside the folder would use nbgrader's own configuration, and run
     student code without a sandbox.
     """
     path = course / "nbgrader_config.py"
     if not path.exists():
-        path.write_text(_RULES.format(house=str(house.absolute())), encoding="utf-8")
+        path.write_text(_COURSE_CONFIG.format(house=str(house.absolute())), encoding="utf-8")
 
 
-_RULES = """\
-# nbgrader's commands, started in this folder, follow the rules of the house. Add your own below.
+_COURSE_CONFIG = """\
+# nbgrader's commands that start in this folder use the configuration of the repository. Add your own settings below.
 from pathlib import Path
 
 c = get_config()
@@ -50,11 +50,11 @@ c.CourseDirectory.root = str(Path(__file__).resolve().parent)
 
 @contextmanager
 def quiet_log() -> Iterator[tuple[logging.Logger, list[str]]]:
-    """A log for nbgrader that prints nothing, and the list that its errors are collected in."""
+    """Yield a log for nbgrader that prints nothing, and the list in which it collects errors."""
     errors: list[str] = []
     log = logging.getLogger("autograder.nbgrader")
-    log.propagate, log.handlers = False, [_Collect(errors)]
-    # What goes wrong with the gradebook is logged here, traceback and all, and raised as well.
+    log.propagate, log.handlers = False, [_Collector(errors)]
+    # nbgrader logs here what goes wrong with the gradebook, with a traceback, and raises it as well.
     gradebooks = logging.getLogger("tornado.application")
     level = gradebooks.level
     gradebooks.setLevel(logging.CRITICAL)
@@ -64,10 +64,10 @@ def quiet_log() -> Iterator[tuple[logging.Logger, list[str]]]:
         gradebooks.setLevel(level)
 
 
-class _Collect(logging.Handler):
-    def __init__(self, messages):
+class _Collector(logging.Handler):
+    def __init__(self, messages: list[str]) -> None:
         super().__init__(logging.ERROR)
         self.messages = messages
 
-    def emit(self, record):
+    def emit(self, record: logging.LogRecord) -> None:
         self.messages.append(record.getMessage())

@@ -1,11 +1,12 @@
-"""nbgrader's gradebook, opened often, and held by somebody else at times."""
+"""Open nbgrader's gradebook quickly, and wait while another program holds it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial
+from typing import Any
 
 from nbgrader import api
-from sqlalchemy import create_engine, event
+from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.exc import OperationalError
 
 from autograder.course.lock import Busy
@@ -14,51 +15,51 @@ PATIENCE = 30  # seconds to wait for another program that is writing to a SQLite
 
 
 @contextmanager
-def one_engine() -> Iterator[list[OperationalError]]:
-    """While this lasts, the gradebooks that nbgrader opens share one engine, and wait for a locked file.
+def shared_engine() -> Iterator[list[OperationalError]]:
+    """Let all gradebooks that nbgrader opens inside the context share one engine, and wait for a locked file.
 
-    nbgrader opens the gradebook nine times for a submission, and to make an engine takes as long as its queries.
-    Gives a list that fills with what kept the database from being used; nbgrader turns such errors into others.
+    nbgrader opens the gradebook nine times for a submission, and making an engine takes as long as its queries. Yields
+    a list that collects the errors that keep the database from being used, because nbgrader turns them into others.
     """
-    broken: list[OperationalError] = []
-    made = api.create_engine
-    api.create_engine = lru_cache(partial(_engine, broken))
+    errors: list[OperationalError] = []
+    original = api.create_engine
+    api.create_engine = lru_cache(partial(_engine, errors))
     try:
-        yield broken
+        yield errors
     finally:
-        api.create_engine = made
+        api.create_engine = original
 
 
 @contextmanager
-def usable() -> Iterator[None]:
-    """`one_engine`, for what needs the gradebook from beginning to end. Raises Busy if it cannot be used."""
-    with one_engine() as broken:
+def usable_gradebook() -> Iterator[None]:
+    """Share one engine inside the context, and raise Busy if the gradebook cannot be used."""
+    with shared_engine() as errors:
         try:
             yield
         except Exception as error:
-            if broken:
-                raise Busy(why_not(broken[0])) from error
+            if errors:
+                raise Busy(why_unusable(errors[0])) from error
             raise
 
 
-def why_not(error: OperationalError) -> str:
-    """Why the gradebook cannot be used, in plain words, and what to do."""
-    said = f"the gradebook cannot be used: {error.orig}"
+def why_unusable(error: OperationalError) -> str:
+    """Return why the gradebook cannot be used, and what to do about it."""
+    reason = f"the gradebook cannot be used: {error.orig}"
     if "locked" in str(error.orig):
-        said = (
-            f"another program has held the gradebook for {PATIENCE} seconds: formgrader, a backup or a database "
-            "browser, say; close it"
+        reason = (
+            f"another program has held the gradebook for {PATIENCE} seconds, for example formgrader, a backup or a "
+            "database browser: close it"
         )
-    return f"{said}. What is graded is kept, and the same command goes on from there."
+    return f"{reason}. What is graded is kept, and the same command goes on from there."
 
 
-def _engine(broken, url, **options):
+def _engine(errors: list[OperationalError], url: str, **options: Any) -> Engine:
     waiting = {"connect_args": {"timeout": PATIENCE}} if url.startswith("sqlite") else {}
     engine = create_engine(url, **options, **waiting)
 
     @event.listens_for(engine, "handle_error")
-    def _(context):
+    def _(context: Any) -> None:
         if isinstance(context.sqlalchemy_exception, OperationalError):
-            broken.append(context.sqlalchemy_exception)
+            errors.append(context.sqlalchemy_exception)
 
     return engine

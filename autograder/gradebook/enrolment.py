@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.gradebook.engine import usable
+from autograder.gradebook.engine import usable_gradebook
 from autograder.platforms.rosters import Enrolled
 
 
@@ -17,7 +17,7 @@ def enrol(coursedir: CourseDirectory, students: Iterable[Enrolled]) -> dict[str,
     Returns "new", "changed" and "unchanged" -> ids. Raises Busy.
     """
     changes: dict[str, list[str]] = {"new": [], "changed": [], "unchanged": []}
-    with usable(), Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
+    with usable_gradebook(), Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
         recorded = {student.id: student for student in gradebook.students}
         for student in students:
             fields = {"first_name": student.first_name, "last_name": student.last_name, "email": student.email}

@@ -1,7 +1,7 @@
-"""nbgrader's exchange, on a machine where students have accounts: what they put there is theirs, and may be hostile.
+"""Use nbgrader's exchange on a machine where students have accounts, and may put hostile files there.
 
-nbgrader believes the name of a submission's folder, follows links as whoever collects, and stops for everybody at the
-first thing that is not as it expects.
+nbgrader itself trusts the name of a submission's folder, follows links with the rights of the instructor, and stops for
+all students at the first file that it does not expect.
 """
 
 import os
@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from functools import cache
 from glob import glob
 from pathlib import Path
+from typing import Any
 
 from nbgrader.auth import Authenticator
 from nbgrader.coursedir import CourseDirectory
@@ -25,22 +26,24 @@ from autograder.gradebook.late_work import TIMESTAMP
 from autograder.grading.submitted_file import MAX_BYTES
 from check.words import listed, shown
 
-SECRET = "submission_secret.txt"  # what nbgrader names a student's feedback after
+SECRET = "submission_secret.txt"  # nbgrader makes the name of a student's feedback from its content
 
 
 class CollectFromOwners(ExchangeCollect):
-    """Takes a submission for its owner's, and of its files those that count, if they are the owner's too."""
+    """Collect each submission for the owner of its folder, and only the files that count and have the same owner."""
 
-    def _path_to_record(self, path):
-        path = Path(path)
-        when = handed_in_at(path.name)
+    def _path_to_record(self, path: str) -> dict[str, Any]:
+        folder = Path(path)
+        when = handed_in_at(folder.name)
         if not when:
-            self.log.warning("%s has no time in its name: any other of theirs counts before it", shown(path.name))
-        told = when.replace(tzinfo=None) if when else datetime.min
-        return {"username": submitter(path, self.check_owner), "filename": path.name, "timestamp": told}
+            self.log.warning(
+                "%s has no time in its name: any other submission of this student counts before it", shown(folder.name)
+            )
+        timestamp = when.replace(tzinfo=None) if when else datetime.min
+        return {"username": submitter(folder, self.check_owner), "filename": folder.name, "timestamp": timestamp}
 
-    def do_copy(self, src, dest, log=None):
-        """Copy the notebook, its time and its secret; links are not followed, nor are others' files taken."""
+    def do_copy(self, src: str, dest: str, log: object = None) -> None:
+        """Copy the notebook, its time and its secret, if they are ordinary files of the folder's owner."""
         try:
             folder = os.open(src, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         except OSError as error:
@@ -58,16 +61,19 @@ class CollectFromOwners(ExchangeCollect):
 
 
 class ReleaseFeedbackToOwners(ExchangeReleaseFeedback):
-    """Releases the pages of those who handed in through the exchange, and names the others."""
+    """Release the pages of students who handed in through the exchange, and log the names of the others."""
 
-    def copy_files(self):
+    def copy_files(self) -> None:
         pages = map(Path, glob(os.path.join(self.src_path, "*.html")))
         needed = (SECRET, TIMESTAMP)
         without = sorted(
             page.parent.parent.name for page in pages if not all((page.parent / name).exists() for name in needed)
         )
         if without:
-            self.log.warning("not handed in through the exchange, and not released: %s", listed(map(shown, without)))
+            self.log.warning(
+                "not released, because these students did not hand in through the exchange: %s",
+                listed(map(shown, without)),
+            )
         excluded = [self.coursedir.student_id_exclude] if self.coursedir.student_id_exclude else []
         self.coursedir.student_id_exclude = ",".join([*excluded, *without])
         super().copy_files()
@@ -108,38 +114,40 @@ def release_page(coursedir: CourseDirectory, student: str, page: Path, secret: b
 
 
 def submitter(folder: Path, by_owner: bool) -> str:
-    """Whose a submission's folder is: its owner's, whatever its name says.
+    """Return the student who handed in a submission's folder: its owner.
 
-    by_owner: False where students' ids are not their accounts, `c.ExchangeCollect.check_owner = False`; then the name
-    decides, STUDENT+CHAPTER+TIME+RANDOM. Raises FileNotFoundError.
+    by_owner: False if students' ids are not their accounts, `c.ExchangeCollect.check_owner = False`. Then the student
+    is the one in the folder's name, STUDENT+CHAPTER+TIME+RANDOM.
+
+    Raises FileNotFoundError.
     """
     number = folder.lstat().st_uid
     if not by_owner:
-        return folder.name.rsplit("+", 3)[0]  # nbgrader's way, which leaves the plus signs of an id alone
+        return folder.name.rsplit("+", 3)[0]  # as nbgrader splits it, so that an id may hold plus signs
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:
         return f"uid-{number}"
 
 
-@cache  # each look of `autograder watch` asks for all
+@cache  # `autograder watch` asks for every folder every few seconds
 def handed_in_at(name: str) -> datetime | None:
-    """When a submission was handed in, in UTC, as its folder's name says; None if it does not."""
+    """Return when a submission was handed in, in UTC, from its folder's name; None if the name holds no time."""
     try:
         return parse_utc(name.rsplit("+", 3)[2]).replace(tzinfo=UTC)
     except (IndexError, ValueError, OverflowError):
         return None
 
 
-def _own_file(folder, name):
-    """The bytes of an ordinary file in an open folder, if both have the same owner. Raises OSError."""
+def _own_file(folder: int, name: str) -> bytes:
+    """Return the bytes of an ordinary file in an open folder, if both have the same owner. Raises OSError."""
     descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     with open(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise OSError("it is no ordinary file")
+            raise OSError("it is not an ordinary file")
         if status.st_uid != os.fstat(folder).st_uid:
-            raise OSError("it belongs to somebody else")
+            raise OSError("it belongs to another account")
         if status.st_size > MAX_BYTES:
             raise OSError("it is too large")
         return file.read(MAX_BYTES)

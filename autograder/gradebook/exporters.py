@@ -1,9 +1,9 @@
-"""The tables for learning platforms, plugged into nbgrader's exporter interface.
+"""Export grades to learning platforms, through nbgrader's exporter interface.
 
 nbgrader export --exporter=autograder.gradebook.exporters.CanvasExporter --to=grades.csv
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,8 +12,8 @@ from nbgrader.plugins import ExportPlugin
 
 from autograder.errors import UserError
 from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.engine import usable
-from autograder.gradebook.queries import read_grades, roster
+from autograder.gradebook.engine import usable_gradebook
+from autograder.gradebook.queries import known_students, read_grades
 from autograder.platforms.filled_tables import Filled, fill_canvas, fill_moodle
 from autograder.platforms.grade_tables import canvas_table, csv_table, moodle_table, write_table
 from autograder.platforms.sheets import Sheet
@@ -46,30 +46,37 @@ EXPORTERS = {"csv": CsvExporter, "canvas": CanvasExporter, "moodle": MoodleExpor
 
 
 def export_grades(course: Path, to: str, chapters: Iterable[str], output: Path) -> None:
-    """Write the grades of some chapters, or of all; to: a name in EXPORTERS. Raises UserError, Busy."""
-    with _gradebook(course) as gradebook:
+    """Write the grades of some chapters, or of all if none is named.
+
+    to: a name in EXPORTERS. Raises UserError, Busy.
+    """
+    with _open_gradebook(course) as gradebook:
         EXPORTERS[to](to=str(output), assignment=list(chapters)).export(gradebook)
 
 
 def fill_in(course: Path, to: str, chapters: Collection[str], sheet: Sheet, title: str, output: Path) -> Filled:
-    """Write the platform's own table with the grades of some chapters in it; to: "canvas", or "moodle" for one chapter.
+    """Fill the grades of some chapters into a platform's own table, write it, and return it.
 
-    title: of the assignment on Canvas, if there is one chapter. Raises UserError, Busy, UnusableTable.
+    Args:
+        to: "canvas", or "moodle" for one chapter.
+        title: of the assignment on Canvas, if there is one chapter.
+
+    Raises UserError, Busy, UnusableTable.
     """
-    with _gradebook(course) as gradebook:
+    with _open_gradebook(course) as gradebook:
         grades = read_grades(gradebook, chapters)
     if to == "canvas":
         filled = fill_canvas(sheet, grades, title)
     else:
-        filled = fill_moodle(sheet, grades, roster(open_coursedir(course, "")))
+        filled = fill_moodle(sheet, grades, known_students(open_coursedir(course, "")))
     write_table(filled.rows, output)
     return filled
 
 
 @contextmanager
-def _gradebook(course):
+def _open_gradebook(course: Path) -> Iterator[Gradebook]:
     if not course.is_dir():
         raise UserError(f"there is no course in {course}")
     coursedir = open_coursedir(course, "")
-    with usable(), Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
+    with usable_gradebook(), Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
         yield gradebook

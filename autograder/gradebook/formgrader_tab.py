@@ -1,14 +1,17 @@
-"""Server extension: formgrader in a browser tab of its own, as the instructors of a hub share it.
+"""A server extension that opens formgrader in its own browser tab, for instructors who share it on a hub.
 
-nbgrader's course list asks JupyterLab to show formgrader in a frame, which a JupyterHub refuses since 4.1
-(nbgrader's issue 1870). In a tab of its own, the links of nbgrader 0.9 leave out where the server is (issue 1888).
+nbgrader's course list asks JupyterLab to show formgrader in a frame, which JupyterHub refuses since 4.1 (nbgrader's
+issue 1870). In its own tab, formgrader's links in nbgrader 0.9 lack the base URL of the server (issue 1888).
 """
 
 from pathlib import Path
+from typing import Any
 
 from jupyter_server.base.handlers import JupyterHandler
+from jupyter_server.serverapp import ServerApp
 from jupyter_server.utils import url_path_join
 from nbgrader.server_extensions.formgrader.handlers import static_path
+from tornado.httputil import HTTPServerRequest
 from tornado.routing import Matcher, PathMatches, Rule
 from tornado.web import RequestHandler, authenticated
 
@@ -21,40 +24,45 @@ linkTo = (type, path) => (_, link) => {
 """
 
 
-class FormgraderIsAskedFor(Matcher):
-    """What the course list asks of JupyterLab: /lab?formgrader=true."""
+class FormgraderInLab(Matcher):
+    """Match the request that the course list sends to JupyterLab: /lab?formgrader=true."""
 
-    def __init__(self, lab: str):
+    def __init__(self, lab: str) -> None:
         self._lab = lab
 
-    def match(self, request):
+    def match(self, request: HTTPServerRequest) -> dict[str, Any] | None:
         return {} if request.path == self._lab and "formgrader" in request.query_arguments else None
 
 
 class Formgrader(JupyterHandler):
+    """Redirect to formgrader."""
+
     @authenticated
-    def get(self):
+    def get(self) -> None:
         self.redirect(url_path_join(self.base_url, "formgrader"))
 
 
 class ScriptWithLinks(RequestHandler):
-    """nbgrader's own script, and after it a function in place of one of its own."""
+    """Serve nbgrader's own script, followed by a function that replaces one of the script's."""
 
-    def get(self):
+    def get(self) -> None:
         self.set_header("Content-Type", "text/javascript; charset=utf-8")
         self.finish(Path(static_path, SCRIPT).read_text(encoding="utf-8") + LINKS)
 
 
-def _jupyter_server_extension_points():
+def _jupyter_server_extension_points() -> list[dict[str, str]]:
     return [{"module": "autograder.gradebook.formgrader_tab"}]
 
 
-def _load_jupyter_server_extension(server):
-    """Extensions are loaded in the order of their names, and the first that knows an address answers: this one."""
+def _load_jupyter_server_extension(server: ServerApp) -> None:
+    """Add our handlers.
+
+    The server loads extensions in the order of their names, and takes the first handler that matches.
+    """
     base = server.web_app.settings["base_url"]
     script = url_path_join(base, "formgrader/static", SCRIPT)
     rules = [
-        Rule(FormgraderIsAskedFor(url_path_join(base, "lab")), Formgrader),
+        Rule(FormgraderInLab(url_path_join(base, "lab")), Formgrader),
         Rule(PathMatches(script), ScriptWithLinks),
     ]
     server.web_app.add_handlers(".*$", rules)

@@ -1,5 +1,6 @@
-"""What the gradebook says of a student, and why that may differ from what grading came to."""
+"""A student's marks in the gradebook, and why they differ from the scores that grading computed."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from autograder.gradebook.late_work import score_after_penalty
@@ -8,7 +9,7 @@ from autograder.grading.report import Report
 
 @dataclass(frozen=True)
 class Mark:
-    """One graded cell in the gradebook: what grading wrote, what somebody set by hand, what they added."""
+    """One graded cell in the gradebook: the computed score, the score set by hand, the extra credit."""
 
     auto: float | None
     manual: float | None
@@ -22,14 +23,14 @@ class Mark:
 
 @dataclass
 class Marks:
-    """One student's marks in one chapter: the cell's name -> its mark, and what is taken off for being late."""
+    """One student's marks in one chapter: cell name -> mark, and the penalty for being late."""
 
     cells: dict[str, Mark] = field(default_factory=dict)
     penalty: float = 0.0
 
     @staticmethod
     def graded(report: Report) -> "Marks":
-        """What grading came to, with nothing changed by hand."""
+        """Return the marks that grading computed, without changes by hand."""
         return Marks({f"check-{result.function}": Mark(result.earned, None, None) for result in report.results})
 
     @property
@@ -37,22 +38,23 @@ class Marks:
         """The score as nbgrader exports it."""
         return score_after_penalty(sum(mark.score for mark in self.cells.values()), self.penalty)
 
-    def differs(self, report: Report) -> list[str]:
-        """Why the total is not what grading came to, in plain words; empty if it is."""
+    def differences(self, report: Report) -> list[str]:
+        """Return why the total is not the one that grading computed, in plain words; empty if it is."""
         earned = {f"check-{result.function}": result.earned for result in report.results}
-        said = [
+        sentences = [
             sentence
             for cell, mark in self.cells.items()
-            for sentence in _about(cell.removeprefix("check-"), mark, earned.get(cell))
+            for sentence in _differences(cell.removeprefix("check-"), mark, earned.get(cell))
         ]
-        return said + ([f"{self.penalty:g} taken off for being late"] if self.penalty else [])
+        return sentences + ([f"{self.penalty:g} taken off for being late"] if self.penalty else [])
 
 
 @dataclass(frozen=True)
 class Book:
     """A course's gradebook.
 
-    students: everyone in it. points: chapter -> all there are to earn. marks: chapter -> student -> Marks.
+    students: ids of everyone in it. points: chapter -> points of all its exercises.
+    marks: chapter -> student -> Marks.
     """
 
     students: frozenset[str]
@@ -60,14 +62,14 @@ class Book:
     marks: dict[str, dict[str, Marks]]
 
 
-def _about(exercise, mark, earned):
+def _differences(exercise: str, mark: Mark, earned: float | None) -> Iterator[str]:
     if mark.manual is not None and mark.manual != earned:
-        yield f"`{exercise}` set by hand: {mark.manual:g}, where grading came to {_or_none(earned)}"
+        yield f"`{exercise}` set by hand: {mark.manual:g}, where grading computed {_or_none(earned)}"
     elif mark.manual is None and mark.auto != earned:
-        yield f"the gradebook says {_or_none(mark.auto)} for `{exercise}`, the report {_or_none(earned)}: grade again"
+        yield f"the gradebook has {_or_none(mark.auto)} for `{exercise}`, the report {_or_none(earned)}: grade again"
     if mark.extra:
         yield f"`{exercise}`: {mark.extra:+g} added by hand"
 
 
-def _or_none(score):
+def _or_none(score: float | None) -> str:
     return "no score" if score is None else f"{score:g}"

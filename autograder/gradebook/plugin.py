@@ -1,12 +1,16 @@
-"""What nbgrader_config.py plugs into nbgrader, so that it grades through our sandbox and our judge.
+"""Plug-ins for nbgrader, named in nbgrader_config.py, that make it grade through our sandbox and our judge.
 
-`nbgrader autograde`, formgrader's button and `autograder grade` all come through here.
+`nbgrader autograde`, formgrader's button and `autograder grade` all use them.
 """
 
 import re
+from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from nbconvert.exporters import NotebookExporter
+from nbformat.notebooknode import NotebookNode
 from nbgrader.api import Comment, Grade, Gradebook
 from nbgrader.converters import Autograde, NbGraderException
 from nbgrader.coursedir import CourseDirectory
@@ -16,6 +20,7 @@ from traitlets import Enum
 
 from autograder.course.lock import alone
 from autograder.errors import UserError
+from autograder.gradebook.exchange import SECRET
 from autograder.gradebook.late_work import (
     TIMESTAMP,
     due_with_extension,
@@ -24,43 +29,45 @@ from autograder.gradebook.late_work import (
     seconds_late,
     timestamp_text,
 )
-from autograder.gradebook.queries import by_cell, given_by_hand
+from autograder.gradebook.queries import manual_fingerprints, rows_by_cell
 from autograder.gradebook.rebuilding import rebuild
 from autograder.grading.cluster import connected
-from autograder.grading.queue import open_queue
+from autograder.grading.queue import GradingQueue, open_queue
 from autograder.grading.submitted_file import read_file
 from check.judge import Result
 
-SECRET = re.compile("[0-9a-f]{128}")  # as nbgrader's exchange draws it, one for each submission
+_SECRET_FORM = re.compile("[0-9a-f]{128}")  # nbgrader's exchange draws one for each submission
+
+Resources = dict[str, Any]
 
 
 class SubmissionExporter(NotebookExporter):
-    """Reads a submission, whatever is in the file, and gives nbgrader a clean and graded notebook.
+    """Give nbgrader a clean and graded notebook for each submission, whatever is in the file.
 
-    nbgrader makes one for each run, before it touches the first submission, and then asks it for every
-    notebook twice: as submitted, and as written to `autograded`.
+    nbgrader makes one exporter for each run, before it touches the first submission. Then it asks the exporter twice
+    for every notebook: as submitted, and as written to `autograded`.
     """
 
     sandbox = Enum(["bwrap", "none"], "bwrap", help="none gives student code your own rights").tag(config=True)
 
     parent: Autograde
 
-    def __init__(self, **options):
+    def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.grader = getattr(self.parent, "grader", None) or self._open_grader(self.parent)
         self.parent.coursedir = guarded(self.parent.coursedir)
 
-    def from_filename(self, filename, resources=None, **options):
-        """The notebook to go on with, as text; a submission is replaced by what was rebuilt from it."""
-        path = Path(filename)
-        if not self._is_submitted(path, resources["nbgrader"]):
+    def from_filename(self, filename: str, resources: Resources | None = None, **options: Any) -> tuple[Any, Resources]:
+        """Return the notebook to go on with, as text: for a submission, the one that is rebuilt from it."""
+        path, names = Path(filename), (resources or {})["nbgrader"]
+        if not self._is_submitted(path, names):
             return super().from_filename(filename, resources, **options)
         graded = self.grader.graded(path)
         notebook = rebuild(graded.submission, graded.report, self.grader.assignment.released)
-        self._keep_what_nbgrader_needs(path.parent, resources["nbgrader"])
+        self._keep_what_nbgrader_needs(path.parent, names)
         return self.from_notebook_node(notebook, resources, **options)
 
-    def _open_grader(self, autograde):
+    def _open_grader(self, autograde: Autograde) -> GradingQueue:
         course = autograde.coursedir
         try:
             with alone(Path(course.root)), connected() as client:
@@ -71,19 +78,19 @@ class SubmissionExporter(NotebookExporter):
             self.log.error("%s", error)
             raise NbGraderException(str(error)) from error
 
-    def _is_submitted(self, path, names):
+    def _is_submitted(self, path: Path, names: Mapping[str, str]) -> bool:
         course = self.parent.coursedir
         folder = course.format_path(course.submitted_directory, names["student"], names["assignment"])
         return path.parent == Path(folder)
 
-    def _keep_what_nbgrader_needs(self, submitted, names):
-        """The time, which nbgrader compares, and the exchange's secret, which names the page there; nothing else."""
+    def _keep_what_nbgrader_needs(self, submitted: Path, names: Mapping[str, str]) -> None:
+        """Copy the time, which nbgrader compares, and the exchange's secret, by which the exchange names the page."""
         course = self.parent.coursedir
         timestamp = course.get_existing_timestamp(str(submitted))
-        secret = read_file(submitted / "submission_secret.txt").raw[:200].decode("ascii", "replace").strip()
+        secret = read_file(submitted / SECRET).raw[:200].decode("ascii", "replace").strip()
         kept = {
             TIMESTAMP: timestamp_text(timestamp) if timestamp else "",
-            "submission_secret.txt": secret if SECRET.fullmatch(secret) else "",
+            SECRET: secret if _SECRET_FORM.fullmatch(secret) else "",
         }
         graded = Path(course.format_path(course.autograded_directory, names["student"], names["assignment"]))
         for name, text in kept.items():
@@ -93,9 +100,9 @@ class SubmissionExporter(NotebookExporter):
 
 
 class SaveScores(NbGraderPreprocessor):
-    """nbgrader's SaveAutoGrades, with one transaction for a submission where that has two for each exercise."""
+    """Do what nbgrader's SaveAutoGrades does, in one transaction for a submission instead of two for each exercise."""
 
-    def preprocess(self, nb, resources):
+    def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         names = resources["nbgrader"]
         with Gradebook(names["db_url"]) as gradebook:
             recorded = gradebook.find_submission_notebook(names["notebook"], names["assignment"], names["student"])
@@ -106,7 +113,7 @@ class SaveScores(NbGraderPreprocessor):
                 if is_grade(cell):
                     grade = grades[name]
                     grade.auto_score, _ = determine_grade(cell)
-                    # A score given by hand stays, and asks to be looked at again.
+                    # A score set by hand stays, and formgrader asks the instructor to check it.
                     grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
                 if is_solution(cell):
                     comments[name].auto_comment = "No response." if _is_stub(cell) else None
@@ -118,41 +125,42 @@ class SaveScores(NbGraderPreprocessor):
 
 
 class MarkRecorded(NbGraderPreprocessor):
-    """Runs last, and marks a notebook whose scores are in the gradebook: what a killed run left has no mark."""
+    """Run last, and mark a notebook whose scores are in the gradebook; one that a killed run left has no mark."""
 
-    def preprocess(self, nb, resources):
+    def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         nb.metadata["autograder"]["recorded"] = True
         return nb, resources
 
 
 class ReadGradebook(NbGraderPreprocessor):
-    """nbgrader's GetGrades, with a few queries for a page where that has two or more for each cell."""
+    """Do what nbgrader's GetGrades does, in a few queries for a page instead of two or more for each cell."""
 
-    def preprocess(self, nb, resources):
+    def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         names = resources["nbgrader"]
         with Gradebook(names["db_url"]) as gradebook:
             recorded = gradebook.find_submission_notebook(names["notebook"], names["assignment"], names["student"])
             penalty = recorded.late_submission_penalty or 0.0
+            by_hand = manual_fingerprints(gradebook, names["assignment"], names["student"])
             results = map(Result.from_json, nb.metadata.autograder.results)
             resources["feedback"] = {
                 "score": score_after_penalty(recorded.score, penalty),
                 "points": recorded.max_score,
                 "penalty": penalty,
-                "grades": by_cell(gradebook, recorded, Grade),
-                "comments": by_cell(gradebook, recorded, Comment),
-                "by_hand": given_by_hand(gradebook, names["assignment"], names["student"]).get(names["student"], ""),
+                "grades": rows_by_cell(gradebook, recorded, Grade),
+                "comments": rows_by_cell(gradebook, recorded, Comment),
+                "by_hand": by_hand.get(names["student"], ""),
                 "results": {f"check-{result.function}": result for result in results},
             }
         return nb, resources
 
 
 class GuardedCourse(CourseDirectory):
-    """A course folder from which Autograde copies none of a student's other files, and follows no link.
+    """A course folder from which Autograde copies no other files of a student, and follows no link.
 
-    nbgrader copies all of them, links resolved, into `autograded` and on into the feedback.
+    nbgrader itself follows links, and copies all files into `autograded` and then into the feedback.
     """
 
-    def get_existing_timestamp(self, dest_path):
+    def get_existing_timestamp(self, dest_path: str) -> datetime | None:
         try:
             return read_timestamp(read_file(Path(dest_path, TIMESTAMP)).raw)
         except ValueError:
@@ -160,11 +168,11 @@ class GuardedCourse(CourseDirectory):
             return None
 
 
-def _is_stub(cell):
+def _is_stub(cell: NotebookNode) -> bool:
     return cell.metadata.nbgrader.get("checksum") == compute_checksum(cell)
 
 
 def guarded(coursedir: CourseDirectory) -> CourseDirectory:
-    """The same course folder, guarded."""
+    """Return the same course folder, guarded."""
     values = {name: getattr(coursedir, name) for name in coursedir.trait_names(config=True)}
     return GuardedCourse(parent=coursedir.parent, **values | {"ignore": ["*"]})

@@ -1,4 +1,4 @@
-"""How far a long run is: a bar where a terminal listens, a line now and then where none does."""
+"""Report how far a long run is: a bar on a terminal, otherwise a line now and then."""
 
 import sys
 from collections.abc import Collection, Iterator
@@ -10,8 +10,8 @@ T = TypeVar("T")
 LINES = 10
 
 
-def watched(things: Collection[T], doing: str, unit: str) -> Iterator[T]:
-    """The things, one after the other; how many are done is written to stderr."""
+def with_progress(things: Collection[T], doing: str, unit: str) -> Iterator[T]:
+    """Yield the things one after the other, and write to stderr how many are done."""
     if sys.stderr.isatty():
         yield from tqdm(things, desc=doing, unit=f" {unit}", leave=False)
         return

@@ -1,10 +1,10 @@
-"""Every question that is asked of nbgrader's gradebook; nothing here writes."""
+"""Every question to nbgrader's gradebook; nothing here writes."""
 
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nbgrader.api import (
     Assignment,
@@ -24,13 +24,13 @@ from sqlalchemy.orm import Query
 from autograder.gradebook.late_work import due_with_extension, score_after_penalty
 from autograder.gradebook.marks import Book, Mark, Marks
 from autograder.platforms.grade_tables import Column, Grades, Person, Score
-from autograder.platforms.student_finder import Known
+from autograder.platforms.student_finder import KnownStudent
 
 Scores = dict[str, float | None]
 
 
-def of_cells(gradebook: Gradebook, table: type[Grade] | type[Comment], *columns) -> Query:
-    """A query of all scores, or all comments: one row a cell, with its notebook, submission and assignment."""
+def cell_query(gradebook: Gradebook, table: type[Grade] | type[Comment], *columns: Any) -> Query[Any]:
+    """Return a query of all scores, or all comments, with the notebook, submission and assignment of each cell."""
     return (
         gradebook.db.query(*columns)
         .select_from(table)
@@ -42,20 +42,20 @@ def of_cells(gradebook: Gradebook, table: type[Grade] | type[Comment], *columns)
 
 
 def computed_scores(coursedir: CourseDirectory) -> dict[str, Scores]:
-    """Student id -> exercise -> the score that was computed for it, as the gradebook has them for the assignment."""
-    found: dict[str, Scores] = {}
+    """Return student id -> exercise -> the computed score that the gradebook has for the assignment."""
+    scores: dict[str, Scores] = {}
     with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-        rows = of_cells(gradebook, Grade, SubmittedAssignment.student_id, BaseCell.name, Grade.auto_score)
+        rows = cell_query(gradebook, Grade, SubmittedAssignment.student_id, BaseCell.name, Grade.auto_score)
         for student, cell, score in rows.filter(Assignment.name == coursedir.assignment_id):
-            found.setdefault(student, {})[cell.removeprefix("check-")] = score
-    return found
+            scores.setdefault(student, {})[cell.removeprefix("check-")] = score
+    return scores
 
 
 def read_marks(coursedir: CourseDirectory) -> Book:
-    """All scores of a course, in three queries however large the class is."""
+    """Return all marks of a course, in three queries however large the class is."""
     marks: dict[str, dict[str, Marks]] = defaultdict(lambda: defaultdict(Marks))
     with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-        rows = of_cells(
+        rows = cell_query(
             *(gradebook, Grade, Assignment.name, SubmittedAssignment.student_id, BaseCell.name, Grade.auto_score),
             *(Grade.manual_score, Grade.extra_credit, SubmittedNotebook.late_submission_penalty),
         )
@@ -63,27 +63,27 @@ def read_marks(coursedir: CourseDirectory) -> Book:
             of_student = marks[chapter][student]
             of_student.cells[cell] = Mark(auto, manual, extra)
             of_student.penalty = penalty or 0.0
-        students = frozenset(name for (name,) in gradebook.db.query(Student.id))
-        points = {name: score for name, score in gradebook.db.query(Assignment.name, Assignment.max_score)}
+        students = frozenset(student for (student,) in gradebook.db.query(Student.id))
+        points = {chapter: score for chapter, score in gradebook.db.query(Assignment.name, Assignment.max_score)}
     return Book(students, points, marks)
 
 
-def given_by_hand(gradebook: Gradebook, assignment: str, student: str | None = None) -> dict[str, str]:
-    """Student id -> fingerprint of the scores and comments that people gave; who was given none is not in it."""
-    given: dict[str, list] = {}
+def manual_fingerprints(gradebook: Gradebook, assignment: str, student: str | None = None) -> dict[str, str]:
+    """Return student id -> fingerprint of the scores and comments that instructors gave; no entry if they gave none."""
+    given: dict[str, list[list[Any]]] = {}
     for table, columns in ((Grade, [Grade.manual_score, Grade.extra_credit]), (Comment, [Comment.manual_comment])):
         rows = (
-            of_cells(gradebook, table, SubmittedAssignment.student_id, BaseCell.name, *columns)
+            cell_query(gradebook, table, SubmittedAssignment.student_id, BaseCell.name, *columns)
             .filter(Assignment.name == assignment, or_(*(column.is_not(None) for column in columns)))
             .order_by(BaseCell.name)
         )
-        for whose, *what in rows.filter(SubmittedAssignment.student_id == student) if student else rows:
-            given.setdefault(whose, []).append(what)
-    return {whose: hashlib.sha256(repr(what).encode()).hexdigest()[:16] for whose, what in given.items()}
+        for owner, *values in rows.filter(SubmittedAssignment.student_id == student) if student else rows:
+            given.setdefault(owner, []).append(values)
+    return {owner: hashlib.sha256(repr(values).encode()).hexdigest()[:16] for owner, values in given.items()}
 
 
-def times(gradebook: Gradebook, assignment: str) -> dict[str, tuple[datetime | None, datetime | None]]:
-    """Student id -> when the submission was handed in, and when it was due, extensions included."""
+def handed_in_and_due(gradebook: Gradebook, assignment: str) -> dict[str, tuple[datetime | None, datetime | None]]:
+    """Return student id -> when the submission was handed in, and when it was due, including an extension."""
     rows = (
         gradebook.db.query(
             SubmittedAssignment.student_id,
@@ -94,79 +94,83 @@ def times(gradebook: Gradebook, assignment: str) -> dict[str, tuple[datetime | N
         .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
         .filter(Assignment.name == assignment)
     )
-    return {student: (at, due_with_extension(due, extension)) for student, at, due, extension in rows}
+    return {student: (handed_in, due_with_extension(due, extension)) for student, handed_in, due, extension in rows}
 
 
-def by_cell(gradebook: Gradebook, notebook: SubmittedNotebook, table: type[Grade] | type[Comment]) -> dict[str, object]:
-    """Name of each cell -> its row of a table, for one submitted notebook."""
+def rows_by_cell(
+    gradebook: Gradebook, notebook: SubmittedNotebook, table: type[Grade] | type[Comment]
+) -> dict[str, object]:
+    """Return name of each cell -> its row of a table, for one submitted notebook."""
     rows = gradebook.db.query(BaseCell.name, table).select_from(table).join(BaseCell, BaseCell.id == table.cell_id)
     return dict(map(tuple, rows.filter(table.notebook_id == notebook.id)))
 
 
-def wholly_graded(gradebook: Gradebook, chapter: Assignment) -> dict[str, SubmittedAssignment]:
-    """Student id -> submission, for those in which every exercise has a score."""
+def fully_graded(gradebook: Gradebook, chapter: Assignment) -> dict[str, SubmittedAssignment]:
+    """Return student id -> submission, for the submissions in which every exercise has a score."""
     unscored = (
         gradebook.db.query(SubmittedNotebook.assignment_id)
         .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
         .filter(Grade.auto_score.is_(None), Grade.manual_score.is_(None))
     )
-    found = gradebook.db.query(SubmittedAssignment).filter(
+    submissions = gradebook.db.query(SubmittedAssignment).filter(
         SubmittedAssignment.assignment_id == chapter.id, SubmittedAssignment.id.not_in(unscored)
     )
-    return {each.student_id: each for each in found}
+    return {submission.student_id: submission for submission in submissions}
 
 
 def read_grades(gradebook: Gradebook, chapters: Collection[str] = (), students: Collection[str] = ()) -> Grades:
-    """The scores in these chapters of these students; all there are where none is named."""
-    wanted = [each for each in gradebook.assignments if not chapters or each.name in chapters]
-    submissions = [wholly_graded(gradebook, each) for each in wanted]
+    """Return the grades of these students in these chapters; of all if none is named."""
+    wanted = [chapter for chapter in gradebook.assignments if not chapters or chapter.name in chapters]
+    submissions = [fully_graded(gradebook, chapter) for chapter in wanted]
     return Grades(
-        tuple(Column(each.name, each.duedate, each.max_score) for each in wanted),
+        tuple(Column(chapter.name, chapter.duedate, chapter.max_score) for chapter in wanted),
         tuple(
             Person(
-                *(each.id, each.last_name, each.first_name, each.email),
-                tuple(_score(of_chapter.get(each.id)) for of_chapter in submissions),
+                *(student.id, student.last_name, student.first_name, student.email),
+                tuple(_score(of_chapter.get(student.id)) for of_chapter in submissions),
             )
-            for each in gradebook.students
-            if not students or each.id in students
+            for student in gradebook.students
+            if not students or student.id in students
         ),
     )
 
 
-def _score(submission):
+def _score(submission: SubmittedAssignment | None) -> Score | None:
     if submission is None:
         return None
     raw, penalty = submission.score, submission.late_submission_penalty
     return Score(raw, penalty, score_after_penalty(raw, penalty), submission.timestamp)
 
 
-def roster(coursedir: CourseDirectory) -> list[Known]:
-    """The students of the gradebook, with their names and addresses where it has them."""
+def known_students(coursedir: CourseDirectory) -> list[KnownStudent]:
+    """Return the students of the gradebook; a name or an address that it does not have is empty."""
     with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
         return [
-            Known(each.id, " ".join(filter(None, (each.first_name, each.last_name))), each.email or "")
-            for each in gradebook.students
+            KnownStudent(
+                student.id, " ".join(filter(None, (student.first_name, student.last_name))), student.email or ""
+            )
+            for student in gradebook.students
         ]
 
 
 def due_date(coursedir: CourseDirectory) -> datetime | None:
-    """When the assignment is due, extensions apart; None if it never is."""
+    """Return when the assignment is due, without extensions; None if it is never due."""
     with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
         return gradebook.db.query(Assignment.duedate).filter(Assignment.name == coursedir.assignment_id).scalar()
 
 
-class Registered(NamedTuple):
-    """An assignment as the gradebook knows it: its cells, and how many submissions there are."""
+class RegisteredAssignment(NamedTuple):
+    """An assignment in the gradebook: the names of its cells, and its number of submissions."""
 
     cells: set[str]
     submissions: int
 
 
-def registered_cells(database: str, assignment: str) -> Registered | None:
-    """What the gradebook has of an assignment; None if it is not in it."""
+def registered_cells(database: str, assignment: str) -> RegisteredAssignment | None:
+    """Return what the gradebook has of an assignment; None if it has nothing."""
     with Gradebook(database) as gradebook:
         try:
             notebook = gradebook.find_notebook(assignment, assignment)
         except MissingEntry:
             return None
-        return Registered({cell.name for cell in notebook.source_cells}, len(notebook.submissions))
+        return RegisteredAssignment({cell.name for cell in notebook.source_cells}, len(notebook.submissions))

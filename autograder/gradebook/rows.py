@@ -1,4 +1,4 @@
-"""How a class came out: one row for each student."""
+"""The result of grading a class: one row for each student."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,9 @@ from autograder.grading.report import Report
 class StudentRow:
     """One student of a graded class.
 
-    before: exercise -> score in the gradebook before this run. why: the report had to be written; empty if not.
-    reused: the report was there already. written: gradebook and feedback were brought up to date just now.
+    before: exercise -> score in the gradebook before this run. why: the reason to write the report; empty if all of it
+    was recorded already. reused: whether the report existed before this run. written: whether this run updated the
+    gradebook and the feedback.
     """
 
     student: str
@@ -22,8 +23,8 @@ class StudentRow:
 
 
 class Incomplete(Exception):
-    """Some submissions could not be graded or written, through no fault of theirs. rows: the others'."""
+    """Some submissions could not be graded or written, for reasons that are not theirs. rows: those of the others."""
 
-    def __init__(self, rows: list[StudentRow], errors: list[str]):
+    def __init__(self, rows: list[StudentRow], errors: list[str]) -> None:
         super().__init__("\n".join(errors))
         self.rows = rows

@@ -1,18 +1,19 @@
-"""What a class's gradebook and autograded notebooks hold already, and why a submission is to be written again."""
+"""What the gradebook and the autograded notebooks of a class already record, and why a submission is written again."""
 
 import json
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 
 from autograder.gradebook.late_work import seconds_late
 from autograder.gradebook.plugin import guarded
-from autograder.gradebook.queries import computed_scores, given_by_hand, times
+from autograder.gradebook.queries import computed_scores, handed_in_and_due, manual_fingerprints
 from autograder.grading.report import Report, Reports
 
-_SAID = {
+_REASONS = {
     "submission": "handed in again",
     "release": "the release changed",
     "seed": "the secret seed changed",
@@ -23,33 +24,33 @@ _SAID = {
 
 
 class ClassState:
-    """A class as it is recorded.
+    """What is recorded of a class.
 
-    scores: student id -> exercise -> the score that was computed for it.
-    by_hand: student id -> fingerprint of what people gave, if they did.
+    scores: student id -> exercise -> the computed score.
+    by_hand: student id -> fingerprint of the scores and comments that instructors gave, for students who have any.
     """
 
-    def __init__(self, coursedir: CourseDirectory, reports: Reports):
+    def __init__(self, coursedir: CourseDirectory, reports: Reports) -> None:
         self.scores = computed_scores(coursedir)
         with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-            self.by_hand = given_by_hand(gradebook, coursedir.assignment_id)
-            self._times = times(gradebook, coursedir.assignment_id)
+            self.by_hand = manual_fingerprints(gradebook, coursedir.assignment_id)
+            self._times = handed_in_and_due(gradebook, coursedir.assignment_id)
         self._coursedir, self._reports = guarded(coursedir), reports
 
     def why(self, student: str, report: Report) -> str:
-        """Why this report has to be written, in plain words; empty if all of it is recorded."""
-        mark = mark_of(self._coursedir, student)
-        if not mark:
+        """Return why this report has to be written, in plain words; empty if all of it is recorded."""
+        record = grading_record(self._coursedir, student)
+        if not record:
             return "new"
-        if mark["report"] != report.digest:
-            return changes(self._reports.find(mark["report"]), report)
-        if not mark["recorded"]:
+        if record["report"] != report.digest:
+            return changes(self._reports.find(record["report"]), report)
+        if not record["recorded"]:
             return "an earlier run was interrupted"
-        if mark["late"] != self._seconds_late(student):
+        if record["late"] != self._seconds_late(student):
             return "the due date or the time of handing in changed"
         scores = self.scores.get(student, {})
         same = all(scores.get(result.function) == result.earned for result in report.results)
-        return "" if same else "the gradebook said something else"
+        return "" if same else "the gradebook had another score"
 
     def _seconds_late(self, student: str) -> float:
         """As nbgrader will count them: the time in timestamp.txt comes before the one that the gradebook has."""
@@ -58,30 +59,30 @@ class ClassState:
         return seconds_late(self._coursedir.get_existing_timestamp(folder) or handed_in, due)
 
 
-def mark_of(coursedir: CourseDirectory, student: str) -> dict:
-    """What the exporter and MarkRecorded left in a student's autograded notebook; {} if there is none."""
+def grading_record(coursedir: CourseDirectory, student: str) -> dict[str, Any]:
+    """Return the metadata that grading wrote into a student's autograded notebook; {} if there is none."""
     return _autograded(coursedir, student).get("metadata", {}).get("autograder", {})
 
 
 def submitted_sources(coursedir: CourseDirectory, student: str) -> dict[str, str]:
-    """Exercise -> its cell in a student's autograded notebook; {} if there is none."""
+    """Return exercise -> source of its cell in a student's autograded notebook; {} if there is none."""
     cells = {
-        each["metadata"]["nbgrader"]["grade_id"]: each
-        for each in _autograded(coursedir, student).get("cells", ())
-        if each["metadata"].get("nbgrader", {}).get("solution")
+        cell["metadata"]["nbgrader"]["grade_id"]: cell
+        for cell in _autograded(coursedir, student).get("cells", ())
+        if cell["metadata"].get("nbgrader", {}).get("solution")
     }
     return {name: "".join(cell["source"]) for name, cell in cells.items()}
 
 
 def own_sources(coursedir: CourseDirectory, student: str) -> tuple[str, ...]:
-    """The code that a student wrote in cells of their own, in the order of their autograded notebook."""
+    """Return the sources of the code cells that a student added, in the order of their autograded notebook."""
     cells = _autograded(coursedir, student).get("cells", ())
-    own = (each for each in cells if each["cell_type"] == "code" and "nbgrader" not in each["metadata"])
-    return tuple("".join(each["source"]) for each in own)
+    own = (cell for cell in cells if cell["cell_type"] == "code" and "nbgrader" not in cell["metadata"])
+    return tuple("".join(cell["source"]) for cell in own)
 
 
-def _autograded(coursedir, student):
-    """A student's autograded notebook, as JSON; {} if there is none that can be read."""
+def _autograded(coursedir: CourseDirectory, student: str) -> dict[str, Any]:
+    """Return a student's autograded notebook, as JSON; {} if there is none, or it cannot be read."""
     chapter = coursedir.assignment_id
     notebook = Path(coursedir.format_path("autograded", student, chapter), f"{chapter}.ipynb")
     with suppress(OSError, ValueError):
@@ -90,12 +91,12 @@ def _autograded(coursedir, student):
 
 
 def changes(earlier: Report | None, report: Report) -> str:
-    """What differs between what two reports were made from, in plain words."""
+    """Return what changed in the parts that two reports were made from, in plain words."""
     if earlier is None:
         return "its earlier report is gone"
     before, now = earlier.made_from, report.made_from
     names = [name for name in now if before.get(name) != now[name]]
     return ", ".join(
-        _SAID.get(name, f"{name} {before[name]} became {now[name]}") if name in before else f"{name} counts too"
+        _REASONS.get(name, f"{name} {before[name]} became {now[name]}") if name in before else f"{name} counts too"
         for name in names
     )

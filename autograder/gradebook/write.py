@@ -1,9 +1,13 @@
-"""The one writer of scores and feedback: nbgrader's own Autograde and GenerateFeedback, a submission at a time."""
+"""Write scores and feedback, one submission at a time, by nbgrader's own Autograde and GenerateFeedback.
+
+Nothing else writes them.
+"""
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import chdir
+from logging import Logger
 from pathlib import Path
 
 from nbconvert.writers import FilesWriter
@@ -12,8 +16,8 @@ from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.exc import OperationalError, SAWarning
 
 from autograder.gradebook.coursedir import open_coursedir, quiet_log
-from autograder.gradebook.engine import one_engine, why_not
-from autograder.gradebook.progress import watched
+from autograder.gradebook.engine import shared_engine, why_unusable
+from autograder.gradebook.progress import with_progress
 from autograder.gradebook.rows import Incomplete, StudentRow
 from autograder.gradebook.state import ClassState
 from autograder.grading.queue import GradingQueue
@@ -34,24 +38,24 @@ def write_class(
 
     Args:
         paths: student id -> submitted file.
-        force: write also what is recorded already.
-        dry_run: write nothing but reports; the rows say what would be written.
+        force: also write what is recorded already.
+        dry_run: write only reports; the rows say what would be written.
 
     Raises:
-        Incomplete: something that is not a student's doing went wrong; it holds the rows of the others.
+        Incomplete: something failed that no student caused; it holds the rows of the other submissions.
         SandboxUnavailable: there is no place to grade any more.
     """
     rows: list[StudentRow] = []
     failed: dict[str, list[str]] = {}
     coursedir = open_coursedir(course, chapter)
-    with quiet_log() as (log, said), warnings.catch_warnings(), chdir(course), one_engine() as broken:
-        warnings.simplefilter("ignore", SAWarning)  # nbgrader's own queries, which work all the same
+    with quiet_log() as (log, logged), warnings.catch_warnings(), chdir(course), shared_engine() as unusable:
+        warnings.simplefilter("ignore", SAWarning)  # nbgrader's own queries cause them, and still work
         try:
             recorded = ClassState(coursedir, grader.reports)
         except OperationalError as error:
-            raise Incomplete(rows, [why_not(error)]) from error
+            raise Incomplete(rows, [why_unusable(error)]) from error
         writer = None if dry_run else Writer(coursedir, log, grader)
-        for student, path in watched(paths.items(), "grading", "submissions"):
+        for student, path in with_progress(paths.items(), "grading", "submissions"):
             try:
                 graded = grader.graded(path)
                 why = "--force" if force else recorded.why(student, graded.report)
@@ -63,28 +67,28 @@ def write_class(
             except SandboxUnavailable:
                 raise
             except Exception as error:
-                if broken:  # for the others too
+                if unusable:  # then no other submission can be written either
                     break
-                failed.setdefault(_reason(error, said), []).append(student)
-            said.clear()
+                failed.setdefault(_reason(error, logged), []).append(student)
+            logged.clear()
     reasons = [f"{listed(map(shown, students))}: {reason}" for reason, students in failed.items()]
-    reasons += [why_not(error) for error in broken[:1]]
+    reasons += [why_unusable(error) for error in unusable[:1]]
     if reasons:
         raise Incomplete(rows, reasons)
     return rows
 
 
-def _reason(error, said):
-    """Why a submission failed, in one line; nbgrader logs a traceback, and raises something general afterwards."""
+def _reason(error: Exception, logged: Sequence[str]) -> str:
+    """Return why a submission failed, in one line; nbgrader logs the traceback, and raises a general exception."""
     if isinstance(error, NbGraderException):
-        return shown((said or [str(error)])[0].strip().splitlines()[-1], 500)
+        return shown((logged or [str(error)])[0].strip().splitlines()[-1], 500)
     return shown(f"{type(error).__name__}: {error}", 500)
 
 
 class Writer:
     """nbgrader's two converters, each opened once."""
 
-    def __init__(self, coursedir: CourseDirectory, log, grader: GradingQueue):
+    def __init__(self, coursedir: CourseDirectory, log: Logger, grader: GradingQueue) -> None:
         self.coursedir = coursedir
         self.autograde = _Autograde(coursedir=coursedir, config=coursedir.config, log=log, force=True)
         self.autograde.grader = grader
@@ -93,7 +97,9 @@ class Writer:
             _open(converter)
 
     def write(self, student: str, path: Path, changed: bool, by_hand: str) -> bool:
-        """Bring a student's scores and feedback up to date; by_hand: fingerprint of what people gave.
+        """Update a student's scores if they changed, and the feedback if it is out of date; return `changed`.
+
+        by_hand: fingerprint of the scores and comments that instructors gave.
 
         Raises NbGraderException, and what grading raises.
         """
@@ -102,36 +108,36 @@ class Writer:
         page = Path(self.coursedir.format_path("feedback", student, chapter), f"{chapter}.html")
         if changed:
             _convert(self.autograde, path)
-        if changed or not self._shows(page, notebook, by_hand):
+        if changed or not self._is_current(page, notebook, by_hand):
             _convert(self.feedback, notebook)
-            # A page with its notebook's time is a whole one; one that a killed run left half written has its own.
+            # A page gets its notebook's time when it is complete; a page that a killed run began has another time.
             os.utime(page, ns=(notebook.stat().st_mtime_ns,) * 2)
         return changed
 
-    def _shows(self, page, notebook, by_hand):
-        """Whether a page is of this notebook, shows what people gave, and looks as pages look now."""
+    def _is_current(self, page: Path, notebook: Path, by_hand: str) -> bool:
+        """Return whether a page shows this notebook and what instructors gave, in today's design."""
         if not page.exists() or page.stat().st_mtime_ns != notebook.stat().st_mtime_ns:
             return False
-        told = {"by-hand": by_hand, "edition": getattr(self.feedback.exporter, "edition", "")}
+        expected = {"by-hand": by_hand, "edition": getattr(self.feedback.exporter, "edition", "")}
         text = page.read_text(encoding="utf-8")
-        return all(f'<meta name="{name}" content="{content}">' in text for name, content in told.items())
+        return all(f'<meta name="{name}" content="{content}">' in text for name, content in expected.items())
 
 
 class _Autograde(Autograde):
-    """With a grader for the exporter to ask, one that is at work already."""
+    """An Autograde whose exporter asks a grader that is already at work."""
 
     grader: GradingQueue
 
 
-def _open(converter):
-    """What a converter's `start` does before it converts."""
+def _open(converter: Autograde | GenerateFeedback) -> None:
+    """Do what a converter's `start` does before it converts."""
     converter.writer = FilesWriter(parent=converter, config=converter.config)
     converter.exporter = converter.exporter_class(parent=converter, config=converter.config)
     for preprocessor in converter.preprocessors:
         converter.exporter.register_preprocessor(preprocessor)
 
 
-def _convert(converter, notebook):
-    """Convert one notebook, even one that is missing: the exporter has a report that says so."""
+def _convert(converter: Autograde | GenerateFeedback, notebook: Path) -> None:
+    """Convert one notebook, even one that is missing, because the exporter has a report about it."""
     converter.assignments = {str(notebook.parent): [str(notebook)]}
     converter.convert_notebooks()

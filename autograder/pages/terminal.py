@@ -22,7 +22,7 @@ def class_table(rows: Sequence[StudentRow], marks: Mapping[str, Marks]) -> str:
     said = {row.student: marks.get(row.student) or Marks.graded(row.report) for row in rows}
     lines = [_line(row, said[row.student]) for row in rows]
     parts = [tabulate(lines, headers=heads, floatfmt="g", disable_numparse=[0])]
-    differs = {row.student: "; ".join(said[row.student].differs(row.report)) for row in rows}
+    differs = {row.student: "; ".join(said[row.student].differences(row.report)) for row in rows}
     parts += _named("The gradebook says something else than grading came to:", differs)
     parts += _named("Could not be graded, and score 0:", {row.student: row.report.trouble for row in rows})
     parts += _named("Worth a look:", {row.student: " ".join(row.report.notes) for row in rows})

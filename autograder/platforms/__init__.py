@@ -1,1 +1,1 @@
-"""Learning platforms: what they hand out, and the tables they take."""
+"""Canvas and Moodle: the names of the files in their downloads, and the tables they write and read."""

@@ -1,21 +1,24 @@
-"""How a file must be called so that a platform hands it to one student when many come back in a zip file.
+"""Names for the files of feedback in a zip file, by which a platform gives each file to its student.
 
 Moodle, "Upload multiple feedback files in a zip": moodle/moodle, mod/assign/feedback/file/importziplib.php takes
 name_participant_plugintype_plugin_file at any depth. Canvas, "Upload Submissions": instructure/canvas-lms,
-app/models/abstract_assignment.rb (generate_comments_from_files) takes the first two words, between underscores, that
-are numbers for the student and the attachment, and shows the file under the attachment's name.
+app/models/abstract_assignment.rb (generate_comments_from_files) splits the name at underscores, takes the first two
+numbers for the student and the attachment, and shows the file under the attachment's name.
 """
 
 import re
 
 
 def moodle_name(prefix: str, file: str) -> str:
-    """ "Ada Lovelace_12_assignfeedback_file_01_attention.html" """
+    """Return the name for Moodle: "Ada Lovelace_12_assignfeedback_file_01_attention.html"."""
     return f"{prefix}_assignfeedback_file_{file}"
 
 
 def canvas_name(prefix: str, file: str) -> str:
-    """ "lovelaceada_123_4567_01_attention.html"; empty if Canvas would read another student's number in it."""
+    """Return the name for Canvas: "lovelaceada_123_4567_01_attention.html".
+
+    Empty if the prefix does not hold exactly two numbers, because Canvas could then take one of another student.
+    """
     numbers = [word for word in prefix.split("_") if re.fullmatch("[0-9]+", word)]
     return f"{prefix}_{file}" if len(numbers) == 2 else ""
 

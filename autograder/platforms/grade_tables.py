@@ -1,8 +1,8 @@
-"""Grades as the tables that spreadsheets and learning platforms read.
+"""Write grades as tables that spreadsheets and learning platforms read.
 
-nbgrader's own exporter puts values between commas as they are, so that a comma in a name moves the score into
-another column, and gives 0 to whoever handed in nothing. Here an ungraded chapter is an empty cell, which no
-platform takes for a score.
+nbgrader's own exporter does not quote values, so that a comma in a name moves the score into another column, and it
+gives 0 to students who handed in nothing. Here an ungraded chapter is an empty cell, which no platform reads as a
+score.
 """
 
 import csv
@@ -15,10 +15,12 @@ from autograder.errors import named_by_user
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
+Row = list[str | float | datetime | None]
+
 
 @dataclass(frozen=True)
 class Column:
-    """A chapter in the gradebook: its name, when it is due, and all there is to earn."""
+    """A chapter in the gradebook: its name, when it is due, and the points of all its exercises."""
 
     name: str
     due: datetime | None
@@ -27,7 +29,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Score:
-    """One student's score in one chapter: before the penalty for being late, the penalty, and the score that counts."""
+    """One student's score in one chapter.
+
+    raw: before the penalty for being late. penalty: points taken off. final: the score that counts.
+    """
 
     raw: float
     penalty: float
@@ -37,7 +42,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Person:
-    """A student, with a score for each column; None where there is none."""
+    """A student, with a score for each column; None where the student has no score."""
 
     id: str
     last_name: str | None
@@ -52,59 +57,60 @@ class Person:
 
 @dataclass(frozen=True)
 class Grades:
-    """What the gradebook says of some chapters and some students."""
+    """The grades of some students in some chapters."""
 
     columns: tuple[Column, ...]
     people: tuple[Person, ...]
 
 
-def csv_table(grades: Grades) -> Iterator[list]:
-    """A row for each student and chapter, with the columns of nbgrader's own exporter."""
-    heads = "assignment duedate timestamp student_id last_name first_name email"
-    yield [*heads.split(), "raw_score", "late_submission_penalty", "score", "max_score"]
+def csv_table(grades: Grades) -> Iterator[Row]:
+    """Yield a row for each student and chapter, with the columns of nbgrader's own exporter."""
+    headers = "assignment duedate timestamp student_id last_name first_name email"
+    yield [*headers.split(), "raw_score", "late_submission_penalty", "score", "max_score"]
     for number, column in enumerate(grades.columns):
         for person in grades.people:
             score = person.scores[number]
             names = [person.id, person.last_name, person.first_name, person.email]
             scores = [score.raw, score.penalty, score.final] if score else [None] * 3
-            yield [column.name, column.due, score and score.handed_in, *names, *scores, column.points]
+            yield [column.name, column.due, score.handed_in if score else None, *names, *scores, column.points]
 
 
-def canvas_table(grades: Grades) -> Iterator[list]:
-    """The table that Canvas imports into its gradebook: one column a chapter, and a row of possible points.
+def canvas_table(grades: Grades) -> Iterator[Row]:
+    """Yield the table that Canvas imports into its gradebook: a column for each chapter, and a row of possible points.
 
-    A number for an id is taken for Canvas's own, anything else for the login. Canvas makes an assignment of a column
-    that it does not know; `filled_tables.fill_canvas` fills those of its own export. See Instructure's guide "How do I
-    import grades in the Gradebook?".
+    An id that is a number goes into the column of Canvas's own ids, any other into the column of logins. Canvas makes
+    a new assignment of a column that it does not know; `filled_tables.fill_canvas` fills in the columns of Canvas's own
+    export. See Instructure's guide "How do I import grades in the Gradebook?".
     """
-    yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *(each.name for each in grades.columns)]
-    yield ["Points Possible", "", "", "", "", *(each.points for each in grades.columns)]
+    yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *(column.name for column in grades.columns)]
+    yield ["Points Possible", "", "", "", "", *(column.points for column in grades.columns)]
     for person in grades.people:
         name = ", ".join(filter(None, (person.last_name, person.first_name))) or person.id
         ids = [person.id, "", ""] if person.id.isdecimal() else ["", "", person.id]
         yield [name, *ids, "", *person.finals]
 
 
-def moodle_table(grades: Grades) -> Iterator[list]:
-    """The table that Moodle imports: map "Username" or "Email address" to the user, each chapter to its grade item.
+def moodle_table(grades: Grades) -> Iterator[Row]:
+    """Yield the table that Moodle imports.
 
-    See MoodleDocs, "Grade import".
+    On import, map "Username" or "Email address" to the user, and each chapter to its grade item. See MoodleDocs, "Grade
+    import".
     """
-    yield ["First name", "Last name", "Username", "Email address", *(each.name for each in grades.columns)]
+    yield ["First name", "Last name", "Username", "Email address", *(column.name for column in grades.columns)]
     for person in grades.people:
         yield [person.first_name, person.last_name, person.id, person.email, *person.finals]
 
 
-def write_table(rows: Iterable[list], path: Path) -> None:
-    """Write rows as CSV; commas, quotes and line ends in names stay where they are."""
+def write_table(rows: Iterable[Row], path: Path) -> None:
+    """Write rows as CSV; commas, quotes and line ends stay inside their cells. Raises UserError."""
     with named_by_user(path), path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(map(harmless, row) for row in rows)
 
 
 def harmless(value: object) -> object:
-    """A cell that no spreadsheet takes for a formula: text that begins like one gets an apostrophe before it.
+    """Return a cell that no spreadsheet reads as a formula: text that begins like a formula gets an apostrophe first.
 
-    See OWASP, "CSV Injection". Numbers stay numbers, and a dash alone, Moodle's word for nothing, a dash. An id that
-    begins so will not be found by the platform, which is the lesser evil.
+    See OWASP, "CSV Injection". Numbers stay numbers, and a dash alone, which Moodle writes for nothing, stays a dash. A
+    platform will not recognise an id that begins like a formula, but that does less harm than a formula.
     """
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) and value != "-" else value

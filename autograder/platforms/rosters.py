@@ -1,6 +1,6 @@
-"""Who is enrolled, from what Canvas and Moodle export themselves.
+"""Read from a table that Canvas or Moodle exported who is enrolled.
 
-Canvas's gradebook: instructure/canvas-lms, lib/gradebook_exporter.rb (heads, "Points Possible", rows of "Manual
+Canvas's gradebook: instructure/canvas-lms, lib/gradebook_exporter.rb (headers, "Points Possible", rows of "Manual
 Posting", and names that begin with "=", which it writes as ="name"). Moodle's participants and grades: moodle/moodle,
 user/classes/table/participants.php, grade/export (grade_export_userprofilefields), mod/assign/gradingtable.php.
 """
@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from autograder.course.student_ids import why_not_an_id
 from autograder.platforms.sheets import Sheet, UnusableTable
 
+CANVAS_TEST_STUDENT = "Canvas's own test student"
 _QUOTED = re.compile(r'="(.*)"', re.S)
 
 
 @dataclass(frozen=True)
 class Enrolled:
-    """A student as a platform has them."""
+    """A student in a roster."""
 
     id: str
     first_name: str
@@ -26,19 +27,22 @@ class Enrolled:
 
 @dataclass(frozen=True)
 class Roster:
-    """words: what was read, and which column is the id. left: rows in words, and why they were left."""
+    """The students of a table.
 
-    words: str
+    description: which table was read, and which column holds the ids. skipped: (row, reason) in words.
+    """
+
+    description: str
     students: tuple[Enrolled, ...]
-    left: tuple[tuple[str, str], ...]
+    skipped: tuple[tuple[str, str], ...]
 
 
 def read_roster(sheet: Sheet) -> Roster:
-    """The students in a table of Canvas or Moodle. Raises UnusableTable."""
+    """Return the students in a table of Canvas or Moodle. Raises UnusableTable."""
     if sheet.has("ID") and (sheet.has("Student") or sheet.has("LastName", "FirstName")):
-        return _canvas(sheet)
+        return _read_canvas(sheet)
     if sheet.has("Email address") or sheet.has("Username") or sheet.has("ID number"):
-        return _moodle(sheet)
+        return _read_moodle(sheet)
     raise UnusableTable(
         f"{sheet.name} is neither Canvas's gradebook (Student, ID, ...) nor a table of Moodle's participants in "
         "English (First name, Last name, Email address, ...)"
@@ -46,48 +50,54 @@ def read_roster(sheet: Sheet) -> Roster:
 
 
 def plain_name(cell: str) -> str:
-    """A name as it is, where Canvas has made a quotation of one that begins with "="."""
+    """Return a name without the quotation that Canvas puts around a name that begins with "="."""
     match = _QUOTED.fullmatch(cell.strip())
     return match[1] if match else cell.strip()
 
 
-def is_student_of_canvas(sheet: Sheet, row: list[str]) -> bool:
-    """Whether a row is a student's; the others hold possible points, or say that grades are posted by hand."""
+def is_canvas_student(sheet: Sheet, row: list[str]) -> bool:
+    """Return whether a row is a student's; other rows hold possible points or "Manual Posting"."""
     return sheet.cell(row, "ID").isdecimal() and "Points Possible" not in "".join(row[:2])
 
 
-def _canvas(sheet):
-    students, left = [], []
+def _read_canvas(sheet: Sheet) -> Roster:
+    students, skipped = [], []
     for row in sheet.rows:
-        if not is_student_of_canvas(sheet, row):
+        if not is_canvas_student(sheet, row):
             continue
         name = plain_name(sheet.cell(row, "Student"))
         last, _, first = (
             name.partition(", ") if name else (sheet.cell(row, "LastName"), "", sheet.cell(row, "FirstName"))
         )
         if (last, first) == ("Student", "Test"):
-            left.append((f"{last}, {first}", "Canvas's own test student"))
+            skipped.append((f"{last}, {first}", CANVAS_TEST_STUDENT))
         else:
             students.append(Enrolled(sheet.cell(row, "ID"), plain_name(first), plain_name(last), ""))
-    return Roster("Canvas's gradebook; ids are Canvas's numbers", tuple(students), tuple(left))
+    return Roster("Canvas's gradebook; ids are Canvas's numbers", tuple(students), tuple(skipped))
 
 
-def _moodle(sheet):
+def _read_moodle(sheet: Sheet) -> Roster:
     rows = [row for row in sheet.rows if any(row)]
-    whole = [
-        head
-        for head in ("Username", "ID number", "Email address")
-        if all(sheet.cell(row, head) for row in rows) and len({sheet.cell(row, head) for row in rows}) == len(rows)
-    ]
-    if not whole:
-        raise UnusableTable(f"{sheet.name} has no user name, ID number or e-mail address for everybody, once each")
-    students, left = [], []
+    id_column = _unique_column(sheet, rows)
+    students, skipped = [], []
     for row in rows:
-        student = sheet.cell(row, whole[0])
+        student = sheet.cell(row, id_column)
         first, last = sheet.cell(row, "First name"), sheet.cell(row, "Last name") or sheet.cell(row, "Surname")
-        if why := why_not_an_id(student):
-            left.append((student, why))
+        if reason := why_not_an_id(student):
+            skipped.append((student, reason))
         else:
             first = first if first or last else sheet.cell(row, "Full name")
             students.append(Enrolled(student, first, last, sheet.cell(row, "Email address")))
-    return Roster(f"a table of Moodle's; ids are the column {whole[0]!r}", tuple(students), tuple(left))
+    return Roster(f"a table of Moodle's; ids are the column {id_column!r}", tuple(students), tuple(skipped))
+
+
+def _unique_column(sheet: Sheet, rows: list[list[str]]) -> str:
+    """Return the first column that identifies every participant. Raises UnusableTable."""
+    for header in ("Username", "ID number", "Email address"):
+        values = [sheet.cell(row, header) for row in rows]
+        if all(values) and len(set(values)) == len(values):
+            return header
+    raise UnusableTable(
+        f"{sheet.name} has no column Username, ID number or Email address that is filled in for everybody, each value "
+        "once"
+    )

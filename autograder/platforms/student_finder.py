@@ -1,8 +1,8 @@
-"""From what a platform says of a file to the student's id: the roster's, and never a name that students choose.
+"""Find the id of the student who handed in a file, from what the platform wrote and from the roster.
 
-Moodle's number is the participant's in one assignment (mod_assign's get_uniqueid_for_user): two of one name have two,
-one student has another in each assignment. Who a participant is says the assignment's grading worksheet, or, where one
-asks for it, the display name.
+Moodle's number identifies a participant in one assignment (mod_assign's get_uniqueid_for_user): two participants with
+the same name have different numbers, and one student has another number in each assignment. The assignment's grading
+worksheet says which student a number belongs to; the display name is used only if the instructor asks for it.
 """
 
 import re
@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from autograder.errors import UserError
-from autograder.platforms.file_names import Layout, Named
-from autograder.platforms.sheets import Sheet, UnusableTable, time_in
+from autograder.platforms.file_names import Layout, ParsedName
+from autograder.platforms.sheets import Sheet, UnusableTable, parse_time
 from check.words import quoted
+
+IdOrReason = tuple[str, str]  # a student's id and "", or "" and the reason why there is none
 
 
 @dataclass(frozen=True)
-class Known:
-    """A student of the roster."""
+class KnownStudent:
+    """A student in the gradebook."""
 
     id: str
     name: str
@@ -27,133 +29,147 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Finder:
-    """How students are found. words: said to whoever collects. find: Named -> id, or why there is none.
+class StudentFinder:
+    """One way to find the students of a download.
 
-    times: the key of a student on the platform -> when they handed in, in UTC.
+    description: for the person who collects. find: parsed name -> id, or the reason why there is none.
+    times: key of a student on the platform -> when they handed in, in UTC.
     """
 
-    words: str
-    find: Callable[[Named], tuple[str, str]]
+    description: str
+    find: Callable[[ParsedName], IdOrReason]
     times: dict[str, datetime] = field(default_factory=dict)
 
 
 class Undecided(UserError):
-    """Whose a file is can be found in more than one way; the message says which to ask for."""
+    """There is more than one way to find the students; the message says which options decide."""
 
 
-def finder(
-    layout: Layout, names: Collection[Named], roster: Collection[Known], sheet: Sheet | None, by_name: bool
-) -> Finder:
-    """How the students of a download are found. names: what was read of its files. Raises Undecided, UnusableTable."""
+def choose_finder(
+    layout: Layout,
+    names: Collection[ParsedName],
+    roster: Collection[KnownStudent],
+    sheet: Sheet | None,
+    by_name: bool,
+) -> StudentFinder:
+    """Return the way to find the students of a download.
+
+    Args:
+        names: the parsed names of its files.
+        sheet: a table of the platform that identifies students or says when they handed in.
+        by_name: trust Moodle's display names.
+
+    Raises Undecided, UnusableTable.
+    """
     if layout.platform != "moodle":
         if by_name:
-            raise Undecided("--by-name is for Moodle's downloads; this one names students by their ids")
-        words = "ids are Canvas's numbers" if layout.platform == "canvas" else "ids are the folders' names"
-        return Finder(words, lambda named: (named.key, named.why), _canvas_times(sheet) if sheet else {})
+            raise Undecided("--by-name is for Moodle's downloads; this download has the students' ids")
+        description = "ids are Canvas's numbers" if layout.platform == "canvas" else "ids are the folders' names"
+        return StudentFinder(description, lambda name: (name.key, name.reason), _canvas_times(sheet) if sheet else {})
     if sheet:
         return _by_worksheet(sheet, roster)
     if by_name:
         return _by_name(names, roster)
-    if len({named.name for named in names if named.key}) > 1 and any(each.name for each in roster):
+    if len({name.name for name in names if name.key}) > 1 and any(student.name for student in roster):
         raise Undecided(
-            "Moodle's names do not say safely whose a file is: give the assignment's grading worksheet, "
+            "Moodle's display names do not reliably identify a student: give the assignment's grading worksheet, "
             "--table FILE, or, if students cannot change their names, --by-name"
         )
-    words = "ids are Moodle's participant numbers, which hold for this assignment alone (--table FILE gives real ones)"
-    return Finder(words, lambda named: (f"participant-{named.key}" if named.key else "", named.why))
+    return StudentFinder(
+        "ids are Moodle's participant numbers, which are valid for this assignment only (--table FILE gives real ids)",
+        lambda name: (f"participant-{name.key}" if name.key else "", name.reason),
+    )
 
 
-def _by_name(names, roster):
-    numbers = Counter(name for name, _ in {(named.name, named.key) for named in names})
+def _by_name(names: Collection[ParsedName], roster: Collection[KnownStudent]) -> StudentFinder:
+    n_participants = Counter(name for name, _ in {(name.name, name.key) for name in names})
     ids: dict[str, list[str]] = {}
     for student in roster:
         ids.setdefault(student.name, []).append(student.id)
     has_names = any(student.name for student in roster)
 
-    def find(named):
-        if not named.key:
-            return "", named.why
-        if numbers[named.name] > 1:
-            return "", f"{numbers[named.name]} participants have this name: give the grading worksheet, --table FILE"
-        there = ids.get(named.name, []) if has_names else [named.name]
-        if len(there) != 1:
-            return "", f"{'two students' if there else 'nobody'} in the roster has this name"
-        return there[0], ""
+    def find(name: ParsedName) -> IdOrReason:
+        if not name.key:
+            return "", name.reason
+        if (n_with_name := n_participants[name.name]) > 1:
+            return "", f"{n_with_name} participants have this name: give the grading worksheet, --table FILE"
+        candidates = ids.get(name.name, []) if has_names else [name.name]
+        if len(candidates) != 1:
+            return "", f"{'two students' if candidates else 'nobody'} in the roster has this name"
+        return candidates[0], ""
 
-    return Finder("ids are found by Moodle's display names, as you asked", find)
+    return StudentFinder("ids are found by Moodle's display names, as you asked", find)
 
 
 def participants(sheet: Sheet) -> dict[str, list[str]]:
-    """Moodle's grading worksheet: participant's number -> row. Raises UnusableTable.
+    """Return the number of each participant in Moodle's grading worksheet -> row. Raises UnusableTable.
 
-    See moodle/moodle, mod/assign/gradingtable.php: its heads, and col_recordid for "Participant 12".
+    See moodle/moodle, mod/assign/gradingtable.php: its headers, and col_recordid for "Participant 12".
     """
     if not sheet.has("Identifier"):
         raise UnusableTable(
-            f"{sheet.name} is no grading worksheet: it has no column Identifier. Set Moodle's language to English, "
+            f"{sheet.name} is not a grading worksheet: it has no column Identifier. Set Moodle's language to English, "
             "and download it again (Submissions, Download grading worksheet)"
         )
     numbers = (re.fullmatch(r"\D*(\d+)", sheet.cell(row, "Identifier")) for row in sheet.rows)
     return {number[1]: row for number, row in zip(numbers, sheet.rows, strict=True) if number}
 
 
-def student_of(sheet: Sheet, row: list[str], number: str, roster: Collection[Known]) -> tuple[str, str]:
-    """The id of the participant in a row of Moodle's grading worksheet, or why there is none."""
-    given = [sheet.cell(row, head) for head in ("Username", "ID number", "Email address")]
-    if not any(given):
-        return f"participant-{number}", ""  # blind marking: nobody is to be known
+def student_of(sheet: Sheet, row: list[str], number: str, roster: Collection[KnownStudent]) -> IdOrReason:
+    """Return the id of the participant in a row of Moodle's grading worksheet, or the reason why there is none."""
+    identifiers = [sheet.cell(row, header) for header in ("Username", "ID number", "Email address")]
+    if not any(identifiers):
+        return f"participant-{number}", ""  # blind marking hides who the participants are
     if not any(student.email or student.name for student in roster):
-        return next(filter(None, given)), ""
-    email = given[-1].casefold()
-    found = {s.id for s in roster if s.id in given or (email and email == s.email.casefold())}
-    if len(found) == 1:
-        return found.pop(), ""
-    return "", f"{'two students' if found else 'nobody'} in the roster is participant {number} of {sheet.name}"
+        return next(filter(None, identifiers)), ""
+    email = identifiers[-1].casefold()
+    ids = {s.id for s in roster if s.id in identifiers or (email and email == s.email.casefold())}
+    if len(ids) == 1:
+        return ids.pop(), ""
+    return "", f"{'two students' if ids else 'nobody'} in the roster is participant {number} of {sheet.name}"
 
 
-# mod/assign/classes/downloader.php: where a group hands in together, the number is the group's; a participant may have
-# the same.
-_GROUP = "a group's file has the group's name and number, and is placed by hand"
+# mod/assign/classes/downloader.php: if a group hands in together, the number is the group's; a participant may have the
+# same number.
+_GROUP = "if it is a group's file, it has the group's name and number; put it into course/submitted by hand"
 
 
-def _letters(name):
+def _letters(name: str) -> str:
     return "".join(filter(str.isalnum, name.casefold()))
 
 
-def _by_worksheet(sheet, roster):
+def _by_worksheet(sheet: Sheet, roster: Collection[KnownStudent]) -> StudentFinder:
     rows = participants(sheet)
 
-    def find(named):
-        if not named.key:
-            return "", named.why
-        if named.key not in rows:
-            return "", f"{sheet.name} has no participant {named.key}: {_GROUP}"
-        theirs = sheet.cell(rows[named.key], "Full name")
-        if theirs and _letters(named.name) not in _letters(theirs):
-            return "", f"{sheet.name} has another name for participant {named.key}: {_GROUP}"
-        return student_of(sheet, rows[named.key], named.key, roster)
+    def find(name: ParsedName) -> IdOrReason:
+        if not name.key:
+            return "", name.reason
+        if name.key not in rows:
+            return "", f"{sheet.name} has no participant {name.key}: {_GROUP}"
+        full_name = sheet.cell(rows[name.key], "Full name")
+        if full_name and _letters(name.name) not in _letters(full_name):
+            return "", f"{sheet.name} has another name for participant {name.key}: {_GROUP}"
+        return student_of(sheet, rows[name.key], name.key, roster)
 
-    return Finder(
-        "ids are found in Moodle's grading worksheet", find, _times(sheet, rows, "Last modified (submission)")
-    )
+    times = _times(sheet, rows, "Last modified (submission)")
+    return StudentFinder("ids are found in Moodle's grading worksheet", find, times)
 
 
-def _canvas_times(sheet):
+def _canvas_times(sheet: Sheet) -> dict[str, datetime]:
     if not sheet.has("user_id", "submitted_at"):
         raise UnusableTable(
-            f"{sheet.name} has no columns user_id and submitted_at, as the submissions of Canvas's API have"
+            f"{sheet.name} has no columns user_id and submitted_at, which a table of Canvas's submissions needs"
         )
     return _times(sheet, {sheet.cell(row, "user_id"): row for row in sheet.rows}, "submitted_at")
 
 
-def _times(sheet, rows, head):
-    """Key of a row -> the time in a column, where there is one; a dash is Moodle's word for none."""
-    written = {key: cell for key, row in rows.items() if (cell := sheet.cell(row, head)) not in ("", "-")}
-    read = {key: time_in(cell) for key, cell in written.items()}
-    if strange := [written[key] for key, time in read.items() if time is None]:
+def _times(sheet: Sheet, rows: dict[str, list[str]], header: str) -> dict[str, datetime]:
+    """Return key of a row -> the time in a column, where it has one; Moodle writes a dash where it has none."""
+    written = {key: cell for key, row in rows.items() if (cell := sheet.cell(row, header)) not in ("", "-")}
+    times = {key: parse_time(cell) for key, cell in written.items()}
+    if unreadable := [written[key] for key, time in times.items() if time is None]:
         raise UnusableTable(
-            f"{sheet.name}: {quoted(strange[0])} is no time that can be read. Moodle's are, if its language is "
-            "English, and Canvas's, as its API gives them"
+            f"{sheet.name}: {quoted(unreadable[0])} is not a time in a form that we know: Moodle's if its language is "
+            "English, or Canvas's as its API writes it"
         )
-    return {key: time for key, time in read.items() if time}
+    return {key: time for key, time in times.items() if time}

@@ -23,8 +23,8 @@ from autograder.course.lock import alone
 from autograder.course.seed import secret_seed
 from autograder.errors import UserError
 from autograder.gradebook.assignments import generate, refuse_other_cells
-from autograder.gradebook.coursedir import keep_the_rules, open_coursedir
-from autograder.gradebook.engine import usable
+from autograder.gradebook.coursedir import open_coursedir, write_course_config
+from autograder.gradebook.engine import usable_gradebook
 from autograder.gradebook.queries import registered_cells
 from autograder.house import HOUSE, chapter_names
 from autograder.release import bundle, gate
@@ -66,10 +66,10 @@ def publishing(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -> 
         Busy: another run is at work in this course, or another program holds the gradebook.
     """
     course.mkdir(parents=True, exist_ok=True)
-    keep_the_rules(course, house)
+    write_course_config(course, house)
     known = read_targets(house / "chapters")
     wanted = [read_chapter(name, house) for name in (names or chapter_names(house))]
-    with alone(course), usable():
+    with alone(course), usable_gradebook():
         for chapter in wanted:
             yield _publish(course, chapter, known, house)
 
@@ -83,7 +83,7 @@ def released_files(chapter: Chapter, known: Targets, house: Path = HOUSE) -> dic
     """
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        keep_the_rules(root, house)
+        write_course_config(root, house)
         _write_source(root, chapter, _public_keys(chapter), known, house)
         generate(root, chapter.name, house)
         released = root / "release" / chapter.name

@@ -1,4 +1,4 @@
-"""What is done with each thing that arrives: waited for until it is whole, graded, handed back and remembered."""
+"""Handle each submission that arrives: wait until it is complete, grade it, return the feedback, count the attempt."""
 
 import os
 import time
@@ -14,168 +14,184 @@ from autograder.gradebook.rows import StudentRow
 from autograder.grading.assignment import fingerprint
 from autograder.grading.queue import NoSubmissions
 from autograder.grading.submitted_file import read_file
-from autograder.watching.attempts import Attempt, Memory, Rules, decide
+from autograder.watching.attempts import Attempt, AttemptLog, Rules, decide
 from autograder.watching.inboxes import Arrival, Inbox
 
-STILL = 2  # seconds without a change, after which a file is there
-PATIENCE = 30  # ... if it ends as no notebook ends
-LOOK = 5  # seconds from one look at everything to the next, if nothing is said to have come
-AGAIN = 15  # seconds until what could not be done, through no fault of the student's, is tried again
+SETTLED = 2  # seconds without a change, after which a file that ends like a notebook is complete
+ABANDONED = 30  # seconds without a change, after which any other file is graded as it is
+LOOK_EVERY = 5  # seconds between two looks at the whole inbox, if the file system reports no change
+RETRY_AFTER = 15  # seconds until the next try after a failure that the student did not cause
 
-Said = tuple[str, str]  # whose, and what happened
+Line = tuple[str, str]  # the student, or the folder, and what happened
 
 
 @dataclass
-class _Seen:
-    """A student's latest submission as it was first seen, and how far it is."""
+class _Tracked:
+    """A student's latest submission, first seen at `since`, and how far it is.
+
+    submission: fingerprint of the file once it is complete. last_line: the line that was reported last.
+    """
 
     arrival: Arrival
     since: float
     submission: str = ""
     not_before: float = 0
     done: bool = False
-    said: str = ""
+    last_line: str = ""
 
 
 class Desk:
-    """Takes in what has arrived, and has it graded.
+    """Takes submissions from an inbox, and has them graded.
 
     Args:
-        grade: grades some students' submissions, as `grade_class` does.
-        clock: the time, in seconds since 1970.
+        grade: grades the submissions of some students, as `grade_class` does.
+        page: student -> path of the feedback page.
+        clock: returns the time, in seconds since 1970.
     """
 
     def __init__(
         self,
         inbox: Inbox,
-        memory: Memory,
+        attempts: AttemptLog,
         rules: Rules,
         grade: Callable[[Sequence[str]], list[StudentRow]],
         page: Callable[[str], Path],
         clock: Callable[[], float] = time.time,
-    ):
-        self._inbox, self._memory, self._rules = inbox, memory, rules
+    ) -> None:
+        self._inbox, self._attempts, self._rules = inbox, attempts, rules
         self._grade, self._page, self._clock = grade, page, clock
-        self._seen: dict[str, _Seen] = {}
-        self._left: dict[str, str] = {}
+        self._tracked: dict[str, _Tracked] = {}
+        self._skipped: dict[str, str] = {}
         self._next_look = 0.0
 
     def is_due(self) -> bool:
-        """Whether something waits to be looked at, or everything has not been for some seconds."""
+        """Return whether it is time for the next look."""
         return self._clock() >= self._next_look
 
-    def look(self) -> Iterator[Said]:
-        """Deal with everything that is due; says one line about each thing that happened."""
+    def look(self) -> Iterator[Line]:
+        """Handle everything that is due, and yield a line about each thing that happened."""
         now = self._clock()
-        self._next_look = now + LOOK
+        self._next_look = now + LOOK_EVERY
         try:
-            arrivals, left = self._inbox.arrivals()
-        except OSError as error:  # a network that is away for a moment
-            arrivals, left = [], {self._inbox.folder.name: f"it cannot be read: {error}"}
-        yield from ((name, f"left: {why}") for name, why in left.items() if self._left.get(name) != why)
-        self._left = left
+            arrivals, skipped = self._inbox.arrivals()
+        except OSError as error:  # a network that is down for a moment, for example
+            arrivals, skipped = [], {self._inbox.folder.name: f"it cannot be read: {error}"}
+        yield from ((name, f"skipped: {why}") for name, why in skipped.items() if self._skipped.get(name) != why)
+        self._skipped = skipped
         ready = []
         for arrival in arrivals:
-            seen = self._seen.get(arrival.student)
-            if seen is None or (seen.arrival.name, seen.arrival.look) != (arrival.name, arrival.look):
-                seen = self._seen[arrival.student] = _Seen(arrival, now)
-            if not seen.done and now >= seen.not_before and self._is_there(seen, now):
-                action, said = self._decide(seen, now)
-                ready += [seen] if action == "grade" else []
-                yield from self._once(seen, said)
-            if not seen.done:
-                self._next_look = min(self._next_look, max(seen.not_before, seen.since + STILL))
-        few = os.cpu_count() or 1  # so that the end is near when it is asked for
-        for first in range(0, len(ready), few):
-            yield from self._graded(ready[first : first + few])
+            tracked = self._track(arrival, now)
+            if not tracked.done and now >= tracked.not_before and self._is_complete(tracked, now):
+                action, line = self._decide(tracked, now)
+                ready += [tracked] if action == "grade" else []
+                yield from self._new_line(tracked, line)
+            if not tracked.done:
+                self._next_look = min(self._next_look, max(tracked.not_before, tracked.since + SETTLED))
+        batch = os.cpu_count() or 1  # small, so that a request to stop takes effect soon
+        for first in range(0, len(ready), batch):
+            yield from self._graded(ready[first : first + batch])
 
-    def _is_there(self, seen, now):
-        """Whether nobody is writing the file any more."""
-        if not seen.submission and now - seen.since >= STILL:
-            file = read_file(seen.arrival.file)
-            if file.raw.rstrip().endswith(b"}") or now - seen.since >= PATIENCE:
-                seen.submission = fingerprint(file)
+    def _track(self, arrival: Arrival, now: float) -> _Tracked:
+        """Return what is known of an arrival; it starts again if the submission changed."""
+        tracked = self._tracked.get(arrival.student)
+        if tracked is None or (tracked.arrival.name, tracked.arrival.state) != (arrival.name, arrival.state):
+            tracked = self._tracked[arrival.student] = _Tracked(arrival, now)
+        return tracked
+
+    def _is_complete(self, tracked: _Tracked, now: float) -> bool:
+        """Return whether no program is writing the file any more."""
+        unchanged = now - tracked.since
+        if not tracked.submission and unchanged >= SETTLED:
+            file = read_file(tracked.arrival.file)
+            if file.raw.rstrip().endswith(b"}") or unchanged >= ABANDONED:
+                tracked.submission = fingerprint(file)
             else:
-                seen.not_before = seen.since + PATIENCE
-        return bool(seen.submission)
+                tracked.not_before = tracked.since + ABANDONED
+        return bool(tracked.submission)
 
-    def _decide(self, seen, now):
-        arrival = seen.arrival
-        earlier = self._memory.of(arrival.student)
-        step = decide(earlier, arrival.name, seen.submission, self._rules, now)
-        if step.what == "wait":
-            seen.not_before = step.due
-            return step.what, f"attempt {step.number} is graded at {_hour(step.due)}, or a later one then"
-        seen.done = step.what != "grade"
-        if step.what != "keep":
-            return step.what, ""
-        kept = Attempt(arrival.name, seen.submission, now, graded=False)
-        if any((each.name, each.submission) == (kept.name, kept.submission) for each in earlier if not each.graded):
-            return step.what, ""
-        said = f"kept and not graded: {self._rules.limit} of {self._rules.limit} attempts have been graded"
+    def _decide(self, tracked: _Tracked, now: float) -> tuple[str, str]:
+        """Return the action for a complete submission, and a line about it or an empty string."""
+        arrival = tracked.arrival
+        earlier = self._attempts.of(arrival.student)
+        decision = decide(earlier, arrival.name, tracked.submission, self._rules, now)
+        if decision.action == "wait":
+            tracked.not_before = decision.due
+            line = f"attempt {decision.number} will be graded at {_time_of_day(decision.due)}, or a later one then"
+            return decision.action, line
+        tracked.done = decision.action != "grade"
+        return decision.action, self._keep(tracked, earlier, now) if decision.action == "keep" else ""
+
+    def _keep(self, tracked: _Tracked, earlier: Sequence[Attempt], now: float) -> str:
+        """Store a submission for which no attempt is left, tell the student once, and return a line about it."""
+        arrival = tracked.arrival
+        kept = Attempt(arrival.name, tracked.submission, now, graded=False)
+        if any((a.name, a.submission) == (kept.name, kept.submission) for a in earlier if not a.graded):
+            return ""
+        line = f"kept and not graded: {self._rules.limit} of {self._rules.limit} attempts have been graded"
         try:
-            self._inbox.refuse(arrival, f"{said}. The last of them counts.")
-            self._memory.add(arrival.student, kept)
+            self._inbox.refuse(arrival, f"{line}. The last of them counts.")
+            self._attempts.add(arrival.student, kept)
         except OSError as error:
-            return step.what, f"{said}; nor could that be said to the student: {error}"
-        return step.what, said
+            return f"{line}; the student could not be told: {error}"
+        return line
 
-    def _graded(self, some) -> list[Said]:
-        """Grade, hand back and remember a few submissions, whoever asks us to end meanwhile."""
-        why, rows, left = "", [], {}
+    def _graded(self, batch: Sequence[_Tracked]) -> list[Line]:
+        """Grade a few submissions, return their feedback, and count their attempts, even if asked to stop meanwhile."""
+        failure, rows, refused = "", [], {}
         try:
-            left = self._inbox.bring([seen.arrival for seen in some])
-            if students := [seen.arrival.student for seen in some if seen.arrival.student not in left]:
+            refused = self._inbox.collect([tracked.arrival for tracked in batch])
+            if students := [t.arrival.student for t in batch if t.arrival.student not in refused]:
                 rows = self._grade(students)
         except Incomplete as error:
-            why, rows = str(error), error.rows
+            failure, rows = str(error), error.rows
         except (Busy, NoSubmissions, NotReleased, OSError) as error:
-            why = str(error)
+            failure = str(error)
         of_student = {row.student: row for row in rows}
-        said: list[Said] = []
-        for seen in some:
-            student = seen.arrival.student
-            if student in left:
-                seen.done, line = True, self._refused(seen, left[student])
+        lines: list[Line] = []
+        for tracked in batch:
+            student = tracked.arrival.student
+            if student in refused:
+                tracked.done, line = True, self._refuse(tracked, refused[student])
             elif student in of_student:
-                line = self._handed_back(seen, of_student[student])
+                line = self._return_feedback(tracked, of_student[student])
             else:
-                line = self._later(seen, why)
-            said += self._once(seen, line)
-        return said
+                line = self._retry(tracked, failure)
+            lines += self._new_line(tracked, line)
+        return lines
 
-    def _handed_back(self, seen, row):
-        """An attempt counts once the student can read what came of it."""
-        arrival = seen.arrival
+    def _return_feedback(self, tracked: _Tracked, row: StudentRow) -> str:
+        """Return the feedback, and then count the attempt: it counts once the student can read the result."""
+        arrival = tracked.arrival
         submission, now = row.report.made_from["submission"], self._clock()
-        number = decide(self._memory.of(row.student), arrival.name, submission, Rules(), now).number
+        number = decide(self._attempts.of(row.student), arrival.name, submission, Rules(), now).number
         try:
-            unreachable = self._inbox.hand_back(arrival, self._page(row.student))
-            self._memory.add(row.student, Attempt(arrival.name, submission, now))
+            unreachable = self._inbox.return_feedback(arrival, self._page(row.student))
+            self._attempts.add(row.student, Attempt(arrival.name, submission, now))
         except OSError as error:
-            return self._later(seen, f"graded, but the feedback cannot be released: {error}")
-        seen.done = True
+            return self._retry(tracked, f"graded, but the feedback cannot be released: {error}")
+        tracked.done = True
         limit = f" of {self._rules.limit}" if self._rules.limit else ""
         points = f"{row.report.earned:g} of {row.report.points:g} points"
         trouble = f": {row.report.trouble}" if row.report.trouble else ""
-        return f"attempt {number}{limit}: {points}, {unreachable or self._inbox.handed_back}{trouble}"
+        return f"attempt {number}{limit}: {points}, {unreachable or self._inbox.returned}{trouble}"
 
-    def _refused(self, seen, why):
+    def _refuse(self, tracked: _Tracked, reason: str) -> str:
         try:
-            self._inbox.refuse(seen.arrival, f"not graded: {why}")
+            self._inbox.refuse(tracked.arrival, f"not graded: {reason}")
         except OSError as error:
-            return f"left: {why}; nor could that be said to the student: {error}"
-        return f"left: {why}"
+            return f"skipped: {reason}; the student could not be told: {error}"
+        return f"skipped: {reason}"
 
-    def _later(self, seen, why):
-        seen.not_before = self._clock() + AGAIN
-        return f"not yet, and tried again: {why}"
+    def _retry(self, tracked: _Tracked, reason: str) -> str:
+        tracked.not_before = self._clock() + RETRY_AFTER
+        return f"not yet, will be tried again: {reason}"
 
-    def _once(self, seen, line):
-        if line and line != seen.said:
-            seen.said = line
-            yield seen.arrival.student, line
+    def _new_line(self, tracked: _Tracked, line: str) -> Iterator[Line]:
+        """Yield a line, unless it is empty or repeats the last one about this submission."""
+        if line and line != tracked.last_line:
+            tracked.last_line = line
+            yield tracked.arrival.student, line
 
 
-def _hour(seconds):
+def _time_of_day(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds):%H:%M:%S}"

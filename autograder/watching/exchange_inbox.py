@@ -1,6 +1,8 @@
-"""nbgrader's exchange as an inbox: accounts of students put folders there, and find their feedback there."""
+"""nbgrader's exchange as an inbox: students' accounts put submissions there, and find their feedback there."""
 
 import tempfile
+from collections.abc import Iterable
+from datetime import datetime
 from html import escape
 from pathlib import Path
 
@@ -8,82 +10,89 @@ from autograder.course.lock import alone
 from autograder.course.student_ids import why_not_an_id
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.exchange import SECRET, handed_in_at, inbound, release_page, submitter
-from autograder.gradebook.submitted_folder import Placed, becomes, place
+from autograder.gradebook.submitted_folder import Placement, effect_of, place
 from autograder.grading.submitted_file import read_file
-from autograder.watching.inboxes import Arrival, looks_of
+from autograder.watching.inboxes import Arrival, file_state
 
 
 class ExchangeInbox:
-    """nbgrader's exchange: folders named STUDENT+CHAPTER+TIME+RANDOM, which students' accounts put there.
+    """The inbound folder of nbgrader's exchange, with folders named STUDENT+CHAPTER+TIME+RANDOM.
 
-    Everybody may put a folder there under any name, so it is its owner's, as for `nbgrader collect`. Nothing but the
-    notebook is taken, and no link is followed.
+    Every account can put a folder there under any name, so the student is the owner of the folder, as for `nbgrader
+    collect`. Only the notebook is copied, and no link is followed.
     """
 
     deep = False
-    handed_back = "feedback released"
+    returned = "feedback released"
 
-    def __init__(self, course: Path, chapter: str):
+    def __init__(self, course: Path, chapter: str) -> None:
         self._course, self._chapter = course, chapter
         self.folder, self._by_owner = inbound(open_coursedir(course, chapter))
 
-    def arrivals(self):
+    def arrivals(self) -> tuple[list[Arrival], dict[str, str]]:
         latest: dict[str, Arrival] = {}
-        left: dict[str, str] = {}
-        named = [path for path in self.folder.iterdir() if f"+{self._chapter}+" in path.name]
-        dated = []
-        for path in named:
-            if when := handed_in_at(path.name):
-                dated.append((when, path.name, path))
-            else:
-                left[path.name] = "its name does not say when it was handed in"
-        for when, name, path in sorted(dated, reverse=True):
+        dated, skipped = self._dated_folders()
+        for handed_in, name, path in sorted(dated, reverse=True):
             try:
                 student = submitter(path, self._by_owner)
             except FileNotFoundError:
-                left[name] = "it is gone"
+                skipped[name] = "it is gone"
                 continue
-            if why := why_not_an_id(student):
-                left[name] = why
+            if reason := why_not_an_id(student):
+                skipped[name] = reason
             elif student not in latest:
                 file = path / f"{self._chapter}.ipynb"
-                looks = (looks_of(file), looks_of(path / SECRET))
-                latest[student] = Arrival(student, name, file, looks, when)
-        return list(latest.values()), left
+                state = (file_state(file), file_state(path / SECRET))
+                latest[student] = Arrival(student, name, file, state, handed_in)
+        return list(latest.values()), skipped
 
-    def bring(self, arrivals):
+    def collect(self, arrivals: Iterable[Arrival]) -> dict[str, str]:
         coursedir = open_coursedir(self._course, self._chapter)
-        placed: dict[str, Placed] = {}
-        left: dict[str, str] = {}
+        placements: dict[str, Placement] = {}
+        skipped: dict[str, str] = {}
         with alone(self._course), tempfile.TemporaryDirectory() as folder:
             for number, arrival in enumerate(arrivals):
                 file, path = read_file(arrival.file), Path(folder, str(number))
                 path.write_bytes(file.raw)
-                written = arrival.when.timestamp()
-                what = becomes(path, written, coursedir, arrival.student)
-                if file.trouble or what == "older":
-                    left[arrival.student] = file.trouble or "older than the submission that is in the course folder"
+                written = arrival.handed_in.timestamp()
+                effect = effect_of(path, written, coursedir, arrival.student)
+                if file.trouble or effect == "older":
+                    skipped[arrival.student] = file.trouble or "older than the submission in the course folder"
                 else:
-                    when = arrival.when.replace(tzinfo=None)
-                    placed[arrival.student] = Placed(path, written, what, when, "nbgrader's exchange")
-            place(placed, coursedir, Path(folder, "collected"))
-        return left
+                    handed_in = arrival.handed_in.replace(tzinfo=None)
+                    placements[arrival.student] = Placement(path, written, effect, handed_in)
+            place(placements, coursedir, Path(folder, "collected"))
+        return skipped
 
-    def hand_back(self, arrival, page):
-        """By nbgrader's own release of feedback, as `nbgrader fetch_feedback` looks for it."""
+    def return_feedback(self, arrival: Arrival, page: Path) -> str:
+        """Release the page in the exchange, where `nbgrader fetch_feedback` looks for it."""
         secret = read_file(arrival.file.with_name(SECRET))
         if not secret.raw:
-            return f"it was handed in without nbgrader's {SECRET}, so nobody but you can hand it back"
-        release_page(open_coursedir(self._course, self._chapter), arrival.student, page, secret.raw, arrival.when)
+            return f"its {SECRET} is missing, so only you can return the feedback"
+        coursedir = open_coursedir(self._course, self._chapter)
+        release_page(coursedir, arrival.student, page, secret.raw, arrival.handed_in)
         return ""
 
-    def refuse(self, arrival, sentence):
+    def refuse(self, arrival: Arrival, sentence: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder, "page.html")
-            when = f"{arrival.when:%H:%M:%S UTC on %-d %B %Y}"
-            text = f"What you handed in at {when} is {sentence}"
+            handed_in = f"{arrival.handed_in:%H:%M:%S UTC on %-d %B %Y}"
+            text = f"Your submission of {handed_in} was {sentence}"
             page.write_text(_PAGE.format(chapter=escape(self._chapter), text=escape(text)), encoding="utf-8")
-            self.hand_back(arrival, page)
+            self.return_feedback(arrival, page)
+
+    def _dated_folders(self) -> tuple[list[tuple[datetime, str, Path]], dict[str, str]]:
+        """Return time, name and path of the chapter's submissions; and name of a folder without a time -> reason."""
+        dated: list[tuple[datetime, str, Path]] = []
+        skipped: dict[str, str] = {}
+        for path in self.folder.iterdir():
+            if f"+{self._chapter}+" not in path.name:
+                continue
+            if handed_in := handed_in_at(path.name):
+                dated.append((handed_in, path.name, path))
+            else:
+                skipped[path.name] = "its name holds no time"
+        return dated, skipped
 
 
 _PAGE = """\

@@ -1,4 +1,4 @@
-"""Where submissions arrive: an inbox in general, and the course's own folder `submitted`."""
+"""The places where submissions arrive: what every inbox can do, and the course's own folder `submitted`."""
 
 import os
 from collections.abc import Iterable
@@ -10,74 +10,82 @@ from typing import Protocol
 from autograder.course.student_ids import why_not_an_id
 from autograder.grading.queue import handed_in
 
+FileState = tuple[int, int, int]
+
 
 @dataclass(frozen=True)
 class Arrival:
     """A student's latest submission.
 
-    name: what it is called where it arrived. file: the notebook, which may be missing.
-    look: sizes and times; as long as they change, somebody is writing. when: it was handed in, in UTC.
+    name: its name where it arrived. file: the notebook, which may be missing.
+    state: changes as long as some program is writing the submission. handed_in: in UTC.
     """
 
     student: str
     name: str
     file: Path
-    look: tuple
-    when: datetime
+    state: tuple[object, ...]
+    handed_in: datetime
 
 
 class Inbox(Protocol):
-    """folder: what to watch, with all below it if `deep`. handed_back: what becomes of feedback, in words."""
+    """A place where submissions arrive.
+
+    folder: the folder to watch, with everything below it if `deep`. returned: what happens to feedback, in words.
+    """
 
     folder: Path
     deep: bool
-    handed_back: str
+    returned: str
 
     def arrivals(self) -> tuple[list[Arrival], dict[str, str]]:
-        """The latest submission of each student; and name of what is left -> why."""
+        """Return the latest submission of each student; and name of what is skipped -> reason. Raises OSError."""
 
-    def bring(self, arrivals: Iterable[Arrival]) -> dict[str, str]:
-        """Put submissions into `course/submitted`; student -> why one stays where it is. Raises Busy, OSError."""
+    def collect(self, arrivals: Iterable[Arrival]) -> dict[str, str]:
+        """Copy submissions into `course/submitted`; return student -> reason for those not copied.
 
-    def hand_back(self, arrival: Arrival, page: Path) -> str:
-        """Let the student have a page; why that cannot be, or an empty string. Raises OSError."""
+        Raises Busy, OSError.
+        """
+
+    def return_feedback(self, arrival: Arrival, page: Path) -> str:
+        """Give a page to the student; return why that is impossible, or an empty string. Raises OSError."""
 
     def refuse(self, arrival: Arrival, sentence: str) -> None:
-        """Let the student know why a submission is not graded. Raises OSError."""
+        """Tell the student why a submission is not graded. Raises OSError."""
 
 
 class SubmittedFolder:
-    """The course folder's own `submitted`, where `autograder collect`, nbgrader or a script put files."""
+    """The course's own folder `submitted`, into which `autograder collect`, nbgrader or a script put files."""
 
     deep = True
-    handed_back = "feedback written"
+    returned = "feedback written"
 
-    def __init__(self, course: Path, chapter: str):
+    def __init__(self, course: Path, chapter: str) -> None:
         self._course, self._chapter = course, chapter
         self.folder = course / "submitted"
         self.folder.mkdir(exist_ok=True)
 
-    def arrivals(self):
-        found = handed_in(self._course, self._chapter)
-        left = {student: why for student in found if (why := why_not_an_id(student))}
+    def arrivals(self) -> tuple[list[Arrival], dict[str, str]]:
+        files = handed_in(self._course, self._chapter)
+        skipped = {student: reason for student in files if (reason := why_not_an_id(student))}
         return [
-            Arrival(student, path.name, path, looks, datetime.now(UTC))
-            for student, path in found.items()
-            if student not in left and (looks := looks_of(path))
-        ], left
+            Arrival(student, path.name, path, state, datetime.now(UTC))
+            for student, path in files.items()
+            if student not in skipped and (state := file_state(path))
+        ], skipped
 
-    def bring(self, arrivals):
+    def collect(self, arrivals: Iterable[Arrival]) -> dict[str, str]:
         return {}
 
-    def hand_back(self, arrival, page):
+    def return_feedback(self, arrival: Arrival, page: Path) -> str:
         return ""
 
-    def refuse(self, arrival, sentence):
-        """Nothing leads from here to the student."""
+    def refuse(self, arrival: Arrival, sentence: str) -> None:
+        """Do nothing, because the course folder has no way to reach the student."""
 
 
-def looks_of(path):
-    """What changes while a file is being written; None if there is none."""
+def file_state(path: Path) -> FileState | None:
+    """Return what changes while a program writes the file; None if there is no file."""
     try:
         status = os.lstat(path)
     except OSError:

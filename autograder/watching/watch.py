@@ -1,10 +1,10 @@
-"""Grade what arrives as soon as it is there, by the way of an ordinary grading run.
+"""Watch a chapter, and grade submissions as soon as they arrive, by the same steps as an ordinary grading run.
 
-The file system says that something came; where it does not, as on a network, a look every few seconds does.
+The file system reports changes. On a network drive, for example, it may not, so the desk also looks every few seconds.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event
@@ -16,59 +16,60 @@ from autograder.course.lock import Busy
 from autograder.errors import UserError
 from autograder.gradebook.class_run import grade_class
 from autograder.gradebook.coursedir import open_coursedir
+from autograder.gradebook.rows import StudentRow
 from autograder.grading.cluster import connected
 from autograder.grading.queue import open_queue
-from autograder.watching.attempts import Memory, Rules
-from autograder.watching.desk import Desk, Said
+from autograder.watching.attempts import AttemptLog, Rules
+from autograder.watching.desk import Desk, Line
 from autograder.watching.exchange_inbox import ExchangeInbox
 from autograder.watching.inboxes import Inbox, SubmittedFolder
 
 
 def open_desk(course: Path, chapter: str, source: str | None, rules: Rules) -> tuple[Desk, Inbox]:
-    """The desk for one chapter of a course, its sandbox tried, and where it takes submissions from.
+    """Return the desk for one chapter of a course, and its inbox, after a test of the sandbox.
 
     Args:
-        source: "exchange" or "submitted"; the exchange if the course has one, unless told.
+        source: "exchange" or "submitted"; None for the exchange if the course has one.
 
     Raises UserError if there is no such exchange, SandboxUnavailable.
     """
     exchange = ExchangeInbox(course, chapter)
-    there = exchange.folder.is_dir()
-    if source == "exchange" and not there:
+    has_exchange = exchange.folder.is_dir()
+    if source == "exchange" and not has_exchange:
         raise UserError(
-            f"there is no {exchange.folder}: nbgrader makes it with `nbgrader release_assignment {chapter}`, where "
-            "c.Exchange.root and c.CourseDirectory.course_id in nbgrader_config.py say"
+            f"there is no {exchange.folder}: make it with `nbgrader release_assignment {chapter}`; c.Exchange.root and "
+            "c.CourseDirectory.course_id in nbgrader_config.py say where it is"
         )
-    inbox = exchange if there and source != "submitted" else SubmittedFolder(course, chapter)
+    inbox: Inbox = exchange if has_exchange and source != "submitted" else SubmittedFolder(course, chapter)
     with connected() as client:
         open_queue(course, chapter, client)
     coursedir = open_coursedir(course, chapter)
 
-    def page(student):
+    def page(student: str) -> Path:
         return Path(coursedir.format_path(coursedir.feedback_directory, student, chapter), f"{chapter}.html")
 
-    def grade(students):
+    def grade(students: Sequence[str]) -> list[StudentRow]:
         return grade_class(course, chapter, students=students)
 
-    return Desk(inbox, Memory(course, chapter), rules, grade, page), inbox
+    return Desk(inbox, AttemptLog(course, chapter), rules, grade, page), inbox
 
 
-def watching(desk: Desk, inbox: Inbox, stop: Event) -> Iterator[Said]:
-    """What happens, as it happens, until `stop` is set; what is being graded then ends first."""
+def watching(desk: Desk, inbox: Inbox, stop: Event) -> Iterator[Line]:
+    """Yield a line about each thing that happens, until `stop` is set and the submissions in work are graded."""
     changes = _changes(inbox, stop)
-    came: object = ()
+    changed: object = ()
     while not stop.is_set():
-        if came or desk.is_due():
-            for said in desk.look():
-                yield said
+        if changed or desk.is_due():
+            for line in desk.look():
+                yield line
                 if stop.is_set():
                     return
-        came = next(changes, ())
+        changed = next(changes, ())
 
 
-def _changes(inbox, stop) -> Iterator[object]:
-    """What has changed, or nothing, a second later at most."""
-    with suppress(OSError):  # no more folders can be watched, or this one is away
+def _changes(inbox: Inbox, stop: Event) -> Iterator[object]:
+    """Yield the changes in the inbox, or an empty collection after a second without any."""
+    with suppress(OSError):  # the system cannot watch more folders, or this one is not available
         yield from watch(
             inbox.folder,
             watch_filter=None,
@@ -85,9 +86,9 @@ def _changes(inbox, stop) -> Iterator[object]:
 
 @contextmanager
 def only_one(course: Path, chapter: str) -> Iterator[None]:
-    """Nobody else watches this chapter. Raises Busy."""
+    """Keep other commands from watching this chapter. Raises Busy."""
     try:
         with FileLock(course / f".watching-{chapter}.lock", timeout=0):
             yield
     except Timeout as error:
-        raise Busy(f"another window watches {chapter} in {course}: let that end first") from error
+        raise Busy(f"another `autograder watch` is watching {chapter} in {course}: stop it first") from error

@@ -7,7 +7,7 @@ from pathlib import Path
 from autograder.gradebook.coursedir import CourseDirectory
 from autograder.gradebook.marks import Book, Marks
 from autograder.gradebook.queries import read_marks
-from autograder.gradebook.state import changes, mark_of, own_sources, submitted_sources
+from autograder.gradebook.state import changes, grading_record, own_sources, submitted_sources
 from autograder.grading.assignment import fingerprint
 from autograder.grading.report import Report, Reports
 from autograder.grading.submitted_file import read_file
@@ -60,7 +60,7 @@ def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
     """The class of those who handed in; paths: student id -> submitted file."""
     chapter = coursedir.assignment_id
     reports = Reports(Path(coursedir.root, "reports", chapter))
-    found = {student: reports.find(mark_of(coursedir, student).get("report", "")) for student in sorted(paths)}
+    found = {student: reports.find(grading_record(coursedir, student).get("report", "")) for student in sorted(paths)}
     graded = {student: report for student, report in found.items() if report}
     book, histories = read_marks(coursedir), _histories(reports)
     return Class(
@@ -92,7 +92,7 @@ def _entry(student: str, report: Report, book: Book, histories, coursedir: Cours
 
 
 def _differs(own: Marks | None, report: Report) -> tuple[str, ...]:
-    return ("not in the gradebook: grade again",) if own is None else tuple(own.differs(report))
+    return ("not in the gradebook: grade again",) if own is None else tuple(own.differences(report))
 
 
 def _histories(reports: Reports) -> dict[str, tuple[Grading, ...]]:

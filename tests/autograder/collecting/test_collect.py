@@ -1,4 +1,4 @@
-"""Downloads of Moodle and Canvas become submissions: nobody hands in for another, and every file is accounted for."""
+"""Moodle's and Canvas's downloads become submissions: of the right student, and with no file unaccounted for."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
 MOODLE = "{}_{}_assignsubmission_file/01_attention.ipynb"
-# moodle/moodle, mod/assign/gradingtable.php: the worksheet's heads, "Participant " and the number, userdate's times.
+# moodle/moodle, mod/assign/gradingtable.php: the worksheet's headers, "Participant " and the number, userdate's times.
 WORKSHEET = """\
 Identifier,"Full name","Email address",Status,Grade,"Maximum grade","Grade can be changed",\
 "Last modified (submission)",\
@@ -27,14 +27,15 @@ Identifier,"Full name","Email address",Status,Grade,"Maximum grade","Grade can b
 
 
 def collect(course, download, capsys, *more):
+    """Run `autograder collect`; return the exit code and what it printed, after a check that it counts every file."""
     code = main(["collect", CHAPTER, str(download), "--course", str(course), *map(str, more)])
-    said = capsys.readouterr()
-    if found := re.search(r"^(\d+) files? = (\d+) placed \+ (\d+) skipped \+ (\d+) replaced$", said.out, re.M):
-        n_files, *parts = map(int, found.groups())
+    printed = capsys.readouterr()
+    if counts := re.search(r"^(\d+) files? = (\d+) placed \+ (\d+) skipped \+ (\d+) superseded$", printed.out, re.M):
+        n_files, *parts = map(int, counts.groups())
         assert n_files == sum(parts)
     else:
         assert code == 2
-    return code, said
+    return code, printed
 
 
 def submitted(course):
@@ -47,7 +48,7 @@ def stamps(course):
 
 @pytest.fixture
 def zipped(tmp_path):
-    """zipped({name: bytes}, year) -> a zip file, its entries written in that year."""
+    """zipped({name: bytes}, year) -> a zip file with entries of that year."""
 
     def make(files, year=2026, name="download.zip"):
         with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -60,7 +61,7 @@ def zipped(tmp_path):
 
 @pytest.fixture
 def roster(course):
-    """roster(("al1815", "Ada", "Lovelace", "ada@example.org"), ...) puts students into the gradebook."""
+    """roster(("al1815", "Ada", "Lovelace", "ada@example.org"), ...) adds students to the gradebook."""
 
     def add(*students):
         with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
@@ -90,7 +91,7 @@ def worksheet(tmp_path, monkeypatch):
 # -------------------------------------------------------------------------------------------- impersonation
 
 
-def test_a_file_name_inside_an_upload_is_no_id(course, zipped, capsys):
+def test_a_file_name_inside_an_upload_is_not_an_id(course, zipped, capsys):
     files = {"12345/01_attention.ipynb": b"theirs", "eve/x_12345_9_y.ipynb": b"eve's"}
     collect(course, zipped(files), capsys)
     assert submitted(course) == {"12345": b"theirs", "eve": b"eve's"}
@@ -99,69 +100,69 @@ def test_a_file_name_inside_an_upload_is_no_id(course, zipped, capsys):
     assert {s: c for s, c in submitted(course).items() if "part" in s} == {"participant-1": b"a", "participant-2": b"e"}
 
 
-def test_a_display_name_is_no_id_unless_asked(course, zipped, capsys):
+def test_a_display_name_is_an_id_only_by_request(course, zipped, capsys):
     download = zipped({MOODLE.format("12345", 9): b"eve's", MOODLE.format("Ada", 8): b"a"})
     collect(course, zipped({"ada_12345_7_x.ipynb": b"theirs"}, name="canvas.zip"), capsys)
-    _, said = collect(course, download, capsys)
+    _, printed = collect(course, download, capsys)
     assert submitted(course) == {"12345": b"theirs", "participant-9": b"eve's", "participant-8": b"a"}
-    assert "Read as Moodle's download; ids are Moodle's participant numbers" in said.out
+    assert "Read as Moodle's download; ids are Moodle's participant numbers" in printed.out
     collect(course, download, capsys, "--by-name")
     assert submitted(course)["Ada"] == b"a"
 
 
-def test_a_sortable_name_that_ends_in_a_number_is_no_id(course, zipped, capsys):
-    code, said = collect(course, zipped({"ada_123_40_x.ipynb": b"a", "eve_123_666_50_x.ipynb": b"e"}), capsys)
+def test_a_sortable_name_that_ends_in_a_number_is_not_an_id(course, zipped, capsys):
+    code, printed = collect(course, zipped({"ada_123_40_x.ipynb": b"a", "eve_123_666_50_x.ipynb": b"e"}), capsys)
     assert code == 1 and submitted(course) == {"123": b"a"}
-    assert "skipped: eve_123_666_50_x.ipynb: its name can be read as 123 or 666's" in said.out
+    assert "skipped: eve_123_666_50_x.ipynb: its name could belong to student 123 or 666" in printed.out
 
 
-# ---------------------------------------------------------------------------------------- whose is what
+# ------------------------------------------------------------------------------------- finding the students
 
 
-def test_two_of_one_name_are_two(course, zipped, capsys):
+def test_two_students_with_one_name_stay_two(course, zipped, capsys):
     files = {MOODLE.format("Ada Lovelace", 11): b"a", MOODLE.format("Ada Lovelace", 12): b"b"}
     code, _ = collect(course, zipped(files), capsys)
     assert code == 0 and submitted(course) == {"participant-11": b"a", "participant-12": b"b"}
-    code, said = collect(course, zipped(files), capsys, "--by-name")
-    assert code == 1 and said.out.count("2 participants have this name") == 2
+    code, printed = collect(course, zipped(files), capsys, "--by-name")
+    assert code == 1 and printed.out.count("2 participants have this name") == 2
 
 
-def test_blind_marking_places_everybody(course, zipped, roster, capsys):
+def test_blind_marking_places_all_participants(course, zipped, roster, capsys):
     roster(("al1815", "Ada", "Lovelace", "ada@example.org"))
     files = {MOODLE.format("Participant", number): bytes([number]) for number in range(1, 6)}
     code, _ = collect(course, zipped(files), capsys)
     assert code == 0 and set(submitted(course)) == {f"participant-{number}" for number in range(1, 6)}
 
 
-def test_with_a_roster_names_have_to_be_asked_for_or_backed(course, zipped, roster, worksheet, capsys):
+def test_with_a_roster_display_names_need_a_worksheet_or_a_request(course, zipped, roster, worksheet, capsys):
     roster(("al1815", "Ada", "Lovelace", "ADA@example.org"), ("al1816", "Ada", "Lovelace", "other@example.org"),
            ("en1882", "Emmy", "Noether", ""))  # fmt: skip
     files = {MOODLE.format("Ada Lovelace", 11): b"a", MOODLE.format("Ada Lovelace", 12): b"b",
              MOODLE.format("Emmy Noether", 13): b"e", MOODLE.format("Eve", 99): b"?"}  # fmt: skip
-    code, said = collect(course, zipped(files), capsys)
-    assert code == 2 and "--table FILE" in said.err and submitted(course) == {}
-    code, said = collect(course, zipped(files), capsys, "--table", worksheet)
+    code, printed = collect(course, zipped(files), capsys)
+    assert code == 2 and "--table FILE" in printed.err and submitted(course) == {}
+    code, printed = collect(course, zipped(files), capsys, "--table", worksheet)
     assert code == 1 and submitted(course) == {"al1815": b"a", "al1816": b"b"}
-    assert "nobody in the roster is participant 13" in said.out and "has no participant 99" in said.out
+    assert "nobody in the roster is participant 13" in printed.out and "has no participant 99" in printed.out
     collect(course, zipped(files), capsys, "--by-name")
     assert submitted(course) == {"al1815": b"a", "al1816": b"b", "en1882": b"e"}
 
 
-def test_a_group_does_not_hand_in_for_whoever_has_its_number(course, zipped, worksheet, capsys):
+def test_a_group_does_not_hand_in_for_the_participant_with_its_number(course, zipped, worksheet, capsys):
     files = {MOODLE.format("Group A", 11): b"g", MOODLE.format("ADA LOVELACE", 12): b"b"}
-    code, said = collect(course, zipped(files), capsys, "--table", worksheet)
+    code, printed = collect(course, zipped(files), capsys, "--table", worksheet)
     assert code == 1 and submitted(course) == {"other@example.org": b"b"}
-    assert "has another name for participant 11: a group's file has" in said.out
+    assert "has another name for participant 11: if it is a group's file" in printed.out
 
 
-def test_a_due_date_may_come_after_collecting(course, zipped, capsys):
+def test_a_due_date_may_be_set_after_collecting(course, zipped, capsys):
     download = zipped({"ada_1_10_x.ipynb": b"a", "bob_LATE_2_11_x.ipynb": b"b"})
-    _, said = collect(course, download, capsys)
-    assert stamps(course) == {} and "set the due date, and collect again" in said.out
+    _, printed = collect(course, download, capsys)
+    assert stamps(course) == {} and "set the due date, and collect again" in printed.out
     with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
         gradebook.update_or_create_assignment(CHAPTER, duedate="2026-02-03 12:00:00 UTC")
-    _, said = collect(course, download, capsys)
-    assert "unchanged: 2 (1, 2)" in said.out and stamps(course)["2"] == "2026-02-03 12:00:01 UTC\n"
+    _, printed = collect(course, download, capsys)
+    assert "unchanged: 2 (1, 2)" in printed.out and stamps(course)["2"] == "2026-02-03 12:00:01 UTC\n"
 
 
 def test_without_a_roster_the_worksheet_gives_the_ids(course, zipped, worksheet, capsys):
@@ -175,25 +176,25 @@ def test_without_a_roster_the_worksheet_gives_the_ids(course, zipped, worksheet,
 
 @pytest.mark.parametrize(("text", "words"), [
     ("Kennung;Bewertung\nTeilnehmer/in1;\n", "Set Moodle's language to English"), ("", "is empty"),
-    ("caf\xe9", "is no text in UTF-8"),
-    ("Identifier,Last modified (submission)\nParticipant 1,morgens\n", "“morgens” is no time that can be read"),
+    ("caf\xe9", "is not text in UTF-8"),
+    ("Identifier,Last modified (submission)\nParticipant 1,morgens\n", "“morgens” is not a time in a form"),
 ])  # fmt: skip
-def test_a_table_that_is_none_is_refused_in_words(course, zipped, tmp_path, text, words, capsys):
+def test_an_unusable_table_is_refused_with_a_reason(course, zipped, tmp_path, text, words, capsys):
     (tmp_path / "table.csv").write_text(text, encoding="latin-1")
-    code, said = collect(course, zipped({MOODLE.format("A", 1): b"a"}), capsys, "--table", tmp_path / "table.csv")
-    assert code == 2 and words in said.err and submitted(course) == {}
+    code, printed = collect(course, zipped({MOODLE.format("A", 1): b"a"}), capsys, "--table", tmp_path / "table.csv")
+    assert code == 2 and words in printed.err and submitted(course) == {}
 
 
-def test_a_download_of_canvas_the_last_upload_counts(course, zipped, capsys):
+def test_of_canvass_uploads_the_last_counts(course, zipped, capsys):
     files = {
         "lovelaceada_123_20_01_attention-1.ipynb": b"second", "lovelaceada_123_10_01_attention.ipynb": b"first",
         "noetheremmy_LATE_124_30_01_attention.ipynb": b"e", "noetheremmy_LATE_124_31_notes.txt": b"?",
     }  # fmt: skip
-    code, said = collect(course, zipped(files), capsys)
+    code, printed = collect(course, zipped(files), capsys)
     assert code == 0 and submitted(course) == {"123": b"second", "124": b"e"}
-    assert "marked late by the platform: 124" in said.out
-    assert "replaced: lovelaceada_123_10_01_attention.ipynb: 123 handed in another one later" in said.out
-    assert "4 files = 2 placed + 1 skipped + 1 replaced" in said.out
+    assert "marked as late by the platform: 124" in printed.out
+    assert "superseded: lovelaceada_123_10_01_attention.ipynb: 123 handed in another one later" in printed.out
+    assert "4 files = 2 placed + 1 skipped + 1 superseded" in printed.out
 
 
 def test_anonymous_names_of_canvas(course, zipped, capsys):
@@ -201,7 +202,7 @@ def test_anonymous_names_of_canvas(course, zipped, capsys):
     assert submitted(course) == {"anon_Ab3xZ": b"a", "anon_Qq1yT": b"b"}
 
 
-def test_names_are_utf_8_though_canvas_does_not_say_so(course, zipped, tmp_path, capsys):
+def test_canvass_names_are_utf_8_though_not_marked_as_such(course, zipped, tmp_path, capsys):
     flagged = re.compile(rb"(PK\x01\x02....|PK\x03\x04..)\x00\x08", re.S)
     honest = zipped({"Äda_3_assignsubmission_file/x.ipynb": b"a"}).read_bytes()
     (tmp_path / "ruby.zip").write_bytes(flagged.sub(lambda match: match[1] + b"\0\0", honest))
@@ -209,7 +210,7 @@ def test_names_are_utf_8_though_canvas_does_not_say_so(course, zipped, tmp_path,
     assert submitted(course) == {"Äda": b"a"}
 
 
-def test_endings_nested_folders_and_what_programs_leave(course, zipped, capsys):
+def test_endings_nested_folders_and_files_that_programs_leave(course, zipped, capsys):
     ada = "Ada_1_assignsubmission_file"
     files = {
         f"{ada}/deep/er/01_attention.ipynb": b"ada", f"{ada}/.ipynb_checkpoints/x-checkpoint.ipynb": b"old",
@@ -218,35 +219,38 @@ def test_endings_nested_folders_and_what_programs_leave(course, zipped, capsys):
         "Dan_4_assignsubmission_onlinetext/onlinetext.html": b"<p>hello</p>",
         "Default group_assignsubmission_file/x.ipynb": b"group",
     }  # fmt: skip
-    code, said = collect(course, zipped({f"download/{name}": content for name, content in files.items()}), capsys)
+    code, printed = collect(course, zipped({f"download/{name}": content for name, content in files.items()}), capsys)
     assert submitted(course) == {"participant-1": b"ada", "participant-2": b"bob", "participant-3": b"cleo"}
-    assert said.out.count("a hidden file, which some program made") == 2 and "onlinetext.html: no notebook" in said.out
-    assert code == 1 and "does not stand where Moodle puts" in said.out
-    assert "7 files = 3 placed + 4 skipped + 0 replaced" in said.out
+    assert (
+        printed.out.count("a hidden file, which some program made") == 2
+        and "onlinetext.html: not a notebook" in printed.out
+    )
+    assert code == 1 and "not in a place where Moodle puts" in printed.out
+    assert "7 files = 3 placed + 4 skipped + 0 superseded" in printed.out
 
 
-def test_the_notebook_of_another_chapter_is_not_taken(course, zipped, contents, capsys):
+def test_the_notebook_of_another_chapter_is_skipped(course, zipped, contents, capsys):
     other = course / "release/02_other/02_other.ipynb"
     other.parent.mkdir()
     cells = [{"id": "x", "metadata": {"nbgrader": {"grade_id": "other_task", "solution": True, "grade": False}}}]
     other.write_text(json.dumps({"cells": cells}))
     files = {"ada/a.ipynb": contents["perfect"], "ada/z.ipynb": other.read_bytes(), "ada/notes.ipynb": b"{}",
              "bob/01_attention.ipynb": other.read_bytes()}  # fmt: skip
-    code, said = collect(course, zipped(files), capsys)
+    code, printed = collect(course, zipped(files), capsys)
     assert code == 1 and submitted(course) == {"ada": contents["perfect"]}
-    assert said.out.count("it is the notebook of 02_other, not of 01_attention") == 2
-    assert "4 files = 1 placed + 2 skipped + 1 replaced" in said.out
+    assert printed.out.count("it is the notebook of 02_other, not of 01_attention") == 2
+    assert "4 files = 1 placed + 2 skipped + 1 superseded" in printed.out
 
 
-def test_a_later_download_replaces_and_keeps_and_an_older_one_does_not(course, zipped, capsys):
+def test_a_later_download_replaces_and_keeps_the_earlier_one(course, zipped, capsys):
     path = "ada/01_attention.ipynb"
     collect(course, zipped({path: b"first", "bob/01_attention.ipynb": b"b"}, 2025), capsys)
-    _, said = collect(course, zipped({path: b"second", "bob/01_attention.ipynb": b"b"}, 2026), capsys)
-    assert "replaced: 1 (ada)" in said.out and "unchanged: 1 (bob)" in said.out
+    _, printed = collect(course, zipped({path: b"second", "bob/01_attention.ipynb": b"b"}, 2026), capsys)
+    assert "replaced: 1 (ada)" in printed.out and "unchanged: 1 (bob)" in printed.out
     assert submitted(course) == {"ada": b"second", "bob": b"b"}
-    assert [kept.read_bytes() for kept in (course / "replaced/ada" / CHAPTER).iterdir()] == [b"first"]
-    code, said = collect(course, zipped({path: b"first"}, 2025), capsys)
-    assert code == 1 and "ada/01_attention.ipynb: older than the submission of ada that is there" in said.out
+    assert [copy.read_bytes() for copy in (course / "replaced/ada" / CHAPTER).iterdir()] == [b"first"]
+    code, printed = collect(course, zipped({path: b"first"}, 2025), capsys)
+    assert code == 1 and "ada/01_attention.ipynb: older than the submission that ada already has" in printed.out
     assert submitted(course)["ada"] == b"second"
 
 
@@ -256,24 +260,26 @@ def test_a_folder(course, tmp_path, capsys):
     (folder / "01_attention (1).ipynb").write_bytes(b"a")
     (folder / "link.ipynb").symlink_to("/etc/passwd")
     (folder.parent / b"\xff\xfe.ipynb".decode(errors="surrogateescape")).write_bytes(b"?")
-    _, said = collect(course, tmp_path / "download", capsys)
+    _, printed = collect(course, tmp_path / "download", capsys)
     assert submitted(course) == {"ada": b"a"}
-    assert "link.ipynb: a symbolic link" in said.out and r"skipped: \udcff\udcfe.ipynb: its name holds" in said.out
+    assert (
+        "link.ipynb: a symbolic link" in printed.out and r"skipped: \udcff\udcfe.ipynb: its name holds" in printed.out
+    )
 
 
-# --------------------------------------------------------------------------- when it was handed in (timestamp.txt)
+# ------------------------------------------------------------------------- the time of handing in (timestamp.txt)
 
 
-def test_moodles_worksheet_says_when(course, zipped, worksheet, due, capsys):
+def test_moodles_worksheet_has_the_times(course, zipped, worksheet, due, capsys):
     files = {MOODLE.format("Ada Lovelace", 11): b"a", MOODLE.format("Ada Lovelace", 12): b"b"}
-    _, said = collect(course, zipped(files), capsys, "--table", worksheet)
+    _, printed = collect(course, zipped(files), capsys, "--table", worksheet)
     assert stamps(course) == {
         "ada@example.org": "2026-02-03 10:00:00 UTC\n", "other@example.org": "2026-02-03 14:30:00 UTC\n",
     }  # fmt: skip
-    assert "submission times: the platform's table: 2 submissions" in said.out
+    assert "time of handing in: the platform's table: 2 submissions" in printed.out
 
 
-def test_canvas_says_late_or_its_table_says_when(course, zipped, due, tmp_path, capsys):
+def test_canvas_marks_late_files_or_its_table_has_the_times(course, zipped, due, tmp_path, capsys):
     files = {"ada_1_10_x.ipynb": b"a", "bob_LATE_2_11_x.ipynb": b"b", "cleo_LATE_3_12_x.ipynb": b"c"}
     collect(course, zipped(files), capsys)
     late = "2026-02-03 12:00:01 UTC\n"
@@ -281,27 +287,27 @@ def test_canvas_says_late_or_its_table_says_when(course, zipped, due, tmp_path, 
     # The fields of a submission in Canvas's API: instructure/canvas-lms, lib/api/v1/submission.rb.
     rows = ["user_id,submitted_at", "1,2026-02-01T08:00:00Z", "2,2026-02-04T01:00:00+01:00", "3,"]
     (tmp_path / "times.csv").write_text("\n".join(rows))
-    _, said = collect(course, zipped(files), capsys, "--table", tmp_path / "times.csv")
+    _, printed = collect(course, zipped(files), capsys, "--table", tmp_path / "times.csv")
     assert stamps(course) == {"1": "2026-02-01 08:00:00 UTC\n", "2": "2026-02-04 00:00:00 UTC\n", "3": late}
-    assert "the platform's table: 2 submissions" in said.out and "Canvas's LATE" in said.out
+    assert "the platform's table: 2 submissions" in printed.out and "Canvas's LATE" in printed.out
 
 
-def test_a_downloads_own_time_is_never_taken_for_a_students(course, zipped, due, capsys):
+def test_the_time_of_a_download_is_not_the_time_of_handing_in(course, zipped, due, capsys):
     """Canvas and Moodle write entries with the time of the download."""
-    _, said = collect(course, zipped({MOODLE.format("A", 1): b"a"}), capsys)
-    assert stamps(course) == {} and "nothing tells (--table FILE does): 1 submission" in said.out
+    _, printed = collect(course, zipped({MOODLE.format("A", 1): b"a"}), capsys)
+    assert stamps(course) == {} and "nothing tells (--table FILE does): 1 submission" in printed.out
 
 
-def test_a_folders_files_have_their_own_times(course, tmp_path, capsys):
+def test_files_in_a_folder_have_their_own_times(course, tmp_path, capsys):
     path = tmp_path / "download/ada/01_attention.ipynb"
     path.parent.mkdir(parents=True)
     path.write_bytes(b"a")
     os.utime(path, (1_770_112_800, 1_770_112_800))
-    _, said = collect(course, tmp_path / "download", capsys)
-    assert stamps(course) == {"ada": "2026-02-03 10:00:00 UTC\n"} and "the file's own time: 1" in said.out
+    _, printed = collect(course, tmp_path / "download", capsys)
+    assert stamps(course) == {"ada": "2026-02-03 10:00:00 UTC\n"} and "the file's own time: 1" in printed.out
 
 
-def test_what_comes_late_is_graded_late(course, zipped, due, contents, capsys):
+def test_a_late_submission_is_graded_as_late(course, zipped, due, contents, capsys):
     (course / "nbgrader_config.py").write_text(
         (course / "nbgrader_config.py").read_text() + 'c.LateSubmissionPlugin.penalty_method = "zero"\n'
     )
@@ -321,83 +327,87 @@ def test_what_comes_late_is_graded_late(course, zipped, due, contents, capsys):
     ("/etc/ada/01_attention.ipynb", "leads out"), ("..\\..\\ada\\01_attention.ipynb", "a hidden file"),
     ("..hidden/01_attention.ipynb", "a hidden file"), ("a*b/01_attention.ipynb", "cannot handle an id with *"),
     ("a[b/01_attention.ipynb", "cannot handle an id"), (" ada/x.ipynb", "cannot handle an id"),
-    (f"{'é' * 150}/01_attention.ipynb", "more than 200 bytes"), (f"{'x' * 300}.ipynb", "does not say whose it is"),
+    (f"{'é' * 150}/01_attention.ipynb", "more than 200 bytes"), (f"{'x' * 300}.ipynb", "not in a student's folder"),
     ("new\nline/01_attention.ipynb", "control characters"), ("bell\7/01_attention.ipynb", "control characters"),
     ("rtl\u202e/01_attention.ipynb", "control characters"),
 ])  # fmt: skip
-def test_a_bad_name_costs_itself_alone_and_is_listed(course, zipped, tmp_path, entry, words, capsys):
+def test_a_bad_name_costs_only_its_own_file_and_is_listed(course, zipped, tmp_path, entry, words, capsys):
     archive = zipped({entry: b"x", "bob/01_attention.ipynb": b"b"})
     before = {path for path in tmp_path.rglob("*") if "submitted" not in path.parts}
-    _, said = collect(course, archive, capsys)
+    _, printed = collect(course, archive, capsys)
     after = {path for path in tmp_path.rglob("*") if "submitted" not in path.parts}
     assert after - before <= {course / ".lock"}
-    (skipped,) = [line for line in said.out.splitlines() if line.startswith("skipped: ")]
-    assert words in skipped and submitted(course) == {"bob": b"b"}
+    (line,) = [line for line in printed.out.splitlines() if line.startswith("skipped: ")]
+    assert words in line and submitted(course) == {"bob": b"b"}
 
 
-def test_a_name_that_is_no_text_costs_itself_alone(course, zipped, tmp_path, capsys):
+def test_a_name_that_is_not_text_costs_only_its_own_file(course, zipped, tmp_path, capsys):
     files = {"ÄÄ/01_attention.ipynb": b"?", "bob/01_attention.ipynb": b"b", "Ö/01_attention.ipynb": b"o"}
     broken = zipped(files).read_bytes().replace("ÄÄ".encode(), b"\xff\xfe\xff\xfe")
     (tmp_path / "broken.zip").write_bytes(broken)
-    code, said = collect(course, tmp_path / "broken.zip", capsys)
+    code, printed = collect(course, tmp_path / "broken.zip", capsys)
     assert code == 1 and submitted(course) == {"bob": b"b", "Ö": b"o"}
-    assert "its name holds bytes that are no text" in said.out
+    assert "its name holds bytes that are not text" in printed.out
 
 
-def test_nothing_in_a_download_writes_a_line_that_looks_like_ours(course, zipped, capsys):
+def test_no_name_in_a_download_can_imitate_our_output(course, zipped, capsys):
     files = {"x.ipynb\nnew: 1 (eve)": b"x", "\x1b[2Knew: 2.ipynb": b"x", "bob/01_attention.ipynb": b"b"}
-    _, said = collect(course, zipped(files), capsys)
-    assert [line for line in said.out.splitlines() if line.startswith("new: ")] == ["new: 1 (bob)"]
-    assert r"skipped: x.ipynb\nnew: 1 (eve)" in said.out and r"skipped: \x1b[2Knew: 2.ipynb" in said.out
+    _, printed = collect(course, zipped(files), capsys)
+    assert [line for line in printed.out.splitlines() if line.startswith("new: ")] == ["new: 1 (bob)"]
+    assert r"skipped: x.ipynb\nnew: 1 (eve)" in printed.out and r"skipped: \x1b[2Knew: 2.ipynb" in printed.out
 
 
-def test_one_student_is_unpacked_up_to_a_limit(course, zipped, monkeypatch, capsys):
+def test_a_limit_keeps_one_student_from_filling_the_disk(course, zipped, monkeypatch, capsys):
     files = {f"ada/{number:02}.ipynb": b"%d" % number for number in range(25)} | {"bob/01_attention.ipynb": b"b"}
-    code, said = collect(course, zipped(files), capsys)
+    code, printed = collect(course, zipped(files), capsys)
     assert code == 1 and set(submitted(course)) == {"ada", "bob"}
-    assert said.out.count("no more than 20 notebooks and 200 MB of one student are read") == 5
-    monkeypatch.setattr("autograder.collecting.collect.MAX_BYTES", 3)
-    code, said = collect(course, zipped({"cleo/a.ipynb": b"12", "cleo/b.ipynb": b"34", "dan/b.ipynb": b"d"}), capsys)
-    assert said.out.count("of one student are read") == 1 and {"cleo", "dan"} < set(submitted(course))
+    assert printed.out.count("more than the limit of 20 notebooks and 200 MB") == 5
+    monkeypatch.setattr("autograder.collecting.latest_notebooks.MAX_BYTES", 3)
+    files = {"cleo/a.ipynb": b"12", "cleo/b.ipynb": b"34", "dan/b.ipynb": b"d"}
+    code, printed = collect(course, zipped(files), capsys)
+    assert printed.out.count("this student handed in more than the limit") == 1
+    assert {"cleo", "dan"} < set(submitted(course))
 
 
-def test_bombs_and_broken_archives_are_refused_in_words(course, tmp_path, zipped, monkeypatch, capsys):
+def test_bombs_and_broken_archives_are_refused_with_a_reason(course, tmp_path, zipped, monkeypatch, capsys):
     monkeypatch.setattr("autograder.collecting.zip_or_folder.MAX_BYTES", 10_000)
     bomb = zipped({"ada/01_attention.ipynb": bytes(100_000_000), "bob/01_attention.ipynb": b"b"})
-    _, said = collect(course, bomb, capsys)
-    assert "ada/01_attention.ipynb: 100 MB large" in said.out and submitted(course) == {"bob": b"b"}
-    monkeypatch.setattr("autograder.collecting.collect.MAX_TOTAL", 3)
-    _, said = collect(course, zipped({"cleo/x.ipynb": b"12", "dan/x.ipynb": b"34"}), capsys)
-    assert "dan/x.ipynb: no more than" in said.out and set(submitted(course)) == {"bob", "cleo"}
+    _, printed = collect(course, bomb, capsys)
+    assert "ada/01_attention.ipynb: it has 100 MB" in printed.out and submitted(course) == {"bob": b"b"}
+    monkeypatch.setattr("autograder.collecting.latest_notebooks.MAX_TOTAL", 3)
+    _, printed = collect(course, zipped({"cleo/x.ipynb": b"12", "dan/x.ipynb": b"34"}), capsys)
+    assert "dan/x.ipynb: the download holds more than" in printed.out and set(submitted(course)) == {"bob", "cleo"}
     broken = tmp_path / "broken.zip"
     broken.write_bytes(bomb.read_bytes()[:-30])
-    assert "no zip file that can be read" in collect(course, broken, capsys)[1].err
+    assert "neither a folder nor a readable zip file" in collect(course, broken, capsys)[1].err
     assert "there is no file or folder" in collect(course, tmp_path / "nowhere", capsys)[1].err
 
 
-def test_a_lying_size_costs_itself_alone(course, tmp_path, zipped, capsys):
+def test_a_false_size_costs_only_its_own_file(course, tmp_path, zipped, capsys):
     honest = zipped({"ada/01_attention.ipynb": bytes(1_000_000), "bob/01_attention.ipynb": b"b"}).read_bytes()
-    lying = tmp_path / "lying.zip"
-    lying.write_bytes(honest.replace((1_000_000).to_bytes(4, "little"), (10).to_bytes(4, "little")))
-    code, said = collect(course, lying, capsys)
-    assert code == 1 and "ada/01_attention.ipynb: it cannot be unpacked" in said.out
+    false = tmp_path / "false.zip"
+    false.write_bytes(honest.replace((1_000_000).to_bytes(4, "little"), (10).to_bytes(4, "little")))
+    code, printed = collect(course, false, capsys)
+    assert code == 1 and "ada/01_attention.ipynb: it cannot be unpacked" in printed.out
     assert submitted(course) == {"bob": b"b"}
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_two_entries_of_one_name_are_both_accounted_for(course, zipped, tmp_path, capsys):
+def test_entries_with_one_name_are_all_accounted_for(course, zipped, tmp_path, capsys):
     with zipfile.ZipFile(tmp_path / "double.zip", "w") as archive:
         for content in (b"one", b"two", b"three"):
             archive.writestr("ada/x.ipynb", content)
     broken = (tmp_path / "double.zip").read_bytes().replace(b"two", b"owt")
     (tmp_path / "double.zip").write_bytes(broken)
-    _, said = collect(course, tmp_path / "double.zip", capsys)
-    assert "3 files = 1 placed" in said.out and submitted(course)["ada"] in (b"one", b"three")
+    _, printed = collect(course, tmp_path / "double.zip", capsys)
+    assert "3 files = 1 placed" in printed.out and submitted(course)["ada"] in (b"one", b"three")
 
 
-def test_what_was_collected_is_graded(course, zipped, contents, capsys):
-    code, said = collect(course, zipped({MOODLE.format("Ada Lovelace", 1): contents["mistake-1"]}), capsys, "--by-name")
-    assert code == 0, said
+def test_a_collected_submission_is_graded(course, zipped, contents, capsys):
+    code, printed = collect(
+        course, zipped({MOODLE.format("Ada Lovelace", 1): contents["mistake-1"]}), capsys, "--by-name"
+    )
+    assert code == 0, printed
     assert main(["grade", CHAPTER, "--course", str(course)]) == 0
     assert "Ada Lovelace" in capsys.readouterr().out
     assert os.listdir(course / "feedback") == ["Ada Lovelace"]

@@ -1,8 +1,9 @@
 """Rosters in, grades and feedback out, in the formats of Canvas's and Moodle's own exports and imports.
 
-The tables are made as their sources make them: instructure/canvas-lms, lib/gradebook_exporter.rb; moodle/moodle,
-grade/export and mod/assign/gradingtable.php. What comes out is read as theirs read it: lib/gradebook_importer.rb and
-app/models/abstract_assignment.rb; mod/assign/feedback/offline/importgradeslib.php and file/importziplib.php.
+The tests write tables as the platforms' sources do: instructure/canvas-lms, lib/gradebook_exporter.rb; moodle/moodle,
+grade/export and mod/assign/gradingtable.php. They read the output as the platforms' sources do:
+lib/gradebook_importer.rb and app/models/abstract_assignment.rb; mod/assign/feedback/offline/importgradeslib.php and
+file/importziplib.php.
 """
 
 import csv
@@ -43,15 +44,15 @@ Identifier,"Full name","ID number","Email address",Status,Grade,"Maximum grade",
 
 @pytest.fixture
 def run(course, tmp_path, capsys):
-    """run("roster", "name.csv", ...) -> exit code and what was said; files are in tmp_path."""
+    """run("roster", "name.csv", ...) -> exit code and output; files are in tmp_path."""
     for name, text in (("canvas.csv", CANVAS), ("moodle.csv", MOODLE), ("worksheet.csv", WORKSHEET)):
         (tmp_path / name).write_text(text, encoding="utf-8-sig" if name == "canvas.csv" else "utf-8")
 
     def command(*arguments):
         words = [str(tmp_path / word) if re.search(r"\.(csv|zip)$", word) else word for word in arguments]
         code = main([*words, "--course", str(course)])
-        said = capsys.readouterr()
-        return code, said.out + said.err
+        printed = capsys.readouterr()
+        return code, printed.out + printed.err
 
     return command
 
@@ -68,7 +69,7 @@ def zipped(tmp_path):
 
 def students(course):
     with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
-        return {each.id: (each.first_name, each.last_name, each.email) for each in gradebook.students}
+        return {s.id: (s.first_name, s.last_name, s.email) for s in gradebook.students}
 
 
 def rows_of(path):
@@ -76,41 +77,45 @@ def rows_of(path):
         return list(csv.reader(file))
 
 
-def test_a_roster_of_canvas(course, run):
-    code, said = run("roster", "canvas.csv")
-    assert code == 0 and "3 new, 0 changed, 0 unchanged" in said and "skipped: Student, Test: Canvas's own" in said
+def test_canvass_gradebook_is_a_roster(course, run):
+    code, printed = run("roster", "canvas.csv")
+    assert (
+        code == 0 and "3 new, 0 changed, 0 unchanged" in printed and "skipped: Student, Test: Canvas's own" in printed
+    )
     assert students(course) == {
         "123": ("Ada", "Lovelace", None), "124": ("Eve", "=HYPERLINK(1)", None), "125": ("@SUM", "+cmd", None),
     }  # fmt: skip
     assert "0 new, 0 changed, 3 unchanged" in run("roster", "canvas.csv")[1]
 
 
-def test_a_roster_of_canvas_with_two_names_and_semicolons(course, run, tmp_path):
+def test_canvass_gradebook_may_have_two_names_and_semicolons(course, run, tmp_path):
     (tmp_path / "two.csv").write_text("LastName;FirstName;ID;SIS Login ID;Section\nNoether;Emmy;126;en;A\n")
     assert run("roster", "two.csv")[0] == 0 and students(course)["126"] == ("Emmy", "Noether", None)
 
 
-def test_a_roster_of_moodle(course, run, tmp_path):
-    code, said = run("roster", "moodle.csv")
-    assert code == 0 and "ids are the column 'ID number'" in said
+def test_moodles_participants_are_a_roster(course, run, tmp_path):
+    code, printed = run("roster", "moodle.csv")
+    assert code == 0 and "ids are the column 'ID number'" in printed
     assert students(course)["4712"] == ("=HYPERLINK(1)", "Eve", "eve@example.org") and len(students(course)) == 3
     (tmp_path / "moodle.csv").write_text(MOODLE.replace("4713", "a[b").replace("Eve", "Noether"))
-    code, said = run("roster", "moodle.csv")
-    assert code == 1 and "skipped: a[b: nbgrader cannot handle" in said and "0 new, 1 changed, 1 unchanged" in said
-    assert "3 rows = 2 students + 1 skipped" in said
+    code, printed = run("roster", "moodle.csv")
+    assert (
+        code == 1 and "skipped: a[b: nbgrader cannot handle" in printed and "0 new, 1 changed, 1 unchanged" in printed
+    )
+    assert "3 rows = 2 students + 1 skipped" in printed
 
 
 @pytest.mark.parametrize("text", ["a,b\n1,2\n", "First name,Email address\nAda,\nBob,b@x.org\n"])
-def test_what_is_no_roster_is_refused_in_words(course, run, tmp_path, text):
+def test_a_table_that_is_not_a_roster_is_refused_with_a_reason(course, run, tmp_path, text):
     (tmp_path / "none.csv").write_text(text)
-    code, said = run("roster", "none.csv")
-    assert code == 2 and ("is neither Canvas's" in said or "for everybody, once each" in said)
+    code, printed = run("roster", "none.csv")
+    assert code == 2 and ("is neither Canvas's" in printed or "for everybody" in printed)
     assert students(course) == {}
 
 
 @pytest.fixture
 def canvas_class(course, run, zipped, contents):
-    """123 has all points, 124 none, 125 nothing; 777 is in no table of Canvas's."""
+    """Student 123 has all points, 124 has 0, 125 handed in nothing, and 777 is in no table of Canvas's."""
     run("roster", "canvas.csv")
     zipped({
         "lovelaceada_123_50_01_attention.ipynb": contents["perfect"],
@@ -122,9 +127,9 @@ def canvas_class(course, run, zipped, contents):
 
 
 def test_grades_go_back_into_canvass_own_columns(canvas_class, run, tmp_path):
-    code, said = run("export", CHAPTER, "--to", "canvas", "--into", "canvas.csv", "--output", "out.csv")
-    assert code == 1 and "has a score but no row in canvas.csv: 777" in said
-    assert "Canvas gives up to 30 points for 01_attention, the course 25" in said
+    code, printed = run("export", CHAPTER, "--to", "canvas", "--into", "canvas.csv", "--output", "out.csv")
+    assert code == 1 and "has a score, but no row in canvas.csv: 777" in printed
+    assert "Canvas gives up to 30 points for 01_attention, the course 25" in printed
     assert rows_of(tmp_path / "out.csv") == [
         ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "01_attention (901)"],
         ["Points Possible", "", "", "", "", "30.00"],
@@ -135,41 +140,41 @@ def test_grades_go_back_into_canvass_own_columns(canvas_class, run, tmp_path):
     ]
 
 
-def test_canvass_name_of_a_chapter_is_asked_for_where_it_is_another(canvas_class, run, tmp_path):
+def test_an_assignment_with_another_name_on_canvas_has_to_be_named(canvas_class, run, tmp_path):
     (tmp_path / "canvas.csv").write_text(CANVAS.replace("01_attention (901)", "Week 1 (901)"))
     into = ("export", CHAPTER, "--to", "canvas", "--into", "canvas.csv", "--output", "out.csv")
-    code, said = run(*into)
-    assert code == 2 and "no assignment called 01_attention" in said and "Week 1 (901), Week 2 (902)" in said
-    for title, head in (("Week 1", "Week 1 (901)"), ("week 22", "Week 22 (903)"), ("Week 2", "Week 2 (902)")):
-        assert run(*into, "--as", title)[0] == 1 and rows_of(tmp_path / "out.csv")[0][-1] == head
+    code, printed = run(*into)
+    assert code == 2 and "no assignment called 01_attention" in printed and "Week 1 (901), Week 2 (902)" in printed
+    for title, header in (("Week 1", "Week 1 (901)"), ("week 22", "Week 22 (903)"), ("Week 2", "Week 2 (902)")):
+        assert run(*into, "--as", title)[0] == 1 and rows_of(tmp_path / "out.csv")[0][-1] == header
     assert "several assignments" in run(*into, "--as", "Week")[1]
 
 
-def test_a_score_of_canvass_stays_where_there_is_none_of_ours(course, run, tmp_path):
-    """An empty cell would take it away."""
+def test_canvass_own_score_stays_where_we_have_none(course, run, tmp_path):
+    """An empty cell would delete it."""
     run("roster", "canvas.csv")
     assert run("export", CHAPTER, "--to", "canvas", "--into", "canvas.csv", "--output", "out.csv")[0] == 0
     assert [row[-1] for row in rows_of(tmp_path / "out.csv")][2:4] == ["", "7.00"]
 
 
 def test_feedback_goes_back_to_canvas(canvas_class, run, tmp_path):
-    code, said = run("feedback", CHAPTER, "--to", "canvas", "--output", "back.zip")
-    assert code == 0 and "the feedback of 3 students" in said
+    code, printed = run("feedback", CHAPTER, "--to", "canvas", "--output", "back.zip")
+    assert code == 0 and "the feedback of 3 students" in printed
     with zipfile.ZipFile(tmp_path / "back.zip") as archive:
-        taken = {}
+        files = {}
         for name in archive.namelist():
             user, attachment, *_ = [word for word in name.split("_") if re.fullmatch(r"\d+", word)]
-            taken[user] = attachment, archive.read(name)
-    assert {user: attachment for user, (attachment, _) in taken.items()} == {"123": "50", "124": "51", "777": "52"}
-    assert b"25 of 25 points" in taken["123"][1] and b"0 of 25 points" in taken["124"][1]
+            files[user] = attachment, archive.read(name)
+    assert {user: attachment for user, (attachment, _) in files.items()} == {"123": "50", "124": "51", "777": "52"}
+    assert b"25 of 25 points" in files["123"][1] and b"0 of 25 points" in files["124"][1]
 
 
-def test_what_canvas_would_give_to_somebody_else_is_left(course, run, zipped, contents):
+def test_a_file_that_canvas_could_give_to_another_student_is_skipped(course, run, zipped, contents):
     zipped({"anon_Ab3xZ_50_01_attention.ipynb": contents["truncated"]})
     run("collect", CHAPTER, "download.zip")
     run("grade", CHAPTER)
-    code, said = run("feedback", CHAPTER, "--to", "canvas", "--output", "back.zip")
-    assert code == 1 and "skipped: anon_Ab3xZ: Canvas cannot take a file back" in said
+    code, printed = run("feedback", CHAPTER, "--to", "canvas", "--output", "back.zip")
+    assert code == 1 and "skipped: anon_Ab3xZ: Canvas cannot take back a file" in printed
 
 
 @pytest.fixture
@@ -184,8 +189,8 @@ def moodle_class(course, run, zipped, contents):
 
 
 def test_grades_go_back_into_moodles_worksheet(moodle_class, run, tmp_path):
-    code, said = run("export", CHAPTER, "--to", "moodle", "--into", "worksheet.csv", "--output", "out.csv")
-    assert code == 0 and "Moodle gives up to 100 points for 01_attention, the course 25" in said
+    code, printed = run("export", CHAPTER, "--to", "moodle", "--into", "worksheet.csv", "--output", "out.csv")
+    assert code == 0 and "Moodle gives up to 100 points for 01_attention, the course 25" in printed
     assert rows_of(tmp_path / "out.csv") == [
         ["Identifier", "Full name", "Grade", "Last modified (grade)"],
         ["Participant 11", "Ada Lovelace", "25.0", "-"],
@@ -195,16 +200,16 @@ def test_grades_go_back_into_moodles_worksheet(moodle_class, run, tmp_path):
 
 
 def test_feedback_goes_back_to_moodle(moodle_class, run, tmp_path):
-    code, said = run("feedback", CHAPTER, "--to", "moodle", "--output", "back.zip")
-    assert code == 0 and "the feedback of 2 students" in said
+    code, printed = run("feedback", CHAPTER, "--to", "moodle", "--output", "back.zip")
+    assert code == 0 and "the feedback of 2 students" in printed
     with zipfile.ZipFile(tmp_path / "back.zip") as archive:
         parts = sorted(name.split("_", 4)[1:] for name in archive.namelist())
         assert all(info.date_time[0] >= 2026 for info in archive.infolist())
     assert parts == [[number, "assignfeedback", "file", "01_attention.html"] for number in ("11", "12")]
-    assert "nobody's 01_attention was collected from Canvas" in run("feedback", CHAPTER, "--to", "canvas")[1]
+    assert "no submission of 01_attention was collected from Canvas" in run("feedback", CHAPTER, "--to", "canvas")[1]
 
 
-def test_blind_marking_goes_round_by_participant(course, run, zipped, contents, tmp_path):
+def test_blind_marking_identifies_students_by_participant_number(course, run, zipped, contents, tmp_path):
     blind = ["Identifier,Status,Grade,Last modified (grade)", *(f"Participant {n},Submitted,,-" for n in (11, 12))]
     (tmp_path / "worksheet.csv").write_text("\n".join(blind))
     zipped({f"Participant_{n}_assignsubmission_file/01_attention.ipynb": contents["perfect"] for n in (11, 12)})
@@ -215,12 +220,12 @@ def test_blind_marking_goes_round_by_participant(course, run, zipped, contents, 
 
 
 @pytest.mark.parametrize("more", [[CHAPTER, "--to", "csv"], ["--to", "moodle"]])
-def test_what_cannot_be_filled_in_is_said(run, more):
-    code, said = run("export", *more, "--into", "canvas.csv")
-    assert code == 2 and "worksheet has one grade" in said
+def test_options_that_fit_no_table_are_refused_with_a_reason(run, more):
+    code, printed = run("export", *more, "--into", "canvas.csv")
+    assert code == 2 and "its worksheet has one grade" in printed
 
 
-def test_who_was_collected_by_number_is_found_in_a_worksheet_with_names(course, run, zipped, contents, tmp_path):
+def test_a_student_collected_by_number_is_found_in_a_worksheet_with_names(course, run, zipped, contents, tmp_path):
     zipped({f"Ada Lovelace_{n}_assignsubmission_file/01_attention.ipynb": contents["perfect"] for n in (11, 13)})
     assert run("collect", CHAPTER, "download.zip")[0] == 0
     run("grade", CHAPTER)

@@ -14,7 +14,7 @@ from nbgrader.plugins import CsvExportPlugin
 
 from autograder.cli.main import main
 from autograder.gradebook import class_run, engine, write
-from autograder.gradebook.coursedir import keep_the_rules, open_coursedir
+from autograder.gradebook.coursedir import open_coursedir, write_course_config
 from autograder.gradebook.state import ClassState, computed_scores
 from autograder.release.publish import publish
 from tests.autograder.gradebook import postgres
@@ -40,7 +40,7 @@ def on_postgres(db_url, contents, tmp_path_factory):
     """A course whose configuration names PostgreSQL: released, handed in, graded."""
     course = tmp_path_factory.mktemp("postgres") / "course"
     course.mkdir()
-    keep_the_rules(course)
+    write_course_config(course)
     with (course / "nbgrader_config.py").open("a", encoding="utf-8") as config:
         config.write(f"c.CourseDirectory.db_url = {db_url!r}\n")
     publish(course, [CHAPTER])

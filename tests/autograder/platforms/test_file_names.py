@@ -1,4 +1,4 @@
-"""Whose a file is, from its place in a download; names are made as the platforms' own sources make them.
+"""Which student a file belongs to, from its name in a download. The names are made as the platforms' sources make them.
 
 instructure/canvas-lms, lib/content_zipper.rb: sortable name in small letters and word characters, LATE, user id (or
 anon_ and the anonymous id), attachment id, file name. moodle/moodle, mod/assign/classes/downloader.php: full name with
@@ -7,7 +7,14 @@ spaces for underscores, participant's number, assignsubmission_file, then the st
 
 import pytest
 
-from autograder.platforms.file_names import anonymous, canvas, folders, layout_of, moodle, root_of
+from autograder.platforms.file_names import (
+    layout_of,
+    parse_anonymous,
+    parse_canvas,
+    parse_folder,
+    parse_moodle,
+    root_of,
+)
 
 pytestmark = pytest.mark.grading
 FOLDERS = "a folder for each student, named after the id"
@@ -24,16 +31,16 @@ FILE = "01_attention.ipynb"
     (f"Participant_3_assignsubmission_file/{FILE}", "3", "Participant", "Participant_3"),
 ])  # fmt: skip
 def test_moodle(path, number, name, prefix):
-    read = moodle(path)
-    assert (read.key, read.name, read.prefix) == (number, name, prefix)
+    parsed = parse_moodle(path)
+    assert (parsed.key, parsed.name, parsed.prefix) == (number, name, prefix)
 
 
 @pytest.mark.parametrize("path", [
     f"lovelaceada_123_4567_{FILE}", f"ada/Ada Lovelace_4711_assignsubmission_file/{FILE}", FILE,
     f"Default group_assignsubmission_file/{FILE}",
 ])  # fmt: skip
-def test_what_moodle_did_not_name(path):
-    assert not moodle(path).key and "Moodle" in moodle(path).why
+def test_a_name_that_moodle_did_not_write(path):
+    assert not parse_moodle(path).key and "Moodle" in parse_moodle(path).reason
 
 
 @pytest.mark.parametrize(("path", "user", "order", "late", "prefix"), [
@@ -44,31 +51,31 @@ def test_what_moodle_did_not_name(path):
     (f"von_der_heide_123_4567_{FILE}", "123", (4567,), False, "von_der_heide_123_4567"),
 ])  # fmt: skip
 def test_canvas(path, user, order, late, prefix):
-    read = canvas(path)
-    assert (read.key, read.order, read.late, read.prefix) == (user, order, late, prefix)
+    parsed = parse_canvas(path)
+    assert (parsed.key, parsed.order, parsed.late, parsed.prefix) == (user, order, late, prefix)
 
 
 @pytest.mark.parametrize("path", [
-    "eve_123_666_7890_x.ipynb",  # a student with the sortable name "eve_123"; 666 handed it in
-    "ada_123_4567_8_9_x.ipynb",  # or a file "8_9_x.ipynb"
+    "eve_123_666_7890_x.ipynb",  # handed in by student 666, who has the sortable name "eve_123"
+    "ada_123_4567_8_9_x.ipynb",  # or student 123 handed in a file "8_9_x.ipynb"
     "ada_123_4567_x_LATE_124_8_y.ipynb",
     "ada_123_4567_x_124_8_y.ipynb",
 ])  # fmt: skip
-def test_a_name_that_can_be_read_in_two_ways_is_nobodys(path):
-    read = canvas(path)
-    assert not read.key and "123 or" in read.why
+def test_a_name_with_two_readings_belongs_to_no_student(path):
+    parsed = parse_canvas(path)
+    assert not parsed.key and "student 123 or" in parsed.reason
 
 
 @pytest.mark.parametrize("path", ["x/ada_123_4567_x.ipynb", "ada_123_x.ipynb", FILE, "Ada_123_4567_x.ipynb"])
-def test_what_canvas_did_not_name(path):
-    assert not canvas(path).key
+def test_a_name_that_canvas_did_not_write(path):
+    assert not parse_canvas(path).key
 
 
 def test_canvas_with_anonymous_names():
-    read = anonymous(f"anon_Ab3xZ_4567_{FILE}")
-    assert (read.key, read.late, read.prefix) == ("anon_Ab3xZ", False, "anon_Ab3xZ_4567")
-    assert anonymous(f"LATE_anon_Ab3xZ_4567_{FILE}").late
-    assert not anonymous(f"lovelaceada_123_4567_{FILE}").key
+    parsed = parse_anonymous(f"anon_Ab3xZ_4567_{FILE}")
+    assert (parsed.key, parsed.late, parsed.prefix) == ("anon_Ab3xZ", False, "anon_Ab3xZ_4567")
+    assert parse_anonymous(f"LATE_anon_Ab3xZ_4567_{FILE}").late
+    assert not parse_anonymous(f"lovelaceada_123_4567_{FILE}").key
 
 
 @pytest.mark.parametrize(("path", "student"), [
@@ -76,10 +83,10 @@ def test_canvas_with_anonymous_names():
     ("ada/bob/x_12345_9_y.ipynb", "ada"), (FILE, ""),
 ])  # fmt: skip
 def test_folders(path, student):
-    assert folders(path).key == student
+    assert parse_folder(path).key == student
 
 
-@pytest.mark.parametrize(("paths", "words"), [
+@pytest.mark.parametrize(("paths", "description"), [
     (["A B_1_assignsubmission_file/x.ipynb", "C_2_assignsubmission_file/x_12345_9_y.ipynb"], "Moodle's download"),
     (["a_1_20_x.ipynb", "b_2_30_3_assignsubmission_file_x.ipynb", "c_3_40_5_6_x.ipynb"], "Canvas's download"),
     (["anon_Ab3xZ_1_x.ipynb", "LATE_anon_Qb3xZ_2_x.ipynb"], "Canvas's download, with anonymous names"),
@@ -87,8 +94,8 @@ def test_folders(path, student):
     (["ada/x_12345_9_y.ipynb", "bob/A_3_assignsubmission_file_x.ipynb"], FOLDERS),
     (["a_1_20_x.ipynb/b.ipynb", "ada/b.ipynb"], FOLDERS),
 ])  # fmt: skip
-def test_one_layout_is_decided_on_and_no_student_chooses_it(paths, words):
-    assert layout_of(paths).words == words
+def test_most_names_decide_the_layout_and_no_student_can_choose_it(paths, description):
+    assert layout_of(paths).description == description
 
 
 @pytest.mark.parametrize(("paths", "root"), [
@@ -96,5 +103,5 @@ def test_one_layout_is_decided_on_and_no_student_chooses_it(paths, words):
     (["d/a_1_20_x.ipynb"], "d/"), (["ada/01_attention.ipynb"], ""), (["A_1_assignsubmission_file/x.ipynb"], ""),
     (["d/a_1_20_x.ipynb", "e/b_2_30_x.ipynb"], ""),
 ])  # fmt: skip
-def test_a_download_in_a_folder_of_its_own(paths, root):
+def test_a_download_inside_one_more_folder(paths, root):
     assert root_of(paths) == root

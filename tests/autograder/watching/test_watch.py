@@ -1,4 +1,4 @@
-"""What is graded as it arrives: when, how often, and what reaches the student. A real `autograder watch` at the end."""
+"""Grading on arrival: when, how often, and what reaches the student. At the end, a real `autograder watch`."""
 
 import os
 import pwd
@@ -24,8 +24,8 @@ from autograder.grading.assignment import fingerprint
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import read_file
 from autograder.watching import desk, watch
-from autograder.watching.attempts import Attempt, Memory, Rules, decide
-from autograder.watching.desk import AGAIN, PATIENCE, STILL, Desk
+from autograder.watching.attempts import Attempt, AttemptLog, Rules, decide
+from autograder.watching.desk import ABANDONED, RETRY_AFTER, SETTLED, Desk
 from autograder.watching.exchange_inbox import ExchangeInbox
 from autograder.watching.inboxes import Arrival
 from autograder.watching.watch import only_one, open_desk
@@ -43,7 +43,7 @@ def graded(submission, at):
 # ------------------------------------------------------------------------------------------- attempts
 
 
-@pytest.mark.parametrize(("earlier", "rules", "now", "what", "number"), [
+@pytest.mark.parametrize(("earlier", "rules", "now", "action", "number"), [
     ([], Rules(1, 60), 0, "grade", 1),
     ([graded("x", 0)], Rules(), 1, "grade", 2),
     ([graded("x", 0)], Rules(2), 1, "grade", 2),
@@ -56,19 +56,19 @@ def graded(submission, at):
     ([graded("x", 0), graded("y", 50), graded("x", 80)], Rules(None, 60), 109, "wait", 3),
     ([graded("x", 0), graded("y", 50), graded("x", 80)], Rules(None, 60), 110, "grade", 3),
 ])  # fmt: skip
-def test_what_is_done_with_a_submission_follows_from_those_before(earlier, rules, now, what, number):
-    step = decide(earlier, "a", "new", rules, now)
-    assert (step.what, step.number) == (what, number)
+def test_earlier_attempts_decide_what_to_do_with_a_submission(earlier, rules, now, action, number):
+    decision = decide(earlier, "a", "new", rules, now)
+    assert (decision.action, decision.number) == (action, number)
 
 
-def test_the_same_file_handed_in_once_more_is_handed_back_once_more():
-    assert decide([graded("x", 0)], "b", "x", Rules(1, 60), 1).what == "grade"
+def test_a_file_that_is_handed_in_again_gets_its_feedback_again():
+    assert decide([graded("x", 0)], "b", "x", Rules(1, 60), 1).action == "grade"
 
 
-def test_attempts_are_known_after_a_restart(tmp_path):
-    Memory(tmp_path, CHAPTER).add("ada", graded("x", 1.5))
-    Memory(tmp_path, CHAPTER).add("ada", Attempt("b", "y", 2, graded=False))
-    assert Memory(tmp_path, CHAPTER).of("ada") == [graded("x", 1.5), Attempt("b", "y", 2, graded=False)]
+def test_attempts_survive_a_restart(tmp_path):
+    AttemptLog(tmp_path, CHAPTER).add("ada", graded("x", 1.5))
+    AttemptLog(tmp_path, CHAPTER).add("ada", Attempt("b", "y", 2, graded=False))
+    assert AttemptLog(tmp_path, CHAPTER).of("ada") == [graded("x", 1.5), Attempt("b", "y", 2, graded=False)]
     assert not list(tmp_path.rglob("*.part"))
 
 
@@ -76,9 +76,9 @@ def test_attempts_are_known_after_a_restart(tmp_path):
 
 
 class Window:
-    """A desk with an inbox, a clock and a grader of the test's own."""
+    """A desk whose inbox, clock and grader belong to the test."""
 
-    deep, handed_back = True, "handed back"
+    deep, returned = True, "returned"
 
     def __init__(self, folder, limit=None, wait=0):
         self.folder, self.rules, self.now = folder, Rules(limit, wait), 1000.0
@@ -86,26 +86,26 @@ class Window:
         self.open()
 
     def open(self):
-        memory = Memory(self.folder, CHAPTER)
-        self.desk = Desk(self, memory, self.rules, self.grade, lambda student: Path(student), lambda: self.now)
+        attempts = AttemptLog(self.folder, CHAPTER)
+        self.desk = Desk(self, attempts, self.rules, self.grade, lambda student: Path(student), lambda: self.now)
 
     def put(self, student, name, content=b"{}"):
         file = self.folder / name
         file.write_bytes(content)
         self.files[student] = Arrival(student, name, file, (len(content), content), datetime.now(UTC))
 
-    def said(self, later=0.0):
-        """What is said when the desk looks once more, so many seconds later."""
+    def look(self, later=0.0):
+        """Return the lines of the desk's next look, so many seconds later."""
         self.now += later
-        return [f"{whose}: {what}" for whose, what in self.desk.look()]
+        return [f"{student}: {event}" for student, event in self.desk.look()]
 
     def arrivals(self):
         return list(self.files.values()), {}
 
-    def bring(self, arrivals):
+    def collect(self, arrivals):
         return {}
 
-    def hand_back(self, arrival, page):
+    def return_feedback(self, arrival, page):
         return ""
 
     def refuse(self, arrival, sentence):
@@ -127,104 +127,105 @@ def window(tmp_path):
     return Window(tmp_path)
 
 
-def test_a_file_is_graded_when_it_has_been_still(window):
+def test_a_file_is_graded_once_it_stops_changing(window):
     window.put("ada", "1", b"{")
-    assert window.said() == [] and window.said(STILL - 1) == []
+    assert window.look() == [] and window.look(SETTLED - 1) == []
     window.put("ada", "1", b"{ }")
-    assert window.said(STILL - 1) == [] and window.graded == []
-    assert window.said(STILL) == ["ada: attempt 1: 0 of 0 points, handed back"]
-    assert window.said(STILL) == [] and window.graded == ["1"]
+    assert window.look(SETTLED - 1) == [] and window.graded == []
+    assert window.look(SETTLED) == ["ada: attempt 1: 0 of 0 points, returned"]
+    assert window.look(SETTLED) == [] and window.graded == ["1"]
 
 
-def test_a_file_without_an_end_is_waited_for_and_then_graded_as_it_is(window):
+def test_an_incomplete_file_is_graded_as_it_is_after_a_longer_wait(window):
     window.put("ada", "1", b'{"cells": [')
-    window.said()
-    assert window.said(STILL) == [] and window.said(PATIENCE - STILL - 1) == []
-    assert len(window.said(1)) == 1 and window.graded == ["1"]
+    window.look()
+    assert window.look(SETTLED) == [] and window.look(ABANDONED - SETTLED - 1) == []
+    assert len(window.look(1)) == 1 and window.graded == ["1"]
 
 
-def test_within_the_wait_the_latest_waits_and_is_graded_after_it(tmp_path):
+def test_the_latest_submission_is_graded_after_the_wait(tmp_path):
     window = Window(tmp_path, wait=600)
     window.put("ada", "1", b"{1}")
-    window.said()
-    window.said(STILL)
+    window.look()
+    window.look(SETTLED)
     for name in ("2", "3"):
         window.put("ada", name, b"{%s}" % name.encode())
-        window.said(1)
-        (line,) = window.said(STILL)
-        assert line.startswith("ada: attempt 2 is graded at ")
-    assert window.said(580) == [] and window.graded == ["1"]
+        window.look(1)
+        (line,) = window.look(SETTLED)
+        assert line.startswith("ada: attempt 2 will be graded at ")
+    assert window.look(580) == [] and window.graded == ["1"]
     window.open()  # a restart
-    window.said()
-    assert len(window.said(20)) == 1 and window.graded == ["1", "3"]
+    window.look()
+    assert len(window.look(20)) == 1 and window.graded == ["1", "3"]
 
 
-def test_after_the_last_attempt_a_file_is_kept_and_the_student_is_told_once(tmp_path):
+def test_after_the_last_attempt_a_file_is_kept_and_the_student_hears_it_once(tmp_path):
     window = Window(tmp_path, limit=1)
     for name in ("1", "2"):
         window.put("ada", name, b"{%s}" % name.encode())
-        window.said()
-        said = window.said(STILL)
+        window.look()
+        lines = window.look(SETTLED)
     kept = "kept and not graded: 1 of 1 attempts have been graded"
-    assert said == [f"ada: {kept}"] and window.refused == [("2", f"{kept}. The last of them counts.")]
+    assert lines == [f"ada: {kept}"] and window.refused == [("2", f"{kept}. The last of them counts.")]
     window.open()
-    window.said()
-    assert window.said(STILL) == [] and len(window.refused) == 1 and window.graded == ["1"]
+    window.look()
+    assert window.look(SETTLED) == [] and len(window.refused) == 1 and window.graded == ["1"]
     window.rules = Rules(2)
     window.open()
-    window.said()
-    assert window.said(STILL) == ["ada: attempt 2 of 2: 0 of 0 points, handed back"] and window.graded == ["1", "2"]
+    window.look()
+    assert window.look(SETTLED) == ["ada: attempt 2 of 2: 0 of 0 points, returned"] and window.graded == ["1", "2"]
 
 
-def test_what_was_graded_is_known_after_a_restart(window):
+def test_a_graded_file_is_not_graded_again_after_a_restart(window):
     window.put("ada", "1")
-    window.said()
-    window.said(STILL)
+    window.look()
+    window.look(SETTLED)
     window.open()
-    window.said()
-    assert window.said(STILL) == [] and window.graded == ["1"]
+    window.look()
+    assert window.look(SETTLED) == [] and window.graded == ["1"]
 
 
 @pytest.mark.parametrize(
     "trouble", [Busy("another run"), OSError("no space"), Incomplete([], ["held"]), NotReleased(Path(), CHAPTER)]
 )
-def test_what_cannot_be_graded_now_is_tried_again(window, trouble):
+def test_a_failure_of_ours_is_tried_again(window, trouble):
     window.put("ada", "1")
-    window.said()
+    window.look()
     window.trouble = trouble
-    assert window.said(STILL) == [f"ada: not yet, and tried again: {trouble}"]
-    assert window.said(AGAIN) == []  # said already
+    assert window.look(SETTLED) == [f"ada: not yet, will be tried again: {trouble}"]
+    assert window.look(RETRY_AFTER) == []  # reported before
     window.trouble = None
-    assert window.said(AGAIN) == ["ada: attempt 1: 0 of 0 points, handed back"]
+    assert window.look(RETRY_AFTER) == ["ada: attempt 1: 0 of 0 points, returned"]
 
 
-def test_a_folder_that_is_away_is_said_once_and_looked_at_again(window, monkeypatch):
+def test_an_unreadable_folder_is_reported_once_and_tried_again(window, monkeypatch):
     def away():
         raise OSError("stale file handle")
 
     window.put("ada", "1")
     monkeypatch.setattr(window, "arrivals", away)
-    assert window.said() == [f"{window.folder.name}: left: it cannot be read: stale file handle"] and not window.said(1)
+    skipped = f"{window.folder.name}: skipped: it cannot be read: stale file handle"
+    assert window.look() == [skipped] and not window.look(1)
     monkeypatch.undo()
-    window.said()
-    assert len(window.said(STILL)) == 1
+    window.look()
+    assert len(window.look(SETTLED)) == 1
 
 
-def test_an_attempt_counts_once_its_feedback_is_out(window, monkeypatch):
+def test_an_attempt_counts_once_its_feedback_is_released(window, monkeypatch):
     def unreachable(arrival, page):
         raise OSError("the exchange is gone")
 
-    monkeypatch.setattr(window, "hand_back", unreachable)
+    monkeypatch.setattr(window, "return_feedback", unreachable)
     window.put("ada", "1")
-    window.said()
-    assert "the exchange is gone" in window.said(STILL)[0] and Memory(window.folder, CHAPTER).of("ada") == []
+    window.look()
+    assert "the exchange is gone" in window.look(SETTLED)[0] and AttemptLog(window.folder, CHAPTER).of("ada") == []
     monkeypatch.undo()
-    assert window.said(AGAIN) == ["ada: attempt 1: 0 of 0 points, handed back"]
+    assert window.look(RETRY_AFTER) == ["ada: attempt 1: 0 of 0 points, returned"]
 
 
 @pytest.mark.parametrize("error", [None, OSError("no more watches")])
-def test_what_is_being_graded_ends_first(window, monkeypatch, error):
-    # A file system that never says that something came, as one of another machine's does not, or that cannot say it.
+def test_a_submission_in_work_is_graded_before_the_end(window, monkeypatch, error):
+    # The file system reports no change, as on a network drive, or cannot watch the folder at all.
     end = Event()
     monkeypatch.setattr(watch.time, "sleep", lambda seconds: next(passing))
 
@@ -248,20 +249,20 @@ def test_what_is_being_graded_ends_first(window, monkeypatch, error):
     monkeypatch.setattr(watch, "watch", seconds)
     monkeypatch.setattr(window.desk, "_grade", grade)
     window.put("ada", "1")
-    assert [whose for whose, _ in watching_until(window.desk, window, end)] == ["ada"]
-    assert [each.name for each in Memory(window.folder, CHAPTER).of("ada")] == ["1"]
+    assert [student for student, _ in watching_until(window.desk, window, end)] == ["ada"]
+    assert [attempt.name for attempt in AttemptLog(window.folder, CHAPTER).of("ada")] == ["1"]
 
 
-def test_what_lies_in_submitted_is_graded_like_any_other(course, hand_in, contents, monkeypatch):
-    monkeypatch.setattr(desk, "STILL", 0)
-    monkeypatch.setattr(desk, "PATIENCE", 0)
+def test_the_submitted_folder_is_an_inbox(course, hand_in, contents, monkeypatch):
+    monkeypatch.setattr(desk, "SETTLED", 0)
+    monkeypatch.setattr(desk, "ABANDONED", 0)
     hand_in("ada", contents["mistake-1"])
     hand_in("a[b]", contents["perfect"])
     hand_in("not-yet", b"").unlink()
     opened, inbox = open_desk(course, CHAPTER, None, Rules())
     assert inbox.folder == course / "submitted"
-    left, graded = opened.look()
-    assert left[0] == "a[b]" and graded == ("ada", "attempt 1: 21 of 25 points, feedback written")
+    skipped, line = opened.look()
+    assert skipped[0] == "a[b]" and line == ("ada", "attempt 1: 21 of 25 points, feedback written")
     assert (course / "feedback" / "ada" / CHAPTER / f"{CHAPTER}.html").exists()
     hand_in("ada", contents["mistake-1"] + b"\n")
     assert [*opened.look()] == [("ada", "attempt 2: 21 of 25 points, feedback written")] and not [*opened.look()]
@@ -296,19 +297,19 @@ def submit(course, folder, content):
     nbgrader(ExchangeSubmit, course, assignment_dir=str(folder))
 
 
-def test_of_the_exchange_only_the_owners_latest_is_taken(course, exchange, tmp_path):
+def test_the_exchange_gives_only_the_owners_latest_submission(course, exchange, tmp_path):
     inbound = exchange / "inbound"
     submit(course, tmp_path / "home", b"{1}")
     submit(course, tmp_path / "home", b"{2}")
     others = f"eve+{CHAPTER}+2020-01-01 10:00:00 UTC+x", f"{ME}+02_backward+2099-01-01 10:00:00 UTC+x"
     for name in (*others, f"{ME}+{CHAPTER}+soon+x"):
         (inbound / name).mkdir()
-    (arrival,), left = ExchangeInbox(course, CHAPTER).arrivals()
+    (arrival,), skipped = ExchangeInbox(course, CHAPTER).arrivals()
     assert arrival.student == ME and arrival.file.read_bytes() == b"{2}"
-    assert left == {f"{ME}+{CHAPTER}+soon+x": "its name does not say when it was handed in"}
+    assert skipped == {f"{ME}+{CHAPTER}+soon+x": "its name holds no time"}
     with (course / "nbgrader_config.py").open("a", encoding="utf-8") as file:
         file.write("c.ExchangeCollect.check_owner = False\n")
-    assert {each.student for each in ExchangeInbox(course, CHAPTER).arrivals()[0]} == {ME, "eve"}
+    assert {arrival.student for arrival in ExchangeInbox(course, CHAPTER).arrivals()[0]} == {ME, "eve"}
 
 
 def test_no_link_leads_out_of_the_exchange(course, exchange, tmp_path, monkeypatch):
@@ -317,14 +318,14 @@ def test_no_link_leads_out_of_the_exchange(course, exchange, tmp_path, monkeypat
     (arrival,), _ = inbox.arrivals()
     arrival.file.unlink()
     arrival.file.symlink_to(course / "secret_seed")
-    monkeypatch.setattr(desk, "PATIENCE", 0)
-    monkeypatch.setattr(desk, "STILL", 0)
-    ((whose, said),) = Desk(inbox, Memory(course, CHAPTER), Rules(), lambda students: [], Path).look()
-    assert whose == ME and "symbolic link" in said and Memory(course, CHAPTER).of(ME) == []
+    monkeypatch.setattr(desk, "ABANDONED", 0)
+    monkeypatch.setattr(desk, "SETTLED", 0)
+    ((student, event),) = Desk(inbox, AttemptLog(course, CHAPTER), Rules(), lambda students: [], Path).look()
+    assert student == ME and "symbolic link" in event and AttemptLog(course, CHAPTER).of(ME) == []
     assert not list((course / "submitted").glob("*/*/*.ipynb"))
     nbgrader(ExchangeFetchFeedback, course, assignment_dir=str(tmp_path / "home"))
     (page,) = (tmp_path / "home").rglob("*.html")
-    assert "is not graded: 01_attention.ipynb is a symbolic link" in page.read_text(encoding="utf-8")
+    assert "was not graded: 01_attention.ipynb is a symbolic link" in page.read_text(encoding="utf-8")
 
 
 # ---------------------------------------------------------------------------------- the command itself
@@ -353,7 +354,7 @@ def line(process, words):
     return next(line for line in process.stdout if words in line)
 
 
-def test_what_arrives_is_graded_and_fetched_by_the_student(course, exchange, contents, tmp_path, watching):
+def test_a_student_fetches_feedback_on_a_new_submission(course, exchange, contents, tmp_path, watching):
     home = tmp_path / "home"
     process = watching("--attempts", "1")
     submit(course, home, contents["mistake-1"])
@@ -363,7 +364,7 @@ def test_what_arrives_is_graded_and_fetched_by_the_student(course, exchange, con
     nbgrader(ExchangeFetchFeedback, course, assignment_dir=str(home))
     first, second = sorted(home.rglob("*.html"), key=lambda page: page.parent.name)
     assert "21 of 25 points" in first.read_text(encoding="utf-8")
-    assert re.search(r"handed in at [\d:]+ UTC .* is kept and not graded", second.read_text(encoding="utf-8"))
+    assert re.search(r"Your submission of [\d:]+ UTC .* was kept and not graded", second.read_text(encoding="utf-8"))
     process.send_signal(signal.SIGINT)
     assert line(process, "Stopped") and process.wait() == 0
     submit(course, home, contents["perfect"] + b"\n")  # while nobody watches
@@ -375,12 +376,12 @@ def test_what_arrives_is_graded_and_fetched_by_the_student(course, exchange, con
     assert process.wait() == 0
 
 
-def test_an_exchange_that_is_not_there_is_named(course, capsys):
+def test_a_missing_exchange_is_named(course, capsys):
     assert main(["watch", CHAPTER, "--course", str(course), "--from", "exchange"]) == 2
     assert "nbgrader release_assignment 01_attention" in capsys.readouterr().err
 
 
-def test_two_do_not_watch_one_chapter(course, capsys):
+def test_two_commands_cannot_watch_one_chapter(course, capsys):
     with only_one(course, CHAPTER):
         assert main(["watch", CHAPTER, "--course", str(course)]) == 2
-    assert "another window watches 01_attention" in capsys.readouterr().err
+    assert "another `autograder watch` is watching 01_attention" in capsys.readouterr().err
