@@ -8,18 +8,9 @@ from nbconvert.preprocessors import ExecutePreprocessor
 from nbgrader.validator import Validator
 
 from tests.autograder.release.small_house import CHAPTER, by_grade_id
+from tests.student_bundle import ANSWERS, EXPECTED
 
 pytestmark = [pytest.mark.autograder, pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")]
-
-SOFTMAX = """
-def softmax(scores):
-    scores = scores - np.max(scores, axis=-1, keepdims=True, initial=-np.inf)
-    return np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
-"""
-NOT_SCALED = """
-def attention_weights(queries, keys):
-    return softmax(queries @ np.swapaxes(keys, -1, -2))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +21,8 @@ def ran(released_course, tmp_path_factory):
         archive.extractall(folder)
     notebook = nbformat.read(folder / f"{CHAPTER}.ipynb", 4)
     cells = by_grade_id(notebook)
-    cells["softmax"].source, cells["attention_weights"].source = SOFTMAX, NOT_SCALED
+    for name, answer in ANSWERS.items():
+        cells[name].source = answer
     # As Run All does, this stops below a cell that raises, unless the cell's tags say that it may.
     ExecutePreprocessor().preprocess(notebook, {"metadata": {"path": str(folder)}})
     return cells
@@ -60,6 +52,11 @@ def test_what_is_blank_is_one_calm_line_and_what_is_wrong_is_explained(ran):
         "and the hints above its cell are there to be opened."
     )
     assert "Known mistake: does not scale the scores." in said(ran["check-attention_weights"])[0]
+
+
+def test_the_script_that_tries_a_bundle_elsewhere_expects_what_is_shown(ran):
+    for name, expected in EXPECTED.items():
+        assert expected in said(ran[name])[0]
 
 
 def test_a_given_cell_says_what_it_waits_for(ran):
@@ -97,7 +94,7 @@ def test_nbgrader_still_sees_a_stub_fail(built, tmp_path):
     with zipfile.ZipFile(built[1] / "release" / f"{CHAPTER}.zip") as archive:
         archive.extractall(tmp_path)
     notebook = nbformat.read(tmp_path / f"{CHAPTER}.ipynb", 4)
-    by_grade_id(notebook)["softmax"].source = SOFTMAX
+    by_grade_id(notebook)["softmax"].source = ANSWERS["softmax"]
     nbformat.write(notebook, tmp_path / f"{CHAPTER}.ipynb")
     checks = [cell.source for cell in notebook.cells if cell.metadata.nbgrader.grade]
     failed = Validator().validate(str(tmp_path / f"{CHAPTER}.ipynb"))["failed"]
