@@ -2,10 +2,10 @@
 
 import argparse
 
-WORDS = "Show an exercise's kill table, and what a student reads for each of its known mistakes."
+HELP = "Show an exercise's kill table, and what a student reads for each of its known mistakes."
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="the exercise, such as softmax")
 
 
