@@ -12,9 +12,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    from autograder.release.publish import publishing
+    from autograder.release.publish import publish_each
 
-    for published in publishing(options.course, options.chapters):
+    for published in publish_each(options.course, options.chapters):
         status = "released" if published.changed else "unchanged"
         print(f"{published.chapter}: {status}, {published.zip}", flush=True)
     return 0

@@ -1,4 +1,4 @@
-"""From chapters to what students get: notebooks, bundles, and the gate they pass."""
+"""Turn chapters into what students get: notebooks, bundles, and the gate that refuses leaks."""
 
 from autograder.house import do_without_address_checks
 

@@ -1,57 +1,77 @@
-"""Which exercises a given cell rests on: without them it cannot run, or says something else.
+"""Find the exercises that a given cell needs: without them it cannot run, or it prints something else.
 
-Told from the sources alone, by the names that one statement leaves to the next; and generously, since it is asked only
-of a cell that did not run.
+The answer comes from the sources alone, from the names that each statement reads and binds. It may name an exercise too
+many, which does no harm, because students see it only for a cell that did not run.
 """
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
-from types import SimpleNamespace
 
 from autograder.chapter.chapter import Cell
 from check.bundle_data import fingerprint
 from check.cell_names import changed_in_place, named, read_globals
 
 
-def rests_on(cells: Iterable[Cell], exercises: list[str]) -> dict[str, list[str]]:
-    """Fingerprint of each given cell that rests on exercises -> their names, in the order of `exercises`."""
+def exercises_needed(cells: Iterable[Cell], exercises: list[str]) -> dict[str, list[str]]:
+    """Return the exercises that each given cell needs, in notebook order, by the fingerprint of its source.
+
+    A cell that needs no exercise has no entry.
+    """
     sources = [cell.source for cell in cells if cell.part == "demo"]
-    found = zip(sources, needs(sources, {name: {name} for name in exercises}), strict=True)
-    return {fingerprint(source): [name for name in exercises if name in needed] for source, needed in found if needed}
+    needs_of_cells = needs(sources, {name: {name} for name in exercises})
+    return {
+        fingerprint(source): [name for name in exercises if name in needed]
+        for source, needed in zip(sources, needs_of_cells, strict=True)
+        if needed
+    }
 
 
 def needs(
     sources: Iterable[str],
     names: dict[str, set[str]],
-    brought: Callable[[str, str], set[str]] = lambda module, name: set(),
+    imported: Callable[[str, str], set[str]] = lambda module, name: set(),
 ) -> Iterator[set[str]]:
-    """What each of some sources, run one after the other, needs of what some names stand for.
+    """Yield the things that each source needs, if the sources run one after the other.
 
     Args:
-        sources: of cells.
-        names: a name -> what it stands for.
-        brought: what `from MODULE import NAME` brings, or `import MODULE`, for which NAME is "".
+        sources: the sources of cells.
+        names: the things that each name needs before the first source runs.
+        imported: given MODULE and NAME, what `from MODULE import NAME` needs; NAME is "" for `import MODULE`.
     """
     names = dict(names)
     for source in sources:
         needed: set[str] = set()
-        imported: set[str] = set()
+        needed_by_imports: set[str] = set()
         for statement in _statements(source):
             needed |= set().union(*(names.get(name, set()) for name in statement.reads))
-            imports = {name: brought(*what) for name, what in statement.imports}
-            imported = imported.union(*imports.values())
-            # What comes after a statement that raises is not run either; an import raises nothing.
+            imports = {name: imported(*origin) for name, origin in statement.imports}
+            needed_by_imports = needed_by_imports.union(*imports.values())
+            # If a statement raises, the statements after it do not run either. An import does not raise.
             names |= {name: imports.get(name, set(needed)) for name in statement.binds}
             for name in statement.changes:
                 names[name] = names.get(name, set()) | needed
-        yield needed | imported
+        yield needed | needed_by_imports
 
 
-@cache  # the cells of a chapter are asked for several questions
-def _statements(source):
+@dataclass(frozen=True)
+class _Statement:
+    """The global names that one statement uses.
+
+    imports: each name that an import binds, and the module and the name that it comes from.
+    """
+
+    reads: frozenset[str]
+    binds: list[str]
+    changes: list[str]
+    imports: list[tuple[str, tuple[str, str]]]
+
+
+@cache  # the bundle and the live pages ask about the same cells
+def _statements(source: str) -> list[_Statement]:
     return [
-        SimpleNamespace(
+        _Statement(
             reads=frozenset(read_globals(code)),
             binds=list(named(code, "STORE_NAME")),
             changes=list(changed_in_place(statement)),
@@ -62,8 +82,7 @@ def _statements(source):
     ]
 
 
-def _imports(statement):
-    """Each name that a statement's imports bind, and the module and the name that it is of."""
+def _imports(statement: ast.stmt) -> Iterator[tuple[str, tuple[str, str]]]:
     for node in ast.walk(statement):
         if isinstance(node, ast.ImportFrom):
             yield from ((alias.asname or alias.name, (node.module or "", alias.name)) for alias in node.names)

@@ -1,7 +1,7 @@
-"""The release gate: reads everything that is to be published, and names the file and line of what must not be.
+"""The release gate: search everything that is to be published for leaks, and name the file and line of each.
 
-It looks for bodies of solutions (see `fingerprints`), hidden markers, reference functions printed or
-imported, an instructor's files and the secret seed; in text, notebooks, HTML, zip files and answer keys.
+A leak is the body of a solution (see `fingerprints`), a hidden marker, a reference function that is printed or
+imported, an instructor's file or the secret seed. The gate reads text, notebooks, HTML, zip files and answer keys.
 """
 
 import argparse
@@ -11,9 +11,12 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+from nbformat.notebooknode import NotebookNode
 
 from autograder.chapter.chapter import Chapter, stubs, text_of
 from autograder.course.seed import secret_seed
@@ -31,45 +34,46 @@ _MARKER = re.compile(r"#+\s*(?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS|MARK SCHEME)|
 _PRINTED = re.compile(r"(?:<|&lt;)function ([\w.]+) at 0x")
 _IMPORTED = re.compile(r"\b(?:from|import)\s+solutions\.(\w+)|\bfrom\s+solutions\s+import\s+(\w+)")
 
-# Two lines of a notebook's cell, as JSON writes them; joined, they still take up two lines.
+# The end of one line of a notebook's cell and the start of the next, as JSON writes them.
 _JSON_LINES = re.compile(r"\\n\",\s*\n\s*\"")
 _JSON_ESCAPE = re.compile(r"\\(?:([ntr\"\\/])|u([0-9a-fA-F]{4}))")
 _TAG = re.compile(r"</?[A-Za-z!][^<>]*>")
-_READ_ALOUD = re.compile(r"\s(?:alt|title|aria-label|content)=\"([^\"]*)\"")
+_ATTRIBUTE_TEXT = re.compile(r"\s(?:alt|title|aria-label|content)=\"([^\"]*)\"")
 
 
 @dataclass(frozen=True)
 class Leak:
-    """What was found, and where."""
+    """Something that must not be published, and where it is."""
 
     file: str
     line: int
-    what: str
+    description: str
 
-    def __str__(self):
-        return f"{self.file}:{self.line}: {self.what}"
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.description}"
 
 
 @dataclass(frozen=True)
 class Secrets:
-    """What must not be published: solutions, by their bodies and by the modules not to import, and the secret seed.
+    """What must not be published: the bodies of solutions, imports of their modules, and the secret seed.
 
-    known: SHA-256 of files that are others' and hold nothing of ours, such as NumPy for the pages.
+    harmless: SHA-256 of files by others, such as NumPy for the pages; they hold nothing of ours.
     """
 
     solutions: Fingerprints
     modules: frozenset[str] = frozenset()
     seed: int | None = None
-    known: frozenset[str] = frozenset()
+    harmless: frozenset[str] = frozenset()
 
 
-Seen = dict[tuple[bool, str], list[tuple[int, str]]]  # whether a text is encoded, the text -> line and leak
+# The line and the description of each leak in texts that were scanned before; a text's key says whether it is encoded.
+Scanned = dict[tuple[bool, str], list[tuple[int, str]]]
 
 
 def secrets_of_bundle(chapter: Chapter, seed: int | None, house: Path = HOUSE) -> Secrets:
-    """What the bundle of a chapter must keep: the solutions of this and of every later chapter, and the key's seed.
+    """Return what a chapter's bundle must not give away: the solutions of this and all later chapters, and the seed.
 
-    The solutions of earlier chapters are no secret any more, and may well look like this chapter's.
+    The solutions of earlier chapters are public by then, and may look like this chapter's.
     """
     solutions = solution_modules(house)
     earlier = [name for name, number in solutions.items() if number is None or number < chapter.number]
@@ -77,28 +81,30 @@ def secrets_of_bundle(chapter: Chapter, seed: int | None, house: Path = HOUSE) -
 
 
 def secrets_of_book(seed: int | None = None, house: Path = HOUSE) -> Secrets:
-    """What the public book must keep: the solutions of every chapter. It may name their modules."""
+    """Return what the public book must not give away: the solutions of all chapters. It may name their modules."""
     solutions = solution_modules(house)
     helpers = [name for name, number in solutions.items() if number is None]
     secrets = _secrets(solutions.keys() - set(helpers), helpers, seed, house)
     lock = house / "book" / "live" / "assets.json"
-    others = json.loads(lock.read_text(encoding="utf-8"))["files"] if lock.exists() else []
-    return replace(secrets, modules=frozenset(), known=frozenset(file["sha256"] for file in others))
+    assets = json.loads(lock.read_text(encoding="utf-8"))["files"] if lock.exists() else []
+    return replace(secrets, modules=frozenset(), harmless=frozenset(asset["sha256"] for asset in assets))
 
 
-def _secrets(secret, known, seed, house):
-    def text(name):
+def _secrets(secret: Collection[str], public: Iterable[str], seed: int | None, house: Path) -> Secrets:
+    """Return the secrets, given the names of the secret and of the public modules of solutions/."""
+
+    def source(name: str) -> str:
         return (house / "solutions" / f"{name}.py").read_text(encoding="utf-8")
 
-    public = [stub for name in chapter_names(house) for stub in stubs(text_of(name, house)).values()]
-    sources = {f"solutions/{name}.py": text(name) for name in sorted(secret)}
-    return Secrets(Fingerprints(sources, [*public, *map(text, known)]), frozenset(secret), seed)
+    all_stubs = [stub for name in chapter_names(house) for stub in stubs(text_of(name, house)).values()]
+    sources = {f"solutions/{name}.py": source(name) for name in sorted(secret)}
+    return Secrets(Fingerprints(sources, [*all_stubs, *map(source, public)]), frozenset(secret), seed)
 
 
 def scan(paths: Iterable[Path], secrets: Secrets) -> list[Leak]:
-    """Every leak in files and folders, zip files read from within, in the order of the files."""
+    """Return every leak in files and folders, including those inside zip files, in the order of the files."""
     leaks = []
-    seen: Seen = {}
+    scanned: Scanned = {}
     for path in paths:
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         for file in files:
@@ -106,43 +112,44 @@ def scan(paths: Iterable[Path], secrets: Secrets) -> list[Leak]:
             if file.is_symlink():
                 leaks.append(Leak(name, 1, "a symbolic link"))
             elif file.is_file():
-                leaks += scan_bytes(name, file.read_bytes(), secrets, seen)
+                leaks += scan_bytes(name, file.read_bytes(), secrets, scanned)
     return leaks
 
 
 def scan_book(folder: Path, seed: int | None = None, house: Path = HOUSE) -> list[Leak]:
-    """Every leak in the built HTML book: pages, sources, search index, scripts."""
+    """Return every leak in the built HTML book: pages, sources, search index, scripts."""
     return scan([folder], secrets_of_book(seed, house))
 
 
-def scan_bytes(name: str, data: bytes, secrets: Secrets, seen: Seen | None = None) -> list[Leak]:
-    """Every leak in one file, given by its name and content.
+def scan_bytes(name: str, data: bytes, secrets: Secrets, scanned: Scanned | None = None) -> list[Leak]:
+    """Return every leak in one file, given its name and content.
 
-    seen: what was found in texts before, with the same secrets; filled as files are read. A bundle and its zip hold the
-    same files, and keys the same arrays.
+    scanned: a cache for scans with the same secrets; this function fills it. It saves time because a bundle and its zip
+    file have the same files, and many answer keys have the same arrays.
     """
-    if secrets.known and hashlib.sha256(data).hexdigest() in secrets.known:
+    if secrets.harmless and hashlib.sha256(data).hexdigest() in secrets.harmless:
         return []
-    seen = {} if seen is None else seen
+    scanned = {} if scanned is None else scanned
     base, suffix = name.rpartition("/")[2], Path(name).suffix.lower()
-    leaks = [Leak(name, 1, "a file of the instructor's")] if base in _PRIVATE_FILES else []
+    leaks = [Leak(name, 1, "an instructor's file")] if base in _PRIVATE_FILES else []
     if secrets.seed is not None and str(secrets.seed).encode() in data:
         leaks.append(Leak(name, 1, "the secret seed"))
     if suffix in _ZIPS:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for inner in archive.namelist():
-                leaks += scan_bytes(f"{name}/{inner}", archive.read(inner), secrets, seen)
+                leaks += scan_bytes(f"{name}/{inner}", archive.read(inner), secrets, scanned)
     elif suffix not in _NO_TEXT:
-        # NumPy stores text with four bytes a letter, three of them zero.
+        # NumPy stores text with four bytes per character, three of them usually zero.
         text = data.replace(b"\0", b"").decode("utf-8", errors="replace")
         content = suffix in _ENCODED, text
-        if content not in seen:
-            seen[content] = sorted(set(_scan_text(text, suffix in _ENCODED, secrets)))
-        leaks += [Leak(name, line, what) for line, what in seen[content]]
+        if content not in scanned:
+            scanned[content] = sorted(set(_scan_text(text, suffix in _ENCODED, secrets)))
+        leaks += [Leak(name, line, description) for line, description in scanned[content]]
     return leaks
 
 
-def _scan_text(text, encoded, secrets) -> Iterator[tuple[int, str]]:
+def _scan_text(text: str, encoded: bool, secrets: Secrets) -> Iterator[tuple[int, str]]:
+    """Yield the line and the description of each leak in a text."""
     plain = readable(text) if encoded else text
     for body, line in secrets.solutions.find(plain):
         yield line, f"the body of {body.name}, from {body.file}"
@@ -156,33 +163,33 @@ def _scan_text(text, encoded, secrets) -> Iterator[tuple[int, str]]:
                 yield _line(version, match), f"an import of the solutions in solutions/{name}.py"
 
 
-def _line(text, match):
+def _line(text: str, match: re.Match[str]) -> int:
     return text.count("\n", 0, match.start()) + 1
 
 
 def readable(text: str) -> str:
-    """The text that JSON and HTML encode, every piece on the line where it was."""
+    """Return the text inside JSON and HTML, with every part on the line where it was."""
     text = _JSON_ESCAPE.sub(_unescape, _JSON_LINES.sub("\n", text))
-    return html.unescape(_TAG.sub(_read_aloud, text))
+    return html.unescape(_TAG.sub(_texts_of_attributes, text))
 
 
-def _unescape(escape):
+def _unescape(escape: re.Match[str]) -> str:
     if escape[2]:
         return chr(int(escape[2], 16))
-    # \v ends a line of code without counting as a line of the file.
+    # For the tokens \v ends a line of code, but it does not count as a line of the file.
     return {"n": "\v", "t": "\t", "r": ""}.get(escape[1], escape[1])
 
 
-def _read_aloud(tag):
-    return " ".join(_READ_ALOUD.findall(tag[0])) + "\n" * tag[0].count("\n")
+def _texts_of_attributes(tag: re.Match[str]) -> str:
+    return " ".join(_ATTRIBUTE_TEXT.findall(tag[0])) + "\n" * tag[0].count("\n")
 
 
-def unsound(keys: Iterable[Key], source, released) -> list[str]:
-    """What is wrong with a chapter's exercises: a stub that passes its check, a solution that does not.
+def unsound(keys: Iterable[Key], source: NotebookNode, released: NotebookNode) -> list[str]:
+    """Return a sentence for each stub that passes its check and each solution that fails it.
 
     Args:
-        keys: the public ones of its exercises.
-        source, released: the notebook with solutions and the one without, as nbformat reads them.
+        keys: the public keys of the chapter's exercises.
+        source, released: the notebook with solutions and the one without.
     """
     problems, keys = [], list(keys)
     for notebook, solved in ((source, True), (released, False)):
@@ -196,8 +203,9 @@ def unsound(keys: Iterable[Key], source, released) -> list[str]:
     return problems
 
 
-def _run_exercises(notebook):
-    namespace: dict = {}
+def _run_exercises(notebook: NotebookNode) -> dict[str, Any]:
+    """Run the setup cell and the exercises' cells, and return their namespace."""
+    namespace: dict[str, Any] = {}
     for cell in notebook.cells:
         about = cell.metadata.get("nbgrader", {})
         if about.get("solution") or about.get("grade_id") == "setup":
@@ -206,9 +214,12 @@ def _run_exercises(notebook):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """`python -m autograder.release.gate _build/html`: print what the built book gives away; 1 if it is anything."""
+    """Print every leak in the built book, and return 1 if there are any.
+
+    `python -m autograder.release.gate _build/html` calls this.
+    """
     parser = argparse.ArgumentParser(
-        prog="autograder.release.gate", description="Read the built book for leaks of solutions."
+        prog="autograder.release.gate", description="Search the built book for leaked solutions."
     )
     parser.add_argument("book", type=Path, help="folder of the HTML book")
     parser.add_argument("--course", type=Path, default=Path("course"), metavar="DIR", help="course folder")

@@ -1,8 +1,7 @@
-"""Release chapters: source notebooks, nbgrader's generate_assignment, the bundles, and the gate before all else.
+"""Release chapters: build source notebooks and bundles, run nbgrader's generate_assignment, and publish what is safe.
 
-Everything is built in a folder beside the published one, read by the gate, and moved into place at the end.
-What nbgrader copies from course/source to course/release is the whole bundle, so `nbgrader
-generate_assignment` and formgrader's button make the same one.
+Everything is built in a temporary folder, checked by the gate, and then moved into place. course/source has the whole
+bundle, so `nbgrader generate_assignment` and formgrader's button build the same release.
 """
 
 import filecmp
@@ -29,6 +28,7 @@ from autograder.gradebook.queries import registered_cells
 from autograder.house import HOUSE, chapter_names
 from autograder.release import bundle, gate
 from autograder.release.notebook import source_notebook, to_bytes
+from check.key import Key
 
 
 class ReleaseRefused(UserError):
@@ -37,7 +37,7 @@ class ReleaseRefused(UserError):
 
 @dataclass(frozen=True)
 class Published:
-    """A chapter that is published now; `changed` if it was not before, or was another."""
+    """A published chapter. changed: whether it is new or differs from what was published before."""
 
     chapter: str
     zip: Path
@@ -45,56 +45,56 @@ class Published:
 
 
 def publish(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -> list[Published]:
-    """Publish chapters into course/release: all that `publishing` gives, when it has given all."""
-    return list(publishing(course, names, house))
+    """Publish chapters into course/release, and return what `publish_each` yields."""
+    return list(publish_each(course, names, house))
 
 
-def publishing(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -> Iterator[Published]:
-    """Publish chapters into course/release, and say of each when it is there.
+def publish_each(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -> Iterator[Published]:
+    """Publish chapters into course/release, and yield each one as soon as it is published.
 
     Args:
-        course: the course folder; made if there is none.
-        names: chapters ("01_attention"); all there are by default.
+        course: the course folder; created if it does not exist.
+        names: chapters ("01_attention"); all chapters by default.
 
     Yields:
-        One entry a chapter, in the order of the names.
+        One entry for each chapter, in the order of the names.
 
     Raises:
         UserError: there is no such chapter.
-        ReleaseRefused: a chapter gives something away, or is not sound.
-        NotGenerated: nbgrader cannot make the assignment, or it does not fit the submissions there are.
-        Busy: another run is at work in this course, or another program holds the gradebook.
+        ReleaseRefused: a chapter gives something away, a stub passes its check, or a solution fails it.
+        NotGenerated: nbgrader cannot generate the assignment, or its cells do not match earlier submissions.
+        Busy: another command is at work in this course, or another program has locked the gradebook.
     """
     course.mkdir(parents=True, exist_ok=True)
     write_course_config(course, house)
-    known = read_targets(house / "chapters")
-    wanted = [read_chapter(name, house) for name in (names or chapter_names(house))]
+    targets = read_targets(house / "chapters")
+    chapters = [read_chapter(name, house) for name in (names or chapter_names(house))]
     with alone(course), usable_gradebook():
-        for chapter in wanted:
-            yield _publish(course, chapter, known, house)
+        for chapter in chapters:
+            yield _publish(course, chapter, targets, house)
 
 
-def released_files(chapter: Chapter, known: Targets, house: Path = HOUSE) -> dict[str, bytes]:
-    """Path in the bundle -> content: all that a student gets of a chapter, without a course or a gradebook.
+def released_files(chapter: Chapter, targets: Targets, house: Path = HOUSE) -> dict[str, bytes]:
+    """Return path -> content of everything in a chapter's bundle, without using a course or a gradebook.
 
     Args:
         chapter: the chapter.
-        known: what `read_targets` reads in its folder.
+        targets: the link targets that `read_targets` finds in the chapter's folder.
     """
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         write_course_config(root, house)
-        _write_source(root, chapter, _public_keys(chapter), known, house)
+        _write_source(root, chapter, _public_keys(chapter), targets, house)
         generate(root, chapter.name, house)
         released = root / "release" / chapter.name
         return {file.relative_to(released).as_posix(): file.read_bytes() for file in sorted(_paths(released))}
 
 
-def _publish(course, chapter, known, house):
+def _publish(course: Path, chapter: Chapter, targets: Targets, house: Path) -> Published:
     with tempfile.TemporaryDirectory(prefix=".release-", dir=course) as folder:
         staging = Path(folder)
         keys = _public_keys(chapter)
-        _write_source(staging, chapter, keys, known, house)
+        _write_source(staging, chapter, keys, targets, house)
         generate(staging, chapter.name, house)
         source, released = Path("source", chapter.name), Path("release", chapter.name)
         published = [source, released, released.with_suffix(".zip")]
@@ -112,19 +112,19 @@ def _publish(course, chapter, known, house):
         return Published(chapter.name, course / published[-1], changed)
 
 
-def _public_keys(chapter):
+def _public_keys(chapter: Chapter) -> list[Key]:
     return [public_key(exercise) for exercise in chapter.exercises]
 
 
-def _write_source(staging, chapter, keys, known, house):
+def _write_source(staging: Path, chapter: Chapter, keys: Iterable[Key], targets: Targets, house: Path) -> None:
     folder = staging / "source" / chapter.name
-    notebook = to_bytes(source_notebook(chapter, known, section_addresses(chapter, house)))
+    notebook = to_bytes(source_notebook(chapter, targets, section_addresses(chapter, house)))
     for name, content in {f"{chapter.name}.ipynb": notebook, **bundle.files(chapter, keys, house)}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
 
 
-def _refuse_unsound(chapter, keys, source, released):
+def _refuse_unsound(chapter: Chapter, keys: Iterable[Key], source: Path, released: Path) -> None:
     solved, blank = (nbformat.read(folder / f"{chapter.name}.ipynb", 4) for folder in (source, released))
     stubs = {cell.metadata.nbgrader.grade_id: cell.source for cell in blank.cells if cell.metadata.nbgrader.solution}
     problems = [f"{name}: the released cell is not the stub" for name in stubs if stubs[name] != chapter.stubs[name]]
@@ -133,36 +133,37 @@ def _refuse_unsound(chapter, keys, source, released):
         raise ReleaseRefused("\n".join([f"{chapter.name} is not released:", *problems]))
 
 
-def _refuse_leaks(course, chapter, folder, house):
+def _refuse_leaks(course: Path, chapter: Chapter, folder: Path, house: Path) -> None:
     leaks = gate.scan([folder], gate.secrets_of_bundle(chapter, secret_seed(course), house))
     if leaks:
-        raise ReleaseRefused("\n".join([f"{chapter.name} is not released, since it gives away:", *map(str, leaks)]))
+        raise ReleaseRefused("\n".join([f"{chapter.name} is not released, because it gives away:", *map(str, leaks)]))
 
 
-def _cells(released, name):
+def _cells(released: Path, name: str) -> set[str]:
+    """Return the grade ids of a released notebook."""
     return {cell.metadata.nbgrader.grade_id for cell in nbformat.read(released / f"{name}.ipynb", 4).cells}
 
 
-def _same(new, old):
-    """Whether two files, or two folders, hold the same bytes under the same names."""
+def _same(new: Path, old: Path) -> bool:
+    """Return whether two files have the same bytes, or two folders the same files."""
     if not new.is_dir() or not old.is_dir():
         return new.is_file() and old.is_file() and filecmp.cmp(new, old, shallow=False)
     names = _files(new)
     return names == _files(old) and all(filecmp.cmp(new / name, old / name, shallow=False) for name in names)
 
 
-def _files(folder):
-    """Names of all files below a folder, but for what Python and Jupyter leave there."""
+def _files(folder: Path) -> set[Path]:
+    """Return the relative paths of a folder's files, without those that Python and Jupyter leave there."""
     files = (path.relative_to(folder) for path in _paths(folder))
     return {file for file in files if not {"__pycache__", ".ipynb_checkpoints"} & set(file.parts)}
 
 
-def _paths(folder):
+def _paths(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-def _move(new, place, bin):
-    """Put a file or folder in its place; what was there before goes to the bin."""
+def _move(new: Path, place: Path, bin: Path) -> None:
+    """Move a file or folder to its place, and what was there before to the bin."""
     place.parent.mkdir(parents=True, exist_ok=True)
     bin.mkdir(exist_ok=True)
     if place.exists():

@@ -130,11 +130,11 @@ def test_progress_is_printed_line_by_line_without_a_terminal(course, hand_in, co
 
 
 def test_release_prints_each_chapter_as_soon_as_it_is_published(tmp_path, monkeypatch, capsys):
-    def publishing(course, names):
+    def publish_each(course, names):
         yield Published("01_one", tmp_path / "01_one.zip", True)
         assert "01_one: released" in capsys.readouterr().out
 
-    monkeypatch.setattr("autograder.release.publish.publishing", publishing)
+    monkeypatch.setattr("autograder.release.publish.publish_each", publish_each)
     assert main(["release", "--course", str(tmp_path)]) == 0
 
 

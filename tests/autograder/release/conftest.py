@@ -10,7 +10,7 @@ from tests.autograder.release.small_house import build
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory):
-    """A house and a course with its one chapter released; for tests that only look."""
+    """Return a small house, and a course with its one chapter released. Do not change them."""
     house = build(tmp_path_factory.mktemp("house"))
     course = tmp_path_factory.mktemp("course")
     publish(course, house=house)
@@ -19,6 +19,6 @@ def built(tmp_path_factory):
 
 @pytest.fixture
 def copy(built, tmp_path):
-    """The same, to change."""
+    """Return copies of both, which a test may change."""
     house, course = shutil.copytree(built[0], tmp_path / "house"), shutil.copytree(built[1], tmp_path / "course")
     return house, course

@@ -91,7 +91,7 @@ BIBLIOGRAPHY = """
 
 
 def build(folder):
-    """Write the house into a folder: a chapter 1 with every exercise of the real one."""
+    """Write the house into a folder, with a chapter 1 that has every exercise of the real one; return the folder."""
     for room in ("chapters", "solutions"):
         (folder / room).mkdir(parents=True)
     for name in ("attention.py", "__init__.py"):
@@ -107,12 +107,12 @@ def build(folder):
 
 
 def chapter_text():
-    triples = [TRIPLE.format(name=e.name, stub=stub(e.reference)) for e in exercises_of(CHAPTER)]
+    triples = [TRIPLE.format(name=exercise.name, stub=stub(exercise.reference)) for exercise in exercises_of(CHAPTER)]
     return "".join([FRONT_MATTER, HEAD, *triples, TAIL])
 
 
 def stub(reference):
-    """The stub of a reference: its signature, its docstring, and nothing; of the bug hunt, something wrong."""
+    """Return the stub of a reference: its signature and docstring, or for the bug hunt a wrong function."""
     source = inspect.getsource(reference)
     if reference.__name__ == "repaired_attention":
         return BUG_HUNT.format(name=reference.__name__, doc=reference.__doc__)
@@ -121,6 +121,7 @@ def stub(reference):
 
 
 def change(house, old, new):
+    """Replace a text in the chapter."""
     file = house / "chapters" / f"{CHAPTER}.md"
     text = file.read_text(encoding="utf-8")
     assert old in text
@@ -128,7 +129,7 @@ def change(house, old, new):
 
 
 def configure(house):
-    """Give the book an address."""
+    """Set the book's address in its configuration."""
     file = house / "_config.yml"
     text = file.read_text(encoding="utf-8")
     assert 'baseurl: ""' in text

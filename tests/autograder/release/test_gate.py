@@ -1,4 +1,4 @@
-"""What the gate keeps from leaving the house, and what it lets through."""
+"""What the gate refuses to publish, and what it lets through."""
 
 import base64
 import hashlib
@@ -74,11 +74,11 @@ SOFTMAX = """\
 exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
 exponentials / exponentials.sum(axis=-1, keepdims=True)
 """
-# The rest of norm_backward is known from the stub of a bug hunt.
+# The stub of a bug hunt: it contains norm_backward except for the bug.
 STUB = SOLUTIONS["solutions/attention.py"].partition("def norm_backward")[2].replace(" - mean", "")
 
 
-def found(text, known=()):
+def bodies_in(text, known=()):
     return [(body.name, line) for body, line in Fingerprints(SOLUTIONS, known).find(text)]
 
 
@@ -87,7 +87,7 @@ def lines_of_norm(first, last):
     return textwrap.dedent("\n".join(["    normalised, gain" + lines[0], *lines[1:]][first:last]))
 
 
-# ---------------------------------------------------------------------------------- a leak, however dressed
+# -------------------------------------------------------------------------------------------- disguised leaks
 
 
 @pytest.mark.parametrize(
@@ -104,27 +104,27 @@ def lines_of_norm(first, last):
     ],
     ids=["as is", "renamed", "names swapped", "comments", "one line", "broken up", "a line between", "prose between"],
 )
-def test_a_body_is_known_in_any_dress(text):
-    assert found(f"import numpy as np\n\n{text}\n") == [("softmax", 3)]
+def test_a_disguised_body_is_found(text):
+    assert bodies_in(f"import numpy as np\n\n{text}\n") == [("softmax", 3)]
 
 
-def test_a_body_of_one_statement_is_known():
-    assert found("mask = np.tril(np.ones((T, T), dtype=bool))") == [("causal_mask", 1)]
-    assert found("mask = (tokens != pad)[..., np.newaxis, :]") == [("padding_mask", 1)]
+def test_a_body_of_one_statement_is_found():
+    assert bodies_in("mask = np.tril(np.ones((T, T), dtype=bool))") == [("causal_mask", 1)]
+    assert bodies_in("mask = (tokens != pad)[..., np.newaxis, :]") == [("padding_mask", 1)]
 
 
-def test_some_lines_of_a_long_body_are_enough():
-    assert found(lines_of_norm(3, 8)) == [("norm_backward", 1)]
-    assert found(lines_of_norm(3, 5)) == []
+def test_part_of_a_long_body_is_a_leak():
+    assert bodies_in(lines_of_norm(3, 8)) == [("norm_backward", 1)]
+    assert bodies_in(lines_of_norm(3, 5)) == []
 
 
-def test_the_mended_line_of_a_bug_hunt_with_its_surroundings():
-    assert found(STUB, known=[STUB]) == []
-    assert [name for name, _ in found(lines_of_norm(0, 20), known=[STUB])] == ["norm_backward"]
-    assert found(lines_of_norm(9, 20), known=[STUB]) == []
+def test_the_fixed_line_of_a_bug_hunt_is_a_leak_together_with_its_neighbours():
+    assert bodies_in(STUB, known=[STUB]) == []
+    assert [name for name, _ in bodies_in(lines_of_norm(0, 20), known=[STUB])] == ["norm_backward"]
+    assert bodies_in(lines_of_norm(9, 20), known=[STUB]) == []
 
 
-# ---------------------------------------------------------------------------------- an idiom, and other things
+# ------------------------------------------------------------------------------ idioms and other harmless texts
 
 
 @pytest.mark.parametrize(
@@ -147,12 +147,12 @@ def test_the_mended_line_of_a_bug_hunt_with_its_surroundings():
         "",
     ],
 )
-def test_what_is_shared_with_a_body_without_giving_it_away(text):
-    assert found(text) == []
+def test_an_idiom_that_a_body_contains_is_no_leak(text):
+    assert bodies_in(text) == []
 
 
-def test_a_chapters_other_solutions_are_no_leak_once_they_are_known():
-    assert found(SOFTMAX, known=[SOLUTIONS["solutions/attention.py"]]) == []
+def test_a_body_that_students_have_already_is_no_leak():
+    assert bodies_in(SOFTMAX, known=[SOLUTIONS["solutions/attention.py"]]) == []
 
 
 # ----------------------------------------------------------------------------------------- files of every kind
@@ -182,7 +182,7 @@ def zipped(name, data):
 BODY = "the body of softmax, from solutions/attention.py"
 
 
-def test_a_notebooks_source_output_and_metadata():
+def test_a_notebook_is_searched_in_sources_outputs_and_metadata():
     code = notebook_with(nbformat.v4.new_code_cell(SOFTMAX, id="b"))
     line = code.split("\n").index('    "exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))\\n",') + 1
     assert leaks_of("a.ipynb", code) == [f"a.ipynb:{line}: {BODY}"]
@@ -201,7 +201,7 @@ def test_a_notebooks_source_output_and_metadata():
     assert [leak.partition(": ")[2] for leak in leaks_of("a.ipynb", metadata)] == [BODY]
 
 
-def test_html_highlighted_escaped_and_in_attributes():
+def test_html_is_searched_when_highlighted_when_escaped_and_in_attributes():
     page = f"<html>\n<p>\n{Highlight2HTML()(SOFTMAX)}\n</html>"
     assert "<span" in page and leaks_of("a.html", page) == [f"a.html:3: {BODY}"]
     escaped = html.escape("mask = causal_mask(tokens.shape[-1]) & padding_mask(tokens, pad)")
@@ -209,13 +209,13 @@ def test_html_highlighted_escaped_and_in_attributes():
     assert leaks_of("a.html", f'<img\nsrc="x" alt="{SOFTMAX}">') == [f"a.html:1: {BODY}"]
 
 
-def test_scripts_search_indices_and_sources():
+def test_scripts_search_indices_and_sources_are_searched():
     index = f"Search.setIndex({json.dumps({'text': SOFTMAX})})"
     assert leaks_of("searchindex.js", index) == [f"searchindex.js:1: {BODY}"]
     assert leaks_of("_sources/a.md", f"Text\n\n{SOFTMAX}") == [f"_sources/a.md:3: {BODY}"]
 
 
-def test_zip_files_and_keys_are_read_from_within():
+def test_zip_files_and_keys_are_searched_inside():
     assert leaks_of("a.zip", zipped("b/c.py", SOFTMAX)) == [f"a.zip/b/c.py:1: {BODY}"]
     assert leaks_of("a.zip", zipped("b.zip", zipped("c.py", SOFTMAX))) == [f"a.zip/b.zip/c.py:1: {BODY}"]
     key = io.BytesIO()
@@ -226,7 +226,7 @@ def test_zip_files_and_keys_are_read_from_within():
 
 
 @pytest.mark.parametrize(
-    "text, what",
+    "text, leak",
     [
         ("x = 1\n    ### BEGIN SOLUTION", "2: a hidden marker: ### BEGIN SOLUTION"),
         ('{"a": "# END HIDDEN TESTS"}', "1: a hidden marker: # END HIDDEN TESTS"),
@@ -242,8 +242,8 @@ def test_zip_files_and_keys_are_read_from_within():
         ("from solutions import attention", "1: an import of the solutions in solutions/attention.py"),
     ],
 )
-def test_other_traces(text, what):
-    assert leaks_of("a.ipynb", text) == [f"a.ipynb:{what}"]
+def test_other_traces_of_solutions_are_leaks(text, leak):
+    assert leaks_of("a.ipynb", text) == [f"a.ipynb:{leak}"]
 
 
 @pytest.mark.parametrize(
@@ -254,11 +254,11 @@ def test_other_traces(text, what):
         "The function softmax at work.",
     ],
 )
-def test_what_only_looks_like_a_trace(text):
+def test_text_that_only_looks_like_a_trace_is_no_leak(text):
     assert leaks_of("a.md", text) == []
 
 
-def test_the_secret_seed_in_any_file():
+def test_the_secret_seed_is_found_in_any_file():
     assert leaks_of("a.txt", "x 123456789012345 y", seed=123456789012345) == ["a.txt:1: the secret seed"]
     assert leaks_of("a.png", b"\x89PNG 123456789012345", seed=123456789012345) == ["a.png:1: the secret seed"]
     assert leaks_of("a.zip", zipped("b.txt", "123456789012345 " * 50), seed=123456789012345) == [
@@ -266,19 +266,19 @@ def test_the_secret_seed_in_any_file():
     ]
 
 
-def test_files_of_the_instructor_and_symbolic_links(tmp_path):
-    assert leaks_of("release/gradebook.db", b"") == ["release/gradebook.db:1: a file of the instructor's"]
+def test_instructors_files_and_symbolic_links_are_leaks(tmp_path):
+    assert leaks_of("release/gradebook.db", b"") == ["release/gradebook.db:1: an instructor's file"]
     (tmp_path / "book").mkdir()
     (tmp_path / "book" / "link").symlink_to("/etc/hostname")
     assert [str(leak) for leak in gate.scan([tmp_path / "book"], secrets())] == ["book/link:1: a symbolic link"]
 
 
-def test_a_picture_is_not_taken_for_code():
+def test_the_pixels_of_a_picture_are_not_taken_for_code():
     pixels = base64.b64encode(bytes(range(256)) * 40).decode()
     assert leaks_of("a.svg", f'<image href="data:image/png;base64,{pixels}"/>') == []
 
 
-# --------------------------------------------------------------------------------- at the release, in the book
+# ------------------------------------------------------------------------------- during a release, in the book
 
 
 def refused(house, course, match):
@@ -296,12 +296,12 @@ def test_a_solution_in_a_demonstration_stops_the_release(copy):
     refused(*copy, rf"{file}:{line}: {BODY}\n.*{CHAPTER}.zip/{CHAPTER}.ipynb:{line}: {BODY}")
 
 
-def test_a_cell_that_fetches_the_reference_stops_it(copy):
+def test_a_cell_that_imports_the_reference_stops_the_release(copy):
     change(copy[0], "print(softmax(", "from solutions.attention import softmax\nprint(softmax(")
     refused(*copy, r"ipynb:\d+: an import of the solutions in solutions/attention.py")
 
 
-def test_a_stub_that_passes_stops_it(copy, monkeypatch):
+def test_a_stub_that_passes_its_check_stops_the_release(copy, monkeypatch):
     helper = types.ModuleType("helper")
     helper.answer = read_chapter(CHAPTER, copy[0]).exercises[0].reference
     monkeypatch.setitem(sys.modules, "helper", helper)
@@ -311,26 +311,26 @@ def test_a_stub_that_passes_stops_it(copy, monkeypatch):
     refused(*copy, "softmax: the stub passes its check")
 
 
-def test_a_solution_that_fails_stops_it(copy, monkeypatch):
+def test_a_solution_that_fails_its_check_stops_the_release(copy, monkeypatch):
     exercise = read_chapter(CHAPTER, copy[0]).exercises[0]
     monkeypatch.setattr("autograder.release.notebook.solved", lambda stub, reference, given: stub)
     refused(*copy, f"{exercise.name}: the solution fails its check")
 
 
-def test_what_a_bundle_may_hold(copy):
+def test_a_bundle_may_contain_the_solutions_of_earlier_chapters(copy):
     house, _ = copy
     first = read_chapter(CHAPTER, house)
     later = Chapter("02_backward", first.text, ())
     folder = house / "solutions"
     assert gate.scan([folder], gate.secrets_of_bundle(first, None, house))
     assert not gate.scan([folder], gate.secrets_of_bundle(later, None, house))
-    # Another chapter asks the same again: what everyone has by then is no leak.
+    # A later chapter may have the same solution as an earlier one: students already have it, so it is no leak.
     text = (folder / "attention.py").read_text(encoding="utf-8")
     (folder / "backward.py").write_text(text.replace("Chapter 1", "Chapter 2"), encoding="utf-8")
     assert not gate.scan([folder], gate.secrets_of_bundle(later, None, house))
 
 
-def test_a_bug_hunts_stub_may_be_close_to_its_solution(copy):
+def test_the_stub_of_a_bug_hunt_may_resemble_its_solution(copy):
     house, _ = copy
     solution = inspect.getsource(read_chapter(CHAPTER, house).exercises[-1].reference)
     page = house / "page.md"
@@ -344,7 +344,7 @@ def test_a_bug_hunts_stub_may_be_close_to_its_solution(copy):
     assert gate.scan([page], gate.secrets_of_book(house=house))
 
 
-def test_a_file_of_others_is_known_by_its_hash_and_by_nothing_else(copy):
+def test_only_its_hash_makes_a_file_harmless(copy):
     house, course = copy
     page = course / "numpy.py"
     page.write_text(SOFTMAX, encoding="utf-8")
@@ -357,7 +357,7 @@ def test_a_file_of_others_is_known_by_its_hash_and_by_nothing_else(copy):
     assert gate.scan_book(page, house=house)
 
 
-def test_the_book_is_read_with_the_secrets_of_all_chapters(copy, capsys):
+def test_the_book_may_contain_no_solution_of_any_chapter(copy, capsys):
     house, course = copy
     pages = course / "html"
     pages.mkdir()

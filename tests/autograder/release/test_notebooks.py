@@ -1,4 +1,4 @@
-"""A chapter becomes nbgrader's source notebook."""
+"""nbgrader's source notebook of a chapter."""
 
 import importlib
 import math
@@ -19,13 +19,13 @@ from tests.autograder.release.small_house import CHAPTER, by_grade_id, configure
 pytestmark = pytest.mark.autograder
 
 
-def source(house):
+def chapter_and_notebook(house):
     chapter = read_chapter(CHAPTER, house)
     return chapter, source_notebook(chapter, read_targets(house / "chapters"), section_addresses(chapter, house))
 
 
-def test_every_cell_is_nbgraders(built):
-    chapter, notebook = source(built[0])
+def test_every_cell_has_nbgraders_metadata(built):
+    chapter, notebook = chapter_and_notebook(built[0])
     reads(nbformat.writes(notebook), as_version=4)
     cells = by_grade_id(notebook)
     assert len(cells) == len(notebook.cells) == len({cell.id for cell in notebook.cells})
@@ -47,23 +47,23 @@ def test_every_cell_is_nbgraders(built):
     assert cells["what-is-left"].source.endswith(f'what_is_left("{CHAPTER}", globals())')
 
 
-def test_prose_is_plain_and_a_figures_caption_follows_it(built):
-    cells = by_grade_id(source(built[0])[1])
+def test_prose_becomes_plain_markdown_and_a_caption_follows_its_figure(built):
+    cells = by_grade_id(chapter_and_notebook(built[0])[1])
     assert cells["prose-001"].source == "# Attention\n\nAs (Vaswani et al. 2017) say, see Attention."
     assert cells["prose-002"].source.endswith("> **Note**\n>\n> Keys are found, values are handed over.")
     assert cells["demo-001"].metadata.jupyter.source_hidden is True
     assert cells["prose-003"].source == "**Fig. 1.1** One row, with *emphasis*."
 
 
-def test_the_notebook_links_the_sections_of_a_book_that_has_an_address(copy):
-    assert "This section in the book" not in nbformat.writes(source(copy[0])[1])
+def test_sections_link_to_the_book_if_it_has_an_address(copy):
+    assert "This section in the book" not in nbformat.writes(chapter_and_notebook(copy[0])[1])
     configure(copy[0])
-    prose = by_grade_id(source(copy[0])[1])["prose-002"].source
+    prose = by_grade_id(chapter_and_notebook(copy[0])[1])["prose-002"].source
     address = f"https://book.example/html/chapters/{CHAPTER}.html#ideas"
     assert prose.startswith(f"## Ideas\n\n[This section in the book]({address})\n\n> **Note**")
 
 
-def test_each_section_of_the_book_is_linked_once():
+def test_every_section_of_the_book_is_linked_once():
     chapter = read_chapter(CHAPTER)
     sections = {title: f"<{title}>" for title in titles(chapter.text)}
     notebook = source_notebook(chapter, read_targets(HOUSE / "chapters"), sections)
@@ -74,11 +74,11 @@ def test_each_section_of_the_book_is_linked_once():
 
 
 def test_the_reference_cells_are_left_out(built):
-    assert "from solutions.attention" not in nbformat.writes(source(built[0])[1])
+    assert "from solutions.attention" not in nbformat.writes(chapter_and_notebook(built[0])[1])
 
 
 def test_a_solution_keeps_the_stubs_head_and_runs(built):
-    chapter, notebook = source(built[0])
+    chapter, notebook = chapter_and_notebook(built[0])
     cell = by_grade_id(notebook)["attention"].source
     stub = chapter.stubs["attention"]
     head = stub.removesuffix("    raise NotImplementedError")
@@ -87,13 +87,13 @@ def test_a_solution_keeps_the_stubs_head_and_runs(built):
 
 
 def test_a_bug_hunts_solution_is_the_whole_function(built):
-    cell = by_grade_id(source(built[0])[1])["repaired_attention"].source
+    cell = by_grade_id(chapter_and_notebook(built[0])[1])["repaired_attention"].source
     assert cell.startswith(f"{BEGIN}\ndef repaired_attention(")
     assert cell.endswith(f"\n{END}")
 
 
-def test_a_solution_brings_what_it_leans_on(tmp_path, monkeypatch):
-    (tmp_path / "leaning.py").write_text(
+def test_a_solution_includes_what_it_uses(tmp_path, monkeypatch):
+    (tmp_path / "with_helpers.py").write_text(
         "import math\nimport cmath\nfrom operator import add, mul\n\nBASE = 2\nTOP = BASE + 1\nUNUSED = 3\n\n\n"
         "def _help(x):\n    return add(TOP, math.floor(x))\n\n\n"
         "def given(x):\n    return mul(x, x)\n\n\n"
@@ -101,7 +101,7 @@ def test_a_solution_brings_what_it_leans_on(tmp_path, monkeypatch):
     )
     monkeypatch.syspath_prepend(tmp_path)
     stub = 'def f(x):\n    """F."""\n    raise NotImplementedError'
-    solution = solved(stub, importlib.import_module("leaning").f, {"given", "math"})
+    solution = solved(stub, importlib.import_module("with_helpers").f, {"given", "math"})
     for absent in ("import math", "cmath", "UNUSED", "def given"):
         assert absent not in solution
     assert solution.count("def f(") == 1
@@ -110,6 +110,6 @@ def test_a_solution_brings_what_it_leans_on(tmp_path, monkeypatch):
     assert namespace["f"](1.5) == 4
 
 
-def test_twice_gives_the_same_bytes(built):
-    first, second = (to_bytes(source(built[0])[1]) for _ in range(2))
+def test_building_twice_gives_the_same_bytes(built):
+    first, second = (to_bytes(chapter_and_notebook(built[0])[1]) for _ in range(2))
     assert first == second

@@ -1,4 +1,4 @@
-"""Chapters become source notebooks, releases and bundles."""
+"""Releases: the source notebook, the released one, the bundle and the gradebook's entry."""
 
 import ast
 import json
@@ -38,7 +38,7 @@ def released_notebook(course):
 # --------------------------------------------------------------------------------------------- the release
 
 
-LEFT = {".lock", "nbgrader_config.py", "source", "release", "gradebook.db", "secret_seed"}
+COURSE_FILES = {".lock", "nbgrader_config.py", "source", "release", "gradebook.db", "secret_seed"}
 
 
 def test_the_released_cells_are_the_chapters_stubs_byte_for_byte(built):
@@ -49,7 +49,7 @@ def test_the_released_cells_are_the_chapters_stubs_byte_for_byte(built):
         assert "autograder" not in cells[name].metadata
 
 
-def test_what_is_in_the_bundle(built):
+def test_a_bundle_has_exactly_the_expected_files(built):
     house, course = built
     folder = course / "release" / CHAPTER
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")}
@@ -63,7 +63,7 @@ def test_what_is_in_the_bundle(built):
     assert len((folder / "README.txt").read_text().splitlines()) == 10
 
 
-def test_all_of_the_folder_ships_and_check_or_a_page_needs_all_of_it():
+def test_check_has_no_file_that_neither_notebooks_nor_pages_need():
     needed, waiting = set(), []
     in_a_page = [HOUSE / "book/live/in_page" / name for name in ("exercise_run.py", "slicing.py", "cell_run.py")]
     trees = [ast.parse(file.read_text()) for file in (CHECK / "notebook.py", *in_a_page)]
@@ -83,7 +83,7 @@ def test_all_of_the_folder_ships_and_check_or_a_page_needs_all_of_it():
     assert {"__init__", "notebook", *needed} == {file.stem for file in CHECK.glob("*.py")}
 
 
-def test_later_chapters_get_the_solutions_of_earlier_ones(built):
+def test_a_bundle_has_the_solutions_of_earlier_chapters(built):
     house, _ = built
     later = Chapter("02_backward", text_of(CHAPTER, house), ())
     assert set(bundle.modules(later, house)) == {
@@ -112,15 +112,14 @@ assert not foreign, foreign
     assert done.stdout.strip()
 
 
-def test_an_older_python_is_told_which_one_is_needed(built):
-    """Each of these is what some Python before 3.11 comes to first: pip, then the notebook's first cell."""
+def test_an_older_python_reports_which_one_is_needed(built):
+    """Both places where a Python before 3.11 can stop first: pip, and the notebook's first cell."""
     folder = built[1] / "release" / CHAPTER
     lines = (folder / "requirements.txt").read_text().splitlines()
     needed = [Requirement(line) for line in lines if not line.startswith("#")]
-    assert {each.name for each in needed} == {"numpy", "matplotlib", "jupyterlab"}
-    assert [each.marker.evaluate({"python_version": version}) for each in needed for version in ("3.10", "3.11")] == (
-        [False, True] * 3
-    )
+    assert {requirement.name for requirement in needed} == {"numpy", "matplotlib", "jupyterlab"}
+    for requirement in needed:
+        assert [requirement.marker.evaluate({"python_version": v}) for v in ("3.10", "3.11")] == [False, True]
     source = (folder / "check" / "__init__.py").read_text()
     old = f"import sys; sys.version_info = (3, 9, 18); exec({source!r})"
     done = subprocess.run([sys.executable, "-c", old], cwd=folder, capture_output=True, text=True)
@@ -129,13 +128,13 @@ def test_an_older_python_is_told_which_one_is_needed(built):
     setups = [cell.source for name in chapter_names() for cell in read_chapter(name).cells if cell.part == "setup"]
     for setup in setups:
         imported = re.findall(r"^(?:import|from) (\w+)", setup, re.MULTILINE)
-        assert set(imported[: imported.index("check")]) <= {"math", "numpy"}, "nothing of ours is read before it"
+        assert set(imported[: imported.index("check")]) <= {"math", "numpy"}, "check must be the first module of ours"
 
 
 @pytest.mark.parametrize(
     "epoch, date", [(None, None), ("1000000000", (2001, 9, 9, 1, 46, 40)), ("0", (1980, 1, 1, 0, 0, 0))]
 )
-def test_a_zip_has_one_date_and_the_same_one_each_time(copy, monkeypatch, tmp_path, epoch, date):
+def test_all_files_of_a_zip_have_one_reproducible_date(copy, monkeypatch, tmp_path, epoch, date):
     house, course = copy
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     if epoch:
@@ -150,7 +149,7 @@ def test_a_zip_has_one_date_and_the_same_one_each_time(copy, monkeypatch, tmp_pa
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
 
 
-# Without site-packages but with NumPy: what a student has who installed nothing else.
+# No site-packages except NumPy, for a student who installed nothing else.
 _NUMPY_ONLY = """
 import sys, importlib.util
 class NumPyOnly:
@@ -164,21 +163,21 @@ sys.meta_path.append(NumPyOnly())
 """.format(numpy=__import__("numpy").__file__)
 
 
-def test_the_seed_is_secret_and_stays(built):
+def test_the_secret_seed_is_private_and_never_changes(built):
     course = built[1]
     assert stat.S_IMODE(os.stat(course / "secret_seed").st_mode) == 0o600
     assert secret_seed(course) == secret_seed(course) > 2**32
 
 
-def test_the_assignment_is_in_the_gradebook(built):
+def test_a_release_adds_the_assignment_to_the_gradebook(built):
     house, course = built
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
         points = {cell.name: cell.max_score for cell in gradebook.find_notebook(CHAPTER, CHAPTER).grade_cells}
     assert points == {f"check-{e.name}": e.points for e in read_chapter(CHAPTER, house).exercises}
 
 
-def test_nothing_is_left_lying_about(built):
-    assert {path.name for path in built[1].iterdir()} == LEFT
+def test_a_release_leaves_no_temporary_files(built):
+    assert {path.name for path in built[1].iterdir()} == COURSE_FILES
 
 
 def test_an_unchanged_chapter_is_not_released_again(copy):
@@ -187,21 +186,21 @@ def test_an_unchanged_chapter_is_not_released_again(copy):
     before = path.stat().st_mtime_ns
     (path.parent / "__pycache__").mkdir()
     (path.parent / "__pycache__" / "figures.pyc").write_bytes(b"")
-    assert [r.changed for r in publish(course, [CHAPTER], house)] == [False]
+    assert [published.changed for published in publish(course, [CHAPTER], house)] == [False]
     assert path.stat().st_mtime_ns == before
 
 
-def test_a_changed_chapter_or_a_damaged_release_is(copy):
+def test_a_changed_chapter_and_a_damaged_release_are_released_again(copy):
     house, course = copy
     change(house, "Keys are found", "Keys are sought")
-    assert [r.changed for r in publish(course, house=house)] == [True]
+    assert [published.changed for published in publish(course, house=house)] == [True]
     assert "Keys are sought" in (course / "source" / CHAPTER / f"{CHAPTER}.ipynb").read_text()
     (course / "release" / CHAPTER / "README.txt").unlink()
-    assert [r.changed for r in publish(course, house=house)] == [True]
+    assert [published.changed for published in publish(course, house=house)] == [True]
     assert (course / "release" / CHAPTER / "README.txt").exists()
 
 
-def test_nbgraders_own_command_makes_the_same_bundle(copy):
+def test_nbgraders_own_command_builds_the_same_bundle(copy):
     house, course = copy
     ours = {p: p.read_bytes() for p in (course / "release" / CHAPTER).rglob("*") if p.is_file()}
     command = [sys.executable, "-m", "nbgrader", "generate_assignment", CHAPTER, "--force"]
@@ -216,7 +215,7 @@ def hand_in(course):
         gradebook.add_submission(CHAPTER, "ada")
 
 
-def test_cells_cannot_come_and_go_under_submissions(copy):
+def test_cells_cannot_be_added_once_there_are_submissions(copy):
     house, course = copy
     hand_in(course)
     before = (course / "release" / CHAPTER / f"{CHAPTER}.ipynb").read_bytes()
@@ -224,22 +223,22 @@ def test_cells_cannot_come_and_go_under_submissions(copy):
     with pytest.raises(NotGenerated, match=r"has 1 submission of it,[^\0]*new cells: demo-003, prose-0"):
         publish(course, house=house)
     assert (course / "release" / CHAPTER / f"{CHAPTER}.ipynb").read_bytes() == before
-    assert {path.name for path in course.iterdir()} == LEFT
+    assert {path.name for path in course.iterdir()} == COURSE_FILES
 
 
-def test_words_can_change_under_submissions(copy):
+def test_text_can_change_once_there_are_submissions(copy):
     house, course = copy
     hand_in(course)
     change(house, "Keys are found", "Keys are sought")
-    assert [r.changed for r in publish(course, house=house)] == [True]
+    assert [published.changed for published in publish(course, house=house)] == [True]
 
 
-def test_an_unknown_chapter(tmp_path, built):
+def test_an_unknown_chapter_is_a_user_error(tmp_path, built):
     with pytest.raises(UserError, match="no chapter '07_cros'; there are: 01_attention"):
         publish(tmp_path / "course", ["07_cros"], built[0])
 
 
-def test_a_bundle_names_no_machine(built):
+def test_a_bundle_contains_no_path_of_this_machine(built):
     for path in (built[1] / "release" / CHAPTER).rglob("*.*"):
         data = path.read_bytes()
         assert str(HOUSE).encode() not in data
@@ -251,14 +250,14 @@ def test_a_bundle_names_no_machine(built):
     }
 
 
-def test_nbgrader_started_inside_the_course_follows_the_rules_of_the_house(built):
+def test_nbgrader_started_in_the_course_folder_uses_our_configuration(built):
     _, course = built
     rules = PyFileConfigLoader("nbgrader_config.py", path=str(course)).load_config()
     assert rules.Autograde.exporter_class == "autograder.gradebook.plugin.SubmissionExporter"
     assert rules.CourseDirectory.root == str(course)
 
 
-def test_a_chapter_s_files_can_be_had_without_a_course(released_course):
+def test_the_released_files_can_be_built_without_a_course(released_course):
     folder = released_course / "release" / "01_attention"
     files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert released_files(read_chapter("01_attention"), read_targets(HOUSE / "chapters")) == files

@@ -1,4 +1,4 @@
-"""A student opens a released notebook, solves some of it, and presses Run All."""
+"""A student opens a released notebook, solves part of it and runs all cells."""
 
 import zipfile
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.autograder, pytest.mark.filterwarnings("ignore::sqlalc
 
 @pytest.fixture(scope="module")
 def ran(released_course, tmp_path_factory):
-    """The first chapter's notebook after Run All, by grade id: one exercise right, one wrong, the others untouched."""
+    """Return the first chapter's cells after Run All, by grade id: one exercise right, one wrong, the others blank."""
     folder = tmp_path_factory.mktemp("student")
     with zipfile.ZipFile(released_course / "release" / f"{CHAPTER}.zip") as archive:
         archive.extractall(folder)
@@ -23,45 +23,45 @@ def ran(released_course, tmp_path_factory):
     cells = by_grade_id(notebook)
     for name, answer in ANSWERS.items():
         cells[name].source = answer
-    # As Run All does, this stops below a cell that raises, unless the cell's tags say that it may.
+    # Like Run All, this stops below a cell that raises, unless a tag of the cell allows it to raise.
     ExecutePreprocessor().preprocess(notebook, {"metadata": {"path": str(folder)}})
     return cells
 
 
-def said(cell):
-    """What stands below a cell as plain text, and the lines of its tracebacks."""
+def output_of(cell):
+    """Return a cell's output as plain text, and the lines of its tracebacks."""
     texts = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell.outputs]
     tracebacks = [output.traceback for output in cell.outputs if output.output_type == "error"]
     return "".join(texts).strip(), [line for traceback in tracebacks for line in "\n".join(traceback).split("\n")]
 
 
-def test_run_all_comes_to_the_end_and_shows_no_traceback(ran):
+def test_run_all_reaches_the_end_and_shows_no_traceback(ran):
     code = {name: cell for name, cell in ran.items() if cell.cell_type == "code"}
     assert all(cell.execution_count for cell in code.values())
-    errors = {name: lines for name, cell in code.items() if (lines := said(cell)[1])}
+    errors = {name: lines for name, cell in code.items() if (lines := output_of(cell)[1])}
     assert errors == {
         "check-attention_weights": ["CheckFailed: attention_weights: 0 of 5 points."],
         "check-repaired_attention": ["CheckFailed: repaired_attention: 0 of 4 points."],
     }
 
 
-def test_what_is_blank_is_one_calm_line_and_what_is_wrong_is_explained(ran):
-    assert said(ran["check-softmax"])[0].startswith("✓ softmax: all")
-    assert said(ran["check-attention"])[0] == (
+def test_a_blank_exercise_is_one_line_and_a_wrong_one_is_explained(ran):
+    assert output_of(ran["check-softmax"])[0].startswith("✓ softmax: all")
+    assert output_of(ran["check-attention"])[0] == (
         "`attention` is not written yet. “From weights to output” leads up to it, "
         "and the hints above its cell are there to be opened."
     )
-    assert "Known mistake: does not scale the scores." in said(ran["check-attention_weights"])[0]
+    assert "Known mistake: does not scale the scores." in output_of(ran["check-attention_weights"])[0]
 
 
 def test_the_script_that_tries_a_bundle_elsewhere_expects_what_is_shown(ran):
     for name, expected in EXPECTED.items():
-        assert expected in said(ran[name])[0]
+        assert expected in output_of(ran[name])[0]
 
 
-def test_a_given_cell_says_what_it_waits_for(ran):
-    """Also where what is missing is not the stub's own error: a name that was not made, a bug that is still there."""
-    lines = [said(cell)[0].split("\n")[-1] for cell in ran.values() if cell.cell_type == "code"]
+def test_a_given_cell_names_the_exercise_that_it_waits_for(ran):
+    """Even if the cell fails because a name is missing, or because of a bug that is not fixed yet."""
+    lines = [output_of(cell)[0].split("\n")[-1] for cell in ran.values() if cell.cell_type == "code"]
     waiting = [line for line in lines if "waits for" in line]
     assert len(waiting) > 8
     assert set(waiting) == {
@@ -71,13 +71,13 @@ def test_a_given_cell_says_what_it_waits_for(ran):
         "This cell waits for `repaired_attention`, which does not pass its check yet.",
     }
     pictures = [name for name, cell in ran.items() if "<svg" in str(cell.get("outputs"))]
-    assert len(pictures) > 4, "what rests on the right softmax alone is there"
+    assert len(pictures) > 4, "a cell that needs only the right softmax shows its figure"
 
 
-def test_the_last_cell_says_what_is_left(ran):
+def test_the_last_cell_shows_what_is_left_to_do(ran):
     assert list(ran)[-1] == "what-is-left"
     assert (
-        said(ran["what-is-left"])[0]
+        output_of(ran["what-is-left"])[0]
         == """\
 4 of 25 points: 1 of 6 exercises pass.
   ✓ `softmax`: 4 of 4 points
@@ -90,7 +90,7 @@ Save this notebook, then hand in this one file: `01_attention.ipynb`"""
     )
 
 
-def test_nbgrader_still_sees_a_stub_fail(built, tmp_path):
+def test_nbgrader_still_counts_a_stub_as_failed(built, tmp_path):
     with zipfile.ZipFile(built[1] / "release" / f"{CHAPTER}.zip") as archive:
         archive.extractall(tmp_path)
     notebook = nbformat.read(tmp_path / f"{CHAPTER}.ipynb", 4)
@@ -98,5 +98,5 @@ def test_nbgrader_still_sees_a_stub_fail(built, tmp_path):
     nbformat.write(notebook, tmp_path / f"{CHAPTER}.ipynb")
     checks = [cell.source for cell in notebook.cells if cell.metadata.nbgrader.grade]
     failed = Validator().validate(str(tmp_path / f"{CHAPTER}.ipynb"))["failed"]
-    assert [each["source"] for each in failed] == [check for check in checks if check != "check(softmax)"]
-    assert "CheckFailed: attention: 0 of 4 points." in "".join(each["raw_error"] for each in failed)
+    assert [cell["source"] for cell in failed] == [check for check in checks if check != "check(softmax)"]
+    assert "CheckFailed: attention: 0 of 4 points." in "".join(cell["raw_error"] for cell in failed)
