@@ -14,8 +14,8 @@ STATIC = Path(__file__).resolve().parent / "static"
 ACCENT, WHITE, INK, MUTED = "#2768a8", "#ffffff", "#1f2328", "#57606a"
 ROWS = 4
 TITLE = "The Transformer\nby Hand"
-LEAD = """Nine chapters from one weighted average to a model that translates:
-derived, written in NumPy, differentiated by hand."""
+LEAD = """From one weighted average to a model that translates:
+every formula derived, written in NumPy, differentiated by hand."""
 
 
 def cells() -> list[tuple[int, int, bool]]:

@@ -169,10 +169,10 @@ def heatmap(matrix, rows=None, columns=None, *, row_title="", column_title="", t
 
 
 def model_map(lit):
-    """The recurring picture of the whole model, with one chapter's part lit.
+    """Return the recurring picture of the whole model, with one part lit.
 
     Args:
-        lit: the chapter's word: attention, backward, masking, multihead, residual, position, cross, model, training.
+        lit: the name of the part, a key of `model_map.PARTS`.
 
     Returns:
         Picture, with its alternative text.

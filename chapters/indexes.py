@@ -2,6 +2,7 @@
 
 import html
 from dataclasses import dataclass
+from itertools import cycle
 
 import figures
 import numpy as np
@@ -118,7 +119,7 @@ def draw():
     """One line an exercise, from top to bottom; an arc leads from each to those that build on it."""
     every = {name: each for name, each in listed().items() if not name.startswith(("predicted_", "repaired_"))}
     at = {name: -row for row, name in enumerate(every)}
-    colours = dict(zip(CHAPTERS, (*figures.PALETTE[:5], *figures.PALETTE[:5]), strict=False))
+    colours = dict(zip(CHAPTERS, cycle(figures.PALETTE[:5])))
     fig, ax = figures.subplots(width=PHONE, height=0.2 * len(every) + 0.4)
     for name, each in every.items():
         for needed in each.needs:

@@ -1,9 +1,10 @@
 """The recurring picture: encoder and decoder from the words at the bottom to the loss at the top, in pure SVG.
 
-Each element belongs to the chapters that explain it; those of the lit chapter are drawn in the accent colour.
+Each element belongs to one part of the model or to several; those of the lit part are drawn in the accent colour.
 Coordinates are SVG units, y downwards. Use it through `figures.model_map`.
 """
 
+# Name of each part that can be lit -> what it is, for the alternative text.
 PARTS = {
     "attention": "the three attention blocks",
     "backward": "the gradients, which run from the loss back down to the embeddings",
@@ -19,7 +20,7 @@ PARTS = {
 WIDTH, HEIGHT = 440, 548
 ENCODER, DECODER, BOX = 112, 322, 144  # the two columns' centres, and the width of their boxes
 CORNER = 7  # the radius of a line's corners
-BLOCKS = "attention masking multihead model"  # the chapters that open an attention block
+BLOCKS = "attention masking multihead model"  # the parts to which an attention block belongs
 
 CAUSAL = ("X...", "XX..", "XXX.", "XXXX")
 PADDING = ("XXX.",) * 4
@@ -36,7 +37,7 @@ def draw_model(lit, accent):
         (elements, width, height, alternative text)
 
     Raises:
-        ValueError: `lit` is no chapter's word.
+        ValueError: `lit` is no part of the model.
     """
     if lit not in PARTS:
         raise ValueError(f"no part of the model is called {lit!r}; choose from {', '.join(PARTS)}")
@@ -65,55 +66,55 @@ def draw_model(lit, accent):
 
 
 class _Pen:
-    """Collects SVG elements; each is drawn in the accent colour if it belongs to the lit chapter."""
+    """Collects SVG elements; each is drawn in the accent colour if it belongs to the lit part."""
 
     def __init__(self, lit, accent):
         self.lit, self.accent, self.elements = lit, accent, []
 
-    def is_lit(self, chapters):
-        return self.lit in chapters.split()
+    def is_lit(self, parts):
+        return self.lit in parts.split()
 
-    def line(self, chapters, *points, arrow=True, dashed=False):
+    def line(self, parts, *points, arrow=True, dashed=False):
         """A line through `points`, with round corners and an arrowhead at its end."""
         path = f"M{points[0][0]:g},{points[0][1]:g}"
         for before, corner, after in zip(points, points[1:], points[2:], strict=False):
             (x0, y0), (x1, y1) = _towards(corner, before), _towards(corner, after)
             path += f" L{x0:g},{y0:g} Q{corner[0]:g},{corner[1]:g} {x1:g},{y1:g}"
-        self.stroke(f"{path} L{points[-1][0]:g},{points[-1][1]:g}", chapters, dashed)
+        self.stroke(f"{path} L{points[-1][0]:g},{points[-1][1]:g}", parts, dashed)
         if arrow:
-            self._arrowhead(points[-2], points[-1], chapters)
+            self._arrowhead(points[-2], points[-1], parts)
 
-    def stroke(self, path, chapters, dashed=False):
-        ink = f'stroke="{self.accent}" stroke-width="2.2"' if self.is_lit(chapters) else _FAINT
+    def stroke(self, path, parts, dashed=False):
+        ink = f'stroke="{self.accent}" stroke-width="2.2"' if self.is_lit(parts) else _FAINT
         dashes = ' stroke-dasharray="5 4"' if dashed else ""
         self.elements.append(f'<path d="{path}" fill="none" {ink}{dashes}/>')
 
-    def box(self, chapters, x, y, width, height, text="", radius=7):
+    def box(self, parts, x, y, width, height, text="", radius=7):
         lit = f'fill="{self.accent}" fill-opacity="0.2" stroke="{self.accent}" stroke-width="1.8"'
-        ink = lit if self.is_lit(chapters) else f'fill="none" {_FAINT}'
+        ink = lit if self.is_lit(parts) else f'fill="none" {_FAINT}'
         self.elements.append(f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="{radius}" {ink}/>')
         if text:
-            self.text(chapters, x + width / 2, y + height / 2, text)
+            self.text(parts, x + width / 2, y + height / 2, text)
 
-    def text(self, chapters, x, y, text, anchor="middle"):
-        weight, opacity = (600, 1) if self.is_lit(chapters) else (400, 0.75)
+    def text(self, parts, x, y, text, anchor="middle"):
+        weight, opacity = (600, 1) if self.is_lit(parts) else (400, 0.75)
         self.elements.append(
             f'<text x="{x:g}" y="{y:g}" dy="0.34em" text-anchor="{anchor}" fill="currentColor" '
             f'fill-opacity="{opacity}" style="font: {weight} 12.5px \'DejaVu Sans\'">{text}</text>'
         )
 
-    def cell(self, chapters, x, y, filled):
-        colour, opacity = (self.accent, 1) if self.is_lit(chapters) else ("currentColor", 0.45)
+    def cell(self, parts, x, y, filled):
+        colour, opacity = (self.accent, 1) if self.is_lit(parts) else ("currentColor", 0.45)
         self.elements.append(
             f'<rect x="{x:g}" y="{y:g}" width="4.4" height="4.4" fill="{colour if filled else "none"}" '
             f'opacity="{opacity}" stroke="{colour}" stroke-width="0.6"/>'
         )
 
-    def _arrowhead(self, before, tip, chapters):
+    def _arrowhead(self, before, tip, parts):
         (x, y), (back_x, back_y) = tip, _towards(tip, before)
         dx, dy = (x - back_x) / CORNER, (y - back_y) / CORNER
         corners = [(x, y), (back_x - 3.6 * dy, back_y + 3.6 * dx), (back_x + 3.6 * dy, back_y - 3.6 * dx)]
-        ink = f'fill="{self.accent}"' if self.is_lit(chapters) else 'fill="currentColor" fill-opacity="0.55"'
+        ink = f'fill="{self.accent}"' if self.is_lit(parts) else 'fill="currentColor" fill-opacity="0.55"'
         self.elements.append(f'<polygon points="{" ".join(f"{px:g},{py:g}" for px, py in corners)}" {ink}/>')
 
 

@@ -63,7 +63,7 @@ def test_what_a_page_does_not_show_comes_along():
 
 
 def test_most_cells_of_the_book_can_be_tried():
-    for name in chapter_names()[:8]:
+    for name in {*chapter_names()} - {"09_training"}:  # most of its cells need num2words
         cells = given_cells(read_chapter(name), functions=set())
         assert len([cell for cell in cells if "lacks" not in cell]) >= 0.6 * len(cells), name
 
