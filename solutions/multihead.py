@@ -100,9 +100,8 @@ def cached_weights(cache):
     Returns:
         weights: (..., n_heads, T_query, T_key)
     """
-    _, _, _, attention_cache, _ = cache
-    _, _, _, weights = attention_cache
-    return weights
+    attention_cache = cache[3]
+    return attention_cache[3]
 
 
 def multi_head_attention_backward(grad_output, cache):
