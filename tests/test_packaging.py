@@ -97,7 +97,7 @@ def distributions():
     for name in third_party():
         names = {canonicalize_name(holder) for holder in holders.get(name.split(".")[0], ())}
         # Several distributions share a namespace such as `sphinxcontrib`, and are named after their part of it.
-        found[name] = names if len(names) == 1 else names & {canonicalize_name(name)}
+        found[name] = names if len(names) == 1 else names & {canonicalize_name(".".join(name.split(".")[:2]))}
     return found
 
 
