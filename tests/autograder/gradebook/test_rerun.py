@@ -89,8 +89,8 @@ def test_all_that_grading_runs_stands_in_a_folder_that_decides():
     graph = grimp.build_graph("autograder", "check")
     run = graph.find_upstream_modules("autograder.grading.worker") | {"autograder.grading.worker"}
     rooms = {"/".join(name.split(".")[:2]) if name.startswith("autograder.") else "check" for name in run}
-    # The exercises have a fingerprint of their own; `house` only knows where the folders are.
-    assert rooms - {"autograder/exercises", "autograder/house"} == set(assignment.DECIDING)
+    # The exercises have a fingerprint of their own, and `house` and `errors` decide no score.
+    assert rooms - {"autograder/exercises", "autograder/house", "autograder/errors"} == set(assignment.DECIDING)
 
 
 def test_another_release_regrades_and_is_named(ada):
@@ -105,7 +105,7 @@ def test_a_release_of_another_version_is_not_regraded_and_loses_nothing(ada, cap
         notebook.read_text(encoding="utf-8").replace("check-softmax", "check-soft_max"), encoding="utf-8"
     )
     assert main(["grade", CHAPTER, "--course", str(ada)]) == 2
-    assert "as it is released asks for soft_max" in capsys.readouterr().err
+    assert "the released 01_attention asks for soft_max" in capsys.readouterr().err
     assert total(ada, "ada") == 25
 
 

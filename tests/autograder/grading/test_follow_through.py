@@ -268,7 +268,9 @@ def test_answered_functions_work_like_the_functions_of_a_student(chapter, name, 
 def test_changed_solutions_lead_to_new_reports_that_say_so(course, hand_in, contents, monkeypatch, tmp_path):
     hand_in("ada", contents["perfect"])
     class_run.grade_class(course, CHAPTER)
-    copied = shutil.copytree(assignments.HOUSE / "solutions", tmp_path / "solutions").parent
+    copied = tmp_path / "house"
+    for package in ("autograder", "check", "solutions"):
+        shutil.copytree(assignments.HOUSE / package, copied / package)
     monkeypatch.setattr(assignments, "HOUSE", copied)
     (row,) = class_run.grade_class(course, CHAPTER)
     assert row.why == ""
