@@ -116,7 +116,7 @@ def test_the_table_shows_the_gradebooks_scores_and_explains_differences(course, 
     assert main(["grade", CHAPTER, "--course", str(course)]) == 0
     out = capsys.readouterr().out
     assert re.search(r"^ada +1 .* 20$", out, re.M)
-    assert "ada: `softmax` set by hand: 1, where grading came to 4; 2 taken off for being late" in out
+    assert "ada: `softmax` set by hand: 1, where grading computed 4; 2 taken off for being late" in out
 
 
 def test_progress_is_printed_line_by_line_without_a_terminal(course, hand_in, contents, capsys):

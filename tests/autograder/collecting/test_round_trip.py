@@ -222,7 +222,7 @@ def test_blind_marking_identifies_students_by_participant_number(course, run, zi
 @pytest.mark.parametrize("more", [[CHAPTER, "--to", "csv"], ["--to", "moodle"]])
 def test_options_that_fit_no_table_are_refused_with_a_reason(run, more):
     code, printed = run("export", *more, "--into", "canvas.csv")
-    assert code == 2 and "its worksheet has one grade" in printed
+    assert code == 2 and "Moodle's worksheet has one grade" in printed
 
 
 def test_a_student_collected_by_number_is_found_in_a_worksheet_with_names(course, run, zipped, contents, tmp_path):

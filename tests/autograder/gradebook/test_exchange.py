@@ -114,4 +114,4 @@ def test_a_page_goes_back_under_the_secret_its_submission_came_with(course, exch
     (page,) = (course.parent / "exchange/default_course/feedback").iterdir()
     assert page.stem == notebook_hash(secret=secrets["ada"], notebook_id=CHAPTER)
     assert page.read_bytes() == (course / "feedback/ada" / CHAPTER / f"{CHAPTER}.html").read_bytes()
-    assert "not released: eve" in caplog.text
+    assert "not released, because these students did not hand in through the exchange: eve" in caplog.text

@@ -126,7 +126,7 @@ def test_another_machine_needs_certificates(host, names):
     (["--scheduler", "tcp://127.0.0.1:1", "--tls", "OWN"], "say --scheduler tls://127.0.0.1:1 --tls FOLDER"),
     (["--scheduler", "tls://127.0.0.1:1", "--tls", "nowhere"], "nowhere/certificate.pem cannot be read (No such file"),
     (["--scheduler", "ws://127.0.0.1:1"], "no scheduler answers at ws://127.0.0.1:1 (its address begins neither with"),
-    (["--tls", "OWN"], "--tls goes with --scheduler tls://HOST:PORT"),
+    (["--tls", "OWN"], "--tls needs --scheduler tls://HOST:PORT"),
 ])  # fmt: skip
 def test_an_unsafe_scheduler_is_not_connected_to(
     arguments, words, course, hand_in, contents, folders, capsys, monkeypatch

@@ -160,9 +160,9 @@ def test_the_gradebook_has_the_last_word(graded_class, tmp_path):
     assert (group.ungraded, group.again, group.absent) == (("late",), ("perfect",), ("mallory",))
     said = {each.student: (each.score, *each.differs) for each in group.entries if each.differs}
     assert said == {
-        "perfect": (22.5, "`softmax` set by hand: 1.5, where grading came to 4"),
+        "perfect": (22.5, "`softmax` set by hand: 1.5, where grading computed 4"),
         "noisy": (25.5, "`softmax`: +0.5 added by hand"),
-        "doubled": (24.0, "the gradebook says 3 for `softmax`, the report 4: grade again"),
+        "doubled": (24.0, "the gradebook has 3 for `softmax`, the report 4: grade again"),
         "raises": (19.0, "2 taken off for being late"),
         "blank": (0.0, "2 taken off for being late"),
     }
