@@ -23,7 +23,7 @@ from check import key
 from check.bundle_data import FOLDER
 from check.checking import tried
 
-SHIPPED = ("autograder/__init__.py", "autograder/house.py", "check/*.py", "solutions/*.py")
+SHIPPED = ("autograder/__init__.py", "autograder/errors.py", "autograder/house.py", "check/*.py", "solutions/*.py")
 SHIPPED += ("autograder/authoring/**/*.py", "autograder/exercises/**/*.py", "chapters/[0-9]*.md")
 PAGE = """<!DOCTYPE html><title>Parity</title><script type="module">
 const worker = new Worker("worker.js", { type: "module" });
@@ -116,14 +116,19 @@ def compared(browser, chapters):
         prepare(folder, chapters, keys)
         with serving(folder) as address:
             browser.open(f"{address}/index.html")
-            browser.wait("window.ready || window.broken", seconds=120)
+            _wait(browser, "ready", seconds=120)
             for chapter in chapters:
                 here = run({"chapter": chapter, "keys": str(keys)})
                 browser.evaluate(f"judge({json.dumps({'chapter': chapter, 'keys': f'/course/{KEYS}'})})")
-                browser.wait("window.done || window.broken", seconds=600)
-                broken = browser.evaluate("window.broken?.text")
-                assert broken is None, broken
+                _wait(browser, "done", seconds=600)
                 yield chapter, here, browser.evaluate("window.done.answer")
+
+
+def _wait(browser, kind, seconds):
+    """Wait for a message of the worker's. AssertionError: Python broke in the browser."""
+    browser.wait(f"window.{kind} || window.broken", seconds=seconds)
+    broken = browser.evaluate("window.broken?.text")
+    assert broken is None, broken
 
 
 def main():

@@ -45,13 +45,15 @@ def run_notebooks(app: Sphinx, env: BuildEnvironment, docnames: Iterable[str]) -
     if settings.execution_mode != "cache":
         return
     cache = get_cache(settings.execution_cache_path)
-    notebooks = {path: _notebook(env, path) for path in (Path(env.doc2path(docname)) for docname in docnames)}
-    uncached = {path: notebook for path, notebook in notebooks.items() if notebook and not _is_cached(cache, notebook)}
-    if not uncached:
-        return
-    if any(map(_checks_exercises, uncached.values())):
+    pages = {path: _notebook(env, path) for path in (Path(env.doc2path(docname)) for docname in docnames)}
+    notebooks = {path: notebook for path, notebook in pages.items() if notebook}
+    # A page with a cached run needs the keys too, for the examples of feedback that it shows.
+    if any(map(_checks_exercises, notebooks.values())):
         os.environ[FOLDER] = str(Path(app.outdir).parent / "check_data")
         save_public_keys(Path(os.environ[FOLDER], "keys"))
+    uncached = {path: notebook for path, notebook in notebooks.items() if not _is_cached(cache, notebook)}
+    if not uncached:
+        return
 
     def run(path: Path) -> ExecutionResult:
         return single_nb_execution(uncached[path], str(path.parent), settings.execution_timeout, allow_errors=False)

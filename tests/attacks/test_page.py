@@ -49,7 +49,7 @@ NEVER = "iframe, object, embed, form, base, link, meta[http-equiv=refresh]"
 TOUCH = """(() => {
   for (const element of document.querySelectorAll('*'))
     for (const event of ['mouseover', 'mouseenter', 'focus', 'toggle', 'load', 'error', 'click'])
-      if (event !== 'click' || !element.closest('[href]') || /script/.test(element.closest('[href]').href))
+      if (event !== 'click' || !element.closest('[href]') || /^(java|vb)script:/.test(element.closest('[href]').href))
         element.dispatchEvent(new MouseEvent(event, {bubbles: true, cancelable: true}));
   return new Promise(done => setTimeout(() => done(window.harm || ''), 200));
 })()"""
