@@ -16,6 +16,7 @@ import pytest
 FAST_AREAS = ("solutions", "autograder")
 # They build a book, release a chapter or start a browser.
 COSTLY_FIXTURES = {"made_once", "little_book", "built", "chromium", "firefox"}
+REPEATED = {"exercise", "chapter"}  # parameters
 
 
 def thinned(values, quick, why):
@@ -49,11 +50,11 @@ def pytest_collection_modifyitems(config, items):
 def is_fast(item):
     """Return whether `make check` runs a test.
 
-    It is of a fast area, needs nothing costly and repeats no other test; nor is it repeated for every exercise, because
-    `make exercise` runs those tests for one.
+    It is of a fast area, needs nothing costly and repeats no other test. Nor is it repeated for every exercise, because
+    `make exercise` runs those tests for one, or for every chapter.
     """
     in_area = any(item.get_closest_marker(area) for area in FAST_AREAS)
-    costly = COSTLY_FIXTURES & set(item.fixturenames) or "exercise" in _parameters(item)
+    costly = COSTLY_FIXTURES & set(item.fixturenames) or REPEATED & _parameters(item).keys()
     return in_area and not costly and not item.get_closest_marker("thorough")
 
 

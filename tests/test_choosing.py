@@ -22,6 +22,10 @@ def test_sizes(size): pass
 @pytest.mark.parametrize("exercise", [softmax, "softmax", "masked_softmax"])
 def test_exercises(exercise): pass
 
+@pytest.mark.solutions
+@pytest.mark.parametrize("chapter", ["01_attention"])
+def test_chapters(chapter): pass
+
 @pytest.fixture
 def chromium(): pass
 
@@ -44,13 +48,13 @@ def collected(pytester):
 
 def test_without_an_option_every_test_runs(collected):
     names, last = collected()
-    assert len(names) == 8 and "deselected" not in last
+    assert len(names) == 9 and "deselected" not in last
 
 
 def test_a_quick_run_leaves_out_what_is_thorough_and_says_so(collected):
     names, last = collected("--quick")
     assert [name for name in names if "sizes" in name] == ["test_sizes[2]"]
-    assert len(names) == 6 and "2 deselected" in last
+    assert len(names) == 7 and "2 deselected" in last
 
 
 def test_the_fast_tests_need_nothing_costly_and_repeat_nothing(collected):

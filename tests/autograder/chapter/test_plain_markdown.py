@@ -217,10 +217,10 @@ def test_what_has_no_plain_form_is_refused_with_file_and_line(plain, text, line,
         plain(text)
 
 
-@pytest.mark.parametrize("name", chapter_names())
-def test_every_chapter_has_a_plain_form(name):
+@pytest.mark.parametrize("chapter", chapter_names())
+def test_every_chapter_has_a_plain_form(chapter):
     known = read_targets(HOUSE / "chapters")
-    text = convert(text_of(name), known, name)
+    text = convert(text_of(chapter), known, chapter)
     for cell in cells(text):
         if cell.part == "prose":
             assert ":::" not in cell.source and "{ref}" not in cell.source and "{cite" not in cell.source

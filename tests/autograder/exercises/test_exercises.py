@@ -75,16 +75,13 @@ def test_every_section_to_reread_is_a_section_of_the_chapter(chapter):
         assert not [mistake.name for mistake in mistakes if "Reread" in mistake.message]
 
 
-@pytest.mark.parametrize("chapter", chapter_names())
-def test_a_docstring_promises_what_its_cases_ask_for(chapter):
-    silent = []
-    for exercise in exercises_of(chapter):
-        cases, promises = key_of(exercise, PUBLIC_SEED).cases, exercise.reference.__doc__
-        in_float32 = any(array.dtype == np.float32 for case in cases for array in pack(case.inputs)[1])
-        silent += [(exercise.name, "dtype")] * (in_float32 and "dtype" not in promises)
-        empty_rows = any(re.search("(sees?|attends? to) nothing", case.name) for case in cases)
-        silent += [(exercise.name, "zero")] * (empty_rows and "zero" not in promises)
-    assert silent == []
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_a_docstring_promises_what_its_cases_ask_for(exercise):
+    cases, docstring = key_of(exercise, PUBLIC_SEED).cases, exercise.reference.__doc__
+    if any(array.dtype == np.float32 for case in cases for array in pack(case.inputs)[1]):
+        assert "dtype" in docstring
+    if any(re.search("(sees?|attends? to) nothing", case.name) for case in cases):
+        assert "zero" in docstring
 
 
 def test_names_are_unique_over_all_chapters():
