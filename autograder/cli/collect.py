@@ -34,12 +34,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Return 0 if every notebook was placed or superseded by a later one, 1 if some were skipped, which it lists."""
     from autograder.collecting.collect import collect
-    from autograder.course.lock import alone
+    from autograder.course.lock import course_lock
     from autograder.platforms.sheets import read_sheet
 
     chapter = released_chapter(options.course, options.chapter)
     sheet = read_sheet(options.table) if options.table else None
-    with alone(options.course):
+    with course_lock(options.course):
         collected = collect(options.download, options.course, chapter, sheet, by_name=options.by_name)
     _print(collected)
     return 0 if collected.complete else 1

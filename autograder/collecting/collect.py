@@ -14,7 +14,7 @@ from autograder.collecting.file_prefixes import save_prefixes
 from autograder.collecting.latest_notebooks import Candidate, Skipped, latest_notebooks
 from autograder.collecting.zip_or_folder import HIDDEN, NO_NOTEBOOK, Entry, open_download
 from autograder.course.handout import load_handout
-from autograder.course.student_ids import why_not_an_id
+from autograder.course.student_ids import reason_to_reject_id
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.late_work import time_handed_in
 from autograder.gradebook.queries import due_date, known_students
@@ -105,7 +105,7 @@ def _find_students(
     candidates: list[Candidate] = []
     for entry, name in zip(usable, names, strict=True):
         student, reason = finder.find(name)
-        if reason := reason or why_not_an_id(student):
+        if reason := reason or reason_to_reject_id(student):
             skipped.append((entry, reason))
         else:
             candidates.append(Candidate(entry, student, name))

@@ -103,9 +103,9 @@ def _best(of_student: Sequence[Candidate], released: Handout) -> tuple[Candidate
             unfit.append((candidate.entry, str(error)))
             continue
         ids = reading.grade_ids(File(content))
-        if other := released.whose(ids):
+        if other := released.other_chapter_with(ids):
             unfit.append((candidate.entry, f"it is the notebook of {other}, not of {released.chapter}"))
-        elif ids & released.distinctive:
+        elif ids & released.unique_ids:
             return candidate, content, unfit
         elif fallback[0] is None:
             fallback = candidate, content

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from autograder.course.lock import alone
+from autograder.course.lock import course_lock
 from autograder.gradebook.coursedir import open_coursedir, write_course_config
 from autograder.gradebook.enrolment import enrol
 from autograder.platforms.rosters import Roster, read_roster
@@ -20,5 +20,5 @@ def import_roster(table: Path, course: Path) -> tuple[Roster, dict[str, list[str
     roster = read_roster(read_sheet(table))
     course.mkdir(parents=True, exist_ok=True)
     write_course_config(course)
-    with alone(course):
+    with course_lock(course):
         return roster, enrol(open_coursedir(course, ""), roster.students)

@@ -1,1 +1,1 @@
-"""A course folder, as far as it can be read without nbgrader."""
+"""Read and write the parts of a course folder that do not need nbgrader."""

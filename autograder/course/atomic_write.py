@@ -1,18 +1,18 @@
-"""Write a file of the course folder whole or not at all."""
+"""Write a file of the course folder completely or not at all."""
 
 import os
 from pathlib import Path
 
 
 def write_atomically(path: Path, text: str, *, mode: int = 0o666) -> None:
-    """Replace the file with this text; readers, a killed run and a power cut leave the old file or the new one.
+    """Replace a file's text. Readers see the old file or the new one, even after a killed run or a power cut.
 
-    The caller sees to it that no other process writes the same file, with `course.lock.alone`, for example.
+    The caller makes sure that no other process writes the same file, for example with `course.lock.course_lock`.
 
     Args:
         mode: permissions of the file, before the umask.
 
-    Raises OSError, and then the old file is unchanged.
+    Raises OSError if it cannot write; then the old file is unchanged.
     """
     part = path.with_suffix(".part")  # overwrites what a killed run left
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)

@@ -1,4 +1,4 @@
-"""One run at a time writes to a course's gradebook."""
+"""Let only one command at a time write to a course's gradebook."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,22 +8,22 @@ from filelock import FileLock, Timeout
 
 from autograder.errors import UserError
 
-# Seconds. A process that a run was just starting when it was killed holds its lock a few milliseconds longer.
-MOMENT = 0.5
+# Seconds. A process that a killed run was just starting holds the lock a few milliseconds longer than the run.
+LOCK_TIMEOUT = 0.5
 
 
 class Busy(UserError):
-    """Somebody else holds the gradebook; the message says who, and what to do."""
+    """Another process holds the gradebook; the message says what to do."""
 
 
 @contextmanager
-def alone(course: Path) -> Iterator[None]:
-    """No other command is at work in this course; the lock goes with its process, however that ends.
+def course_lock(course: Path) -> Iterator[None]:
+    """Hold the lock of a course. The system releases it when the process ends, however it ends.
 
-    nbgrader's own commands ask for it once, before they begin. Raises Busy.
+    nbgrader's own commands take the lock once, before they begin. Raises Busy if another command holds it.
     """
     try:
-        with FileLock(course / ".lock", timeout=MOMENT):
+        with FileLock(course / ".lock", timeout=LOCK_TIMEOUT):
             yield
     except Timeout as error:
-        raise Busy(f"another run is at work in {course} at this moment: let that end first") from error
+        raise Busy(f"another command is running in {course}: wait until it has ended") from error

@@ -1,4 +1,4 @@
-"""A course's secret seed, and the seeds drawn from it, one for each submitted file and exercise."""
+"""Make a course's secret seed, and derive from it a seed for each submitted file and exercise."""
 
 import hmac
 import os
@@ -9,25 +9,25 @@ from pathlib import Path
 
 
 def case_seed(secret: int, chapter: str, exercise: str, submission: str) -> int:
-    """The seed of the cases that one submission is asked in one exercise: HMAC-SHA256 under the course's seed.
+    """Return the seed of a submission's cases in one exercise: HMAC-SHA256 with the course's seed as the key.
 
-    The same file is asked the same in every run, and no two files are asked the same: what one of them learns of its
-    cases, and tells, is of no use to another.
+    A file gets the same cases in every run, and no two files get the same cases. So a submission that finds out its
+    cases and reveals them does not help another submission.
 
-    submission: its fingerprint.
+    secret: the course's seed. submission: the fingerprint of the submitted file.
     """
-    asked = "\0".join((chapter, exercise, submission)).encode()
-    return int.from_bytes(hmac.digest(str(secret).encode(), asked, "sha256"))
+    message = "\0".join((chapter, exercise, submission)).encode()
+    return int.from_bytes(hmac.digest(str(secret).encode(), message, "sha256"))
 
 
 def secret_seed(course: Path) -> int:
-    """The course's seed, made when first asked for, and readable by its owner only."""
+    """Return the course's seed; make it first if there is none. Only its owner can read the file."""
     path = course / "secret_seed"
     if not path.exists():
-        # A temporary file is its owner's alone; linking it is all or nothing, whoever else does the same.
-        with tempfile.NamedTemporaryFile("w", encoding="ascii", dir=course) as new:
-            new.write(f"{secrets.randbits(128)}\n")
-            new.flush()
+        # Only its owner can read a temporary file. Linking it is atomic, even if another process does the same.
+        with tempfile.NamedTemporaryFile("w", encoding="ascii", dir=course) as file:
+            file.write(f"{secrets.randbits(128)}\n")
+            file.flush()
             with suppress(FileExistsError):
-                os.link(new.name, path)
+                os.link(file.name, path)
     return int(path.read_text(encoding="ascii"))

@@ -1,15 +1,21 @@
-"""Which ids a student can have: each names a folder, is part of nbgrader's patterns, and is shown on a terminal."""
+"""Decide which ids a student can have.
 
-MAX_BYTES = 200  # a file system takes 255, and something is put before and after
+An id becomes the name of a folder and part of nbgrader's glob patterns, and terminals show it.
+"""
+
+MAX_BYTES = 200  # file systems allow 255, and file names add text before and after the id
 _PATTERNS = set("*?[]/\\")
 
 
-def why_not_an_id(student: str) -> str:
-    """Why nobody can be called so, in plain words; empty if somebody can."""
-    if not student.isprintable():  # lone surrogates, which stand for bytes that are no text, are not printable either
-        return "an id with control characters, or with bytes that are no text, cannot be handled"
+def reason_to_reject_id(student: str) -> str:
+    """Return why a student cannot have this id; "" if the id is fine."""
+    if not student.isprintable():  # also refuses lone surrogates, which stand for bytes that are not text
+        return "an id must not contain control characters or bytes that are not text"
     if len(student.encode()) > MAX_BYTES:
-        return f"an id of more than {MAX_BYTES} bytes cannot be handled"
+        return f"an id must have no more than {MAX_BYTES} bytes"
     if _PATTERNS & set(student) or student.startswith(".") or student != student.strip():
-        return "nbgrader cannot handle an id with *, ?, [, ] or a slash in it, or with a dot or a space at its end"
-    return "" if student else "its name does not say whose it is"
+        return (
+            "nbgrader cannot handle an id that contains *, ?, [, ] or a slash, begins with a dot, or begins or ends "
+            "with a space"
+        )
+    return "" if student else "its name contains no student id"

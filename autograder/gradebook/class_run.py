@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from autograder.course.lock import alone
+from autograder.course.lock import course_lock
 from autograder.gradebook.rows import Incomplete, StudentRow
 from autograder.grading.cluster import connected
 from autograder.grading.queue import handed_in, invalid_id_messages, open_queue, submissions
@@ -45,12 +45,12 @@ def grade_class(
         NoSubmissions: there is no submission, or none of these students.
         NotReleased: the chapter is not released.
         SandboxUnavailable: there is no place to run student code in.
-        Busy: another run is at work in this course.
+        Busy: another command is running in this course.
         Incomplete: something failed that no student caused; it holds the rows of the other submissions.
     """
     course = course.resolve()
     paths = submissions(course, chapter, students)
-    with alone(course), connected(scheduler, jobs, tls=tls, trusting=trusting) as client:
+    with course_lock(course), connected(scheduler, jobs, tls=tls, trusting=trusting) as client:
         grader = open_queue(course, chapter, client, sandbox=sandbox, force=force)
         grader.expect(paths.values())
         # Importing nbgrader takes seconds, in which the first sandboxes run.

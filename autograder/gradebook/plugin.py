@@ -18,7 +18,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution
 from traitlets import Enum
 
-from autograder.course.lock import alone
+from autograder.course.lock import course_lock
 from autograder.errors import UserError
 from autograder.gradebook.exchange import SECRET
 from autograder.gradebook.late_work import (
@@ -70,7 +70,7 @@ class SubmissionExporter(NotebookExporter):
     def _open_grader(self, autograde: Autograde) -> GradingQueue:
         course = autograde.coursedir
         try:
-            with alone(Path(course.root)), connected() as client:
+            with course_lock(Path(course.root)), connected() as client:
                 grader = open_queue(Path(course.root), course.assignment_id, client, sandbox=self.sandbox)
             grader.expect(Path(file) for files in autograde.assignments.values() for file in files)
             return grader

@@ -10,7 +10,7 @@ from pathlib import Path
 from distributed import Client, Future
 
 from autograder.course.seed import secret_seed
-from autograder.course.student_ids import why_not_an_id
+from autograder.course.student_ids import reason_to_reject_id
 from autograder.errors import UserError
 from autograder.grading import reading, replies, worker
 from autograder.grading.assignment import Assignment, digest, open_assignment, seeds_of
@@ -121,7 +121,7 @@ def submissions(course: Path, chapter: str, students: Iterable[str] = ()) -> dic
     submitted, files = course / "submitted", handed_in(course, chapter)
     if missing := sorted(set(students) - set(files)):
         raise NoSubmissions(f"no submission of {chapter} by {', '.join(map(shown, missing))} in {submitted}")
-    usable = {student: path for student, path in files.items() if not why_not_an_id(student)}
+    usable = {student: path for student, path in files.items() if not reason_to_reject_id(student)}
     if not usable:
         place = f"{submitted}/STUDENT/{chapter}/{chapter}.ipynb"
         expected = f"no submissions of {chapter}: they are expected as {place}"
@@ -131,4 +131,8 @@ def submissions(course: Path, chapter: str, students: Iterable[str] = ()) -> dic
 
 def invalid_id_messages(folders: Iterable[str]) -> list[str]:
     """Return a sentence for each folder of submissions whose name cannot be a student's id."""
-    return [f"{shown(folder)}: {why}: rename {shown(folder)}" for folder in folders if (why := why_not_an_id(folder))]
+    return [
+        f"{shown(folder)}: {reason}: rename {shown(folder)}"
+        for folder in folders
+        if (reason := reason_to_reject_id(folder))
+    ]

@@ -70,7 +70,7 @@ def read_submission(file: File, released: Handout) -> Submission:
     if sum(len(cell.source) for cell in cells) > MAX_TEXT:
         too_much = f"The cells hold more than {size(MAX_TEXT)} of text and code"
         return Submission(trouble=f"{too_much}: keep only your work, and hand the notebook in again.")
-    if other := released.whose(_grade_ids(items)):
+    if other := released.other_chapter_with(_grade_ids(items)):
         return Submission(trouble=f"This is the notebook of {other}: hand in the notebook of {released.chapter}.")
     answers, answer_notes = _answers(cells, released)
     notes = (
@@ -125,11 +125,11 @@ def _cell_list_notes(items: Sequence[Any], cells: Sequence[_Cell]) -> Iterator[s
 
 def _position_notes(cells: Sequence[_Cell], released: Handout) -> Iterator[str]:
     positions = [cell.position for cell in cells if cell.position is not None]
-    missing = [position for position in released.known if position not in positions]
+    missing = [position for position in released.nbgrader_cells if position not in positions]
     if missing and not positions:
         yield f"No cell of {released.chapter} was found in this notebook."
     elif missing:
-        graded = [released.title(position) for position in missing if released.matters(position)]
+        graded = [released.title(position) for position in missing if released.affects_grading(position)]
         if graded:
             yield f"Missing, and restored as released: {listed(graded)}."
         if rest := len(missing) - len(graded):
@@ -183,7 +183,7 @@ def _locked_notes(cells: Sequence[_Cell], released: Handout) -> Iterator[str]:
     known = [(cell, cell.position) for cell in cells if cell.position is not None]
     locked = [(cell, position) for cell, position in known if position not in released.editable]
     edited = {p for cell, p in locked if _edited(cell, released.source(p)) or cell.kind != released.kind(p)}
-    if titles := [released.title(position) for position in sorted(edited) if released.matters(position)]:
+    if titles := [released.title(position) for position in sorted(edited) if released.affects_grading(position)]:
         yield f"Edited, and restored as released: {listed(titles)}."
     if changed := [position for cell, position in known if _points_changed(cell, released.points(position))]:
         yield f"The points of {listed(map(released.title, changed))} were changed; the released points count."

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.authoring.make_key import PUBLIC_SEED
-from autograder.course.handout import distinctive, released_notebooks
+from autograder.course.handout import released_notebooks, unique_ids
 from autograder.errors import UserError
 from autograder.grading import reading, worker
 from autograder.grading.assignment import open_assignment
@@ -50,7 +50,7 @@ def _chapter(file: File, path: Path, course: Path) -> str:
     released = {notebook.stem: notebook for notebook in released_notebooks(course)}
     ids = reading.grade_ids(file)
     for chapter, notebook in released.items():
-        if ids & distinctive(json.loads(notebook.read_text(encoding="utf-8"))):
+        if ids & unique_ids(json.loads(notebook.read_text(encoding="utf-8"))):
             return chapter
     if path.stem in released:
         return path.stem

@@ -8,7 +8,7 @@ user/classes/table/participants.php, grade/export (grade_export_userprofilefield
 import re
 from dataclasses import dataclass
 
-from autograder.course.student_ids import why_not_an_id
+from autograder.course.student_ids import reason_to_reject_id
 from autograder.platforms.sheets import Sheet, UnusableTable
 
 CANVAS_TEST_STUDENT = "Canvas's own test student"
@@ -83,7 +83,7 @@ def _read_moodle(sheet: Sheet) -> Roster:
     for row in rows:
         student = sheet.cell(row, id_column)
         first, last = sheet.cell(row, "First name"), sheet.cell(row, "Last name") or sheet.cell(row, "Surname")
-        if reason := why_not_an_id(student):
+        if reason := reason_to_reject_id(student):
             skipped.append((student, reason))
         else:
             first = first if first or last else sheet.cell(row, "Full name")

@@ -18,7 +18,7 @@ from autograder.authoring.make_key import public_key
 from autograder.chapter.chapter import Chapter, read_chapter
 from autograder.chapter.sections import section_addresses
 from autograder.chapter.targets import Targets, read_targets
-from autograder.course.lock import alone
+from autograder.course.lock import course_lock
 from autograder.course.seed import secret_seed
 from autograder.errors import UserError
 from autograder.gradebook.assignments import generate, refuse_other_cells
@@ -63,13 +63,13 @@ def publish_each(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -
         UserError: there is no such chapter.
         ReleaseRefused: a chapter gives something away, a stub passes its check, or a solution fails it.
         NotGenerated: nbgrader cannot generate the assignment, or its cells do not match earlier submissions.
-        Busy: another command is at work in this course, or another program has locked the gradebook.
+        Busy: another command is running in this course, or another program has locked the gradebook.
     """
     course.mkdir(parents=True, exist_ok=True)
     write_course_config(course, house)
     targets = read_targets(house / "chapters")
     chapters = [read_chapter(name, house) for name in (names or chapter_names(house))]
-    with alone(course), usable_gradebook():
+    with course_lock(course), usable_gradebook():
         for chapter in chapters:
             yield _publish(course, chapter, targets, house)
 

@@ -6,8 +6,8 @@ from datetime import datetime
 from html import escape
 from pathlib import Path
 
-from autograder.course.lock import alone
-from autograder.course.student_ids import why_not_an_id
+from autograder.course.lock import course_lock
+from autograder.course.student_ids import reason_to_reject_id
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.exchange import SECRET, handed_in_at, inbound, release_page, submitter
 from autograder.gradebook.submitted_folder import Placement, effect_of, place
@@ -38,7 +38,7 @@ class ExchangeInbox:
             except FileNotFoundError:
                 skipped[name] = "it is gone"
                 continue
-            if reason := why_not_an_id(student):
+            if reason := reason_to_reject_id(student):
                 skipped[name] = reason
             elif student not in latest:
                 file = path / f"{self._chapter}.ipynb"
@@ -50,7 +50,7 @@ class ExchangeInbox:
         coursedir = open_coursedir(self._course, self._chapter)
         placements: dict[str, Placement] = {}
         skipped: dict[str, str] = {}
-        with alone(self._course), tempfile.TemporaryDirectory() as folder:
+        with course_lock(self._course), tempfile.TemporaryDirectory() as folder:
             for number, arrival in enumerate(arrivals):
                 file, path = read_file(arrival.file), Path(folder, str(number))
                 path.write_bytes(file.raw)

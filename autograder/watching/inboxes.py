@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from autograder.course.student_ids import why_not_an_id
+from autograder.course.student_ids import reason_to_reject_id
 from autograder.grading.queue import handed_in
 
 FileState = tuple[int, int, int]
@@ -67,7 +67,7 @@ class SubmittedFolder:
 
     def arrivals(self) -> tuple[list[Arrival], dict[str, str]]:
         files = handed_in(self._course, self._chapter)
-        skipped = {student: reason for student in files if (reason := why_not_an_id(student))}
+        skipped = {student: reason for student in files if (reason := reason_to_reject_id(student))}
         return [
             Arrival(student, path.name, path, state, datetime.now(UTC))
             for student, path in files.items()

@@ -325,7 +325,7 @@ def test_a_late_submission_is_graded_as_late(course, zipped, due, contents, caps
 @pytest.mark.parametrize(("entry", "words"), [
     ("../../ada/01_attention.ipynb", "leads out of the download"), ("../01_attention.ipynb", "leads out"),
     ("/etc/ada/01_attention.ipynb", "leads out"), ("..\\..\\ada\\01_attention.ipynb", "a hidden file"),
-    ("..hidden/01_attention.ipynb", "a hidden file"), ("a*b/01_attention.ipynb", "cannot handle an id with *"),
+    ("..hidden/01_attention.ipynb", "a hidden file"), ("a*b/01_attention.ipynb", "cannot handle an id that contains *"),
     ("a[b/01_attention.ipynb", "cannot handle an id"), (" ada/x.ipynb", "cannot handle an id"),
     (f"{'é' * 150}/01_attention.ipynb", "more than 200 bytes"), (f"{'x' * 300}.ipynb", "not in a student's folder"),
     ("new\nline/01_attention.ipynb", "control characters"), ("bell\7/01_attention.ipynb", "control characters"),

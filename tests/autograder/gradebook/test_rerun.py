@@ -10,7 +10,7 @@ from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 
 from autograder.cli.main import main
-from autograder.course.lock import MOMENT, alone
+from autograder.course.lock import LOCK_TIMEOUT, course_lock
 from autograder.gradebook import class_run, write
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.queries import computed_scores
@@ -157,9 +157,9 @@ def test_every_score_can_be_replayed(ada, capsys):
 
 @pytest.mark.parametrize("command", [["grade", CHAPTER], ["release", CHAPTER], ["collect", CHAPTER, "."]])
 def test_a_second_run_at_once_is_refused(ada, command, capsys):
-    with alone(ada):
+    with course_lock(ada):
         assert main([*command, "--course", str(ada)]) == 2
-    assert "another run is at work" in capsys.readouterr().err
+    assert "another command is running" in capsys.readouterr().err
 
 
 def test_the_lock_goes_with_its_run(ada):
@@ -170,16 +170,16 @@ def test_the_lock_goes_with_its_run(ada):
 def test_the_lock_may_go_a_moment_later_than_its_run(ada):
     left = FileLock(ada / ".lock", thread_local=False)
     left.acquire()
-    threading.Timer(MOMENT / 5, left.release).start()
-    with alone(ada):
+    threading.Timer(LOCK_TIMEOUT / 5, left.release).start()
+    with course_lock(ada):
         assert not left.is_locked
 
 
 def test_nbgraders_own_way_in_is_refused_meanwhile(ada):
     directory = open_coursedir(ada, CHAPTER)
-    with alone(ada):
+    with course_lock(ada):
         done = NbGraderAPI(directory, config=directory.config).autograde(CHAPTER, "ada")
-    assert not done["success"] and "another run is at work" in done["error"]
+    assert not done["success"] and "another command is running" in done["error"]
     assert NbGraderAPI(directory, config=directory.config).autograde(CHAPTER, "ada")["success"]
 
 
