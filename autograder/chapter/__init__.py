@@ -1,1 +1,1 @@
-"""A chapter as it was written: its cells, its Markdown, and what can be pointed at."""
+"""Read a chapter: its cells, its MyST Markdown, its exercises' cards, and the targets of its links."""

@@ -1,4 +1,4 @@
-"""The cards of a chapter's exercises: what each says of itself before one begins."""
+"""Read the cards of a chapter's exercises: the points, difficulty and minutes that a reader sees first."""
 
 import re
 from dataclasses import dataclass, replace
@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 from autograder.chapter import myst
 from autograder.chapter.chapter import definition_in
 
-_SAID = re.compile(r"\*\*(\d+) points?\b([^*]*?)(\d+) minutes\*\*")
+_CARD_LINE = re.compile(r"\*\*(\d+) points?\b([^*]*?)(\d+) minutes\*\*")
 _DIFFICULTY = re.compile(r"difficulty (\S+)")
 
 
 @dataclass(frozen=True)
 class Card:
-    """What an exercise says of itself: "**4 points · difficulty ●○○ · 10 minutes**".
+    """The first line of an exercise: "**4 points · difficulty ●○○ · 10 minutes**".
 
-    label: what a link to it names; function: what its stub defines. Each is "" where there is none.
+    label: the target for links to the exercise; "" if it has none.
+    function: the name that the exercise's stub defines; "" if it has no stub.
     """
 
     points: int
@@ -25,15 +26,19 @@ class Card:
 
 
 def cards(text: str) -> list[Card]:
-    """The cards of a chapter, given as MyST, in their order: the exercises that say their points and minutes."""
-    found: list[Card] = []
+    """Return the cards of a chapter's MyST text, in order. Exercises without points and minutes have no card."""
+    exercise_cards: list[Card] = []
     label = ""
     for token in myst.blocks(text):
         directive = myst.directive(token)
-        if directive and directive.name == "exercise" and (said := _SAID.search(directive.body)):
-            difficulty = _DIFFICULTY.search(said[2])
-            found.append(Card(int(said[1]), difficulty[1] if difficulty else "", int(said[3]), label))
-        elif directive and found and directive.name in myst.CELLS and "exercise" in directive.options.get("tags", ()):
-            found[-1] = replace(found[-1], function=definition_in(directive.body).name)
+        if directive and directive.name == "exercise" and (line := _CARD_LINE.search(directive.body)):
+            difficulty = _DIFFICULTY.search(line[2])
+            exercise_cards.append(Card(int(line[1]), difficulty[1] if difficulty else "", int(line[3]), label))
+        elif directive and exercise_cards and _is_stub(directive):
+            exercise_cards[-1] = replace(exercise_cards[-1], function=definition_in(directive.body).name)
         label = token.content if token.type == "myst_target" else ""
-    return found
+    return exercise_cards
+
+
+def _is_stub(directive: myst.Directive) -> bool:
+    return directive.name in myst.CELLS and "exercise" in directive.options.get("tags", ())

@@ -1,4 +1,4 @@
-"""A chapter as an author wrote it: a list of cells, each with the part it plays."""
+"""Read a chapter as its author wrote it: a list of cells, each with its part in the notebook."""
 
 import ast
 import copy
@@ -6,8 +6,10 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from jupytext.myst import myst_to_notebook
+from nbformat.notebooknode import NotebookNode
 
 from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.chapter import myst
@@ -18,17 +20,23 @@ PARTS = ("setup", "exercise", "reference", "check")
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: its part (one of PARTS, or "prose", or "demo"), its source and metadata, its line in the file."""
+    """One cell of a chapter.
+
+    part: one of PARTS, "prose" for Markdown, or "demo" for other code. line: the number of its line in the file.
+    """
 
     part: str
     source: str
-    metadata: dict
+    metadata: dict[str, Any]
     line: int
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """A chapter's file name without its ending ("01_attention"), its text, and its exercises."""
+    """A chapter.
+
+    name: its file name without the extension ("01_attention"). text: its MyST text.
+    """
 
     name: str
     text: str
@@ -52,31 +60,31 @@ class Chapter:
 
     @property
     def stubs(self) -> dict[str, str]:
-        """Name of each exercise -> the source of its cell."""
+        """Name of each exercise -> the source of its stub's cell."""
         return stubs(self.text)
 
     @property
     def pictures(self) -> list[str]:
-        """The files that its figures show, as it names them."""
-        return [each.argument for each in myst.directives(self.text) if each.name == "figure"]
+        """The paths of the pictures in its figures, as the chapter writes them."""
+        return [directive.argument for directive in myst.directives(self.text) if directive.name == "figure"]
 
 
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 
 
 def text_of(name: str, house: Path = HOUSE) -> str:
-    """Return the text of a chapter. Raises UserError, naming the chapters there are."""
+    """Return the text of a chapter. Raises UserError, with the names of all chapters, if there is no such chapter."""
     return (house / "chapters" / f"{known_chapter(name, house)}.md").read_text(encoding="utf-8")
 
 
 def read_chapter(name: str, house: Path = HOUSE) -> Chapter:
-    """Return one chapter, with its exercises. Raises UserError, naming the chapters there are."""
+    """Return a chapter with its exercises. Raises UserError, with the names of all chapters, if there is none."""
     return Chapter(name, text_of(name, house), tuple(exercises_of(name)))
 
 
-@cache  # a chapter's are asked for by all chapters after it
+@cache  # all later chapters read the cells of a chapter
 def cells(text: str) -> tuple[Cell, ...]:
-    """The cells of a MyST notebook, in order."""
+    """Return the cells of a MyST notebook, in order."""
     notebook = myst_to_notebook(text, code_directive="{code-cell}", raw_directive="{raw-cell}", add_source_map=True)
     lines = notebook.metadata["source_map"]
     return tuple(
@@ -85,51 +93,49 @@ def cells(text: str) -> tuple[Cell, ...]:
     )
 
 
-@cache  # the gate asks for those of every chapter, for every chapter
+@cache  # for every chapter, the gate reads the stubs of all chapters
 def stubs(text: str) -> dict[str, str]:
-    """Name of each exercise of a chapter's text -> the source of its cell."""
+    """Return name -> source of the stub's cell, for each exercise in a chapter's text."""
     return {definition_in(cell.source).name: cell.source for cell in cells(text) if cell.part == "exercise"}
 
 
-def _part(cell):
+def _part(cell: NotebookNode) -> str:
     if cell.cell_type != "code":
         return "prose"
-    tagged = [part for part in PARTS if part in cell.metadata.get("tags", ())]
-    return tagged[0] if tagged else "demo"
+    return next((part for part in PARTS if part in cell.metadata.get("tags", ())), "demo")
 
 
 def interface(source: str) -> str:
-    """Signatures and docstrings of a function, or of a class and its public methods, and nothing else.
+    """Return a source without its bodies: the signature and docstring of a function, or of a class and its methods.
 
-    Two sources with the same interface ask the same of whoever writes the body.
+    A stub and its reference must have the same interface. Private methods are not part of it.
     """
     definition = copy.deepcopy(definition_in(source))
-    _hollow(definition)
+    _remove_bodies(definition)
     return ast.unparse(definition)
 
 
 def definition_in(source: str) -> ast.FunctionDef | ast.ClassDef:
-    """The first function or class that a source defines."""
+    """Return the first function or class that a source defines."""
     return next(node for node in ast.parse(source).body if isinstance(node, DEFINITIONS))
 
 
-def docstring_of(node: ast.FunctionDef | ast.ClassDef) -> list[ast.stmt]:
-    """The statement that is a definition's docstring, or nothing."""
+def docstring_statements(node: ast.FunctionDef | ast.ClassDef) -> list[ast.stmt]:
+    """Return a list with the statement that is a definition's docstring; an empty list if it has no docstring."""
     return node.body[:1] if ast.get_docstring(node) is not None else []
 
 
-def _hollow(node):
-    methods = [part for part in node.body if isinstance(part, ast.FunctionDef) and _public(part.name)]
-    doc = docstring_of(node)
-    if doc:
-        doc = [ast.Expr(ast.Constant(ast.get_docstring(node)))]
-    if isinstance(node, ast.FunctionDef):
-        node.body = doc or [ast.Expr(ast.Constant(...))]
-        return
-    for method in methods:
-        _hollow(method)
-    node.body = [*doc, *methods] or [ast.Expr(ast.Constant(...))]
+def _remove_bodies(node: ast.FunctionDef | ast.ClassDef) -> None:
+    """Leave only the docstring of a function, or the docstring and the public methods of a class."""
+    docstring = ast.get_docstring(node)
+    statements: list[ast.stmt] = [] if docstring is None else [ast.Expr(ast.Constant(docstring))]
+    if isinstance(node, ast.ClassDef):
+        for method in node.body:
+            if isinstance(method, ast.FunctionDef) and _is_public(method.name):
+                _remove_bodies(method)
+                statements.append(method)
+    node.body = statements or [ast.Expr(ast.Constant(...))]
 
 
-def _public(name):
+def _is_public(name: str) -> bool:
     return not name.startswith("_") or re.fullmatch(r"__\w+__", name) is not None

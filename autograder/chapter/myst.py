@@ -1,7 +1,7 @@
-"""Read MyST Markdown: its blocks, its directives and its inline roles, each with the line it stands on."""
+"""Parse MyST Markdown into blocks, directives and inline roles, each with its line number."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +19,9 @@ from myst_parser.parsers.directives import parse_directive_text
 from autograder.errors import UserError
 
 CELLS = ("code-cell", "raw-cell")
-LEAVES = ("code", "code-block", "figure", "list-table", "math", "table")  # no blocks of the page stand inside
-NOTES = ("note", "tip", "important", "warning", "seealso")  # what stands behind such a name is the body's first line
-# A code span, and the role in front of it if there is one; a span may break over a line.
+LEAVES = ("code", "code-block", "figure", "list-table", "math", "table")  # directives that contain no other blocks
+NOTES = ("note", "tip", "important", "warning", "seealso")  # text behind such a name is the first line of the body
+# A code span, and the role in front of it if there is one. A span may continue on the next line.
 _SPAN = re.compile(
     r"(?:\{(?P<role>[\w:+.-]+)\})? (?<!`)(?P<ticks>`+)(?!`) (?P<content>.+?) (?<!`)(?P=ticks)(?!`)",
     re.DOTALL | re.VERBOSE,
@@ -30,23 +30,26 @@ _TEXT_AND_TARGET = re.compile(r"(?P<text>.*\S)\s*<(?P<target>[^<>]+)>", re.DOTAL
 
 
 class MystError(UserError):
-    """Something in a chapter that has no plain form, or is not well formed; names file and line."""
+    """A chapter contains something malformed, or something that has no plain form; the message gives file and line."""
 
 
 class _Titled(TestDirective):
-    """To MyST, a directive that takes every option as it is written; what each one means is for the converter."""
+    """Tell MyST's parser to accept every option as text. The converter decides what the options mean."""
 
 
 class _Note(_Titled):
+    """A directive without a title."""
+
     optional_arguments = 0
 
 
 @dataclass(frozen=True)
 class Directive:
-    """`:::{name} argument`, its options, and its body; `body_line` counts from 0, as `line` does.
+    """A block that begins with `:::{name} argument`.
 
-    Options stand in lines of `:option: value`, or as YAML between two lines of `---`. Those of a cell are YAML either
-    way, and have its types.
+    options: from lines of `:option: value`, or from YAML between two lines of `---`. Their values are strings, except
+        that a cell's options always have the types of YAML.
+    line, body_line: where the directive and its body begin, counted from 0.
     """
 
     name: str
@@ -58,79 +61,79 @@ class Directive:
 
 
 def blocks(text: str) -> list[Token]:
-    """The block tokens of a MyST text, with the plug-ins that MyST itself is made of."""
+    """Return the block tokens of a MyST text, parsed with the plug-ins that MyST itself uses."""
     return _PARSER.parse(text)
 
 
 def directive(token: Token, line: int = 0) -> Directive | None:
-    """The directive that a fence or colon fence stands for; None for any other token.
+    """Return the directive of a fence or colon fence; None for any other token.
 
     Args:
         token: from `blocks`.
-        line: number of the line that the parsed text began on.
+        line: number of the line on which the parsed text begins.
 
     Raises:
-        MystError: its options are not well formed; names the line, but not the file.
+        MystError: the options are malformed; the message gives the line, but not the file.
     """
     if token.type not in ("fence", "colon_fence"):
         return None
-    named = re.match(r"\{([\w:+.-]+)\}\s*(.*)", token.info.strip())
-    if not named or token.map is None:
+    match = re.match(r"\{([\w:+.-]+)\}\s*(.*)", token.info.strip())
+    if not match or token.map is None:
         return None
-    name, argument = named.groups()
+    name, argument = match.groups()
     start = line + token.map[0]
-    # As MyST does it: a block that another one opens has no options, though it begins with a colon.
-    added = "\n" if token.content.startswith(":::") else ""
+    # Like MyST, read no options if the content begins with another colon fence.
+    first_line = "\n" if token.content.startswith(":::") else ""
     kind = _Note if name in NOTES else _Titled
-    read = parse_directive_text(kind, argument, added + token.content, validate_options=name not in CELLS)
-    if read.warnings:
-        raise MystError(f"line {start + 1}: {{{name}}}: {read.warnings[0].msg}")
-    blank = next((count for count, text in enumerate(read.body) if text.strip()), 0)
-    body = "\n".join(read.body[blank:]).rstrip("\n")
-    above = start if kind is _Note and argument else start + 1 + read.body_offset - len(added)
-    return Directive(name, " ".join(read.arguments), read.options, body, start, above + blank)
+    parsed = parse_directive_text(kind, argument, first_line + token.content, validate_options=name not in CELLS)
+    if parsed.warnings:
+        raise MystError(f"line {start + 1}: {{{name}}}: {parsed.warnings[0].msg}")
+    blank_lines = next((number for number, text in enumerate(parsed.body) if text.strip()), 0)
+    body = "\n".join(parsed.body[blank_lines:]).rstrip("\n")
+    body_line = start if kind is _Note and argument else start + 1 + parsed.body_offset - len(first_line)
+    return Directive(name, " ".join(parsed.arguments), parsed.options, body, start, body_line + blank_lines)
 
 
 def directives(text: str, line: int = 0) -> Iterator[Directive]:
-    """All directives of a MyST text, each before those that stand in it. Raises MystError, as `directive` does."""
+    """Yield all directives of a MyST text, outer ones before inner ones. Raises MystError, as `directive` does."""
     for token in blocks(text):
-        found = directive(token, line)
-        if found:
-            yield found
-            if found.name not in (*CELLS, *LEAVES):
-                yield from directives(found.body, found.body_line)
+        block = directive(token, line)
+        if block:
+            yield block
+            if block.name not in (*CELLS, *LEAVES):
+                yield from directives(block.body, block.body_line)
 
 
-def titles(text: str) -> list[str]:
-    """The titles of a page's sections, at any depth, without that of the page."""
+def section_titles(text: str) -> list[str]:
+    """Return the titles of a page's sections at all depths, without the title of the page."""
     tokens = blocks(text)
     pairs = zip(tokens, tokens[1:], strict=False)
     return [after.content for token, after in pairs if token.type == "heading_open" and token.tag != "h1"]
 
 
-def replace_spans(text: str, replace_role, replace_text) -> str:
-    """Rewrite inline text around its code spans.
+def replace_spans(text: str, replace_role: Callable[[str, str, int], str], replace_text: Callable[[str], str]) -> str:
+    """Return inline text with its roles and the text between them replaced. Code spans without a role do not change.
 
     Args:
-        text: a paragraph, a heading, a row of a table.
-        replace_role: called with (role, content, offset in text) of each role; its result takes the role's place.
-        replace_text: called with every stretch between spans and roles. Plain code spans stay as they are.
+        text: a paragraph, a heading, or a row of a table.
+        replace_role: function of (role, content, offset in text) that returns the replacement of a role.
+        replace_text: function that returns the replacement of the text between two spans.
     """
-    done, at = [], 0
+    parts, end = [], 0
     for span in _SPAN.finditer(text):
-        done.append(replace_text(text[at : span.start()]))
-        done.append(replace_role(span["role"], span["content"], span.start()) if span["role"] else span[0])
-        at = span.end()
-    return "".join([*done, replace_text(text[at:])])
+        parts.append(replace_text(text[end : span.start()]))
+        parts.append(replace_role(span["role"], span["content"], span.start()) if span["role"] else span[0])
+        end = span.end()
+    return "".join([*parts, replace_text(text[end:])])
 
 
 def text_and_target(content: str) -> tuple[str, str]:
-    """The two halves of a role's `text <target>`; the text is empty where only the target is given."""
-    both = _TEXT_AND_TARGET.fullmatch(content.strip())
-    return (both["text"], both["target"].strip()) if both else ("", content.strip())
+    """Return the two parts of a role's content `text <target>`; the text is "" if there is only a target."""
+    match = _TEXT_AND_TARGET.fullmatch(content.strip())
+    return (match["text"], match["target"].strip()) if match else ("", content.strip())
 
 
-def _parser():
+def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark").enable("table")
     for plugin in (front_matter_plugin, myst_block_plugin, myst_role_plugin, colon_fence_plugin, amsmath_plugin):
         parser.use(plugin)

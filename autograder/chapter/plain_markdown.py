@@ -1,18 +1,21 @@
-"""Rewrite a chapter's MyST as the plain Markdown that Jupyter, VS Code and Colab all show well.
+"""Convert a chapter from MyST to plain Markdown that Jupyter, VS Code and Colab all show well.
 
-A chapter may use the directives of DIRECTIVES and the roles of ROLES and nothing else; what it may not use
-is refused with the file and the line.
+A chapter may use the directives in DIRECTIVES and the roles in ROLES. For any other, the converter raises an error with
+the file and the line.
 """
 
 import html
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from markdown_it.token import Token
 
 from autograder.chapter import myst, reading_time
 from autograder.chapter.myst import Directive, MystError
 from autograder.chapter.targets import Targets
 
-# Line by line, so that what comes after stays on its line. Each heading keeps its own words.
+# The replacement has as many lines as the match, so that later line numbers stay the same. Headings keep their words.
 _OFF_CORE_PATH = re.compile(rf"^{re.escape(reading_time.OFF_CORE_PATH)}\n(#+ .*)$", re.MULTILINE)
 _CHOICE = re.compile(r"^- \[[ x]\] ")
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?:#[\w-]+|([\w./-]+)\.(?:md|ipynb)(?:#[\w-]+)?)\)")
@@ -20,181 +23,191 @@ _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?:#[\w-]+|([\w./-]+)\.(?:md|ipynb)(?:#
 
 @dataclass(frozen=True)
 class Page:
-    """The page being rewritten: its name for error messages, its whole text, and what it can point at."""
+    """The page to convert: its file for error messages, its whole text, and the targets of its links."""
 
     file: str
     text: str
-    references: Targets
+    targets: Targets
 
-    def error(self, line, message):
+    def error(self, line: int, message: str) -> MystError:
         return MystError(f"{self.file}, line {line + 1}: {message}")
 
 
-def convert(text: str, references: Targets, file: str = "chapter") -> str:
-    """The same page in plain Markdown. Code cells are left exactly as they are.
+def convert(text: str, targets: Targets, file: str = "chapter") -> str:
+    """Return a page in plain Markdown. Its code cells do not change.
 
     Raises:
-        MystError: a directive, role, label or citation that is not known.
+        MystError: the page has an unknown directive, role, label or citation.
     """
-    page = Page(file, text, references)
+    page = Page(file, text, targets)
     return _convert(page, _OFF_CORE_PATH.sub(r"\n\1 *(off the core path)*", text), line=0)
 
 
-def convert_line(text: str, references: Targets, file: str = "chapter") -> str:
-    """The same for a caption or a title: inline text only."""
-    return _inline(Page(file, text, references), text, line=0)
+def convert_line(text: str, targets: Targets, file: str = "chapter") -> str:
+    """Return a caption or a title in plain Markdown. It contains only inline text."""
+    return _inline(Page(file, text, targets), text, line=0)
 
 
-def _convert(page, text, line):
+def _convert(page: Page, text: str, line: int) -> str:
+    """Return a text of the page in plain Markdown. line: number of the line on which the text begins."""
     lines = text.split("\n")
-    edits = {}
+    edits: dict[tuple[int, int], str] = {}
     for token in myst.blocks(text):
         if token.map is None:
             continue
         start, end = token.map
-        new = _rewrite(page, token, "\n".join(lines[start:end]), line)
-        if new is not None:
-            edits[start, end] = new
-    for (start, end), new in sorted(edits.items(), reverse=True):
-        lines[start:end] = new.split("\n")
+        replacement = _replacement(page, token, "\n".join(lines[start:end]), line)
+        if replacement is not None:
+            edits[start, end] = replacement
+    for (start, end), replacement in sorted(edits.items(), reverse=True):
+        lines[start:end] = replacement.split("\n")
     return "\n".join(lines)
 
 
-def _rewrite(page, token, source, line):
-    """The new text of the lines that a token covers, or None if they stay."""
+def _replacement(page: Page, token: Token, source: str, line: int) -> str | None:
+    """Return the plain Markdown for a token's lines, or None if they do not change. source: these lines."""
+    assert token.map is not None  # `_convert` passes only tokens that have lines
     start = line + token.map[0]
     if token.type in ("myst_target", "myst_line_comment"):
         return ""
     if token.type == "inline":
         if re.match(r"\{[.#][\w-]+\}$", source):
-            raise page.error(start, f"{source} is not {reading_time.OFF_CORE_PATH}, right above a heading")
+            raise page.error(start, f"{source} is not {reading_time.OFF_CORE_PATH} directly above a heading")
         return _inline(page, source, start)
     if token.type == "math_block_label":
-        return _math(token.content, page.references.numbers[token.info])
+        return _math(token.content, page.targets.numbers[token.info])
     if token.type not in ("fence", "colon_fence"):
         return None
     directive = myst.directive(token, line)
     if directive is None:
         if token.type == "colon_fence":
-            raise page.error(start, f"a ::: block needs a directive, such as :::{{note}}; here is {token.info!r}")
+            raise page.error(start, f"a ::: block needs a directive such as :::{{note}}, but has {token.info!r}")
         return None
     if directive.name in myst.CELLS:
         if token.level or line:
-            raise page.error(start, "a code cell cannot stand inside another block")
+            raise page.error(start, "a code cell cannot be inside another block")
         return None
     if directive.name not in DIRECTIVES:
         raise page.error(start, f"the directive {{{directive.name}}} has no plain form; use {', '.join(DIRECTIVES)}")
     return _indent(DIRECTIVES[directive.name](page, directive), source[: source.index(token.markup)])
 
 
-def _indent(text, prefix):
-    # Inside a list the first line keeps its marker, and the others stand below the text.
-    rest = re.sub(r"[^>\s]", " ", prefix)
-    return prefix + text.replace("\n", "\n" + rest)
+def _indent(text: str, prefix: str) -> str:
+    """Return a text with the prefix before its first line, and the other lines indented below the first one's text."""
+    indent = re.sub(r"[^>\s]", " ", prefix)
+    return prefix + text.replace("\n", "\n" + indent)
 
 
-def _body(page, directive):
+def _body(page: Page, directive: Directive) -> str:
     return _convert(page, directive.body, directive.body_line)
 
 
-def _title(page, directive, otherwise=""):
-    return _inline(page, directive.argument, directive.line) or otherwise
+def _title(page: Page, directive: Directive) -> str:
+    return _inline(page, directive.argument, directive.line)
 
 
-def _quote(title, body):
+def _quote(title: str, body: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in f"**{title}**\n\n{body}".split("\n"))
 
 
-def _note(page, directive: Directive):
+def _note(page: Page, directive: Directive) -> str:
     return _quote({"seealso": "See also"}.get(directive.name, directive.name.capitalize()), _body(page, directive))
 
 
-def _admonition(page, directive):
+def _admonition(page: Page, directive: Directive) -> str:
     if "dropdown" in directive.options.get("class", "").split():
         return _dropdown(page, directive)
     return _quote(_title(page, directive), _body(page, directive))
 
 
-def _dropdown(page, directive):
-    # Markdown is not read inside <summary>, so its code spans are written as HTML.
+def _dropdown(page: Page, directive: Directive) -> str:
+    # Viewers do not parse Markdown inside <summary>, so its code spans become HTML.
     summary = html.escape(_title(page, directive), quote=False)
     summary = re.sub(r"`([^`]+)`", r"<code>\1</code>", summary)
     return _folded(summary, _body(page, directive))
 
 
-def _folded(summary, text):
+def _folded(summary: str, text: str) -> str:
     return f"<details>\n<summary>{summary}</summary>\n\n{text}\n\n</details>"
 
 
-def _exercise(page, directive):
+def _exercise(page: Page, directive: Directive) -> str:
     return f"### Exercise: {_title(page, directive)}\n\n{_body(page, directive)}"
 
 
-def _question(page, directive):
-    """What is asked, its choices as a numbered list, and below it, folded, what the page says to each of them."""
+def _question(page: Page, directive: Directive) -> str:
+    """Return a question, its choices as a numbered list, and the answers to them in a folded block."""
     lines = directive.body.split("\n")
     tokens = myst.blocks(directive.body)
     items = [token.map for token in tokens if token.type == "list_item_open" and token.level == 1 and token.map]
-    options = [item for item in items if _CHOICE.match(lines[item[0]])]
-    asked = "\n".join(lines[: options[0][0]] if options else lines).strip()
-    if options and any(line.strip() for line in lines[options[-1][1] :]):
-        raise page.error(directive.body_line + options[-1][1], "the choices stand at the end of a question")
-    parts = [f"**{_title(page, directive)}**", _convert(page, asked, directive.body_line)]
-    if options:
-        choices, answers = zip(*(_choice(page, lines, item, directive.body_line) for item in options), strict=True)
-        folded = "\n".join(_indent(answer, f"{n}. ") for n, answer in enumerate(answers, start=1))
-        parts.append("\n".join(f"{n}. {choice}" for n, choice in enumerate(choices, start=1)))
-        parts.append(_folded("The answers", folded))
+    choices = [item for item in items if _CHOICE.match(lines[item[0]])]
+    question = "\n".join(lines[: choices[0][0]] if choices else lines).strip()
+    if choices and any(line.strip() for line in lines[choices[-1][1] :]):
+        raise page.error(directive.body_line + choices[-1][1], "a question must end with its choices")
+    parts = [f"**{_title(page, directive)}**", _convert(page, question, directive.body_line)]
+    if choices:
+        pairs = [_choice_and_answer(page, lines, item, directive.body_line) for item in choices]
+        answers = "\n".join(_indent(answer, f"{n}. ") for n, (_, answer) in enumerate(pairs, start=1))
+        parts.append("\n".join(f"{n}. {choice}" for n, (choice, _) in enumerate(pairs, start=1)))
+        parts.append(_folded("The answers", answers))
     return "\n\n".join(filter(None, parts))
 
 
-def _choice(page, lines, item, line):
-    """A choice, and the answer below it, in plain Markdown."""
+def _choice_and_answer(page: Page, lines: list[str], item: list[int], line: int) -> tuple[str, str]:
+    """Return a choice, and the answer below it, in plain Markdown.
+
+    lines: the question's lines. item: start and end of the choice's list item among them. line: number of the first.
+    """
     start, end = item
     verdict = "Yes" if lines[start].startswith("- [x]") else "No"
-    text = [re.sub(r"^  ", "", each) for each in lines[start:end]]
-    below = next((n for n, each in enumerate(text) if not each.strip()), len(text))
-    choice = _inline(page, _CHOICE.sub("", " ".join(text[:below])), line + start)
-    answer = _convert(page, "\n".join(text[below:]).strip(), line + start + below + 1)
+    item_lines = [text.removeprefix("  ") for text in lines[start:end]]
+    blank = next((n for n, text in enumerate(item_lines) if not text.strip()), len(item_lines))
+    choice = _inline(page, _CHOICE.sub("", " ".join(item_lines[:blank])), line + start)
+    answer = _convert(page, "\n".join(item_lines[blank:]).strip(), line + start + blank + 1)
     return choice, f"**{verdict}.** {answer}"
 
 
-def _answer(page, directive):
+def _answer(page: Page, directive: Directive) -> str:
     return _folded("An answer", _body(page, directive))
 
 
-def _theorem(page, directive):
+def _theorem(page: Page, directive: Directive) -> str:
     kind = directive.name.removeprefix("prf:").capitalize()
     title = _title(page, directive)
     return _quote(f"{kind} ({title})." if title else f"{kind}.", _body(page, directive))
 
 
-def _proof(page, directive):
+def _proof(page: Page, directive: Directive) -> str:
     return f"**Proof.** {_body(page, directive)} ∎"
 
 
-def _math(content, number=None):
+def _math(content: str, number: str | None = None) -> str:
     tag = f" \\tag{{{number}}}" if number else ""
     return f"$$\n{content.strip()}{tag}\n$$"
 
 
-def _math_directive(page, directive):
-    return _math(directive.body or directive.argument, page.references.numbers.get(directive.options.get("label")))
+def _math_directive(page: Page, directive: Directive) -> str:
+    return _math(directive.body or directive.argument, _number(page, directive, "label"))
 
 
-def _figure(page, directive):
-    number = page.references.numbers.get(directive.options.get("name"))
+def _number(page: Page, directive: Directive, option: str) -> str | None:
+    """Return the number of the equation or figure whose label is in an option of the directive; None if it has none."""
+    return page.targets.numbers.get(directive.options.get(option, ""))
+
+
+def _figure(page: Page, directive: Directive) -> str:
+    number = _number(page, directive, "name")
     caption = _inline(page, directive.body, directive.body_line)
     return f"![{directive.options.get('alt', '')}]({directive.argument})\n\n{caption_text(caption, number)}"
 
 
 def caption_text(caption: str, number: str | None) -> str:
-    """A figure's caption as a line of its own."""
+    """Return a figure's caption with its number, if it has one."""
     return f"**Fig. {number}** {caption}" if number else caption
 
 
-def _list_table(page, directive):
-    def plain(cell):
+def _list_table(page: Page, directive: Directive) -> str:
+    def plain(cell: str) -> str:
         return _inline(page, " ".join(cell.split()), directive.line).replace("|", "\\|")
 
     rows = [re.split(r"(?m)^[ ]*- ", row) for row in re.split(r"(?m)^\* ", directive.body)[1:]]
@@ -202,72 +215,74 @@ def _list_table(page, directive):
     if not cells or len({len(row) for row in cells}) > 1:
         raise page.error(directive.line, "the rows of this list-table have different lengths")
     if int(directive.options.get("header-rows", 0)) != 1:
-        raise page.error(directive.line, "a list-table needs `:header-rows: 1`, as plain tables have one")
+        raise page.error(
+            directive.line, "a list-table needs `:header-rows: 1`, because plain tables have one header row"
+        )
     head, *rest = [f"| {' | '.join(row)} |" for row in cells]
     title = [f"*{_title(page, directive)}*", ""] if directive.argument else []
     return "\n".join([*title, head, "|" + " --- |" * len(cells[0]), *rest])
 
 
-def _bibliography(page, directive):
+def _bibliography(page: Page, directive: Directive) -> str:
     keys = {key.strip() for keys in re.findall(r"\{cite(?::\w+)?\}`([^`]+)`", page.text) for key in keys.split(",")}
-    return "\n".join(f"- {work}" for work in page.references.full(keys))
+    return "\n".join(f"- {work}" for work in page.targets.bibliography(keys))
 
 
-def _inline(page, text, line):
-    def role(name, content, offset):
-        at = line + text.count("\n", 0, offset)
+def _inline(page: Page, text: str, line: int) -> str:
+    def role(name: str, content: str, offset: int) -> str:
+        role_line = line + text.count("\n", 0, offset)
         if name not in ROLES:
-            raise page.error(at, f"the role {{{name}}} has no plain form; use {', '.join(ROLES)}")
+            raise page.error(role_line, f"the role {{{name}}} has no plain form; use {', '.join(ROLES)}")
         try:
-            return ROLES[name](page.references, content)
+            return ROLES[name](page.targets, content)
         except KeyError as missing:
-            raise page.error(at, f"{{{name}}} points at {missing}, which is nowhere in the book") from missing
+            raise page.error(role_line, f"{{{name}}} refers to {missing}, which the book does not have") from missing
 
-    def link(match):
-        return match[1] or page.references.documents.get((match[2] or "").rpartition("/")[2], "")
+    def link(match: re.Match[str]) -> str:
+        return match[1] or page.targets.documents.get((match[2] or "").rpartition("/")[2], "")
 
-    return myst.replace_spans(text, role, lambda between: _LINK.sub(link, between))
-
-
-def _cite(references, content):
-    return f"({'; '.join(' '.join(references.cite(key.strip())) for key in content.split(','))})"
+    return myst.replace_spans(text, role, lambda plain: _LINK.sub(link, plain))
 
 
-def _cite_in_text(references, content):
-    cited = [references.cite(key.strip()) for key in content.split(",")]
-    return ", ".join(f"{authors} ({year})" for authors, year in cited)
+def _cite(targets: Targets, content: str) -> str:
+    return f"({'; '.join(' '.join(targets.citation(key.strip())) for key in content.split(','))})"
 
 
-def _ref(references, content):
+def _cite_in_text(targets: Targets, content: str) -> str:
+    citations = [targets.citation(key.strip()) for key in content.split(",")]
+    return ", ".join(f"{authors} ({year})" for authors, year in citations)
+
+
+def _ref(targets: Targets, content: str) -> str:
     text, target = myst.text_and_target(content)
-    return text or references.titles[target]
+    return text or targets.titles[target]
 
 
-def _numref(references, content):
+def _numref(targets: Targets, content: str) -> str:
     text, target = myst.text_and_target(content)
-    number = references.numbers[target]
+    number = targets.numbers[target]
     return text.replace("%s", number).replace("{number}", number) or f"Fig. {number}"
 
 
-def _doc(references, content):
+def _doc(targets: Targets, content: str) -> str:
     text, target = myst.text_and_target(content)
-    return text or references.documents[target.rpartition("/")[2].removesuffix(".md")]
+    return text or targets.documents[target.rpartition("/")[2].removesuffix(".md")]
 
 
-def _term(references, content):
+def _term(targets: Targets, content: str) -> str:
     text, target = myst.text_and_target(content)
     return text or target
 
 
-DIRECTIVES = {
+DIRECTIVES: dict[str, Callable[[Page, Directive], str]] = {
     **dict.fromkeys(myst.NOTES, _note),
     "admonition": _admonition,
     "dropdown": _dropdown,
     "exercise": _exercise,
     "question": _question,
     "answer": _answer,
-    "explorer": lambda page, directive: "",  # a script of the page's; in a notebook one changes the cell
-    "reading-time": lambda page, directive: str(reading_time.of(page.text)),
+    "explorer": lambda page, directive: "",  # runs a script on the page; in a notebook readers change the cell
+    "reading-time": lambda page, directive: str(reading_time.estimate(page.text)),
     "prf:proof": _proof,
     **{f"prf:{kind}": _theorem for kind in ("theorem", "lemma", "corollary", "proposition", "definition", "remark")},
     "math": _math_directive,
@@ -275,13 +290,13 @@ DIRECTIVES = {
     "figure": _figure,
     "bibliography": _bibliography,
 }
-ROLES = {
+ROLES: dict[str, Callable[[Targets, str], str]] = {
     "cite": _cite,
     "cite:p": _cite,
     "cite:t": _cite_in_text,
     "ref": _ref,
     "numref": _numref,
-    "eq": lambda references, content: f"({references.numbers[content.strip()]})",
+    "eq": lambda targets, content: f"({targets.numbers[content.strip()]})",
     "doc": _doc,
     "term": _term,
 }

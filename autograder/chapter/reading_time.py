@@ -1,12 +1,12 @@
-"""How long a chapter takes, told from its text by one rule, so that no author has to guess.
+"""Estimate from a chapter's text how long the chapter takes, so that authors need not guess.
 
-- Prose: 175 words a minute, the slow end of how fast adults read English non-fiction (Brysbaert 2019: most read 175 to
-  300). A formula in the line is a word.
+- Prose: 175 words a minute. Most adults read English non-fiction at 175 to 300 words a minute (Brysbaert 2019), so this
+  is slow. An inline formula counts as one word.
 - A displayed formula: 20 seconds a line.
-- Code that the page shows: 4 seconds a line; a blank line takes no time.
+- Code that the page shows: 4 seconds a line, without blank lines.
 - A figure: 30 seconds.
 
-Stubs and checks are not read but worked on; their cards say how long that takes.
+Readers work on stubs and checks instead of reading them. The exercises' cards give the minutes for that.
 """
 
 import re
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jupytext.myst import read_fenced_cell
+from markdown_it.token import Token
 from num2words import num2words
 
 from autograder.chapter import myst
@@ -33,8 +34,12 @@ _NOT_READ = {"hide-input", "hide-cell", "remove-input", "remove-cell", "exercise
 
 
 @dataclass(frozen=True)
-class Reading:
-    """Minutes to read the core path and the whole chapter; its exercises, their minutes and points."""
+class Estimate:
+    """How long a chapter takes.
+
+    core, whole: minutes to read the core path and the whole chapter.
+    exercises, practice, points: the number of exercises, their minutes, and their points.
+    """
 
     core: float
     whole: float
@@ -42,68 +47,70 @@ class Reading:
     practice: int
     points: int
 
-    def __str__(self):
-        core, whole = _told(self.core), _told(self.whole)
-        path = "" if core == whole else f"{core} to read the core path, "
-        read = f"about {path}{whole} to read{' everything' if path else ''}"
+    def __str__(self) -> str:
+        """Return the line at the top of the chapter, in Markdown."""
+        core, whole = _duration(self.core), _duration(self.whole)
+        core_path = "" if core == whole else f"{core} to read the core path, "
+        reading = f"about {core_path}{whole} to read{' everything' if core_path else ''}"
         number, points = num2words(self.exercises), count(self.points, "point")
-        work = f", and {_told(self.practice)} for the {number} exercises ({points})" if self.exercises else ""
-        return f"**Time:** {read}{work}."
+        practice = f", and {_duration(self.practice)} for the {number} exercises ({points})" if self.exercises else ""
+        return f"**Time:** {reading}{practice}."
 
 
-def of(text: str) -> Reading:
-    """The times of a chapter, given as MyST."""
-    found = cards(text)
-    times = list(_blocks(text))
-    return Reading(
+def estimate(text: str) -> Estimate:
+    """Return how long a chapter takes, from its MyST text."""
+    exercise_cards = cards(text)
+    times = list(_block_times(text))
+    return Estimate(
         core=sum(minutes for minutes, on_core_path in times if on_core_path),
         whole=sum(minutes for minutes, _ in times),
-        exercises=len(found),
-        practice=sum(card.minutes for card in found),
-        points=sum(card.points for card in found),
+        exercises=len(exercise_cards),
+        practice=sum(card.minutes for card in exercise_cards),
+        points=sum(card.points for card in exercise_cards),
     )
 
 
-def _blocks(text) -> Iterator[tuple[float, bool]]:
-    """Minutes of each block of a chapter, and whether it is on the core path."""
-    lines, left_at = text.split("\n"), 0
+def _block_times(text: str) -> Iterator[tuple[float, bool]]:
+    """Yield the minutes of each block of a chapter, and whether the block is on the core path."""
+    lines = text.split("\n")
+    skipped_level = 0  # level of the heading that began the section off the core path; 0 on the core path
     for token in myst.blocks(text):
         if token.type == "heading_open" and token.level == 0 and token.map:
             level = int(token.tag[1])
-            if not left_at or level <= left_at:
-                left_at = level if lines[token.map[0] - 1].strip() == OFF_CORE_PATH else 0
-        yield _seconds(token) / 60, not left_at
+            if not skipped_level or level <= skipped_level:
+                skipped_level = level if lines[token.map[0] - 1].strip() == OFF_CORE_PATH else 0
+        yield _seconds(token) / 60, not skipped_level
 
 
-def _seconds(token):
+def _seconds(token: Token) -> float:
     if token.type == "inline":
-        return _prose(token.content)
+        return _prose_seconds(token.content)
     if token.type in ("math_block", "math_block_label", "amsmath"):
         return SECONDS_A_LINE_OF_MATHS * (1 + token.content.count(r"\\"))
     if token.type not in ("fence", "colon_fence"):
         return 0
     directive = myst.directive(token)
     if directive is None:
-        return _code(token.content)
+        return _code_seconds(token.content)
     if directive.name in myst.CELLS:
         options, lines = read_fenced_cell(token, 0, "Code")
         source = "\n".join(lines)
         shown = not _NOT_READ & set(options.get("tags", ()))
-        return shown * _code(source) + SECONDS_A_FIGURE * bool(_FIGURE.search(source))
-    head = SECONDS_A_FIGURE if directive.name == "figure" else _prose(directive.argument)
-    return head + sum(map(_seconds, myst.blocks(directive.body)))
+        return shown * _code_seconds(source) + SECONDS_A_FIGURE * bool(_FIGURE.search(source))
+    first_line = SECONDS_A_FIGURE if directive.name == "figure" else _prose_seconds(directive.argument)
+    return first_line + sum(map(_seconds, myst.blocks(directive.body)))
 
 
-def _prose(text):
+def _prose_seconds(text: str) -> float:
     return 60 / WORDS_A_MINUTE * len(_FORMULA.sub("x", text).split())
 
 
-def _code(text):
+def _code_seconds(text: str) -> float:
     return SECONDS_A_LINE_OF_CODE * sum(1 for line in text.split("\n") if line.strip())
 
 
-def _told(minutes):
-    """ "40 minutes", "an hour and 10 minutes": rounded to five, since nobody reads by the clock."""
+def _duration(minutes: float) -> str:
+    """Return minutes in words, rounded to five: "40 minutes", "an hour and 10 minutes"."""
     hours, rest = divmod(5 * max(1, round(minutes / 5)), 60)
     parts = ["an hour" if hours == 1 else f"{hours} hours"] if hours else []
     return " and ".join(parts + [f"{rest} minutes"] * bool(rest))

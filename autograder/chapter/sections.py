@@ -1,4 +1,4 @@
-"""Where the book has the sections of a chapter."""
+"""Find the addresses of a chapter's sections in the published book."""
 
 from pathlib import Path
 
@@ -11,12 +11,14 @@ from autograder.house import HOUSE
 
 
 def section_addresses(chapter: Chapter, house: Path = HOUSE) -> dict[str, str]:
-    """Title of each section -> its address; none if the book has no address, `html: baseurl:` in _config.yml."""
+    """Return section title -> address; an empty dict if _config.yml gives the book no address (`html: baseurl:`)."""
     config = yaml.safe_load((house / "_config.yml").read_text(encoding="utf-8"))
     book = config["html"].get("baseurl")
-    return {title: section_address(book, chapter.name, title) for title in myst.titles(chapter.text)} if book else {}
+    if not book:
+        return {}
+    return {title: section_address(book, chapter.name, title) for title in myst.section_titles(chapter.text)}
 
 
 def section_address(book: str, chapter: str, title: str) -> str:
-    """The address of a section, as Sphinx names it, in a book at that address."""
+    """Return the address of a section, with the anchor that Sphinx makes. book: the address of the book."""
     return f"{book.rstrip('/')}/chapters/{chapter}.html#{make_id(title)}"

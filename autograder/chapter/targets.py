@@ -1,27 +1,32 @@
-"""What a chapter can point at: sections, exercises, equations, figures, other chapters, and the literature."""
+"""Collect the link targets of all pages: sections, exercises, equations, figures, pages, and the bibliography."""
 
 import re
 from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from markdown_it.token import Token
 from pybtex.database import BibliographyData
 from pybtex.plugin import find_plugin
 
 from autograder.chapter import myst
 from autograder.chapter.myst import MystError
-from autograder.chapter.works import cited, read_works
+from autograder.chapter.works import citation, read_works
+
+# Function of a kind ("equation", "figure" or "table") that returns the number of the next one.
+NextNumber = Callable[[str], str]
 
 
 @dataclass
 class Targets:
-    """Every target of the book by its label.
+    """All link targets of the book.
 
-    titles: label -> title of the section, exercise, theorem ... that it names.
-    numbers: label of an equation, figure or table -> "1.3", the third one of chapter 1, as the book counts; "3" for
-        the third one of a page that is no chapter.
-    captions: caption of a code cell's figure -> its number.
-    documents: file name without its ending -> title of the page.
+    titles: label -> title of the section, exercise or theorem with that label.
+    numbers: label of an equation, figure or table -> its number in the book: "1.3" for the third one of chapter 1, "3"
+        for the third one of a page that is not a chapter.
+    captions: caption of a code cell's figure -> the figure's number.
+    documents: file name without its extension -> title of the page.
     works: the bibliography.
     """
 
@@ -31,75 +36,78 @@ class Targets:
     documents: dict[str, str] = field(default_factory=dict)
     works: BibliographyData = field(default_factory=BibliographyData)
 
-    def cite(self, key: str) -> tuple[str, str]:
-        """A work's authors, shortened, and its year: ("Vaswani et al.", "2017"). Raises KeyError."""
-        return cited(self.works.entries[key])
+    def citation(self, key: str) -> tuple[str, str]:
+        """Return a work's shortened authors and its year: ("Vaswani et al.", "2017"). Raises KeyError."""
+        return citation(self.works.entries[key])
 
-    def full(self, keys) -> list[str]:
-        """The works as lines of Markdown, in the order of the bibliography file."""
-        known = [key for key in self.works.entries if key in keys]
+    def bibliography(self, keys: Collection[str]) -> list[str]:
+        """Return the works with these keys as lines of Markdown, in the order of the bibliography file."""
+        cited = [key for key in self.works.entries if key in keys]
         style = find_plugin("pybtex.style.formatting", "plain")()
         backend = find_plugin("pybtex.backends", "markdown")()
-        return [entry.text.render(backend) for entry in style.format_bibliography(self.works, known)]
+        return [entry.text.render(backend) for entry in style.format_bibliography(self.works, cited)]
 
 
 def read_targets(folder: Path) -> Targets:
-    """The references of all pages in a folder, and of its references.bib if there is one.
+    """Return the link targets of all pages in a folder, and the works in its references.bib if there is one.
 
     Raises:
-        MystError: the options of a directive are not well formed.
+        MystError: the options of a directive are malformed.
     """
-    references = Targets()
+    targets = Targets()
     if (folder / "references.bib").exists():
-        references.works = read_works(folder / "references.bib")
+        targets.works = read_works(folder / "references.bib")
     for page in sorted(folder.glob("*.md")):
         try:
-            _read_page(references, page.stem, page.read_text(encoding="utf-8"))
+            _read_page(targets, page.stem, page.read_text(encoding="utf-8"))
         except MystError as error:
             raise MystError(f"{folder.name}/{page.name}, {error}") from error
-    return references
+    return targets
 
 
-def _read_page(references, name, text):
+def _read_page(targets: Targets, name: str, text: str) -> None:
     chapter = re.match(r"0*(\d+)_", name)
     counts: Counter[str] = Counter()
 
-    def number(kind):
+    def next_number(kind: str) -> str:
         counts[kind] += 1
         return f"{chapter[1]}.{counts[kind]}" if chapter else str(counts[kind])
 
     tokens = myst.blocks(text)
-    references.documents[name] = next(
+    targets.documents[name] = next(
         (after.content for token, after in zip(tokens, tokens[1:], strict=False) if token.type == "heading_open"), name
     )
-    _read_blocks(references, tokens, number, line=0)
+    _read_blocks(targets, tokens, next_number, line=0)
 
 
-def _read_blocks(references, tokens, number, line):
-    pending = []
+def _read_blocks(targets: Targets, tokens: Sequence[Token], next_number: NextNumber, line: int) -> None:
+    """Add the targets in some blocks. line: number of the line on which the blocks' text begins."""
+    pending: list[str] = []  # labels above the next heading or directive
     for i, token in enumerate(tokens):
         directive = myst.directive(token, line)
         if token.type == "myst_target":
             pending.append(token.content)
         elif token.type == "heading_open":
-            pending = _name(references, pending, tokens[i + 1].content)
+            targets.titles |= dict.fromkeys(pending, tokens[i + 1].content)
+            pending = []
         elif token.type == "math_block_label":
-            references.numbers[token.info] = number("equation")
+            targets.numbers[token.info] = next_number("equation")
         elif token.type == "amsmath" and token.meta["numbered"] != "*":
-            number("equation")
+            next_number("equation")
         elif directive and directive.name in myst.CELLS:
-            _read_cell(references, directive, number)
+            _read_cell(targets, directive, next_number)
         elif directive:
             pending += [directive.options[option] for option in ("label", "name") if option in directive.options]
-            if kind := _numbered(directive):
-                references.numbers |= dict.fromkeys(pending, number(kind))
-            pending = _name(references, pending, directive.argument)
+            if kind := _numbered_kind(directive):
+                targets.numbers |= dict.fromkeys(pending, next_number(kind))
+            targets.titles |= dict.fromkeys(pending, directive.argument)
+            pending = []
             if directive.name not in myst.LEAVES:
-                _read_blocks(references, myst.blocks(directive.body), number, directive.body_line)
+                _read_blocks(targets, myst.blocks(directive.body), next_number, directive.body_line)
 
 
-def _numbered(directive):
-    """As what the book counts a directive: an equation with a label, a figure or table with a caption; else None."""
+def _numbered_kind(directive: myst.Directive) -> str | None:
+    """Return "equation" for one with a label, "figure" or "table" for one with a caption; else None."""
     match directive.name:
         case "math" if directive.options.keys() & {"label", "name"}:
             return "equation"
@@ -110,13 +118,8 @@ def _numbered(directive):
     return None
 
 
-def _read_cell(references, cell, number):
+def _read_cell(targets: Targets, cell: myst.Directive, next_number: NextNumber) -> None:
     figure = cell.options.get("mystnb", {}).get("figure", {})
     if "caption" in figure:
-        references.captions[figure["caption"]] = count = number("figure")
-        references.numbers |= {figure["name"]: count} if "name" in figure else {}
-
-
-def _name(references, labels, title):
-    references.titles |= dict.fromkeys(labels, title)
-    return []
+        targets.captions[figure["caption"]] = count = next_number("figure")
+        targets.numbers |= {figure["name"]: count} if "name" in figure else {}

@@ -1,4 +1,7 @@
-"""The bibliography as the text cites it: authors, shortened, and a year that tells apart what would read alike."""
+"""Read the bibliography, and shorten its entries to what the text cites: authors and year.
+
+If two works would be cited alike, letters behind the year distinguish them.
+"""
 
 from collections import defaultdict
 from pathlib import Path
@@ -8,28 +11,28 @@ from pybtex.database import BibliographyData, Entry, parse_file
 
 
 def read_works(path: Path) -> BibliographyData:
-    """The works of a BibTeX file, told apart."""
+    """Return the works of a BibTeX file, with letters behind years where they are needed."""
     works = parse_file(path, "bibtex")
-    tell_apart(works)
+    add_year_letters(works)
     return works
 
 
-def tell_apart(works: BibliographyData) -> None:
-    """Give a letter to the years of works that would be cited alike: 2023a, 2023b, in the order of the file.
+def add_year_letters(works: BibliographyData) -> None:
+    """Add letters to the years of works that would be cited alike: 2023a, 2023b, in the order of the file.
 
-    Works that have been told apart stay as they are.
+    A second call changes nothing.
     """
-    alike = defaultdict(list)
+    groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
     for work in works.entries.values():
-        alike[cited(work)].append(work)
-    for same in alike.values():
-        if len(same) > 1:
-            for work, letter in zip(same, ascii_lowercase, strict=False):
-                work.fields["year"] = f"{cited(work)[1]}{letter}"
+        groups[citation(work)].append(work)
+    for (_, year), group in groups.items():
+        if len(group) > 1:
+            for work, letter in zip(group, ascii_lowercase, strict=False):
+                work.fields["year"] = f"{year}{letter}"
 
 
-def cited(work: Entry) -> tuple[str, str]:
-    """A work's authors, shortened, and its year: ("Vaswani et al.", "2017")."""
+def citation(work: Entry) -> tuple[str, str]:
+    """Return a work's shortened authors and its year: ("Vaswani et al.", "2017")."""
     names = [
         " ".join(map(str, person.rich_prelast_names + person.rich_last_names)) for person in work.persons["author"]
     ]

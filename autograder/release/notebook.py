@@ -18,7 +18,7 @@ from nbformat.notebooknode import NotebookNode
 
 from autograder.authoring.exercise import Exercise
 from autograder.chapter import plain_markdown
-from autograder.chapter.chapter import DEFINITIONS, Cell, Chapter, cells, definition_in, docstring_of
+from autograder.chapter.chapter import DEFINITIONS, Cell, Chapter, cells, definition_in, docstring_statements
 from autograder.chapter.targets import Targets
 from autograder.errors import UserError
 from autograder.house import solution_modules
@@ -177,8 +177,8 @@ def solved(stub: str, reference: Callable, given: set[str]) -> str:
     if not _is_blank(stub):
         # In a bug hunt, or with a class, the solution replaces the whole stub.
         return "\n".join(part for part in (BEGIN, support, source.rstrip(), END) if part)
-    head = stub.split("\n")[: docstring_of(definition_in(stub))[0].end_lineno]
-    body = source.rstrip().split("\n")[docstring_of(definition_in(source))[0].end_lineno :]
+    head = stub.split("\n")[: docstring_statements(definition_in(stub))[0].end_lineno]
+    body = source.rstrip().split("\n")[docstring_statements(definition_in(source))[0].end_lineno :]
     return "\n".join([*head, f"    {BEGIN}", *body, *(["", "", support] if support else []), f"    {END}"])
 
 

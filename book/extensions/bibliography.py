@@ -20,7 +20,7 @@ from sphinx.util.typing import ExtensionMetadata
 from sphinx.writers.html5 import HTML5Translator
 from sphinxcontrib.bibtex.domain import BibtexDomain
 
-from autograder.chapter.works import cited, tell_apart
+from autograder.chapter.works import add_year_letters, citation
 
 NAME = "as_cited"  # for bibtex_default_style
 
@@ -47,7 +47,7 @@ class Style(UnsrtStyle):
 
 def label(entry: Entry) -> str:
     """Return the text of a citation of the work."""
-    return ", ".join(cited(entry))
+    return ", ".join(citation(entry))
 
 
 def distinguish_works(app: Sphinx) -> None:
@@ -55,7 +55,7 @@ def distinguish_works(app: Sphinx) -> None:
 
     This runs after sphinxcontrib-bibtex has read the works, or found them unchanged, and before Sphinx reads any page.
     """
-    tell_apart(cast(BibtexDomain, app.env.get_domain("cite")).bibdata.data)
+    add_year_letters(cast(BibtexDomain, app.env.get_domain("cite")).bibdata.data)
 
 
 def visit_citation(writer: HTML5Translator, node: nodes.citation) -> None:

@@ -35,7 +35,7 @@ class ReadingTime(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         text = Path(self.env.doc2path(self.env.docname)).read_text(encoding="utf-8")
-        return self.parse_text_to_nodes(str(reading_time.of(text)))
+        return self.parse_text_to_nodes(str(reading_time.estimate(text)))
 
 
 def add_style(

@@ -1,4 +1,4 @@
-"""What a chapter tells of itself: its pictures, its titles, the cards of its exercises."""
+"""Read the pictures, section titles and exercise cards of a chapter."""
 
 import pytest
 
@@ -60,15 +60,15 @@ check(first_one)
 """
 
 
-def test_a_picture_counts_wherever_it_stands_but_in_code():
+def test_pictures_are_found_everywhere_except_in_code() -> None:
     assert Chapter("01_attention", TEXT, ()).pictures == ["images/hint.png", "images/last.png"]
 
 
-def test_titles_are_those_of_sections_and_not_of_code():
-    assert myst.titles(TEXT) == ["A title of `code`", "A title below it"]
+def test_section_titles_leave_out_headings_in_code() -> None:
+    assert myst.section_titles(TEXT) == ["A title of `code`", "A title below it"]
 
 
-def test_a_card_has_its_label_and_the_function_of_its_stub():
+def test_a_card_has_its_label_and_the_function_of_its_stub() -> None:
     first, second = cards(TEXT)
     assert first == Card(4, "●○○", 10, label="exercise-first-one", function="first_one")
     assert second == Card(1, "●●●", 5)

@@ -1,6 +1,8 @@
-"""Chapters rewritten as plain Markdown."""
+"""Convert chapters to plain Markdown."""
 
 import re
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from pybtex.database import parse_string
@@ -20,27 +22,31 @@ BIBLIOGRAPHY = """
 """
 
 
+Convert = Callable[[str], str]
+
+
 @pytest.fixture
-def plain(tmp_path):
+def plain(tmp_path: Path) -> Convert:
+    """plain(text) -> the text of chapter 1 in plain Markdown, beside a small bibliography and a second chapter."""
     folder = tmp_path / "chapters"
     folder.mkdir()
 
-    def plain(text):
+    def plain(text: str) -> str:
         (folder / "01_attention.md").write_text(text, encoding="utf-8")
-        known = read_targets(folder)
-        known.works = parse_string(BIBLIOGRAPHY, "bibtex")
-        known.documents["02_backward"] = "Deriving the backward pass"
-        return convert(text, known, "chapters/01_attention.md")
+        targets = read_targets(folder)
+        targets.works = parse_string(BIBLIOGRAPHY, "bibtex")
+        targets.documents["02_backward"] = "Deriving the backward pass"
+        return convert(text, targets, "chapters/01_attention.md")
 
     return plain
 
 
-def test_plain_text_and_code_stay_as_they_are(plain):
+def test_plain_text_and_code_do_not_change(plain: Convert) -> None:
     text = "# Title\n\nA `code`, $x$ and\n\n```python\n:::{not} {role}`x`\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |\n"
     assert plain(text) == text
 
 
-def test_code_cells_stay_as_they_are(plain):
+def test_code_cells_do_not_change(plain: Convert) -> None:
     text = '```{code-cell}\n:tags: [check]\n\n# {cite}`nobody`\n\n\n\nprint("(x)=")\n```\n'
     assert plain(text) == text
 
@@ -110,7 +116,7 @@ def test_code_cells_stay_as_they_are(plain):
         ("| a | b |\n| - | - |\n| {term}`x` | {term}`y` |", "| a | b |\n| - | - |\n| x | y |"),
     ],
 )
-def test_directives_and_roles(plain, text, expected):
+def test_directives_and_roles(plain: Convert, text: str, expected: str) -> None:
     assert plain(text) == expected
 
 
@@ -171,22 +177,22 @@ PLAIN_QUESTION = """
 </details>"""
 
 
-def test_a_question_becomes_a_list_and_its_answers_are_folded(plain):
+def test_a_question_becomes_a_list_and_its_answers_are_folded(plain: Convert) -> None:
     assert re.sub(r" +$", "", plain(QUESTION), flags=re.MULTILINE) == PLAIN_QUESTION
 
 
-def test_links_within_the_book_become_text(plain):
+def test_links_within_the_book_become_text(plain: Convert) -> None:
     text = "[next](02_backward.md), [](02_backward.md#x), [there](#here), [web](https://a.org/x.md)"
     assert plain(text) == "next, Deriving the backward pass, there, [web](https://a.org/x.md)"
 
 
-def test_blocks_within_blocks(plain):
+def test_nested_blocks(plain: Convert) -> None:
     text = ":::::{note}\n::::{dropdown} A\n$$x$$ (q)\n::::\n:::::\n\n{eq}`q`"
     details = "> <details>\n> <summary>A</summary>\n>\n> $$\n> x \\tag{1.1}\n> $$\n>\n> </details>"
     assert plain(text) == f"> **Note**\n>\n{details}\n\n(1.1)"
 
 
-def test_the_bibliography_lists_what_the_page_cites(plain):
+def test_the_bibliography_lists_what_the_page_cites(plain: Convert) -> None:
     text = plain("{cite}`ba2016`\n\n```{bibliography}\n:filter: docname in docnames\n```")
     assert "Jimmy Ba and Jamie Kiros" in text
     assert "Vaswani" not in text
@@ -208,19 +214,18 @@ def test_the_bibliography_lists_what_the_page_cites(plain):
         (":::{list-table}\n:header-rows: 1\n\n* - a\n  - b\n* - c\n:::", 1, "lengths"),
         (":::{question} A\n:kind: mistake\n\n- [ ] a\n\n  B\n\n  {sub}`x`\n:::", 8, "sub"),
         (":::{question} A\n:kind: mistake\n\n- [ ] {sub}`x`\n\n  B\n:::", 4, "sub"),
-        (":::{question} A\n:kind: mistake\n\n- [ ] a\n\n  B\n\nC\n:::", 8, "choices stand at the end"),
+        (":::{question} A\n:kind: mistake\n\n- [ ] a\n\n  B\n\nC\n:::", 8, "end with its choices"),
         ("A\n\n{.off-the-path}\n## B", 3, "off-core-path"),
     ],
 )
-def test_what_has_no_plain_form_is_refused_with_file_and_line(plain, text, line, words):
+def test_an_error_gives_file_and_line(plain: Convert, text: str, line: int, words: str) -> None:
     with pytest.raises(MystError, match=rf"chapters/01_attention.md, line {line}: .*{words}"):
         plain(text)
 
 
 @pytest.mark.parametrize("chapter", chapter_names())
-def test_every_chapter_has_a_plain_form(chapter):
-    known = read_targets(HOUSE / "chapters")
-    text = convert(text_of(chapter), known, chapter)
+def test_every_chapter_has_a_plain_form(chapter: str) -> None:
+    text = convert(text_of(chapter), read_targets(HOUSE / "chapters"), chapter)
     for cell in cells(text):
         if cell.part == "prose":
             assert ":::" not in cell.source and "{ref}" not in cell.source and "{cite" not in cell.source

@@ -1,4 +1,4 @@
-"""Every chapter, as it stands: its exercises are whole, and each stub asks what its reference answers."""
+"""Every chapter of the book has complete exercises, and each stub has the interface of its reference."""
 
 import difflib
 import inspect
@@ -13,23 +13,23 @@ pytestmark = pytest.mark.autograder
 NAMES = chapter_names()
 
 
-def difference(stub, reference):
-    """The lines in which two interfaces differ, as a unified diff; empty if they agree."""
-    sides = (interface(source).split("\n") for source in (stub, reference))
-    return "\n".join(difflib.unified_diff(*sides, "the stub", "the reference", lineterm=""))
+def difference(stub: str, reference: str) -> str:
+    """Return a unified diff of two interfaces; "" if they are equal."""
+    stub_lines, reference_lines = (interface(source).split("\n") for source in (stub, reference))
+    return "\n".join(difflib.unified_diff(stub_lines, reference_lines, "the stub", "the reference", lineterm=""))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_stubs_and_references_have_one_interface(name):
+def test_a_stub_has_the_interface_of_its_reference(name: str) -> None:
     chapter = read_chapter(name)
     for exercise in chapter.exercises:
         reference = inspect.getsource(exercise.reference)
-        found = difference(chapter.stubs[exercise.name], reference)
-        assert not found, f"{exercise.name} in {chapter.file}:\n{found}"
+        diff = difference(chapter.stubs[exercise.name], reference)
+        assert not diff, f"{exercise.name} in {chapter.file}:\n{diff}"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_exercise_is_a_stub_then_its_reference_then_its_check(name):
+def test_every_exercise_is_a_stub_then_its_reference_then_its_check(name: str) -> None:
     chapter = read_chapter(name)
     code = [cell for cell in chapter.cells if cell.part != "prose"]
     assert [cell.part for cell in code].count("setup") == 1 and code[0].part == "setup"
@@ -37,33 +37,33 @@ def test_every_exercise_is_a_stub_then_its_reference_then_its_check(name):
     parts = [cell.part for cell in code]
     assert parts.count("reference") == parts.count("check") == len(starts)
     for i in starts:
-        defined = definition_in(code[i].source).name
+        function = definition_in(code[i].source).name
         assert parts[i : i + 3] == ["exercise", "reference", "check"], f"{chapter.file}, line {code[i].line}"
-        assert code[i + 1].source.endswith(f" import {defined}")
+        assert code[i + 1].source.endswith(f" import {function}")
         assert "remove-cell" in code[i + 1].metadata["tags"]
-        assert code[i + 2].source == f"check({defined})"
+        assert code[i + 2].source == f"check({function})"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_chapter_holds_the_exercises_of_its_file_and_no_others(name):
+def test_a_chapter_has_a_stub_for_each_of_its_exercises(name: str) -> None:
     chapter = read_chapter(name)
     assert sorted(chapter.stubs) == sorted(exercise.name for exercise in chapter.exercises)
 
 
-def test_names_are_unique_over_all_chapters():
+def test_no_two_exercises_of_the_book_have_the_same_name() -> None:
     names = [stub for name in NAMES for stub in stubs(text_of(name))]
     assert len(names) == len(set(names))
 
 
-def test_a_difference_is_printed_as_a_diff():
+def test_a_difference_is_shown_as_a_diff() -> None:
     stub = 'def f(x, y):\n    """Add.\n\n    Args:\n        x: (n,)\n    """\n    raise NotImplementedError'
     assert not difference(stub, stub.replace("raise NotImplementedError", "# Sum.\n    return x + y"))
-    found = difference(stub, stub.replace("(n,)", "(m,)").replace("x, y", "x, y=1"))
-    assert "-def f(x, y):\n+def f(x, y=1):" in found
-    assert '-    x: (n,)"""\n+    x: (m,)"""' in found
+    diff = difference(stub, stub.replace("(n,)", "(m,)").replace("x, y", "x, y=1"))
+    assert "-def f(x, y):\n+def f(x, y=1):" in diff
+    assert '-    x: (n,)"""\n+    x: (m,)"""' in diff
 
 
-def test_a_class_shows_its_public_methods():
+def test_the_interface_of_a_class_includes_its_public_methods() -> None:
     stub = 'class A(B):\n    """A."""\n\n    def __init__(self, n):\n        raise NotImplementedError\n'
     solved = stub.replace("raise NotImplementedError", "self.n = n\n\n    def _help(self):\n        pass\n")
     assert not difference(stub, solved)

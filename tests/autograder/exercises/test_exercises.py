@@ -67,7 +67,7 @@ def test_an_exercise_is_complete(exercise):
 
 @pytest.mark.parametrize("chapter", chapter_names())
 def test_every_section_to_reread_is_a_section_of_the_chapter(chapter):
-    titles = set(myst.titles(text_of(chapter)))
+    titles = set(myst.section_titles(text_of(chapter)))
     for exercise in exercises_of(chapter):
         mistakes = [mistake for mistake, _ in exercise.mistakes.values()]
         assert {exercise.section, *(mistake.reread for mistake in mistakes)} <= titles, exercise.name

@@ -4,7 +4,7 @@ import inspect
 import shutil
 
 from autograder.authoring.exercise import exercises_of
-from autograder.chapter.chapter import definition_in, docstring_of
+from autograder.chapter.chapter import definition_in, docstring_statements
 from autograder.house import HOUSE
 from autograder.release import bundle
 from tests.notebook_page import FRONT_MATTER
@@ -116,7 +116,7 @@ def stub(reference):
     source = inspect.getsource(reference)
     if reference.__name__ == "repaired_attention":
         return BUG_HUNT.format(name=reference.__name__, doc=reference.__doc__)
-    end = docstring_of(definition_in(source))[0].end_lineno
+    end = docstring_statements(definition_in(source))[0].end_lineno
     return "\n".join([*source.split("\n")[:end], "    raise NotImplementedError"])
 
 

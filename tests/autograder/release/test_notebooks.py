@@ -9,7 +9,7 @@ import pytest
 from nbgrader.nbgraderformat import reads
 
 from autograder.chapter.chapter import read_chapter
-from autograder.chapter.myst import titles
+from autograder.chapter.myst import section_titles
 from autograder.chapter.sections import section_addresses
 from autograder.chapter.targets import read_targets
 from autograder.house import HOUSE
@@ -65,12 +65,12 @@ def test_sections_link_to_the_book_if_it_has_an_address(copy):
 
 def test_every_section_of_the_book_is_linked_once():
     chapter = read_chapter(CHAPTER)
-    sections = {title: f"<{title}>" for title in titles(chapter.text)}
+    sections = {title: f"<{title}>" for title in section_titles(chapter.text)}
     notebook = source_notebook(chapter, read_targets(HOUSE / "chapters"), sections)
     linked = [
         re.findall(r"\[This section in the book\]\(<(.*)>\)$", cell.source, re.MULTILINE) for cell in notebook.cells
     ]
-    assert sum(linked, []) == titles(chapter.text)
+    assert sum(linked, []) == section_titles(chapter.text)
 
 
 def test_the_reference_cells_are_left_out(built):

@@ -13,7 +13,7 @@ CARD = ":::{exercise} Softmax\n**4 points · difficulty ●○○ · 10 minutes*
 
 
 def seconds(text):
-    return round(60 * reading_time.of(text).whole, 6)
+    return round(60 * reading_time.estimate(text).whole, 6)
 
 
 @pytest.mark.parametrize(
@@ -46,14 +46,14 @@ def test_the_rule(text, expected):
 def test_what_stands_below_a_marked_heading_is_off_the_core_path():
     words = "word " * 175
     sections = ["# T", "{.off-core-path}\n## A", "### B", "## C", "(d)=\n{.off-core-path}\n### D", "#### E", "### F"]
-    reading = reading_time.of("\n\n".join(f"{heading}\n\n{words}" for heading in sections))
+    reading = reading_time.estimate("\n\n".join(f"{heading}\n\n{words}" for heading in sections))
     marks_and_titles = 9 / 175
     assert reading.whole == pytest.approx(7 + marks_and_titles)
     assert 3 < reading.core < 3 + marks_and_titles
 
 
 def test_cards_are_added_up():
-    reading = reading_time.of(CARD + CARD.replace("4 points", "1 point").replace("10", "65"))
+    reading = reading_time.estimate(CARD + CARD.replace("4 points", "1 point").replace("10", "65"))
     assert (reading.exercises, reading.practice, reading.points) == (2, 75, 5)
 
 
@@ -68,15 +68,15 @@ def test_cards_are_added_up():
     ],
 )
 def test_it_is_told_in_words(core, whole, told):
-    reading = reading_time.Reading(core, whole, exercises=0, practice=0, points=0)
+    reading = reading_time.Estimate(core, whole, exercises=0, practice=0, points=0)
     assert str(reading) == f"**Time:** {told}."
-    busy = reading_time.Reading(core, whole, exercises=6, practice=70, points=25)
+    busy = reading_time.Estimate(core, whole, exercises=6, practice=70, points=25)
     assert str(busy) == f"**Time:** {told}, and an hour and 10 minutes for the six exercises (25 points)."
 
 
 @pytest.mark.parametrize("name", chapter_names())
 def test_each_exercise_of_a_chapter_is_counted(name):
     chapter = read_chapter(name)
-    reading = reading_time.of(chapter.text)
+    reading = reading_time.estimate(chapter.text)
     assert reading.exercises == len(chapter.exercises)
     assert reading.points == sum(exercise.points for exercise in chapter.exercises)
