@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from autograder.authoring.answer_key_cache import kept
 from autograder.authoring.exercise import Draw, Exercise, exercises_of
-from autograder.authoring.kept_keys import kept
 from autograder.authoring.sketching import SketchesWhenAsked, sketches_of_slips
 from autograder.house import chapter_names
 from check.calling import Outcome, Raised, run

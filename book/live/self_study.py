@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from functools import cache, partial
 from pathlib import Path
 
+from autograder.authoring.answer_key_cache import kept
 from autograder.authoring.exercise import Exercise, exercises_of
-from autograder.authoring.kept_keys import kept
 from autograder.authoring.make_key import key_of
 from autograder.chapter.chapter import Chapter, read_chapter
 from autograder.house import chapter_names, solution_modules

@@ -9,9 +9,9 @@ from threading import Barrier
 
 import pytest
 
-from autograder.authoring import kept_keys
+from autograder.authoring import answer_key_cache
+from autograder.authoring.answer_key_cache import PACKAGES, SOURCES, kept
 from autograder.authoring.exercise import exercises_of
-from autograder.authoring.kept_keys import PACKAGES, SOURCES, kept
 from autograder.authoring.make_key import public_key
 from autograder.house import HOUSE
 from check.key import load
@@ -29,7 +29,7 @@ LONG_AGO = time.time() - 3600
 @pytest.fixture
 def cache(monkeypatch, tmp_path):
     """Where keys are kept in these tests, and nowhere else."""
-    monkeypatch.setattr(kept_keys, "user_cache_path", lambda name: tmp_path / name)
+    monkeypatch.setattr(answer_key_cache, "user_cache_path", lambda name: tmp_path / name)
     return tmp_path / "autograder"
 
 
@@ -91,8 +91,8 @@ def test_whatever_changes_in_the_course_asks_for_another(asked, tmp_path, file):
 @pytest.mark.parametrize("package", PACKAGES)
 def test_so_does_another_version_of_what_it_imports(asked, monkeypatch, tmp_path, package):
     assert asked(a_house(tmp_path / "one"))
-    known = kept_keys.version
-    monkeypatch.setattr(kept_keys, "version", lambda name: "0.1" if name == package else known(name))
+    known = answer_key_cache.version
+    monkeypatch.setattr(answer_key_cache, "version", lambda name: "0.1" if name == package else known(name))
     assert asked(a_house(tmp_path / "other"))
 
 
