@@ -79,13 +79,13 @@ def run(job):
 
 def prepare(folder, chapters, keys):
     """Put a page that judges answers into a folder, and the chapters' public keys into another."""
-    from autograder.authoring.make_key import PUBLIC_SEED, key_of
+    from autograder.authoring.make_key import PUBLIC_SEED, full_key
     from book.live import assets
     from book.live.built_files import LOCK, lock_of_pyodide
 
     for chapter in chapters:
         for each in exercises(chapter):
-            key.save(key_of(each, PUBLIC_SEED), keys / f"{each.name}.npz")
+            key.save(full_key(each, PUBLIC_SEED), keys / f"{each.name}.npz")
     with zipfile.ZipFile(folder / "files.zip", "w") as archive:
         for file in sorted({file for pattern in SHIPPED for file in HOUSE.glob(pattern)}):
             archive.write(file, file.relative_to(HOUSE))

@@ -14,8 +14,8 @@ from copy import copy
 from tabulate import tabulate
 
 from autograder.authoring.exercise import exercises_of
-from autograder.authoring.make_key import PUBLIC_SEED, key_of
-from autograder.authoring.slip_table import KINDS, came_to
+from autograder.authoring.make_key import PUBLIC_SEED, full_key
+from autograder.authoring.slip_table import KINDS, kind_of_slip
 from autograder.authoring.slips import slips
 from autograder.house import chapter_names
 
@@ -23,12 +23,12 @@ from autograder.house import chapter_names
 def functions_to_change(exercise, rewrites):
     """Yield (key, function): the reference, or each rewrite with a key that does not know it."""
     if not rewrites:
-        yield key_of(exercise, PUBLIC_SEED), exercise.reference
+        yield full_key(exercise, PUBLIC_SEED), exercise.reference
         return
     for name, rewrite in exercise.equivalents.items():
         without = copy(exercise)
         without.equivalents = {other: function for other, function in exercise.equivalents.items() if other != name}
-        yield key_of(without, PUBLIC_SEED), rewrite
+        yield full_key(without, PUBLIC_SEED), rewrite
 
 
 def main():
@@ -43,9 +43,9 @@ def main():
         for exercise in exercises_of(chapter):
             for key, function in functions_to_change(exercise, options.rewrites):
                 for slip in slips(function, key.cases[0].inputs):
-                    counted[kind := came_to(key, slip.function)] += 1
+                    counted[kind := kind_of_slip(key, slip.function)] += 1
                     if options.unexplained and kind in ("wrong values", "accepted"):
-                        print(f"{exercise.name}: {kind}: {slip.place}")
+                        print(f"{exercise.name}: {kind}: {slip.change}")
         rows.append([chapter, counted.total(), *(counted[kind] for kind in KINDS)])
     rows.append(["all", *(sum(column) for column in list(zip(*rows, strict=True))[1:])])
     print(tabulate(rows, headers=["chapter", "slips", *KINDS]))

@@ -1,1 +1,1 @@
-"""What an author of exercises works with: exercises, the keys made from them, and the table that grades both."""
+"""Write exercises, make answer keys from them, and check with kill tables that the keys catch every mistake."""

@@ -1,6 +1,6 @@
-"""Public keys, kept from one process to the next: the book's cells, its pages and each release ask for the same ones.
+"""Cache answer keys on disk, because the book's cells, its pages and each release need the same ones.
 
-They take thirteen seconds to make and none to read.
+Making all public keys takes thirteen seconds. Reading them takes almost no time.
 """
 
 import hashlib
@@ -22,62 +22,62 @@ from autograder.house import HOUSE
 from check import key
 from check.key import Key
 
-# What decides a key: these files, and what they import that is neither theirs nor Python's. Processors round in ways
-# of their own; a student's does, too, and a judge allows for it.
+# Everything that decides a key: these files, and the packages that they import. Processors round differently, too, but
+# so do students' processors, and the judge tolerates it.
 SOURCES = (
     *("autograder/*.py", "autograder/authoring/*.py", "autograder/exercises/**/*.py", "check/*.py"),
     "solutions/*.py",
 )
 PACKAGES = ("numpy", "torch", "num2words")
-# A file that changed later may not be the one that was imported, so that nothing is kept under its name.
-_LATEST = time.time() - 10
+# If a file changed later than this, Python may have imported an older version of it, so no key is cached.
+_LATEST_CHANGE = time.time() - 10
 
 
-def kept(name: str, make: Callable[[], Key], house: Path = HOUSE) -> Key:
-    """The key of that name, read if it was kept by this very version of the course, or else made and kept."""
-    edition = _edition(house)
-    if edition is None:
+def cached_key(name: str, make: Callable[[], Key], house: Path = HOUSE) -> Key:
+    """Return the key that this version of the course has cached under a name. If there is none, make and cache it."""
+    version_digest = _version_digest(house)
+    if version_digest is None:
         return make()
-    path = user_cache_path("autograder") / f"keys-{edition}" / f"{name}.npz"
-    if found := _read(path):
-        return found
-    with _alone(path.parent):
-        if found := _read(path):  # made by another process meanwhile
-            return found
-        made = make()
-        with suppress(OSError), tempfile.TemporaryDirectory(dir=path.parent) as half:
-            key.save(made, Path(half, "key.npz"))
-            Path(half, "key.npz").replace(path)
-    return made
+    path = user_cache_path("autograder") / f"keys-{version_digest}" / f"{name}.npz"
+    if stored_key := _read(path):
+        return stored_key
+    with _locked(path.parent):
+        if stored_key := _read(path):  # another process has made it in the meantime
+            return stored_key
+        new_key = make()
+        with suppress(OSError), tempfile.TemporaryDirectory(dir=path.parent) as partial:
+            key.save(new_key, Path(partial, "key.npz"))
+            Path(partial, "key.npz").replace(path)
+    return new_key
 
 
 def _read(path: Path) -> Key | None:
-    """The key in a file; None if it is not there, or damaged."""
+    """Return the key in a file; None if the file is missing or damaged."""
     with suppress(OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile):
-        found = key.load(path)
-        os.utime(path.parent)  # what nobody has used for a month is removed, as bundles are
-        return found
+        stored_key = key.load(path)
+        os.utime(path.parent)  # `grading.bundles` removes the folders in this cache that were not used for a month
+        return stored_key
     return None
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """One process at a time makes keys of an edition: the book, a release and a class that begin together ask alike.
+def _locked(folder: Path) -> Iterator[None]:
+    """Let only one process at a time make keys for a folder; the others wait and then read them.
 
-    On a full disk, or one that cannot be written, each makes its own.
+    If the folder cannot be written, each process makes its own keys.
     """
-    with ExitStack() as held:
+    with ExitStack() as stack:
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            held.enter_context(FileLock(folder / ".lock"))
+            stack.enter_context(FileLock(folder / ".lock"))
         yield
 
 
 @cache
-def _edition(house: Path) -> str | None:
-    """A fingerprint of all that decides a key; None if a file has changed since it was imported."""
+def _version_digest(house: Path) -> str | None:
+    """Return a digest of everything that decides a key; None if a file may have changed since Python imported it."""
     files = sorted(file for pattern in SOURCES for file in house.glob(pattern))
-    if max(file.stat().st_mtime for file in files) > _LATEST:
+    if max(file.stat().st_mtime for file in files) > _LATEST_CHANGE:
         return None
     digest = hashlib.sha256()
     parts = [platform.python_version(), *map(_version, PACKAGES), os.environ.get("OMP_NUM_THREADS", "")]
@@ -89,6 +89,7 @@ def _edition(house: Path) -> str | None:
 
 
 def _version(package: str) -> str:
+    """Return the installed version of a package, or "none"."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -1,4 +1,6 @@
-"""What an author writes: an exercise, its cases, its known mistakes, and rewrites that are just as right.
+"""Define an exercise: its reference solution, its cases, its known mistakes, and other right solutions.
+
+For example, in autograder/exercises/attention/softmax.py:
 
 softmax = Exercise(reference.softmax, outputs={"weights": "... n"}, section="Softmax")
 
@@ -8,7 +10,11 @@ def _(draw):
 
 @softmax.mistake("normalises over the wrong axis")
 def wrong_axis(scores):
-    '''The message the student reads.'''
+    '''The message that the student reads.'''
+    ...
+
+@softmax.equivalent
+def with_loops(scores):
     ...
 """
 
@@ -27,38 +33,51 @@ Decorator = Callable[[Callable], Callable]
 
 
 class Draw:
-    """Seeded random inputs for cases. Sizes drawn together differ, so that no transposed axis goes unnoticed."""
+    """Draw random inputs for cases, from a seed.
+
+    Draw all sizes of a case in one call of `sizes`. They are different, so that a transposed axis gives a wrong shape.
+    """
 
     def __init__(self, seed: int | Sequence[int]) -> None:
         self.rng = np.random.default_rng(seed)
 
     def sizes(self, count: int, low: int = 2, high: int = 8) -> list[int]:
-        """`count` different ints from low to high - 1."""
+        """Return `count` different ints from low to high - 1."""
         return [int(n) for n in self.rng.permutation(np.arange(low, high))[:count]]
 
     def size(self, low: int = 2, high: int = 8) -> int:
-        """One int from low to high - 1."""
+        """Return an int from low to high - 1."""
         return int(self.rng.integers(low, high))
 
     def normal(self, *shape: int, dtype: type = np.float64) -> np.ndarray:
-        """Standard normal numbers of that shape."""
+        """Return an array of standard normal numbers. shape: its size along each axis."""
         return self.rng.normal(size=shape).astype(dtype)
 
     def tokens(self, *shape: int, vocab: int = 10, low: int = 1) -> np.ndarray:
-        """Token numbers from low to vocab - 1, int64; 0 is left for padding."""
+        """Return an int64 array of token numbers from low to vocab - 1. By default no token is 0, which is padding.
+
+        shape: the array's size along each axis.
+        """
         return self.rng.integers(low, vocab, size=shape)
 
 
 class Exercise:
-    """One function to write, with everything that grades it.
+    """A function that students write, with everything that grades it.
 
     Args:
-        reference: the solution; its name is the exercise's name.
-        outputs: name of each returned value -> its axes ("... T_query d_value"), or UNJUDGED for a cache.
-        section: title of the section of the chapter to read again.
-        order: output names in the order of the derivation; by default the order of `outputs`.
-        uses: names of exercises of the same chapter that this one calls.
-        tolerance: allowed error in float64, as a share of the largest expected entry.
+        reference: the reference solution, a function or a PyTorch module's class. Its name is the exercise's name.
+        outputs: name of each returned value -> its axes ("... T_query d_value"), or UNJUDGED for a cache. The order is
+            that in which the function returns them.
+        section: title of the chapter's section that a student with a wrong answer should read again.
+        order: the output names in the order in which to report errors, usually that of the derivation; by default the
+            order of `outputs`.
+        uses: names of the exercises of the same chapter that the reference calls.
+        tolerance: the largest allowed error in float64, as a share of the largest expected entry.
+
+    Attributes:
+        aspects: name of each aspect -> its points, and the generator of its cases.
+        mistakes: slug of each known mistake -> what students read about it, and the wrong function.
+        equivalents: name -> function, for the other right solutions.
     """
 
     def __init__(
@@ -84,28 +103,39 @@ class Exercise:
 
     @property
     def points(self) -> float:
+        """The points of all aspects together."""
         return float(sum(points for points, _ in self.aspects.values()))
 
     def cases(self, aspect: str, *, points: float) -> Decorator:
-        """Decorate a generator `draw -> (case name, inputs), ...`: the cases of one aspect, worth these points."""
+        """Return a decorator for the function that generates the cases of an aspect.
+
+        The function takes a Draw and yields (name of the case, dict of argument name -> value). A student gets the
+        aspect's points only if all of its cases pass. Raises ValueError if the aspect already has a function.
+        """
 
         def register(generate: Callable) -> Callable:
-            _refuse_twice(aspect in self.aspects, f"{self.name}: aspect {aspect!r}")
+            _refuse_duplicate(aspect in self.aspects, f"{self.name}: the aspect {aspect!r}")
             self.aspects[aspect] = (float(points), generate)
             return generate
 
         return register
 
     def mistake(self, name: str, *, reread: str = "") -> Decorator:
-        """Decorate a wrong implementation; its docstring is the message that teaches.
+        """Return a decorator for a wrong solution. Its docstring is the message that students read.
 
-        reread: title of the section to read again; by default the exercise's own.
+        Args:
+            name: the mistake in a few words, such as "normalises over the wrong axis".
+            reread: title of the section to read again; by default the exercise's section.
+
+        Raises ValueError if the wrong solution has no docstring, or another mistake has the name of its function.
         """
 
         def register(wrong: Callable) -> Callable:
-            _refuse_twice(wrong.__name__ in self.mistakes, f"{self.name}: mistake {wrong.__name__}")
+            _refuse_duplicate(wrong.__name__ in self.mistakes, f"{self.name}: the mistake {wrong.__name__}")
             if not wrong.__doc__:
-                raise ValueError(f"{self.name}: the mistake {wrong.__name__} has no message (its docstring)")
+                raise ValueError(
+                    f"{self.name}: the mistake {wrong.__name__} needs a docstring, the message for students"
+                )
             message = " ".join(wrong.__doc__.split())
             self.mistakes[wrong.__name__] = (Mistake(name, message, reread or self.section), wrong)
             return wrong
@@ -113,27 +143,27 @@ class Exercise:
         return register
 
     def equivalent(self, rewrite: Callable) -> Callable:
-        """Decorate another right implementation, which must earn full marks."""
-        _refuse_twice(rewrite.__name__ in self.equivalents, f"{self.name}: equivalent {rewrite.__name__}")
+        """Decorate another right solution, which must earn full marks."""
+        _refuse_duplicate(rewrite.__name__ in self.equivalents, f"{self.name}: the equivalent {rewrite.__name__}")
         self.equivalents[rewrite.__name__] = rewrite
         return rewrite
 
 
 def exercises_of(chapter: str) -> list[Exercise]:
-    """Return the exercises of a chapter ("01_attention"), in the order of its text.
+    """Return the exercises of a chapter ("01_attention"), in the order in which its text checks them.
 
     Raises:
         FileNotFoundError: there is no such chapter.
-        ModuleNotFoundError: the chapter checks an exercise that has no file.
+        ModuleNotFoundError: the chapter checks an exercise that has no file in autograder/exercises/.
     """
     package = f"autograder.exercises.{number_and_word(chapter)[1]}"
     return [getattr(importlib.import_module(f"{package}.{name}"), name) for name in exercise_names(chapter)]
 
 
 def find_exercise(name: str) -> Exercise:
-    """Return the exercise of that name, whichever chapter it is in. Raises UserError, naming all exercises."""
+    """Return the exercise with this name. Raises UserError, with the names of all exercises, if there is none."""
     others = []
-    for chapter in chapter_names():  # one by one: a chapter imports what its solutions need
+    for chapter in chapter_names():  # one after another, to import no more chapters than necessary
         for exercise in exercises_of(chapter):
             if exercise.name == name:
                 return exercise
@@ -141,6 +171,6 @@ def find_exercise(name: str) -> Exercise:
     raise UserError(f"there is no exercise called {name!r}; there are: {', '.join(others)}")
 
 
-def _refuse_twice(there: bool, what: str) -> None:
-    if there:
-        raise ValueError(f"{what} is there already")
+def _refuse_duplicate(exists: bool, what: str) -> None:
+    if exists:
+        raise ValueError(f"{what} already exists")

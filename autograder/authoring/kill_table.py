@@ -1,4 +1,4 @@
-"""The kill table: which case of an exercise's keys catches which mistake, and tells which from which."""
+"""Build kill tables: which case of an exercise catches which mistake, and which cases distinguish two mistakes."""
 
 import inspect
 from collections.abc import Mapping
@@ -7,55 +7,61 @@ from itertools import combinations, groupby
 
 from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import make_key
-from autograder.authoring.problems import caught_by, graded, problems, told_apart_by
+from autograder.authoring.problems import catching_cases, distinguishing_cases, grade_function, problems
 from autograder.authoring.slip_table import SlipTable, slip_table
 from check.judge import grade
 from check.key import Key
 
-Where = tuple[str, str]  # a case: its aspect, its name
+CaseId = tuple[str, str]  # (aspect, name of the case)
 
 
 @dataclass(frozen=True)
 class Line:
-    """One mistake. caught: case -> the keys in which it catches the mistake. earned: key -> points it keeps."""
+    """The line of one mistake.
+
+    name: the mistake in a few words. source: the wrong function's source.
+    caught: case -> names of the keys with which the case catches the mistake.
+    earned: name of the key -> the points that the mistake still earns.
+    """
 
     slug: str
     name: str
     source: str
-    caught: dict[Where, tuple[str, ...]]
+    caught: dict[CaseId, tuple[str, ...]]
     earned: dict[str, float]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two mistakes, by slug. told_by: key -> the names of its cases that tell them apart.
+    """Two mistakes, by slug.
 
-    named: whether who makes both, each where it alone is wrong, is told both; None where one hides the other.
+    cases: name of the key -> names of its cases that distinguish the mistakes.
+    both_named: whether the judge names both if an answer makes both, see `both_named`.
     """
 
     one: str
     other: str
-    told_by: dict[str, tuple[str, ...]]
-    named: bool | None
+    cases: dict[str, tuple[str, ...]]
+    both_named: bool | None
 
     @property
     def fewest(self) -> int:
-        """With how many cases they are told apart, in the key that has fewest."""
-        return min(map(len, self.told_by.values()))
+        """The number of cases that distinguish the mistakes, with the key that has fewest."""
+        return min(map(len, self.cases.values()))
 
 
 @dataclass(frozen=True)
 class KillTable:
-    """One exercise.
+    """The kill table of one exercise.
 
-    equivalents: name of each right rewrite -> it passes with every key. problems: in plain words. slips: what the first
-    key says of small slips in the reference, if that was asked for.
+    keys: their names. equivalents: name -> whether it passes with every key. problems: sentences about faults of the
+    keys. slips: how the first key explains small slips in the reference, or None.
     """
 
     name: str
     points: float
     keys: tuple[str, ...]
-    cases: tuple[Where, ...]
+    cases: tuple[CaseId, ...]
     lines: tuple[Line, ...]
     pairs: tuple[Pair, ...]
     equivalents: dict[str, bool]
@@ -64,56 +70,57 @@ class KillTable:
 
     @property
     def aspects(self) -> dict[str, list[str]]:
-        """Aspect -> its cases."""
+        """Aspect -> the names of its cases."""
         return {aspect: [name for _, name in cases] for aspect, cases in groupby(self.cases, lambda case: case[0])}
 
 
 def tables_of_chapter(chapter: str, seeds: Mapping[str, int], with_slips: bool = False) -> list[KillTable]:
-    """The kill tables of a chapter ("01_attention"); seeds: name of each key -> its seed."""
-    return [table_of(each, seeds, with_slips) for each in exercises_of(chapter)]
+    """Return the kill tables of a chapter's exercises; see `table_of`. chapter: "01_attention", for example."""
+    return [table_of(exercise, seeds, with_slips) for exercise in exercises_of(chapter)]
 
 
-def table_of(each: Exercise, seeds: Mapping[str, int], with_slips: bool = False) -> KillTable:
-    """The kill table of one exercise; seeds: name of each key -> its seed."""
-    keys = {name: make_key(each, seed) for name, seed in seeds.items()}
+def table_of(exercise: Exercise, seeds: Mapping[str, int], with_slips: bool = False) -> KillTable:
+    """Return the kill table of an exercise. seeds: name of each key -> its seed."""
+    keys = {name: make_key(exercise, seed) for name, seed in seeds.items()}
     return KillTable(
-        name=each.name,
-        points=each.points,
+        name=exercise.name,
+        points=exercise.points,
         keys=tuple(keys),
         cases=tuple(dict.fromkeys((case.aspect, case.name) for key in keys.values() for case in key.cases)),
-        lines=tuple(_line(each, slug, keys) for slug in each.mistakes),
-        pairs=tuple(_pair(one, other, keys) for one, other in combinations(each.mistakes, 2)),
+        lines=tuple(_line(exercise, slug, keys) for slug in exercise.mistakes),
+        pairs=tuple(_pair(one, other, keys) for one, other in combinations(exercise.mistakes, 2)),
         equivalents={
-            slug: all(graded(key, rewrite).passed for key in keys.values())
-            for slug, rewrite in each.equivalents.items()
+            slug: all(grade_function(key, rewrite).passed for key in keys.values())
+            for slug, rewrite in exercise.equivalents.items()
         },
-        problems=tuple(f"{problem} ({name} key)" for name, key in keys.items() for problem in problems(each, key)),
-        slips=slip_table(each, next(iter(seeds.values()))) if with_slips else None,
+        problems=tuple(f"{problem} ({name} key)" for name, key in keys.items() for problem in problems(exercise, key)),
+        slips=slip_table(exercise, next(iter(seeds.values()))) if with_slips else None,
     )
 
 
-def _line(each: Exercise, slug: str, keys: Mapping[str, Key]) -> Line:
-    mistake, wrong = each.mistakes[slug]
-    caught: dict[Where, tuple[str, ...]] = {}
+def _line(exercise: Exercise, slug: str, keys: Mapping[str, Key]) -> Line:
+    mistake, wrong = exercise.mistakes[slug]
+    caught: dict[CaseId, tuple[str, ...]] = {}
     for name, key in keys.items():
-        for case in caught_by(key, slug):
-            where = case.aspect, case.name
-            caught[where] = (*caught.get(where, ()), name)
+        for case in catching_cases(key, slug):
+            case_id = case.aspect, case.name
+            caught[case_id] = (*caught.get(case_id, ()), name)
     earned = {name: grade(key, [case.mistakes[slug] for case in key.cases]).earned for name, key in keys.items()}
     return Line(slug, mistake.name, inspect.getsource(wrong), caught, earned)
 
 
 def _pair(one: str, other: str, keys: Mapping[str, Key]) -> Pair:
-    told = {name: tuple(case.name for case in told_apart_by(key, one, other)) for name, key in keys.items()}
-    return Pair(one, other, told, both_named(next(iter(keys.values())), one, other))
+    cases = {name: tuple(case.name for case in distinguishing_cases(key, one, other)) for name, key in keys.items()}
+    return Pair(one, other, cases, both_named(next(iter(keys.values())), one, other))
 
 
 def both_named(key: Key, one: str, other: str) -> bool | None:
-    """Whether an answer that is wrong as one mistake is, and else as the other, is told both; None if it is only one.
+    """Return whether the judge names both mistakes if an answer makes both.
 
-    What both do to one case at once cannot be known of two functions.
+    The answer makes the first mistake on the cases that catch it, and the second one everywhere else: two functions do
+    not show what both mistakes do to the same case. Return None if such an answer shows only one of the mistakes.
     """
-    first, second = ({(case.aspect, case.name) for case in caught_by(key, slug)} for slug in (one, other))
+    first, second = ({(case.aspect, case.name) for case in catching_cases(key, slug)} for slug in (one, other))
     if not first or not second - first:
         return None
     outcomes = [case.mistakes[one if (case.aspect, case.name) in first else other] for case in key.cases]

@@ -1,43 +1,47 @@
-"""Make an exercise's answer key from a seed: the public one for students, another one for each submission."""
+"""Make an exercise's answer key from a seed.
+
+Students get the public key. Grading makes another key for each submission, with a secret seed.
+"""
 
 import zlib
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from autograder.authoring.answer_key_cache import kept
+from autograder.authoring.answer_key_cache import cached_key
 from autograder.authoring.exercise import Draw, Exercise, exercises_of
-from autograder.authoring.sketching import SketchesWhenAsked, sketches_of_slips
+from autograder.authoring.sketching import LazySketches, sketches_of_slips
 from autograder.house import chapter_names
 from check.calling import Outcome, Raised, run
 from check.key import UNJUDGED, Case, Key, save
 from check.values import pack, unpack
 
 PUBLIC_SEED = 2017
-# As shares of the largest entry: far below what the judge allows, far above what another order of sums comes to.
+# As shares of the largest entry: much less than the judge tolerates, but more than sums in another order differ by.
 ROUNDING = {"float16": 1e-4, "float32": 1e-7, "float64": 1e-13}
 
-# Place in the outcome, dtype, shape -> other arrays.
-Seen = dict[tuple[int, np.dtype, tuple[int, ...]], list[np.ndarray]]
+# (index of the array in its outcome, dtype, shape) -> the different arrays so far.
+SeenArrays = dict[tuple[int, np.dtype, tuple[int, ...]], list[np.ndarray]]
 
 
 def make_questions(exercise: Exercise, seed: int) -> Key:
-    """Run the reference on freshly drawn inputs: a key that judges, and knows no mistake to explain with.
+    """Return a key that can judge answers, but not explain mistakes: the cases and the reference's outcomes.
 
     Args:
-        exercise: whose key.
-        seed: another seed gives other values and other shapes; the same seed gives the same key.
+        exercise: the exercise.
+        seed: decides the values and shapes of the inputs; the same seed gives the same key.
 
     Returns:
-        Key, with the cases in the order of the aspects.
+        Key without mistakes and slips, with the cases in the order of the aspects.
 
     Raises:
         ValueError: two cases of one aspect share a name.
     """
     cases = tuple(
-        Case(name, aspect, inputs, _marked(_judged(exercise, run(exercise.reference, inputs))), {})
+        Case(name, aspect, inputs, _with_mark_only(_judged_part(exercise, run(exercise.reference, inputs))), {})
         for aspect in exercise.aspects
         for name, inputs in _inputs(exercise, aspect, seed)
     )
@@ -55,27 +59,32 @@ def make_questions(exercise: Exercise, seed: int) -> Key:
 
 
 def with_mistakes(exercise: Exercise, questions: Key) -> Key:
-    """The key that also knows what every known mistake comes to on the same inputs."""
+    """Return a key with the outcomes of every known mistake on the same inputs. questions: from `make_questions`."""
     mistakes = {slug: mistake for slug, (mistake, _) in exercise.mistakes.items()}
-    return replace(questions, mistakes=mistakes, cases=tuple(_mistaken(exercise, case) for case in questions.cases))
+    return replace(
+        questions, mistakes=mistakes, cases=tuple(_case_with_mistakes(exercise, case) for case in questions.cases)
+    )
 
 
 def make_key(exercise: Exercise, seed: int) -> Key:
-    """What the reference and every known mistake come to; see `make_questions`."""
+    """Return a key with the outcomes of the reference and every known mistake; see `make_questions`."""
     return with_mistakes(exercise, make_questions(exercise, seed))
 
 
-def explaining(exercise: Exercise, questions: Key) -> Key:
-    """The key that explains, too: it knows the mistakes and, when it is asked for them, the slips. Not to be saved."""
+def with_mistakes_and_slips(exercise: Exercise, questions: Key) -> Key:
+    """Return a key that also explains: with the known mistakes, and with slips that it makes only when needed.
+
+    Do not save this key: saving makes all slips.
+    """
     key = with_mistakes(exercise, questions)
-    return replace(key, slips=SketchesWhenAsked(exercise, key))
+    return replace(key, slips=LazySketches(exercise, key))
 
 
 @cache
-def key_of(exercise: Exercise, seed: int) -> Key:
-    """The key of an exercise that is written to its end, as it is shipped and graded with; made once in a process.
+def full_key(exercise: Exercise, seed: int) -> Key:
+    """Return the complete key of an exercise, with mistakes and slips, as students get it.
 
-    It knows slips besides the mistakes: see `sketching`.
+    The exercise must not change afterwards, because each process makes this key only once.
     """
     key = make_key(exercise, seed)
     return replace(key, slips=sketches_of_slips(exercise, key))
@@ -83,54 +92,62 @@ def key_of(exercise: Exercise, seed: int) -> Key:
 
 @cache
 def public_key(exercise: Exercise) -> Key:
-    """The key that students get of an exercise of the course; made once for all processes."""
-    return kept(f"{exercise.reference.__module__}.{exercise.name}", lambda: key_of(exercise, PUBLIC_SEED))
+    """Return the key of an exercise that students get. All processes of this machine make it only once."""
+    return cached_key(f"{exercise.reference.__module__}.{exercise.name}", lambda: full_key(exercise, PUBLIC_SEED))
 
 
-def _inputs(exercise: Exercise, aspect: str, seed: int) -> list[tuple[str, dict]]:
-    # A stream of its own for each aspect: a case added to one leaves the others as they were.
+def _inputs(exercise: Exercise, aspect: str, seed: int) -> list[tuple[str, dict[str, Any]]]:
+    """Return (name, inputs) of each case of an aspect.
+
+    Each aspect has its own random numbers, so a new case in one aspect does not change the other aspects.
+    """
     _, generate = exercise.aspects[aspect]
-    named = list(generate(Draw([seed, zlib.crc32(f"{exercise.name}/{aspect}".encode())])))
-    if len({name for name, _ in named}) < len(named):
+    cases = list(generate(Draw([seed, zlib.crc32(f"{exercise.name}/{aspect}".encode())])))
+    if len({name for name, _ in cases}) < len(cases):
         raise ValueError(f"{exercise.name}: two cases of {aspect!r} share a name")
-    return named
+    return cases
 
 
-def _mistaken(exercise: Exercise, case: Case) -> Case:
-    """A case with its mistakes; what is equal but for rounding is made equal."""
-    seen: Seen = {}
-    _as_seen(seen, case.expected)
-    came_to = {slug: _judged(exercise, run(wrong, case.inputs)) for slug, (_, wrong) in exercise.mistakes.items()}
-    return replace(case, mistakes={slug: _marked(_as_seen(seen, outcome)) for slug, outcome in came_to.items()})
+def _case_with_mistakes(exercise: Exercise, case: Case) -> Case:
+    """Return the case with the outcomes of the known mistakes. Arrays that differ only by rounding become equal."""
+    seen: SeenArrays = {}
+    _without_rounding(seen, case.expected)
+    outcomes = {slug: _judged_part(exercise, run(wrong, case.inputs)) for slug, (_, wrong) in exercise.mistakes.items()}
+    mistakes = {slug: _with_mark_only(_without_rounding(seen, outcome)) for slug, outcome in outcomes.items()}
+    return replace(case, mistakes=mistakes)
 
 
-def _marked(outcome: Outcome) -> Outcome:
-    """The outcome with no more of an exception than its type and mark: its message is nobody's business."""
+def _with_mark_only(outcome: Outcome) -> Outcome:
+    """Return the outcome with the mark of an exception in place of its message and line, which a key must not show."""
     raised = outcome.raised
     return replace(outcome, raised=Raised(raised.type, raised.mark)) if raised else outcome
 
 
-def _judged(exercise: Exercise, outcome: Outcome) -> Outcome:
-    """The outcome with None for every output that is not judged: a cache is nobody's business, and large."""
+def _judged_part(exercise: Exercise, outcome: Outcome) -> Outcome:
+    """Return the outcome with None for every output that is not judged. Caches are large, and keys do not need them."""
     axes, value = exercise.outputs.values(), outcome.value
     if UNJUDGED not in axes or not isinstance(value, tuple | list) or len(value) != len(axes):
         return outcome
-    kept = (None if each == UNJUDGED else part for each, part in zip(axes, value, strict=True))
-    return replace(outcome, value=type(value)(kept))
+    parts = (None if output_axes == UNJUDGED else part for output_axes, part in zip(axes, value, strict=True))
+    return replace(outcome, value=type(value)(parts))
 
 
-def _as_seen(seen: Seen, outcome: Outcome) -> Outcome:
-    """The outcome, each array replaced by the first seen in its place that it equals up to rounding."""
+def _without_rounding(seen: SeenArrays, outcome: Outcome) -> Outcome:
+    """Return the outcome with each array replaced by an earlier one that differs only by rounding, if there is one.
+
+    seen: the earlier arrays; the function adds the new ones.
+    """
     tree, arrays = pack(outcome.value)
     for i, array in enumerate(arrays):
-        before = seen.setdefault((i, array.dtype, array.shape), [])
-        arrays[i] = next((other for other in before if _alike(other, array)), array)
+        earlier = seen.setdefault((i, array.dtype, array.shape), [])
+        arrays[i] = next((other for other in earlier if _are_close(other, array)), array)
         if arrays[i] is array:
-            before.append(array)
+            earlier.append(array)
     return replace(outcome, value=unpack(tree, arrays))
 
 
-def _alike(one: np.ndarray, other: np.ndarray) -> bool:
+def _are_close(one: np.ndarray, other: np.ndarray) -> bool:
+    """Return whether two float arrays with the same dtype and shape differ only by rounding."""
     if one.dtype.kind != "f" or not one.size:
         return False
     with np.errstate(all="ignore"):
@@ -139,7 +156,7 @@ def _alike(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def save_public_keys(folder: Path) -> None:
-    """Write the public key of every exercise to a folder, as NAME.npz; the folder is made if it is missing."""
+    """Write the public key of every exercise to a folder, as NAME.npz. Make the folder if it does not exist."""
     folder.mkdir(parents=True, exist_ok=True)
     for chapter in chapter_names():
         for exercise in exercises_of(chapter):

@@ -1,10 +1,11 @@
-"""What an exercise's answer keys leave undecided; it grades the grader.
+"""Test the answer keys of an exercise.
 
-Every mistake must be rejected and told apart from the others, and every equivalent rewrite must earn full marks, with
-the public key and with secret ones.
+With every key, the judge must reject each known mistake, distinguish it from the others, and give full marks to the
+reference and to each equivalent.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import combinations
 
 from autograder.authoring.exercise import Exercise
 from check import judge
@@ -14,52 +15,51 @@ from check.judge import Result
 from check.key import Case, Key
 
 
-def caught_by(key: Key, slug: str) -> Iterator[Case]:
-    """The cases of the key that a mistake fails."""
+def catching_cases(key: Key, slug: str) -> Iterator[Case]:
+    """Return the cases of the key that a mistake fails."""
     return (case for case in key.cases if not judge.judge(key, case, case.mistakes[slug]).passed)
 
 
-def told_apart_by(key: Key, one: str, other: str) -> Iterator[Case]:
-    """The cases of the key on which two mistakes come to different outcomes."""
+def distinguishing_cases(key: Key, one: str, other: str) -> Iterator[Case]:
+    """Return the cases of the key for which two mistakes have different outcomes."""
     return (case for case in key.cases if not same(key, case, case.mistakes[one], case.mistakes[other]))
 
 
-def graded(key: Key, function: Callable) -> Result:
-    """How a function of our own comes out with a key; it runs here, without a sandbox."""
+def grade_function(key: Key, function: Callable) -> Result:
+    """Grade a function of our own with a key. It runs in this process, without a sandbox."""
     return judge.grade(key, [run(function, case.inputs) for case in key.cases])
 
 
 def problems(exercise: Exercise, key: Key) -> list[str]:
-    """What is wrong with an exercise's grading, in plain words; an empty list if nothing is."""
+    """Return a sentence for each fault of an exercise's key; an empty list if the key is good."""
     return [
-        *_survivors(key),
-        *_look_alikes(key),
+        *_uncaught_mistakes(key),
+        *_indistinguishable_mistakes(key),
         *_rejected_equivalents(exercise, key),
-        *_unsound_reference(key),
+        *_failed_cases_of_reference(key),
     ]
 
 
-def _survivors(key: Key) -> list[str]:
-    passing = (slug for slug in key.mistakes if not any(caught_by(key, slug)))
+def _uncaught_mistakes(key: Key) -> list[str]:
+    passing = (slug for slug in key.mistakes if not any(catching_cases(key, slug)))
     return [f"{key.function}: the mistake {slug} passes every case" for slug in passing]
 
 
-def _look_alikes(key: Key) -> list[str]:
-    slugs = list(key.mistakes)
-    pairs = ((a, b) for i, a in enumerate(slugs) for b in slugs[i + 1 :])
-    return [f"{key.function}: no case tells {a} from {b}" for a, b in pairs if not any(told_apart_by(key, a, b))]
+def _indistinguishable_mistakes(key: Key) -> list[str]:
+    pairs = [pair for pair in combinations(key.mistakes, 2) if not any(distinguishing_cases(key, *pair))]
+    return [f"{key.function}: no case distinguishes {one} from {other}" for one, other in pairs]
 
 
 def _rejected_equivalents(exercise: Exercise, key: Key) -> Iterator[str]:
     for slug, rewrite in exercise.equivalents.items():
-        result = graded(key, rewrite)
+        result = grade_function(key, rewrite)
         if result.verdict:
             yield f"{key.function}: the equivalent {slug} is rejected on {result.case!r}: {result.verdict.message}"
 
 
-def _unsound_reference(key: Key) -> Iterator[str]:
+def _failed_cases_of_reference(key: Key) -> Iterator[str]:
     for case in key.cases:
         verdict = judge.judge(key, case, case.expected)
         if not verdict.passed or case.expected.modified:
-            why = verdict.message or "it changes its input"
-            yield f"{key.function}: the reference fails its own case {case.name!r}: {why}"
+            reason = verdict.message or "it changes its input"
+            yield f"{key.function}: the reference fails the case {case.name!r}: {reason}"

@@ -1,4 +1,4 @@
-"""What functions with one slip in them come to, as sketches for an exercise's key."""
+"""Make sketches of the outcomes of functions with one slip, for an exercise's answer key."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -13,12 +13,12 @@ from check.calling import answer
 from check.key import Case, Key
 from check.sketches import sketch, sketched_cases
 
-LARGE = 1000  # numbers in the inputs of a case
-_silence = Lock()  # what one thread does to warnings, all see
+LARGE_CASE = 1000  # entries in all input arrays; for larger cases, making all sketches takes too long
+_warnings_lock = Lock()  # because a change of the warning filters affects all threads
 
 
-class SketchesWhenAsked(Mapping[str, dict[str, np.ndarray]]):
-    """What `sketches_of_slips` makes, made when something is first looked up: few answers come so far."""
+class LazySketches(Mapping[str, dict[str, np.ndarray]]):
+    """The result of `sketches_of_slips`, computed at the first access, because few answers need it."""
 
     def __init__(self, exercise: Exercise, key: Key) -> None:
         self._exercise, self._key = exercise, key
@@ -38,34 +38,36 @@ class SketchesWhenAsked(Mapping[str, dict[str, np.ndarray]]):
 
 
 def sketches_of_slips(exercise: Exercise, key: Key) -> dict[str, dict[str, np.ndarray]]:
-    """Sketches of slips: in the reference and its rewrites, then in each mistake; those that come to the same, once.
+    """Return sketches of functions with one slip, in the form of `Key.slips`.
 
-    What takes long to ask is asked for slips of the reference alone.
+    The functions are the reference, the equivalents and the known mistakes; if the cases are large, only the reference.
+    Of several slips with the same values, the result contains one.
     """
     cases = [key.cases[i] for i in sketched_cases(key)]
     if not cases:
         return {}
-    known = np.array([[sketch(key, case, case.expected) for case in cases]])
+    known_rows = np.array([[sketch(key, case, case.expected) for case in cases]])
     sources: dict[str, tuple[Callable, ...]] = {"": (exercise.reference,)}
-    if cases[0].size <= LARGE:
+    if cases[0].size <= LARGE_CASE:
         sources = {"": (exercise.reference, *exercise.equivalents.values())}
         sources |= {slug: (wrong,) for slug, (_, wrong) in exercise.mistakes.items()}
-    rows: dict[str, dict[str, list]] = {}
-    with _silence, warnings.catch_warnings(action="ignore"):
+    sketches: dict[str, dict[str, list[np.ndarray]]] = {}
+    with _warnings_lock, warnings.catch_warnings(action="ignore"):
         for slug, functions in sources.items():
-            for each in (slip for function in functions for slip in slips(function, cases[0].inputs)):
-                row = _sketched(key, cases, each.function)
-                if row is not None and not (np.abs(known - row) <= 1e-7 * (1 + np.abs(row))).all(axis=1).any():
-                    known = np.vstack([known, row])
-                    rows.setdefault(slug, {}).setdefault(each.words, []).append(row)
-    return {slug: {words: np.stack(found) for words, found in each.items()} for slug, each in rows.items()}
+            for slip in (slip for function in functions for slip in slips(function, cases[0].inputs)):
+                row = _sketch_row(key, cases, slip.function)
+                if row is not None and not (np.abs(known_rows - row) <= 1e-7 * (1 + np.abs(row))).all(axis=1).any():
+                    known_rows = np.vstack([known_rows, row])
+                    sketches.setdefault(slug, {}).setdefault(slip.words, []).append(row)
+    return {slug: {words: np.stack(rows) for words, rows in by_words.items()} for slug, by_words in sketches.items()}
 
 
-def _sketched(key: Key, cases: list[Case], function: Callable) -> np.ndarray | None:
+def _sketch_row(key: Key, cases: list[Case], function: Callable) -> np.ndarray | None:
+    """Return the sketches of a function's outcomes, one for each case; None if a case has no sketch."""
     row = []
     for case in cases:
         number = sketch(key, case, answer(function, case.inputs))
         if number is None:
-            return None  # it says by its kind what is wrong, or raises
+            return None  # the function raises, or the judge reports another fault than wrong values
         row.append(number)
     return np.array(row)

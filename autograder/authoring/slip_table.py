@@ -1,11 +1,11 @@
-"""What the judge says of small slips that nobody wrote down: where an author finds the next known mistake."""
+"""Count how the judge explains small slips in a reference, so that authors find mistakes that are not known yet."""
 
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from autograder.authoring.exercise import Exercise
-from autograder.authoring.make_key import key_of
+from autograder.authoring.make_key import full_key
 from autograder.authoring.slips import slips
 from check.calling import run
 from check.explain import explain
@@ -13,28 +13,34 @@ from check.faults import of_cases
 from check.judge import grade
 from check.key import Key
 
-KINDS = ("named", "related", "one slip", "told by its kind", "wrong values", "accepted")
-UNNAMED = ("one slip", "wrong values")
+# How the judge explains a slip: with a known mistake, a relation to the right values, one slip, a fault of another kind
+# (a shape, a dtype, an exception), or only as wrong values. It accepts a slip that changes nothing visible.
+KINDS = ("named", "related", "one slip", "other fault", "wrong values", "accepted")
+UNNAMED_KINDS = ("one slip", "wrong values")
 
 
 @dataclass(frozen=True)
 class SlipTable:
-    """counted: each of KINDS that came up -> slips. unnamed: of each of UNNAMED, where they are in the source."""
+    """The slips in an exercise's reference.
 
-    counted: Counter
+    counts: kind -> the number of slips of this kind. unnamed: each of UNNAMED_KINDS -> the changes in the source.
+    """
+
+    counts: Counter[str]
     unnamed: dict[str, tuple[str, ...]]
 
 
 def slip_table(exercise: Exercise, seed: int) -> SlipTable:
-    """The slips in an exercise's reference, as the key of that seed tells them."""
-    key = key_of(exercise, seed)
-    told = [(slip, came_to(key, slip.function)) for slip in slips(exercise.reference, key.cases[0].inputs)]
-    unnamed = {kind: tuple(slip.place for slip, came in told if came == kind) for kind in UNNAMED}
-    return SlipTable(Counter(kind for _, kind in told), unnamed)
+    """Return the slips in an exercise's reference, explained with the key of this seed."""
+    key = full_key(exercise, seed)
+    all_slips = slips(exercise.reference, key.cases[0].inputs)
+    changes = [(slip.change, kind_of_slip(key, slip.function)) for slip in all_slips]
+    unnamed = {wanted: tuple(change for change, kind in changes if kind == wanted) for wanted in UNNAMED_KINDS}
+    return SlipTable(Counter(kind for _, kind in changes), unnamed)
 
 
-def came_to(key: Key, function: Callable) -> str:
-    """Which of KINDS a changed function comes to."""
+def kind_of_slip(key: Key, function: Callable) -> str:
+    """Return which of KINDS a function with a slip is."""
     outcomes = [run(function, case.inputs) for case in key.cases]
     result = grade(key, outcomes)
     if result.verdict is None:
@@ -42,7 +48,7 @@ def came_to(key: Key, function: Callable) -> str:
     if result.mistakes:
         return "named"
     if result.verdict.kind not in ("value", "nan"):
-        return "told by its kind"
-    why = explain(key, outcomes, of_cases(key, outcomes))
-    relation = why.relation if why else ""
+        return "other fault"
+    explanation = explain(key, outcomes, of_cases(key, outcomes))
+    relation = explanation.relation if explanation else ""
     return "one slip" if "one slip" in relation else "related" if relation else "wrong values"

@@ -1,7 +1,7 @@
-"""Slips that a machine makes in a function: one place of its source changed, as a tired hand would.
+"""Make slips in a function: copies of it with one small change, such as people make by accident.
 
-An operator exchanged, a term or factor left out, a sign turned, axis -1 and -2 or 0 and 1 exchanged, another number,
-a comparison turned, a transpose left out, a name taken for another that holds something of the same kind.
+A slip exchanges an operator or a comparison, leaves out a term, a factor, a sign or a transpose, exchanges the axes -1
+and -2 or 0 and 1, changes a number, or uses another variable that has a value of the same kind.
 """
 
 import ast
@@ -15,6 +15,7 @@ import numpy as np
 
 from check.calling import answer
 
+# Node of a syntax tree -> its sign, and the node that a slip puts in its place.
 OPERATORS: dict[type, tuple[str, type]] = {
     ast.Add: ("+", ast.Sub),
     ast.Sub: ("-", ast.Add),
@@ -32,27 +33,31 @@ COMPARISONS: dict[type, tuple[str, type]] = {
 }
 AXES = {-1: -2, -2: -1, 0: 1, 1: 0}
 TRANSPOSES = ("swapaxes", "transpose")
-HELD = "__held__"
+VALUES = "__values__"  # name of the dict in which an instrumented function stores its variables
 
-Change = tuple[ast.expr, str]
+Replacement = tuple[ast.expr, str]  # (new expression, the slip in words)
 
 
 @dataclass(frozen=True)
 class Slip:
-    """place: the line and what it was changed to, for authors. words: the kind of slip, without code of the source."""
+    """A function with one slip.
 
-    place: str
+    change: the line and the new expression, for authors. words: the slip in words for students, who know the names of
+        the function's parameters, but not those of its other variables.
+    """
+
+    change: str
     words: str
     function: Callable
 
 
 def slips(function: Callable, inputs: dict[str, Any]) -> Iterator[Slip]:
-    """Every slip of a function, in the order of its source.
+    """Yield a function with each possible slip, in the order of the source.
 
     Args:
-        function: any whose source can be read. None is made in a class or in what another function makes, nor where
-            it loops until something holds: a slip there may never end.
-        inputs: dict of argument name -> value, to see what its names hold.
+        function: a function whose source is available. The result is empty for a class, a lambda, a function whose
+            default values come from an enclosing function, and one with a while loop, which a slip could make endless.
+        inputs: dict of argument name -> value, for a call that shows the values of the function's variables.
     """
     source = textwrap.dedent(inspect.getsource(function))
     tree = _parsed(source)
@@ -61,21 +66,24 @@ def slips(function: Callable, inputs: dict[str, Any]) -> Iterator[Slip]:
         return
     try:
         _compiled(tree, definition.name, function)
-    except NameError:  # a default that only the function around it knows
+    except NameError:  # a default value that only the enclosing function knows
         return
-    held = _held(source, definition.name, function, inputs)
+    values = _values(source, definition.name, function, inputs)
     parameters = set(inspect.signature(function).parameters)
     lines = source.splitlines()
     for parent, field, i, node in list(_expressions(tree)):
-        for new, words in _changes(node, held, parameters):
+        for new, words in _replacements(node, values, parameters):
             _put(parent, field, i, ast.fix_missing_locations(new))
             changed = _compiled(tree, definition.name, function)
             _put(parent, field, i, node)
             yield Slip(f"{lines[node.lineno - 1].strip()}  ->  {ast.unparse(new)}", words, changed)
 
 
-def _changes(node: ast.expr, held: dict[str, Any], parameters: set[str]) -> Iterator[Change]:
-    """Every expression that one slip makes of a node, and the words for it."""
+def _replacements(node: ast.expr, values: dict[str, Any], parameters: set[str]) -> Iterator[Replacement]:
+    """Yield each expression that a slip could put in place of a node, and the slip in words.
+
+    values: the function's variables. parameters: names of its parameters.
+    """
     match node:
         case ast.BinOp(left, op, right):
             if type(op) in OPERATORS:
@@ -93,8 +101,8 @@ def _changes(node: ast.expr, held: dict[str, Any], parameters: set[str]) -> Iter
         case ast.UnaryOp(ast.USub(), operand):
             yield operand, "a minus sign left out"
         case ast.Compare(left, [compared], right) if type(compared) in COMPARISONS:
-            sign, turned = COMPARISONS[type(compared)]
-            yield ast.Compare(left, [turned()], right), f"a `{COMPARISONS[turned][0]}` where a `{sign}` belongs"
+            sign, opposite = COMPARISONS[type(compared)]
+            yield ast.Compare(left, [opposite()], right), f"a `{COMPARISONS[opposite][0]}` where a `{sign}` belongs"
         case ast.Constant(value) if type(value) is int and value in AXES:
             yield ast.Constant(AXES[value]), f"{AXES[value]} where {value} belongs"
         case ast.Constant(value) if type(value) is int:
@@ -105,34 +113,35 @@ def _changes(node: ast.expr, held: dict[str, Any], parameters: set[str]) -> Iter
             yield value, "a transpose left out"
         case ast.Call(ast.Attribute(value, name), arguments) if name in TRANSPOSES:
             yield arguments[0] if isinstance(value, ast.Name) and value.id == "np" else value, "a transpose left out"
-        case ast.Name(name, ast.Load()) if name in held:
-            for other in held:
-                if other != name and _alike(held[other], held[name]):
-                    yield ast.Name(other, ast.Load()), _taken_for(other, name, parameters)
+        case ast.Name(name, ast.Load()) if name in values:
+            for other in values:
+                if other != name and _are_interchangeable(values[other], values[name]):
+                    yield ast.Name(other, ast.Load()), _used_instead(other, name, parameters)
 
 
 def _left_out(what: str, node: ast.expr, parameters: set[str]) -> str:
+    """Return in words that a term or factor is left out. what: "term" or "factor"."""
     if isinstance(node, ast.Name) and node.id in parameters:
         return f"the {what} `{node.id}` left out"
     return f"a {what} left out"
 
 
-def _taken_for(other: str, name: str, parameters: set[str]) -> str:
-    """A function's own names are nobody's business, and mean nothing in another's."""
-    here = f"`{other}`" if other in parameters else "something else"
-    there = f"`{name}`" if name in parameters else "something else"
-    return "one array in the place of another" if here == there else f"{here} in a place where {there} belongs"
+def _used_instead(other: str, name: str, parameters: set[str]) -> str:
+    """Return in words that one variable is used in place of another, without the names of local variables."""
+    wrong = f"`{other}`" if other in parameters else "something else"
+    right = f"`{name}`" if name in parameters else "something else"
+    return "one array in the place of another" if wrong == right else f"{wrong} in a place where {right} belongs"
 
 
-def _alike(one: Any, other: Any) -> bool:
-    """Whether one could be taken for the other without Python's noticing: arrays of as many axes, two numbers."""
+def _are_interchangeable(one: Any, other: Any) -> bool:
+    """Return whether both values are numbers, or arrays with equally many axes and the same kind of dtype."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return one.ndim == other.ndim and one.dtype.kind == other.dtype.kind
-    return all(isinstance(each, int | float) and not isinstance(each, bool) for each in (one, other))
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in (one, other))
 
 
 def _parsed(source: str) -> ast.Module:
-    """The tree of a function without what decorates it: to run that again would register it again."""
+    """Return the tree of a function without its decorators, which could register the copy as another mistake."""
     tree = ast.parse(source)
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
@@ -140,16 +149,16 @@ def _parsed(source: str) -> ast.Module:
     return tree
 
 
-def _held(source: str, name: str, function: Callable, inputs: dict[str, Any]) -> dict[str, Any]:
-    """Name -> what it holds when the function returns."""
-    held: dict[str, Any] = {}
-    telling = ast.fix_missing_locations(_Telling().visit(_parsed(source)))
-    answer(_compiled(telling, name, function, {HELD: held}), inputs)
-    return held
+def _values(source: str, name: str, function: Callable, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Return the function's variables and their values when it returns."""
+    values: dict[str, Any] = {}
+    tree = ast.fix_missing_locations(_StoreVariables().visit(_parsed(source)))
+    answer(_compiled(tree, name, function, {VALUES: values}), inputs)
+    return values
 
 
-class _Telling(ast.NodeTransformer):
-    """Lets a function write down its names before it returns; what is defined inside it stays as it is."""
+class _StoreVariables(ast.NodeTransformer):
+    """Make a function store its variables before it returns. Functions inside it do not change."""
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
         for definition in node.body:
@@ -157,8 +166,8 @@ class _Telling(ast.NodeTransformer):
         return node
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
-        tell = ast.parse(f"{HELD}.update(locals())", mode="eval").body
-        both = ast.Tuple([tell, node.value or ast.Constant(None)], ast.Load())
+        store = ast.parse(f"{VALUES}.update(locals())", mode="eval").body
+        both = ast.Tuple([store, node.value or ast.Constant(None)], ast.Load())
         return ast.Return(ast.Subscript(both, ast.Constant(1), ast.Load()))
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -169,7 +178,7 @@ class _Telling(ast.NodeTransformer):
 
 
 def _expressions(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.expr]]:
-    """(parent, field, index or None, expression) for each expression that is evaluated when the function is called."""
+    """Yield (parent, field, index or None, expression) for each expression that a call of the function evaluates."""
     for parent in ast.walk(tree):
         for field, child in ast.iter_fields(parent):
             for i, node in enumerate(child) if isinstance(child, list) else [(None, child)]:
@@ -180,14 +189,15 @@ def _expressions(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.
 
 
 def _put(parent: ast.AST, field: str, i: int | None, node: ast.expr) -> None:
+    """Put an expression into a field of its parent, or into the field's list at index i."""
     if i is None:
         setattr(parent, field, node)
     else:
         getattr(parent, field)[i] = node
 
 
-def _compiled(tree: ast.Module, name: str, function: Callable, more: dict[str, Any] | None = None) -> Callable:
-    """The function that a tree defines, among the names of the original's module, and more."""
-    names = getattr(function, "__globals__", {}) | (more or {})
+def _compiled(tree: ast.Module, name: str, function: Callable, variables: dict[str, Any] | None = None) -> Callable:
+    """Return the function that a tree defines. It sees the variables of the original's module, and `variables`."""
+    names = getattr(function, "__globals__", {}) | (variables or {})
     exec(compile(tree, "<cell slip>", "exec"), names)
     return names[name]

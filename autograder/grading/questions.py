@@ -7,7 +7,7 @@ that is wrong.
 from collections.abc import Mapping, Sequence
 
 from autograder.authoring.exercise import Exercise, exercises_of
-from autograder.authoring.make_key import explaining, make_questions
+from autograder.authoring.make_key import make_questions, with_mistakes_and_slips
 from check import judge
 from check.calling import Outcome
 from check.judge import Result
@@ -30,7 +30,7 @@ def judge_exercise(exercise: Exercise, questions: Key, outcomes: Sequence[Outcom
     result = judge.grade(questions, outcomes)
     if result.passed or not any(map(_is_informative, outcomes)):
         return result
-    return judge.grade(explaining(exercise, questions), outcomes)
+    return judge.grade(with_mistakes_and_slips(exercise, questions), outcomes)
 
 
 def _is_informative(outcome: Outcome) -> bool:

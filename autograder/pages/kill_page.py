@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from autograder.authoring.kill_table import KillTable, Line, Where
+from autograder.authoring.kill_table import CaseId, KillTable, Line
 from autograder.authoring.slip_table import KINDS, SlipTable
 from autograder.errors import named_by_user
 from autograder.pages.instructor import templates
@@ -54,7 +54,7 @@ def write_page(chapters: Mapping[str, Sequence[KillTable]], file: Path) -> Path:
     return file
 
 
-def _mark(line: Line, case: Where, table: KillTable) -> str:
+def _mark(line: Line, case: CaseId, table: KillTable) -> str:
     """● caught with every key; else the first letters of the keys that catch it; · caught with none."""
     caught = line.caught.get(case, ())
     return "●" if caught == table.keys else "".join(name[0] for name in caught) or "·"
@@ -68,7 +68,7 @@ def _keeps(line: Line, table: KillTable) -> str:
 def _about_pairs(table):
     names = {line.slug: line.name for line in table.lines}
     once = [
-        f"“{names[pair.one]}” and “{names[pair.other]}” ({listed(dict.fromkeys(sum(pair.told_by.values(), ())))})"
+        f"“{names[pair.one]}” and “{names[pair.other]}” ({listed(dict.fromkeys(sum(pair.cases.values(), ())))})"
         for pair in table.pairs
         if pair.fewest == 1
     ]
@@ -80,11 +80,11 @@ def _about_pairs(table):
 
 def about_both(table: KillTable) -> str:
     """How many pairs of mistakes are told where one answer makes both."""
-    both = [pair.named for pair in table.pairs if pair.named is not None]
+    both = [pair.both_named for pair in table.pairs if pair.both_named is not None]
     return f"both named where both are made: {sum(both)} of {len(both)}"
 
 
 def about_slips(slips: SlipTable) -> str:
     """What the judge says of small slips in the reference."""
-    told = ", ".join(f"{slips.counted[kind]} {kind}" for kind in KINDS if slips.counted[kind])
+    told = ", ".join(f"{slips.counts[kind]} {kind}" for kind in KINDS if slips.counts[kind])
     return f"small slips in the reference: {told}; told as one slip, or by numbers alone:"

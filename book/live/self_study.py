@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from functools import cache, partial
 from pathlib import Path
 
-from autograder.authoring.answer_key_cache import kept
+from autograder.authoring.answer_key_cache import cached_key
 from autograder.authoring.exercise import Exercise, exercises_of
-from autograder.authoring.make_key import key_of
+from autograder.authoring.make_key import full_key
 from autograder.chapter.chapter import Chapter, read_chapter
 from autograder.house import chapter_names, solution_modules
 from autograder.release import bundle
@@ -59,7 +59,7 @@ def with_other_keys(files: dict[str, bytes], exercises: Iterable[Exercise]) -> d
         file = Path(folder, "key.npz")
         for exercise in exercises:
             name = f"{exercise.reference.__module__}.{exercise.name}.{SEED}"
-            key.save(kept(name, partial(key_of, exercise, SEED)), file)
+            key.save(cached_key(name, partial(full_key, exercise, SEED)), file)
             files = files | {f"{KEYS}/{exercise.name}.npz": file.read_bytes()}
     return files
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from autograder.authoring.exercise import Exercise
-from autograder.authoring.make_key import key_of
+from autograder.authoring.make_key import full_key
 from autograder.authoring.sketching import sketches_of_slips
 from autograder.authoring.slips import slips
 from check.calling import run
@@ -38,7 +38,7 @@ def key():
         centred = x - x.mean(-1, keepdims=True)
         return gain * centred / np.sqrt((centred**2).mean(-1, keepdims=True)) + bias
 
-    return key_of(exercise, seed=5)
+    return full_key(exercise, seed=5)
 
 
 def result_of(key, function):
@@ -128,7 +128,7 @@ def add(a, b, scale):
 
 def test_each_slip_changes_one_place():
     one, two = np.array([1.0, 2.0]), np.array([10.0, 20.0])
-    found = {(each.place.split("  ->  ")[1], each.words) for each in slips(add, {"a": one, "b": two, "scale": 3.0})}
+    found = {(slip.change.split("  ->  ")[1], slip.words) for slip in slips(add, {"a": one, "b": two, "scale": 3.0})}
     assert found == {
         ("a - scale * b", "a `-` where a `+` belongs"),
         ("scale * b", "the term `a` left out"),

@@ -1,20 +1,22 @@
-"""Public keys are kept on disk, under a name that nothing else can have."""
+"""Cache answer keys on disk, separately for each version of everything that decides them."""
 
 import ast
 import os
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Barrier
 
 import pytest
 
 from autograder.authoring import answer_key_cache
-from autograder.authoring.answer_key_cache import PACKAGES, SOURCES, kept
+from autograder.authoring.answer_key_cache import PACKAGES, SOURCES, cached_key
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import public_key
 from autograder.house import HOUSE
-from check.key import load
+from check.key import Key, load
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.autograder
@@ -25,29 +27,35 @@ FILES = (
 )
 LONG_AGO = time.time() - 3600
 
+IsMade = Callable[[Path], bool]
+
 
 @pytest.fixture
-def cache(monkeypatch, tmp_path):
-    """Where keys are kept in these tests, and nowhere else."""
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The folder in which these tests cache keys."""
     monkeypatch.setattr(answer_key_cache, "user_cache_path", lambda name: tmp_path / name)
     return tmp_path / "autograder"
 
 
 @pytest.fixture
-def asked(cache, key):
-    """asked(house) -> whether the key had to be made there."""
+def is_made(cache: Path, key: Key) -> IsMade:
+    """is_made(house) -> whether `cached_key` had to make the key for the version of the course in this folder."""
 
-    def asked(house):
-        made = []
-        found = kept("solutions.attention.softmax", lambda: made.append(1) or key, house)
-        assert found.digest == key.digest
-        return bool(made)
+    def is_made(house: Path) -> bool:
+        calls = []
 
-    return asked
+        def make() -> Key:
+            calls.append("make")
+            return key
+
+        assert cached_key("solutions.attention.softmax", make, house).digest == key.digest
+        return bool(calls)
+
+    return is_made
 
 
-def a_house(folder, changed=""):
-    """A house of one file a pattern, all of them old; `changed` has another text."""
+def small_house(folder: Path, changed: str = "") -> Path:
+    """Write a course with one old file for each pattern into a folder. changed: name of the file with another text."""
     for name in FILES:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -56,93 +64,97 @@ def a_house(folder, changed=""):
     return folder
 
 
-def test_who_asks_while_it_is_being_made_waits_for_it(cache, key, tmp_path):
-    house, made, both = a_house(tmp_path / "one"), [], Barrier(2)
+def test_only_one_of_two_simultaneous_callers_makes_the_key(cache: Path, key: Key, tmp_path: Path) -> None:
+    house, calls, both = small_house(tmp_path / "one"), [], Barrier(2)
 
-    def make():
-        made.append(1)
-        time.sleep(0.3)  # the other one has asked by then, and does not make it
+    def make() -> Key:
+        calls.append("make")
+        time.sleep(0.3)  # meanwhile the other thread asks for the key, too
         return key
 
-    def ask():
+    def ask() -> Key:
         both.wait()
-        return kept("solutions.attention.softmax", make, house)
+        return cached_key("solutions.attention.softmax", make, house)
 
     with ThreadPoolExecutor() as pool:
-        found = [pool.submit(ask) for _ in range(2)]
-    assert [each.result().digest for each in found] == [key.digest] * 2
-    assert len(made) == 1
+        answers = [pool.submit(ask) for _ in range(2)]
+    assert [answer.result().digest for answer in answers] == [key.digest] * 2
+    assert calls == ["make"]
 
 
-def test_a_key_is_made_once(asked, cache, key, tmp_path):
-    house = a_house(tmp_path / "one")
-    assert asked(house) and not asked(house)
-    assert not asked(a_house(tmp_path / "other"))  # another folder with the same course in it
+def test_a_key_is_made_once(is_made: IsMade, cache: Path, key: Key, tmp_path: Path) -> None:
+    house = small_house(tmp_path / "one")
+    assert is_made(house) and not is_made(house)
+    assert not is_made(small_house(tmp_path / "other"))  # another folder with the same course in it
     (file,) = cache.glob("*/*.npz")
     assert load(file).digest == key.digest
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_whatever_changes_in_the_course_asks_for_another(asked, tmp_path, file):
-    assert asked(a_house(tmp_path / "one"))
-    assert asked(a_house(tmp_path / "other", changed=file))
+def test_a_changed_file_needs_a_new_key(is_made: IsMade, tmp_path: Path, file: str) -> None:
+    assert is_made(small_house(tmp_path / "one"))
+    assert is_made(small_house(tmp_path / "other", changed=file))
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_so_does_another_version_of_what_it_imports(asked, monkeypatch, tmp_path, package):
-    assert asked(a_house(tmp_path / "one"))
-    known = answer_key_cache.version
-    monkeypatch.setattr(answer_key_cache, "version", lambda name: "0.1" if name == package else known(name))
-    assert asked(a_house(tmp_path / "other"))
+def test_another_version_of_a_package_needs_a_new_key(
+    is_made: IsMade, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, package: str
+) -> None:
+    assert is_made(small_house(tmp_path / "one"))
+    installed = answer_key_cache.version
+    monkeypatch.setattr(answer_key_cache, "version", lambda name: "0.1" if name == package else installed(name))
+    assert is_made(small_house(tmp_path / "other"))
 
 
-def test_so_does_another_number_of_threads_in_which_sums_round_otherwise(asked, monkeypatch, tmp_path):
-    assert asked(a_house(tmp_path / "one"))
+def test_another_number_of_threads_needs_a_new_key_because_sums_round_differently(
+    is_made: IsMade, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert is_made(small_house(tmp_path / "one"))
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    assert asked(a_house(tmp_path / "other"))
+    assert is_made(small_house(tmp_path / "other"))
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_nothing_is_kept_of_a_course_that_is_being_edited(asked, cache, tmp_path, file):
-    """What was imported may be older than what the file says now."""
-    house = a_house(tmp_path / "one")
+def test_no_key_is_cached_while_a_file_is_edited(is_made: IsMade, cache: Path, tmp_path: Path, file: str) -> None:
+    """Python may have imported an older version of the file."""
+    house = small_house(tmp_path / "one")
     os.utime(house / file)
-    assert asked(house) and asked(house) and not cache.exists()
+    assert is_made(house) and is_made(house) and not cache.exists()
 
 
 @pytest.mark.parametrize("damage", [b"", b"PK\3\4 half of it", b"something else"], ids=["empty", "half", "other"])
-def test_a_damaged_file_is_made_anew(asked, cache, tmp_path, damage):
-    house = a_house(tmp_path / "one")
-    asked(house)
+def test_a_damaged_file_is_replaced(is_made: IsMade, cache: Path, tmp_path: Path, damage: bytes) -> None:
+    house = small_house(tmp_path / "one")
+    is_made(house)
     (file,) = cache.glob("*/*.npz")
     file.write_bytes(damage)
-    assert asked(house) and not asked(house)
+    assert is_made(house) and not is_made(house)
 
 
-def test_where_nothing_can_be_written_it_is_made_each_time(asked, cache, tmp_path):
+def test_a_key_is_made_each_time_if_the_cache_cannot_be_written(is_made: IsMade, cache: Path, tmp_path: Path) -> None:
     cache.write_text("no folder")
-    house = a_house(tmp_path / "one")
-    assert asked(house) and asked(house)
+    house = small_house(tmp_path / "one")
+    assert is_made(house) and is_made(house)
 
 
-def test_public_keys_are_kept_under_the_name_of_what_is_asked_for(monkeypatch):
-    monkeypatch.setattr("autograder.authoring.make_key.kept", lambda name, make: name)
+def test_a_public_key_has_the_name_of_its_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("autograder.authoring.make_key.cached_key", lambda name, make: name)
     first, *_ = exercises_of(CHAPTER)
     assert public_key.__wrapped__(first) == "solutions.attention.softmax"
 
 
-def test_all_that_decides_a_key_is_in_its_name():
-    """Whatever these files import is one of them, Python's own, or a package whose version counts."""
+def test_the_digest_includes_everything_that_decides_a_key() -> None:
+    """The sources import only each other, the standard library, and packages whose version is in the digest."""
     files = [file for pattern in SOURCES for file in HOUSE.glob(pattern)]
-    outside = {"matplotlib", "platformdirs", "filelock"}  # pictures in a notebook; where the cache is, and whose turn
-    known = {*sys.stdlib_module_names, *PACKAGES, *outside, "solutions"}
+    no_effect = {"matplotlib", "platformdirs", "filelock"}  # draw pictures, find the cache, lock it
+    allowed = {*sys.stdlib_module_names, *PACKAGES, *no_effect, "solutions"}
     for file in files:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module] if isinstance(node, ast.ImportFrom) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             for name in names:
                 if name.startswith(("autograder.", "check.")):
                     path = HOUSE / name.replace(".", "/")
                     assert path.is_dir() or path.with_suffix(".py") in files, (file, name)
                 else:
-                    assert name.partition(".")[0] in known | {"autograder", "check"}, (file, name)
+                    assert name.partition(".")[0] in allowed | {"autograder", "check"}, (file, name)

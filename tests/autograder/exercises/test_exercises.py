@@ -10,7 +10,7 @@ import pytest
 
 from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
-from autograder.authoring.problems import caught_by, problems
+from autograder.authoring.problems import catching_cases, problems
 from autograder.chapter import myst
 from autograder.chapter.chapter import stubs, text_of
 from autograder.house import chapter_names, exercise_names, number_and_word
@@ -111,7 +111,7 @@ def test_a_secret_key_asks_other_questions(exercise):
     public, secret = (key_of(exercise, seed) for seed in (PUBLIC_SEED, SECRET_SEEDS[0]))
     assert public.digest != secret.digest
     assert [case.name for case in public.cases] == [case.name for case in secret.cases]
-    assert all(any(caught_by(secret, slug)) for slug in secret.mistakes)
+    assert all(any(catching_cases(secret, slug)) for slug in secret.mistakes)
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)

@@ -14,7 +14,7 @@ import pytest
 
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import make_key
-from autograder.authoring.problems import graded as graded_here
+from autograder.authoring.problems import grade_function
 from autograder.gradebook import class_run
 from autograder.grading import assignment as assignments
 from autograder.grading import grade
@@ -258,7 +258,7 @@ def test_answered_functions_work_like_the_functions_of_a_student(chapter, name, 
     calls = [Call(name, case.inputs) for case in key.cases]
     assert not judge.grade(key, run(cells, calls, **options).outcomes).passed
     ran = run(cells, calls, answered=answers, **options)
-    assert judge.grade(key, ran.outcomes) == graded_here(key, exercises[name].reference)
+    assert judge.grade(key, ran.outcomes) == grade_function(key, exercises[name].reference)
     assert ran.questions >= len(calls) and ran.notes == []
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from autograder.authoring import make_key
 from autograder.authoring.exercise import exercises_of
-from autograder.authoring.make_key import key_of, make_questions
-from autograder.authoring.sketching import SketchesWhenAsked
+from autograder.authoring.make_key import full_key, make_questions
+from autograder.authoring.sketching import LazySketches
 from autograder.course.seed import case_seed
 from autograder.grading.assignment import open_assignment, seeds_of
 from autograder.grading.questions import exercises_by_name, judge_exercise, questions_of
@@ -78,7 +78,7 @@ def test_known_mistakes_are_run_only_for_wrong_exercises(monkeypatch):
 
 @pytest.mark.parametrize("exercise", exercises_of(CHAPTER), ids=lambda exercise: exercise.name)
 def test_explanations_equal_those_of_a_complete_key(exercise):
-    whole, questions = key_of(exercise, 3), make_questions(exercise, 3)
+    whole, questions = full_key(exercise, 3), make_questions(exercise, 3)
     for _, wrong in exercise.mistakes.values():
         outcomes = [run(wrong, case.inputs) for case in questions.cases]
         assert judge_exercise(exercise, questions, outcomes) == judge.grade(whole, outcomes)
@@ -88,8 +88,8 @@ def test_slips_are_searched_only_if_nothing_else_explains_the_outcomes(monkeypat
     questions = make_questions(SOFTMAX, 3)
     slipped = [run(lambda scores: 2 * SOFTMAX.reference(scores), case.inputs) for case in questions.cases]
     named = [run(next(iter(SOFTMAX.mistakes.values()))[1], case.inputs) for case in questions.cases]
-    assert judge_exercise(SOFTMAX, questions, slipped) == judge.grade(key_of(SOFTMAX, 3), slipped)
-    monkeypatch.setattr(SketchesWhenAsked, "__len__", lambda self: pytest.fail("searched for a slip"))
+    assert judge_exercise(SOFTMAX, questions, slipped) == judge.grade(full_key(SOFTMAX, 3), slipped)
+    monkeypatch.setattr(LazySketches, "__len__", lambda self: pytest.fail("searched for a slip"))
     assert judge_exercise(SOFTMAX, questions, named).mistake
 
 

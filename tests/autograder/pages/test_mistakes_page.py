@@ -40,7 +40,11 @@ def test_which_case_catches_which_mistake(table):
 def test_which_case_tells_which_from_which(table):
     (pair,) = table.pairs
     told = ("a matrix", "a small matrix", "single precision")
-    assert (pair.one, pair.other, pair.told_by) == ("whole_sum", "column_sum", {"public": told, "secret": told})
+    assert (pair.one, pair.other, pair.cases) == (
+        "whole_sum",
+        "column_sum",
+        {"public": told, "secret": told},
+    )
     assert pair.fewest == 3 and table.equivalents == {"loop": True} and table.problems == ()
 
 
@@ -79,7 +83,7 @@ def test_what_a_key_leaves_open_is_said():
 
     table = table_of(exercise, {"public": 1})
     text = kill_page.as_text(table)
-    assert "survivor passes every case (public key)" in text and "no case tells survivor from twin" in text
+    assert "survivor passes every case (public key)" in text and "no case distinguishes survivor from twin" in text
     assert "told apart: 5 of 6 pairs" in text
     assert "right rewrites: loop, which pass" in text and "the equivalent wrong is rejected" in text
 
@@ -98,7 +102,7 @@ def test_both_mistakes_of_a_pair_are_told_where_they_show_in_different_cases():
         return tuple(part.astype(np.float64) for part in exercise.reference(x))
 
     table = table_of(exercise, {"public": 1})
-    named = {(pair.one, pair.other): pair.named for pair in table.pairs}
+    named = {(pair.one, pair.other): pair.both_named for pair in table.pairs}
     assert named["lenient", "promoted"] is True
     assert named["column_sum", "lenient"] is None  # the first is wrong everywhere
     assert "both named where both are made: " in kill_page.as_text(table)
@@ -128,12 +132,12 @@ def test_slips_without_a_name_are_listed(tmp_path):
 
     assert table_of(exercise, {"public": 1}).slips is None
     table = table_of(exercise, {"public": 1}, with_slips=True)
-    assert table.slips.counted == {"named": 1, "one slip": 1, "told by its kind": 2}
+    assert table.slips.counts == {"named": 1, "one slip": 1, "other fault": 2}
     text = kill_page.as_text(table)
     assert "small slips in the reference: 1 named" in text
     page = kill_page.write_page({"01_attention": [table]}, tmp_path / "page.html").read_text()
-    for place in table.slips.unnamed["one slip"]:
-        assert f"    {place}" in text.splitlines() and html.escape(place) in page
+    for change in table.slips.unnamed["one slip"]:
+        assert f"    {change}" in text.splitlines() and html.escape(change) in page
 
 
 def test_the_page(table, tmp_path):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
-from autograder.authoring.problems import caught_by, problems
+from autograder.authoring.problems import catching_cases, problems
 from autograder.house import exercise_names
 from solutions import attention
 from tests.book.conftest import ROOT
@@ -45,7 +45,7 @@ def exercise(solution):
 def test_the_example_grades_soundly(exercise, seed):
     key = make_key(exercise, seed)
     assert problems(exercise, key) == []
-    assert len(key.mistakes) == 2 and all(any(caught_by(key, slug)) for slug in key.mistakes)
+    assert len(key.mistakes) == 2 and all(any(catching_cases(key, slug)) for slug in key.mistakes)
 
 
 def test_the_example_has_as_many_rewrites_as_every_exercise_must_have(exercise):
