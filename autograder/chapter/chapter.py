@@ -22,7 +22,7 @@ PARTS = ("setup", "exercise", "reference", "check")
 class Cell:
     """One cell of a chapter.
 
-    part: one of PARTS, "prose" for Markdown, or "demo" for other code. line: the number of its line in the file.
+    part: one of PARTS, "prose" for Markdown, or "demo" for other code. line: where it begins in the file, from 1.
     """
 
     part: str

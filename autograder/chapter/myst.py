@@ -90,8 +90,8 @@ def directive(token: Token, line: int = 0) -> Directive | None:
         raise MystError(f"line {start + 1}: {{{name}}}: {parsed.warnings[0].msg}")
     blank_lines = next((number for number, text in enumerate(parsed.body) if text.strip()), 0)
     body = "\n".join(parsed.body[blank_lines:]).rstrip("\n")
-    body_line = start if kind is _Note and argument else start + 1 + parsed.body_offset - len(first_line)
-    return Directive(name, " ".join(parsed.arguments), parsed.options, body, start, body_line + blank_lines)
+    content_line = start if kind is _Note and argument else start + 1 + parsed.body_offset - len(first_line)
+    return Directive(name, " ".join(parsed.arguments), parsed.options, body, start, content_line + blank_lines)
 
 
 def directives(text: str, line: int = 0) -> Iterator[Directive]:

@@ -66,12 +66,13 @@ def read_targets(folder: Path) -> Targets:
 
 
 def _read_page(targets: Targets, name: str, text: str) -> None:
-    chapter = re.match(r"0*(\d+)_", name)
+    """Add the targets in a page. name: its file name without its extension."""
+    chapter_number = re.match(r"0*(\d+)_", name)
     counts: Counter[str] = Counter()
 
     def next_number(kind: str) -> str:
         counts[kind] += 1
-        return f"{chapter[1]}.{counts[kind]}" if chapter else str(counts[kind])
+        return f"{chapter_number[1]}.{counts[kind]}" if chapter_number else str(counts[kind])
 
     tokens = myst.blocks(text)
     targets.documents[name] = next(
@@ -119,6 +120,7 @@ def _numbered_kind(directive: myst.Directive) -> str | None:
 
 
 def _read_cell(targets: Targets, cell: myst.Directive, next_number: NextNumber) -> None:
+    """Add the target of a code cell that draws a figure with a caption."""
     figure = cell.options.get("mystnb", {}).get("figure", {})
     if "caption" in figure:
         targets.captions[figure["caption"]] = count = next_number("figure")
