@@ -9,7 +9,9 @@ import hashlib
 import html
 import io
 import json
+import os
 import re
+import sys
 import zipfile
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -20,6 +22,7 @@ from nbformat.notebooknode import NotebookNode
 
 from autograder.chapter.chapter import Chapter, stubs, text_of
 from autograder.course.seed import secret_seed
+from autograder.errors import UserError
 from autograder.house import HOUSE, chapter_names, solution_modules
 from autograder.release.fingerprints import Fingerprints
 from check import judge
@@ -102,10 +105,16 @@ def _secrets(secret: Collection[str], public: Iterable[str], seed: int | None, h
 
 
 def scan(paths: Iterable[Path], secrets: Secrets) -> list[Leak]:
-    """Return every leak in files and folders, including those inside zip files, in the order of the files."""
+    """Return every leak in files and folders, including those inside zip files, in the order of the files.
+
+    Raises:
+        UserError: a path does not exist.
+    """
     leaks = []
     scanned: Scanned = {}
     for path in paths:
+        if not os.path.lexists(path):  # a broken symbolic link exists, and is a leak
+            raise UserError(f"{path}: there is no such file or folder, so nothing was searched for leaks")
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         for file in files:
             name = file.relative_to(path.parent).as_posix()
@@ -116,9 +125,9 @@ def scan(paths: Iterable[Path], secrets: Secrets) -> list[Leak]:
     return leaks
 
 
-def scan_book(folder: Path, seed: int | None = None, house: Path = HOUSE) -> list[Leak]:
-    """Return every leak in the built HTML book: pages, sources, search index, scripts."""
-    return scan([folder], secrets_of_book(seed, house))
+def scan_book(book: Path, seed: int | None = None, house: Path = HOUSE) -> list[Leak]:
+    """Return every leak in the built book, a folder of HTML pages or an EPUB file. Raises UserError."""
+    return scan([book], secrets_of_book(seed, house))
 
 
 def scan_bytes(name: str, data: bytes, secrets: Secrets, scanned: Scanned | None = None) -> list[Leak]:
@@ -214,18 +223,22 @@ def _run_exercises(notebook: NotebookNode) -> dict[str, Any]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print every leak in the built book, and return 1 if there are any.
+    """Print every leak in the built book, and return 1 if there are any, or 2 if there is no such book.
 
     `python -m autograder.release.gate _build/html` calls this.
     """
     parser = argparse.ArgumentParser(
         prog="autograder.release.gate", description="Search the built book for leaked solutions."
     )
-    parser.add_argument("book", type=Path, help="folder of the HTML book")
+    parser.add_argument("book", type=Path, help="the folder of the HTML book, or an EPUB file")
     parser.add_argument("--course", type=Path, default=Path("course"), metavar="DIR", help="course folder")
     options = parser.parse_args(arguments)
     seed = secret_seed(options.course) if (options.course / "secret_seed").exists() else None
-    leaks = scan_book(options.book, seed)
+    try:
+        leaks = scan_book(options.book, seed)
+    except UserError as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return 2
     print("\n".join(map(str, leaks)) or f"{options.book} gives nothing away.")
     return 1 if leaks else 0
 

@@ -17,6 +17,7 @@ import pytest
 from nbconvert.filters import Highlight2HTML
 
 from autograder.chapter.chapter import Chapter, read_chapter, stubs, text_of
+from autograder.errors import UserError
 from autograder.release import gate
 from autograder.release.fingerprints import Fingerprints
 from autograder.release.publish import ReleaseRefused, publish
@@ -368,3 +369,19 @@ def test_the_book_may_contain_no_solution_of_any_chapter(copy, capsys):
     assert [str(leak) for leak in gate.scan_book(pages, house=house)] == [f"html/index.html:2: {BODY}"]
     assert gate.main([str(pages), "--course", str(course)]) == 1
     assert f"html/index.html:2: {BODY}" in capsys.readouterr().out
+
+
+def test_a_path_that_does_not_exist_is_an_error_of_the_user(tmp_path, capsys):
+    missing = tmp_path / "html"
+    with pytest.raises(UserError, match="html: there is no such file or folder"):
+        gate.scan([missing], secrets())
+    assert gate.main([str(missing), "--course", str(tmp_path)]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == "" and printed.err.startswith(f"autograder.release.gate: {missing}: there is no such file")
+
+
+def test_an_epub_file_is_searched_like_a_folder(tmp_path, capsys):
+    file = tmp_path / "book.epub"
+    file.write_bytes(zipped("a.xhtml", "Nothing of ours"))
+    assert gate.main([str(file), "--course", str(tmp_path)]) == 0
+    assert f"{file} gives nothing away." in capsys.readouterr().out
