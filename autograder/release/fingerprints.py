@@ -37,7 +37,7 @@ _NAME, _OTHER = "\1", "\0"
 _STRETCH = re.compile(rf"[^{_OTHER}]{{{SEED},}}")
 
 
-@dataclass
+@dataclass(eq=False)  # two methods of one file may have the same name, so a body equals only itself
 class Body:
     """The code of one function: its name, its file, its tokens, the same as one character a token.
 
@@ -106,9 +106,9 @@ class Fingerprints:
     def find(self, text: str) -> list[tuple[Body, int]]:
         """Bodies that a text gives away, each with the number of the line, from 1, where it begins."""
         tokens = tokens_of(text)
-        by_body: dict[str, list[Run]] = {}
+        by_body: dict[Body, list[Run]] = {}
         for run in self._runs(tokens):
-            by_body.setdefault(f"{run.body.file} {run.body.name}", []).append(run)
+            by_body.setdefault(run.body, []).append(run)
         found = [(runs[0].body, at) for runs in by_body.values() if (at := _leak(runs)) is not None]
         if not found:
             return []
@@ -118,10 +118,10 @@ class Fingerprints:
     def _runs(self, tokens) -> Iterator[Run]:
         """All stretches of at least SEED tokens that a text shares with a body."""
         shape = self._shapes.of(tokens)
-        seen: dict[tuple[int, int], int] = {}
+        seen: dict[tuple[Body, int], int] = {}
         for at in _places(shape):
             for body, start in self._seeds.get(shape[at : at + SEED], ()):
-                diagonal = (id(body), at - start)
+                diagonal = (body, at - start)
                 if at < seen.get(diagonal, 0):
                     continue
                 length = _common_prefix(body.shape, start, shape, at)

@@ -125,6 +125,28 @@ def test_the_fixed_line_of_a_bug_hunt_is_a_leak_together_with_its_neighbours():
     assert bodies_in(lines_of_norm(9, 20), known=[STUB]) == []
 
 
+METHODS = """
+class Short:
+    def forward(self, x, weight):
+        return np.maximum(x @ weight.swapaxes(-1, -2), 0.0).sum(axis=-1, keepdims=True)
+
+
+class Long:
+    def forward(self, x, weight, bias):
+        hidden = np.tanh(x @ weight.swapaxes(-1, -2) + bias[..., None, :]).clip(-0.5, 0.5)
+        gates = np.exp(-hidden.cumsum(axis=-2)) * np.where(hidden > 0, hidden, 0.25)
+        return np.maximum(gates @ weight, hidden.mean(axis=-1, keepdims=True)) - gates.std(axis=-1, keepdims=True)
+"""
+
+
+def test_methods_of_the_same_name_are_separate_bodies():
+    short, long = METHODS.split("\n\n\n")
+    fingerprints = Fingerprints({"solutions/model.py": METHODS})
+    assert [line for _, line in fingerprints.find(METHODS)] == [4, 9]
+    assert [body.shape for body, _ in fingerprints.find(long)] == [fingerprints.bodies[1].shape]
+    assert [body.shape for body, _ in fingerprints.find(short)] == [fingerprints.bodies[0].shape]
+
+
 # ------------------------------------------------------------------------------ idioms and other harmless texts
 
 
