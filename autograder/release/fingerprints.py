@@ -1,8 +1,8 @@
-"""Tell whether a text holds the body of a function, renamed variables or not, from one that shares an idiom with it.
+"""Find the bodies of secret functions in a text, also with renamed variables, and distinguish them from mere idioms.
 
-Code is compared as tokens: comments, docstrings, quotes, line breaks and indentation do not count. Two
-stretches are the same if one becomes the other by renaming variables one to one; what NumPy and Python
-name (`np.exp`, `axis`, `len`) must be the same. See Baker, "Parameterized pattern matching", 1996.
+Code is compared as tokens: comments, docstrings, quotes, line breaks and indentation do not count. Two stretches of
+tokens match if a one-to-one renaming of variables turns one into the other. The names of NumPy and Python (`np.exp`,
+`axis`, `len`) must be the same in both. See Baker, "Parameterized pattern matching", 1996.
 """
 
 import ast
@@ -10,20 +10,20 @@ import builtins
 import keyword
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-# Fewer tokens than SEED in common are an idiom: `x.max(axis=-1, keepdims=True)` has twelve.
+# Fewer than SEED tokens in common are an idiom: `x.max(axis=-1, keepdims=True)` has twelve.
 SEED = 12
-# A stretch in common counts as a piece of the body from this length on: a line or so.
+# A match counts as a piece of a body from this length on: a line or so.
 PIECE = 14
-# Up to here a stretch is short: renamed, it counts only if it has three words of NumPy's or Python's in it,
-# and a body as short as this must be there as a whole.
+# Up to this length a match is short: with renamed variables, it counts only if it has three names of NumPy or Python.
+# A body of this length leaks only as a whole.
 SHORT = 20
-# What must be found of a longer body before it is a leak: this share, or so many tokens ...
+# Of a longer body, a leak is one match with this share of its tokens, or with so many tokens ...
 SHARE = 0.7
 ENOUGH = 40
-# ... or that many in several pieces, with other text between them.
+# ... or several pieces with so many tokens together, with other text between them.
 ENOUGH_IN_PIECES = 80
 
 _TOKEN = re.compile(
@@ -32,113 +32,125 @@ _TOKEN = re.compile(
 )
 _COMMENT = re.compile(r"(?:^|(?<=\s))#[#\s][^\n\v]*", re.MULTILINE)
 _STRING = re.compile(r"""[rbfuRBFU]{0,2}("([^"\\\n]|\\.)*"|'([^'\\\n]|\\.)*')""")
-_NAMED = frozenset({*keyword.kwlist, *dir(builtins), "np", "math", "torch", "nn", "self", "axis", "keepdims", "dtype"})
-_NAME, _OTHER = "\1", "\0"
-_STRETCH = re.compile(rf"[^{_OTHER}]{{{SEED},}}")
+_FIXED_NAMES = frozenset(
+    {*keyword.kwlist, *dir(builtins), "np", "math", "torch", "nn", "self", "axis", "keepdims", "dtype"}
+)
+_VARIABLE, _UNKNOWN = "\1", "\0"
+_KNOWN_STRETCH = re.compile(rf"[^{_UNKNOWN}]{{{SEED},}}")
 
 
 @dataclass(eq=False)  # two methods of one file may have the same name, so a body equals only itself
 class Body:
-    """The code of one function: its name, its file, its tokens, the same as one character a token.
+    """The code of one function.
 
-    new[i]: token i is not part of anything a student holds anyway.
+    name, file: the function's name and its file.
+    tokens: its tokens.
+    shape: the same with one character for each token; see `_Shapes`.
+    secret[i]: whether students do not have token i from elsewhere.
     """
 
     name: str
     file: str
     tokens: list[str]
     shape: str
-    new: list[bool] = field(default_factory=list)
+    secret: list[bool] = field(default_factory=list)
 
     @property
     def enough(self) -> int:
-        return min(ENOUGH, _share(len(self.tokens)))
+        """How many tokens one match needs to be a leak."""
+        return min(ENOUGH, _most_of(len(self.tokens)))
 
     @property
     def enough_in_pieces(self) -> int:
-        return min(ENOUGH_IN_PIECES, _share(len(self.tokens)))
+        """How many tokens several pieces need together to be a leak."""
+        return min(ENOUGH_IN_PIECES, _most_of(len(self.tokens)))
 
-    def gives_away(self, positions: Iterable[int]) -> bool:
-        """Whether these tokens of the body hold most of what is new in it."""
-        return sum(self.new[i] for i in positions) >= min(ENOUGH, SHARE * sum(self.new)) > 0
+    def most_secrets_are_in(self, positions: Iterable[int]) -> bool:
+        """Return whether the tokens at these positions include most of the body's secret tokens."""
+        return sum(self.secret[i] for i in positions) >= min(ENOUGH, SHARE * sum(self.secret)) > 0
 
 
 @dataclass(frozen=True)
-class Run:
-    """`length` tokens of a body from `start` on, found in a text at its token `at`."""
+class Match:
+    """A stretch of tokens that a text and a body have in common.
+
+    body_start, text_start: the number of its first token in the body and in the text.
+    """
 
     body: Body
-    start: int
-    at: int
+    body_start: int
+    text_start: int
     length: int
 
     @property
-    def positions(self):
-        return range(self.start, self.start + self.length)
+    def positions(self) -> range:
+        """The numbers of the body's tokens that match."""
+        return range(self.body_start, self.body_start + self.length)
 
 
 class Fingerprints:
-    """The bodies to look for.
+    """The bodies to search for.
 
     Args:
-        sources: file name -> Python source, every function of which is to be kept secret.
-        known: texts that students hold anyway, stubs and earlier solutions; what is in them is no secret.
+        sources: file name -> Python source, every function of which is secret.
+        known: texts that students have, such as stubs and earlier solutions. Their code is no secret.
     """
 
     def __init__(self, sources: dict[str, str], known: Iterable[str] = ()):
         self._shapes = _Shapes()
         self.bodies = [
-            Body(name, file, tokens, self._shapes.of(tokens))
+            Body(name, file, tokens, self._shapes.shape_of(tokens))
             for file, source in sources.items()
             for name, tokens in _bodies(source)
             if len(tokens) >= SEED
         ]
-        self._shapes.closed = True
+        self._shapes.complete = True
         self._seeds: dict[str, list[tuple[Body, int]]] = {}
         for body in self.bodies:
-            body.new = [True] * len(body.tokens)
+            body.secret = [True] * len(body.tokens)
             for i in range(len(body.shape) - SEED + 1):
                 self._seeds.setdefault(body.shape[i : i + SEED], []).append((body, i))
         for text in known:
-            for run in list(self._runs(tokens_of(text))):
-                run.body.new[run.start : run.start + run.length] = [False] * run.length
+            for match in list(self._matches(tokens_of(text))):
+                start = match.body_start
+                match.body.secret[start : start + match.length] = [False] * match.length
 
     def find(self, text: str) -> list[tuple[Body, int]]:
-        """Bodies that a text gives away, each with the number of the line, from 1, where it begins."""
-        tokens = tokens_of(text)
-        by_body: dict[Body, list[Run]] = {}
-        for run in self._runs(tokens):
-            by_body.setdefault(run.body, []).append(run)
-        found = [(runs[0].body, at) for runs in by_body.values() if (at := _leak(runs)) is not None]
-        if not found:
+        """Return the bodies that a text gives away, each with the number of the line, from 1, where it begins."""
+        by_body: dict[Body, list[Match]] = {}
+        for match in self._matches(tokens_of(text)):
+            by_body.setdefault(match.body, []).append(match)
+        starts = {body: start for body, matches in by_body.items() if (start := _start_of_leak(matches)) is not None}
+        if not starts:
             return []
         lines = lines_of_tokens(text)
-        return [(body, lines[at]) for body, at in found]
+        return [(body, lines[start]) for body, start in starts.items()]
 
-    def _runs(self, tokens) -> Iterator[Run]:
-        """All stretches of at least SEED tokens that a text shares with a body."""
-        shape = self._shapes.of(tokens)
-        seen: dict[tuple[Body, int], int] = {}
-        for at in _places(shape):
-            for body, start in self._seeds.get(shape[at : at + SEED], ()):
-                diagonal = (body, at - start)
-                if at < seen.get(diagonal, 0):
+    def _matches(self, tokens: list[str]) -> Iterator[Match]:
+        """Yield every match of a text's tokens with a body that is long enough, and no mere idiom."""
+        shape = self._shapes.shape_of(tokens)
+        matched_up_to: dict[tuple[Body, int], int] = {}
+        for text_start in _possible_seeds(shape):
+            for body, body_start in self._seeds.get(shape[text_start : text_start + SEED], ()):
+                diagonal = (body, text_start - body_start)
+                if text_start < matched_up_to.get(diagonal, 0):
                     continue
-                length = _common_prefix(body.shape, start, shape, at)
-                seen[diagonal] = at + length
-                ours, theirs = body.tokens[start : start + length], tokens[at : at + length]
-                for first, end in _renamings(ours, theirs):
-                    if _counts(ours[first:end], theirs[first:end]):
-                        yield Run(body, start + first, at + first, end - first)
+                length = _common_prefix(body.shape, body_start, shape, text_start)
+                matched_up_to[diagonal] = text_start + length
+                of_body = body.tokens[body_start : body_start + length]
+                of_text = tokens[text_start : text_start + length]
+                for first, end in _split_into_renamings(of_body, of_text):
+                    if _is_match(of_body[first:end], of_text[first:end]):
+                        yield Match(body, body_start + first, text_start + first, end - first)
 
 
 def tokens_of(text: str) -> list[str]:
-    """The tokens of a text that may hold code, comments left out."""
+    """Return the tokens of a text that may contain code, without comments."""
     return _TOKEN.findall(_COMMENT.sub(_blank, text))
 
 
 def lines_of_tokens(text: str) -> list[int]:
-    """The number of the line, from 1, on which each token of a text stands."""
+    """Return the number of the line, from 1, of each token of a text."""
     text = _COMMENT.sub(_blank, text)
     lines, line, last = [], 1, 0
     for token in _TOKEN.finditer(text):
@@ -149,100 +161,114 @@ def lines_of_tokens(text: str) -> list[int]:
 
 
 def is_variable(token: str) -> bool:
-    """Whether a token is a name that somebody chose: no keyword, no attribute, nothing of Python's or NumPy's."""
-    return token.isidentifier() and token not in _NAMED
+    """Return whether a token is a name that its author chose: no keyword, attribute, or name of Python or NumPy."""
+    return token.isidentifier() and token not in _FIXED_NAMES
 
 
-def _blank(comment):
+def _blank(comment: re.Match[str]) -> str:
     return " " * len(comment[0])
 
 
-class _Shapes(dict):
-    """Token -> character: one for all variables, one of its own for every other token of a body."""
+class _Shapes(dict[str, str]):
+    """Token -> character: the same one for all variables, and a different one for every other token of a body.
 
-    closed = False
+    complete: whether all bodies are in it. From then on, every new token gets the same character: it is in no body.
+    """
 
-    def of(self, tokens):
+    complete = False
+
+    def shape_of(self, tokens: Iterable[str]) -> str:
+        """Return the characters of the tokens."""
         return "".join(map(self.__getitem__, tokens))
 
-    def __missing__(self, token):
-        # Quotes of either kind are the same.
-        self[token] = _NAME if is_variable(token) else self._character(token.replace("'", '"'))
+    def __missing__(self, token: str) -> str:
+        # Both kinds of quotes are the same.
+        self[token] = _VARIABLE if is_variable(token) else self._character(token.replace("'", '"'))
         return self[token]
 
-    def _character(self, token):
+    def _character(self, token: str) -> str:
         if token in self:
             return self[token]
-        # The first two characters are kept for strangers and for variables.
-        return _OTHER if self.closed else self.setdefault(token, chr(len(self) + 2))
+        # The first two characters are _UNKNOWN and _VARIABLE.
+        return _UNKNOWN if self.complete else self.setdefault(token, chr(len(self) + 2))
 
 
-def _bodies(source):
-    """Name and tokens of every function of a module, methods included, docstrings and messages left out."""
+def _bodies(source: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the name and the tokens of every function of a module, methods included, without docstrings and messages.
+
+    A `return` at the beginning is left out too, because a text may assign the value to a variable.
+    """
     lines = source.split("\n")
     for node in ast.parse(source).body:
         for function in node.body if isinstance(node, ast.ClassDef) else [node]:
             if isinstance(function, ast.FunctionDef):
-                inner = function.body[1 if ast.get_docstring(function) is not None else 0 :]
-                if inner:
-                    text = "\n".join(lines[inner[0].lineno - 1 : function.end_lineno])
-                    tokens = tokens_of(_STRING.sub(_unlike_anything, text))
+                statements = function.body[1 if ast.get_docstring(function) is not None else 0 :]
+                if statements:
+                    text = "\n".join(lines[statements[0].lineno - 1 : function.end_lineno])
+                    tokens = tokens_of(_STRING.sub(_without_message, text))
                     yield function.name, tokens[tokens[0] == "return" :]
 
 
-def _unlike_anything(string):
-    # A name in quotes is a key of a dict, and code; a sentence is not, and ends the stretch.
+def _without_message(string: re.Match[str]) -> str:
+    # A name in quotes is a dictionary key, and so code. A sentence is a message; the character ends the match there.
     return string[0] if string[1][1:-1].isidentifier() else " § "
 
 
-def _share(length):
+def _most_of(length: int) -> int:
+    """Return how many of a body's tokens are most of them: all of a short body's."""
     return length if length <= SHORT else math.ceil(SHARE * length)
 
 
-def _counts(ours, theirs):
-    """Whether a stretch in common is long enough, and telling enough, to be one."""
-    if len(ours) > SHORT or ours == theirs:
-        return len(ours) >= SEED
-    return len(ours) >= SEED and len({token for token in ours if token[0] == "." or token in _NAMED}) >= 3
+def _is_match(of_body: Sequence[str], of_text: Sequence[str]) -> bool:
+    """Return whether equal stretches of tokens are long enough for a match, and specific enough if they are short."""
+    if len(of_body) > SHORT or of_body == of_text:
+        return len(of_body) >= SEED
+    names = {token for token in of_body if token[0] == "." or token in _FIXED_NAMES}
+    return len(of_body) >= SEED and len(names) >= 3
 
 
-def _places(shape):
-    """Where SEED tokens begin among which none is a stranger, which no body holds."""
-    for stretch in _STRETCH.finditer(shape):
+def _possible_seeds(shape: str) -> Iterator[int]:
+    """Yield every position of a text's shape where SEED tokens begin that each occur in some body."""
+    for stretch in _KNOWN_STRETCH.finditer(shape):
         yield from range(stretch.start(), stretch.end() - SEED + 1)
 
 
-def _common_prefix(ours, i, theirs, j):
+def _common_prefix(body: str, i: int, text: str, j: int) -> int:
+    """Return how many characters a body's shape from i on and a text's shape from j on have in common."""
     length = 0
-    while i + length < len(ours) and j + length < len(theirs) and ours[i + length] == theirs[j + length] != _OTHER:
+    while i + length < len(body) and j + length < len(text) and body[i + length] == text[j + length] != _UNKNOWN:
         length += 1
     return length
 
 
-def _renamings(ours, theirs):
-    """Cut two token lists of one shape where no one-to-one renaming of variables turns one into the other."""
+def _split_into_renamings(of_body: Sequence[str], of_text: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each part of two token lists of one shape in which a one-to-one renaming exists."""
     start = 0
-    last_ours: dict[str, int] = {}
-    last_theirs: dict[str, int] = {}
-    for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-        before_a, before_b = last_ours.get(a, -1), last_theirs.get(b, -1)
-        if before_a != before_b and max(before_a, before_b) >= start:
+    last_of_body: dict[str, int] = {}
+    last_of_text: dict[str, int] = {}
+    for i, (a, b) in enumerate(zip(of_body, of_text, strict=True)):
+        last_a, last_b = last_of_body.get(a, -1), last_of_text.get(b, -1)
+        if last_a != last_b and max(last_a, last_b) >= start:
             yield start, i
-            start = max(before_a, before_b) + 1
-        last_ours[a] = last_theirs[b] = i
-    yield start, len(ours)
+            start = max(last_a, last_b) + 1
+        last_of_body[a] = last_of_text[b] = i
+    yield start, len(of_body)
 
 
-def _leak(runs):
-    """Where in the text the runs of one body come to a leak of it, as a token number; None if they do not."""
-    body = runs[0].body
-    for run in runs:
-        if run.length >= body.enough and body.gives_away(run.positions):
-            return run.at
-    pieces = sorted((run for run in runs if run.length >= PIECE), key=lambda run: run.at)
+def _start_of_leak(matches: Sequence[Match]) -> int | None:
+    """Return the number of the text's token where the matches of one body begin to be a leak, or None if they are none.
+
+    One long match is a leak, and so are several pieces that are near each other in the text.
+    """
+    body = matches[0].body
+    for match in matches:
+        if match.length >= body.enough and body.most_secrets_are_in(match.positions):
+            return match.text_start
+    pieces = sorted((match for match in matches if match.length >= PIECE), key=lambda match: match.text_start)
     reach = 60 + 4 * len(body.tokens)
     for i, first in enumerate(pieces):
-        covered = {p for piece in pieces[i:] if piece.at <= first.at + reach for p in piece.positions}
-        if len(covered) >= body.enough_in_pieces and body.gives_away(covered):
-            return first.at
+        near = [piece for piece in pieces[i:] if piece.text_start <= first.text_start + reach]
+        covered = {position for piece in near for position in piece.positions}
+        if len(covered) >= body.enough_in_pieces and body.most_secrets_are_in(covered):
+            return first.text_start
     return None
