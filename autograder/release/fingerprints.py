@@ -1,17 +1,17 @@
 """Find the bodies of secret functions in a text, also with renamed variables, and distinguish them from mere idioms.
 
-Code is compared as tokens: comments, docstrings, quotes, line breaks and indentation do not count. Two stretches of
-tokens match if a one-to-one renaming of variables turns one into the other. The names of NumPy and Python (`np.exp`,
-`axis`, `len`) must be the same in both. See Baker, "Parameterized pattern matching", 1996.
+Code is compared as tokens, and docstrings do not count. Two stretches of tokens match if a one-to-one renaming of
+variables turns one into the other. The names of NumPy and Python (`np.exp`, `axis`, `len`) must be the same in both.
+See Baker, "Parameterized pattern matching", 1996.
 """
 
 import ast
-import builtins
-import keyword
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+
+from autograder.release.tokens import FIXED_NAMES, is_variable, lines_of_tokens, tokens_of
 
 # Fewer than SEED tokens in common are an idiom: `x.max(axis=-1, keepdims=True)` has twelve.
 SEED = 12
@@ -26,15 +26,7 @@ ENOUGH = 40
 # ... or several pieces with so many tokens together, with other text between them.
 ENOUGH_IN_PIECES = 80
 
-_TOKEN = re.compile(
-    r"""["'][A-Za-z_]\w*["'] | \.?[A-Za-z_]\w* | \d[\w.]*(?:(?<=e)-\d+)? | \*\* | // | [=!<>]= | [^\s\w"']""",
-    re.VERBOSE,
-)
-_COMMENT = re.compile(r"(?:^|(?<=\s))#[#\s][^\n\v]*", re.MULTILINE)
 _STRING = re.compile(r"""[rbfuRBFU]{0,2}("([^"\\\n]|\\.)*"|'([^'\\\n]|\\.)*')""")
-_FIXED_NAMES = frozenset(
-    {*keyword.kwlist, *dir(builtins), "np", "math", "torch", "nn", "self", "axis", "keepdims", "dtype"}
-)
 _VARIABLE, _UNKNOWN = "\1", "\0"
 _KNOWN_STRETCH = re.compile(rf"[^{_UNKNOWN}]{{{SEED},}}")
 
@@ -144,31 +136,6 @@ class Fingerprints:
                         yield Match(body, body_start + first, text_start + first, end - first)
 
 
-def tokens_of(text: str) -> list[str]:
-    """Return the tokens of a text that may contain code, without comments."""
-    return _TOKEN.findall(_COMMENT.sub(_blank, text))
-
-
-def lines_of_tokens(text: str) -> list[int]:
-    """Return the number of the line, from 1, of each token of a text."""
-    text = _COMMENT.sub(_blank, text)
-    lines, line, last = [], 1, 0
-    for token in _TOKEN.finditer(text):
-        line += text.count("\n", last, token.start())
-        last = token.start()
-        lines.append(line)
-    return lines
-
-
-def is_variable(token: str) -> bool:
-    """Return whether a token is a name that its author chose: no keyword, attribute, or name of Python or NumPy."""
-    return token.isidentifier() and token not in _FIXED_NAMES
-
-
-def _blank(comment: re.Match[str]) -> str:
-    return " " * len(comment[0])
-
-
 class _Shapes(dict[str, str]):
     """Token -> character: the same one for all variables, and a different one for every other token of a body.
 
@@ -223,7 +190,7 @@ def _is_match(of_body: Sequence[str], of_text: Sequence[str]) -> bool:
     """Return whether equal stretches of tokens are long enough for a match, and specific enough if they are short."""
     if len(of_body) > SHORT or of_body == of_text:
         return len(of_body) >= SEED
-    names = {token for token in of_body if token[0] == "." or token in _FIXED_NAMES}
+    names = {token for token in of_body if token[0] == "." or token in FIXED_NAMES}
     return len(of_body) >= SEED and len(names) >= 3
 
 

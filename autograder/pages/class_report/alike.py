@@ -15,7 +15,8 @@ from itertools import combinations
 from autograder.course.handout import Handout
 from autograder.house import HOUSE, chapter_names, number_and_word
 from autograder.pages.class_report.entries import Entry
-from autograder.release.fingerprints import SEED, is_variable, lines_of_tokens, tokens_of
+from autograder.release.fingerprints import SEED
+from autograder.release.tokens import is_variable, lines_of_tokens, tokens_of
 
 MANY, FEW = 10, 3  # what more than a fifth of the class have in common is everybody's; not beyond these bounds
 LEAST = 60  # stretches in common, from which on a pair is listed ...
