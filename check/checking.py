@@ -111,7 +111,7 @@ def tried(function: Callable, key: Key) -> Checked:
 def _not_written(function: Callable, result: judge.Result) -> str:
     if other := waits_for(function):
         return f"`{result.function}` waits for `{other}`, which is not written yet."
-    return f"{render.first_wrong(result)} {render.leading_up(result)}"
+    return f"{render.first_fault(result)} {render.where_to_begin(result)}"
 
 
 def _outcomes(function: Callable, key: Key) -> list[Outcome]:

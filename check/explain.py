@@ -172,7 +172,7 @@ def _remarks(key: Key, unexplained: CaseFaults, with_form: bool) -> dict[str, st
     for i in sorted(range(len(unexplained)), key=lambda i: (key.cases[i].size, i)):
         for fault in unexplained[i]:
             if with_form or fault.kind not in FORM_KINDS:
-                remarks.setdefault(fault.kind, f"{fault.message} Seen on the case “{key.cases[i].name}”.")
+                remarks.setdefault(fault.kind, f"{fault.message} (On the case “{key.cases[i].name}”.)")
     return dict(sorted(remarks.items(), key=lambda item: KINDS.index(item[0])))
 
 

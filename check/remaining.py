@@ -8,7 +8,7 @@ from typing import Any
 from check.blank import is_blank, waits_for
 from check.bundle_data import notebooks
 from check.checking import public_key, quietly_tried
-from check.render import MARKS, as_code, as_list, boxed, paragraph
+from check.render import MARKS, as_list, boxed, paragraph, sentence_as_html
 from check.showing import Shown, show
 
 
@@ -70,5 +70,5 @@ def summary(chapter: str, standings: list[Standing]) -> Shown:
     end = f"Save this notebook, then hand in this one file: `{chapter}.ipynb`"
     rows = [(standing.passes, f"`{standing.name}`: {standing.state}") for standing in standings]
     text = "\n".join([head, *(f"  {MARKS[passes][0]} {row}" for passes, row in rows), end])
-    items = as_list((passes, as_code(row)) for passes, row in rows)
+    items = as_list((passes, sentence_as_html(row)) for passes, row in rows)
     return Shown(text, boxed(f"<strong>{escape(head)}</strong>{items}{paragraph(end)}", passing == total or None))

@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from check.render import as_code, boxed
+from check.render import boxed, sentence_as_html
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,7 +23,7 @@ class Shown:
 
 def note(sentence: str) -> Shown:
     """Return a sentence about an exercise that is neither right nor wrong yet."""
-    return Shown(sentence, boxed(as_code(sentence), None))
+    return Shown(sentence, boxed(sentence_as_html(sentence), None))
 
 
 def shell() -> Any:

@@ -15,7 +15,7 @@ from autograder.chapter.sections import section_address
 from autograder.pages.code import coloured, what_is_cut
 from autograder.pages.safe_markdown import safe_markdown
 from check.judge import Result
-from check.render import as_code, first_wrong, in_its_place
+from check.render import first_fault, replacements, sentence_as_html
 from check.words import listed
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -59,11 +59,11 @@ class FeedbackExporter(TemplateExporter):
         """Jinja's filters for the template; each gives HTML that is safe to show, or text that gets escaped."""
         yield from super().default_filters()
         yield "markdown", lambda source: Markup(safe_markdown(source))
-        yield "sentence", lambda sentence: Markup(as_code(sentence))
+        yield "sentence", lambda sentence: Markup(sentence_as_html(sentence))
         yield "python", coloured
         yield "cut", what_is_cut
-        yield "first_wrong", first_wrong
-        yield "in_its_place", in_its_place
+        yield "first_fault", first_fault
+        yield "replacements", replacements
         yield "section", section
         yield "next_step", next_step
         yield "address", self._address

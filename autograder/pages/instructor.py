@@ -6,7 +6,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from check.render import as_code, lesson
+from check.render import lesson, sentence_as_html
 from check.words import count
 
 
@@ -23,7 +23,7 @@ def templates() -> Environment:
     made.filters |= {
         "number": lambda value: f"{round(value, 2):g}",
         "count": count,
-        "sentence": lambda text: Markup(as_code(" ".join(text.split()))),
+        "sentence": lambda text: Markup(sentence_as_html(" ".join(text.split()))),
         "lesson": lesson,
         "slug": lambda words: words.replace(" ", "-"),
     }

@@ -28,7 +28,7 @@ def normalised(x):
 
 def test_passing_is_one_calm_line(capsys):
     check(normalised)
-    assert capsys.readouterr().out == "✓ normalised: all 4 cases hold.\n"
+    assert capsys.readouterr().out == "✓ normalised: all 4 cases pass.\n"
 
 
 def test_failing_raises_and_shows_what_is_wrong(capsys):
@@ -43,7 +43,7 @@ def test_failing_raises_and_shows_what_is_wrong(capsys):
 def test_an_unknown_mistake_is_sent_to_the_section(capsys):
     with pytest.raises(CheckFailed):
         check(lambda x: (x, x))
-    assert "Read again: “Shares”." in capsys.readouterr().out
+    assert "Reread “Shares”." in capsys.readouterr().out
 
 
 def defined(source, **names):
@@ -53,9 +53,7 @@ def defined(source, **names):
 
 
 STUB = "def normalised(x):\n    raise NotImplementedError"
-NOT_WRITTEN = (
-    "`normalised` is not written yet. “Shares” leads up to it, and the hints above its cell are there to be opened.\n"
-)
+NOT_WRITTEN = "`normalised` is not written yet. Read “Shares” first. If you need help, open the hints above its cell.\n"
 
 
 def test_a_stub_is_told_where_to_begin_in_one_calm_line(capsys, monkeypatch):
@@ -86,7 +84,7 @@ def test_what_is_half_written_is_judged_by_what_it_gives(capsys):
     with pytest.raises(CheckFailed):
         check(defined(half))
     shown = capsys.readouterr().out
-    assert "not written yet. Seen on the case" in shown and "✓ errors (1 of 1 cases)" in shown
+    assert "not written yet. (On the case" in shown and "✓ errors (1 of 1 cases)" in shown
 
 
 @pytest.mark.parametrize("value", [None, 3, np.ones(2), "softmax"])

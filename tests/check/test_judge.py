@@ -130,7 +130,7 @@ def test_a_mistake_keeps_its_name_when_numbers_are_promoted_too(key, exercise):
     assert result.remarks == (
         "`shares` has dtype float64 where float32 is expected. Something promoted it, such as an array that "
         "np.zeros or np.arange made without a dtype, or a NumPy scalar such as np.sqrt(64). Python's own "
-        "numbers, such as math.sqrt(64), promote nothing. Seen on the case “single precision”.",
+        "numbers, such as math.sqrt(64), promote nothing. (On the case “single precision”.)",
     )
 
 
@@ -239,9 +239,9 @@ def test_a_stopped_function_is_reported_before_anything_else(key):
 def test_an_exercise_it_calls_is_blamed(key):
     result = blame_what_is_used(graded(key, spoiled(lambda s, x: s + 1)), key, {"total", "other"})
     assert result.mend_first == ("total",)
-    assert "It calls `total`, which is wrong itself: mend that first." in as_text(result)
+    assert "It calls `total`, which is also wrong. Fix that first." in as_text(result)
     both = as_text(replace(result, mend_first=("total", "other")))
-    assert "It calls `total` and `other`, which are wrong themselves: mend them first." in both
+    assert "It calls `total` and `other`, which are also wrong. Fix those first." in both
 
 
 def test_result_survives_json(key, exercise):

@@ -11,7 +11,7 @@ from check.blank import is_blank
 from check.bundle_data import Notebook, fingerprint
 from check.checking import check
 from check.remaining import what_is_left
-from check.render import as_code, with_links
+from check.render import sentence_as_html, with_links
 
 pytestmark = pytest.mark.autograder
 
@@ -77,14 +77,14 @@ def test_a_message_links_the_section_that_it_names(notebook, monkeypatch, tmp_pa
     shown = []
     monkeypatch.setattr(check_module, "show", shown.append)
     check(names(STUB)["normalised"])
-    assert "“Shares” leads up to it" in shown[-1].html
+    assert "Read “Shares” first." in shown[-1].html
     about = Notebook(["normalised"], {}, {"Shares": "https://book.example/a.html#shares", "Rows & sums": "b"})
     (tmp_path / "chapters").mkdir(exist_ok=True)
     (tmp_path / "chapters/01_shares.json").write_text(about.to_json())
     check(names(STUB)["normalised"])
     link = '<a href="https://book.example/a.html#shares" target="_blank">Shares</a>'
-    assert f"“{link}” leads up to it" in shown[-1].html and "“Shares” leads" in shown[-1].text
-    assert with_links(as_code("Reread “Rows & sums”."), about.sections) == (
+    assert f"Read “{link}” first." in shown[-1].html and "Read “Shares” first." in shown[-1].text
+    assert with_links(sentence_as_html("Reread “Rows & sums”."), about.sections) == (
         'Reread “<a href="b" target="_blank">Rows &amp; sums</a>”.'
     )
 

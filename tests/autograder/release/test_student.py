@@ -48,8 +48,8 @@ def test_run_all_reaches_the_end_and_shows_no_traceback(ran):
 def test_a_blank_exercise_is_one_line_and_a_wrong_one_is_explained(ran):
     assert output_of(ran["check-softmax"])[0].startswith("✓ softmax: all")
     assert output_of(ran["check-attention"])[0] == (
-        "`attention` is not written yet. “From weights to output” leads up to it, "
-        "and the hints above its cell are there to be opened."
+        "`attention` is not written yet. Read “From weights to output” first. "
+        "If you need help, open the hints above its cell."
     )
     assert "Known mistake: does not scale the scores." in output_of(ran["check-attention_weights"])[0]
 

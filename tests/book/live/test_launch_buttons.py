@@ -160,6 +160,6 @@ def test_a_notebook_alone_brings_what_belongs_beside_it(book, site, tmp_path):
         cwd=folder, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert told.returncode == 0, told.stderr
-    assert re.fullmatch(r"✓ softmax: all \d+ cases hold.", told.stdout.strip())
+    assert re.fullmatch(r"✓ softmax: all \d+ cases pass.", told.stdout.strip())
     assert (folder / "02_backward.ipynb").read_text() == "the reader's own"
     assert (folder / "01_attention.ipynb").read_bytes() == blank
