@@ -1,4 +1,4 @@
-"""The templates of pages for instructors: one look, nothing that runs, and all that is put in is escaped."""
+"""Load the templates of the instructor's pages, which share a style sheet, run nothing and escape all values."""
 
 from functools import cache
 from pathlib import Path
@@ -12,19 +12,19 @@ from check.words import count
 
 @cache
 def templates() -> Environment:
-    """The templates of templates/instructor/, with the filters that all of them use."""
-    made = Environment(
+    """Return the templates of templates/instructor/, with the filters that all of them use."""
+    environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates" / "instructor"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    environment.filters |= {
         "number": lambda value: f"{round(value, 2):g}",
         "count": count,
         "sentence": lambda text: Markup(sentence_as_html(" ".join(text.split()))),
         "lesson": lesson,
         "slug": lambda words: words.replace(" ", "-"),
     }
-    return made
+    return environment

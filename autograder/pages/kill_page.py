@@ -1,4 +1,4 @@
-"""Kill tables with several keys side by side: what `autograder mistakes` prints, and its page for instructors."""
+"""Show kill tables with one or two keys: as text, for `autograder mistakes`, and as an HTML page for instructors."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -14,25 +14,25 @@ from check.words import count, listed
 
 
 def as_text(table: KillTable) -> str:
-    """The table for a terminal, with the pairs, the right rewrites and the problems below it."""
+    """Return the table for a terminal, and below it the cases, the pairs, the right rewrites, problems and slips."""
     rows = [
         [line.name, " ".join(f"{_mark(line, case, table):>2}" for case in table.cases), _keeps(line, table)]
         for line in table.lines
     ]
     heads = [table.name, " ".join(f"{n:>2}" for n in range(1, len(table.cases) + 1)), "keeps"]
-    numbered = iter(range(1, len(table.cases) + 1))
+    numbers = iter(range(1, len(table.cases) + 1))
     cases = [
-        f"{aspect}: {', '.join(f'{next(numbered)} {n}' for n in names)}" for aspect, names in table.aspects.items()
+        f"{aspect}: {', '.join(f'{next(numbers)} {name}' for name in names)}" for aspect, names in table.aspects.items()
     ]
-    right = [name for name, passes in table.equivalents.items() if passes]
-    said = [
+    passing = [name for name, passes in table.equivalents.items() if passes]
+    paragraphs = [
         *cases,
         _about_pairs(table),
-        f"right rewrites: {listed(right, len(right))}, which pass" if right else "right rewrites: none",
+        f"right rewrites: {listed(passing, len(passing))}, which pass" if passing else "right rewrites: none",
         *(f"PROBLEM: {problem}" for problem in table.problems),
         *([about_slips(table.slips)] if table.slips else []),
     ]
-    lines = [textwrap.fill(line, 118, initial_indent="  ", subsequent_indent="    ") for line in said]
+    lines = [textwrap.fill(text, 118, initial_indent="  ", subsequent_indent="    ") for text in paragraphs]
     if table.slips:
         lines += [f"    {place}" for places in table.slips.unnamed.values() for place in places]
     grid = tabulate(
@@ -42,7 +42,10 @@ def as_text(table: KillTable) -> str:
 
 
 def write_page(chapters: Mapping[str, Sequence[KillTable]], file: Path) -> Path:
-    """Write the tables of some chapters as one page for instructors: it shows what students must not see."""
+    """Write one page for instructors with the tables of the chapters, and return its file.
+
+    Students must not see the page: it shows wrong answers, and the cases that catch them.
+    """
     page = (
         templates()
         .get_template("mistakes.html.j2")
@@ -55,36 +58,37 @@ def write_page(chapters: Mapping[str, Sequence[KillTable]], file: Path) -> Path:
 
 
 def _mark(line: Line, case: CaseId, table: KillTable) -> str:
-    """● caught with every key; else the first letters of the keys that catch it; · caught with none."""
-    caught = line.caught.get(case, ())
-    return "●" if caught == table.keys else "".join(name[0] for name in caught) or "·"
+    """Return ● if the case catches the mistake with every key, · if with none, and else the keys' first letters."""
+    keys = line.caught.get(case, ())
+    return "●" if keys == table.keys else "".join(name[0] for name in keys) or "·"
 
 
 def _keeps(line: Line, table: KillTable) -> str:
-    """The points that a mistake keeps, with each key if they differ."""
+    """Return the points that a mistake keeps; with every key, if they differ."""
     return f"{' or '.join(dict.fromkeys(f'{earned:g}' for earned in line.earned.values()))} of {table.points:g}"
 
 
-def _about_pairs(table):
+def _about_pairs(table: KillTable) -> str:
+    """Return a sentence about the pairs of mistakes that cases distinguish, and those that only one case does."""
     names = {line.slug: line.name for line in table.lines}
-    once = [
+    by_one_case = [
         f"“{names[pair.one]}” and “{names[pair.other]}” ({listed(dict.fromkeys(sum(pair.cases.values(), ())))})"
         for pair in table.pairs
         if pair.fewest == 1
     ]
-    apart = sum(pair.fewest > 0 for pair in table.pairs)
-    said = f"told apart: {apart} of {count(len(table.pairs), 'pair')}"
-    said += f"; by a single case: {listed(once, 3)}" if once else ""
-    return f"{said}; {about_both(table)}"
+    distinguished = sum(pair.fewest > 0 for pair in table.pairs)
+    sentence = f"distinguished: {distinguished} of {count(len(table.pairs), 'pair')}"
+    sentence += f"; by only one case: {listed(by_one_case, 3)}" if by_one_case else ""
+    return f"{sentence}; {about_both(table)}"
 
 
 def about_both(table: KillTable) -> str:
-    """How many pairs of mistakes are told where one answer makes both."""
-    both = [pair.both_named for pair in table.pairs if pair.both_named is not None]
-    return f"both named where both are made: {sum(both)} of {len(both)}"
+    """Return how many pairs of mistakes are both reported if one answer makes both."""
+    reported = [pair.both_named for pair in table.pairs if pair.both_named is not None]
+    return f"both reported if an answer makes both: {sum(reported)} of {len(reported)}"
 
 
 def about_slips(slips: SlipTable) -> str:
-    """What the judge says of small slips in the reference."""
-    told = ", ".join(f"{slips.counts[kind]} {kind}" for kind in KINDS if slips.counts[kind])
-    return f"small slips in the reference: {told}; told as one slip, or by numbers alone:"
+    """Return how many small slips in the reference get which kind of message."""
+    counts = ", ".join(f"{slips.counts[kind]} {kind}" for kind in KINDS if slips.counts[kind])
+    return f"small slips in the reference: {counts}; slips reported only as one slip or as wrong values:"

@@ -1,4 +1,4 @@
-"""Markdown to HTML that runs nothing and asks for nothing, whoever wrote it; formulas become MathML."""
+"""Convert untrusted Markdown to HTML that runs no script and loads nothing; formulas become MathML."""
 
 import hashlib
 import html
@@ -21,35 +21,35 @@ TAGS = {
 }
 # fmt: on
 ATTRIBUTES = {"a": {"href", "title"}, "abbr": {"title"}, "acronym": {"title"}}
-# The colours of code; in a class of the page's own, a text could dress as a verdict.
+# Only the classes of highlighted code. With the page's own classes, a text could look like a verdict.
 CLASSES = {"div": {"highlight"}, "span": set(STANDARD_TYPES.values()) - {""}}
-# nh3 takes what is not allowed out, often with all that follows; as text, `i<j and j>k` is read as it was written.
+# nh3 removes a tag that is not allowed, often with everything after it. As text, `i<j and j>k` stays readable.
 NOT_ALLOWED = re.compile(rf"<(?!/?(?:{'|'.join(sorted(TAGS))})[\s/>]|!--)", re.IGNORECASE)
 MATHML_ATTRIBUTES = {
     "accent", "columnalign", "display", "fence", "form", "linethickness", "lspace", "mathvariant", "maxsize",
     "minsize", "movablelimits", "rowspacing", "rspace", "separator", "stretchy", "width",
 }  # fmt: skip
 PYTHON = (["python"], ["python3"], ["py"], ["ipython3"])
-MAX_SOURCE = 10_000  # characters; beyond, some Markdown takes time that grows with their square
+MAX_SOURCE = 10_000  # characters; some Markdown takes time quadratic in its length
 MAX_FORMULA = 1_000
 MACROS = re.compile(r"\\(re|provide)?(new)?(command|environment)|\\[egx]?def|\\let|\\DeclareMathOperator")
 
 
 @lru_cache(maxsize=512)
 def safe_markdown(source: str) -> str:
-    """The HTML of some Markdown; as plain text where it is very long or cannot be rendered."""
+    """Return a Markdown source as HTML, or as plain text if it is very long or cannot be rendered."""
     plain = f"<pre>{html.escape(source)}</pre>"
     if len(source) > MAX_SOURCE:
         return plain
     renderer = _Renderer(source)
     try:
         page = MarkdownWithMath(renderer=renderer).render(source)
-    except Exception:  # a picture that is not there, nesting without end: a page of feedback survives it
+    except Exception:  # such as a missing picture or very deep nesting; the feedback page needs some text in any case
         return plain
     return renderer.with_formulas(_CLEANER.clean(NOT_ALLOWED.sub("&lt;", page)))
 
 
-# A relative link would lead from wherever the page lies to a file that only its reader has.
+# No relative links: they would open files beside the page on the reader's machine.
 _CLEANER = nh3.Cleaner(
     tags=TAGS, attributes=ATTRIBUTES, allowed_classes=CLASSES, url_schemes={"http", "https", "mailto"},
     url_relative="deny",
@@ -57,53 +57,58 @@ _CLEANER = nh3.Cleaner(
 
 
 class _Renderer(IPythonRenderer):
-    """Keeps each formula's MathML for later, and a holder in its place: MathML never goes through the sanitiser.
+    """Renders formulas as placeholders and keeps their MathML, which the sanitiser would not let through.
 
-    A holder is an element, with quotes: what the sanitiser writes has none of them within an attribute, and no `<` that
-    opens nothing. And its title is a digest of the very source that would have to name it.
+    A student cannot forge a placeholder. It is an element with quotes in it; the sanitiser's output has no unescaped
+    quotes inside an attribute, and no `<` except of a tag. And its title has a digest of the Markdown source, which
+    would have to contain its own digest.
     """
 
-    def __init__(self, source):
+    def __init__(self, source: str):
         super().__init__(escape=False, exclude_anchor_links=True)
         self.formulas: list[str] = []
-        self.mark = hashlib.sha256(source.encode("utf-8", "replace")).hexdigest()
+        self.digest = hashlib.sha256(source.encode("utf-8", "replace")).hexdigest()
 
-    def with_formulas(self, page):
-        """The page, clean, with each formula where its holder stands."""
-        holder = re.compile(f'<abbr title="{self.mark}-(\\d+)"></abbr>')
-        return holder.sub(lambda found: self.formulas[int(found[1])], page)
+    def with_formulas(self, page: str) -> str:
+        """Return a sanitised page with the formulas in place of their placeholders."""
+        placeholder = re.compile(f'<abbr title="{self.digest}-(\\d+)"></abbr>')
+        return placeholder.sub(lambda match: self.formulas[int(match[1])], page)
 
-    def block_code(self, source, info=None):
-        """Python alone is coloured: for some languages Pygments needs minutes."""
+    def block_code(self, source: str, info: str | None = None) -> str:
+        """Return a block of code, highlighted only if it is Python: for some languages Pygments needs minutes."""
         if (info or "").split()[:1] in PYTHON:
             return code.block(source)
         return f"<pre><code>{html.escape(source)}</code></pre>\n"
 
-    def inline_math(self, body):
-        return self._keep(body, "inline", f"${body}$")
+    def inline_math(self, body: str) -> str:
+        return self._placeholder(body, "inline", f"${body}$")
 
-    def block_math(self, body):
-        return self._keep(body, "block", f"$${body}$$")
+    def block_math(self, body: str) -> str:
+        return self._placeholder(body, "block", f"$${body}$$")
 
-    def latex_environment(self, name, body):
-        whole = f"\\begin{{{name}}}{body}\\end{{{name}}}"
-        return self._keep(whole, "block", whole)
+    def latex_environment(self, name: str, body: str) -> str:
+        environment = f"\\begin{{{name}}}{body}\\end{{{name}}}"
+        return self._placeholder(environment, "block", environment)
 
-    def _keep(self, tex, display, source):
+    def _placeholder(self, tex: str, display: str, source: str) -> str:
+        """Keep a formula, and return its placeholder. source: the text to show if the formula has no MathML."""
         self.formulas.append(_mathml(tex, display) or f"<code>{html.escape(source)}</code>")
-        return f'<abbr title="{self.mark}-{len(self.formulas) - 1}"></abbr>'
+        return f'<abbr title="{self.digest}-{len(self.formulas) - 1}"></abbr>'
 
 
-def _mathml(tex, display):
-    """MathML of a formula; empty where it has none, or would take long: macros can grow without bound."""
+def _mathml(tex: str, display: str) -> str:
+    """Return the MathML of a formula, or "" if it has none or could take long, as macros that grow without bound do.
+
+    display: "inline" or "block".
+    """
     if len(tex) > MAX_FORMULA or MACROS.search(tex):
         return ""
     try:
         formula = Converter(display=display).convert_to_element(tex)
-    except Exception:  # it is a student's TeX
+    except Exception:  # students' TeX can make the converter raise anything
         return ""
     for element in formula.iter():
         element.attrib = {name: value for name, value in element.attrib.items() if name in MATHML_ATTRIBUTES}
-        # The library writes symbols as character references into its text.
+        # The converter writes symbols as character references into the text.
         element.text = html.unescape(element.text or "")
     return tostring(formula, encoding="unicode")

@@ -1,4 +1,4 @@
-"""Feedback pages: what they say, that they ask for nothing and run nothing, and that all ways in make the same one."""
+"""Feedback pages: what they say, that they load and run nothing, and that every command makes the same page."""
 
 import copy
 import html
@@ -41,14 +41,14 @@ def page_of(course, student):
 
 
 def text_of(page):
-    """What one reads on a page, without its marks."""
+    """Return the text of a page, without tags."""
     body = page.read_text(encoding="utf-8").partition("</style>")[2]
     inline = re.sub(r"</?(a|code|em|span|strong)\b[^>]*>", "", body)
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", inline)).split())
 
 
 def with_cells(perfect, **sources):
-    """The perfect notebook with other sources in some of its cells."""
+    """Return the perfect notebook with other sources in some of its cells."""
     notebook = copy.deepcopy(perfect)
     for cell in notebook["cells"]:
         cell["source"] = sources.get(cell["id"], cell["source"])
@@ -56,7 +56,7 @@ def with_cells(perfect, **sources):
 
 
 def hostile(perfect):
-    """A notebook that puts script wherever its author can write."""
+    """Return a notebook with a script in every place where its author can write."""
     raises = f"def softmax(scores):\n    raise ValueError({HARM!r})\n# {HARM}"
     notebook = with_cells(perfect, softmax=raises, attention=f"# {HARM}" * 300)
     output = {"output_type": "display_data", "metadata": {}, "data": {"text/html": HARM}}
@@ -68,7 +68,7 @@ def hostile(perfect):
 
 @pytest.fixture(scope="module")
 def pages(graded_class, released_course, perfect, tmp_path_factory):
-    """Pages by student: the example class, one half right, one wrong three times over, and one who means harm."""
+    """Return pages by student: the example class, a half right one, one with three mistakes, and a hostile one."""
     course = shutil.copytree(released_course, tmp_path_factory.mktemp("two") / "course")
     overflows = (
         "def softmax(scores):\n    weights = np.exp(scores)\n    return weights / weights.sum(-1, keepdims=True)"
@@ -79,63 +79,64 @@ def pages(graded_class, released_course, perfect, tmp_path_factory):
         attention_weights="def attention_weights(queries, keys):\n    return softmax(queries @ keys.swapaxes(-1, -2))",
         attention="def attention(queries, keys, values):\n    return 2 * attention_weights(queries, keys) @ values, 0",
     )
-    hers = {"half": with_cells(perfect, softmax=overflows), "both": both, "hostile": hostile(perfect)}
-    for student, notebook in hers.items():
+    notebooks = {"half": with_cells(perfect, softmax=overflows), "both": both, "hostile": hostile(perfect)}
+    for student, notebook in notebooks.items():
         path = course / "submitted" / student / CHAPTER / f"{CHAPTER}.ipynb"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(notebook), encoding="utf-8")
     class_run.grade_class(course, CHAPTER)
     _, rows, graded = graded_class
-    return {row: page_of(graded, row) for row in rows} | {row: page_of(course, row) for row in hers}
+    courses = {**dict.fromkeys(rows, graded), **dict.fromkeys(notebooks, course)}
+    return {student: page_of(folder, student) for student, folder in courses.items()}
 
 
 # ----------------------------------------------------------------------------------------- what they say
 
 
-def test_a_known_mistake_is_named_with_its_lesson_where_to_read_and_what_to_do_in_order(pages):
+def test_a_known_mistake_comes_with_its_message_the_section_to_reread_and_the_next_step(pages):
     text = text_of(pages["mistake-1"])
     assert "21 of 25 points" in text
     assert "✗ softmax 0 of 4 points" in text and "✓ predicted_shapes 3 of 3 points" in text
     assert "First thing wrong weights has the right shape and wrong values" in text
     assert "A known mistake normalises over the rows' axis. The weights add up" in text
-    assert "that is the last axis, -1. Read again “From scores to weights: the softmax”" in text
-    assert "Mend it, then run check(softmax)." in text
+    assert "that is the last axis, -1. Reread “From scores to weights: the softmax”" in text
+    assert "Fix it, then run check(softmax)." in text
 
 
-def test_what_was_graded_with_a_right_function_says_so(pages):
+def test_an_exercise_that_was_graded_with_a_correct_function_says_so(pages):
     text = text_of(pages["mistake-1"])
-    assert "✓ attention_weights: 5 of 5 points Graded with a right softmax in the place of yours, which is" in text
-    assert text.count("Graded with a right softmax in the place of yours, which is wrong.") == 3
-    assert "Graded with" not in text_of(pages["perfect"])
-    both = "Graded with a right softmax, attention_weights and attention in the place of yours, which are wrong."
-    assert both in text_of(pages["both"])
+    assert "✓ attention_weights: 5 of 5 points Grading used a correct softmax in place of yours, which is" in text
+    assert text.count("Grading used a correct softmax in place of yours, which is wrong.") == 3
+    assert "Grading used" not in text_of(pages["perfect"])
+    all_three = "Grading used correct versions of softmax, attention_weights and attention in place of yours, which are"
+    assert f"{all_three} wrong." in text_of(pages["both"])
 
 
-def test_what_to_do_comes_in_the_order_of_what_leans_on_what(pages):
-    todo = text_of(pages["both"]).partition("What to do next")[2]
-    assert todo.index("softmax normalises") < todo.index("attention_weights does not scale the scores")
-    assert "Mend it, and softmax too: check(attention_weights) calls yours." in todo
-    assert "It calls attention_weights: once that holds, run check(attention) again." in todo
+def test_next_steps_begin_with_the_functions_that_others_call(pages):
+    steps = text_of(pages["both"]).partition("What to do next")[2]
+    assert steps.index("softmax normalises") < steps.index("attention_weights does not scale the scores")
+    assert "Fix it, and softmax too, because check(attention_weights) calls your own functions." in steps
+    assert "First fix attention_weights, which it calls. Then run check(attention) again." in steps
 
 
-def test_what_is_right_in_a_wrong_exercise_is_said(pages):
+def test_a_wrong_exercise_shows_the_aspects_that_pass(pages):
     text = text_of(pages["half"])
     assert "✗ softmax: 3 of 4 points" in text
     assert "✓ the idea: 3 of 3 cases, 1 of 1 points" in text and "✗ stability:" in text
 
 
-def test_a_perfect_page_says_that_nothing_is_left(pages):
+def test_a_perfect_page_says_that_nothing_is_left_to_do(pages):
     text = text_of(pages["perfect"])
     assert "25 of 25 points" in text and "✗" not in text
-    assert "Nothing is left to do: every exercise holds." in text
+    assert "Nothing is left to do. Every exercise passes." in text
 
 
-def test_a_line_that_raised_is_shown(pages):
+def test_the_page_names_the_function_that_raised(pages):
     text = text_of(pages["raises"])
-    assert "repaired_attention raised" in text and "Go to the line that raised" in text
+    assert "repaired_attention raised" in text and "Go to the line that raised the exception" in text
 
 
-def test_a_file_that_could_not_be_read_gets_the_reason_and_the_way_out(pages):
+def test_an_unreadable_file_gets_the_reason_and_the_next_step(pages):
     text = text_of(pages["truncated"])
     assert "could not be graded The file ends in the middle" in text
     assert "Open the notebook in Jupyter, save it, and hand in the file 01_attention.ipynb itself." in text
@@ -143,18 +144,18 @@ def test_a_file_that_could_not_be_read_gets_the_reason_and_the_way_out(pages):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_trouble_has_a_next_step(kind):
+def test_every_kind_of_fault_has_a_next_step(kind):
     result = Result("f", 0, 1, (), Verdict(False, kind, "…"), "a case", (), "Section")
     assert feedback.next_step(result).endswith("Then run `check(f)`.")
 
 
 @pytest.mark.parametrize("chapter", chapter_names())
-def test_every_section_to_read_again_is_a_heading_of_its_chapter(chapter):
+def test_every_section_to_reread_is_a_heading_of_its_chapter(chapter):
     source = (HOUSE / "chapters" / f"{chapter}.md").read_text(encoding="utf-8")
     headings = {line.lstrip("#").strip() for line in source.splitlines() if line.startswith("#")}
-    for each in exercises_of(chapter):
-        mistakes = [(), *((mistake,) for mistake, _ in each.mistakes.values())]
-        results = [Result(each.name, 0, 1, (), None, "", named, each.section) for named in mistakes]
+    for exercise in exercises_of(chapter):
+        mistakes = [(), *((mistake,) for mistake, _ in exercise.mistakes.values())]
+        results = [Result(exercise.name, 0, 1, (), None, "", named, exercise.section) for named in mistakes]
         assert {feedback.section(result) for result in results} <= headings
 
 
@@ -171,7 +172,7 @@ def test_sections_become_links_at_the_next_run_once_the_book_has_an_address(grad
 # ------------------------------------------------------------------------------- small, offline, harmless
 
 
-def test_a_page_is_small_and_names_nothing_outside_itself(pages):
+def test_a_page_is_small_and_refers_to_nothing_outside_itself(pages):
     for page in pages.values():
         html = page.read_text(encoding="utf-8")
         assert len(html) < 100_000
@@ -184,9 +185,9 @@ def test_a_page_is_small_and_names_nothing_outside_itself(pages):
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("student", ["perfect", "blank", "mistake-1", "raises", "truncated", "hostile"])
-def test_a_page_stands_on_a_phone_and_runs_nothing(pages, browser, student, dark):
-    asked = browser.open(pages[student].as_uri(), width=390, dark=dark)
-    assert [url for url in asked if not url.startswith("data:font/")] == [pages[student].as_uri()]
+def test_a_page_fits_a_phone_and_runs_nothing(pages, browser, student, dark):
+    requests = browser.open(pages[student].as_uri(), width=390, dark=dark)
+    assert [url for url in requests if not url.startswith("data:font/")] == [pages[student].as_uri()]
     assert browser.complaints() == []
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
     assert browser.evaluate("window.harm === undefined && document.scripts.length === 0")
@@ -195,7 +196,7 @@ def test_a_page_stands_on_a_phone_and_runs_nothing(pages, browser, student, dark
 
 
 @pytest.mark.parametrize("student", ["perfect", "blank", "mistake-1", "raises", "truncated"])
-def test_a_page_is_written_in_fonts_of_its_own(pages, browser, student):
+def test_a_page_uses_its_own_fonts(pages, browser, student):
     browser.open(pages[student].as_uri())
     assert browser.text_in_fonts_of_the_machine() == {}
 
@@ -209,30 +210,30 @@ def test_a_page_is_written_in_fonts_of_its_own(pages, browser, student):
     "<a href='\u2028javascript:alert(1)'>x</a>", "<noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
     "<svg><p><style><a id='</style><img src=x onerror=alert(1)>'>", "<!--><img src=x onerror=alert(1)>-->",
 ])  # fmt: skip
-def test_markdown_of_students_runs_nothing(source):
+def test_students_markdown_runs_nothing(source):
     page = safe_markdown(source).lower()
     for harm in ("<script", "<img", "<svg", "<iframe", 'href="javascript', 'href="data', "<b onclick", "style="):
         assert harm not in page
-    assert Outside(page).found == set()
+    assert ForbiddenParts(page).forbidden == set()
 
 
-class Outside(HTMLParser):
-    """The tags, attributes and addresses of a page that students' Markdown may not have."""
+class ForbiddenParts(HTMLParser):
+    """Collects the tags, attributes and addresses of a page that students' Markdown may not have."""
 
     def __init__(self, page):
         super().__init__()
-        self.found = set()
+        self.forbidden = set()
         self.feed(page)
         self.close()
 
     def handle_starttag(self, tag, attributes):
         formula = tag.startswith("m")
         allowed = MATHML_ATTRIBUTES if formula else {"class", "href", "rel", "title"}
-        self.found |= {tag} - TAGS if not formula else set()
-        self.found |= {(name, value) for name, value in attributes if name not in allowed}
-        self.found |= {value for name, value in attributes if name == "class" and value in ("verdict", "good")}
+        self.forbidden |= {tag} - TAGS if not formula else set()
+        self.forbidden |= {(name, value) for name, value in attributes if name not in allowed}
+        self.forbidden |= {value for name, value in attributes if name == "class" and value in ("verdict", "good")}
         addresses = {value for name, value in attributes if name == "href"}
-        self.found |= {each for each in addresses if not re.match(r"https?://|mailto:", each)}
+        self.forbidden |= {address for address in addresses if not re.match(r"https?://|mailto:", address)}
 
 
 PIECES = (
@@ -247,12 +248,12 @@ PIECES = (
 
 @settings(max_examples=500, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=24).map("".join))
-def test_no_markdown_gets_past(source):
-    assert Outside(safe_markdown(source)).found == set()
+def test_no_markdown_gets_past_the_sanitiser(source):
+    assert ForbiddenParts(safe_markdown(source)).forbidden == set()
 
 
 @pytest.mark.parametrize("source", ["i<j and j>k", "if x <y: return", "List<int> y", "a <y", "![a](https://x.y/z.png)"])
-def test_what_is_not_allowed_is_read_as_it_was_written(source):
+def test_a_tag_that_is_not_allowed_becomes_text(source):
     words = unescape(re.sub(r"<[^>]*>", "", safe_markdown(source)))
     assert words.strip() == source if "!" not in source else "https://x.y/z.png" in words
 
@@ -265,16 +266,16 @@ def test_what_is_not_allowed_is_read_as_it_was_written(source):
         "[x](https://a.b '$FORMULA$')", "![$FORMULA$](https://a.b)",
     ],
 )  # fmt: skip
-def test_what_looks_like_a_holder_of_a_formula_is_text(source):
-    assert Outside(safe_markdown(source.replace("FORMULA", '\\text{"\tonclick="alert(1)}'))).found == set()
+def test_text_that_looks_like_a_placeholder_of_a_formula_stays_text(source):
+    assert ForbiddenParts(safe_markdown(source.replace("FORMULA", '\\text{"\tonclick="alert(1)}'))).forbidden == set()
 
 
-def test_markdown_cannot_dress_as_a_verdict():
+def test_markdown_cannot_look_like_a_verdict():
     page = safe_markdown('<div class="verdict good"><span class="score k">25 of 25 points</span></div>')
     assert page.strip() == '<div class=""><span class="k">25 of 25 points</span></div>'
 
 
-def test_ordinary_markdown_stays_as_it_is():
+def test_ordinary_markdown_becomes_html():
     page = safe_markdown("# Title\n\n| a | b |\n|--|--|\n| 1 | 2 |\n\n```python\nx < 1\n```\n$a < b$ and **bold**")
     for piece in ("<h1", "<table>", "<strong>bold</strong>", "x", "<mi>a</mi><mo>&lt;</mo><mi>b</mi>"):
         assert piece in page
@@ -291,58 +292,58 @@ def test_formulas_become_mathml(tex, mathml):
 
 
 @pytest.mark.parametrize("tex", [r"$\frac{$", "$" + "{" * 900 + "$", r"$\def\a{\b\b}\def\b{x}\a$", f"${'x' * 2000}$"])
-def test_a_formula_that_has_no_mathml_or_grows_without_bound_stays_as_it_was_written(tex):
+def test_a_formula_without_mathml_or_of_unbounded_size_is_shown_as_tex(tex):
     assert f"<code>{tex}</code>" in safe_markdown(tex)
 
 
 @pytest.mark.parametrize("piece", ["\\begin{a}", "[", "$x ", "- ", "<a ", "`", ">", "*a ", "${$"])
-def test_markdown_whose_time_grows_without_bound_is_shown_as_text(piece):
-    # Each of these kept the writer busy for minutes; up to the limit they come to their end.
+def test_markdown_that_would_take_too_long_is_shown_as_text(piece):
+    # Each of these took minutes to render. Up to the limit, rendering ends.
     assert safe_markdown(piece * (MAX_SOURCE // len(piece)))
     source = piece * (MAX_SOURCE + 1)
     assert safe_markdown(source) == f"<pre>{html.escape(source)}</pre>"
 
 
 @pytest.mark.parametrize("fence", ["html", "ipython", "mermaid", ""])
-def test_markdown_colours_python_alone(fence):
+def test_markdown_highlights_only_python(fence):
     assert safe_markdown(f"```{fence}\nif a < 1:\n```") == "<pre><code>if a &lt; 1:\n</code></pre>\n"
     assert '<span class="k">if</span>' in safe_markdown("```python\nif a < 1:\n```")
 
 
 @pytest.mark.parametrize("source", ["x" + " \r\n\t\n" * 9_700 + "y = 1", "x = 1\n" * 9_700, "x = " + "1 + " * 9_700])
-def test_pygments_gets_no_more_than_it_can_chew(monkeypatch, source):
+def test_pygments_gets_no_source_that_takes_it_long(monkeypatch, source):
     given = []
-    monkeypatch.setattr(code, "highlight", lambda source, *how: given.append(source) or source)
-    for made in (code.block, lambda source: safe_markdown(f"```python\n{source[: MAX_SOURCE - 20]}\n```")):
-        made(source)
+    monkeypatch.setattr(code, "highlight", lambda source, *options: given.append(source) or source)
+    for render in (code.block, lambda source: safe_markdown(f"```python\n{source[: MAX_SOURCE - 20]}\n```")):
+        render(source)
         lines = given.pop().split("\n")
         assert len(lines) <= code.MAX_LINES and sum(map(len, lines)) <= code.MAX_CHARACTERS
         assert lines == [line.rstrip() for line in lines]
 
 
-def test_a_cell_that_goes_on_and_on_is_cut_and_says_so(pages, released_course):
+def test_a_very_long_cell_is_cut_and_says_so(pages, released_course):
     source = "\n".join(f"x = {number}" for number in range(5_000))
-    assert code.what_is_cut(source[:3_000]) == "" and code.what_is_cut("x" + "\n" * 9_000) == ""
+    assert code.omission(source[:3_000]) == "" and code.omission("x" + "\n" * 9_000) == ""
     config = nbgrader_config(released_course)
     del config.HTMLExporter["template_paths"]  # formgrader's own pages need formgrader
     html, _ = HTMLExporter(config=config).from_notebook_node(new_notebook(cells=[new_code_cell(source)]))
     for text in (html, text_of(pages["hostile"])):
-        assert re.search(r"The cell goes on for \d\d,\d{3} more characters, which are not shown here\.", text)
+        assert re.search(r"The cell has \d\d,\d{3} more characters, which are not shown here\.", text)
     assert ">399<" in html and ">400<" not in html
 
 
-# ----------------------------------------------------------------------------------- all ways, one page
+# ----------------------------------------------------------------------------------- every command, one page
 
 
-def test_nbgraders_command_inside_the_course_folder_makes_the_same_page(course, hand_in, contents):
+def test_nbgraders_command_in_the_course_folder_makes_the_same_page(course, hand_in, contents):
     hand_in("ada", contents["mistake-1"])
     class_run.grade_class(course, CHAPTER)
     ours = page_of(course, "ada").read_bytes()
     page_of(course, "ada").unlink()
     command = [sys.executable, "-m", "nbgrader", "generate_feedback", CHAPTER, "--force"]
     environment = os.environ | {"PYTHONPATH": str(HOUSE)}
-    done = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
     assert page_of(course, "ada").read_bytes() == ours
 
 
@@ -352,9 +353,9 @@ def test_formgraders_button_makes_the_same_page(course, hand_in, contents):
     ours = page_of(course, "ada").read_bytes()
     page_of(course, "ada").unlink()
     directory = open_coursedir(course, CHAPTER)
-    # What formgrader sets for its own pages (nbgrader.server_extensions.formgrader) reaches the converter as well.
+    # The converter also gets what formgrader sets for its own pages (nbgrader.server_extensions.formgrader).
     formgrader = Config(HTMLExporter={"template_name": "formgrade", "extra_template_basedirs": ["elsewhere"]})
     directory.config.merge(formgrader)
-    done = NbGraderAPI(directory, config=directory.config).generate_feedback(CHAPTER, "ada")
-    assert done["success"], done
+    answer = NbGraderAPI(directory, config=directory.config).generate_feedback(CHAPTER, "ada")
+    assert answer["success"], answer
     assert page_of(course, "ada").read_bytes() == ours

@@ -1,4 +1,4 @@
-"""The kill tables: counted by hand on a small exercise, in the terminal and on the instructor's page."""
+"""Kill tables of a small exercise, compared with a count by hand, in the terminal and on the instructor's page."""
 
 import html
 import re
@@ -29,42 +29,42 @@ def table(exercise):
 
 
 def test_which_case_catches_which_mistake(table):
-    both = ("public", "secret")
+    both_keys = ("public", "secret")
     whole, column = table.lines
     assert table.cases == cases
-    assert whole.caught == {MATRIX: both, SINGLE: both, EMPTY: both}  # a matrix of one row hides it
-    assert column.caught == dict.fromkeys(cases, both)
+    assert whole.caught == {MATRIX: both_keys, SINGLE: both_keys, EMPTY: both_keys}  # a matrix of one row hides it
+    assert column.caught == dict.fromkeys(cases, both_keys)
     assert whole.earned == column.earned == {"public": 0.0, "secret": 0.0}
 
 
-def test_which_case_tells_which_from_which(table):
+def test_which_cases_distinguish_two_mistakes(table):
     (pair,) = table.pairs
-    told = ("a matrix", "a small matrix", "single precision")
+    distinguishing = ("a matrix", "a small matrix", "single precision")
     assert (pair.one, pair.other, pair.cases) == (
         "whole_sum",
         "column_sum",
-        {"public": told, "secret": told},
+        {"public": distinguishing, "secret": distinguishing},
     )
     assert pair.fewest == 3 and table.equivalents == {"loop": True} and table.problems == ()
 
 
-def test_the_terminal(table):
+def test_the_table_in_a_terminal(table):
     lines = kill_page.as_text(table).splitlines()
     assert lines[2].split() == ["divides", "by", "the", "whole", "sum", "●", "·", "●", "●", "0", "of", "4"]
     assert "  the idea: 1 a matrix, 2 a small matrix" in lines
     assert (
-        "  told apart: 1 of 1 pair; both named where both are made: 1 of 1" in lines
+        "  distinguished: 1 of 1 pair; both reported if an answer makes both: 1 of 1" in lines
         and "  right rewrites: loop, which pass" in lines
     )
 
 
-def test_a_page_that_cannot_be_written_is_the_users_error(table, tmp_path):
+def test_a_page_that_cannot_be_written_is_a_user_error(table, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match=r"file/page\.html: "):
         kill_page.write_page({"06_position": [table]}, tmp_path / "file" / "page.html")
 
 
-def test_what_a_key_leaves_open_is_said():
+def test_the_table_names_the_problems_of_a_key():
     exercise = make_exercise()
 
     @exercise.mistake("does nothing wrong")
@@ -84,11 +84,11 @@ def test_what_a_key_leaves_open_is_said():
     table = table_of(exercise, {"public": 1})
     text = kill_page.as_text(table)
     assert "survivor passes every case (public key)" in text and "no case distinguishes survivor from twin" in text
-    assert "told apart: 5 of 6 pairs" in text
+    assert "distinguished: 5 of 6 pairs" in text
     assert "right rewrites: loop, which pass" in text and "the equivalent wrong is rejected" in text
 
 
-def test_both_mistakes_of_a_pair_are_told_where_they_show_in_different_cases():
+def test_both_mistakes_of_an_answer_are_reported_if_they_show_in_different_cases():
     exercise = make_exercise()
 
     @exercise.mistake("does not refuse empty rows")
@@ -105,11 +105,11 @@ def test_both_mistakes_of_a_pair_are_told_where_they_show_in_different_cases():
     named = {(pair.one, pair.other): pair.both_named for pair in table.pairs}
     assert named["lenient", "promoted"] is True
     assert named["column_sum", "lenient"] is None  # the first is wrong everywhere
-    assert "both named where both are made: " in kill_page.as_text(table)
+    assert "both reported if an answer makes both: " in kill_page.as_text(table)
 
 
 def sums(x, scale):
-    """scale times each row's sum."""
+    """Return scale times each row's sum."""
     return scale * x.sum(axis=-1)
 
 
@@ -127,7 +127,7 @@ def test_slips_without_a_name_are_listed(tmp_path):
 
     @exercise.mistake("is never made")
     def never(x, scale):
-        """Nobody."""
+        """Nobody makes this mistake."""
         return x.sum(axis=-1) + 7
 
     assert table_of(exercise, {"public": 1}).slips is None
