@@ -22,7 +22,7 @@ def run(options: Namespace) -> int:
     from autograder.gradebook.engine import usable_gradebook
     from autograder.grading.queue import submissions
     from autograder.pages.class_report import entries, pages
-    from autograder.pages.class_report.alike import alike, known_code
+    from autograder.pages.class_report.alike import known_code, similar_pairs
     from autograder.pages.class_report.pseudonyms import anonymous
 
     chapter = released_chapter(options.course, options.chapter)
@@ -34,6 +34,6 @@ def run(options: Namespace) -> int:
     if options.anonymous:
         group, folder = anonymous(group, secret_seed(options.course)), folder.with_name(f"{chapter}-anonymous")
     released = load_handout(options.course, chapter)
-    pairs = alike(group.entries, known_code(released))
-    print(pages.write(group, released.heading, folder, pairs))
+    pairs = similar_pairs(group.entries, known_code(released))
+    print(pages.write_pages(group, released.heading, folder, pairs))
     return 0

@@ -1,1 +1,1 @@
-"""The instructor's pages about a graded class: what they are made from, what is counted, and how it looks."""
+"""The instructor's pages about a graded class: their data, the counts, the figures and the HTML."""

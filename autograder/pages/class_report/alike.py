@@ -1,9 +1,10 @@
-"""Pairs of submissions that have more code in common than the notebook, the solutions and the class explain.
+"""Find pairs of students whose code is more similar than the notebook, the solutions and the class explain.
 
-Compared are all stretches of SEED tokens, as in Schleimer, Wilkerson and Aiken's "Winnowing" (2003), of which a class
-is small enough to keep every one. Names that somebody chose count only by where they come again within a stretch, so a
-copy with other names is found; stretches are looked up wherever they stand, so a copy in other cells is, too. What is
-known, or what many hand in, says nothing and is left out; that also keeps the work in proportion to the class.
+Submissions are compared by their stretches of SEED tokens, as in Schleimer, Wilkerson and Aiken, "Winnowing" (2003). A
+class is small enough to keep all of them. Of a name that a student chose, only its distance to the previous use in the
+stretch counts, so that renaming hides no copy. A stretch may be anywhere in the notebook, so that moving code to other
+cells hides no copy either. Stretches that are known, or that many students have, are left out, because they show
+nothing. This also keeps the work proportional to the size of the class.
 """
 
 import re
@@ -18,20 +19,24 @@ from autograder.pages.class_report.entries import Entry
 from autograder.release.fingerprints import SEED
 from autograder.release.tokens import is_variable, lines_of_tokens, tokens_of
 
-MANY, FEW = 10, 3  # what more than a fifth of the class have in common is everybody's; not beyond these bounds
-LEAST = 60  # stretches in common, from which on a pair is listed ...
-SHARE = 0.5  # ... if they are this share of what is the one's or the other's own
-TOP = 20  # pairs, those with most in common first
-MAX_SOURCE = 30_000  # characters of one student that are compared
+# A stretch that more than a fifth of the class have shows nothing. This is the range of that limit, in students.
+MIN_HOLDERS, MAX_HOLDERS = 3, 10
+# A pair is listed from so many stretches in common on ...
+MIN_COMMON = 60
+# ... if they are this share of the stretches of the student who has fewer.
+MIN_SHARE = 0.5
+MAX_PAIRS = 20  # those with most stretches in common
+MAX_SOURCE = 30_000  # characters of one student's code; the rest is not compared
 
 _DOCSTRING = re.compile(r'("""|\'\'\')(?:[^\\]|\\.)*?\1', re.DOTALL)
 
-_MODULE = re.compile(rf"\b(?:{'|'.join(number_and_word(name)[1] for name in chapter_names())})\.")  # students name none
+# Solutions name their modules before a function; students do not.
+_MODULE = re.compile(rf"\b(?:{'|'.join(number_and_word(name)[1] for name in chapter_names())})\.")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What one of a pair wrote in one cell. lines: each with whether it is in common."""
+    """The code of a student in one cell. lines: each line, and whether the pair has it in common."""
 
     name: str
     lines: tuple[tuple[str, bool], ...]
@@ -39,9 +44,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two students. share: of the own code of the one who has less, how much the other has too.
+    """Two students with similar code.
 
-    first, second: their cells with something in common.
+    share: the share of stretches in common, among those of the student who has fewer.
+    first, second: their cells with lines in common.
     """
 
     students: tuple[str, str]
@@ -50,10 +56,10 @@ class Pair:
     second: tuple[Cell, ...]
 
 
-def alike(entries: Sequence[Entry], known: Iterable[str]) -> list[Pair]:
-    """The pairs that are alike, those with most in common first, no more than TOP.
+def similar_pairs(entries: Sequence[Entry], known: Iterable[str]) -> list[Pair]:
+    """Return the pairs of students with similar code, at most MAX_PAIRS, those with most in common first.
 
-    known: code that every student may have, the released notebook's and the solutions'.
+    known: code that every student may have: see `known_code`.
     """
     explained = {stretch for text in known for stretch in _stretches(text)}
     written = [{stretch for _, text in _cells(entry) for stretch in _stretches(text)} - explained for entry in entries]
@@ -61,26 +67,29 @@ def alike(entries: Sequence[Entry], known: Iterable[str]) -> list[Pair]:
     for number, stretches in enumerate(written):
         for stretch in stretches:
             holders[stretch].append(number)
-    rare = {stretch: of for stretch, of in holders.items() if len(of) <= everybodys(len(entries))}
-    own = Counter(number for of in rare.values() for number in of)
-    shared = Counter(pair for of in rare.values() for pair in combinations(of, 2))
-    found: list[Pair] = []
-    for (a, b), number in sorted(shared.items(), key=lambda each: (-each[1], each[0])):
-        share = number / min(own[a], own[b])
-        if number >= LEAST and share >= SHARE and len(found) < TOP:
+    rare = {stretch: numbers for stretch, numbers in holders.items() if len(numbers) <= max_holders(len(entries))}
+    n_rare = Counter(number for numbers in rare.values() for number in numbers)
+    n_common = Counter(pair for numbers in rare.values() for pair in combinations(numbers, 2))
+    pairs: list[Pair] = []
+    for (a, b), n in sorted(n_common.items(), key=lambda item: (-item[1], item[0])):
+        share = n / min(n_rare[a], n_rare[b])
+        if n >= MIN_COMMON and share >= MIN_SHARE and len(pairs) < MAX_PAIRS:
             common = {stretch for stretch in written[a] & written[b] if stretch in rare}
             one, other = entries[a], entries[b]
-            found.append(Pair((one.student, other.student), share, _marked(one, common), _marked(other, common)))
-    return found
+            pairs.append(Pair((one.student, other.student), share, _marked(one, common), _marked(other, common)))
+    return pairs
 
 
-def everybodys(n_students: int) -> int:
-    """How many students of a class may have something in common that is not everybody's."""
-    return min(MANY, max(FEW, n_students // 5))
+def max_holders(n_students: int) -> int:
+    """Return how many students of a class may have the same stretch before it shows nothing about two of them."""
+    return min(MAX_HOLDERS, max(MIN_HOLDERS, n_students // 5))
 
 
 def known_code(released: Handout) -> list[str]:
-    """The code that says nothing: the released cells, all solutions, and the chapter's mistakes and rewrites."""
+    """Return code that students may have in common.
+
+    It is the released cells, all solutions, and the chapter's known mistakes and rewrites.
+    """
     _, word = number_and_word(released.chapter)
     cells = [released.source(i) for i in range(len(released.cells)) if released.kind(i) == "code"]
     folders = HOUSE / "solutions", HOUSE / "autograder" / "exercises" / word
@@ -89,52 +98,56 @@ def known_code(released: Handout) -> list[str]:
     return [*cells, *(_MODULE.sub("", text) for text in texts)]
 
 
-def _cells(entry) -> Iterator[tuple[str, str]]:
-    """Name and source of each cell that a student wrote code in, as far as there is room."""
-    room = MAX_SOURCE
-    own = {f"a cell of their own ({n})": source for n, source in enumerate(entry.own, start=1)}
-    for name, source in {**entry.sources, **own}.items():
-        yield name, source[:room]
-        room -= min(room, len(source))
+def _cells(entry: Entry) -> Iterator[tuple[str, str]]:
+    """Yield name and source of each cell with a student's code, up to MAX_SOURCE characters in all."""
+    remaining = MAX_SOURCE
+    own_cells = {f"a cell of their own ({n})": source for n, source in enumerate(entry.own_cells, start=1)}
+    for name, source in {**entry.sources, **own_cells}.items():
+        yield name, source[:remaining]
+        remaining -= min(remaining, len(source))
 
 
-def _code(text):
-    """The text without docstrings, line by line as it was."""
-    return _DOCSTRING.sub(lambda found: "\n" * found[0].count("\n"), text)
+def _without_docstrings(text: str) -> str:
+    """Return the text without docstrings, with every other line at its old number."""
+    return _DOCSTRING.sub(lambda docstring: "\n" * docstring[0].count("\n"), text)
 
 
-def _tokens(text):
-    """The tokens of a text's code, each with its line; parentheses and kinds of quotes are a matter of taste."""
-    code = _code(text)
+def _tokens(text: str) -> list[tuple[str, int]]:
+    """Return the tokens of a text's code, each with its line. Parentheses and kinds of quotes do not count."""
+    code = _without_docstrings(text)
     tokens = zip(tokens_of(code), lines_of_tokens(code), strict=True)
     return [(token.replace("'", '"'), line) for token, line in tokens if token not in "()"]
 
 
-def _stretches(text) -> list[int]:
-    """Every SEED tokens on end, as a hash; a chosen name is how many tokens ago it stood there too, or 0."""
-    tokens = _tokens(text)
-    last: dict[str, int] = {}
-    back: list[str | int] = []
-    for at, (token, _) in enumerate(tokens):
+def _stretches(text: str) -> list[int]:
+    """Return a hash of every SEED consecutive tokens, in order, with chosen names as distances.
+
+    The distance is the number of tokens since the previous use of the name in the stretch, or 0.
+    """
+    last_use: dict[str, int] = {}
+    distances: list[str | int] = []
+    for position, (token, _) in enumerate(_tokens(text)):
         if is_variable(token):
-            back.append(at - last.get(token, at))
-            last[token] = at
+            distances.append(position - last_use.get(token, position))
+            last_use[token] = position
         else:
-            back.append(token)
-    windows = (back[start : start + SEED] for start in range(len(back) - SEED + 1))
-    return [
-        hash(tuple(0 if isinstance(each, int) and each > i else each for i, each in enumerate(window)))
-        for window in windows
-    ]
+            distances.append(token)
+    windows = (distances[start : start + SEED] for start in range(len(distances) - SEED + 1))
+    return [hash(_within(window)) for window in windows]
 
 
-def _marked(entry, common) -> tuple[Cell, ...]:
-    """The cells with something in common, and which lines it stands on."""
+def _within(window: Sequence[str | int]) -> tuple[str | int, ...]:
+    """Return a window of tokens and distances, with 0 for each distance that reaches beyond its start."""
+    return tuple(0 if isinstance(item, int) and item > i else item for i, item in enumerate(window))
+
+
+def _marked(entry: Entry, common: set[int]) -> tuple[Cell, ...]:
+    """Return the student's cells with common stretches, with their lines marked."""
     cells = []
     for name, text in _cells(entry):
-        at = [line for _, line in _tokens(text)]
+        lines_of = [line for _, line in _tokens(text)]
         starts = [start for start, stretch in enumerate(_stretches(text)) if stretch in common]
-        marked = {line for start in starts for line in at[start : start + SEED]}
+        marked = {line for start in starts for line in lines_of[start : start + SEED]}
         if marked:
             lines = text.split("\n")
             cells.append(Cell(name, tuple((line, n in marked) for n, line in enumerate(lines, start=1))))

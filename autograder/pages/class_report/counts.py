@@ -1,4 +1,4 @@
-"""What is counted about a graded class: pure functions of its entries."""
+"""Count the outcomes of a graded class: pure functions of its entries."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,18 +8,19 @@ from autograder.pages.class_report.entries import Entry
 from check.judge import Result
 from check.key import Mistake
 
-# How an exercise can come out, from best to worst.
+# The outcomes of an exercise, from best to worst.
 OUTCOMES = (
     *("right", "known mistake", "follows from another", "wrong otherwise", "raised or stopped", "not written"),
     "not readable",
 )
 
-# An aspect may be unfair if this share of at least so many students fail it who hold all the exercise's others.
+# An aspect may be unfair if at least this share of the students who pass the exercise's other aspects fail it, and if
+# there are at least so many of these students.
 UNFAIR_SHARE, UNFAIR_STUDENTS = 0.5, 5
 
 
 def outcome(entry: Entry, result: Result) -> str:
-    """Which of OUTCOMES an exercise of a student came to."""
+    """Return the outcome of a student's exercise, one of OUTCOMES."""
     if entry.report.trouble:
         return "not readable"
     if result.verdict is None:
@@ -35,24 +36,27 @@ def outcome(entry: Entry, result: Result) -> str:
 
 @dataclass(frozen=True)
 class AspectCount:
-    """How many students hold one aspect of an exercise."""
+    """One aspect of an exercise over the class. passing: the number of students who pass it."""
 
     name: str
     points: float
-    holds: int
+    passing: int
 
 
 @dataclass(frozen=True)
 class ExerciseCount:
-    """One exercise over the class. outcomes: each of OUTCOMES -> students. earned: mean share of its points.
+    """One exercise over the class.
 
-    unexplained: the first thing wrong where no known mistake says why, as (kind, case) -> whose; the most first.
+    outcomes: each of OUTCOMES -> number of students.
+    mean_share: the mean share of its points that students earned.
+    unexplained: (kind, case) of the first fault -> the entries that have it, for faults that no known mistake and no
+        other exercise explains; the most frequent first.
     """
 
     name: str
     points: float
     outcomes: dict[str, int]
-    earned: float
+    mean_share: float
     aspects: tuple[AspectCount, ...]
     unexplained: dict[tuple[str, str], tuple[Entry, ...]]
 
@@ -61,19 +65,22 @@ class ExerciseCount:
         return sum(self.outcomes.values())
 
     @property
-    def right(self) -> float:
-        """The share of students for whom all cases hold."""
+    def pass_rate(self) -> float:
+        """The share of students who pass all cases."""
         return self.outcomes["right"] / self.students
 
 
-def exercises(entries: Sequence[Entry]) -> list[ExerciseCount]:
-    """Every exercise, in the notebook's order."""
-    return [_exercise(entries, name) for name in _names(entries)]
+def exercise_counts(entries: Sequence[Entry]) -> list[ExerciseCount]:
+    """Return the counts of every exercise, in the notebook's order."""
+    return [_exercise_count(_results(entries, name)) for name in _exercise_names(entries)]
 
 
 @dataclass(frozen=True)
 class Misconception:
-    """A known mistake that was made. consequence: those of its students who call an exercise that is wrong itself."""
+    """A known mistake that students made.
+
+    consequence: those of the students whose exercise also calls a wrong exercise, which may have caused the mistake.
+    """
 
     function: str
     mistake: Mistake
@@ -83,117 +90,126 @@ class Misconception:
 
 
 def misconceptions(entries: Sequence[Entry]) -> list[Misconception]:
-    """Every known mistake that was made, the most frequent first."""
-    found: dict[tuple[str, Mistake, str], list[tuple[Entry, Result]]] = {}
-    for name in _names(entries):
-        for entry, result in _of(entries, name):
+    """Return every known mistake that students made, the most frequent first."""
+    results_of: dict[tuple[str, Mistake, str], list[tuple[Entry, Result]]] = {}
+    for name in _exercise_names(entries):
+        for entry, result in _results(entries, name):
             for mistake in result.mistakes:
-                found.setdefault((name, mistake, result.section), []).append((entry, result))
-    made = [
+                results_of.setdefault((name, mistake, result.section), []).append((entry, result))
+    unsorted = [
         Misconception(
-            *what,
-            students=tuple(entry.student for entry, _ in there),
-            consequence=tuple(entry.student for entry, result in there if result.mend_first),
+            function,
+            mistake,
+            section,
+            students=tuple(entry.student for entry, _ in results),
+            consequence=tuple(entry.student for entry, result in results if result.mend_first),
         )
-        for what, there in found.items()
+        for (function, mistake, section), results in results_of.items()
     ]
-    return sorted(made, key=lambda each: -len(each.students))
+    return sorted(unsorted, key=lambda misconception: -len(misconception.students))
 
 
 @dataclass(frozen=True)
-class Unfair:
-    """An aspect that most fail who hold all other aspects of its exercise.
+class UnfairAspect:
+    """An aspect that may be unfair: most students fail it who pass all other aspects of its exercise.
 
-    others_hold: how many those are. failing: those of them who fail it. explained: those whom a known mistake explains.
-    cases: where it was seen first -> students.
+    others_pass: the number of students who pass all other aspects.
+    failing: those of them who fail this one.
+    explained: those of them whose answer makes a known mistake.
+    cases: the name of their first failing case -> number of students.
     """
 
     function: str
     aspect: str
-    others_hold: int
+    others_pass: int
     failing: tuple[str, ...]
     explained: tuple[str, ...]
-    cases: Counter
+    cases: Counter[str]
 
 
-def unfair(entries: Sequence[Entry]) -> list[Unfair]:
-    """Aspects to look at again, those that most students fail without a known mistake first."""
-    found = []
-    for name in _names(entries):
-        aspects = dict.fromkeys(aspect.name for _, result in _of(entries, name) for aspect in result.aspects)
-        found += [_unfair(entries, name, aspect) for aspect in aspects]
-    listed = [
-        each
-        for each in found
-        if each.others_hold >= UNFAIR_STUDENTS and len(each.failing) >= UNFAIR_SHARE * each.others_hold
+def unfair_aspects(entries: Sequence[Entry]) -> list[UnfairAspect]:
+    """Return the aspects that may be unfair. First comes the one that most students fail without a known mistake."""
+    aspects = [
+        _unfair_aspect(results, name, aspect)
+        for name in _exercise_names(entries)
+        for results in [_results(entries, name)]
+        for aspect in dict.fromkeys(aspect.name for _, result in results for aspect in result.aspects)
     ]
-    return sorted(listed, key=lambda each: len(each.explained) - len(each.failing))
+    unfair = [
+        aspect
+        for aspect in aspects
+        if aspect.others_pass >= UNFAIR_STUDENTS and len(aspect.failing) >= UNFAIR_SHARE * aspect.others_pass
+    ]
+    return sorted(unfair, key=lambda aspect: len(aspect.explained) - len(aspect.failing))
 
 
-def to_look_at(entries: Sequence[Entry]) -> list[Entry]:
-    """Submissions that could not be graded, and after them those that were stopped or that something is said about."""
+def worth_a_look(entries: Sequence[Entry]) -> list[Entry]:
+    """Return the submissions that could not be graded, and after them those that were stopped or have notes."""
 
-    def odd(entry):
+    def is_unusual(entry: Entry) -> bool:
         kinds = {result.verdict.kind for result in entry.report.results if result.verdict}
-        return entry.report.trouble or entry.report.notes or entry.report.log or "stopped" in kinds
+        return bool(entry.report.trouble or entry.report.notes or entry.report.log or "stopped" in kinds)
 
-    return sorted(filter(odd, entries), key=lambda entry: not entry.report.trouble)
+    return sorted(filter(is_unusual, entries), key=lambda entry: not entry.report.trouble)
 
 
 def slowest(entries: Sequence[Entry], count: int = 10) -> list[Entry]:
-    """Those that took longest to read, run and judge."""
+    """Return the submissions that took longest to read, run and judge."""
     return sorted(entries, key=lambda entry: -entry.report.seconds)[:count]
 
 
-def _names(entries):
+def _exercise_names(entries: Sequence[Entry]) -> list[str]:
     return list(dict.fromkeys(result.function for entry in entries for result in entry.report.results))
 
 
-def _of(entries, name):
-    """Each student's result in one exercise."""
+def _results(entries: Sequence[Entry], name: str) -> list[tuple[Entry, Result]]:
+    """Return each student's result in one exercise."""
     return [(entry, result) for entry in entries for result in entry.report.results if result.function == name]
 
 
-def _exercise(entries, name):
-    there = _of(entries, name)
-    came_out = [outcome(entry, result) for entry, result in there]
+def _exercise_count(results: Sequence[tuple[Entry, Result]]) -> ExerciseCount:
+    first = results[0][1]
+    outcomes = Counter(outcome(entry, result) for entry, result in results)
     points: dict[str, float] = {}
-    holds: Counter[str] = Counter()
-    for _, result in there:
+    passing: Counter[str] = Counter()
+    for _, result in results:
         points |= {aspect.name: aspect.points for aspect in result.aspects}
-        holds.update(aspect.name for aspect in result.aspects if aspect.holds)
+        passing.update(aspect.name for aspect in result.aspects if aspect.holds)
     return ExerciseCount(
-        name=name,
-        points=there[0][1].points,
-        outcomes={each: came_out.count(each) for each in OUTCOMES},
-        earned=sum(result.earned / result.points for _, result in there) / len(there),
-        aspects=tuple(AspectCount(aspect, of, holds[aspect]) for aspect, of in points.items()),
-        unexplained=_unexplained(there),
+        name=first.function,
+        points=first.points,
+        outcomes={kind: outcomes[kind] for kind in OUTCOMES},
+        mean_share=sum(result.earned / result.points for _, result in results) / len(results),
+        aspects=tuple(AspectCount(aspect, points[aspect], passing[aspect]) for aspect in points),
+        unexplained=_unexplained(results),
     )
 
 
-def _unexplained(there):
-    found: dict[tuple[str, str], tuple[Entry, ...]] = {}
-    for entry, result in there:
-        if outcome(entry, result) in ("wrong otherwise", "raised or stopped"):
-            what = result.verdict.kind, result.case
-            found[what] = (*found.get(what, ()), entry)
-    return dict(sorted(found.items(), key=lambda each: -len(each[1])))
+def _unexplained(results: Sequence[tuple[Entry, Result]]) -> dict[tuple[str, str], tuple[Entry, ...]]:
+    entries_of: dict[tuple[str, str], tuple[Entry, ...]] = {}
+    for entry, result in results:
+        if result.verdict and outcome(entry, result) in ("wrong otherwise", "raised or stopped"):
+            fault = result.verdict.kind, result.case
+            entries_of[fault] = (*entries_of.get(fault, ()), entry)
+    return dict(sorted(entries_of.items(), key=lambda item: -len(item[1])))
 
 
-def _unfair(entries, name, aspect):
-    near = [
-        (entry.student, result)
-        for entry, result in _of(entries, name)
-        if any(each.passed for each in result.aspects)
-        and all(each.holds for each in result.aspects if each.name != aspect)
-    ]
-    failing = [(student, result) for student, result in near if result.verdict]
-    return Unfair(
+def _unfair_aspect(results: Sequence[tuple[Entry, Result]], name: str, aspect: str) -> UnfairAspect:
+    """Return who fails an aspect of an exercise, whether it is unfair or not."""
+    others_pass = [(entry.student, result) for entry, result in results if _passes_others(result, aspect)]
+    failing = [(student, result) for student, result in others_pass if result.verdict]
+    return UnfairAspect(
         name,
         aspect,
-        len(near),
+        len(others_pass),
         tuple(student for student, _ in failing),
         tuple(student for student, result in failing if result.mistake),
         Counter(result.case for _, result in failing),
+    )
+
+
+def _passes_others(result: Result, name: str) -> bool:
+    """Return whether a result passes some case, and every aspect except possibly the one of this name."""
+    return any(aspect.passed for aspect in result.aspects) and all(
+        aspect.holds for aspect in result.aspects if aspect.name != name
     )

@@ -1,4 +1,4 @@
-"""A class as it stands on disk: each student's report, gradebook score and earlier gradings."""
+"""Read a graded class from the course folder: each student's report, gradebook score and earlier gradings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from autograder.grading.submitted_file import read_file
 
 @dataclass(frozen=True)
 class Grading:
-    """One time that a file was graded. why: what had changed since the time before, in plain words."""
+    """One time that a file was graded. why: a sentence about what had changed since the time before."""
 
     time: float
     earned: float
@@ -26,64 +26,80 @@ class Grading:
 class Entry:
     """One graded student.
 
-    score: what the gradebook says. differs: why that is not what grading came to, in plain words.
-    history: each time this very file was graded, oldest first. chapters: chapter -> (score, points) so far.
-    sources: exercise -> its cell, as it was graded. own: the code in cells that the student added.
+    score: the score in the gradebook.
+    differences: sentences about why it is not the score that grading computed.
+    history: the gradings of the submitted file, oldest first.
+    chapters: chapter -> (score, points), for the chapters so far.
+    sources: exercise -> the source of its cell, as it was graded.
+    own_cells: the code in cells that the student added.
     """
 
     student: str
     report: Report
     score: float
-    differs: tuple[str, ...] = ()
+    differences: tuple[str, ...] = ()
     history: tuple[Grading, ...] = ()
     chapters: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
-    own: tuple[str, ...] = ()
+    own_cells: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Class:
-    """A class in one chapter, students by id.
+    """A class in one chapter, with its students sorted by id.
 
-    ungraded: handed in, without a report. again: handed in again since, so that the report is of an earlier file.
-    absent: in the gradebook, nothing handed in.
+    entries: the graded students.
+    ungraded: students who handed in a file that has no report yet.
+    resubmitted: graded students who handed in another file since, so that their report is about the earlier file.
+    absent: students in the gradebook who handed in nothing.
     """
 
     chapter: str
     entries: tuple[Entry, ...]
     ungraded: tuple[str, ...] = ()
-    again: tuple[str, ...] = ()
+    resubmitted: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
 
 
 def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
-    """The class of those who handed in; paths: student id -> submitted file."""
+    """Return the class of a chapter. paths: student id -> submitted file."""
     chapter = coursedir.assignment_id
     reports = Reports(Path(coursedir.root, "reports", chapter))
-    found = {student: reports.find(grading_record(coursedir, student).get("report", "")) for student in sorted(paths)}
-    graded = {student: report for student, report in found.items() if report}
+    handed_in = sorted(paths)
+    digests = {student: grading_record(coursedir, student).get("report", "") for student in handed_in}
+    graded = {student: report for student, digest in digests.items() if (report := reports.find(digest))}
     book, histories = read_marks(coursedir), _histories(reports)
     return Class(
         chapter,
         tuple(_entry(student, report, book, histories, coursedir) for student, report in graded.items()),
-        tuple(student for student in found if student not in graded),
-        tuple(s for s, report in graded.items() if fingerprint(read_file(paths[s])) != report.made_from["submission"]),
+        tuple(student for student in handed_in if student not in graded),
+        tuple(
+            student
+            for student, report in graded.items()
+            if fingerprint(read_file(paths[student])) != report.made_from["submission"]
+        ),
         tuple(sorted(book.students - set(paths))),
     )
 
 
-def _entry(student: str, report: Report, book: Book, histories, coursedir: CourseDirectory) -> Entry:
-    own = book.marks.get(report.chapter, {}).get(student)
+def _entry(
+    student: str,
+    report: Report,
+    book: Book,
+    histories: Mapping[str, tuple[Grading, ...]],
+    coursedir: CourseDirectory,
+) -> Entry:
+    marks = book.marks.get(report.chapter, {}).get(student)
     chapters = {
-        chapter: (of_class[student].total, book.points.get(chapter, 0.0))
-        for chapter, of_class in sorted(book.marks.items())
-        if student in of_class
+        chapter: (marks_of_class[student].total, book.points.get(chapter, 0.0))
+        for chapter, marks_of_class in sorted(book.marks.items())
+        if student in marks_of_class
     }
     return Entry(
         student,
         report,
-        report.earned if own is None else own.total,
-        _differs(own, report),
+        report.earned if marks is None else marks.total,
+        _differences(marks, report),
         histories.get(report.made_from["submission"], ()),
         chapters,
         submitted_sources(coursedir, student),
@@ -91,21 +107,21 @@ def _entry(student: str, report: Report, book: Book, histories, coursedir: Cours
     )
 
 
-def _differs(own: Marks | None, report: Report) -> tuple[str, ...]:
-    return ("not in the gradebook: grade again",) if own is None else tuple(own.differences(report))
+def _differences(marks: Marks | None, report: Report) -> tuple[str, ...]:
+    return ("not in the gradebook: grade again",) if marks is None else tuple(marks.differences(report))
 
 
 def _histories(reports: Reports) -> dict[str, tuple[Grading, ...]]:
-    """Fingerprint of each submitted file -> the times it was graded, oldest first."""
+    """Return fingerprint of a submitted file -> its gradings, oldest first."""
     files = sorted(reports.folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
-    earlier: dict[str, Report] = {}
+    last_reports: dict[str, Report] = {}
     histories: dict[str, tuple[Grading, ...]] = {}
     for file in files:
         if report := reports.find(file.stem):
             submission = report.made_from["submission"]
-            before = earlier.get(submission)
-            why = (changes(before, report) or "graded again") if before else "graded for the first time"
+            last = last_reports.get(submission)
+            why = (changes(last, report) or "graded again") if last else "graded for the first time"
             grading = Grading(file.stat().st_mtime, report.earned, why)
             histories[submission] = (*histories.get(submission, ()), grading)
-            earlier[submission] = report
+            last_reports[submission] = report
     return histories

@@ -1,6 +1,6 @@
-"""The pictures of the class report, in the book's house style: inline SVG that reads in light and dark.
+"""Draw the figures of the class report, in the book's style: inline SVG for light and dark pages.
 
-Nothing a student wrote is drawn.
+No figure contains text that a student wrote.
 """
 
 import statistics
@@ -17,7 +17,7 @@ from autograder.pages.class_report.counts import OUTCOMES, ExerciseCount, outcom
 from autograder.pages.class_report.entries import Entry
 from check.words import count
 
-# As strong as the book's heatmaps at most: the numbers on the bars keep a contrast of 4.5, in light and in dark.
+# No stronger than the book's heatmaps, so that the numbers on the bars have a contrast of 4.5 in light and in dark.
 COLOURS = {
     kind: to_rgba(hue, strength * figures.STRONGEST)
     for kind, hue, strength in zip(
@@ -27,20 +27,20 @@ COLOURS = {
         strict=True,
     )
 }
-WIDTH = 9.0  # inches: the page's own width
-SINGLY = 150  # up to so many students, each is drawn as a square of their own
-BINS = 30
+WIDTH = 9.0  # inches: the width of the page
+MAX_SQUARES = 150  # up to so many students, each one is a square of the histogram
+MAX_BINS = 30
 
 
 def scores(entries: Sequence[Entry]) -> str:
-    """How many students have which score; median marked."""
+    """Return the histogram of the scores as SVG, with the median marked."""
     points = max(entry.report.points for entry in entries)
     totals = [entry.score for entry in entries]
-    step = max(1.0, np.ceil(points / BINS))
+    step = max(1.0, np.ceil(points / MAX_BINS))
     bins = [int(total // step) for total in totals]
     heights = np.bincount(bins, minlength=int(points // step) + 1)
     figure, ax = figures.subplots(width=WIDTH, height=2.6)
-    if len(entries) <= SINGLY:
+    if len(entries) <= MAX_SQUARES:
         squares = [Rectangle((x - 0.44, y + 0.06), 0.88, 0.88) for x, n in enumerate(heights) for y in range(n)]
         ax.add_collection(PatchCollection(squares, facecolors=figures.BLUE, edgecolors="none"))
     else:
@@ -57,38 +57,38 @@ def scores(entries: Sequence[Entry]) -> str:
     ax.yaxis.get_major_locator().set_params(integer=True)
     ax.grid(False, axis="x")
     quarters = np.quantile(totals, [0, 0.25, 0.5, 0.75, 1])
-    said = "lowest {:g}, lower quartile {:g}, median {:g}, upper quartile {:g}, highest {:g}".format(*quarters)
-    return figures.show(figure, alt=f"Scores of {count(len(totals), 'student')} out of {points:g}: {said}.").svg
+    summary = "lowest {:g}, lower quartile {:g}, median {:g}, upper quartile {:g}, highest {:g}".format(*quarters)
+    return figures.show(figure, alt=f"Scores of {count(len(totals), 'student')} out of {points:g}: {summary}.").svg
 
 
 def outcomes(exercises: Sequence[ExerciseCount]) -> str:
-    """For each exercise a bar as wide as the class, divided by how it came out."""
+    """Return an SVG with a bar for each exercise, as wide as the class, divided by outcome."""
     figure, ax = figures.subplots(width=WIDTH, height=0.42 * len(exercises) + 0.1)
     students = max(exercise.students for exercise in exercises)
     rows = range(len(exercises))
-    left = np.zeros(len(exercises))
+    starts = np.zeros(len(exercises))
     for kind in OUTCOMES:
         widths = np.array([exercise.outcomes[kind] for exercise in exercises])
-        ax.barh(rows, widths, left=left, height=0.72, color=COLOURS[kind])
-        for row, width, start in zip(rows, widths, left, strict=True):
+        ax.barh(rows, widths, left=starts, height=0.72, color=COLOURS[kind])
+        for row, width, start in zip(rows, widths, starts, strict=True):
             if width >= 0.04 * students:
                 ax.text(start + width / 2, row, str(width), ha="center", va="center", fontsize=10)
-        left += widths
+        starts += widths
     ax.set_yticks(rows, [exercise.name for exercise in exercises], family="monospace")
     ax.set(xlim=(0, students), ylim=(len(exercises) - 0.5, -0.5))
     ax.xaxis.set_visible(False)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     ax.grid(False)
-    said = [
+    summaries = [
         f"{exercise.name}: " + ", ".join(f"{n} {kind}" for kind, n in exercise.outcomes.items() if n)
         for exercise in exercises
     ]
-    return figures.show(figure, alt=f"How each exercise came out. {'; '.join(said)}.").svg
+    return figures.show(figure, alt=f"The outcomes of each exercise. {'; '.join(summaries)}.").svg
 
 
 def class_map(entries: Sequence[Entry], exercises: Sequence[ExerciseCount]) -> str:
-    """A row for each student, the best first, and a column for each aspect: what holds, and why not."""
+    """Return a map as SVG: a row for each student, best first, a column for each aspect, coloured by outcome."""
     best_first = sorted(entries, key=lambda entry: (-entry.score, -entry.report.earned))
     columns = [(exercise.name, aspect.name) for exercise in exercises for aspect in exercise.aspects]
     colours = np.zeros((len(entries), len(columns), 4))
@@ -105,7 +105,7 @@ def class_map(entries: Sequence[Entry], exercises: Sequence[ExerciseCount]) -> s
     edges = np.cumsum([0, *(len(exercise.aspects) for exercise in exercises)]) - 0.5
     for edge in edges[1:-1]:
         ax.axvline(edge, color=figures.INK, linewidth=1)
-    middles = [(left + right) / 2 for left, right in pairwise(edges)]
+    middles = [(start + end) / 2 for start, end in pairwise(edges)]
     ax.set_xticks(middles, [exercise.name for exercise in exercises], family="monospace", fontsize=9)
     ax.xaxis.set(label_position="top", ticks_position="top")
     if len(exercises) > 4:
@@ -118,7 +118,7 @@ def class_map(entries: Sequence[Entry], exercises: Sequence[ExerciseCount]) -> s
     ax.grid(False)
     alt = (
         f"A map of {count(len(entries), 'student')}, best first, by {count(len(columns), 'aspect')} of "
-        f"{count(len(exercises), 'exercise')}: what holds, and what a failing exercise came to. The table below has "
-        "the numbers."
+        f"{count(len(exercises), 'exercise')}: which aspects pass, and the outcomes of failing exercises. The table "
+        "below has the numbers."
     )
     return figures.show(figure, alt=alt).svg

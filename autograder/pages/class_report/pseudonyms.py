@@ -1,4 +1,4 @@
-"""A class without its ids: each student gets a name that is the same in every chapter and says nothing."""
+"""Replace the ids of a class by pseudonyms, which are the same in every chapter."""
 
 import hashlib
 import hmac
@@ -13,15 +13,17 @@ CONSONANTS, VOWELS = "bdfghjklmnprstvz", "aiou"
 
 
 def anonymous(group: Class, seed: int) -> Class:
-    """The class under pseudonyms, in their order; ids that students' code wrote into messages go too.
+    """Return the class with pseudonyms instead of ids, sorted by pseudonym.
 
-    seed: the course's secret seed, without which nobody can tell who is who.
+    Ids in messages and in students' code are replaced too.
+
+    seed: the course's secret seed. Without it, nobody can find out which student has which pseudonym.
     """
     students = [entry.student for entry in group.entries]
     names = pseudonyms([*students, *group.ungraded, *group.absent], seed)
     hide = _hider(names)
 
-    def renamed(ids):
+    def renamed(ids: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(names[student] for student in ids))
 
     entries = (
@@ -30,7 +32,7 @@ def anonymous(group: Class, seed: int) -> Class:
             student=names[entry.student],
             report=_without_ids(entry.report, hide),
             sources={name: hide(source) for name, source in entry.sources.items()},
-            own=tuple(map(hide, entry.own)),
+            own_cells=tuple(map(hide, entry.own_cells)),
         )
         for entry in group.entries
     )
@@ -38,28 +40,31 @@ def anonymous(group: Class, seed: int) -> Class:
         group.chapter,
         tuple(sorted(entries, key=lambda entry: entry.student)),
         renamed(group.ungraded),
-        renamed(group.again),
+        renamed(group.resubmitted),
         renamed(group.absent),
     )
 
 
 def pseudonyms(students: Iterable[str], seed: int) -> dict[str, str]:
-    """Student id -> pseudonym: two speakable words from a keyed hash, as in "lusab-babad" (arXiv:0901.4016)."""
+    """Return student id -> pseudonym.
+
+    A pseudonym is two pronounceable words made from a keyed hash, such as "lusab-babad" (arXiv:0901.4016).
+    """
     names: dict[str, str] = {}
     for student in sorted(set(students), key=lambda student: _hash(student, seed, 0)):
-        # Two students of a thousand share 32 bits once in nine thousand classes; the second then takes others.
-        tries = (_spoken(_hash(student, seed, n)) for n in range(len(names) + 1))
-        names[student] = next(name for name in tries if name not in names.values())
+        # In a class of a thousand, two students share these 32 bits with probability 1/9000. Then try another hash.
+        candidates = (_pronounceable(_hash(student, seed, n)) for n in range(len(names) + 1))
+        names[student] = next(name for name in candidates if name not in names.values())
     return names
 
 
-def _hash(student, seed, n):
+def _hash(student: str, seed: int, n: int) -> int:
     message = f"pseudonym {n} {student}".encode("utf-8", "surrogateescape")
     return int.from_bytes(hmac.digest(str(seed).encode(), message, hashlib.sha256)[:4], "big")
 
 
-def _spoken(bits):
-    """32 bits as two words of consonant, vowel, consonant, vowel, consonant."""
+def _pronounceable(bits: int) -> str:
+    """Return 32 bits as two words of consonant, vowel, consonant, vowel, consonant."""
     word = ""
     for letters in (CONSONANTS, VOWELS, CONSONANTS, VOWELS, CONSONANTS) * 2:
         word += letters[bits % len(letters)]
@@ -68,13 +73,13 @@ def _spoken(bits):
 
 
 def _hider(names: dict[str, str]) -> Callable[[str], str]:
-    """A function that puts pseudonyms for ids that stand in a text as words of their own, in whatever case."""
+    """Return a function that replaces each id in a text by its pseudonym, in any case, but not inside a longer word."""
     patterns = {
         student.lower(): (re.compile(rf"(?<![^\W_]){re.escape(student)}(?![^\W_])", re.IGNORECASE), name)
         for student, name in names.items()
     }
 
-    def hide(text):
+    def hide(text: str) -> str:
         lower = text.lower()
         for student, (pattern, name) in patterns.items():
             if student in lower:
@@ -84,8 +89,8 @@ def _hider(names: dict[str, str]) -> Callable[[str], str]:
     return hide
 
 
-def _without_ids(report: Report, hide) -> Report:
-    """The report with ids hidden in everything that a student's file or code may have written into it."""
+def _without_ids(report: Report, hide: Callable[[str], str]) -> Report:
+    """Return the report with ids hidden in every text that a student's file or code can influence."""
     results = tuple(
         replace(
             result,
@@ -98,7 +103,7 @@ def _without_ids(report: Report, hide) -> Report:
     )
     return replace(
         report,
-        digest="",  # it would name a file of the course folder
+        digest="",  # a digest is the name of a file in the course folder
         trouble=hide(report.trouble),
         notes=tuple(map(hide, report.notes)),
         log=tuple(map(hide, report.log)),

@@ -136,7 +136,7 @@ def test_a_dry_run_shows_whose_score_would_change_and_writes_none(ada, hand_in, 
     lines = [line.split() for line in out.splitlines()]
     assert ["ada", "softmax", "4", "0", "handed", "in", "again"] in lines
     assert ["bob", "softmax", "none", "4", "new"] in lines
-    assert "2 students would get another score, 0 the same. Nothing was written." in out
+    assert "2 students would get a different score, 0 the same. Nothing was written." in out
     for path, content in before.items():
         assert "submitted" in path.parts or path.read_bytes() == content
     assert not (ada / "autograded/bob").exists() and not (ada / "feedback/bob").exists()
@@ -144,12 +144,12 @@ def test_a_dry_run_shows_whose_score_would_change_and_writes_none(ada, hand_in, 
 
 def test_every_score_can_be_replayed(ada, capsys):
     assert main(["grade", CHAPTER, "--course", str(ada), "--dry-run", "--force"]) == 0
-    assert "0 students would get another score, 1 the same" in capsys.readouterr().out
+    assert "0 students would get a different score, 1 the same" in capsys.readouterr().out
     with Gradebook(open_coursedir(ada, CHAPTER).db_url) as gradebook:
         gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").auto_score = 1
         gradebook.db.commit()
     assert main(["grade", CHAPTER, "--course", str(ada), "--dry-run", "--force"]) == 0
-    assert "1 student would get another score" in capsys.readouterr().out
+    assert "1 student would get a different score" in capsys.readouterr().out
 
 
 # ------------------------------------------------------------------------------------------- at once

@@ -1,4 +1,4 @@
-"""Who is alike: a copy with other names in other cells is found among honest different solutions, which are not."""
+"""The search for similar code finds a copy with other names in other cells, and no pair of honest solutions."""
 
 import copy
 import inspect
@@ -14,7 +14,7 @@ from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.grading.report import Report
 from autograder.pages.class_report import pages
-from autograder.pages.class_report.alike import TOP, alike, everybodys, known_code
+from autograder.pages.class_report.alike import MAX_PAIRS, known_code, max_holders, similar_pairs
 from autograder.pages.class_report.entries import Class, Entry, read_class
 from autograder.pages.class_report.pseudonyms import anonymous
 from check.judge import Aspect, Result
@@ -22,7 +22,7 @@ from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
 
-# Nobody's solution but ada's.
+# A solution that only ada wrote.
 SOFTMAX = '''\
 def softmax(scores):
     """Mine."""
@@ -47,21 +47,23 @@ RENAMED |= dict(queries="a", keys="b", width="n", flipped="bt", quarter="r", han
 
 
 def renamed(source):
-    """The source with other names and another comment."""
-    return re.sub("|".join(rf"\b{name}\b" for name in RENAMED), lambda found: RENAMED[found[0]], source)
+    """Return the source with other names and another comment."""
+    return re.sub("|".join(rf"\b{name}\b" for name in RENAMED), lambda name: RENAMED[name[0]], source)
 
 
-def entry(student, sources, own=()):
+def entry(student, sources, own_cells=()):
     result = Result("softmax", 4.0, 4.0, (Aspect("idea", 4.0, 4.0, 1, 1),), None, "", (), "Softmax", ())
-    return Entry(student, Report("", CHAPTER, "", (), (), (result,), 0.0, {}), 4.0, sources=sources, own=own)
+    return Entry(
+        student, Report("", CHAPTER, "", (), (), (result,), 0.0, {}), 4.0, sources=sources, own_cells=own_cells
+    )
 
 
 def honest(number):
-    """One of different solutions: for each exercise another rewrite or mistake."""
+    """Return an entry with one of the rewrites or mistakes of each exercise, chosen by the number."""
     sources = {}
-    for at, exercise in enumerate(exercises_of(CHAPTER)):
-        ways = [*exercise.equivalents.values(), *(wrong for _, wrong in exercise.mistakes.values())]
-        sources[exercise.name] = standalone(ways[(number * (at + 1)) % len(ways)], exercise.name)
+    for i, exercise in enumerate(exercises_of(CHAPTER)):
+        answers = [*exercise.equivalents.values(), *(wrong for _, wrong in exercise.mistakes.values())]
+        sources[exercise.name] = standalone(answers[(number * (i + 1)) % len(answers)], exercise.name)
     return entry(f"honest-{number}", sources)
 
 
@@ -72,14 +74,14 @@ def known(released_course):
 
 @pytest.fixture(scope="module")
 def group():
-    """Fourteen honest students, ada, and bob, who has ada's code with other names, some of it in a cell of his own."""
+    """Return 14 honest students, ada, and bob, who has ada's code with other names, some of it in a cell of his own."""
     ada = entry("ada", {"softmax": SOFTMAX, "attention_weights": WEIGHTS})
     bob = entry("bob", {"softmax": renamed(SOFTMAX)}, (f"print('hello')\n{renamed(WEIGHTS)}",))
     return [*map(honest, range(14)), ada, bob]
 
 
-def test_a_renamed_and_moved_copy_is_found_and_nobody_else(group, known):
-    (pair,) = alike(group, known)
+def test_only_a_renamed_and_moved_copy_is_found(group, known):
+    (pair,) = similar_pairs(group, known)
     assert pair.students == ("ada", "bob") and pair.share > 0.9
     assert [cell.name for cell in pair.first] == ["softmax", "attention_weights"]
     assert [cell.name for cell in pair.second] == ["softmax", "a cell of their own (1)"]
@@ -87,35 +89,35 @@ def test_a_renamed_and_moved_copy_is_found_and_nobody_else(group, known):
     assert "    bt = np.moveaxis(b, -1, -2)" in marked and "print('hello')" not in marked
 
 
-def test_what_the_notebook_or_a_solution_explains_says_nothing(group, known):
-    assert alike(group, [*known, SOFTMAX, WEIGHTS]) == []
-    perfect = {each.name: inspect.getsource(each.reference) for each in exercises_of(CHAPTER)}
-    assert alike([entry(student, perfect) for student in ("ada", "bob")], known) == []
+def test_code_of_the_notebook_or_a_solution_does_not_count(group, known):
+    assert similar_pairs(group, [*known, SOFTMAX, WEIGHTS]) == []
+    perfect = {exercise.name: inspect.getsource(exercise.reference) for exercise in exercises_of(CHAPTER)}
+    assert similar_pairs([entry(student, perfect) for student in ("ada", "bob")], known) == []
 
 
-def test_what_many_have_says_nothing():
+def test_code_that_many_students_have_does_not_count():
     copies = [entry(f"s{n}", {"softmax": SOFTMAX, "attention_weights": WEIGHTS}) for n in range(5)]
-    assert everybodys(5) == 3 and len(alike(copies[:3], [])) == 3
-    assert alike(copies[:4], []) == [] and everybodys(1000) == 10
+    assert max_holders(5) == 3 and len(similar_pairs(copies[:3], [])) == 3
+    assert similar_pairs(copies[:4], []) == [] and max_holders(1000) == 10
 
 
-def test_no_more_than_the_most_alike_are_listed():
-    ways = [SOFTMAX.replace(".", f".a{n}.") + WEIGHTS.replace(".", f".b{n}.") for n in range(TOP + 5)]
-    twins = [entry(f"{n}-{twin}", {"softmax": way}) for n, way in enumerate(ways) for twin in "ab"]
-    assert len(alike(twins, [])) == TOP and len(alike(twins[:8], [])) == 4
+def test_only_the_most_similar_pairs_are_listed():
+    sources = [SOFTMAX.replace(".", f".a{n}.") + WEIGHTS.replace(".", f".b{n}.") for n in range(MAX_PAIRS + 5)]
+    twins = [entry(f"{n}-{twin}", {"softmax": source}) for n, source in enumerate(sources) for twin in "ab"]
+    assert len(similar_pairs(twins, [])) == MAX_PAIRS and len(similar_pairs(twins[:8], [])) == 4
 
 
-def test_code_of_any_kind_is_read():
+def test_any_text_can_be_compared():
     for text in ("(" * 20_000, '"""' * 7_000, "a." * 10_000, "x = 1\n" * 3_000, "\0\ud800 £" * 5_000, "'" * 20_000):
-        assert alike([entry(student, {"softmax": text}) for student in ("ada", "bob")], []) == []
+        assert similar_pairs([entry(student, {"softmax": text}) for student in ("ada", "bob")], []) == []
 
 
-def test_the_page_shows_both_side_by_side_and_runs_nothing(group, known, tmp_path):
+def test_the_page_shows_a_pair_side_by_side_and_runs_nothing(group, known, tmp_path):
     harm = f"{SOFTMAX}\nx = '<script>window.harm=1</script><img src=x onerror=window.harm=1>'\n"
     eve = entry("eve<b>", {"softmax": harm, "attention_weights": WEIGHTS})
     members = [*group[:-1], eve]
-    page = pages.write(
-        Class(CHAPTER, tuple(members)), "Attention", tmp_path / "report", alike(members, known)
+    page = pages.write_pages(
+        Class(CHAPTER, tuple(members)), "Attention", tmp_path / "report", similar_pairs(members, known)
     ).read_text()
     section = page.partition('id="alike"')[2].partition("</section>")[0]
     assert section.count("<mark>    quarter = width ** -0.25</mark>") == 2 and "This proves nothing" in section
@@ -125,22 +127,22 @@ def test_the_page_shows_both_side_by_side_and_runs_nothing(group, known, tmp_pat
         and "<b>eve" not in page
         and "eve<b>" not in page
     )
-    nobody = pages.write(Class(CHAPTER, tuple(group[:3])), "Attention", tmp_path / "none").read_text()
-    assert "<strong>None.</strong>" in nobody.partition('id="alike"')[2].partition("</section>")[0]
+    page = pages.write_pages(Class(CHAPTER, tuple(group[:3])), "Attention", tmp_path / "none").read_text()
+    assert "<strong>None.</strong>" in page.partition('id="alike"')[2].partition("</section>")[0]
 
 
-def test_under_pseudonyms_no_name_is_left(group, known):
-    copied = entry("bob", group[-1].sources, (f"# ada and bob\n{group[-1].own[0]}",))
+def test_pairs_under_pseudonyms_contain_no_id(group, known):
+    copied = entry("bob", group[-1].sources, (f"# ada and bob\n{group[-1].own_cells[0]}",))
     hidden = anonymous(Class(CHAPTER, (*group[:-1], copied)), seed=1)
-    (pair,) = alike(hidden.entries, known)
-    told = repr(pair)
-    assert not re.search(r"\b(ada|bob)\b", told) and set(pair.students) <= {each.student for each in hidden.entries}
+    (pair,) = similar_pairs(hidden.entries, known)
+    assert not re.search(r"\b(ada|bob)\b", repr(pair))
+    assert set(pair.students) <= {entry.student for entry in hidden.entries}
 
 
-def test_cells_of_ones_own_are_read_where_grading_left_them(course, hand_in, perfect):
+def test_the_cells_that_a_student_added_are_read(course, hand_in, perfect):
     notebook = copy.deepcopy(perfect)
     notebook["cells"].append({"cell_type": "code", "id": "x", "metadata": {}, "source": "mine = 1", "outputs": []})
     path = hand_in("ada", json.dumps(notebook).encode())
     class_run.grade_class(course, CHAPTER)
     (ada,) = read_class(open_coursedir(course, CHAPTER), {"ada": path}).entries
-    assert ada.own == ("mine = 1",) and "softmax" in ada.sources
+    assert ada.own_cells == ("mine = 1",) and "softmax" in ada.sources

@@ -191,7 +191,7 @@ def test_a_page_fits_a_phone_and_runs_nothing(pages, browser, student, dark):
     assert browser.complaints() == []
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
     assert browser.evaluate("window.harm === undefined && document.scripts.length === 0")
-    ink, paper = (browser.evaluate(f"getComputedStyle(document.body).{what}") for what in ("color", "backgroundColor"))
+    ink, paper = (browser.evaluate(f"getComputedStyle(document.body).{name}") for name in ("color", "backgroundColor"))
     assert (sum(map(int, re.findall(r"\d+", ink))) > sum(map(int, re.findall(r"\d+", paper)))) == dark
 
 

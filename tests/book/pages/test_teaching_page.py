@@ -47,7 +47,7 @@ def test_the_week_goes_as_told(week, capsys, monkeypatch):
         assert main(command.split()) == 0, (command, capsys.readouterr().err)
         out = capsys.readouterr().out
         if "--force" in command:
-            assert "0 students would get another score" in out
+            assert "0 students would get a different score" in out
     assert sorted(path.name for path in (week / "course" / "feedback").iterdir()) == [
         "mistake-1",
         "perfect",
