@@ -162,10 +162,10 @@ def _paths(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-def _move(new: Path, place: Path, bin: Path) -> None:
-    """Move a file or folder to its place, and what was there before to the bin."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    bin.mkdir(exist_ok=True)
-    if place.exists():
-        os.replace(place, bin / f"{place.parent.name}-{place.name}")
-    shutil.move(new, place)
+def _move(source: Path, target: Path, trash: Path) -> None:
+    """Move a file or folder to its target, and the previous target to the trash folder."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    trash.mkdir(exist_ok=True)
+    if target.exists():
+        os.replace(target, trash / f"{target.parent.name}-{target.name}")
+    shutil.move(source, target)

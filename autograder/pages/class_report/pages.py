@@ -41,7 +41,7 @@ KINDS = {
 
 
 def write_pages(group: Class, title: str, folder: Path, pairs: Sequence[alike.Pair] = ()) -> Path:
-    """Write the pages of a class into a folder, delete the pages of students who are no longer in it.
+    """Write the pages of a class into a folder, and delete the pages of students who are no longer in it.
 
     Args:
         group: a class with at least one graded student.

@@ -312,11 +312,11 @@ def test_markdown_highlights_only_python(fence):
 
 @pytest.mark.parametrize("source", ["x" + " \r\n\t\n" * 9_700 + "y = 1", "x = 1\n" * 9_700, "x = " + "1 + " * 9_700])
 def test_pygments_gets_no_source_that_takes_it_long(monkeypatch, source):
-    given = []
-    monkeypatch.setattr(code, "highlight", lambda source, *options: given.append(source) or source)
+    sources = []
+    monkeypatch.setattr(code, "highlight", lambda source, *options: sources.append(source) or source)
     for render in (code.block, lambda source: safe_markdown(f"```python\n{source[: MAX_SOURCE - 20]}\n```")):
         render(source)
-        lines = given.pop().split("\n")
+        lines = sources.pop().split("\n")
         assert len(lines) <= code.MAX_LINES and sum(map(len, lines)) <= code.MAX_CHARACTERS
         assert lines == [line.rstrip() for line in lines]
 

@@ -30,8 +30,8 @@ def test_names_bound_after_a_call_need_the_called_exercise():
 
 
 def test_an_object_changed_in_place_needs_what_changed_it():
-    made = "losses, slopes, shares = [], {}, {}\nfor i in range(3):\n"
-    cells = (f"{made}    losses.append(softmax(i))\n    slopes[i] = 1\n    shares[0].extend([i])", "losses[-1]")
+    loop = "losses, slopes, shares = [], {}, {}\nfor i in range(3):\n"
+    cells = (f"{loop}    losses.append(softmax(i))\n    slopes[i] = 1\n    shares[0].extend([i])", "losses[-1]")
     assert needed_by(*cells, "slopes[0]", "shares[0]", "losses[0]") == [["softmax"]] * 5
 
 

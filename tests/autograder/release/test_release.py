@@ -107,9 +107,9 @@ foreign = {name.partition(".")[0] for name in sys.modules} - {"check", "numpy", 
 foreign = {name for name in foreign if "site-packages" in (getattr(sys.modules[name], "__file__", "") or "")}
 assert not foreign, foreign
 """
-    done = subprocess.run([sys.executable, "-Sc", _NUMPY_ONLY + code], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
+    process = subprocess.run([sys.executable, "-Sc", _NUMPY_ONLY + code], cwd=tmp_path, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.strip()
 
 
 def test_an_older_python_reports_which_one_is_needed(built):
@@ -122,8 +122,8 @@ def test_an_older_python_reports_which_one_is_needed(built):
         assert [requirement.marker.evaluate({"python_version": v}) for v in ("3.10", "3.11")] == [False, True]
     source = (folder / "check" / "__init__.py").read_text()
     old = f"import sys; sys.version_info = (3, 9, 18); exec({source!r})"
-    done = subprocess.run([sys.executable, "-c", old], cwd=folder, capture_output=True, text=True)
-    assert done.stderr.endswith("\nImportError: This course needs Python 3.11 or newer; this is 3.9.\n")
+    process = subprocess.run([sys.executable, "-c", old], cwd=folder, capture_output=True, text=True)
+    assert process.stderr.endswith("\nImportError: This course needs Python 3.11 or newer; this is 3.9.\n")
     ast.parse(source, feature_version=(3, 6))
     setups = [cell.source for name in chapter_names() for cell in read_chapter(name).cells if cell.part == "setup"]
     for setup in setups:
@@ -204,8 +204,8 @@ def test_nbgraders_own_command_builds_the_same_bundle(copy):
     house, course = copy
     ours = {p: p.read_bytes() for p in (course / "release" / CHAPTER).rglob("*") if p.is_file()}
     command = [sys.executable, "-m", "nbgrader", "generate_assignment", CHAPTER, "--force"]
-    done = subprocess.run([*command, f"--CourseDirectory.root={course}"], cwd=house, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run([*command, f"--CourseDirectory.root={course}"], cwd=house, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
     assert {p: p.read_bytes() for p in (course / "release" / CHAPTER).rglob("*") if p.is_file()} == ours
 
 
