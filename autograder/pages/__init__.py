@@ -1,1 +1,1 @@
-"""What people read: feedback, the class report, kill tables, and tables in a terminal."""
+"""Pages and tables for students and instructors: feedback, the class report, kill tables, tables in a terminal."""
