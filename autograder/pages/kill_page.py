@@ -34,7 +34,7 @@ def as_text(table: KillTable) -> str:
     ]
     lines = [textwrap.fill(text, 118, initial_indent="  ", subsequent_indent="    ") for text in paragraphs]
     if table.slips:
-        lines += [f"    {place}" for places in table.slips.unnamed.values() for place in places]
+        lines += [f"    {change}" for changes in table.slips.unnamed.values() for change in changes]
     grid = tabulate(
         rows, heads, maxcolwidths=[44, None, None], preserve_whitespace=True, colalign=("left", "left", "right")
     )
