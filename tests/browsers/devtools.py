@@ -96,7 +96,13 @@ class Browser(Tab):
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=844, deviceScaleFactor=1, mobile=phone)
 
     def go(self, url):
-        self.send("Page.navigate", url=url)
+        """Navigate, and return when the new document is there.
+
+        Chromium answers the command earlier. Until the event, an expression may be evaluated in the old document.
+        """
+        loader = self.send("Page.navigate", url=url).get("loaderId")  # None for another place in the same document
+        while loader and loader not in [event["frame"]["loaderId"] for event in self.heard("Page.frameNavigated")]:
+            self._receive()
 
     def asked(self):
         """The addresses that were asked for since the page was opened."""

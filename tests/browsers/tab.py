@@ -19,12 +19,17 @@ class Tab:
         """Send a command, keep the events that arrive meanwhile, return the command's result."""
         self._sent += 1
         self._socket.send(json.dumps({"id": self._sent, "method": method, "params": parameters}))
-        while True:
-            message = json.loads(self._socket.recv())
-            if message.get("id") == self._sent:
-                assert "error" not in message, message
-                return message["result"]
+        while (message := self._receive()).get("id") != self._sent:
+            pass
+        assert "error" not in message, message
+        return message["result"]
+
+    def _receive(self):
+        """Return the next message of the browser. Keep it if it is an event."""
+        message = json.loads(self._socket.recv())
+        if "id" not in message:
             self._events.append(message)
+        return message
 
     def heard(self, method):
         """What the events of one kind have told since the page was opened."""

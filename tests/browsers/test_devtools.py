@@ -1,0 +1,48 @@
+"""The commands to Chromium, with a socket that replays Chromium's messages."""
+
+import json
+
+import pytest
+
+from tests.browsers.devtools import Browser
+
+pytestmark = pytest.mark.book
+
+
+class Replay:
+    """A socket that returns the given messages one after the other."""
+
+    def __init__(self, *messages):
+        self.messages = list(messages)
+
+    def send(self, text):
+        pass
+
+    def recv(self):
+        return json.dumps(self.messages.pop(0))
+
+
+def navigated(loader):
+    return {"method": "Page.frameNavigated", "params": {"frame": {"loaderId": loader}}}
+
+
+def browser_with(*messages):
+    browser = Browser("chromium")
+    browser._socket = Replay(*messages)
+    return browser
+
+
+def test_go_returns_after_the_new_document_has_replaced_the_old_one():
+    browser = browser_with({"id": 1, "result": {"loaderId": "new"}}, navigated("frame inside"), navigated("new"))
+    browser.go("http://127.0.0.1/")
+    assert browser._socket.messages == []
+
+
+def test_go_does_not_wait_if_the_event_came_before_the_answer():
+    browser = browser_with(navigated("new"), {"id": 1, "result": {"loaderId": "new"}})
+    browser.go("http://127.0.0.1/")
+
+
+def test_go_does_not_wait_for_a_new_document_if_only_the_fragment_changes():
+    browser = browser_with({"id": 1, "result": {}})
+    browser.go("http://127.0.0.1/#section")
