@@ -1,4 +1,4 @@
-"""A headless Firefox, told what to do over WebDriver BiDi (https://w3c.github.io/webdriver-bidi)."""
+"""Control a headless Firefox over WebDriver BiDi (https://w3c.github.io/webdriver-bidi)."""
 
 import json
 import os
@@ -15,8 +15,8 @@ import websocket
 from tests.browsers.tab import Tab
 
 PROGRAMS = ("firefox-esr", "firefox")
-# Whatever is not on this machine goes to a proxy that is not there. The preferences that Firefox recommends to itself
-# when it is told what to do are left out: with some of them a page may do from the disk what it may not do for readers.
+# A proxy that does not exist keeps Firefox from reaching other machines. We switch off the preferences that Firefox
+# recommends for remote control: some of them allow a page from the disk what it may not do for readers.
 PREFERENCES = {
     "remote.prefs.recommended": False,
     "network.proxy.type": 1,
@@ -24,7 +24,7 @@ PREFERENCES = {
     "network.proxy.socks_port": 9,
     "network.proxy.socks_remote_dns": True,
     "network.proxy.failover_direct": False,
-    # What it would ask other machines for by itself.
+    # Requests that Firefox would send to other machines by itself.
     "network.captive-portal-service.enabled": False,
     "network.connectivity-service.enabled": False,
     "app.normandy.enabled": False,
@@ -41,19 +41,19 @@ PREFERENCES = {
     "media.gmp-manager.updateEnabled": False,
     "services.settings.server": "data:,#remote-settings-dummy/v1",
     "telemetry.fog.test.localhost_port": -1,
-    # No questions at its start; and a bar for scrolling takes no room, as on a phone.
+    # Ask nothing at the start. Scroll bars take no room, as on a phone.
     "browser.shell.checkDefaultBrowser": False,
     "browser.startup.page": 0,
     "ui.useOverlayScrollbars": 1,
 }
-ENVIRONMENT = {**os.environ, "MOZ_REMOTE_SETTINGS_DEVTOOLS": "1"}  # or it asks another server than it was told to
+ENVIRONMENT = {**os.environ, "MOZ_REMOTE_SETTINGS_DEVTOOLS": "1"}  # otherwise Firefox ignores services.settings.server
 SCHEME = "Services.prefs.setIntPref('layout.css.prefers-color-scheme.content-override', {})"
-# As WebDriver names them: https://w3c.github.io/webdriver/#keyboard-actions
+# The code points of the keys: https://w3c.github.io/webdriver/#keyboard-actions
 KEYS = {"Backspace": "\ue003", "Tab": "\ue004", "Enter": "\ue006", "Shift": "\ue008", "Escape": "\ue00c"}
 
 
 def find_firefox():
-    """Path of a Firefox, or None."""
+    """Return the path of a Firefox, or None."""
     return next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 
@@ -72,14 +72,14 @@ class Firefox(Tab):
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         lines = [f"user_pref({json.dumps(name)}, {json.dumps(value)});\n" for name, value in PREFERENCES.items()]
         Path(self._profile.name, "user.js").write_text("".join(lines))
-        # With access to the system a preference can be changed later: BiDi itself knows no darkness.
+        # System access allows us to change a preference later. BiDi has no command for the colour scheme.
         flags = ["--headless", "--no-remote", "--remote-debugging-port=0", "--remote-allow-system-access"]
         command = [self._program, *flags, "--profile", self._profile.name]
-        said = Path(self._profile.name, "said")  # and no pipe, which would fill up
-        with said.open("w") as file:
+        log = Path(self._profile.name, "log")  # no pipe, which would fill up
+        with log.open("w") as file:
             self._process = subprocess.Popen(command, stdout=file, stderr=file, env=ENVIRONMENT)
-        while not (listens := re.search(r"BiDi listening on (\S+)\n", said.read_text())):
-            assert self._process.poll() is None, said.read_text()
+        while not (listens := re.search(r"BiDi listening on (\S+)\n", log.read_text())):
+            assert self._process.poll() is None, log.read_text()
             time.sleep(0.05)
         self._socket = websocket.create_connection(f"{listens[1]}/session", timeout=60, suppress_origin=True)
         self.send("session.new", capabilities={})
@@ -99,30 +99,30 @@ class Firefox(Tab):
         self.send("browsingContext.setViewport", context=self._tab, viewport={"width": width, "height": 844})
 
     def prefer(self, dark):
-        """Tell pages, the open one too, whether their reader wants them dark."""
+        """Set the colour scheme that the reader prefers, also for the page that is open."""
         self._evaluate(self._window, SCHEME.format(0 if dark else 1))
 
     def go(self, url):
         self.send("browsingContext.navigate", context=self._tab, url=url, wait="complete")
 
-    def asked(self):
-        """The addresses that were asked for since the page was opened."""
-        return [event["request"]["url"] for event in self.heard("network.beforeRequestSent")]
+    def requested_urls(self):
+        """Return the URLs that the browser has requested since the page was opened."""
+        return [event["request"]["url"] for event in self.events("network.beforeRequestSent")]
 
     def complaints(self):
-        """What the browser has warned of in its console since the page was opened."""
-        return self._told("warn", "info")
+        """Return the warnings in the browser's console since the page was opened."""
+        return self._logged("warn", "info")
 
     def exceptions(self):
-        """What scripts have thrown, and nobody caught, and what else the browser calls an error."""
-        return self._told("error")
+        """Return the exceptions that no script has caught, and what else the browser logs as an error."""
+        return self._logged("error")
 
-    def _told(self, *levels):
-        entries = [entry for entry in self.heard("log.entryAdded") if entry["type"] == "javascript"]
+    def _logged(self, *levels):
+        entries = [entry for entry in self.events("log.entryAdded") if entry["type"] == "javascript"]
         return [entry["text"] for entry in entries if entry["level"] in levels]
 
     def evaluate(self, expression):
-        """The value of a JavaScript expression; a promise is waited for."""
+        """Return the value of a JavaScript expression. If it is a promise, wait for it."""
         return self._evaluate(self._tab, expression)
 
     def _evaluate(self, context, expression):
@@ -132,12 +132,12 @@ class Firefox(Tab):
         return plain(answer["result"])
 
     def press(self, key, shift=False):
-        """Press and release a key, by name ("Enter") or a character, on whatever has the focus."""
+        """Press and release a key, given by name ("Enter") or as a character, on the element that has the focus."""
         keys = [KEYS["Shift"]] * shift + [KEYS.get(key, key)]
         self._act([("keyDown", key) for key in keys] + [("keyUp", key) for key in reversed(keys)])
 
     def type(self, text):
-        """Type a text where the focus is, key by key."""
+        """Type text at the focus, key by key."""
         self._act([(kind, character) for character in text for kind in ("keyDown", "keyUp")])
 
     def _act(self, strokes):
@@ -147,7 +147,7 @@ class Firefox(Tab):
 
     @contextmanager
     def before_each_page(self, script):
-        """Run a script in each page that is opened meanwhile, ahead of the page's own."""
+        """Run a script in each page that is opened within this context, before the page's own scripts."""
         added = self.send("script.addPreloadScript", functionDeclaration=f"() => {{ {script} }}")["script"]
         try:
             yield
@@ -156,10 +156,10 @@ class Firefox(Tab):
 
 
 def plain(remote):
-    """The Python value of a value that came by BiDi; None for what JSON has no counterpart of, such as an element."""
+    """Return the Python value of a value in BiDi's format; None if JSON has no such value, as for an element."""
     kind, value = remote["type"], remote.get("value")
     if kind == "array":
-        return [plain(each) for each in value]
+        return [plain(item) for item in value]
     if kind == "object":
-        return {name: plain(each) for name, each in value or ()}
+        return {name: plain(item) for name, item in value or ()}
     return value if kind in ("string", "number", "boolean") else None

@@ -1,4 +1,4 @@
-"""A headless Chromium, told what to do over its DevTools protocol (https://chromedevtools.github.io/devtools-protocol)."""
+"""Control a headless Chromium over its DevTools protocol (https://chromedevtools.github.io/devtools-protocol)."""
 
 import json
 import os
@@ -22,15 +22,15 @@ FLAGS = [
     *("--remote-debugging-port=0", "--remote-allow-origins=*"),
 ]
 
-# The machine's own rules about what is a serif, but other fonts to choose from; see fonts.conf(5).
-FONTS_OF_THE_MACHINE = """<fontconfig>
+# Keep the machine's rules, for example about which font is a serif, but replace its fonts; see fonts.conf(5).
+FONT_CONFIGURATION = """<fontconfig>
 <include ignore_missing="yes">/etc/fonts/conf.d</include>
 <dir>{fonts}</dir>
 <cachedir>{cache}</cachedir>
 </fontconfig>"""
 
-# For each style of text on the page, a paragraph that holds one span for each character that is written in it.
-# Formulas are left out: MathJax sets a character that its own fonts lack as an mjx-utext, which a test can look for.
+# For each style of text, add a paragraph with one span for each character that the page writes in this style.
+# Leave formulas out: MathJax writes a character that its own fonts lack as an mjx-utext, which a test can look for.
 SPECIMENS = """(() => {
   const characters = {};
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -42,11 +42,11 @@ SPECIMENS = """(() => {
     characters[style] ??= new Set();
     for (const character of texts.currentNode.data) if (character.trim()) characters[style].add(character);
   }
-  for (const [style, found] of Object.entries(characters)) {
+  for (const [style, used] of Object.entries(characters)) {
     const paragraph = document.body.appendChild(document.createElement("p"));
     Object.assign(paragraph.style, JSON.parse(style));
     paragraph.className = "specimen";
-    for (const character of found) paragraph.appendChild(document.createElement("span")).textContent = character;
+    for (const character of used) paragraph.appendChild(document.createElement("span")).textContent = character;
   }
   return document.fonts.ready.then(() => Object.keys(characters).length);
 })()"""
@@ -57,7 +57,7 @@ class Browser(Tab):
 
     Args:
         program: name or path of a Chromium.
-        fonts: a folder of fonts; if given, it takes the place of all fonts that are installed on the machine.
+        fonts: a folder of fonts that replace all fonts installed on the machine.
     """
 
     def __init__(self, program, fonts=None):
@@ -80,7 +80,7 @@ class Browser(Tab):
         if self._fonts is None:
             return None
         config = Path(self._profile.name, "fonts.conf")
-        config.write_text(FONTS_OF_THE_MACHINE.format(fonts=self._fonts, cache=f"{self._profile.name}/fontconfig"))
+        config.write_text(FONT_CONFIGURATION.format(fonts=self._fonts, cache=f"{self._profile.name}/fontconfig"))
         return {**os.environ, "FONTCONFIG_FILE": str(config)}
 
     def __exit__(self, *error):
@@ -91,7 +91,7 @@ class Browser(Tab):
         self._profile.cleanup()
 
     def resize(self, width):
-        """Give the window a width; a narrow one is a phone's."""
+        """Give the window a width. A window narrower than 600 pixels emulates a phone."""
         phone = width < 600
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=844, deviceScaleFactor=1, mobile=phone)
 
@@ -101,37 +101,37 @@ class Browser(Tab):
         Chromium answers the command earlier. Until the event, an expression may be evaluated in the old document.
         """
         loader = self.send("Page.navigate", url=url).get("loaderId")  # None for another place in the same document
-        while loader and loader not in [event["frame"]["loaderId"] for event in self.heard("Page.frameNavigated")]:
+        while loader and loader not in [event["frame"]["loaderId"] for event in self.events("Page.frameNavigated")]:
             self._receive()
 
-    def asked(self):
-        """The addresses that were asked for since the page was opened."""
-        return [event["request"]["url"] for event in self.heard("Network.requestWillBeSent")]
+    def requested_urls(self):
+        """Return the URLs that the browser has requested since the page was opened."""
+        return [event["request"]["url"] for event in self.events("Network.requestWillBeSent")]
 
     def prefer(self, dark):
-        """Tell pages, the open one too, whether their reader wants them dark."""
+        """Set the colour scheme that the reader prefers, also for the page that is open."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", features=[scheme])
 
     def complaints(self):
-        """What the browser has written into its console since the page was opened."""
-        return [event["entry"]["text"] for event in self.heard("Log.entryAdded")]
+        """Return what the browser has written to its console since the page was opened."""
+        return [event["entry"]["text"] for event in self.events("Log.entryAdded")]
 
     def exceptions(self):
-        """What its scripts have thrown, and nobody caught, since the page was opened."""
-        thrown = [event["exceptionDetails"] for event in self.heard("Runtime.exceptionThrown")]
-        return [each.get("exception", {}).get("description", each["text"]) for each in thrown]
+        """Return the exceptions that no script has caught since the page was opened."""
+        thrown = [event["exceptionDetails"] for event in self.events("Runtime.exceptionThrown")]
+        return [details.get("exception", {}).get("description", details["text"]) for details in thrown]
 
     def evaluate(self, expression):
-        """The value of a JavaScript expression; a promise is waited for."""
+        """Return the value of a JavaScript expression. If it is a promise, wait for it."""
         answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
     def text_in_fonts_of_the_machine(self):
-        """What is not written in the page's own fonts: name of a font of the machine -> characters.
+        """Return the characters that the page does not write in its own fonts: font of the machine -> characters.
 
-        It adds specimens to the page: ask it last.
+        This adds paragraphs to the page, so call it last.
         """
         styles = self.evaluate(SPECIMENS)
         for domain in ("DOM", "CSS"):
@@ -156,7 +156,7 @@ class Browser(Tab):
         return [font["familyName"] for font in fonts if not font["isCustomFont"]]
 
     def press(self, key, shift=False):
-        """Press and release a key, by name ("Enter") or a character, on whatever has the focus."""
+        """Press and release a key, given by name ("Enter") or as a character, on the element that has the focus."""
         silent = {"Tab": 9, "Escape": 27, "Backspace": 8, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowRight": 39}
         code = silent.get(key) or {"Enter": 13}.get(key) or ord(key)
         text = {"Enter": "\r", **dict.fromkeys(silent, "")}.get(key, key)
@@ -165,12 +165,12 @@ class Browser(Tab):
             self.send("Input.dispatchKeyEvent", type=kind, text=text, **more)
 
     def type(self, text):
-        """Put a text where the focus is, as if it came from a keyboard."""
+        """Insert text at the focus, as from a keyboard."""
         self.send("Input.insertText", text=text)
 
     @contextmanager
     def before_each_page(self, script):
-        """Run a script in each page that is opened meanwhile, ahead of the page's own."""
+        """Run a script in each page that is opened within this context, before the page's own scripts."""
         added = self.send("Page.addScriptToEvaluateOnNewDocument", source=script)["identifier"]
         try:
             yield

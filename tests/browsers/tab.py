@@ -1,13 +1,16 @@
-"""What one does with a tab of any browser, that is told what to do by JSON over a websocket."""
+"""Control a tab of a browser with JSON over a websocket: what Chromium and Firefox have in common."""
 
 import json
 import time
 
-SET = "window.MathJax ? MathJax.startup.promise.then(() => document.fonts.ready).then(() => 1) : 1"
+TYPESET = "window.MathJax ? MathJax.startup.promise.then(() => document.fonts.ready).then(() => 1) : 1"
 
 
 class Tab:
-    """One tab, whose socket a browser has made; `evaluate`, `go`, `resize`, `prefer` and `asked` are the browser's."""
+    """One tab.
+
+    A subclass for each browser opens the socket and defines `evaluate`, `go`, `resize`, `prefer` and `requested_urls`.
+    """
 
     _socket = None
 
@@ -16,7 +19,7 @@ class Tab:
         self._events = []
 
     def send(self, method, **parameters):
-        """Send a command, keep the events that arrive meanwhile, return the command's result."""
+        """Send a command and return its result. Keep the events that arrive before the result."""
         self._sent += 1
         self._socket.send(json.dumps({"id": self._sent, "method": method, "params": parameters}))
         while (message := self._receive()).get("id") != self._sent:
@@ -31,20 +34,20 @@ class Tab:
             self._events.append(message)
         return message
 
-    def heard(self, method):
-        """What the events of one kind have told since the page was opened."""
+    def events(self, method):
+        """Return the parameters of all events of one kind since the page was opened."""
         return [event["params"] for event in self._events if event["method"] == method]
 
     def open(self, url, width=1280, dark=False):
-        """Open a page in a window `width` wide and wait until it stands; returns the addresses it asked for."""
+        """Open a page in a window of this width, wait until it is laid out, and return the URLs that it requested."""
         self._events.clear()
         self.resize(width)
         self.prefer(dark)
         self.go(url)
         self.wait("document.readyState === 'complete'")
         self.wait("!window.MathJax || !!(MathJax.startup && MathJax.startup.promise)")
-        self.evaluate(SET)
-        return self.asked()
+        self.evaluate(TYPESET)
+        return self.requested_urls()
 
     def wait(self, condition, seconds=30):
         """Wait until a JavaScript condition holds."""

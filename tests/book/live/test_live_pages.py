@@ -40,7 +40,8 @@ LOCAL = ("file:", "data:", "blob:", "about:")
 @quick_in_both
 def test_a_reader_learns_what_is_wrong_and_gets_it_right(page, browser):
     """One reader at one page, since the worker's first answer takes seconds."""
-    assert not [url for url in browser.asked() if "pyodide" in url or url.endswith(".zip")], "nothing large beforehand"
+    large = [url for url in browser.requested_urls() if "pyodide" in url or url.endswith(".zip")]
+    assert large == [], "Python is loaded before the reader asks for it"
     assert page.progress == "0 of 6 exercises pass."
 
     wrong = page.run("softmax", WRONG)
@@ -85,10 +86,10 @@ def test_a_reader_learns_what_is_wrong_and_gets_it_right(page, browser):
     assert page.run("softmax", RIGHT).passes
     page.run("attention", WRONG)
     assert browser.complaints() == [] and browser.exceptions() == []
-    asked = {urlsplit(url).netloc for url in browser.asked() if not url.startswith(LOCAL)}
-    assert asked == {urlsplit(page.site).netloc}, "another machine"
-    if isinstance(browser, Browser):  # Firefox does not tell
-        assert browser.text_in_fonts_of_the_machine() == {}, "signs for book/fonts/make.py"
+    hosts = {urlsplit(url).netloc for url in browser.requested_urls() if not url.startswith(LOCAL)}
+    assert hosts == {urlsplit(page.site).netloc}, "the page loads files from another machine"
+    if isinstance(browser, Browser):  # Firefox has no command for this
+        assert browser.text_in_fonts_of_the_machine() == {}, "book/fonts/make.py has to add these characters"
 
 
 def test_what_was_written_stays_in_this_browser(page, browser):
