@@ -13,8 +13,9 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from unittest import mock
 
 import psutil
 from sqlalchemy import event
@@ -22,7 +23,7 @@ from sqlalchemy.engine import Engine
 
 from autograder.example import example_class
 from autograder.gradebook import class_run, plugin, write
-from autograder.grading import grade, reading
+from autograder.grading import follow_through, grade, reading
 from autograder.grading.cluster import connected
 from autograder.grading.queue import open_queue, submissions
 from autograder.release.publish import publish
@@ -31,6 +32,15 @@ CHAPTER = "01_attention"
 # The students of the example class whose code ends by itself. Endless code would measure its time limit.
 STUDENTS = ("perfect", "blank", "half-done", "by-loops", "noisy", "mistake-1", "mistake-2", "unknown-mistake", "cheat")
 MB = 2**20
+# What is timed: a name for the part, and the function that does it. Several functions may share a name.
+PARTS = [
+    ("reading", reading, "read_submission"),
+    ("sandbox (start, NumPy, the student's code)", grade, "run"),
+    ("judging", grade, "judge_exercise"),
+    ("judging", follow_through, "judge_exercise"),
+    ("writing, with the database", write.Writer, "write"),
+    ("rebuilding the notebook", plugin, "rebuild"),
+]
 
 
 def main():
@@ -43,20 +53,21 @@ def main():
         publish(course, [CHAPTER])
         courses = {size: with_class(course, Path(folder, str(size)), size) for size in options.sizes}
         smallest = courses[min(courses)]
-        rates = {jobs: min(options.sizes) / graded_only(smallest, jobs) for jobs in options.jobs}
+        rates = {jobs: min(options.sizes) / seconds_without_writing(smallest, jobs) for jobs in options.jobs}
         for jobs, rate in rates.items():
             print(
                 f"grading alone, {jobs} at a time: {60 * rate:.0f} a minute, {rate / rates[options.jobs[0]]:.2f} times"
             )
-        seconds = {size: whole(course, size) for size, course in courses.items()}
-    first, last = min(seconds), max(seconds)
-    print(f"\n{last} submissions took {seconds[last] / seconds[first]:.1f} times what {first} took")
+        seconds = {size: seconds_of_command(course, size) for size, course in courses.items()}
+    smallest, largest = min(seconds), max(seconds)
+    ratio = seconds[largest] / seconds[smallest]
+    print(f"\n{largest} submissions took {ratio:.1f} times as long as {smallest}")
 
 
 def with_class(released, course, size):
     """Return a copy of the course with `size` submissions, each with other bytes."""
     shutil.copytree(released, course)
-    content = {each.student: each.content for each in example_class.examples(course, CHAPTER)}
+    content = {example.student: example.content for example in example_class.examples(course, CHAPTER)}
     for number in range(size):
         path = course / "submitted" / f"student-{number:04d}" / CHAPTER / f"{CHAPTER}.ipynb"
         path.parent.mkdir(parents=True)
@@ -64,7 +75,7 @@ def with_class(released, course, size):
     return course
 
 
-def graded_only(course, jobs):
+def seconds_without_writing(course, jobs):
     """Return the seconds until every report is written. The reports are then deleted."""
     with connected(jobs=jobs) as client:
         grader = open_queue(course, CHAPTER, client, force=True)
@@ -78,42 +89,41 @@ def graded_only(course, jobs):
     return seconds
 
 
-def whole(course, size):
+def seconds_of_command(course, size):
     """Grade a class as the command does, and print its time and memory. Return the seconds."""
     spent = Counter()
-    with timed(spent), watched() as memory:
+    with timed(spent), memory_samples() as memory:
         started = time.perf_counter()
         class_run.grade_class(course, CHAPTER)
         seconds = time.perf_counter() - started
     print(f"\n{size} submissions: {seconds:.0f} s, {60 * size / seconds:.0f} a minute; {os.cpu_count()} processors")
     quarters = [max(memory[i * len(memory) // 4 : (i + 1) * len(memory) // 4 + 1]) / MB for i in range(4)]
     print(f"  memory, highest in each quarter of the run: {', '.join(f'{peak:.0f} MB' for peak in quarters)}")
-    for part, its_seconds in spent.most_common():
-        print(f"  {part}: {1000 * its_seconds / size:.1f} ms a submission")
+    for part, part_seconds in spent.most_common():
+        print(f"  {part}: {1000 * part_seconds / size:.1f} ms a submission")
     return seconds
 
 
 @contextmanager
 def timed(spent):
     """Add up the seconds of each part of grading. Parts run in parallel, and the database's part is also in writing."""
-    parts = {
-        "reading": (reading, "read"),
-        "sandbox (start, NumPy, the student's code)": (grade, "run"),
-        "judging": (grade, "_results"),
-        "writing, with the database": (write.Writer, "write"),
-        "rebuilding the notebook": (plugin, "rebuild"),
-    }
-    before = {part: getattr(*where) for part, where in parts.items()}
-    for part, (owner, name) in parts.items():
-        setattr(owner, name, timer(spent, part, before[part]))
-    event.listen(Engine, "before_cursor_execute", begin)
-    event.listen(Engine, "after_cursor_execute", lambda *args: end(spent, args[4]))
-    yield
-    for part, (owner, name) in parts.items():
-        setattr(owner, name, before[part])
+
+    def end_query(connection, cursor, statement, parameters, context, many):
+        spent["the database alone"] += time.perf_counter() - context.started
+
+    listeners = {"before_cursor_execute": begin_query, "after_cursor_execute": end_query}
+    with ExitStack() as stack:
+        for part, owner, name in PARTS:
+            stack.enter_context(mock.patch.object(owner, name, timer(spent, part, getattr(owner, name))))
+        for moment, listener in listeners.items():
+            event.listen(Engine, moment, listener)
+            stack.callback(event.remove, Engine, moment, listener)
+        yield
 
 
 def timer(spent, part, function):
+    """Return the function, changed so that it adds its seconds to `spent[part]`."""
+
     def call(*args, **kwargs):
         started = time.perf_counter()
         try:
@@ -124,29 +134,27 @@ def timer(spent, part, function):
     return call
 
 
-def begin(connection, cursor, statement, parameters, context, many):
+def begin_query(connection, cursor, statement, parameters, context, many):
     context.started = time.perf_counter()
 
 
-def end(spent, context):
-    spent["the database alone"] += time.perf_counter() - context.started
-
-
 @contextmanager
-def watched():
+def memory_samples():
     """Yield a list that gets this process's memory ten times a second, without the memory of its sandboxes."""
-    memory, over = [], threading.Event()
+    memory, finished = [], threading.Event()
 
-    def look():
+    def sample():
         process = psutil.Process()
-        while not over.wait(0.1):
+        while not finished.wait(0.1):
             memory.append(process.memory_info().rss)
 
-    watcher = threading.Thread(target=look)
-    watcher.start()
-    yield memory
-    over.set()
-    watcher.join()
+    sampler = threading.Thread(target=sample)
+    sampler.start()
+    try:
+        yield memory
+    finally:
+        finished.set()
+        sampler.join()
 
 
 if __name__ == "__main__":
