@@ -53,7 +53,7 @@ def main():
             rows.append(["make check", timed(folder, "make", "check")[0]])
             seconds, output = timed(folder, "make", "test")
             slowest = re.findall(r"^([\d.]+)s (?:call|setup|teardown) +(\S+)", output, re.MULTILINE)
-            rows += [["make test", seconds], *([f"  {name}", float(its_seconds)] for its_seconds, name in slowest)]
+            rows += [["make test", seconds], *([f"  {name}", float(duration)] for duration, name in slowest)]
         print(tabulate(rows, headers=["", "seconds"], floatfmt=".1f"))
 
 

@@ -1,10 +1,11 @@
-"""Whether the cells of the chapters run in a page, for a reader who has solved every exercise.
+"""Run the cells of the chapters in a page, for a reader who has solved every exercise.
 
     python benchmarks/cells.py [CHAPTER ...]
 
-Every cell that a page lets one try is run by Python here and by Python in Chromium, beneath the cells above it and the
-reference solutions, which are given as a reader's answers. It prints which cells fail, which print or draw something
-else there, and how long they take; and ends with 1 if any fails in the browser. Timings print something else each time.
+The benchmark runs every cell that a page offers to try twice: with Python on this machine and with Python in Chromium,
+below the cells above it, and with the reference solutions as the reader's answers. It prints which cells fail, which
+print or draw something else in the browser, and how long they take. The exit code is 1 if a cell fails in the browser.
+A cell that prints timings prints something else each time.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import contextlib
 import importlib
 import inspect
 import json
+import os
 import re
 import sys
 import tempfile
@@ -22,7 +24,7 @@ from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent
 IN_PAGE = ROOT / "book" / "live" / "in_page"
-ABSENT = "torch", "num2words", "sacrebleu"  # from a page, and so here
+ABSENT = "torch", "num2words", "sacrebleu"  # a page has no such package, so this machine's run gets none either
 PAGE = """<!DOCTYPE html><title>Cells</title><script type="module">
 const worker = new Worker("worker.js", { type: "module" });
 worker.onmessage = ({ data }) => { window[data.kind] = data; };
@@ -34,109 +36,126 @@ window.ask = (job) => { delete window.done; worker.postMessage({ id: 1, job, tri
 
 
 def solved(name):
-    """Name -> cell of each exercise of a chapter, as a reader writes it who has solved it."""
+    """Return exercise -> the source of its cell with the reference solution, for all exercises of a chapter."""
     from autograder.chapter.chapter import read_chapter
     from autograder.chapter.targets import read_targets
     from autograder.release.notebook import source_notebook
 
     notebook = source_notebook(read_chapter(name), read_targets(ROOT / "chapters"), {})
-    about = [(cell.metadata.nbgrader, cell.source) for cell in notebook.cells]
-    return {its.grade_id: source for its, source in about if its.solution}
+    cells = [(cell.metadata.nbgrader, cell.source) for cell in notebook.cells]
+    return {metadata.grade_id: source for metadata, source in cells if metadata.solution}
 
 
 def helpers(sources):
-    """Name -> source of what solutions import from each other, and no reader would."""
-    found = {}
+    """Return name -> source of the functions that solutions import from each other. A reader's answers do not."""
+    functions = {}
     for module, names in re.findall(r"^ *from (solutions\.\w+) import (.+)$", "\n".join(sources), re.MULTILINE):
         for name in names.split(", "):
-            found[name] = "import math\n" + inspect.getsource(getattr(importlib.import_module(module), name))
-    return found
+            functions[name] = "import math\n" + inspect.getsource(getattr(importlib.import_module(module), name))
+    return functions
+
+
+def earlier_chapters(name):
+    """Return the chapters before this one, as a Reader takes them, all solved."""
+    from autograder.chapter.chapter import read_chapter
+    from autograder.house import chapter_names
+    from book.live.self_study import setup_of
+
+    chapters = []
+    for earlier in chapter_names():
+        if earlier < name:
+            answers = solved(earlier)
+            setup = setup_of(read_chapter(earlier))
+            chapters.append(
+                {"number": int(earlier[:2]), "setup": setup, "names": [*answers], "cells": [*answers.items()]}
+            )
+    return chapters
 
 
 def jobs(name):
-    """For each cell that can be tried: its line in the chapter's file, the job for it, names of those that cannot."""
+    """Yield for each cell that can be tried: its line in the chapter's file, its job, and the cells that cannot run."""
     from autograder.chapter.chapter import read_chapter
-    from autograder.house import chapter_names
     from book.live.given_cells import given_cells, is_class
-    from book.live.self_study import given_functions, setup_of
+    from book.live.self_study import given_functions
 
-    chapter = read_chapter(name)
-    functions, earlier = given_functions(chapter), []
-    for other in chapter_names():
-        if other < name:
-            theirs = solved(other)
-            their_setup = setup_of(read_chapter(other))
-            earlier.append(
-                {"number": int(other[:2]), "setup": their_setup, "names": [*theirs], "cells": [*theirs.items()]}
-            )
-    answers, above, cannot = solved(name), [], set()
-    brought = helpers([source for chapter in earlier for _, source in chapter["cells"]] + [*answers.values()])
-    told = iter(given_cells(chapter, set(functions)))
+    chapter, earlier = read_chapter(name), earlier_chapters(name)
+    functions = given_functions(chapter)
+    answers, above, cannot_run = solved(name), [], set()
+    imported = helpers([source for chapter in earlier for _, source in chapter["cells"]] + [*answers.values()])
+    descriptions = iter(given_cells(chapter, set(functions)))
     for cell in chapter.cells:
         if cell.part == "exercise":
-            each = next(each for each, stub in chapter.stubs.items() if stub == cell.source)
-            if not is_class(cell.source):  # a module of PyTorch's, which is not on a page
-                above.append((each, answers[each]))
+            exercise = next(name for name, stub in chapter.stubs.items() if stub == cell.source)
+            if not is_class(cell.source):  # a class is a module of PyTorch, which a page does not have
+                above.append((exercise, answers[exercise]))
         elif cell.part in ("setup", "demo"):
             above.append((f"cell-{len(above)}", cell.source))
-            its = next(told)
-            if "lacks" in its:
-                cannot.add(above[-1][0])
+            description = next(descriptions)
+            if "lacks" in description:
+                cannot_run.add(above[-1][0])
             else:
-                rests = [each for each in its.get("rests", ()) if each in answers]
-                yield (
-                    cell.line,
-                    {"cells": [*above], "rests": rests, "given": brought | functions, "earlier": earlier},
-                    cannot,
-                )
+                rests = [exercise for exercise in description.get("rests", ()) if exercise in answers]
+                job = {"cells": [*above], "rests": rests, "given": imported | functions, "earlier": earlier}
+                yield cell.line, job, cannot_run
 
 
-def compared(browser, name):
-    """For each cell of a chapter that can be tried: its line, what it comes to here and in the browser, seconds there.
-
-    browser: a tests.browsers.devtools.Browser.
-    """
-    import figures  # noqa: F401  what is imported for the first time below is forgotten there
-
-    from autograder.chapter.chapter import read_chapter
+def write_site(folder, chapter):
+    """Write a page that runs jobs into a folder, and the chapter's files for study into its folder "course"."""
     from autograder.chapter.targets import read_targets
     from autograder.release.publish import released_files
     from book.live import assets
     from book.live.built_files import LOCK, lock_of_pyodide
-    from book.live.in_page import cell_run
     from book.live.self_study import study_files, zipped
-    from book.serve import serving
 
-    chapter, tried = read_chapter(name), list(jobs(name))
     files = study_files(released_files(chapter, read_targets(ROOT / "chapters")), chapter)
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        contents = {"index.html": PAGE.encode(), "files.zip": zipped(files)}
-        contents |= {file.name: file.read_bytes() for file in (IN_PAGE / "worker.js", *IN_PAGE.glob("*.py"))}
-        python = assets.files()
-        contents |= {f"pyodide/{file}": path.read_bytes() for file, path in python.items()}
-        contents[f"pyodide/{LOCK}"] = lock_of_pyodide(python)
-        (folder / "pyodide").mkdir()
-        for path, data in contents.items():
-            (folder / path).write_bytes(data)
-        zipfile.ZipFile(folder / "files.zip").extractall(folder / "course")
+    python = assets.files()
+    contents = {"index.html": PAGE.encode(), "files.zip": zipped(files)}
+    contents |= {file.name: file.read_bytes() for file in (IN_PAGE / "worker.js", *IN_PAGE.glob("*.py"))}
+    contents |= {f"pyodide/{file}": path.read_bytes() for file, path in python.items()}
+    contents[f"pyodide/{LOCK}"] = lock_of_pyodide(python)
+    (folder / "pyodide").mkdir()
+    for path, data in contents.items():
+        (folder / path).write_bytes(data)
+    zipfile.ZipFile(folder / "files.zip").extractall(folder / "course")
+
+
+def compared(browser, name):
+    """Yield for each cell of a chapter that can be tried: line, answer here, answer in the browser, seconds there.
+
+    browser: a tests.browsers.devtools.Browser.
+    """
+    import figures  # noqa: F401  modules that are first imported below are forgotten after each run
+
+    from autograder.chapter.chapter import read_chapter
+    from book.live.in_page import cell_run
+    from book.serve import serving
+    from check.bundle_data import FOLDER
+
+    tried = list(jobs(name))
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        write_site(folder, read_chapter(name))
+        course = folder / "course"
+        absent = mock.patch.dict(sys.modules, dict.fromkeys(ABSENT))
+        # In the browser `check` finds its data in its own folder. Here it is the repository's `check`, without data.
+        data = mock.patch.dict(os.environ, {FOLDER: str(course / "check")})
         with serving(folder) as address:
             browser.open(f"{address}/index.html")
             browser.wait("window.ready || window.broken", seconds=120)
-            for line, job, cannot in tried:
-                before = time.monotonic()
+            for line, job, cannot_run in tried:
+                started = time.monotonic()
                 browser.evaluate(f"ask({json.dumps(job)})")
                 browser.wait("window.done || window.broken", seconds=600)
-                taken = time.monotonic() - before
+                seconds = time.monotonic() - started
                 broken = browser.evaluate("window.broken?.text")
                 assert broken is None, broken
-                # Where `solutions` are the house's own, they would be taken.
-                with mock.patch.dict(sys.modules, dict.fromkeys(ABSENT)), contextlib.chdir(folder / "course"):
+                # Outside the course's folder, Python would import the repository's own `solutions`.
+                with absent, data, contextlib.chdir(course):
                     here = cell_run.run(job)
                 answers = here, browser.evaluate("window.done.answer")
                 for answer in answers:
-                    answer["broken"] = [each for each in answer["broken"] if each not in cannot]
-                yield line, *answers, taken
+                    answer["broken"] = [cell for cell in answer["broken"] if cell not in cannot_run]
+                yield line, *answers, seconds
 
 
 def main():
@@ -146,32 +165,33 @@ def main():
     from tests.browsers.devtools import Browser
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="all if none is named")
-    failed = 0
+    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="all chapters if you name none")
+    failures = 0
     for name in parser.parse_args().chapters or chapter_names():
         with Browser(find_browser()) as browser:
-            found = list(compared(browser, name))
-        for line, here, there, _ in found:
-            wrong = {side: told for side, told in (("here", here), ("in the browser", there)) if not runs(told)}
-            for side, told in wrong.items():
-                print(f"  line {line}, {side}: {told['error'] or told['waits'] or told['broken']}")
-            failed += "in the browser" in wrong
-            if not wrong and said(here) != said(there):
-                print(f"  line {line}: here {said(here)}, in the browser {said(there)}"[:500])
-        alike = sum(said(here) == said(there) for _, here, there, _ in found)
-        slowest = max(taken for *_, taken in found)
-        print(f"{name}: {len(found)} cells, {alike} say the same; the slowest takes {slowest:.1f} s", flush=True)
-    return 1 if failed else 0
+            runs = list(compared(browser, name))
+        for line, here, in_browser, _ in runs:
+            sides = {"here": here, "in the browser": in_browser}
+            failed = {side: answer for side, answer in sides.items() if not succeeded(answer)}
+            for side, answer in failed.items():
+                print(f"  line {line}, {side}: {answer['error'] or answer['waits'] or answer['broken']}")
+            failures += "in the browser" in failed
+            if not failed and shown(here) != shown(in_browser):
+                print(f"  line {line}: here {shown(here)}, in the browser {shown(in_browser)}"[:500])
+        same = sum(shown(here) == shown(in_browser) for _, here, in_browser, _ in runs)
+        slowest = max(seconds for *_, seconds in runs)
+        print(f"{name}: {len(runs)} cells, {same} show the same; the slowest takes {slowest:.1f} s", flush=True)
+    return 1 if failures else 0
 
 
-def runs(told):
-    """Whether a cell, and all above it, came to its end."""
-    return not (told["error"] or told["waits"] or told["broken"])
+def succeeded(answer):
+    """Return whether a cell, and all cells above it, ran to the end."""
+    return not (answer["error"] or answer["waits"] or answer["broken"])
 
 
-def said(told):
-    """What a reader reads of an answer: numbers and words, and the text of a figure; but no place on the paper."""
-    return told["out"], told["value"], re.findall(r'aria-label="([^"]*)"', told["html"])
+def shown(answer):
+    """Return what a reader reads in an answer: numbers, words and the texts of figures, without positions."""
+    return answer["out"], answer["value"], re.findall(r'aria-label="([^"]*)"', answer["html"])
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def main():
 
 def hand_in(course, count):
     """Write `count` submissions, each with other bytes."""
-    content = {each.student: each.content for each in example_class.examples(course, CHAPTER)}
+    content = {example.student: example.content for example in example_class.examples(course, CHAPTER)}
     for number in range(count):
         notebook = json.loads(content[STUDENTS[number % len(STUDENTS)]])
         notebook["metadata"]["handed_in"] = number
@@ -65,9 +65,9 @@ def commands(folder, number):
 
 
 def timed(course, graded, command):
-    """Return the seconds of one command on its copy of the course, which is made if it is not there yet."""
+    """Return the seconds of one command on its copy of the course. Make the copy if it does not exist."""
     if not graded.exists():
-        # Without the course's nbgrader_config.py, which replaces parts of nbgrader with ours.
+        # Leave out the course's nbgrader_config.py, which replaces parts of nbgrader with ours.
         shutil.copytree(course, graded, ignore=shutil.ignore_patterns("nbgrader_config.py"))
     house = str(Path(__file__).resolve().parent.parent)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -83,11 +83,11 @@ def print_rates(count, seconds):
     """Print how many submissions each grades in a minute."""
     both = seconds["stock"] + seconds["stock feedback"]
     print(f"\n{count} submissions of {CHAPTER}, {os.cpu_count()} processors, median of the rounds, a minute:")
-    print(f"  stock nbgrader, scores only:        {60 * count / seconds['stock']:6.0f}")
-    print(f"  stock nbgrader, scores and feedback: {60 * count / both:5.0f}")
-    print(f"  autograder grade, the same:         {60 * count / seconds['ours']:6.0f}")
+    print(f"  stock nbgrader, scores only:           {60 * count / seconds['stock']:6.0f}")
+    print(f"  stock nbgrader, scores and feedback:   {60 * count / both:6.0f}")
+    print(f"  autograder grade, scores and feedback: {60 * count / seconds['ours']:6.0f}")
     alone = seconds["stock"] / seconds["ours"]
-    print(f"  ratio: {both / seconds['ours']:.1f} (with scores only on their side: {alone:.1f})")
+    print(f"  ratio: {both / seconds['ours']:.1f} ({alone:.1f} if stock nbgrader writes no feedback)")
 
 
 if __name__ == "__main__":

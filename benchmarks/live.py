@@ -1,9 +1,10 @@
-"""How soon an exercise in a page of the built book answers, and what that takes.
+"""Measure how soon an exercise in a page of the built book answers, and how much the browser has to load for it.
 
     python benchmarks/live.py [CHAPTER]
 
-The book in _build/html is served on this machine and opened in Chromium: in a fresh profile, again with its cache,
-twenty times in a row, and after Stop. Nothing is asserted.
+The benchmark serves the book in _build/html on this machine and opens it in Chromium. It measures the first answer in a
+fresh profile, the first answer from the browser's cache, twenty more answers, and the first answer after Stop. It
+asserts nothing.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from tabulate import tabulate
 ROOT = Path(__file__).resolve().parent.parent
 BOOK = ROOT / "_build" / "html"
 RUNS = 20
-# From pressing the button to the answer on the page, in milliseconds.
+# Milliseconds from pressing the button to the answer on the page.
 ANSWER = """(async () => {
   const box = document.querySelector(".live");
   const [run, output] = [".live-run", ".live-output"].map(name => box.querySelector(name));
@@ -31,8 +32,8 @@ ANSWER = """(async () => {
 STOP = "[...document.querySelectorAll('.live button')].find(button => button.textContent === 'Stop').click()"
 
 
-def zipped(files):
-    """Bytes of files as a web server would send them."""
+def zipped_size(files):
+    """Return how many bytes a web server would send for these files."""
     return sum(len(gzip.compress(file.read_bytes(), 6)) for file in files)
 
 
@@ -47,41 +48,42 @@ def main():
     chapter = parser.parse_args().chapter
     with serving(BOOK) as address, Browser(find_browser()) as browser:
 
-        def opened():
+        def seconds_to_first_answer():
+            """Open the page and press the button of its first exercise."""
             browser.open(f"{address}/chapters/{chapter}.html")
             browser.wait("document.documentElement.classList.contains('live-on')")
             return browser.evaluate(ANSWER) / 1000
 
-        first, cached = opened(), opened()
-        then = statistics.median(browser.evaluate(ANSWER) for _ in range(RUNS)) / 1000
-        source = "document.querySelector('.live textarea')"
-        typed = f"{source}.focus(), {source}.select(), document.execCommand('insertText', false, %s)"
-        kept = browser.evaluate(f"{source}.value")
+        first, cached = seconds_to_first_answer(), seconds_to_first_answer()
+        later = statistics.median(browser.evaluate(ANSWER) for _ in range(RUNS)) / 1000
+        editor = "document.querySelector('.live textarea')"
+        replace_source = f"{editor}.focus(), {editor}.select(), document.execCommand('insertText', false, %s)"
+        source = browser.evaluate(f"{editor}.value")
         config = json.loads(browser.evaluate("document.getElementById('live-exercises').textContent"))
-        browser.evaluate(typed % json.dumps("while True: pass"))
+        browser.evaluate(replace_source % json.dumps("while True: pass"))
         browser.evaluate("document.querySelector('.live-run').click()")
         browser.wait("!document.querySelector('.live .live-bar button:nth-child(2)').hidden")
         browser.evaluate(STOP)
         browser.wait("document.querySelector('.live-run').ariaDisabled === 'false'")
-        browser.evaluate(typed % json.dumps(kept))
-        stopped = browser.evaluate(ANSWER) / 1000
+        browser.evaluate(replace_source % json.dumps(source))
+        after_stop = browser.evaluate(ANSWER) / 1000
     (folder,) = (file for file in (BOOK / "_static" / "live").iterdir() if file.is_dir())
     (bundle,) = (BOOK / "_static" / "live").glob(f"{chapter}-*.zip")
-    others = {"worker.js", "exercise_map.js"}
-    scripts = [file for file in folder.iterdir() if file.suffix in (".js", ".css") and file.name not in others]
+    loaded_later = {"worker.js", "exercise_map.js"}
+    scripts = [file for file in folder.iterdir() if file.suffix in (".js", ".css") and file.name not in loaded_later]
 
-    def of_others(kind):
-        return zipped(folder / "pyodide" / name for name in config[kind]) / 1e6
+    def megabytes_of_pyodide(kind):
+        return zipped_size(folder / "pyodide" / name for name in config[kind]) / 1e6
 
     rows = [
-        ["the first answer, in a fresh profile", f"{first:.1f} s"],
-        ["the first answer, from the browser's cache", f"{cached:.1f} s"],
-        ["the first answer after Stop, Python begun while one types", f"{stopped:.1f} s"],
-        [f"the next one, median of {RUNS}", f"{1000 * then:.0f} ms"],
-        ["before the first use, zipped", f"{zipped(scripts) / 1e3:.0f} KB"],
-        ["Python and NumPy at the first use, zipped", f"{of_others('python'):.1f} MB"],
-        ["matplotlib at the first figure, zipped", f"{of_others('drawing'):.1f} MB"],
-        [f"the bundle of {chapter}, zipped", f"{zipped([bundle]) / 1e6:.1f} MB"],
+        ["first answer in a fresh profile", f"{first:.1f} s"],
+        ["first answer from the browser's cache", f"{cached:.1f} s"],
+        ["first answer after Stop; Python restarts while the reader types", f"{after_stop:.1f} s"],
+        [f"later answers, median of {RUNS}", f"{1000 * later:.0f} ms"],
+        ["loaded before the first use, zipped", f"{zipped_size(scripts) / 1e3:.0f} KB"],
+        ["Python and NumPy, loaded at the first use, zipped", f"{megabytes_of_pyodide('python'):.1f} MB"],
+        ["matplotlib, loaded at the first figure, zipped", f"{megabytes_of_pyodide('drawing'):.1f} MB"],
+        [f"the bundle of {chapter}, zipped", f"{zipped_size([bundle]) / 1e6:.1f} MB"],
     ]
     print(tabulate(rows, headers=["", chapter], colalign=("left", "right")))
 

@@ -1,12 +1,12 @@
-"""Whether the browser judges as grading does: every known answer, by Python here and by Python in Chromium.
+"""Compare the verdicts of the browser with those of grading, for every known answer.
 
     python benchmarks/parity.py [CHAPTER ...]
 
-Answers are each exercise's reference, its stub, its known mistakes and its right rewrites; PyTorch's modules are left
-out, since no browser runs them. Both hold the same public keys. It prints what differs, and ends with 1 if anything
-does.
+The known answers of an exercise are its reference, its stub, its known mistakes and its right rewrites. Python on this
+machine and Python in Chromium judge them with the same public keys. Exercises in PyTorch are left out, because PyTorch
+does not run in a browser. The benchmark prints the answers whose verdicts differ, and then exits with code 1.
 
-This file is also what runs in the browser, where there is nothing but NumPy, `check` and the exercises.
+This file also runs in the browser, where only NumPy, `check` and the exercises can be imported.
 """
 
 import argparse
@@ -37,55 +37,55 @@ KEYS = "check/keys"
 
 
 def exercises(chapter):
-    """The exercises of a chapter that need no PyTorch."""
+    """Yield the exercises of a chapter that do not need PyTorch."""
     package = f"autograder.exercises.{number_and_word(chapter)[1]}"
     for name in exercise_names(chapter):
         try:
-            found = getattr(importlib.import_module(f"{package}.{name}"), name)
+            exercise = getattr(importlib.import_module(f"{package}.{name}"), name)
         except ModuleNotFoundError as missing:
             if missing.name != "torch":
                 raise
             continue
-        if not isinstance(found.reference, type):
-            yield found
+        if not isinstance(exercise.reference, type):
+            yield exercise
 
 
 def blank(*arguments, **named):
-    """What a stub does."""
+    """Raise NotImplementedError, as a stub does."""
     raise NotImplementedError
 
 
 def run(job):
-    """What each known answer of a chapter is told.
+    """Judge each known answer of a chapter.
 
     Args:
-        job: dict with a "chapter", and a folder of "keys".
+        job: dict with a "chapter" and the folder of its "keys".
 
     Returns:
-        dict, "EXERCISE/ANSWER" -> points, kind of verdict, its case, names of the mistakes.
+        dict "EXERCISE/ANSWER" -> [points, kind of verdict, case of the verdict, names of the mistakes].
     """
-    found = {}
-    for each in exercises(job["chapter"]):
-        its_key = key.load(Path(job["keys"], f"{each.name}.npz"))
-        answers = {"reference": each.reference, "stub": blank, **each.equivalents}
-        answers |= {slug: function for slug, (_, function) in each.mistakes.items()}
+    verdicts = {}
+    for exercise in exercises(job["chapter"]):
+        exercise_key = key.load(Path(job["keys"], f"{exercise.name}.npz"))
+        answers = {"reference": exercise.reference, "stub": blank, **exercise.equivalents}
+        answers |= {slug: function for slug, (_, function) in exercise.mistakes.items()}
         for name, function in answers.items():
-            result = tried(function, its_key).result
+            result = tried(function, exercise_key).result
             verdict = result.verdict.kind if result.verdict else "passed"
             names = [mistake.name for mistake in result.mistakes]
-            found[f"{each.name}/{name}"] = [result.earned, verdict, result.case, names]
-    return found
+            verdicts[f"{exercise.name}/{name}"] = [result.earned, verdict, result.case, names]
+    return verdicts
 
 
 def prepare(folder, chapters, keys):
-    """Put a page that judges answers into a folder, and the chapters' public keys into another."""
+    """Write a page that judges answers into a folder, and the chapters' public keys into the folder `keys`."""
     from autograder.authoring.make_key import PUBLIC_SEED, full_key
     from book.live import assets
     from book.live.built_files import LOCK, lock_of_pyodide
 
     for chapter in chapters:
-        for each in exercises(chapter):
-            key.save(full_key(each, PUBLIC_SEED), keys / f"{each.name}.npz")
+        for exercise in exercises(chapter):
+            key.save(full_key(exercise, PUBLIC_SEED), keys / f"{exercise.name}.npz")
     with zipfile.ZipFile(folder / "files.zip", "w") as archive:
         for file in sorted({file for pattern in SHIPPED for file in HOUSE.glob(pattern)}):
             archive.write(file, file.relative_to(HOUSE))
@@ -101,7 +101,7 @@ def prepare(folder, chapters, keys):
 
 
 def compared(browser, chapters):
-    """For each chapter: its name, what is judged here, and what the browser judges.
+    """Yield for each chapter: its name, the verdicts of this machine, and those of the browser.
 
     browser: a tests.browsers.devtools.Browser.
     """
@@ -109,9 +109,9 @@ def compared(browser, chapters):
 
     from book.serve import serving
 
-    # In the browser the keys stand in the folder of `check`, where it looks by itself.
-    with tempfile.TemporaryDirectory() as place, patch.dict(os.environ, {FOLDER: place}):
-        folder, keys = Path(place, "site"), Path(place, "keys")
+    # In the browser the keys are in the folder of `check`, where `check` looks for them by default.
+    with tempfile.TemporaryDirectory() as temporary, patch.dict(os.environ, {FOLDER: temporary}):
+        folder, keys = Path(temporary, "site"), Path(temporary, "keys")
         folder.mkdir(), keys.mkdir()
         prepare(folder, chapters, keys)
         with serving(folder) as address:
@@ -125,7 +125,7 @@ def compared(browser, chapters):
 
 
 def _wait(browser, kind, seconds):
-    """Wait for a message of the worker's. AssertionError: Python broke in the browser."""
+    """Wait for a message of the worker. Raise AssertionError if Python broke in the browser."""
     browser.wait(f"window.{kind} || window.broken", seconds=seconds)
     broken = browser.evaluate("window.broken?.text")
     assert broken is None, broken
@@ -138,19 +138,17 @@ def main():
     from tests.browsers.devtools import Browser
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="all if none is named")
+    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="all chapters if you name none")
     chapters = parser.parse_args().chapters or chapter_names()
     total = differ = 0
     with Browser(find_browser()) as browser:
-        for chapter, here, there in compared(browser, chapters):
-            other = {
-                name: (here.get(name), there.get(name)) for name in here | there if here.get(name) != there.get(name)
-            }
-            print(f"{chapter}: {len(here) - len(other)} of {len(here)} answers are judged alike", flush=True)
-            for name, (mine, browsers) in other.items():
-                print(f"  {name}: here {mine}, in the browser {browsers}")
-            total, differ = total + len(here), differ + len(other)
-    print(f"{total - differ} of {total} alike")
+        for chapter, here, in_browser in compared(browser, chapters):
+            different = [name for name in here | in_browser if here.get(name) != in_browser.get(name)]
+            print(f"{chapter}: {len(here) - len(different)} of {len(here)} answers get the same verdict", flush=True)
+            for name in different:
+                print(f"  {name}: here {here.get(name)}, in the browser {in_browser.get(name)}")
+            total, differ = total + len(here), differ + len(different)
+    print(f"{total - differ} of {total} answers get the same verdict")
     return 1 if differ else 0
 
 

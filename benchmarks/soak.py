@@ -38,7 +38,7 @@ def main():
         expected = hand_in(course, options.submissions)
         command = [sys.executable, "-m", "autograder.cli.main", "grade", CHAPTER, "--course", str(course)]
         started = time.perf_counter()
-        kills = grade_under_fire(command, options.kills, random.Random(2017))
+        kills = grade_and_kill(command, options.kills, random.Random(2017))
         minutes = (time.perf_counter() - started) / 60
         wrong = problems(course, expected)
     print(f"{options.submissions} submissions, {kills} kills, {minutes:.1f} minutes on {os.cpu_count()} processors")
@@ -49,11 +49,11 @@ def main():
 def hand_in(course, count):
     """Write `count` submissions, each with other bytes. Return student -> the right score."""
     examples = list(example_class.examples(course, CHAPTER))
-    often = [example for example in examples if example.student not in RARE]
+    common = [example for example in examples if example.student not in RARE]
     rare = [example for example in examples if example.student in RARE]
     expected = {}
     for number in range(count):
-        example = rare[number // 50 % len(rare)] if number % 50 == 49 else often[number % len(often)]
+        example = rare[number // 50 % len(rare)] if number % 50 == 49 else common[number % len(common)]
         student = f"{example.student}-{number:04d}"
         path = course / "submitted" / student / CHAPTER / f"{CHAPTER}.ipynb"
         path.parent.mkdir(parents=True)
@@ -62,12 +62,12 @@ def hand_in(course, count):
     return expected
 
 
-def grade_under_fire(command, kills, chance):
+def grade_and_kill(command, kills, rng):
     """Run the command until it finishes, and kill it up to `kills` times before. Return the number of kills."""
     for number in range(kills):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            process.wait(chance.uniform(0, 12))
+            process.wait(rng.uniform(0, 12))
             return number
         except subprocess.TimeoutExpired:
             process.kill()
@@ -79,18 +79,18 @@ def grade_under_fire(command, kills, chance):
 def problems(course, expected):
     """Return what is wrong with the graded course, in sentences."""
     scores = computed_scores(open_coursedir(course, CHAPTER))
-    totals = {student: sum(of_exercises.values()) for student, of_exercises in scores.items()}
+    totals = {student: sum(exercise_scores.values()) for student, exercise_scores in scores.items()}
     wrong = [
-        f"{student} has {totals.get(student)} points and should have {score}"
+        f"{student} has {totals.get(student)} points instead of {score}"
         for student, score in expected.items()
         if totals.get(student) != score
     ]
     reports = list((course / "reports" / CHAPTER).iterdir())
     if len(reports) != len(expected):
-        wrong.append(f"there are {len(reports)} reports and should be {len(expected)}")
+        wrong.append(f"there are {len(reports)} reports instead of {len(expected)}")
     pages = list((course / "feedback").glob(f"*/{CHAPTER}/{CHAPTER}.html"))
     if len(pages) != len(expected):
-        wrong.append(f"there are {len(pages)} pages of feedback and should be {len(expected)}")
+        wrong.append(f"there are {len(pages)} feedback pages instead of {len(expected)}")
     sandboxes = [process for process in psutil.process_iter(["name", "ppid"]) if process.info["name"] == "bwrap"]
     return wrong + [f"the sandbox {process.pid} is still running" for process in sandboxes if process.info["ppid"] == 1]
 

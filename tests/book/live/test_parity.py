@@ -1,6 +1,6 @@
-"""The browser judges as this Python does, which is that of grading, and runs the cells of a chapter.
+"""A browser judges answers as grading does, and runs the cells of a chapter with the same output.
 
-benchmarks/parity.py and benchmarks/cells.py compare all chapters.
+These tests compare one chapter each. benchmarks/parity.py and benchmarks/cells.py compare all.
 """
 
 import pytest
@@ -11,16 +11,16 @@ from tests.book.live.reader import only_in_chromium
 pytestmark = [pytest.mark.book, only_in_chromium]
 
 
-def test_a_chapter_s_answers_are_judged_alike(python_for_pages, browser):
-    ((_, here, there),) = parity.compared(browser, ["01_attention"])
+def test_the_browser_gives_each_known_answer_the_same_verdict(python_for_pages, browser):
+    ((_, here, in_browser),) = parity.compared(browser, ["01_attention"])
     assert len(here) > 60
-    assert there == here
+    assert in_browser == here
 
 
-def test_the_cells_of_a_chapter_run_and_say_what_they_say_here(python_for_pages, browser):
-    found = list(cells.compared(browser, "07_cross"))
-    assert len(found) >= 15
-    for line, here, there, _ in found:
-        assert cells.runs(there), line
-        assert cells.said(there) == cells.said(here), line
-    assert any("<svg" in there["html"] for _, _, there, _ in found)
+def test_the_cells_of_a_chapter_show_the_same_in_the_browser(python_for_pages, browser):
+    runs = list(cells.compared(browser, "07_cross"))
+    assert len(runs) >= 15
+    for line, here, in_browser, _ in runs:
+        assert cells.succeeded(in_browser), line
+        assert cells.shown(in_browser) == cells.shown(here), line
+    assert any("<svg" in in_browser["html"] for _, _, in_browser, _ in runs)
