@@ -1,6 +1,7 @@
-"""A week on a hub, in a minute: two students fetch, work and hand in; it is graded; they read their feedback.
+"""Show a week on a hub in a minute: two students fetch, solve and submit a chapter, and read their feedback.
 
-`make hub-demo` runs this, as root. Accounts and servers are real and gone at the end; so is the folder.
+`make hub-demo` runs this as root. The accounts and servers are real. At the end the demonstration removes them and its
+folder.
 """
 
 import argparse
@@ -30,16 +31,17 @@ WRONG = """def attention_weights(queries, keys):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--hub", type=Path, default=HOUSE / ".hub", metavar="DIR", help="what `make hub` set up")
+    parser.add_argument("--hub", type=Path, default=HOUSE / ".hub", metavar="DIR", help="the folder of `make hub`")
     parser.add_argument("--stay", action="store_true", help="leave the hub running until Enter is pressed")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))  # so that all is given back then too
+    # Raise SystemExit, so that the accounts are removed then too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("The demonstration was stopped by SIGTERM."))
     if os.geteuid():
-        sys.exit("The demonstration makes accounts and starts servers as their owners: run it as root.")
+        sys.exit("The demonstration creates accounts and starts servers as their owners. Run it as root.")
     if not (options.hub / ".done").exists():
-        sys.exit(f"There is no hub in {options.hub}: run `make hub` first.")
+        sys.exit(f"There is no hub in {options.hub}. Run `make hub` first.")
     if not (HOUSE / ".venv/.formgrader").exists():
-        sys.exit("The course has no server of its own: run `make formgrader` first.")
+        sys.exit("The packages for the course's own server are missing. Run `make formgrader` first.")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hub-")))
         folder.chmod(0o755)
@@ -48,13 +50,13 @@ def main() -> None:
 
 
 def week(environment: Path, folder: Path, suffix: str, passwords: dict[str, str], *, stay: bool, stack: ExitStack):
-    """From the release to the feedback, one line a step."""
+    """Go from the release to the feedback, and print one line for each step."""
     ada, ben, ines, owner = passwords
     if try_as(ada, environment / "bin" / "python", "-c", "").returncode:
-        sys.exit(f"Students cannot run {environment}/bin/python: put the hub where everybody may read.")
+        sys.exit(f"Students cannot run {environment}/bin/python. Put the hub into a folder that everybody can read.")
     for name in CONFIGURATION:
-        place = shutil.copytree if (HOUSE / "deploy" / name).is_dir() else shutil.copy
-        place(HOUSE / "deploy" / name, folder / name)
+        copy = shutil.copytree if (HOUSE / "deploy" / name).is_dir() else shutil.copy
+        copy(HOUSE / "deploy" / name, folder / name)
     course = Course(owner, folder)
 
     print(course.autograder("release", CHAPTER))
@@ -67,18 +69,18 @@ def week(environment: Path, folder: Path, suffix: str, passwords: dict[str, str]
     print(f"a hub listens at {address}")
     students = {}
     for name in (ada, ben):
-        students[name] = student = at_work(address, name, passwords[name])
-        print(f"{name} has logged in, and has a server")
+        students[name] = student = logged_in(address, name, passwords[name])
+        print(f"{name} has logged in and has a server")
         student.press("fetch", COURSE_ID, CHAPTER)
         student.read(f"{CHAPTER}/{CHAPTER}.ipynb")
         student.save(f"{CHAPTER}/{CHAPTER}.ipynb", course.solved({} if name == ada else {"attention_weights": WRONG}))
         rows = student.press("submit", COURSE_ID, CHAPTER)
-        submitted = next(row for row in rows if row["status"] == "submitted")
-        print(f"{name} has fetched {CHAPTER}, worked, and handed in at {submitted['submissions'][0]['timestamp']}")
+        (submission,) = next(row for row in rows if row["status"] == "submitted")["submissions"]
+        print(f"{name} has fetched {CHAPTER}, solved it, and submitted it at {submission['timestamp']}")
     inbound = folder / "exchange" / COURSE_ID / "inbound"
     for private in (course.folder, folder / ada, folder / "state", inbound):
-        read = try_as(ben, "ls", private).returncode == 0
-        print(f"{ben} can look into {private.relative_to(folder)}: {'YES' if read else 'no'}")
+        readable = try_as(ben, "ls", private).returncode == 0
+        print(f"{ben} can list {private.relative_to(folder)}: {'YES' if readable else 'no'}")
 
     course.nbgrader("collect", CHAPTER)
     print(course.autograder("grade", CHAPTER))
@@ -88,21 +90,21 @@ def week(environment: Path, folder: Path, suffix: str, passwords: dict[str, str]
         rows = student.press("fetch_feedback", COURSE_ID, CHAPTER)
         (fetched,) = next(row for row in rows if row["status"] == "submitted")["submissions"]
         page = student.read(f"{fetched['local_feedback_path']}/{CHAPTER}.html")
-        said = "The division by the square root of d_key is missing" in page
-        print(f"{name} has fetched feedback of {len(page)} letters, and reads of a mistake: {'yes' if said else 'no'}")
-    instructor = at_work(address, ines, passwords[ines])
-    print(f"{ines} has in the course list: {', '.join(instructor.courses())}")
+        named = "The division by the square root of d_key is missing" in page
+        print(f"{name} has fetched feedback of {len(page)} characters. It names a mistake: {'yes' if named else 'no'}")
+    instructor = logged_in(address, ines, passwords[ines])
+    print(f"{ines} sees in the course list: {', '.join(instructor.courses())}")
     for session in (instructor, students[ada]):
-        print(f"{session.name} {in_formgrader(session)}")
+        print(f"{session.name} {seen_in_formgrader(session)}")
     if stay:
         for name in (ada, ben, ines):
             print(f"log in as {name}, password {passwords[name]}")
-        print(f"{address} stays up until you press Enter.", flush=True)
+        print(f"{address} keeps running until you press Enter.", flush=True)
         sys.stdin.readline()
 
 
 def settings(suffix: str, course: "Course") -> str:
-    """hub.toml for these accounts."""
+    """Return the text of hub.toml for these accounts."""
     return f"""
     members = "{MEMBERS}{suffix}"
     instructors = "{INSTRUCTORS}{suffix}"
@@ -114,26 +116,29 @@ def settings(suffix: str, course: "Course") -> str:
     """
 
 
-def at_work(address: str, name: str, password: str) -> Session:
-    """Somebody who has logged in, with a server that runs."""
+def logged_in(address: str, name: str, password: str) -> Session:
+    """Return the session of somebody who has logged in and whose server runs."""
     session = Session(address, name, password)
     session.log_in()
     session.start_server()
     return session
 
 
-def in_formgrader(session: Session) -> str:
-    """What formgrader shows somebody."""
+def seen_in_formgrader(session: Session) -> str:
+    """Return what somebody sees in formgrader, as the end of a sentence."""
     try:
         rows = json.loads(session.formgrader(COURSE_ID, "api/assignments"))
     except PermissionError:
-        return "is not let into formgrader"
-    handed_in = {row["name"]: row["num_submissions"] for row in rows}[CHAPTER]
-    return f"sees {handed_in} submissions in formgrader"
+        return "may not open formgrader"
+    counts = {row["name"]: row["num_submissions"] for row in rows}
+    return f"sees {counts[CHAPTER]} submissions in formgrader"
 
 
 class Course:
-    """The account that owns the course folder and runs the repository's commands: one like the others, where it can."""
+    """The course folder, and the account that owns it and runs the repository's commands.
+
+    If that account cannot run the repository's Python, root takes its place.
+    """
 
     def __init__(self, account: str, folder: Path):
         self.python = HOUSE / ".venv" / "bin" / "python"
@@ -141,26 +146,26 @@ class Course:
         self.account = account if usable else None
         self.folder = folder / account / "course"
         if self.account is None:
-            print(f"root stands in for {account}, who cannot run {self.python.resolve()}: formgrader is root's, too")
+            print(f"{account} cannot run {self.python.resolve()}, so root runs the commands and formgrader instead")
         run_as(self.account, "mkdir", "-m", "700", self.folder)
-        # Whoever releases must own it; the sticky bit keeps others from putting another in the course's place.
+        # The account that releases must own the exchange. The sticky bit keeps others from replacing the course in it.
         run_as(None, "install", "--directory", "--mode=1777", f"--owner={self.account or 'root'}", folder / "exchange")
 
     def autograder(self, command: str, chapter: str) -> str:
-        """What `autograder` printed."""
+        """Run an `autograder` command and return what it printed."""
         program = self.python.with_name("autograder")
         return run_as(self.account, self.python, program, command, chapter, "--course", self.folder).stdout.strip()
 
     def join(self, folder: Path) -> None:
-        """Let nbgrader's commands in the course folder know the exchange, as deploy/README.md says."""
-        with (self.folder / "nbgrader_config.py").open("a") as rules:
-            rules.write(f"load_subconfig('nbgrader_config.py', path={str(folder)!r})\n")
+        """Configure the exchange for nbgrader's commands in the course folder, as deploy/README.md says."""
+        with (self.folder / "nbgrader_config.py").open("a") as config:
+            config.write(f"load_subconfig('nbgrader_config.py', path={str(folder)!r})\n")
 
     def nbgrader(self, command: str, chapter: str) -> None:
         run_as(self.account, self.python, "-m", "nbgrader", command, chapter, cwd=self.folder)
 
     def solved(self, wrong: dict[str, str]) -> str:
-        """The chapter's notebook with the solutions in it, and these cells instead of theirs."""
+        """Return the chapter's solved notebook, with the cells in `wrong` in place of the right ones."""
         notebook = nbformat.read(self.folder / "source" / CHAPTER / f"{CHAPTER}.ipynb", 4)
         for cell in notebook.cells:
             cell.source = wrong.get(cell.metadata.get("nbgrader", {}).get("grade_id"), cell.source)

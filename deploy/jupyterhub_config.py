@@ -1,8 +1,11 @@
-"""A hub for one course on one machine: accounts of the machine, one server a student, one formgrader for instructors.
+"""Configure a hub for one course on one machine.
 
-Started by root, since it starts each server as its owner; hub.toml, beside this file, names groups and folders:
+People log in with their accounts of the machine. Each student has a server, and the instructors share one formgrader.
+Root starts the hub, because the hub starts each server as its owner:
 
     /srv/hub/env/bin/jupyterhub -f /srv/hub/jupyterhub_config.py
+
+hub.toml, in the same folder, names the groups, accounts and folders.
 """
 
 import grp
@@ -12,46 +15,46 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ENVIRONMENT = Path(sys.prefix)
-GIVEN = tomllib.loads((HERE / "hub.toml").read_text())
-FORMGRADER = GIVEN["formgrader"]
-# The name of the course in the exchange; nbgrader's course list looks for a service that is called like it.
+SETTINGS = tomllib.loads((HERE / "hub.toml").read_text())
+FORMGRADER = SETTINGS["formgrader"]
+# The name of the course in the exchange. nbgrader's course list looks for a service with the same name.
 COURSE = "default_course"
 
 c = get_config()  # noqa: F821 (traitlets defines it)
 
 # ------------------------------------------------------------------------------------ who may log in
-# Accounts of the machine with their passwords (PAM), if they are in this group of the machine.
-c.PAMAuthenticator.allowed_groups = {GIVEN["members"]}
-# The others' names are read when the hub starts.
-INSTRUCTORS = {"users": grp.getgrnam(GIVEN["instructors"]).gr_mem}
+# Accounts of the machine that are in this group, with their passwords (PAM).
+c.PAMAuthenticator.allowed_groups = {SETTINGS["members"]}
+# The hub reads the instructors' names when it starts.
+INSTRUCTORS = {"users": grp.getgrnam(SETTINGS["instructors"]).gr_mem}
 c.JupyterHub.load_groups = {"instructors": INSTRUCTORS}
 
 # -------------------------------------------------------------------------------- what they work with
 c.Spawner.cmd = [str(ENVIRONMENT / "bin" / "jupyterhub-singleuser")]
 
 
-def settings(spawner):
-    """Folders with a server's settings: nbgrader_config.py in HERE holds for all, also for what they type."""
-    instructs = spawner.user.name in INSTRUCTORS["users"]
-    return f"{HERE / ('instructors' if instructs else 'students')}:{HERE}"
+def config_path(spawner):
+    """Return the folders with a server's settings. All servers and the commands in their terminals share HERE."""
+    is_instructor = spawner.user.name in INSTRUCTORS["users"]
+    return f"{HERE / ('instructors' if is_instructor else 'students')}:{HERE}"
 
 
 c.Spawner.environment = {
-    "JUPYTER_CONFIG_PATH": settings,
+    "JUPYTER_CONFIG_PATH": config_path,
     "PATH": f"{ENVIRONMENT / 'bin'}:/usr/local/bin:/usr/bin:/bin",
 }
 c.Spawner.default_url = "/lab"
 
 # ------------------------------------------------------------------------------ what instructors share
-# The course's own server, as its own account: formgrader, the gradebook's folder and a terminal. Its browser tab is its
-# own, too: since JupyterHub 4.1 no page of a server may stand in a frame of another's.
+# The course's own server, which runs as the course's account: formgrader, the gradebook's folder and a terminal. It
+# opens in a browser tab of its own, because since JupyterHub 4.1 no page may show another server's page in a frame.
 c.JupyterHub.services = [
     {
         "name": COURSE,
         "url": f"http://127.0.0.1:{FORMGRADER['port']}",
         "command": [
             f"{FORMGRADER['environment']}/bin/jupyterhub-singleuser",
-            *([] if FORMGRADER["account"] else ["--allow-root"]),  # the demonstration, where no account can run it
+            *([] if FORMGRADER["account"] else ["--allow-root"]),  # for the demonstration, if only root can run it
         ],
         "user": FORMGRADER["account"],
         "cwd": FORMGRADER["course"],
@@ -64,16 +67,16 @@ c.JupyterHub.services = [
 ]
 ENTER = f"access:services!service={COURSE}"
 c.JupyterHub.load_roles = [{"name": "instructor", "groups": ["instructors"], "scopes": [ENTER]}]
-# The course list asks with a server's own token; nobody's has more than its owner may.
+# The course list uses the token of a server. A token never allows more than its owner may do.
 c.Spawner.server_token_scopes = ["users:activity!user", "access:servers!server", ENTER]
 
 # ---------------------------------------------------------------------------------- where it listens
-# TLS ends in front of it: nginx, Caddy or Apache send what arrives at the course's name here.
+# nginx, Caddy or Apache handles TLS in front of the hub and forwards the requests to this address.
 c.JupyterHub.bind_url = "http://127.0.0.1:8000"
 c.ConfigurableHTTPProxy.command = [str(ENVIRONMENT / "node_modules" / ".bin" / "configurable-http-proxy")]
 
-# ---------------------------------------------------------------------------------- what it remembers
-# A folder that root alone can read: the cookies' secret, and who has which server.
+# ---------------------------------------------------------------------------------- what it stores
+# Only root can read this folder, with the secret of the cookies and the list of running servers.
 STATE = HERE / "state"
 STATE.mkdir(mode=0o700, exist_ok=True)
 c.JupyterHub.cookie_secret_file = str(STATE / "cookie_secret")

@@ -1,4 +1,4 @@
-"""What the demonstration borrows from the machine, and gives back: accounts, and a hub that runs."""
+"""Give the demonstration accounts of this machine and a running hub, and remove them at the end."""
 
 import ctypes
 import os
@@ -18,34 +18,34 @@ PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 
 @contextmanager
 def accounts(people: Mapping[str, Collection[str]], homes: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """Accounts of this machine, and the groups that they are in. All are gone at the end.
+    """Create accounts of this machine and their groups. Remove all of them at the end.
 
     Args:
-        people: name -> its groups. Accounts and groups get a few letters more, that no other has.
-        homes: a folder for their homes.
+        people: name -> its groups. The names of accounts and groups also get a random suffix, so that they are new.
+        homes: a folder for the home directories.
 
     Yields:
-        those letters, with which "ada" is an account's name; and account -> password.
+        the suffix, and account -> password.
     """
     suffix = f"-{secrets.token_hex(3)}"
-    groups, made = [], {}
+    groups, passwords = [], {}
     try:
-        for group in sorted({group for its in people.values() for group in its}):
+        for group in sorted(set().union(*people.values())):
             _run("groupadd", group + suffix)
             groups.append(group + suffix)
-        for name, its in people.items():
+        for name, groups_of_person in people.items():
             account, password = name + suffix, secrets.token_urlsafe(12)
             home = ["--create-home", "--home-dir", str(homes / account), "--key", "HOME_MODE=0700"]
-            belongs = ["--groups", ",".join(group + suffix for group in its)]
-            _run("useradd", *home, "--shell", "/bin/bash", *belongs, account)
-            made[account] = password
-            _run("chpasswd", said=f"{account}:{password}")
-        yield suffix, made
+            membership = ["--groups", ",".join(group + suffix for group in groups_of_person)]
+            _run("useradd", *home, "--shell", "/bin/bash", *membership, account)
+            passwords[account] = password
+            _run("chpasswd", text=f"{account}:{password}")
+        yield suffix, passwords
     finally:
-        for account in made:
-            # Whatever still runs under a name that is ours alone.
+        for account in passwords:
+            # End all processes of this account. Nothing else uses it, because its name is random.
             subprocess.run(["pkill", "-KILL", "-U", account], check=False)
-            _gone(account)
+            _wait_for_end_of_processes(account)
             _run("userdel", account)
         for group in groups:
             _run("groupdel", group)
@@ -53,9 +53,9 @@ def accounts(people: Mapping[str, Collection[str]], homes: Path) -> Iterator[tup
 
 @contextmanager
 def hub(environment: Path, folder: Path, course: str) -> Iterator[str]:
-    """A hub with the configuration in `folder`, and the course's own server, on free ports of 127.0.0.1; its address.
+    """Run a hub with the configuration in `folder`, and the course's own server, and yield the hub's address.
 
-    Raises RuntimeError, with the end of its log, if it does not come up.
+    Both use free ports of 127.0.0.1. Raises RuntimeError, with the end of the hub's log, if the hub does not start.
     """
     public, api, proxy = free_ports(3)
     address = f"http://127.0.0.1:{public}"
@@ -67,31 +67,31 @@ def hub(environment: Path, folder: Path, course: str) -> Iterator[str]:
     ]
     log = folder / "hub.log"
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    with log.open("w") as said:
-        process = subprocess.Popen(command, cwd=folder, stdout=said, stderr=said, start_new_session=True)
+    with log.open("w") as file:
+        process = subprocess.Popen(command, cwd=folder, stdout=file, stderr=file, start_new_session=True)
     try:
-        for place in ("hub/health", f"services/{course}/"):
-            _wait_for(f"{address}/{place}", process, log)
+        for path in ("hub/health", f"services/{course}/"):
+            _wait_for(f"{address}/{path}", process, log)
         yield address
     finally:
-        process.send_signal(signal.SIGTERM)  # it ends everybody's servers and its proxy
+        process.send_signal(signal.SIGTERM)  # the hub then ends all servers and its proxy
         process.wait(timeout=60)
         _end_orphans()
 
 
 def run_as(account: str | None, *command: object, cwd: Path = Path("/")) -> subprocess.CompletedProcess:
-    """Run a command as this account, or as root; its output is kept.
+    """Run a command as this account, or as root if it is None. Return the finished process with its output.
 
-    Raises RuntimeError, with what the command said, if it fails.
+    Raises RuntimeError, with the command's output, if the command fails.
     """
-    ran = try_as(account, *command, cwd=cwd)
-    if ran.returncode:
-        raise RuntimeError(f"{' '.join(map(str, command))}:\n{ran.stdout}{ran.stderr}")
-    return ran
+    process = try_as(account, *command, cwd=cwd)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(map(str, command))} failed:\n{process.stdout}{process.stderr}")
+    return process
 
 
 def try_as(account: str | None, *command: object, cwd: Path = Path("/")) -> subprocess.CompletedProcess:
-    """The same, for a command that may fail."""
+    """Do the same as `run_as`, but return also if the command fails."""
     words = ["runuser", "--user", account, "--"] if account else []
     environment = {**os.environ, "HOME": os.path.expanduser(f"~{account or 'root'}")}
     return subprocess.run([*words, *map(str, command)], cwd=cwd, env=environment, capture_output=True, text=True)
@@ -106,34 +106,34 @@ def _wait_for(address, process, log, seconds=60):
         except (urllib.error.URLError, ConnectionError):
             time.sleep(0.2)
     end = "\n".join(log.read_text().splitlines()[-20:])
-    raise RuntimeError(f"the hub did not come up:\n{end}")
+    raise RuntimeError(f"the hub did not start. Its log ends with:\n{end}")
 
 
 def _end_orphans():
-    """End what a hub that did not come up has left: as their subreaper, this process has become their parent."""
-    for each in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
-        os.kill(int(each), signal.SIGTERM)
+    """End the processes that a failed hub has left. This process is their subreaper, so it has become their parent."""
+    for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
+        os.kill(int(child), signal.SIGTERM)
 
 
 def free_ports(n: int) -> list[int]:
-    """Ports of 127.0.0.1 that nobody listens at."""
-    taken = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
-    ports = [each.getsockname()[1] for each in taken]
-    for each in taken:
-        each.close()
+    """Return n ports of 127.0.0.1 on which no program listens."""
+    servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
+    ports = [server.getsockname()[1] for server in servers]
+    for server in servers:
+        server.close()
     return ports
 
 
-def _gone(account, seconds=10):
-    """Wait until nothing of this account runs: userdel refuses before."""
+def _wait_for_end_of_processes(account, seconds=10):
+    """Wait until no process of this account runs, because userdel refuses before."""
     deadline = time.monotonic() + seconds
     while subprocess.run(["pgrep", "-U", account], stdout=subprocess.DEVNULL).returncode == 0:
         if time.monotonic() > deadline:
-            raise TimeoutError(f"something of {account} still runs after {seconds} s")
+            raise TimeoutError(f"a process of {account} still runs after {seconds} s")
         time.sleep(0.1)
 
 
-def _run(*command, said=None):
-    ran = subprocess.run(command, input=said, capture_output=True, text=True)
-    if ran.returncode:
-        raise RuntimeError(f"{' '.join(command)}: {ran.stderr.strip()}")
+def _run(*command, text=None):
+    process = subprocess.run(command, input=text, capture_output=True, text=True)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed: {process.stderr.strip()}")

@@ -1,4 +1,4 @@
-"""What a student's browser says to the hub and to their server, without the browser."""
+"""Send the requests that a student's browser sends to the hub and to the student's server."""
 
 import json
 import time
@@ -9,11 +9,11 @@ from http.cookiejar import CookieJar
 
 
 class Session:
-    """One person who logs in, starts their server, and presses what the assignment list has for buttons.
+    """One person who logs in, starts a server, and presses the buttons of the assignment list.
 
     Args:
-        hub: the hub's address, "http://127.0.0.1:8000".
-        name, password: of an account that the hub lets in.
+        hub: the hub's address, as "http://127.0.0.1:8000".
+        name, password: those of an account that may log in.
     """
 
     def __init__(self, hub: str, name: str, password: str):
@@ -22,16 +22,16 @@ class Session:
         self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self._jar))
 
     def log_in(self) -> None:
-        """Raises PermissionError: the hub does not let them in."""
+        """Log in. Raises PermissionError if the hub refuses."""
         self._ask("/hub/login")
         form = {"username": self.name, "password": self._password, "_xsrf": self._xsrf("/hub/")}
         try:
             self._ask("/hub/login", urllib.parse.urlencode(form).encode())
         except urllib.error.HTTPError as error:
-            raise PermissionError(f"the hub does not let {self.name} in ({error.code})") from error
+            raise PermissionError(f"{self.name} may not log in to the hub (status {error.code})") from error
 
     def start_server(self, seconds: int = 60) -> None:
-        """Start their server, as the hub's page does, and wait until it answers."""
+        """Start this person's server, as the hub's page does, and wait until it answers."""
         self._ask("/hub/spawn")
         deadline = time.monotonic() + seconds
         while True:
@@ -39,26 +39,26 @@ class Session:
                 if self._ask(f"/user/{self.name}/lab").geturl().startswith(f"{self.hub}/user/{self.name}/lab"):
                     return
             except urllib.error.HTTPError as error:
-                if error.code not in (424, 503):  # not there yet
+                if error.code not in (424, 503):  # the server is still starting
                     raise
             if time.monotonic() > deadline:
                 raise TimeoutError(f"the server of {self.name} has not started within {seconds} s")
             time.sleep(0.3)
 
     def assignments(self, course: str) -> list[dict]:
-        """What the assignment list shows: a row for each assignment and state."""
+        """Return the rows of the assignment list: one for each assignment and state."""
         return self._rows(self._server(f"assignments?course_id={course}"))
 
     def press(self, button: str, course: str, chapter: str) -> list[dict]:
-        """Press "fetch", "submit" or "fetch_feedback" in the assignment list; returns what it shows then."""
+        """Press "fetch", "submit" or "fetch_feedback" in the assignment list, and return its new rows."""
         return self._rows(self._server(f"assignments/{button}", {"course_id": course, "assignment_id": chapter}))
 
     def courses(self) -> list[str]:
-        """What the course list shows: the courses of which they may open formgrader."""
+        """Return the course list: the courses whose formgrader this person may open."""
         return [row["course_id"] for row in self._rows(self._server("formgraders"))]
 
     def formgrader(self, course: str, path: str) -> str:
-        """What formgrader answers, opened as the course list opens it. Raises PermissionError: it is not for them."""
+        """Open formgrader as the course list does, and return a page. Raises PermissionError if the hub refuses."""
         try:
             self._ask(f"/services/{course}/lab?formgrader=true").close()
             with self._ask(f"/services/{course}/formgrader/{path}") as answer:
@@ -66,14 +66,14 @@ class Session:
         except urllib.error.HTTPError as error:
             if error.code != 403:
                 raise
-            raise PermissionError(f"formgrader does not let {self.name} in") from error
+            raise PermissionError(f"{self.name} may not open formgrader") from error
 
     def read(self, path: str) -> str:
-        """A file of theirs, as text."""
+        """Return the text of a file on this person's server."""
         return self._server(f"api/contents/{urllib.parse.quote(path)}?type=file&format=text")["content"]
 
     def save(self, path: str, notebook: str) -> None:
-        """Save a notebook, given as its file's text, as JupyterLab does."""
+        """Save a notebook as JupyterLab does. `notebook` is the text of its file."""
         self._server(
             f"api/contents/{urllib.parse.quote(path)}", {"type": "notebook", "content": json.loads(notebook)}, "PUT"
         )

@@ -1,4 +1,4 @@
-"""A course on a JupyterHub: the demonstration of deploy/, whole, with accounts of this machine."""
+"""A course on a JupyterHub: the whole demonstration of deploy/, with accounts of this machine."""
 
 import os
 import pwd
@@ -28,37 +28,37 @@ pytestmark = pytest.mark.hub
 
 @pytest.fixture(scope="module")
 def demonstration():
-    """What the demonstration printed, and what a browser saw in it; skipped, loudly, where it cannot be given."""
+    """Return what the demonstration printed and what a browser saw in it. Skip, with a reason, if it cannot run."""
     if os.geteuid():
-        pytest.skip("NOT ROOT: no hub was tried. It makes accounts: run `sudo make hub-demo`.")
+        pytest.skip("NOT ROOT: the hub was not tested, because that creates accounts. Run `sudo make hub-demo`.")
     if not (HUB / ".done").exists() or not (ROOT / ".venv/.formgrader").exists():
-        pytest.skip("NO HUB: none was tried. Set one up with `make hub formgrader`, which needs npm and the network.")
+        pytest.skip("NO HUB: it was not tested. Set it up with `make hub formgrader`, which needs npm and the network.")
     if any(not folder.stat().st_mode & 0o001 for folder in HUB.resolve().parents):
-        pytest.skip(f"NO HUB FOR ALL: none was tried. Students' accounts cannot look into {HUB}.")
+        pytest.skip(f"HUB NOT READABLE: it was not tested, because students' accounts cannot read {HUB}.")
     command = [sys.executable, "-u", ROOT / "deploy/demo.py", "--stay"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     with subprocess.Popen(command, **pipes, text=True) as process:
-        said, seen = [], None
+        lines, seen = [], None
         try:
             for line in process.stdout:
-                said.append(line)
-                if "stays up" in line and find_browser():
-                    seen = in_jupyterlab("".join(said))
-                if "stays up" in line:
+                lines.append(line)
+                if "keeps running" in line and find_browser():
+                    seen = seen_in_jupyterlab("".join(lines))
+                if "keeps running" in line:
                     break
         finally:
-            said += process.communicate("\n", timeout=120)[0]
-    assert process.returncode == 0, "".join(said)
-    return "".join(said), seen
+            lines += process.communicate("\n", timeout=120)[0]
+    assert process.returncode == 0, "".join(lines)
+    return "".join(lines), seen
 
 
-def in_jupyterlab(said):
+def seen_in_jupyterlab(printed):
     """Log in as an instructor who has fetched nothing yet, press Fetch and Submit, and open the course list.
 
-    Returns what was there to press, in order, and what formgrader shows.
+    Returns the menus and buttons that were there at each step, and what formgrader shows.
     """
-    address = re.search(r"listens at (\S+)", said)[1]
-    name, password = re.search(r"log in as (ines-\w+), password (\S+)", said).groups()
+    address = re.search(r"listens at (\S+)", printed)[1]
+    name, password = re.search(r"log in as (ines-\w+), password (\S+)", printed).groups()
     seen = []
     with Browser(find_browser()) as browser:
         browser.open(f"{address}/hub/login")
@@ -68,16 +68,16 @@ def in_jupyterlab(said):
         browser.wait(f"location.pathname.startsWith('/user/{name}/lab') && {MENUS}.length > 5", 90)
         browser.wait("!document.querySelector('#jupyterlab-splash')", 60)
         for menu, label in ((MENUS, "Nbgrader"), (ENTRIES, "Assignment List"), (BUTTONS, "Fetch"), (BUTTONS, "Submit")):
-            browser.wait(f"{menu}.some(each => each.innerText === {label!r} && each.offsetWidth)", 60)
-            seen.append(browser.evaluate(f"{menu}.map(each => each.innerText).filter(Boolean)"))
-            click(browser, f"{menu}.find(each => each.innerText === {label!r})")
-        browser.wait(f"{BUTTONS}.some(each => each.innerText === 'Fetch Feedback')")
+            browser.wait(f"{menu}.some(item => item.innerText === {label!r} && item.offsetWidth)", 60)
+            seen.append(browser.evaluate(f"{menu}.map(item => item.innerText).filter(Boolean)"))
+            click(browser, f"{menu}.find(item => item.innerText === {label!r})")
+        browser.wait(f"{BUTTONS}.some(item => item.innerText === 'Fetch Feedback')")
         for menu, label in ((MENUS, "Nbgrader"), (ENTRIES, "Course List")):
-            browser.wait(f"{menu}.some(each => each.innerText === {label!r} && each.offsetWidth)")
-            click(browser, f"{menu}.find(each => each.innerText === {label!r})")
+            browser.wait(f"{menu}.some(item => item.innerText === {label!r} && item.offsetWidth)")
+            click(browser, f"{menu}.find(item => item.innerText === {label!r})")
         course = "document.querySelector('#formgrader_list a, a[href*=formgrader]')"
         browser.wait(f"!!{course}")
-        browser.open(browser.evaluate(f"{course}.href"))  # it would be another tab
+        browser.open(browser.evaluate(f"{course}.href"))  # a click would open it in another tab
         browser.wait(f"{FORMGRADERS}.length > 0")
         shown = browser.evaluate(f"[location.pathname, {FORMGRADERS}]")
         browser.open(address + shown[1][0][1])
@@ -86,55 +86,56 @@ def in_jupyterlab(said):
 
 
 def click(browser, element):
-    """A real click: JupyterLab's menus ask where the mouse is."""
-    middle = "each => [each.x + each.width / 2, each.y + each.height / 2]"
+    """Click with the mouse, because JupyterLab's menus react to its position."""
+    middle = "box => [box.x + box.width / 2, box.y + box.height / 2]"
     x, y = browser.evaluate(f"({middle})(({element}).getBoundingClientRect())")
     for kind, button in (("mouseMoved", "none"), ("mousePressed", "left"), ("mouseReleased", "left")):
         browser.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, clickCount=1)
 
 
 def test_two_students_read_their_feedback(demonstration):
-    said, _ = demonstration
-    told = dict(re.findall(r"^(\w+)-\w+ has fetched feedback .* reads of a mistake: (\w+)$", said, re.M))
-    assert told == {"ada": "no", "ben": "yes"}
-    scores = dict(re.findall(r"^(\w+)-\w+ .* (\d+)$", said, re.M))
+    printed, _ = demonstration
+    named = dict(re.findall(r"^(\w+)-\w+ has fetched feedback .* It names a mistake: (\w+)$", printed, re.M))
+    assert named == {"ada": "no", "ben": "yes"}
+    scores = dict(re.findall(r"^(\w+)-\w+ .* (\d+)$", printed, re.M))
     assert scores == {"ada": "25", "ben": "20"}
 
 
-def test_a_student_looks_into_nothing_of_the_instructors_or_of_others(demonstration):
-    looked = re.findall(r"can look into (.*): (\w+)$", demonstration[0], re.M)
-    assert len(looked) == 4 and {answer for _, answer in looked} == {"no"}
+def test_a_student_cannot_list_folders_of_instructors_or_other_students(demonstration):
+    answers = re.findall(r"can list (.*): (\w+)$", demonstration[0], re.M)
+    assert len(answers) == 4 and {answer for _, answer in answers} == {"no"}
 
 
 def test_the_buttons_of_jupyterlab_fetch_and_submit(demonstration):
-    (menus, *pressed), _ = in_browser(demonstration)
+    (menus, *pressed), _ = seen_by_browser(demonstration)
     assert "Nbgrader" in menus
     assert pressed == [["Assignment List", "Course List"], ["Fetch"], ["Submit"]]
 
 
 def test_instructors_share_formgrader_and_students_do_not(demonstration):
-    said, _ = demonstration
-    assert re.search(r"^ines-\w+ has in the course list: default_course$", said, re.M)
-    told = dict(re.findall(r"^(\w+)-\w+ (.* formgrader)$", said, re.M))
-    assert told == {"ines": "sees 2 submissions in formgrader", "ada": "is not let into formgrader"}
+    printed, _ = demonstration
+    assert re.search(r"^ines-\w+ sees in the course list: default_course$", printed, re.M)
+    seen = dict(re.findall(r"^(\w+)-\w+ (.* formgrader)$", printed, re.M))
+    assert seen == {"ines": "sees 2 submissions in formgrader", "ada": "may not open formgrader"}
 
 
-def test_the_course_list_leads_to_formgrader_whose_links_lead_on(demonstration):
-    _, (place, links) = in_browser(demonstration)
-    assert place == "/services/default_course/formgrader/manage_assignments"
+def test_the_course_list_opens_formgrader_and_its_links_work(demonstration):
+    _, (path, links) = seen_by_browser(demonstration)
+    assert path == "/services/default_course/formgrader/manage_assignments"
     assert links[0] == ["01_attention", "/services/default_course/tree/source/01_attention"]
 
 
-def in_browser(demonstration):
+def seen_by_browser(demonstration):
     if demonstration[1] is None:
-        pytest.skip("NO CHROMIUM: JupyterLab was not tried in a browser. Install one, `apt-get install chromium`, say.")
+        pytest.skip("NO CHROMIUM: JupyterLab was not tested in a browser. Install one: `apt-get install chromium`.")
     return demonstration[1]
 
 
-def test_nothing_is_left_of_it(demonstration):
-    said, _ = demonstration
-    (folder,) = set(re.findall(r"/\S*/hub-\w+(?=/)", said))
+def test_the_demonstration_removes_its_folder_its_accounts_and_its_processes(demonstration):
+    printed, _ = demonstration
+    (folder,) = set(re.findall(r"/\S*/hub-\w+(?=/)", printed))
     assert not Path(folder).exists()
-    accounts = set(re.findall(r"^log in as (\w+-[0-9a-f]{6}),", said, re.M))
+    accounts = set(re.findall(r"^log in as (\w+-[0-9a-f]{6}),", printed, re.M))
     assert len(accounts) == 3 and not accounts & {account.pw_name for account in pwd.getpwall()}
-    assert [each for each in psutil.process_iter(["cmdline"]) if folder in " ".join(each.info["cmdline"] or ())] == []
+    processes = psutil.process_iter(["cmdline"])
+    assert [process for process in processes if folder in " ".join(process.info["cmdline"] or ())] == []

@@ -1,4 +1,4 @@
-"""Of nbgrader, the course's own server has formgrader, in a browser tab of its own."""
+"""Configure the course's own server: formgrader, in a browser tab of its own, and no other page of nbgrader."""
 
 c = get_config()  # noqa: F821 (traitlets defines it)
 

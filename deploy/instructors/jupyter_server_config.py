@@ -1,4 +1,4 @@
-"""Of nbgrader, instructors' own servers have the assignment list and the course list, which leads to formgrader."""
+"""Configure the instructors' servers: nbgrader's assignment list, and its course list, which opens formgrader."""
 
 c = get_config()  # noqa: F821 (traitlets defines it)
 

@@ -1,4 +1,4 @@
-"""Of nbgrader, students' servers have the assignment list, and nothing that is for instructors."""
+"""Configure the students' servers: nbgrader's assignment list, and no page for instructors."""
 
 c = get_config()  # noqa: F821 (traitlets defines it)
 
