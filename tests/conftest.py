@@ -1,4 +1,4 @@
-"""How the tests are shared out among processes, and what is made once for all: a released course, the built book."""
+"""Distribute the tests among processes, and make once for all of them: a released course and the built book."""
 
 import shutil
 from pathlib import Path
@@ -13,8 +13,8 @@ from tests.small_exercise import exercise, key  # noqa: F401 - fixtures for all 
 do_without_address_checks()  # in each of the processes that pytest-xdist starts
 pytest_plugins = ["tests.choosing"]
 CHAPTER = "01_attention"
-# What takes longest begins first: the build of the book, and what mostly waits, for a limit to be reached or another
-# process to answer. What else needs the built book comes next, when it is there, and the rest fills the end.
+# The longest groups of tests start first: the build of the book, and the tests that mostly wait for a time limit or for
+# another process. Then come the other tests of the built book, then the rest.
 FIRST = (
     *("book/pages/test_browser", "book/live", "autograder/gradebook/test_killed", "attacks/test_attacks breaking_code"),
     *("little books", "autograder/exercises/test_exercises", "attacks/test_attacks forged_replies"),
@@ -29,41 +29,41 @@ FIRST = (
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """The tests of one file go to one process, where they share what they have made."""
-    items.sort(key=_place)
+    """Send the tests of one file to one process, because they share fixtures."""
+    items.sort(key=_rank)
     for item in items:
         item.add_marker(pytest.mark.xdist_group(_group(item)))
 
 
-def _place(item):
+def _rank(item):
     group = _group(item)
     return FIRST.index(group) if group in FIRST else len(FIRST) + ("html" not in item.fixturenames)
 
 
 def _group(item):
-    """The name of all tests that go to the process of this one: those of its file, with some exceptions."""
+    """Return the name of a test's group. A group runs in one process. With some exceptions it is a file."""
     file = item.path.relative_to(Path(__file__).parent).with_suffix("").as_posix()
     for room in ("book/live", "book/forms"):
         if file.startswith(f"{room}/"):
-            return room  # its tests share a book of their own
+            return room  # its tests share a small book
     if hasattr(item.module, "jupyter_book") and "html" not in item.fixturenames:
         return "little books"  # they share a process that has imported Sphinx
     if hasattr(item.module, "parsed"):
-        return "built pages"  # they share what they have read of the book
+        return "built pages"  # they share the parsed pages of the book
     for part in ("breaking_code", "forged_replies", "forging"):
         if file == "attacks/test_attacks" and item.name.startswith(f"test_{part}"):
-            return f"{file} {part}"  # they share little, and take longest of all
+            return f"{file} {part}"  # they share little and take longest
     return file
 
 
 @pytest.fixture(scope="session")
 def made_once(tmp_path_factory, worker_id):
-    """made_once(name, make) -> a folder for all processes of this run, filled by make(folder) in the first that asks.
+    """Return made_once(name, make), which returns a folder that all processes of this run share.
 
-    It is there to be read or copied, and not to be changed.
+    The first process that calls it fills the folder with make(folder). Tests may read or copy it, but not change it.
     """
     base = tmp_path_factory.getbasetemp()
-    run = base if worker_id == "master" else base.parent  # where pytest-xdist has the folders of its processes
+    run = base if worker_id == "master" else base.parent  # the folders of pytest-xdist's processes are in there
 
     def made_once(name, make):
         folder, done = run / name, run / f"{name}.done"
@@ -80,7 +80,7 @@ def made_once(tmp_path_factory, worker_id):
 
 @pytest.fixture(scope="session")
 def released_course(made_once):
-    """A course with chapter 1 released, to be copied and not to be changed."""
+    """Return a course with chapter 1 released. Tests copy it and must not change it."""
     from autograder.release.publish import publish
 
     folder = made_once("released", lambda folder: publish(folder, [CHAPTER]))
@@ -96,16 +96,16 @@ def _content(folder):
 
 @pytest.fixture(scope="session")
 def chromium():
-    """Path of a Chromium; skipped, loudly, where there is none."""
+    """Return the path of a Chromium. Skip, with a reason, if there is none."""
     program = find_browser()
     if program is None:
-        pytest.skip("NO CHROMIUM: pages were not tried in a browser. Install one, `apt-get install chromium`, say.")
+        pytest.skip("NO CHROMIUM: pages were not tested in a browser. Install one: `apt-get install chromium`.")
     return program
 
 
 @pytest.fixture(scope="session")
 def browser(chromium):
-    """A headless Chromium that reaches no other machine."""
+    """Yield a headless Chromium that cannot reach other machines."""
     from tests.browsers.devtools import Browser
 
     with Browser(chromium) as started:
@@ -114,11 +114,11 @@ def browser(chromium):
 
 @pytest.fixture(scope="session")
 def firefox():
-    """A headless Firefox that reaches no other machine; skipped, loudly, where there is none."""
+    """Yield a headless Firefox that cannot reach other machines. Skip, with a reason, if there is none."""
     from tests.browsers.bidi import Firefox, find_firefox
 
     program = find_firefox()
     if program is None:
-        pytest.skip("NO FIREFOX: pages were not tried in it. Install it, `apt-get install firefox-esr`, say.")
+        pytest.skip("NO FIREFOX: pages were not tested in it. Install it: `apt-get install firefox-esr`.")
     with Firefox(program) as started:
         yield started

@@ -1,4 +1,4 @@
-"""What makes a page of MyST a notebook, for tests that write pages of their own."""
+"""The front matter that makes a MyST page a notebook, for tests that write pages."""
 
 FRONT_MATTER = """---
 jupytext:

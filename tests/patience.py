@@ -1,7 +1,7 @@
-"""Limits of the sandbox for code that ends by itself.
+"""Limits of the sandbox for tests of code that ends by itself.
 
-A test of such code must not depend on how busy the machine is, so no limit of time is within its reach. A test of code
-that never ends takes a short limit of its own.
+Such a test must not depend on how busy the machine is, so the time limits are too long to be reached. A test of code
+that never ends sets a short limit.
 """
 
 from autograder.sandbox import Limits

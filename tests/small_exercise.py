@@ -1,4 +1,4 @@
-"""A small exercise of the tests' own, with every part an exercise can have."""
+"""A small exercise for tests, with every part that an exercise can have."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from autograder.authoring.make_key import make_key
 
 
 def normalised(x):
-    """Rows of x divided by their sum; the cache is x."""
+    """Return the rows of x divided by their sums, and x as the cache."""
     if x.shape[-1] == 0:
         raise ValueError("empty rows")
     return x / x.sum(axis=-1, keepdims=True), x

@@ -1,7 +1,7 @@
 """Try a bundle as a student does: `python tests/student_bundle.py 01_attention.zip`.
 
-It unzips the bundle of chapter 1, installs its requirements.txt into a new environment of the Python that runs this
-script, solves one exercise, gets another one wrong, and runs the whole notebook. Needs nothing but that Python.
+The script unzips the bundle of chapter 1, installs its requirements.txt into a new environment, solves one exercise,
+answers another one wrongly, and runs the whole notebook. It needs nothing but a Python.
 """
 
 import json
@@ -22,7 +22,7 @@ def attention_weights(queries, keys):
     return softmax(queries @ np.swapaxes(keys, -1, -2))
 """
 ANSWERS = {"softmax": RIGHT, "attention_weights": WRONG}
-# grade_id -> what stands below the cell.
+# grade_id -> text that the cell's output must contain.
 EXPECTED = {
     "check-softmax": "✓ softmax: all",
     "check-attention_weights": "Known mistake: does not scale the scores.",
@@ -32,17 +32,17 @@ EXPECTED = {
 
 
 def main(bundle: Path) -> int:
-    """Return 0 if the notebook runs to its end and its checks say what they must, else 1."""
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
+    """Return 0 if the notebook runs to the end and its checks print what they must, else 1."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         with zipfile.ZipFile(bundle) as archive:
-            archive.extractall(place)
-        notebook = next(place.glob("*.ipynb"))
+            archive.extractall(folder)
+        notebook = next(folder.glob("*.ipynb"))
         answer(notebook)
-        python = installed(place)
+        python = installed(folder)
         run(python, "-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", str(notebook))
         wrong = problems(notebook)
-    print("\n".join(wrong) or f"{bundle.name}: Run All came to the end, and the checks told right from wrong.")
+    print("\n".join(wrong) or f"{bundle.name}: the notebook ran to the end, and its checks were right.")
     return bool(wrong)
 
 
@@ -55,25 +55,25 @@ def answer(notebook: Path) -> None:
     notebook.write_text(json.dumps(content), encoding="utf-8")
 
 
-def installed(place: Path) -> Path:
-    """Return the Python of a new environment that has what a bundle's requirements.txt asks for."""
-    venv.create(place / ".venv", with_pip=True)
-    python = place / ".venv" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    run(python, "-m", "pip", "install", "--quiet", "--requirement", str(place / "requirements.txt"))
+def installed(folder: Path) -> Path:
+    """Return the Python of a new environment with the packages of the bundle's requirements.txt."""
+    venv.create(folder / ".venv", with_pip=True)
+    python = folder / ".venv" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    run(python, "-m", "pip", "install", "--quiet", "--requirement", str(folder / "requirements.txt"))
     return python
 
 
 def run(*command: str | Path) -> None:
-    """Run a command; raise CalledProcessError if it fails."""
+    """Run a command. Raises CalledProcessError if it fails."""
     subprocess.run(command, check=True)
 
 
 def problems(notebook: Path) -> list[str]:
-    """Return a sentence for each cell that was not run, and for each expected text that is missing."""
+    """Return a sentence for each cell that did not run and for each expected text that is missing."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     shown = {grade_id(cell): text_below(cell) for cell in code}
-    wrong = [f"A cell was not run:\n{''.join(cell['source'])}" for cell in code if not cell["execution_count"]]
+    wrong = [f"A cell did not run:\n{''.join(cell['source'])}" for cell in code if not cell["execution_count"]]
     wrong += [
         f"{name} must show {expected!r}, but shows:\n{shown.get(name, 'nothing: there is no such cell')}"
         for name, expected in EXPECTED.items()
@@ -94,5 +94,5 @@ def text_below(cell: dict) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.reconfigure(encoding="utf-8")  # on Windows it may not know a ✓
+    sys.stdout.reconfigure(encoding="utf-8")  # on Windows the default encoding may lack the ✓
     sys.exit(main(Path(sys.argv[1])))

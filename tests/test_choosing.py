@@ -1,4 +1,4 @@
-"""The options that leave tests out."""
+"""The options that shorten a test run."""
 
 import pytest
 
@@ -36,12 +36,12 @@ def test_in_a_browser(chromium): pass
 
 @pytest.fixture
 def collected(pytester):
-    """collected(*options) -> the names of the tests that pytest keeps, and its last line."""
+    """Return collected(*options), which returns the names of the tests that pytest keeps, and its last line."""
     pytester.makepyfile(TESTS)
 
     def collected(*options):
-        ran = pytester.runpytest_inprocess("-p", "tests.choosing", "--collect-only", "-q", *options)
-        return [line.rpartition("::")[2] for line in ran.outlines if "::" in line], ran.outlines[-1]
+        result = pytester.runpytest_inprocess("-p", "tests.choosing", "--collect-only", "-q", *options)
+        return [line.rpartition("::")[2] for line in result.outlines if "::" in line], result.outlines[-1]
 
     return collected
 
@@ -51,22 +51,22 @@ def test_without_an_option_every_test_runs(collected):
     assert len(names) == 9 and "deselected" not in last
 
 
-def test_a_quick_run_leaves_out_what_is_thorough_and_says_so(collected):
+def test_a_quick_run_leaves_out_thorough_tests_and_counts_them(collected):
     names, last = collected("--quick")
     assert [name for name in names if "sizes" in name] == ["test_sizes[2]"]
     assert len(names) == 7 and "2 deselected" in last
 
 
-def test_the_fast_tests_need_nothing_costly_and_repeat_nothing(collected):
+def test_fast_leaves_out_tests_with_costly_fixtures_and_repeated_tests(collected):
     assert collected("-m", "fast")[0] == ["test_plain", "test_sizes[2]"]
 
 
-def test_an_exercise_is_recognised_by_its_name_and_no_other_by_a_part_of_it(collected):
+def test_an_exercise_is_chosen_by_its_whole_name(collected):
     assert len(collected("--exercise", "softmax")[0]) == 2
     assert collected("--exercise", "masked_softmax")[0] == ["test_exercises[masked_softmax]"]
 
 
-def test_thorough_needs_a_reason(pytester):
+def test_the_mark_thorough_needs_a_reason(pytester):
     pytester.makepyfile("import pytest\n@pytest.mark.thorough\ndef test(): pass")
-    said = pytester.runpytest_inprocess("-p", "tests.choosing", "--quick")
-    said.stderr.fnmatch_lines("*the mark `thorough` needs a reason*")
+    result = pytester.runpytest_inprocess("-p", "tests.choosing", "--quick")
+    result.stderr.fnmatch_lines("*the mark `thorough` needs a reason*")

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md names files and folders that exist, and no link of the files for GitHub's readers is broken."""
+"""CONTRIBUTING.md names files and folders that exist, and the links in the Markdown files on GitHub work."""
 
 import re
 
@@ -8,9 +8,9 @@ from autograder.house import HOUSE
 
 pytestmark = pytest.mark.autograder
 TEXT = (HOUSE / "CONTRIBUTING.md").read_text(encoding="utf-8")
-# In the text between backticks, in a picture behind a line break.
+# In the text names are between backticks, in a diagram after a line break.
 NAMED = set(re.findall(r"(?:`|<br>)([\w./]+/[\w./]*)(?:`|\")", TEXT))
-# A path may be given from the repository, from the grader, or from the live pages.
+# A path may start in the repository, in the grader, or in the folder of the live pages.
 ROOTS = (HOUSE, HOUSE / "autograder", HOUSE / "book" / "live")
 
 
@@ -21,7 +21,7 @@ def test_a_named_file_exists(name):
     assert any((root / f"{name}{suffix}").exists() for root in ROOTS for suffix in ("", ".py"))
 
 
-def test_files_are_found_in_the_text():
+def test_the_search_for_names_finds_files_and_folders():
     assert {"check/judge", "grading/follow_through", "book/extensions/"} <= NAMED
 
 

@@ -1,4 +1,4 @@
-"""What the code imports, what pyproject.toml declares and what requirements.txt pins: three lists that must agree."""
+"""The imports of the code, the requirements in pyproject.toml and the pins in requirements.txt agree."""
 
 import ast
 import json
@@ -22,7 +22,7 @@ PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PROJECT = tomllib.loads(PYPROJECT)
 PINS = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("requirements.txt", "requirements-torch.txt"))
 CODE = ("autograder", "benchmarks", "book", "chapters", "deploy", "solutions", "tests")
-# What the pins are made for; a marker asks for other packages elsewhere.
+# The platform of the pins. On other platforms, markers select other packages.
 PINNED_FOR = {
     "python_version": "3.11",
     "python_full_version": "3.11.0",
@@ -33,30 +33,30 @@ PINNED_FOR = {
 
 
 def listed():
-    """Every requirement of pyproject.toml, as it is written."""
+    """Return every requirement of pyproject.toml as a string."""
     groups = [PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"].values()]
     return [entry for group in groups for entry in group if isinstance(entry, str)]
 
 
 def declared():
-    """Name -> Requirement."""
-    return {canonicalize_name(each.name): each for each in map(Requirement, listed())}
+    """Return name -> Requirement for every requirement of pyproject.toml."""
+    return {canonicalize_name(requirement.name): requirement for requirement in map(Requirement, listed())}
 
 
 def tools():
-    """Names of the requirements whose comment says that they are a tool, which is to say that nothing imports them."""
+    """Return the names of the requirements whose comment says that they are a tool, so that no code imports them."""
     lines = re.findall(r'^ +"([^"\n]+)",  # tool: \S', PYPROJECT, re.MULTILINE)
     assert set(lines) <= set(listed())
     return {canonicalize_name(Requirement(line).name) for line in lines}
 
 
 def pins(text=PINS):
-    """Name -> version."""
+    """Return name -> version of the pins."""
     return dict(re.findall(r"^([\w.-]+)==([\w.]+)", text, re.MULTILINE))
 
 
 def sources():
-    """(Path from the root, Python source) of every module of ours, and of every code cell of every chapter."""
+    """Yield (path from the root, Python source) of every module of ours and every code cell of every chapter."""
     paths = [ROOT / "nbgrader_config.py", *(path for folder in CODE for path in sorted((ROOT / folder).rglob("*.py")))]
     yield from ((path.relative_to(ROOT), path.read_text(encoding="utf-8")) for path in paths)
     for path in sorted((ROOT / "chapters").glob("*.md")):
@@ -66,43 +66,43 @@ def sources():
 
 @cache
 def third_party(within=""):
-    """Dotted name of each module from elsewhere -> a file that imports it.
+    """Return the dotted name of each third-party module -> a file that imports it.
 
     Args:
-        within: a file or folder; by default all that is ours, and _config.yml, whose extensions Sphinx imports.
+        within: a file or folder; by default all our code, and _config.yml, whose extensions Sphinx imports.
     """
     roots = [*PROJECT["tool"]["pytest"]["ini_options"]["pythonpath"], "deploy"]
     modules = [path for root in roots for path in (ROOT / root).iterdir() if path.is_dir() or path.suffix == ".py"]
     ours = {path.stem for path in modules}
-    found = {}
+    importers = {}
     for path, source in sources():
         if not path.is_relative_to(within):
             continue
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Import):
-                found |= {alias.name: path for alias in node.names}
+                importers |= {alias.name: path for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
-                found[node.module] = path
+                importers[node.module] = path
     if not within:
         config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-        found |= dict.fromkeys(config["sphinx"]["config"]["extensions"], Path("_config.yml"))
-    return {name: path for name, path in found.items() if name.split(".")[0] not in ours | sys.stdlib_module_names}
+        importers |= dict.fromkeys(config["sphinx"]["config"]["extensions"], Path("_config.yml"))
+    return {name: path for name, path in importers.items() if name.split(".")[0] not in ours | sys.stdlib_module_names}
 
 
 @cache
 def distributions():
-    """Dotted name of each module from elsewhere -> the names of the distributions that may hold it."""
-    holders = metadata.packages_distributions()
-    found = {}
+    """Return the dotted name of each third-party module -> the names of the distributions that may contain it."""
+    by_package = metadata.packages_distributions()
+    distributions = {}
     for name in third_party():
-        names = {canonicalize_name(holder) for holder in holders.get(name.split(".")[0], ())}
-        # Several distributions share a namespace such as `sphinxcontrib`, and are named after their part of it.
-        found[name] = names if len(names) == 1 else names & {canonicalize_name(".".join(name.split(".")[:2]))}
-    return found
+        names = {canonicalize_name(distribution) for distribution in by_package.get(name.split(".")[0], ())}
+        # Several distributions share a namespace such as `sphinxcontrib`. Their names begin with that of their module.
+        distributions[name] = names if len(names) == 1 else names & {canonicalize_name(".".join(name.split(".")[:2]))}
+    return distributions
 
 
 def needed():
-    """Names of all that the declared requirements ask for, and of all that those ask for in turn."""
+    """Return the names of the declared requirements, of their requirements, and so on."""
     environment = default_environment() | PINNED_FOR
     waiting, done = list(declared().values()), set()
     while waiting:
@@ -111,72 +111,72 @@ def needed():
         if key in done:
             continue
         done.add(key)
-        asked = [Requirement(line) for line in metadata.requires(requirement.name) or ()]
-        if requirement.name == "torch":  # its CUDA build, which some index may have brought, is not what is pinned
-            asked = [each for each in asked if canonicalize_name(each.name) in pins()]
+        further = [Requirement(line) for line in metadata.requires(requirement.name) or ()]
+        if requirement.name == "torch":  # we pin the CPU build; the installed build may be the one for CUDA
+            further = [needed for needed in further if canonicalize_name(needed.name) in pins()]
         extras = requirement.extras or {""}
         waiting += [
-            each
-            for each in asked
-            if each.marker is None or any(each.marker.evaluate(environment | {"extra": extra}) for extra in extras)
+            needed
+            for needed in further
+            if needed.marker is None or any(needed.marker.evaluate(environment | {"extra": extra}) for extra in extras)
         ]
     return {name for name, _ in done}
 
 
 def test_every_import_belongs_to_a_declared_requirement():
     files = third_party()
-    astray = {name: str(files[name]) for name, holders in distributions().items() if not holders & set(declared())}
-    assert astray == {}
+    undeclared = {name: str(files[name]) for name, names in distributions().items() if not names & set(declared())}
+    assert undeclared == {}
 
 
-def test_what_the_installed_code_imports_is_no_mere_group():
+def test_imports_of_the_installed_code_are_dependencies_and_not_only_in_a_group():
     shared = PROJECT["tool"]["setuptools"]["py-modules"]
     installed = ["autograder", "solutions", *(f"chapters/{module}.py" for module in shared)]
-    required = {canonicalize_name(Requirement(each).name) for each in PROJECT["project"]["dependencies"]}
+    required = {canonicalize_name(Requirement(line).name) for line in PROJECT["project"]["dependencies"]}
     modules = {name for path in installed for name in third_party(path)}
     assert {name for name in modules if not distributions()[name] & required} == set()
 
 
-def test_every_declared_requirement_is_imported_or_says_what_it_is_a_tool_for():
+def test_every_declared_requirement_is_imported_or_marked_as_a_tool():
     imported = set().union(*distributions().values())
     assert set(declared()) - tools() - imported == set()
     assert tools() & imported == set()
 
 
 def test_every_declared_requirement_is_pinned_within_its_bounds():
-    wrong = {name: pins().get(name) for name, each in declared().items() if pins().get(name, "") not in each.specifier}
-    assert wrong == {}
+    versions = {name: pins().get(name, "") for name in declared()}
+    assert {name: version for name, version in versions.items() if version not in declared()[name].specifier} == {}
     assert str(declared()["torch"].specifier) == f"=={pins()['torch']}"
 
 
-def test_the_pins_are_all_that_is_needed_and_nothing_else():
+def test_the_pins_are_exactly_the_requirements_of_requirements():
     assert set(pins()) == needed()
 
 
-def test_a_hub_and_grading_have_the_same_versions():
+def test_the_hub_and_the_grader_pin_the_same_versions():
     hub = pins((ROOT / "deploy" / "requirements.txt").read_text(encoding="utf-8"))
     assert {"jupyterhub", "nbgrader", "numpy"} <= set(hub) and "jupyterhub" not in pins()
     assert {name: hub[name] for name in hub.keys() & pins().keys() if hub[name] != pins()[name]} == {}
 
 
-def test_what_is_installed_is_what_is_pinned():
+def test_the_installed_versions_are_the_pinned_ones():
     installed = {name: Version(metadata.version(name)).public for name in pins()}
     assert installed == pins()
 
 
-def test_the_pins_say_how_they_are_made_and_so_does_the_guide_for_contributors():
+def test_the_pins_and_the_contributors_guide_name_the_command_that_makes_the_pins():
     command = re.search(r"^#    (uv pip compile .*)$", PINS, re.MULTILINE)[1]
     assert command.endswith("-o requirements.txt")
     assert command in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def test_every_pin_has_hashes_and_no_condition():
-    """pip checks the hashes; `make` splits the lists itself, and would not see a condition."""
+    """pip checks the hashes. `make` splits the lists and would ignore a condition."""
     assert set(re.findall(r"^([\w.-]+)==[\w.]+ \\\n +--hash=sha256:[0-9a-f]{64}", PINS, re.MULTILINE)) == set(pins())
     assert ";" not in PINS
 
 
-def test_make_splits_the_pins_and_loses_none(tmp_path):
+def test_make_splits_the_pins_without_losing_any(tmp_path):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     program = re.search(r"^\tawk '(.+)' \$<$", makefile, re.MULTILINE)[1]
     (tmp_path / ".venv").mkdir()
@@ -187,9 +187,9 @@ def test_make_splits_the_pins_and_loses_none(tmp_path):
     assert pins(installed) == pins() and installed.count("--hash=sha256:") == PINS.count("--hash=sha256:")
 
 
-def test_make_pins_what_the_project_is_built_with():
+def test_the_build_requirements_are_pinned():
     assert "--no-build-isolation" in (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert {canonicalize_name(Requirement(each).name) for each in PROJECT["build-system"]["requires"]} <= set(pins())
+    assert {canonicalize_name(Requirement(line).name) for line in PROJECT["build-system"]["requires"]} <= set(pins())
 
 
 def test_the_project_the_book_the_citation_and_the_changelog_name_one_version():
@@ -203,7 +203,7 @@ def test_the_project_the_book_the_citation_and_the_changelog_name_one_version():
 # -------------------------------------------------------------------------------------------- containers
 
 
-def test_the_container_is_the_python_of_the_pins_and_runs_make():
+def test_the_container_has_the_python_of_the_pins_and_runs_make():
     lines = (ROOT / "deploy" / "Containerfile").read_text(encoding="utf-8").splitlines()
     base = next(line for line in lines if line.startswith("FROM"))
     python = rf"FROM docker\.io/library/python:{PINNED_FOR['python_version']}\.\d+-slim-bookworm@sha256:[0-9a-f]{{64}}"
@@ -213,8 +213,8 @@ def test_the_container_is_the_python_of_the_pins_and_runs_make():
     assert (ROOT / ".devcontainer" / opened["build"]["dockerfile"]).resolve() == ROOT / "deploy" / "Containerfile"
 
 
-def test_no_image_holds_what_git_does_not():
-    """Above all no course: its seed, its submissions, its gradebook."""
+def test_no_image_contains_files_that_git_ignores():
+    """Most of all no course with its seed, its submissions and its gradebook."""
     ignored = {line.strip("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").split()}
     left_out = set((ROOT / ".dockerignore").read_text(encoding="utf-8").split())
     assert {"course", "example", ".venv"} <= ignored
@@ -222,7 +222,7 @@ def test_no_image_holds_what_git_does_not():
     assert missing == []
 
 
-def test_make_tells_an_older_python_in_one_sentence():
+def test_make_rejects_an_older_python_in_one_sentence():
     recipe = re.search(r"^\t\$\(PYTHON\) -c '([^']+)'$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)[
         1
     ]

@@ -1,4 +1,4 @@
-"""How `make test` shares the tests out among processes."""
+"""How `make test` distributes the tests among processes."""
 
 import os
 import shutil
@@ -35,8 +35,8 @@ def test_anything(number, made):
 """
 
 
-def test_the_tests_of_one_file_share_a_process_and_all_processes_what_is_made_once(tmp_path):
-    """Else two processes would build the one book at once."""
+def test_tests_of_one_file_share_a_process_and_all_processes_share_made_once(tmp_path):
+    """Otherwise two processes would build the same book at once."""
     tests = tmp_path / "tests"
     tests.mkdir()
     for file in ("book", "solutions"):
@@ -47,9 +47,9 @@ def test_the_tests_of_one_file_share_a_process_and_all_processes_what_is_made_on
     command = [sys.executable, "-m", "pytest", "--quick", *options]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment["PYTHONPATH"] = str(Path(__file__).parent.parent)  # conftest.py imports from it
-    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "12 passed, 2 deselected" in ran.stdout
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "12 passed, 2 deselected" in result.stdout
     processes = [set((tmp_path / file).read_text().split()) for file in ("book", "solutions")]
     assert [len(names) for names in processes] == [1, 1] and processes[0] != processes[1]
     assert (tmp_path / "makers").read_text() == "made "
