@@ -52,7 +52,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("source", FOREIGN.values(), ids=FOREIGN)
-def test_what_computes_elsewhere_is_named(notebook, source):
+def test_the_package_that_a_function_computes_with_is_named(notebook, source):
     assert foreign(notebook(source)["f"]) == ["fastmath"]
 
 
@@ -71,32 +71,32 @@ HARMLESS = {
 
 
 @pytest.mark.parametrize("source", HARMLESS.values(), ids=HARMLESS)
-def test_nothing_else_is(notebook, source):
+def test_no_other_package_is_named(notebook, source):
     assert foreign(notebook(source)["f"]) == []
 
 
-def test_a_function_of_pytorch_is_pytorch_s():
+def test_a_function_of_pytorch_belongs_to_pytorch():
     torch = pytest.importorskip("torch")
     assert foreign(torch.softmax) == foreign(torch.nn.functional.softmax) == ["torch"]
 
 
-def test_check_says_so_and_gives_nothing_for_it(notebook, key, monkeypatch, capsys):
+def test_check_names_the_package_and_gives_no_points(notebook, key, monkeypatch, capsys):
     monkeypatch.setattr(module, "public_key", lambda name: key)
     names = notebook("import fastmath\ndef normalised(x):\n    fastmath\n    return x / x.sum(-1, keepdims=True), x")
     with pytest.raises(CheckFailed, match="0 of 4 points"):
         check(names["normalised"])
-    said = "raised ImportError: fastmath is not allowed in this exercise and earns no points"
-    assert said in capsys.readouterr().out
+    message = "raised ImportError: fastmath is not allowed in this exercise and earns no points"
+    assert message in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("chapter", chapter_names())
-def test_no_right_answer_is_told_so(chapter):
-    for each in exercises_of(chapter):
-        if not isinstance(each.reference, type):
-            for function in (each.reference, *each.equivalents.values()):
+def test_no_right_answer_uses_a_forbidden_package(chapter):
+    for exercise in exercises_of(chapter):
+        if not isinstance(exercise.reference, type):
+            for function in (exercise.reference, *exercise.equivalents.values()):
                 assert foreign(function) == [], function
 
 
-def test_what_is_ours():
+def test_our_own_modules_are_recognised():
     assert all(map(is_ours, ("numpy", "numpy.linalg", "os.path", "solutions.attention", "check", "__future__")))
     assert not any(map(is_ours, ("torch", "torch.nn", "scipy", "nump", "")))

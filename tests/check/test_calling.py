@@ -1,4 +1,4 @@
-"""A PyTorch module is asked with given weights, so that two right ones agree on every number."""
+"""A PyTorch module is called with given weights, so that two right modules agree on every number."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def test_given_weights_decide_the_output():
     np.testing.assert_array_equal(x, INPUTS["inputs"][0])
 
 
-def test_other_parts_are_an_error_in_the_students_words():
+def test_a_module_with_other_parts_gets_an_error_that_names_them():
     class Other(Affine):
         def __init__(self, n):
             super().__init__(n)
@@ -40,16 +40,16 @@ def test_other_parts_are_an_error_in_the_students_words():
     assert raised.type == "RuntimeError" and "extra.weight" in raised.message
 
 
-def test_a_message_has_one_mark_whatever_raised_it():
-    def one(x):
-        return one(x, 1)
+def test_the_mark_of_a_message_does_not_depend_on_what_raised_it():
+    def first(x):
+        return first(x, 1)
 
     class Other:
         def forward(self, x):
             return self.forward(x, 1)
 
-    ours, theirs = (run(function, {"x": 0}).raised for function in (one, Other().forward))
+    ours, theirs = (run(function, {"x": 0}).raised for function in (first, Other().forward))
     assert ours.type == theirs.type == "TypeError" and ours.message != theirs.message
     assert ours.mark != run(len, {"obj": 0}).raised.mark
-    missing = (run(function, {}).raised for function in (lambda x: x, one))
-    assert len({each.mark for each in missing}) == 1
+    missing = (run(function, {}).raised for function in (lambda x: x, first))
+    assert len({raised.mark for raised in missing}) == 1

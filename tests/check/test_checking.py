@@ -1,4 +1,4 @@
-"""What a student sees when they press `check`."""
+"""What students see when they run `check`."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ def normalised(x):
     return x / x.sum(axis=-1, keepdims=True), None
 
 
-def test_passing_is_one_calm_line(capsys):
+def test_passing_prints_one_line(capsys):
     check(normalised)
     assert capsys.readouterr().out == "✓ normalised: all 4 cases pass.\n"
 
@@ -40,14 +40,14 @@ def test_failing_raises_and_shows_what_is_wrong(capsys):
     assert failure.value._render_traceback_() == ["CheckFailed: normalised: 0 of 4 points."]
 
 
-def test_an_unknown_mistake_is_sent_to_the_section(capsys):
+def test_an_unknown_mistake_gets_the_section_to_reread(capsys):
     with pytest.raises(CheckFailed):
         check(lambda x: (x, x))
     assert "Reread “Shares”." in capsys.readouterr().out
 
 
 def defined(source, **names):
-    """What a cell of a notebook defines."""
+    """Return what a cell of a notebook defines."""
     exec(source, names)
     return names["normalised"]
 
@@ -56,7 +56,7 @@ STUB = "def normalised(x):\n    raise NotImplementedError"
 NOT_WRITTEN = "`normalised` is not written yet. Read “Shares” first. If you need help, open the hints above its cell.\n"
 
 
-def test_a_stub_is_told_where_to_begin_in_one_calm_line(capsys, monkeypatch):
+def test_a_stub_gets_one_line_that_says_where_to_begin(capsys, monkeypatch):
     monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
     check(defined(STUB))
     assert capsys.readouterr().out == NOT_WRITTEN
@@ -64,14 +64,14 @@ def test_a_stub_is_told_where_to_begin_in_one_calm_line(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("execution", ["validate", "autograde"])
-def test_a_stub_fails_where_nbgrader_looks_on(capsys, monkeypatch, execution):
+def test_a_stub_fails_when_nbgrader_runs_the_notebook(capsys, monkeypatch, execution):
     monkeypatch.setenv("NBGRADER_EXECUTION", execution)
     with pytest.raises(CheckFailed, match="normalised: 0 of 4 points"):
         check(defined(STUB))
     assert capsys.readouterr().out == NOT_WRITTEN
 
 
-def test_what_calls_a_stub_waits_for_it(capsys):
+def test_a_function_that_calls_a_stub_waits_for_it(capsys):
     stub = defined(STUB)
     check(defined("def normalised(x):\n    return total(x), None", total=stub))
     assert capsys.readouterr().out == "`normalised` waits for `total`, which is not written yet.\n"
@@ -79,7 +79,7 @@ def test_what_calls_a_stub_waits_for_it(capsys):
     assert capsys.readouterr().out == NOT_WRITTEN
 
 
-def test_what_is_half_written_is_judged_by_what_it_gives(capsys):
+def test_a_half_written_function_is_judged_by_its_results(capsys):
     half = "def normalised(x):\n    if x.shape[-1] == 0:\n        raise ValueError\n    raise NotImplementedError"
     with pytest.raises(CheckFailed):
         check(defined(half))
@@ -93,7 +93,7 @@ def test_a_value_in_place_of_a_function_is_explained(value):
         check(value)
 
 
-def test_a_module_without_pytorch_is_asked_for_kindly(capsys, monkeypatch):
+def test_an_exercise_in_pytorch_says_how_to_install_it(capsys, monkeypatch):
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     check(type("MultiHeadAttention", (), {}))
     assert "pip install torch" in capsys.readouterr().out
@@ -116,33 +116,33 @@ def test_the_picture_shows_the_slice_with_the_worst_entry():
 
 
 @pytest.mark.parametrize("value", [None, np.ones(3), np.full((2, 2), np.nan), np.array([[True]])])
-def test_the_picture_survives_anything(value):
+def test_the_picture_can_be_drawn_for_any_value(value):
     assert isinstance(picture(np.ones((2, 2)), value, "weights"), str)
 
 
-def test_what_check_finds_can_be_had_without_showing_it(capsys):
+def test_checked_returns_the_result_without_showing_it(capsys):
     assert checked(normalised).result.passed
-    found = checked(lambda x: (x / x.sum(), x))
-    assert not found.result.passed and found.result.mistake.name == "divides by the whole sum"
-    assert found.text in repr(found) and "verdict-fail" in found.html
+    verdict = checked(lambda x: (x / x.sum(), x))
+    assert not verdict.result.passed and verdict.result.mistake.name == "divides by the whole sum"
+    assert verdict.text in repr(verdict) and "verdict-fail" in verdict.html
     assert capsys.readouterr().out == ""
 
 
-def test_a_module_without_pytorch_has_neither_passed_nor_failed(monkeypatch):
+def test_without_pytorch_a_module_has_neither_passed_nor_failed(monkeypatch):
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(NoPyTorch, match="Module is a PyTorch module"):
         checked(type("Module", (), {}))
 
 
-def test_inputs_read_alike_wherever_they_are_drawn(monkeypatch):
+def test_inputs_are_shown_in_the_same_way_on_every_platform(monkeypatch):
     inputs = {"tokens": np.arange(3), "none": np.arange(0), "rng": np.random.default_rng(1)}
-    said = "tokens = array([0, 1, 2])\nnone = array([], dtype=int64)\nrng = Generator(PCG64)"
-    assert module._inputs(inputs) == said
+    expected = "tokens = array([0, 1, 2])\nnone = array([], dtype=int64)\nrng = Generator(PCG64)"
+    assert module._inputs(inputs) == expected
     monkeypatch.setattr(module, "repr", lambda value: "array([0, 1, 2],\n      dtype=int64)", raising=False)
     assert module._inputs({"tokens": 0}) == "tokens = array([0, 1, 2])"
 
 
-def test_what_is_printed_stands_below_its_case(capsys, key):
+def test_printed_text_is_shown_below_its_case(capsys, key):
     def normalised(x):
         if x.shape[-1] == 2:
             print("max is", 3.0)
@@ -156,7 +156,7 @@ def test_what_is_printed_stands_below_its_case(capsys, key):
     assert capsys.readouterr().out.startswith(printed) and printed
 
 
-def test_what_a_loop_printed_before_it_was_stopped_was_shown(capsys, key):
+def test_text_that_an_interrupted_loop_has_printed_is_shown(capsys, key):
     def normalised(x):
         print("here")
         raise KeyboardInterrupt
@@ -166,7 +166,7 @@ def test_what_a_loop_printed_before_it_was_stopped_was_shown(capsys, key):
     assert capsys.readouterr().out == f"Printed in the case {key.cases[0].name!r}:\nhere\n"
 
 
-def test_what_a_helper_prints_is_left_to_its_own_check(capsys, monkeypatch, key):
+def test_text_that_a_helper_prints_is_not_shown(capsys, monkeypatch, key):
     def helper(x):
         print("in the helper")
         return x, None

@@ -1,4 +1,4 @@
-"""The judge says what is wrong first, names known mistakes, and gives the points that were earned."""
+"""The judge names the first fault and known mistakes, and computes the points."""
 
 from dataclasses import replace
 
@@ -64,13 +64,13 @@ def spoiled(change):
         (lambda x: (x / x.sum(axis=-1, keepdims=True), x), "no error", "should raise ValueError"),
     ],
 )
-def test_the_first_thing_wrong_is_named(key, function, kind, words):
+def test_the_first_fault_is_named(key, function, kind, words):
     result = graded(key, function)
     assert (result.verdict.kind, result.passed) == (kind, False)
     assert words in result.verdict.message
 
 
-def test_a_renamed_parameter_is_said_to_be_one(key):
+def test_a_renamed_parameter_is_named(key):
     def normalised(values):
         return right(values)
 
@@ -78,7 +78,7 @@ def test_a_renamed_parameter_is_said_to_be_one(key):
     assert "must have the names" in graded(key, normalised).verdict.message
 
 
-def test_points_are_earned_aspect_by_aspect(key):
+def test_each_aspect_earns_its_own_points(key):
     promoted = graded(key, spoiled(lambda s, x: s.astype(np.float64)))
     assert [(a.name, a.earned) for a in promoted.aspects] == [("the idea", 2), ("float32", 0), ("errors", 1)]
 
@@ -90,13 +90,13 @@ def test_raising_alone_earns_nothing(key):
     assert graded(key, always_raises).earned == 0
 
 
-def test_a_known_mistake_is_named_and_another_is_not(key, exercise):
+def test_only_the_known_mistake_that_was_made_is_named(key, exercise):
     for slug, (mistake, wrong) in exercise.mistakes.items():
         assert graded(key, wrong).mistake == mistake, slug
     assert graded(key, spoiled(lambda s, x: s + 1)).mistake is None
 
 
-def test_a_mistake_that_promotes_float32_is_known_up_to_float32s_rounding(exercise):
+def test_a_mistake_that_promotes_float32_is_recognised_up_to_float32_s_rounding(exercise):
     @exercise.mistake("promotes what it gets")
     def promoted(x):
         """The wider type has no better digits."""
@@ -117,7 +117,7 @@ def test_a_mistake_may_return_another_structure(exercise, value):
     assert graded(make_key(exercise, seed=1), other).mistake.name == "returns something else"
 
 
-def test_a_shuffled_half_of_a_mistake_is_not_that_mistake(key, exercise):
+def test_a_mistake_with_half_of_its_values_shuffled_is_not_named(key, exercise):
     whole_sum = exercise.mistakes["whole_sum"][1]
     assert graded(key, lambda x: right(x) if x.dtype == np.float32 else whole_sum(x)).mistake is None
 
@@ -156,14 +156,14 @@ def test_two_mistakes_on_different_cases_are_both_named(key, exercise):
     assert result.remarks == ()
 
 
-def test_what_no_mistake_explains_is_said_besides_the_one_that_is_known(key, exercise):
+def test_a_fault_that_no_mistake_explains_is_named_besides_a_known_mistake(key, exercise):
     wrong = exercise.mistakes["whole_sum"][1]
     result = graded(key, lambda x: wrong(x) if len(x) > 1 else (x * 0.5, x))
     assert [mistake.name for mistake in result.mistakes] == ["divides by the whole sum"]
     assert len(result.remarks) == 1 and "a small matrix" in result.remarks[0]
 
 
-def test_a_slip_of_manner_that_is_known_is_named_beside_wrong_values(exercise):
+def test_a_known_mistake_without_wrong_values_is_named_besides_wrong_values(exercise):
     @exercise.mistake("changes what it is given")
     def in_place(x):
         """Others use the array too."""
@@ -178,7 +178,7 @@ def test_a_slip_of_manner_that_is_known_is_named_beside_wrong_values(exercise):
     assert result.remarks == ()
 
 
-def test_a_mistake_that_only_raises_is_known_by_what_is_said(exercise, tmp_path):
+def test_a_mistake_that_only_raises_is_recognised_by_its_message(exercise, tmp_path):
     @exercise.mistake("multiplies what does not fit")
     def unfit(x):
         """Look at the shapes."""
@@ -190,11 +190,11 @@ def test_a_mistake_that_only_raises_is_known_by_what_is_said(exercise, tmp_path)
     def mine(rows):
         return rows @ np.zeros((17, 2)), None
 
-    assert [each.name for each in graded(key, lambda x: mine(x)).mistakes] == ["multiplies what does not fit"]
+    assert [mistake.name for mistake in graded(key, lambda x: mine(x)).mistakes] == ["multiplies what does not fit"]
     assert graded(key, lambda x: (x + np.ones((17, 19)), x)).mistakes == ()
 
 
-def test_what_is_true_of_wrong_values_is_said_where_an_overflow_is_shown_first():
+def test_a_relation_of_wrong_values_is_named_even_if_an_overflow_comes_first():
     def multiplied(scores):
         return np.exp(scores + np.logaddexp.reduce(scores, axis=-1, keepdims=True))
 
@@ -203,7 +203,7 @@ def test_what_is_true_of_wrong_values_is_said_where_an_overflow_is_shown_first()
     assert "one slip: a `+` where a `-` belongs. (On the cases with wrong values.)" in result.remarks[-1]
 
 
-def test_two_mistakes_that_fit_alike_are_not_guessed_between(exercise):
+def test_two_mistakes_that_fit_equally_are_both_left_out(exercise):
     @exercise.mistake("divides by the whole sum, and by rows in single precision")
     def whole_sum_sometimes(x):
         """One of many."""
@@ -215,13 +215,13 @@ def test_two_mistakes_that_fit_alike_are_not_guessed_between(exercise):
     assert hidden.mistakes == ()
 
 
-def test_values_come_before_their_precision(key):
+def test_wrong_values_come_before_a_wrong_precision(key):
     result = graded(key, spoiled(lambda s, x: s.astype(np.float64) + 1))
     assert result.verdict.kind == "value"
     assert [words in result.remarks[0] for words in ("float64 where float32", "single precision")] == [True, True]
 
 
-def test_single_precision_where_double_is_asked_for_is_a_matter_of_dtype(key):
+def test_single_instead_of_double_precision_is_a_fault_of_dtype(key):
     result = graded(key, spoiled(lambda s, x: s.astype(np.float32)))
     assert result.verdict.kind == "dtype" and result.earned < result.points
 
@@ -236,7 +236,7 @@ def test_a_stopped_function_is_reported_before_anything_else(key):
     assert grade(key, outcomes).verdict.message == "`normalised` took longer than 5 seconds."
 
 
-def test_an_exercise_it_calls_is_blamed(key):
+def test_a_wrong_exercise_that_the_function_calls_is_named(key):
     result = blame_what_is_used(graded(key, spoiled(lambda s, x: s + 1)), key, {"total", "other"})
     assert result.mend_first == ("total",)
     assert "It calls `total`, which is also wrong. Fix that first." in as_text(result)
@@ -251,7 +251,7 @@ def test_result_survives_json(key, exercise):
     assert Result.from_json(result.to_json()) == result
 
 
-def test_a_result_from_before_there_were_remarks_is_read(key, exercise):
+def test_a_stored_result_without_remarks_can_be_read(key, exercise):
     result = graded(key, exercise.mistakes["whole_sum"][1])
     earlier = result.to_json()
     (earlier["mistake"],) = earlier.pop("mistakes")
@@ -259,7 +259,7 @@ def test_a_result_from_before_there_were_remarks_is_read(key, exercise):
     assert Result.from_json(earlier) == result
 
 
-def test_a_result_from_before_the_section_to_reread_was_a_field_is_read(key, exercise):
+def test_a_stored_result_without_the_section_to_reread_can_be_read(key, exercise):
     result = graded(key, exercise.mistakes["whole_sum"][1])
     earlier = result.to_json()
     (mistake,) = earlier["mistakes"]
@@ -270,20 +270,20 @@ def test_a_result_from_before_the_section_to_reread_was_a_field_is_read(key, exe
 
 
 def test_a_known_mistake_ends_with_the_section_to_reread(key, exercise):
-    told = [as_text(graded(key, exercise.mistakes[slug][1])) for slug in ("whole_sum", "column_sum")]
-    assert "Known mistake: divides by the whole sum. Each row has a sum of its own. Reread “Shares”.\n" in told[0]
-    assert "Known mistake: divides by the column sum. The last axis is the row. Reread “Rows & sums”.\n" in told[1]
+    messages = [as_text(graded(key, exercise.mistakes[slug][1])) for slug in ("whole_sum", "column_sum")]
+    assert "Known mistake: divides by the whole sum. Each row has a sum of its own. Reread “Shares”.\n" in messages[0]
+    assert "Known mistake: divides by the column sum. The last axis is the row. Reread “Rows & sums”.\n" in messages[1]
 
 
-def test_no_sentence_holds_an_expected_value(key):
+def test_no_sentence_contains_an_expected_value(key):
     secret = key.cases[0].expected.value[0]
     message = graded(key, spoiled(lambda s, x: s + 1)).verdict.message
     assert not any(f"{entry:.3f}" in message for entry in secret.ravel())
 
 
 @pytest.mark.parametrize(("dtype", "noise"), [(np.float64, 1e-16), (np.float32, 1e-7)])
-def test_the_arrays_of_a_dict_are_measured_on_one_scale(dtype, noise):
-    """A gradient that is zero on paper is noise in practice: other noise is right, and a number is wrong."""
+def test_the_arrays_of_a_dict_share_one_scale(dtype, noise):
+    """A gradient that is zero in theory is noise in practice. Other noise is right, and a larger number is wrong."""
     expected = {"w": np.ones((2, 3), dtype), "b": np.full(3, noise, dtype)}
     assert difference(expected, expected | {"b": np.zeros(3, dtype)}, "gradients") is None
     assert difference(expected, expected | {"b": -expected["b"]}, "gradients") is None
@@ -292,7 +292,7 @@ def test_the_arrays_of_a_dict_are_measured_on_one_scale(dtype, noise):
 
 
 @pytest.mark.filterwarnings("error")
-def test_an_error_that_no_number_holds_is_one_without_a_warning():
+def test_an_infinite_error_is_a_fault_and_gives_no_warning():
     wrong = difference(np.full(3, 1e-10), np.full(3, 1e300), "output")
     assert wrong.kind == "value"
 
@@ -307,20 +307,20 @@ def test_an_error_that_no_number_holds_is_one_without_a_warning():
         (("w",), "lacks 'b'."),
     ],
 )
-def test_names_that_differ_alike_are_told_at_once(names, words):
+def test_names_with_the_same_difference_get_one_sentence(names, words):
     assert words in difference({"w": 1.0, "b": 2.0}, dict.fromkeys(names, 1.0), "gradients").message
 
 
-def test_a_name_that_lacks_what_all_should_have_is_told():
+def test_a_name_without_the_common_part_is_named():
     assert "add 'grad_' before it" in difference({"grad_w": 1.0}, {"w": 1.0}, "gradients").message
 
 
 @pytest.mark.parametrize("names", [["x" * 10**6], [f"{n:03d}" for n in range(1000)], ["x" * 10**6 + "w"]])
-def test_names_without_end_do_not_make_a_sentence_without_end(names):
+def test_long_names_and_many_names_are_shortened(names):
     assert len(difference({"w": 1.0}, dict.fromkeys(names, 1.0), "gradients").message) < 200
 
 
-def test_a_wrong_scalar_says_by_how_much_and_not_what_is_right():
+def test_a_wrong_scalar_shows_the_size_of_the_error_and_not_the_right_value():
     message = difference(0.123456, 0.15, "loss").message
     assert message == "`loss` has the wrong value: it is off by 22%."
     assert difference(7, 8, "n").message == "`n` has the wrong value."

@@ -1,4 +1,4 @@
-"""Keys are the same for the same seed, other for another, and survive the disk."""
+"""Keys depend only on their exercise and seed, and can be saved and loaded."""
 
 import re
 
@@ -17,12 +17,12 @@ from check.values import Foreign, Malformed, pack, unpack
 pytestmark = pytest.mark.autograder
 
 
-def test_a_key_survives_the_disk(key, tmp_path):
+def test_a_saved_key_is_loaded_as_it_was(key, tmp_path):
     save(key, tmp_path / "key.npz")
     assert load(tmp_path / "key.npz").digest == key.digest
 
 
-def test_a_key_holds_equal_arrays_once_and_no_cache(exercise, key, tmp_path):
+def test_a_key_stores_equal_arrays_once_and_no_cache(exercise, key, tmp_path):
     @exercise.mistake("rounds another way")
     def other_order(x):
         """Right, but for the last bits where rows have another sum."""
@@ -46,19 +46,19 @@ def test_a_key_holds_equal_arrays_once_and_no_cache(exercise, key, tmp_path):
     (case, *_) = longer.cases
     assert case.mistakes["other_order"].value[0].tobytes() == case.expected.value[0].tobytes()
     assert {outcome.value[1] for outcome in (case.expected, *case.mistakes.values())} == {None}
-    for name, each in {"key": key, "longer": longer}.items():
-        save(each, tmp_path / f"{name}.npz")
+    for name, saved in {"key": key, "longer": longer}.items():
+        save(saved, tmp_path / f"{name}.npz")
     with np.load(tmp_path / "key.npz") as stored, np.load(tmp_path / "longer.npz") as more:
         assert stored["float64"].size == more["float64"].size
     assert load(tmp_path / "longer.npz").cases[0].inputs["x"].tobytes() == case.inputs["x"].tobytes()
 
 
-def test_the_seed_decides(exercise, key):
+def test_the_seed_decides_the_cases(exercise, key):
     assert make_key(exercise, seed=1).digest == key.digest
     assert make_key(exercise, seed=2).digest != key.digest
 
 
-def test_a_case_added_to_one_aspect_leaves_the_others_alone(exercise, key):
+def test_a_case_added_to_one_aspect_does_not_change_the_others(exercise, key):
     @exercise.cases("more", points=1)
     def _(draw):
         yield "one row", {"x": draw.normal(1, 3)}
@@ -102,10 +102,10 @@ def test_problems_are_found(exercise):
     def wrong_rewrite(x):
         return x, x
 
-    found = "\n".join(problems(exercise, make_key(exercise, PUBLIC_SEED)))
-    assert "harmless passes every case" in found
-    assert "no case distinguishes whole_sum from again" in found
-    assert "the equivalent wrong_rewrite is rejected" in found
+    text = "\n".join(problems(exercise, make_key(exercise, PUBLIC_SEED)))
+    assert "harmless passes every case" in text
+    assert "no case distinguishes whole_sum from again" in text
+    assert "the equivalent wrong_rewrite is rejected" in text
 
 
 def test_a_reference_that_changes_its_input_is_found(exercise):
@@ -118,7 +118,7 @@ def test_a_reference_that_changes_its_input_is_found(exercise):
 
 
 def named(value):
-    """Without the address, which differs from process to process: both of two that test must call a test alike."""
+    """Return the id of a test without an address, because all processes of a run must give a test the same id."""
     return re.sub(r" at 0x\w+", "", repr(value))
 
 
@@ -129,7 +129,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize("value", VALUES, ids=named)
-def test_values_survive_packing(value):
+def test_packed_values_are_unpacked_as_they_were(value):
     assert repr(unpack(*pack(value))) == repr(np.array(value) if isinstance(value, np.generic) else value)
 
 
@@ -138,12 +138,12 @@ def test_a_named_tuple_becomes_a_plain_one():
     assert type(value) is tuple and value == (1, 0)
 
 
-def test_a_random_generator_survives_packing():
+def test_a_packed_random_generator_is_unpacked_as_it_was():
     assert unpack(*pack(np.random.default_rng(3))).normal() == np.random.default_rng(3).normal()
 
 
 @pytest.mark.parametrize("value", [object(), 1j, 2**70, np.array([None]), (x for x in ()), {1: 2}, print], ids=named)
-def test_what_cannot_be_carried_is_named(value):
+def test_a_value_that_cannot_be_packed_is_named(value):
     assert isinstance(unpack(*pack(value)), Foreign)
 
 
@@ -161,7 +161,7 @@ def test_malformed_values_are_refused(tree):
         unpack(tree, [])
 
 
-def test_a_foreign_value_keeps_its_name_when_carried_on():
+def test_a_foreign_value_keeps_its_name_when_packed_again():
     once = unpack(*pack(object()))
     assert unpack(*pack(once)) == once == Foreign("object")
 
@@ -177,7 +177,7 @@ def test_ints_are_bounded():
         unpack({"kind": "int", "value": 2**63}, [])
 
 
-def test_a_value_too_large_to_carry_is_named():
+def test_a_value_that_is_too_large_to_pack_is_named():
     value = run(lambda: [[0] * 20_000 for _ in range(11)], {}).value
     assert value == Foreign("something too large to look at")
 
@@ -193,7 +193,7 @@ def test_depth_is_bounded():
     unpack(*pack(nested))
 
 
-def test_a_mixture_is_carried_with_its_weights():
+def test_a_mixture_is_packed_with_its_weights():
     mixture = given_functions.Mixture(np.tril(np.ones((3, 3))))
     carried = unpack(*pack(mixture))
     assert np.array_equal(carried(np.arange(3.0)), mixture(np.arange(3.0)))

@@ -1,4 +1,4 @@
-"""What a wrong array has to do with the right one is said where it is so, and only there."""
+"""Messages name a relation between a wrong array and the right one only if it holds exactly."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.autograder
 
 
 def weights(scores, mask):
-    """A softmax over the last axis, and the scores once more."""
+    """Return a softmax over the last axis, and the scores."""
     powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True), scores * 2
 
@@ -34,10 +34,10 @@ def total(x, axis):
     return np.exp(x) / np.exp(x).sum(axis=axis, keepdims=True)
 
 
-def only(place):
+def only(index):
     def change(s, x):
         wrong = s + 1.0 + np.arange(s.size).reshape(s.shape)
-        wrong[..., place, :] = s[..., place, :]
+        wrong[..., index, :] = s[..., index, :]
         return wrong
 
     return change
@@ -68,7 +68,7 @@ TRUE = {
 }
 
 
-def said(key, change):
+def message_about(key, change):
     def function(scores, mask):
         shares, doubled = weights(scores, mask)
         return change(shares, scores), doubled
@@ -77,12 +77,12 @@ def said(key, change):
 
 
 @pytest.mark.parametrize("sentence", TRUE)
-def test_a_relation_is_said_where_it_holds(key, sentence):
-    assert said(key, TRUE[sentence]).endswith(sentence)
+def test_a_relation_that_holds_is_named(key, sentence):
+    assert message_about(key, TRUE[sentence]).endswith(sentence)
 
 
 @pytest.mark.parametrize("sentence", TRUE)
-def test_a_relation_is_not_said_where_it_nearly_holds(key, sentence):
+def test_a_relation_that_nearly_holds_is_not_named(key, sentence):
     """One entry, of one case, is off by a thousandth."""
 
     def nearly(s, x):
@@ -93,26 +93,26 @@ def test_a_relation_is_not_said_where_it_nearly_holds(key, sentence):
             wrong[1, 1, 2] += 2e-3
         return wrong
 
-    assert sentence not in said(key, nearly)
+    assert sentence not in message_about(key, nearly)
 
 
 @pytest.mark.parametrize("change", [lambda s, x: s**2, lambda s, x: s + np.cos(x), lambda s, x: np.tanh(x) + s])
-def test_nothing_is_said_of_what_is_merely_wrong(key, change):
-    assert said(key, change).endswith("of the largest entry).")
+def test_wrong_values_without_a_relation_get_no_explanation(key, change):
+    assert message_about(key, change).endswith("of the largest entry).")
 
 
-def test_nothing_is_said_of_arrays_that_hold_one_number(key):
-    assert said(key, lambda s, x: np.ones_like(s)).endswith("of the largest entry).")
+def test_constant_arrays_get_no_explanation(key):
+    assert message_about(key, lambda s, x: np.ones_like(s)).endswith("of the largest entry).")
 
 
-def test_a_mistake_that_is_known_needs_no_relation(exercise):
+def test_a_known_mistake_is_named_without_a_relation(exercise):
     key = make_key(exercise, seed=1)
     result = grade(key, [run(exercise.mistakes["column_sum"][1], case.inputs) for case in key.cases])
     assert result.verdict.message.endswith("of the largest entry).")
 
 
 def sizes_of(n_rows, n_columns):
-    """The shapes of a matrix and of its transpose."""
+    """Return the shapes of a matrix and of its transpose."""
     return {"matrix": (n_rows, n_columns), "transpose": (n_columns, n_rows)}
 
 
@@ -124,7 +124,7 @@ def sizes_of(n_rows, n_columns):
         (lambda r, c: (r if r > 4 else 7, r), "has the wrong value."),
     ],
 )
-def test_a_size_that_stands_for_another_is_named(wrong, ending):
+def test_a_size_in_place_of_another_is_named(wrong, ending):
     exercise = Exercise(sizes_of, outputs={"shapes": "dict"}, section="Shapes")
 
     @exercise.cases("the idea", points=1)

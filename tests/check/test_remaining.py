@@ -1,4 +1,4 @@
-"""What the last cell of a notebook says, and what a given cell says that cannot run yet."""
+"""What the last cell of a notebook prints, and what a given cell prints that cannot run yet."""
 
 import linecache
 from types import SimpleNamespace
@@ -30,7 +30,7 @@ LATER = "print(row.mean())"
 
 @pytest.fixture
 def notebook(monkeypatch, tmp_path, key):
-    """A notebook of one exercise, of which two given cells make use."""
+    """Make a notebook of one exercise and two given cells that use it."""
     for module in (check_module, remaining, waiting_cells):
         monkeypatch.setattr(module, "public_key", lambda name: key)
     monkeypatch.setenv(bundle_data.FOLDER, str(tmp_path))
@@ -61,7 +61,7 @@ def names(*cells):
         ),
     ],
 )
-def test_every_exercise_is_told_as_it_stands_now(notebook, capsys, cell, head, row):
+def test_the_last_cell_shows_the_state_of_every_exercise(notebook, capsys, cell, head, row):
     what_is_left("01_shares", names(RIGHT, "del normalised", cell))
     end = "Save this notebook, then hand in this one file: `01_shares.ipynb`"
     assert capsys.readouterr().out == "\n".join([head, row, end, ""])
@@ -89,7 +89,7 @@ def test_a_message_links_the_section_that_it_names(notebook, monkeypatch, tmp_pa
     )
 
 
-def test_another_chapter_is_not_here(notebook):
+def test_an_unknown_chapter_is_an_error(notebook):
     with pytest.raises(LookupError, match="no chapter '02_shares' here; there are: 01_shares"):
         what_is_left("02_shares", {})
 
@@ -100,7 +100,7 @@ def test_a_class_is_blank_while_one_of_its_methods_is():
 
 
 def after(space, cell):
-    """What a cell says that raised, run as a notebook runs it."""
+    """Run a failing cell as a notebook does, and return what it prints."""
     linecache.cache["<a cell>"] = (len(cell), None, cell.splitlines(keepends=True), "<a cell>")
     try:
         exec(compile(cell, "<a cell>", "exec"), space)
@@ -109,7 +109,7 @@ def after(space, cell):
     raise AssertionError("it did not raise")
 
 
-def test_a_cell_that_cannot_run_says_what_it_waits_for(notebook):
+def test_a_cell_that_cannot_run_names_the_exercise_that_it_waits_for(notebook):
     blank = "This cell waits for `normalised`, which is not written yet."
     failing = "This cell waits for `normalised`, which does not pass its check yet."
     assert after(names(STUB), CELL) == after(names(STUB), LATER) == blank
@@ -118,19 +118,19 @@ def test_a_cell_that_cannot_run_says_what_it_waits_for(notebook):
     assert after(names(""), CELL) == failing
 
 
-def test_what_else_is_wrong_keeps_its_traceback(notebook):
+def test_other_errors_keep_their_traceback(notebook):
     assert after(names(RIGHT), LATER) == "", "the exercise holds: what is missing is another matter"
     assert after(names(WRONG), "mine = normalised(3)") == after(names(STUB), "mine = unknown") == ""
     assert after(names("def mine():\n    raise NotImplementedError('later')"), "mine()") == ""
 
 
-def test_only_a_students_notebook_is_changed(notebook, monkeypatch):
-    asked = []
+def test_tracebacks_change_only_in_a_student_s_notebook(notebook, monkeypatch):
+    handlers = []
     monkeypatch.setattr(
-        waiting_cells, "shell", lambda: SimpleNamespace(set_custom_exc=lambda *handler: asked.append(handler))
+        waiting_cells, "shell", lambda: SimpleNamespace(set_custom_exc=lambda *handler: handlers.append(handler))
     )
     waiting_cells.explain_waiting_cells()
-    assert asked == [(waiting_cells.CONSEQUENCES, waiting_cells._show)]
+    assert handlers == [(waiting_cells.CONSEQUENCES, waiting_cells._show)]
     monkeypatch.setenv(bundle_data.FOLDER, "elsewhere")
     waiting_cells.explain_waiting_cells()
-    assert len(asked) == 1, "in the authors' house a traceback stays one"
+    assert len(handlers) == 1, "in the repository a traceback does not change"

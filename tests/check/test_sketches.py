@@ -1,4 +1,4 @@
-"""One slip in a right function, or in a known mistake, is told whoever wrote the code; nothing else is."""
+"""Messages name one slip in a right function or in a known mistake, in any style of code, and nothing else."""
 
 import cProfile
 import importlib
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.autograder
 
 
 def standardised(x, gain, bias):
-    """Rows of mean zero and spread one, times gain, plus bias."""
+    """Return rows of mean 0 and standard deviation 1, times gain, plus bias."""
     centred = x - x.mean(axis=-1, keepdims=True)
     spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-2)
     return gain * centred / spread + bias
@@ -46,7 +46,7 @@ def result_of(key, function):
 
 
 def loops(x, gain, bias, statistics=lambda row: (row.mean(), row.var() + 1e-2), last=np.add):
-    """The same, written row by row."""
+    """Return the same, computed row by row."""
     output = np.empty_like(x)
     for index in np.ndindex(x.shape[:-1]):
         mean, variance = statistics(x[index])
@@ -67,14 +67,14 @@ ONE_SLIP = {
 
 
 @pytest.mark.parametrize("words", ONE_SLIP)
-def test_one_slip_is_told_in_code_of_any_style(key, words):
+def test_one_slip_is_named_in_code_of_any_style(key, words):
     result = result_of(key, ONE_SLIP[words])
     assert result.verdict.message.endswith(f"Your numbers are those of a right function with one slip: {words}.")
     assert result.mistakes == ()
 
 
 @pytest.mark.parametrize("words", ONE_SLIP)
-def test_nothing_is_told_where_a_case_is_otherwise(key, words):
+def test_no_slip_is_named_if_it_does_not_explain_every_case(key, words):
     def nearly(x, gain, bias):
         return ONE_SLIP[words](x, gain, bias) + 1e-6 * (x.shape == (5, 2))
 
@@ -82,14 +82,14 @@ def test_nothing_is_told_where_a_case_is_otherwise(key, words):
 
 
 @pytest.mark.parametrize("power", [0.25, 1.0, 2.0])
-def test_nothing_is_told_of_what_is_merely_wrong(key, power):
+def test_no_slip_is_named_for_other_wrong_values(key, power):
     def wrong(x, gain, bias):
         return loops(x, gain, bias, lambda row: (row.mean(), np.abs(row).max() ** power))
 
     assert result_of(key, wrong).verdict.message.endswith("of the largest entry).")
 
 
-def test_a_slip_beside_a_known_mistake_leaves_its_name(key):
+def test_a_known_mistake_keeps_its_name_besides_a_slip(key):
     def both(x, gain, bias):
         return loops(x, gain, bias, lambda row: (row.mean(), row.var()), np.subtract)
 
@@ -110,26 +110,26 @@ def test_outcomes_that_raise_or_have_another_shape_have_no_slip(key):
 
 
 def counts(n):
-    """1 + 2 + ... + n."""
+    """Return 1 + 2 + ... + n."""
     total = 0
     while n > 0:
         total, n = total + n, n - 1
     return total
 
 
-def test_no_slip_is_made_where_it_may_never_end():
+def test_no_slip_is_made_in_a_loop_that_might_then_never_end():
     assert list(slips(counts, {"n": 3})) == []
 
 
 def add(a, b, scale):
-    """a + scale b."""
+    """Return a + scale b."""
     return a + scale * b
 
 
 def test_each_slip_changes_one_place():
-    one, two = np.array([1.0, 2.0]), np.array([10.0, 20.0])
-    found = {(slip.change.split("  ->  ")[1], slip.words) for slip in slips(add, {"a": one, "b": two, "scale": 3.0})}
-    assert found == {
+    first, second = np.array([1.0, 2.0]), np.array([10.0, 20.0])
+    made = list(slips(add, {"a": first, "b": second, "scale": 3.0}))
+    assert {(slip.change.split("  ->  ")[1], slip.words) for slip in made} == {
         ("a - scale * b", "a `-` where a `+` belongs"),
         ("scale * b", "the term `a` left out"),
         ("a", "a term left out"),
@@ -139,34 +139,34 @@ def test_each_slip_changes_one_place():
         ("b", "`b` in a place where `a` belongs"),
         ("a", "`a` in a place where `b` belongs"),
     }
-    came_to = [each.function(one, two, 3.0).tolist() for each in slips(add, {"a": one, "b": two, "scale": 3.0})]
-    assert [31.0, 62.0] not in came_to and [-29.0, -58.0] in came_to
+    values = [slip.function(first, second, 3.0).tolist() for slip in made]
+    assert [31.0, 62.0] not in values and [-29.0, -58.0] in values
 
 
-def test_nobody_asks_what_slips_leave_of_their_inputs(key, monkeypatch):
-    """It takes a third of the time that a key takes, and tells a sketch nothing."""
+def test_slips_are_run_without_checking_for_changed_inputs(key, monkeypatch):
+    """The check would take a third of the time of a key, and a sketch does not need it."""
 
-    def asked(inputs):
+    def called(inputs):
         raise AssertionError
 
-    monkeypatch.setattr(importlib.import_module("check.calling"), "fingerprints", asked)
+    monkeypatch.setattr(importlib.import_module("check.calling"), "fingerprints", called)
     exercise = Exercise(standardised, outputs={"rows": "... T d"}, section="Rows")
     assert sketches_of_slips(exercise, key).keys() == {""}
 
 
-def test_what_decorates_a_function_is_left_out_of_its_slips():
+def test_slips_do_not_run_a_function_s_decorators():
     registered = []
 
     @registered.append
     def halved(x):
         return x / 2
 
-    assert [each.words for each in slips(registered[0], {"x": 3.0})] and len(registered) == 1
+    assert [slip.words for slip in slips(registered[0], {"x": 3.0})] and len(registered) == 1
 
 
-def test_slips_are_made_where_somebody_profiles():
+def test_slips_are_made_under_a_profiler_too():
     inputs = {"x": np.eye(2), "gain": np.ones(2), "bias": np.ones(2)}
-    calm = [each.words for each in slips(standardised, inputs)]
+    calm = [slip.words for slip in slips(standardised, inputs)]
     with cProfile.Profile():
-        profiled = [each.words for each in slips(standardised, inputs)]
+        profiled = [slip.words for slip in slips(standardised, inputs)]
     assert profiled == calm != []
