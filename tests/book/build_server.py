@@ -1,8 +1,8 @@
-"""`jupyter-book build` in forks of one process that has imported it all: a little book takes a fraction of a second.
+"""Run `jupyter-book build` in forks of one process that has imported Sphinx, in a fraction of a second.
 
-Started as a program, it reads a request a line, {"folder": ..., "options": [...], "environment": {...}}; for each it
-forks, builds, and answers {"returncode": ..., "stdout": ..., "stderr": ...}. The fork imports what is ours itself, from
-the folder where it is there, as the command does; whatever it does to itself ends with it.
+As a program, this file reads one request a line, {"folder": ..., "options": [...], "environment": {...}}. For each
+request it forks, and the fork builds. The answer is {"returncode": ..., "stdout": ..., "stderr": ...}. The fork imports
+our own modules itself, as the command does: from the book's folder, if they are there. Its imports end with it.
 """
 
 import atexit
@@ -18,8 +18,8 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 900  # then a build is stopped
-# Imported only when a build comes to them.
+SECONDS = 900  # after which a build is stopped
+# Modules that Sphinx imports only during a build.
 LATE = (
     *("jupyter_book.cli.main", "sphinx.application", "sphinx.cmd.build", "sphinx.builders.html", "sphinx.environment"),
     *("sphinx.search.en", "sphinx.writers.html5", "pygments.formatters.html", "pygments.lexers.python", "nbclient"),
@@ -29,7 +29,7 @@ LATE = (
 
 
 def forked_build(folder, *options):
-    """What `jupyter-book build .` with these options comes to in a folder, as a CompletedProcess."""
+    """Run `jupyter-book build .` with these options in a folder. Return a CompletedProcess."""
     request = {"folder": str(folder), "options": options, "environment": dict(os.environ)}
     server = _server()
     server.stdin.write(json.dumps(request) + "\n")
@@ -41,13 +41,13 @@ def forked_build(folder, *options):
 def _server():
     command = [sys.executable, __file__]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
-    atexit.register(server.communicate)  # closes its input, at which it ends
+    atexit.register(server.communicate)  # this closes the server's input, and the server ends
     return server
 
 
 def serve():
-    """Answer requests until there are no more."""
-    sys.path[0] = ""  # as for `python -c`: the folder that is built, and not this one
+    """Answer requests until the input ends."""
+    sys.path[0] = ""  # as for `python -c`: import from the current folder and not from this file's
     import_everything()
     for line in sys.stdin:
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -55,23 +55,23 @@ def serve():
             if not child:
                 build(json.loads(line), out, err)
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            said = [file.seek(0) or file.read().decode("utf-8", "replace") for file in (out, err)]
-        print(json.dumps({"returncode": status, "stdout": said[0], "stderr": said[1]}), flush=True)
+            stdout, stderr = (file.seek(0) or file.read().decode("utf-8", "replace") for file in (out, err))
+        print(json.dumps({"returncode": status, "stdout": stdout, "stderr": stderr}), flush=True)
 
 
 def import_everything():
-    """What Sphinx and the extensions are made of, but nothing of ours, which a book may have in its own folder."""
+    """Import Sphinx and its extensions, except our own, because a book may have other versions in its folder."""
     import yaml
     from sphinx.application import builtin_extensions
 
     sphinx = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["sphinx"]
     ours = sphinx["local_extensions"]
-    for name in (*LATE, *builtin_extensions, *(each for each in sphinx["config"]["extensions"] if each not in ours)):
+    for name in (*LATE, *builtin_extensions, *(name for name in sphinx["config"]["extensions"] if name not in ours)):
         importlib.import_module(name)
 
 
 def build(request, out, err):
-    """Be the command from here on, and end as it ends."""
+    """Run the command in this process, and exit with its status."""
     signal.alarm(SECONDS)
     os.chdir(request["folder"])
     os.environ.clear()

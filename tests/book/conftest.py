@@ -1,4 +1,4 @@
-"""One build of the book, shared by all tests of the book."""
+"""One build of the book, which all tests of the book share, and little books for single tests."""
 
 import shutil
 import subprocess
@@ -25,38 +25,44 @@ NOTEBOOK = """{front_matter}
 
 
 def jupyter_book(folder, *options):
-    """What `jupyter-book build .` comes to in a folder; without its start, which takes longer than a little book."""
+    """Run `jupyter-book build .` in a folder and return the finished process.
+
+    A fork of one process builds, because starting the command takes longer than building a little book.
+    """
     return forked_build(folder, *options)
 
 
 def jupyter_book_command(folder, *options):
-    """What the command itself comes to, from its start."""
+    """Run the command itself and return the finished process."""
     command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", ".", *options]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=900)
 
 
 @pytest.fixture(scope="session")
 def html(made_once):
-    """The folder of the built book. The build is the author's own: a page that is up to date is not built again."""
+    """Return the folder of the built book. The build is in the repository, so only pages that changed are built."""
 
     def build(folder):
         built = jupyter_book_command(ROOT)
-        (folder / "said").write_text(f"{built.returncode}\n{built.stdout[-4000:]}{built.stderr[-8000:]}")
+        (folder / "output").write_text(f"{built.returncode}\n{built.stdout[-4000:]}{built.stderr[-8000:]}")
 
-    said = (made_once("book", build) / "said").read_text()
-    assert said.startswith("0\n"), said
+    output = (made_once("book", build) / "output").read_text()
+    assert output.startswith("0\n"), output
     return ROOT / "_build" / "html"
 
 
 @cache
 def parsed(path):
-    """A page of the built book; to parse a chapter takes a second."""
+    """Return a parsed page of the built book. Parsing a chapter takes a second, so the result is cached."""
     return BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
 
 
 @pytest.fixture
 def opened(html, browser):
-    """opened(chapter) -> the tab; where it shows the chapter already, things stand as the last test left them."""
+    """Return opened(chapter), which opens a chapter and returns the tab.
+
+    If the tab shows the chapter already, it stays as the last test left it.
+    """
 
     def opened(chapter):
         url = (html / "chapters" / f"{chapter}.html").as_uri()
@@ -69,29 +75,35 @@ def opened(html, browser):
 
 
 @pytest.fixture(scope="session")
-def standing(html, browser):
-    """standing(page, width, dark) -> the addresses that a page has asked for; where it is open, the light changes."""
+def laid_out(html, browser):
+    """Return laid_out(page, width, dark), which opens a page and returns the URLs that it has requested.
+
+    If the page is open in this width already, only the colour scheme changes.
+    """
     last = {}
 
-    def standing(page, width, dark=False):
+    def laid_out(page, width, dark=False):
         url = (html / f"{page}.html").as_uri()
         if last.get("page") != page or browser.evaluate("[location.href, innerWidth].join()") != f"{url},{width}":
-            last.update(page=page, asked=browser.open(url, width=width, dark=dark))
+            last.update(page=page, requested=browser.open(url, width=width, dark=dark))
         browser.prefer(dark)
         browser.wait(f"document.documentElement.dataset.theme === '{'dark' if dark else 'light'}'")
-        return last["asked"]
+        return last["requested"]
 
-    return standing
+    return laid_out
 
 
 @pytest.fixture
 def little_book(tmp_path):
-    """A book of one page with the house's configuration; write it with `page`, build it with `jupyter_book`."""
+    """Return the folder of a book of one page with our configuration.
+
+    Write its page with `page`, and build it with `jupyter_book`.
+    """
     return make_little_book(tmp_path)
 
 
 def make_little_book(folder):
-    """Put all but the page into a folder; returns the folder."""
+    """Write a book without its page into a folder, and return the folder."""
     for name in ("book", "_config.yml"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, folder / name)
@@ -103,11 +115,11 @@ def make_little_book(folder):
 
 
 def page(folder, code="print('here')", text=""):
-    """Write the page: a title, one cell, and the text."""
+    """Write the page of a little book: a title, one cell, and the text."""
     source = NOTEBOOK.format(front_matter=FRONT_MATTER, code=code, text=text)
     (folder / "chapters" / "01_attention.md").write_text(source, encoding="utf-8")
 
 
 def built_page(folder):
-    """The HTML of the page."""
+    """Return the HTML of the page."""
     return (folder / "_build" / "html" / "chapters" / "01_attention.html").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The bibliography: works labelled as the text cites them, in that order, in a list that can be read aloud."""
+"""The bibliography: its labels are those in the text, it is sorted by them, and it is a list for screen readers."""
 
 import re
 
@@ -33,7 +33,7 @@ AS_CITED = {
 }
 
 
-def test_works_that_would_be_cited_alike_get_letters_in_the_order_of_the_file():
+def test_works_with_the_same_label_get_letters_in_the_order_of_the_file():
     works = parse_string(WORKS, "bibtex")
     for _ in range(2):  # the second time changes nothing
         add_year_letters(works)
@@ -57,7 +57,7 @@ def test_a_work_is_labelled_and_sorted_as_it_is_cited(little_book):
     assert [link["href"] for link in citation.find_all("a")] == [f"#{work['id']}" for work in works.find_all("li")]
 
 
-def test_no_work_stands_in_the_bibliography_for_nothing():
+def test_every_work_in_the_bibliography_is_cited():
     pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "chapters").glob("*.md"))
     named = {key.strip() for keys in re.findall(r"\{cite[^}]*\}`([^`]+)`", pages) for key in keys.split(",")}
     assert set(read_works(ROOT / "chapters" / "references.bib").entries) == named

@@ -1,4 +1,4 @@
-"""The core path: the badge beside a heading that is off it, and the time that a chapter takes."""
+"""The core path: the badge on sections outside it, and the reading time of a chapter."""
 
 import re
 import shutil
@@ -32,7 +32,7 @@ See {{ref}}`parity`.
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A built book of two pages, one with a section off the core path."""
+    """Return the folder of a built book of two pages, one with a section outside the core path."""
     folder = make_little_book(tmp_path_factory.mktemp("core_path"))
     (folder / "_toc.yml").write_text(
         "format: jb-book\nroot: chapters/01_attention\nchapters:\n- file: chapters/other\n"
@@ -50,7 +50,7 @@ def test_a_marked_heading_has_a_badge_and_others_have_none(folder):
     assert "core_path.css" in built_page(folder)
 
 
-def test_the_contents_of_the_page_know_it(folder, browser):
+def test_the_page_s_contents_mark_the_section_too(folder, browser):
     browser.open((folder / "_build" / "html" / "chapters" / "01_attention.html").as_uri())
     entries = "[...document.querySelectorAll('.bd-sidebar-secondary a')].map(a => getComputedStyle(a).fontStyle).join()"
     assert browser.evaluate(entries) == "italic,normal"
@@ -58,7 +58,7 @@ def test_the_contents_of_the_page_know_it(folder, browser):
     assert browser.evaluate(badge) == '"off the core path"'
 
 
-def test_a_title_is_referred_to_without_its_badge(folder):
+def test_a_reference_shows_the_title_without_its_badge(folder):
     other = folder / "_build" / "html" / "chapters" / "other.html"
     text = other.read_text(encoding="utf-8")
     assert "Parity with PyTorch" in BeautifulSoup(text, "lxml").find("article").get_text()
@@ -70,23 +70,23 @@ def test_the_time_is_computed_from_the_page(folder):
     assert "Time: about 10 minutes to read the core path, 15 minutes to read everything." in text
 
 
-def test_a_change_of_the_rule_changes_the_page(little_book):
+def test_another_reading_speed_changes_the_page(little_book):
     copied = shutil.copytree(ROOT / "autograder" / "chapter", little_book / "autograder" / "chapter")
     rule = (ROOT / "autograder" / "chapter" / "reading_time.py").read_text(encoding="utf-8")
     page(little_book, text=TEXT)
-    for words_a_minute, told in ((175, "about 10 minutes"), (350, "about 5 minutes")):
+    for words_a_minute, time in ((175, "about 10 minutes"), (350, "about 5 minutes")):
         changed = rule.replace("WORDS_A_MINUTE = 175", f"WORDS_A_MINUTE = {words_a_minute}")
         (copied / "reading_time.py").write_text(changed, encoding="utf-8")
         built = jupyter_book(little_book)
         assert built.returncode == 0, built.stderr
-        assert told in built_page(little_book)
+        assert time in built_page(little_book)
 
 
 # In the book.
 
 
 @pytest.mark.parametrize("name", [name for name in chapter_names() if "{question}" in text_of(name)])
-def test_a_chapter_says_how_long_it_takes_and_what_may_be_skipped(name):
+def test_a_chapter_states_its_reading_time_and_the_sections_to_skip(name):
     text = text_of(name)
     assert text.count("\n:::{reading-time}\n:::\n") == 1 and "**Time:**" not in text
     skipped = re.findall(r"^\{\.off-core-path\}\n#+ (.*)$", text, re.MULTILINE)

@@ -1,17 +1,20 @@
-"""Chapter 3: masks are painted, and what leaks through so many layers is what the chapter says."""
+"""Chapter 3: the reader paints masks, and the page computes what leaks through several layers."""
 
 import numpy as np
 import pytest
 
-from tests.book.extensions.explorer import SAID, move, press_button, reads_well
+from tests.book.extensions.explorer import STATUS, move, press_button, reads_well
 
 pytestmark = pytest.mark.book
 
-LEAKS = "[...document.querySelectorAll('.explorer-grid button')].map(each => each.className)"
+LEAKS = "[...document.querySelectorAll('.explorer-grid button')].map(button => button.className)"
 
 
 def known(mask, layers):
-    """What each place depends on: what it is itself, and what those it attends to depended on one layer below."""
+    """Return which inputs each position depends on after some layers.
+
+    A position depends on itself, and on what its visible positions depended on one layer below.
+    """
     return np.linalg.matrix_power((mask | np.eye(6, dtype=bool)).astype(int), layers) > 0
 
 
@@ -22,7 +25,7 @@ def paints(tab, mask, layers):
     classes = [f"{name} leak" if leak else str(name) for name, leak in zip(how.flat, leaks.flat, strict=True)]
     tab.wait(f"JSON.stringify({LEAKS}) === JSON.stringify({classes})")
     count = leaks.sum()
-    return tab.evaluate(SAID).startswith(f"{count} leak" if count else "Tight")
+    return tab.evaluate(STATUS).startswith(f"{count} leak" if count else "Tight")
 
 
 def causal(tab):
@@ -31,7 +34,7 @@ def causal(tab):
     return tab
 
 
-def test_a_mask_shows_what_leaks_through_so_many_layers(opened):
+def test_a_mask_shows_what_leaks_through_several_layers(opened):
     tab = opened("03_masking")
     causal, places = np.tri(6, dtype=bool), np.arange(6)
     peek = causal.copy()
@@ -50,10 +53,10 @@ def test_a_mask_is_painted_with_the_pointer_and_from_the_keyboard(opened):
     tab = causal(opened("03_masking"))
     mask = np.tri(6, dtype=bool)
     tab.evaluate("document.querySelector('.explorer-grid').scrollIntoView({block: 'center'})")
-    for kind, cell in (("mousePressed", 2), ("mouseMoved", 3), ("mouseReleased", 3)):  # of the first row
-        place = tab.evaluate(f"""(box => ({{x: box.x + box.width / 2, y: box.y + box.height / 2}}))(
+    for kind, cell in (("mousePressed", 2), ("mouseMoved", 3), ("mouseReleased", 3)):  # cells of the first row
+        position = tab.evaluate(f"""(box => ({{x: box.x + box.width / 2, y: box.y + box.height / 2}}))(
             document.querySelectorAll('.explorer-grid button')[{cell}].getBoundingClientRect())""")
-        tab.send("Input.dispatchMouseEvent", type=kind, button="left", buttons=1, clickCount=1, **place)
+        tab.send("Input.dispatchMouseEvent", type=kind, button="left", buttons=1, clickCount=1, **position)
     mask[0, 2:4] = True
     assert paints(tab, mask, 1)
     tab.evaluate("document.querySelector('.explorer-grid button[tabindex=\"0\"]').focus()")
@@ -61,12 +64,12 @@ def test_a_mask_is_painted_with_the_pointer_and_from_the_keyboard(opened):
     tab.press(" ")
     mask[0, 1] = True
     assert paints(tab, mask, 1)
-    said = tab.evaluate("document.activeElement.ariaLabel")
-    assert said == "<bos> asks, Ada is found: may attend, a leak"
+    label = tab.evaluate("document.activeElement.ariaLabel")
+    assert label == "<bos> asks, Ada is found: may attend, a leak"
 
 
-def test_a_pointer_that_is_called_off_paints_no_more(opened):
-    """As when a phone takes a finger for a scroll: then nothing is let go, and the next that comes by would paint."""
+def test_a_cancelled_pointer_stops_painting(opened):
+    """When a phone scrolls instead, it sends no pointerup, and the next pointer to pass would go on painting."""
     tab = causal(opened("03_masking"))
     tab.evaluate("document.querySelector('.explorer-grid').scrollIntoView({block: 'center'})")
     first, second = (

@@ -1,11 +1,11 @@
-"""Chapter 1: a query is dragged over the keys, and the weights are those of the chapter."""
+"""Chapter 1: the reader drags a query over the keys, and the weights are those of the chapter."""
 
 import math
 
 import numpy as np
 import pytest
 
-from tests.book.extensions.explorer import KEYS, SAID, VALUES, drag, move, reads_well
+from tests.book.extensions.explorer import KEYS, STATUS, VALUES, drag, move, reads_well
 
 pytestmark = pytest.mark.book
 
@@ -24,12 +24,12 @@ def expected(query, divided=True):
 
 
 def shows(tab, query, divided=True):
-    weights, found = expected(np.array(query), divided)
+    weights, result = expected(np.array(query), divided)
     tab.wait(f"JSON.stringify({ROWS.format(cell=2)}) === JSON.stringify({weights})")
-    return f"finds ({', '.join(found)})" in tab.evaluate(SAID)
+    return f"finds ({', '.join(result)})" in tab.evaluate(STATUS)
 
 
-def test_it_begins_with_the_query_of_the_text_and_computes_what_the_chapter_does(tab):
+def test_the_explorer_starts_with_the_query_of_the_text_and_computes_its_weights(tab):
     assert shows(tab, (1, 1))
     assert tab.evaluate(ROWS.format(cell=1)) == ["0.00", "1.41", "−0.71"]
     move(tab, 0, -2.5)
@@ -42,15 +42,15 @@ def test_it_begins_with_the_query_of_the_text_and_computes_what_the_chapter_does
     assert not tab.exceptions()
 
 
-def test_the_arrow_is_dragged(tab):
+def test_dragging_the_arrow_changes_the_query(tab):
     def at(x, y):
         return (x + 3.6) / 7.2, (3.6 - y) / 7.2
 
     drag(tab, (".explorer svg", 0), at(1, 1), at(0, 1), at(9, -2))
-    assert shows(tab, (3, -2))  # as far as it reaches
+    assert shows(tab, (3, -2))  # the end of the plot
 
 
-def test_the_query_answers_to_the_keyboard(tab):
+def test_the_keyboard_moves_the_query(tab):
     tab.evaluate("document.querySelectorAll('.explorer button')[1].focus()")
     tab.press("Enter")
     assert shows(tab, (0, -1))

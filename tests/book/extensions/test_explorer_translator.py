@@ -1,4 +1,4 @@
-"""Chapter 9: the page's translator writes, and attends, as the book's does."""
+"""Chapter 9: the page's translator has the same output and the same attention weights as the book's."""
 
 import base64
 import json
@@ -16,13 +16,14 @@ from solutions.decoding import greedy_decode
 from solutions.model import cross_attention_weights, decode, encode, log_softmax
 from solutions.parameters import load, map_tree, save
 from solutions.translator import translate
-from tests.book.extensions.explorer import SAID, press_button, reads_well
+from tests.book.extensions.explorer import STATUS, press_button, reads_well
 
 pytestmark = pytest.mark.book
 
 N_HEADS, LONGEST = 4, 20
 PARAMS = load(HOUSE / "chapters" / "translator.npz")
-BROUGHT = map_tree(lambda array: array.astype(np.float16).astype(np.float64), PARAMS)  # what the page computes with
+# The page computes with these.
+HALF_PRECISION = map_tree(lambda array: array.astype(np.float16).astype(np.float64), PARAMS)
 MAPS = """[...document.querySelectorAll('.explorer-map')].map(
     table => [...table.rows].map(row => [...row.cells].map(cell => cell.textContent)))"""
 BARS = """[...document.querySelectorAll('.explorer-stage > div:nth-child(2) tr')].map(
@@ -30,15 +31,15 @@ BARS = """[...document.querySelectorAll('.explorer-stage > div:nth-child(2) tr')
 
 
 def silenced(heads):
-    """The parameters, with zeros where the output projection reads what these heads have found."""
-    params = map_tree(np.copy, BROUGHT)
+    """Return the parameters, with zeros in the rows of the output projection that belong to these heads."""
+    params = map_tree(np.copy, HALF_PRECISION)
     rows = params["decoder"][0]["cross_attention"]["w_output"].reshape(N_HEADS, -1, 32)
     rows[list(heads)] = 0
     return params
 
 
 def written_for(number, struck=(), heads=()):
-    """The model of the book: source, the tokens it writes, its logits and the weights of its cross-attention."""
+    """Run the model of the book. Return source, tokens, logits and the weights of the cross-attention."""
     src, _ = numbers.batch([number])
     src[0, list(struck)] = numbers.PAD
     params = silenced(heads)
@@ -55,40 +56,40 @@ def type_number(tab, text):
 
 
 def press_toggle(tab, row, which):
-    """A word to strike out (row 0), a head to silence (row 1)."""
+    """Return the button that removes a word (row 0) or a head (row 1)."""
     tab.evaluate(f"document.querySelectorAll('.explorer [role=group]')[{row}].children[{which}].click()")
 
 
 def translates(tab, number, upto=None, struck=(), heads=()):
-    """Whether the page shows what the model of the book computes; returns the sentence that is read aloud."""
+    """Check that the page shows what the model of the book computes. Return the sentence for screen readers."""
     _, tokens, logits, weights = written_for(number, struck, heads)
     upto = upto or len(tokens)
     words = [numbers.VOCABULARY[token] for token in tokens[:upto]]
     maps = [
         [[f"head {head}{', silent' if head in heads else ''}", *numbers.english(number)]]
-        + [[word, *(f"{weight:.2f}" for weight in row)] for word, row in zip(words, each, strict=False)]
-        for head, each in enumerate(weights)
+        + [[word, *(f"{weight:.2f}" for weight in row)] for word, row in zip(words, head_weights, strict=False)]
+        for head, head_weights in enumerate(weights)
     ]
     assert tab.evaluate(MAPS) == maps
     probabilities = np.exp(log_softmax(logits[upto - 1]))
     likeliest = [[numbers.VOCABULARY[i], f"{probabilities[i]:.2f}"] for i in np.argsort(-probabilities)[:5]]
     assert tab.evaluate(BARS) == [[f"word {upto}", "probability"], *likeliest]
-    return tab.evaluate(SAID)
+    return tab.evaluate(STATUS)
 
 
 def test_the_page_s_forward_pass_is_the_book_s(opened):
     tab = opened("09_training")
     cases = [(245,), (77_777,), (0,), (245, [1]), (245, [], [0]), (77_777, [0, 3], [1, 3]), (245, [0, 1, 2, 3])]
-    cases += [(27_345, [], [0, 1, 2])]  # never comes to an end
+    cases += [(27_345, [], [0, 1, 2])]  # its translation never ends
     expected = [written_for(*case) for case in cases]
-    asked = [
+    calls = [
         [src.tolist(), (src != numbers.PAD).tolist(), case[2] if len(case) > 2 else []]
         for case, (src, *_) in zip(cases, expected, strict=True)
     ]
-    found = tab.evaluate(f"""(params => {json.dumps(asked)}.map(([source, kept, silent]) => Model.greedy(
+    results = tab.evaluate(f"""(params => {json.dumps(calls)}.map(([source, kept, silent]) => Model.greedy(
         params, source, kept, {N_HEADS}, new Set(silent), {{bos: 1, eos: 2, longest: {LONGEST}}})))(
         Model.read(JSON.parse(document.querySelector(".explorer script").textContent)))""")
-    for case, page, (_, tokens, logits, weights) in zip(cases, found, expected, strict=True):
+    for case, page, (_, tokens, logits, weights) in zip(cases, results, expected, strict=True):
         assert page["tokens"] == tokens.tolist(), case
         np.testing.assert_allclose(page["logits"], logits, atol=1e-9, err_msg=str(case))
         np.testing.assert_allclose(page["weights"], weights, atol=1e-9, err_msg=str(case))
@@ -97,21 +98,21 @@ def test_the_page_s_forward_pass_is_the_book_s(opened):
 def test_the_page_spells_numbers_and_translates_them(opened):
     tab = opened("09_training")
     some = [*range(120), 200, 312, 999, 1000, 1001, 1100, 17_000, 21_000, 66_616, 70_077, 99_999]
-    found = tab.evaluate(f"""{some}.map(number => {{
+    shown = tab.evaluate(f"""{some}.map(number => {{
         const input = document.querySelector('.explorer input[type=number]');
         input.value = number;
         input.dispatchEvent(new Event("input"));
         const words = document.querySelector('.explorer [role=group]').querySelectorAll("button");
-        return [[...words].map(word => word.textContent), {SAID}];
+        return [[...words].map(word => word.textContent), {STATUS}];
     }})""")
     tokens, _ = translate(PARAMS, some)
-    for number, row, (asked, said) in zip(some, tokens, found, strict=True):
-        assert asked == numbers.english(number)
+    for number, row, (english, sentence) in zip(some, tokens, shown, strict=True):
+        assert english == numbers.english(number)
         assert numbers.words(row) == " ".join(numbers.german(number))
-        assert said == f"{number}: {numbers.words(row)}. That is right."
+        assert sentence == f"{number}: {numbers.words(row)}. That is right."
 
 
-def test_a_word_is_struck_out_and_a_head_silenced(opened):
+def test_a_word_and_a_head_can_be_removed(opened):
     tab = opened("09_training")
     type_number(tab, 245)
     assert translates(tab, 245) == "245: zwei hundert fünf und vier zig. That is right."
@@ -127,7 +128,7 @@ def test_a_word_is_struck_out_and_a_head_silenced(opened):
     press_toggle(tab, 0, 0)
     translates(tab, 245, struck=[0], heads=[2])
     assert reads_well(tab)
-    type_number(tab, 27_345)  # what was struck out was a word of the other number
+    type_number(tab, 27_345)  # the removed word belonged to the other number
     press_toggle(tab, 1, 0)
     press_toggle(tab, 1, 1)
     assert " und … and no end. The right translation is " in translates(tab, 27_345, heads=[0, 1, 2])
@@ -137,7 +138,7 @@ def test_a_word_is_struck_out_and_a_head_silenced(opened):
     assert not tab.exceptions()
 
 
-def test_decoding_is_stepped_through_from_the_keyboard(opened):
+def test_the_keyboard_steps_through_decoding(opened):
     tab = opened("09_training")
     type_number(tab, 45)
     tab.evaluate("document.querySelectorAll('.explorer-controls > .explorer-presets button')[5].focus()")
@@ -148,11 +149,11 @@ def test_decoding_is_stepped_through_from_the_keyboard(opened):
         words = " ".join(["fünf", "und", "vier", "zig"][:upto])
         assert translates(tab, 45, upto) == f"45: {words} …"
     tab.evaluate("document.querySelectorAll('.explorer [role=group]')[1].children[0].focus()")
-    tab.press("Enter")  # a head is silenced, and one stays at the word
+    tab.press("Enter")  # this removes a head, and the step stays the same
     assert translates(tab, 45, 3, heads=[0]) == "45: fünf und vier …"
     assert tab.evaluate("document.activeElement.ariaPressed") == "true"
     tab.press("Enter")
-    type_number(tab, 21)  # another number is read to its end
+    type_number(tab, 21)  # another number is shown from the last step
     assert translates(tab, 21) == "21: ein und zwan zig. That is right."
     press_button(tab, "Back")
     press_button(tab, "Back")
@@ -163,11 +164,11 @@ def test_decoding_is_stepped_through_from_the_keyboard(opened):
     assert tab.evaluate(groups) == ["Strike out", "Silence"]
 
 
-def test_what_is_no_number_of_the_model_s_is_said_to_be_none(opened):
+def test_a_number_that_the_model_does_not_know_is_refused(opened):
     tab = opened("09_training")
     for text in ("100000", "-1", "1.5", ""):
         type_number(tab, text)
-        assert tab.evaluate(SAID) == "The model has learnt the whole numbers from 0 to 99,999."
+        assert tab.evaluate(STATUS) == "The model has learnt the whole numbers from 0 to 99,999."
         assert tab.evaluate("document.querySelector('.explorer-tables').checkVisibility()") is False
     type_number(tab, 7)
     assert translates(tab, 7) == "7: sieben. That is right."
@@ -175,7 +176,7 @@ def test_what_is_no_number_of_the_model_s_is_said_to_be_none(opened):
 
 
 def test_half_precision_is_enough_for_the_translator():
-    assert translate(BROUGHT, np.arange(1000))[1] == 1
+    assert translate(HALF_PRECISION, np.arange(1000))[1] == 1
 
 
 MODEL = """
@@ -187,7 +188,7 @@ MODEL = """
 
 
 def with_model(folder):
-    """What docutils makes of MODEL beside the files of a folder."""
+    """Return the document that docutils makes of MODEL, with the files of a folder."""
     directives.register_directive("explorer", explorers.Explorer)
     environment = SimpleNamespace(
         relfn2path=lambda name: (name, str(folder / name)), note_dependency=lambda name: noted.append(name)
@@ -196,7 +197,7 @@ def with_model(folder):
     return publish_doctree(MODEL, settings_overrides={"report_level": 5, "env": environment}), noted
 
 
-def test_a_model_is_brought_in_half_precision_and_without_its_file_there_is_an_error(tmp_path):
+def test_a_model_is_included_in_half_precision_and_a_missing_file_is_an_error(tmp_path):
     page, _ = with_model(tmp_path)
     assert "cannot read parameters from 'small.npz'" in page.astext()
     (tmp_path / "small.npz").write_bytes(b"PK\x03\x04 and no more")
@@ -204,8 +205,8 @@ def test_a_model_is_brought_in_half_precision_and_without_its_file_there_is_an_e
     assert "cannot read parameters from 'small.npz'" in page.astext()
     save(tmp_path / "small.npz", {"embeddings": {"shared": np.array([[1.0, -0.1]])}, "gain": np.array([3e-6])})
     page, noted = with_model(tmp_path)
-    [place] = page.findall(explorers.explorer)
-    assert place["model"]["shapes"] == {"embeddings.shared": (1, 2), "gain": (1,)}
-    numbers_brought = np.frombuffer(base64.b64decode(place["model"]["float16"]), "<f2")
-    np.testing.assert_array_equal(numbers_brought, np.array([1.0, -0.1, 3e-6], np.float16))
+    [node] = page.findall(explorers.explorer)
+    assert node["model"]["shapes"] == {"embeddings.shared": (1, 2), "gain": (1,)}
+    values = np.frombuffer(base64.b64decode(node["model"]["float16"]), "<f2")
+    np.testing.assert_array_equal(values, np.array([1.0, -0.1, 3e-6], np.float16))
     assert noted == ["small.npz"]

@@ -1,4 +1,4 @@
-"""An explorer in a page's source: silent where no script runs, an error where there is none of that name."""
+"""An explorer in the source of a page: invisible without its script, and an error if its name is unknown."""
 
 from types import SimpleNamespace
 
@@ -13,7 +13,7 @@ from book.extensions import explorers
 pytestmark = pytest.mark.book
 
 
-def test_without_a_script_in_an_epub_and_in_a_notebook_there_is_nothing_to_see(html):
+def test_without_a_script_in_an_epub_and_in_a_notebook_an_explorer_shows_nothing(html):
     page = (html / "chapters" / "01_attention.html").read_text(encoding="utf-8")
     assert '<div class="explorer" data-explorer="query" hidden>' in page and "explore-query.js" in page
     assert "explore" not in (html / "chapters" / "04_multihead.html").read_text(encoding="utf-8")
@@ -22,7 +22,7 @@ def test_without_a_script_in_an_epub_and_in_a_notebook_there_is_nothing_to_see(h
         explorers.visit_html(SimpleNamespace(builder=SimpleNamespace(name="epub")), None)
 
 
-def test_a_name_that_no_script_has_is_an_error():
+def test_an_unknown_name_is_an_error():
     directives.register_directive("explorer", explorers.Explorer)
     page = publish_doctree(".. explorer:: nobody", settings_overrides={"report_level": 5})
     assert "there is no explorer 'nobody'" in page.astext()

@@ -1,4 +1,4 @@
-"""The one extension that `_config.yml` names loads all the others."""
+"""The extension in `_config.yml` loads all others."""
 
 import pytest
 

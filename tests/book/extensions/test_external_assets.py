@@ -1,4 +1,4 @@
-"""The build fails if a page would fetch something from another machine."""
+"""The build fails if a page loads something from another machine."""
 
 import pytest
 
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.book
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "urls"),
     [
         ('<script src="https://cdn.example/x.js"></script>', ["https://cdn.example/x.js"]),
         ("<script async src=//cdn.example/x.js>", ["//cdn.example/x.js"]),
@@ -21,8 +21,8 @@ pytestmark = pytest.mark.book
         ('<link rel="next" href="guide.html"><img src="data:image/png;base64,AA==">', []),
     ],
 )
-def test_what_a_browser_would_fetch_is_found(text, found):
-    assert external_assets.external_assets(text) == found
+def test_the_urls_that_a_browser_would_load_are_listed(text, urls):
+    assert external_assets.external_assets(text) == urls
 
 
 def test_an_external_picture_fails_the_build(little_book):

@@ -1,4 +1,4 @@
-"""The glossary: its definitions beside the terms, where each term is first used, and no formula in it."""
+"""The glossary: definitions next to the terms, the first use of each term, and no formulas."""
 
 import re
 
@@ -46,7 +46,7 @@ def glossary(folder):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A built book of a page with terms, a page without, a later one with the same term, and a glossary."""
+    """Return a built book: a page with terms, one without, a later one with a term again, and a glossary."""
     folder = make_little_book(tmp_path_factory.mktemp("glossary"))
     pages = "- file: chapters/glossary\n- file: chapters/other\n- file: chapters/later\n"
     (folder / "_toc.yml").write_text(f"format: jb-book\nroot: chapters/01_attention\nchapters:\n{pages}")
@@ -58,7 +58,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-def test_a_page_carries_the_definitions_of_its_terms_and_no_others(folder):
+def test_a_page_contains_the_definitions_of_its_own_terms_only(folder):
     boxes = BeautifulSoup(built_page(folder), "lxml").select(
         ".term-definitions[hidden] > .term-definition[role=tooltip]"
     )
@@ -79,17 +79,17 @@ def test_without_javascript_a_term_is_a_link_to_the_glossary(folder):
     assert glossary(folder).select_one("dt#term-batch")
 
 
-def test_the_glossary_says_where_a_term_is_first_used(folder):
-    said = [definition.get_text(" ", strip=True) for definition in glossary(folder).select("dd")]
-    assert [re.search(r"First used in .*", text)[0] for text in said[:2]] == [
+def test_the_glossary_names_the_first_use_of_a_term(folder):
+    definitions = [definition.get_text(" ", strip=True) for definition in glossary(folder).select("dd")]
+    assert [re.search(r"First used in .*", text)[0] for text in definitions[:2]] == [
         "First used in A page .",
         "First used in Later .",
     ]
-    assert "First used" not in said[2]
+    assert "First used" not in definitions[2]
     assert glossary(folder).select("dd")[1].find_all("a")[-1]["href"] == "01_attention.html#later"
 
 
-def test_what_changes_in_the_glossary_or_in_a_page_changes_in_the_other(tmp_path):
+def test_a_change_of_the_glossary_or_of_a_page_updates_the_other(tmp_path):
     folder = make_little_book(tmp_path)
     pages = "chapters:\n- file: chapters/glossary\n- file: chapters/later\n"
     (folder / "_toc.yml").write_text(f"format: jb-book\nroot: chapters/01_attention\n{pages}")
@@ -98,7 +98,7 @@ def test_what_changes_in_the_glossary_or_in_a_page_changes_in_the_other(tmp_path
     assert jupyter_book(folder).returncode == 0
     (folder / "chapters" / "glossary.md").write_text(GLOSSARY.replace("{more}", " So it is."))
     assert jupyter_book(folder).returncode == 0
-    later = folder / "_build" / "html" / "chapters" / "later.html"  # the first page is made again in any case
+    later = folder / "_build" / "html" / "chapters" / "later.html"  # Sphinx always writes the first page again
     assert "To become flat. So it is." in later.read_text(encoding="utf-8")
     page(folder, text=TEXT.format(padding="{term}`token`"))
     assert jupyter_book(folder).returncode == 0
@@ -134,7 +134,7 @@ def tab(folder, browser):
 
 
 def term(browser, number):
-    """The middle of a term, on the screen; it is scrolled there."""
+    """Scroll to a term and return its middle on the screen."""
     link = f"document.querySelectorAll('{TERMS}')[{number}]"
     browser.evaluate(f"{link}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
     return browser.evaluate(
@@ -146,7 +146,7 @@ def shown(browser, name):
     browser.wait(f"{SHOWN} === '{name}'")
 
 
-def test_a_definition_comes_with_the_focus_and_goes_with_escape(tab):
+def test_a_definition_appears_with_the_focus_and_escape_hides_it(tab):
     assert tab.evaluate(SHOWN) == ""
     tab.evaluate(f"document.querySelector('{TERMS}').focus()")
     shown(tab, "definition-term-batch")
@@ -154,16 +154,16 @@ def test_a_definition_comes_with_the_focus_and_goes_with_escape(tab):
     tab.press("Escape")
     shown(tab, "")
     tab.press("Tab")
-    shown(tab, "definition-term-batch")  # of the second one
+    shown(tab, "definition-term-batch")  # the definition of the second term
     tab.press("Tab")
     shown(tab, "definition-term-Saturate")
     tab.evaluate("document.activeElement.blur()")
     shown(tab, "")
 
 
-def test_a_definition_comes_under_the_mouse_and_stays_while_one_is_on_it(tab):
-    place = term(tab, 2)
-    tab.send("Input.dispatchMouseEvent", type="mouseMoved", **place)
+def test_a_definition_appears_under_the_mouse_and_stays_while_the_mouse_is_on_it(tab):
+    position = term(tab, 2)
+    tab.send("Input.dispatchMouseEvent", type="mouseMoved", **position)
     shown(tab, "definition-term-Saturate")
     box = tab.evaluate(
         "(r => ({x: r.left + 9, y: r.top + 9}))(document.querySelector('.shown').getBoundingClientRect())"
@@ -175,12 +175,12 @@ def test_a_definition_comes_under_the_mouse_and_stays_while_one_is_on_it(tab):
     shown(tab, "")
 
 
-def test_a_finger_gets_the_definition_first_and_the_glossary_second(tab):
+def test_the_first_tap_shows_the_definition_and_the_second_opens_the_glossary(tab):
     tab.open(tab.url, width=390)
     tab.send("Emulation.setTouchEmulationEnabled", enabled=True)
 
-    def tap(**place):
-        tab.send("Input.dispatchTouchEvent", type="touchStart", touchPoints=[place])
+    def tap(**position):
+        tab.send("Input.dispatchTouchEvent", type="touchStart", touchPoints=[position])
         tab.send("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
 
     try:
@@ -198,7 +198,7 @@ def test_a_finger_gets_the_definition_first_and_the_glossary_second(tab):
 
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("number", [0, 2])
-def test_a_definition_stands_beside_its_term_and_within_the_window(tab, width, number):
+def test_a_definition_is_next_to_its_term_and_inside_the_window(tab, width, number):
     tab.open(tab.url, width=width)
     term(tab, number)
     tab.evaluate(f"document.querySelectorAll('{TERMS}')[{number}].focus()")
@@ -213,7 +213,7 @@ def test_a_definition_stands_beside_its_term_and_within_the_window(tab, width, n
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_a_definition_can_be_read(tab, dark):
+def test_a_definition_has_enough_contrast(tab, dark):
     tab.open(tab.url, dark=dark)
     tab.evaluate(f"document.querySelector('{TERMS}').focus()")
     shown(tab, "definition-term-batch")
@@ -231,6 +231,6 @@ def test_a_chapter_marks_a_term_once(name):
     assert len(marked) == len(set(map(str.lower, marked)))
 
 
-def test_the_first_chapter_marks_what_arrives_unannounced():
+def test_the_first_chapter_marks_the_terms_it_does_not_introduce():
     marked = re.findall(r"\{term\}`(?:[^`<]*<)?([^`>]+)>?`", text_of("01_attention"))
     assert {"batch", "saturate", "einsum", "softmax", "NaN", "rank", "expectation"} <= set(marked)

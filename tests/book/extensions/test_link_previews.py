@@ -1,4 +1,4 @@
-"""What a page says of itself where it is linked, the book's emblem, and the page for addresses that lead nowhere."""
+"""The previews of links to a page, the book's icon, and the page for addresses that do not exist."""
 
 import re
 from urllib.parse import urljoin
@@ -18,28 +18,28 @@ PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in 
 
 
 def head(path):
-    text, end, _ = path.read_text(encoding="utf-8").partition("</head>")  # to parse all of a page takes a second
+    text, end, _ = path.read_text(encoding="utf-8").partition("</head>")  # parsing a whole page takes a second
     return BeautifulSoup(text + end, "lxml").head
 
 
-def said(head, name):
+def content(head, name):
     return [meta["content"] for meta in head.find_all("meta") if name in (meta.get("name"), meta.get("property"))]
 
 
-def test_every_page_has_a_sentence_of_its_own(html):
-    found = {}
+def test_every_page_has_a_description_of_its_own(html):
+    descriptions = {}
     for name in PAGES:
-        its = head(html / f"{name}.html")
-        (found[name],) = said(its, "description")
-        assert said(its, "og:description") == [found[name]]
-        (title,) = said(its, "og:title")
-        assert title in its.title.string
-        assert not said(its, "og:image") and not its.find("base")  # it has no address yet
-    assert len(set(found.values())) == len(PAGES)
-    assert not {name: text for name, text in found.items() if not re.fullmatch(r"[A-Z].{40,155}\.", text)}
+        page_head = head(html / f"{name}.html")
+        (descriptions[name],) = content(page_head, "description")
+        assert content(page_head, "og:description") == [descriptions[name]]
+        (title,) = content(page_head, "og:title")
+        assert title in page_head.title.string
+        assert not content(page_head, "og:image") and not page_head.find("base")  # the book has no address yet
+    assert len(set(descriptions.values())) == len(PAGES)
+    assert not {name: text for name, text in descriptions.items() if not re.fullmatch(r"[A-Z].{40,155}\.", text)}
 
 
-def test_a_book_with_an_address_names_its_card_and_finds_home_from_anywhere(little_book):
+def test_a_book_with_an_address_links_its_preview_image_and_its_pages_absolutely(little_book):
     page(little_book)
     chapter = little_book / "chapters" / "01_attention.md"
     text = chapter.read_text(encoding="utf-8")
@@ -53,13 +53,13 @@ def test_a_book_with_an_address_names_its_card_and_finds_home_from_anywhere(litt
     assert built.returncode == 0, built.stderr
     html = little_book / "_build" / "html"
 
-    its = head(html / "chapters" / "01_attention.html")
-    assert said(its, "description") == said(its, "og:description") == ['What "it" is.']
-    assert said(its, "og:title") == ["A page"] and said(its, "og:type") == ["website"]
-    assert said(its, "og:url") == ["https://example.org/book/chapters/01_attention.html"]
-    (image,) = said(its, "og:image")
+    page_head = head(html / "chapters" / "01_attention.html")
+    assert content(page_head, "description") == content(page_head, "og:description") == ['What "it" is.']
+    assert content(page_head, "og:title") == ["A page"] and content(page_head, "og:type") == ["website"]
+    assert content(page_head, "og:url") == ["https://example.org/book/chapters/01_attention.html"]
+    (image,) = content(page_head, "og:image")
     assert image.startswith(HOME) and (html / image.removeprefix(HOME)).exists()
-    assert said(its, "og:image:alt") and said(its, "twitter:card") == ["summary_large_image"]
+    assert content(page_head, "og:image:alt") and content(page_head, "twitter:card") == ["summary_large_image"]
 
     lost = BeautifulSoup((html / "404.html").read_text(encoding="utf-8"), "lxml")
     tags = [tag for tag in lost.find_all(True) if tag.get("href") or tag.get("src")]
@@ -70,13 +70,13 @@ def test_a_book_with_an_address_names_its_card_and_finds_home_from_anywhere(litt
     assert not {name for name in own if not (html / name).is_file()}
 
 
-def test_the_page_for_lost_readers_says_where_to_go(html):
+def test_the_page_for_missing_addresses_links_to_the_book(html):
     lost = BeautifulSoup((html / "404.html").read_text(encoding="utf-8"), "lxml")
     assert lost.article.h1.get_text() == "There is no page here"
     assert [link["href"] for link in lost.article.find_all("a")] == ["chapters/index.html", "search.html"]
 
 
-def test_the_emblem_is_drawn_by_its_program(html):
+def test_the_icon_is_what_its_program_draws(html):
     assert (emblem.STATIC / "icon.svg").read_text(encoding="utf-8") == emblem.icon()
     assert (emblem.STATIC / "card.png").read_bytes() == emblem.card()
     for name in PAGES:

@@ -7,7 +7,7 @@ from tests.book.conftest import built_page, jupyter_book, jupyter_book_command, 
 pytestmark = pytest.mark.book
 
 
-def test_a_good_page_builds_and_is_not_executed_again(little_book):
+def test_a_page_builds_and_is_not_executed_again(little_book):
     page(little_book)
     built = jupyter_book_command(little_book)
     assert built.returncode == 0 and "WARNING" not in built.stderr
@@ -15,7 +15,7 @@ def test_a_good_page_builds_and_is_not_executed_again(little_book):
     assert again.returncode == 0 and "0 added, 0 changed" in again.stdout
 
 
-def test_a_cell_that_fails_stops_the_build(little_book):
+def test_a_failing_cell_stops_the_build(little_book):
     page(little_book, code="raise RuntimeError('a cell that fails')")
     built = jupyter_book(little_book)
     assert built.returncode != 0 and "a cell that fails" in built.stderr
@@ -37,7 +37,7 @@ print("{mine} met {other}")
 
 
 def two_pages(little_book, code, other_code):
-    """A book of two pages, each with one cell."""
+    """Write a book of two pages, each with one cell."""
     (little_book / "_toc.yml").write_text(
         "format: jb-book\nroot: chapters/01_attention\nchapters:\n- file: chapters/other\n"
     )
@@ -46,21 +46,21 @@ def two_pages(little_book, code, other_code):
     page(little_book, code)
 
 
-def test_pages_run_side_by_side(little_book):
+def test_pages_run_in_parallel(little_book):
     two_pages(little_book, WAITS.format(mine="one", other="two"), WAITS.format(mine="two", other="one"))
     built = jupyter_book(little_book)
     assert built.returncode == 0, built.stderr
     assert "one met two" in built_page(little_book)
-    assert sorted((little_book / "chapters" / "runs").read_text().split()) == ["one", "two"]  # none was run again
+    assert sorted((little_book / "chapters" / "runs").read_text().split()) == ["one", "two"]  # each page ran once
 
 
-def test_a_cell_that_fails_beside_another_page_stops_the_build(little_book):
+def test_a_cell_that_fails_while_another_page_runs_stops_the_build(little_book):
     two_pages(little_book, "print('all is well')", "raise RuntimeError('a cell that fails')")
     built = jupyter_book(little_book)
     assert built.returncode != 0 and "a cell that fails" in built.stderr
 
 
-def test_nothing_runs_where_nothing_is_to_run(little_book):
+def test_a_page_without_code_starts_no_kernel(little_book):
     two_pages(little_book, "open('ran', 'w')", "open('ran', 'w')")
     config = little_book / "_config.yml"
     text = config.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""An equation, a figure, a table has one number: the book's, and that of the released notebooks."""
+"""Equations, figures and tables have the same numbers in the book and in the released notebooks."""
 
 import base64
 import re
@@ -14,12 +14,12 @@ from tests.notebook_page import FRONT_MATTER
 pytestmark = pytest.mark.book
 
 NUMBER = re.compile(r"\d+(?:\.\d+)*")
-GIVEN = re.compile(r"id\d+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # a label by Sphinx, where the author gave none
+GIVEN = re.compile(r"id\d+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # a label that Sphinx made
 DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABc3UBGAAAAABJRU5ErkJggg=="  # one pixel
 
 
 def numbers_in(folder):
-    """Id -> number of all equations, figures and tables of a built book that have a label; caption -> number of all."""
+    """Return label -> number of the equations, figures and tables of a built book, and caption -> number of all."""
     labels, captions = {}, {}
     for path in sorted((folder / "_build" / "html" / "chapters").glob("*.html")):
         page = parsed(path.resolve())
@@ -28,7 +28,7 @@ def numbers_in(folder):
         for number in page.select("figure .caption-number, table .caption-number"):
             value = NUMBER.search(number.get_text())[0]
             whole = number.find_parent(["figure", "table"])
-            labels |= {each["id"]: value for each in (whole, *whole.select(":scope > span[id]"))}
+            labels |= {element["id"]: value for element in (whole, *whole.select(":scope > span[id]"))}
             captions[letters(number.find_next(class_="caption-text").get_text())] = value
     return {label: number for label, number in labels.items() if not GIVEN.fullmatch(label)}, captions
 
@@ -37,7 +37,7 @@ def letters(caption):
     return re.sub(r"[\W_]", "", caption)
 
 
-def test_the_book_and_the_notebooks_count_alike(html):
+def test_the_book_and_the_notebooks_have_the_same_numbers(html):
     labels, captions = numbers_in(ROOT)
     known = read_targets(ROOT / "chapters")
     assert labels and labels == {make_id(label): number for label, number in known.numbers.items()}
@@ -161,7 +161,7 @@ $$a$$ (eq-shown-only)
 """
 
 
-def test_all_that_has_a_number_is_counted_as_sphinx_counts(little_book):
+def test_every_numbered_element_gets_sphinx_s_number(little_book):
     (little_book / "_toc.yml").write_text(TOC)
     (little_book / "chapters" / "dot.png").write_bytes(base64.b64decode(DOT))
     for name in ("index", "ant", "zebra", "01_attention", "02_backward"):
@@ -174,7 +174,7 @@ def test_all_that_has_a_number_is_counted_as_sphinx_counts(little_book):
     known = read_targets(little_book / "chapters")
     assert {make_id(label): number for label, number in known.numbers.items()} == labels
     assert labels["table-costs"] == "1.1" and len(labels) == 17
-    # A page that is no chapter counts from one, and its text says so.
+    # A page that is not a chapter counts from one, also in its text.
     assert labels["fig-zebra"] == labels["eq-ant"] == labels["fig-ant"] == "1"
     ant = (little_book / "_build" / "html" / "chapters" / "ant.html").read_text(encoding="utf-8")
     assert "See Fig. 1 and (1)." in BeautifulSoup(ant, "lxml").article.get_text()

@@ -1,4 +1,4 @@
-"""Questions: how they are written, what they refuse, and how they work in a browser, with and without its help."""
+"""Questions: their HTML, errors in their source, and how they work in a browser with and without JavaScript."""
 
 import json
 import re
@@ -56,18 +56,18 @@ Because.
 """
 
 
-def written(number=7):
+def source(number=7):
     return TEXT.format(example=EXAMPLE, number=number)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A built book of two pages, the first with questions."""
+    """Return the folder of a built book of two pages, the first with questions."""
     folder = make_little_book(tmp_path_factory.mktemp("questions"))
     toc = "format: jb-book\nroot: chapters/01_attention\nchapters:\n- file: chapters/other\n"
     (folder / "_toc.yml").write_text(toc)
     (folder / "chapters" / "other.md").write_text("# Another page\n")
-    page(folder, text=written())
+    page(folder, text=source())
     built = jupyter_book(folder)
     assert built.returncode == 0, built.stderr
     return folder
@@ -78,14 +78,14 @@ def questions(folder):
     return BeautifulSoup(built_page(folder), "lxml").select(".question")
 
 
-def test_a_question_is_a_group_that_is_named_by_what_it_asks(questions):
+def test_a_question_is_a_group_whose_name_is_the_question(questions):
     assert [question["class"][1] for question in questions] == ["prediction", "mistake", "derivation", "words"]
-    asked = [question.select_one("fieldset > legend").get_text() for question in questions]
-    assert asked[0].startswith("Predict Four queries share out")
-    assert asked[3] == "In your own words Why?"
+    names = [question.select_one("fieldset > legend").get_text() for question in questions]
+    assert names[0].startswith("Predict Four queries share out")
+    assert names[3] == "In your own words Why?"
 
 
-def test_each_choice_holds_its_answer_and_a_verdict(questions):
+def test_each_choice_contains_its_answer_and_a_verdict(questions):
     choices = questions[1].select("li > details")
     assert [choice.summary.get_text() for choice in choices] == ["the first", r"the second, with \(x\) in it"]
     assert [choice.div.get_text().strip() for choice in choices] == ["Yes. It did.", "No. It did not. See there."]
@@ -100,7 +100,7 @@ def test_an_answer_on_paper_or_in_words_is_folded(questions):
     assert questions[3].select_one(f"textarea#{label['for']}")
 
 
-def test_a_question_is_remembered_by_its_text(folder, questions):
+def test_the_key_of_a_question_depends_on_its_text(folder, questions):
     keys = [question["data-key"] for question in questions]
     assert len(set(keys)) == 4
     assert all(key.startswith("question chapters/01_attention ") for key in keys)
@@ -122,9 +122,9 @@ BAD = {
 }
 
 
-def test_a_question_that_is_not_well_made_fails_the_build(little_book):
-    asked = "\n\n".join(f"::::{{question}} {i}?\n{text}\n::::" for i, text in enumerate(BAD.values()))
-    page(little_book, text=f"(here)=\n## There\n\n{asked}")
+def test_a_wrongly_written_question_fails_the_build(little_book):
+    questions = "\n\n".join(f"::::{{question}} {i}?\n{text}\n::::" for i, text in enumerate(BAD.values()))
+    page(little_book, text=f"(here)=\n## There\n\n{questions}")
     built = jupyter_book(little_book)
     assert built.returncode != 0
     for i, problem in enumerate(BAD):
@@ -140,14 +140,14 @@ CONTRAST = """(() => {
   const light = text => channels(text).map(c => c / 255)
     .map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
     .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
-  const paper = element => {
+  const background = element => {
     const colour = getComputedStyle(element).backgroundColor;
-    return /, 0\\)$|transparent/.test(colour) ? paper(element.parentElement) : colour;
+    return /, 0\\)$|transparent/.test(colour) ? background(element.parentElement) : colour;
   };
   const inks = '.question legend, .question-kind, .question summary, .question strong, .question a, .question label,' +
     ' .question textarea, .questions-answered span, .questions-answered button';
   return Math.min(...[...document.querySelectorAll(inks)].map(element => {
-    const [a, b] = [light(getComputedStyle(element).color), light(paper(element))];
+    const [a, b] = [light(getComputedStyle(element).color), light(background(element))];
     return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
   }));
 })()"""
@@ -155,7 +155,7 @@ CONTRAST = """(() => {
 
 @pytest.fixture
 def tab(folder, browser):
-    """The page with questions in a browser that has the focus and remembers nothing yet."""
+    """Open the page with questions in a browser that has the focus and has stored nothing."""
     browser.send("Emulation.setFocusEmulationEnabled", enabled=True)
     url = (folder / "_build" / "html" / "chapters" / "01_attention.html").as_uri()
     browser.open(url)
@@ -167,80 +167,80 @@ def tab(folder, browser):
 
 
 def choose(browser, number):
-    """Open an answer, or close it, as one does from the keyboard."""
+    """Open an answer, or close it, with the keyboard."""
     browser.evaluate(f"document.querySelectorAll('.question summary')[{number}].focus()")
     browser.press("Enter")
 
 
-def shown(browser, answers, answered):
-    """Wait until these answers are open, and so many questions answered."""
+def wait_until_shown(browser, answers, answered):
+    """Wait until these answers are open and the page shows this number of answered questions."""
     browser.wait(f"JSON.stringify({OPEN}) === '{json.dumps(answers, separators=(',', ':'))}'")
     browser.wait(f"{COUNT} === '{answered} of 4 answered'")
 
 
-def test_a_choice_is_answered_from_the_keyboard(tab):
+def test_the_keyboard_opens_answers(tab):
     choose(tab, 0)
-    shown(tab, [0], answered=1)
-    said = "document.querySelector('.question details[open] .answer-text').innerText"
-    assert tab.evaluate(said).startswith("No. The columns belong to the keys")
-    tab.press("Tab")  # to the reference in the answer,
+    wait_until_shown(tab, [0], answered=1)
+    answer = "document.querySelector('.question details[open] .answer-text').innerText"
+    assert tab.evaluate(answer).startswith("No. The columns belong to the keys")
+    tab.press("Tab")  # to the reference in the answer
     assert tab.evaluate("document.activeElement.getAttribute('href')") == "#all-queries-at-once"
-    tab.press("Tab")  # and to the next choice
+    tab.press("Tab")  # to the next choice
     tab.press(" ")
-    shown(tab, [0, 1], answered=1)
+    wait_until_shown(tab, [0, 1], answered=1)
 
 
-def test_the_answer_stands_at_once_below_its_choice_and_is_read_aloud(tab):
+def test_the_answer_appears_below_its_choice_and_is_read_aloud(tab):
     choose(tab, 1)
-    shown(tab, [1], answered=1)
+    wait_until_shown(tab, [1], answered=1)
     below = """(choice => choice.querySelector('.answer-text').getBoundingClientRect().top >=
       choice.querySelector('summary').getBoundingClientRect().bottom - 1)(document.querySelector('details[open]'))"""
     assert tab.evaluate(below)
     assert tab.evaluate("document.querySelector('details[open]').parentElement.ariaLive") == "polite"
 
 
-def test_what_was_chosen_and_written_is_there_after_a_reload(tab):
+def test_choices_and_words_are_restored_after_a_reload(tab):
     choose(tab, 2)
     choose(tab, 4)
-    shown(tab, [2, 4], answered=2)
+    wait_until_shown(tab, [2, 4], answered=2)
     tab.evaluate("document.querySelector('textarea').focus()")
     tab.type("Since it does.")
     tab.open(tab.url)
-    shown(tab, [2, 4], answered=2)
+    wait_until_shown(tab, [2, 4], answered=2)
     assert tab.evaluate("document.querySelector('textarea').value") == "Since it does."
 
 
-def test_one_can_start_again_and_keeps_one_s_words(tab):
+def test_start_again_closes_all_answers_and_keeps_the_reader_s_words(tab):
     choose(tab, 5)
-    shown(tab, [5], answered=1)
+    wait_until_shown(tab, [5], answered=1)
     tab.evaluate("document.querySelector('textarea').focus()")
     tab.type("Mine.")
     tab.evaluate("document.querySelector('.questions-answered button').focus()")
     tab.press("Enter")
     for _ in range(2):
-        shown(tab, [], answered=0)
+        wait_until_shown(tab, [], answered=0)
         assert tab.evaluate("document.querySelector('textarea').value") == "Mine."
         tab.open(tab.url)
 
 
-def test_a_changed_question_starts_anew(tab, folder):
+def test_a_changed_question_counts_as_not_answered(tab, folder):
     choose(tab, 0)
     choose(tab, 2)
-    shown(tab, [0, 2], answered=2)
-    page(folder, text=written(number=8))
+    wait_until_shown(tab, [0, 2], answered=2)
+    page(folder, text=source(number=8))
     assert jupyter_book(folder).returncode == 0
     tab.open(tab.url)
-    shown(tab, [0], answered=1)  # the other one was about 7
+    wait_until_shown(tab, [0], answered=1)  # the text of the other question has changed
 
 
-def test_it_works_where_nothing_can_be_stored(tab):
+def test_questions_work_without_storage(tab):
     forbidden = (
         "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError'); }})"
     )
     with tab.before_each_page(forbidden):
         tab.open(tab.url)
         choose(tab, 1)
-        shown(tab, [1], answered=1)
+        wait_until_shown(tab, [1], answered=1)
         assert tab.complaints() == []
     tab.open(tab.url)
 
@@ -258,7 +258,7 @@ def test_without_javascript_every_answer_can_be_opened(tab):
         tab.send("Emulation.setScriptExecutionDisabled", value=False)
 
 
-def test_on_paper_every_answer_is_open(tab):
+def test_all_answers_are_printed(tab):
     hidden = "[...document.querySelectorAll('.question .answer-text')].filter(a => !a.checkVisibility()).length"
     assert tab.evaluate(hidden) == 6
     tab.send("Emulation.setEmulatedMedia", media="print")
@@ -270,7 +270,7 @@ def test_on_paper_every_answer_is_open(tab):
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_it_can_be_read_and_touched_on_a_phone(tab, dark):
+def test_questions_are_readable_and_large_enough_to_touch_on_a_phone(tab, dark):
     tab.open(tab.url, width=390, dark=dark)
     tab.evaluate("document.querySelectorAll('.question details').forEach(d => { d.open = true; })")
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
@@ -285,7 +285,7 @@ KINDS = re.compile(r"^:{3,}\{question\} .*\n:kind: (\w+)$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", chapter_names())
-def test_a_chapter_asks_what_it_should(name):
+def test_a_chapter_has_enough_questions_of_each_kind(name):
     kinds = KINDS.findall(text_of(name))
     assert len(kinds) == text_of(name).count("{question}")
     count = Counter(kinds)

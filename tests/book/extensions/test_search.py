@@ -1,4 +1,4 @@
-"""The search of the book: what is asked for comes first, and excerpts are words."""
+"""The search of the book: a page with the query as its title comes first, and excerpts contain no TeX."""
 
 import json
 
@@ -20,7 +20,7 @@ RESULTS = "[...document.querySelectorAll('#search-results li a')].map(link => li
         ("broadcasting", "chapters/glossary.html#term-broadcasting"),
     ],
 )
-def test_what_has_the_query_as_its_title_comes_first(html, browser, query, first):
+def test_the_page_with_the_query_as_its_title_comes_first(html, browser, query, first):
     browser.open(f"{(html / 'search.html').as_uri()}?q={query.replace(' ', '+')}")
     browser.wait("document.querySelector('#search-results .search-summary').textContent")
     assert browser.evaluate(RESULTS)[0] == first
@@ -48,7 +48,7 @@ def test_no_page_of_the_book_shows_tex_in_an_excerpt(html, browser):
     assert text.startswith("3.6. The causal mask") and "\\" not in text.replace("\\n", "")
 
 
-def test_a_second_build_forgets_no_term(little_book):
+def test_a_second_build_keeps_all_terms(little_book):
     page(little_book)
     toc = (
         "format: jb-book\nroot: chapters/01_attention\nchapters:\n  - file: chapters/words\n  - file: chapters/other\n"

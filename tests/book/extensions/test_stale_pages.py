@@ -1,4 +1,4 @@
-"""Which pages the build makes again after a change."""
+"""Which pages a build makes again after a change."""
 
 import re
 
@@ -24,7 +24,7 @@ def test_a_changed_solution_is_executed_again_also_in_a_folder_that_was_moved(li
         folder = folder.rename(folder.with_name("moved")) if moved else folder
 
 
-def test_a_changed_style_is_in_the_book_without_another_run(little_book):
+def test_a_changed_style_is_in_the_book_without_running_cells_again(little_book):
     page(little_book, code="import random\nprint(random.random())")
     assert jupyter_book(little_book).returncode == 0
     before = built_page(little_book)

@@ -1,4 +1,4 @@
-"""A warning fails the build, and the next one too."""
+"""A warning fails the build and the next build."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.book.conftest import jupyter_book, page
 pytestmark = pytest.mark.book
 
 
-def test_a_warning_fails_the_build_and_the_next_one_too(little_book):
+def test_a_warning_fails_the_build_and_the_next_build(little_book):
     page(little_book, text="See {ref}`nowhere <there-is-no-such-place>`.")
     for _ in range(2):
         built = jupyter_book(little_book)

@@ -16,18 +16,18 @@ pytestmark = pytest.mark.book
 
 @pytest.fixture(scope="module")
 def epub(small_book):
-    """The EPUB, opened: name -> bytes."""
+    """Return the files of the EPUB: name -> bytes."""
     folder = small_book / "_build" / "epub"
     (folder / "_static").mkdir(parents=True)
-    for left in ("index.html", "epub-cover.xhtml", "_static/left.css"):  # as an earlier build leaves it
-        (folder / left).write_text("left")
+    for name in ("index.html", "epub-cover.xhtml", "_static/left.css"):  # files that an earlier build leaves behind
+        (folder / name).write_text("left")
     built = jupyter_book(small_book, "--builder", "custom", "--custom-builder", "epub")
     assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-4000:]
     with zipfile.ZipFile(folder / "transformer-by-hand.epub") as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def test_the_epub_lists_every_file_and_says_what_is_in_it(epub):
+def test_the_epub_lists_every_file_with_its_type(epub):
     assert list(epub)[0] == "mimetype" and epub["mimetype"].strip() == b"application/epub+zip"
     package = etree.fromstring(epub["content.opf"])
     items = {item.get("href"): item.get("properties") for item in package.iterfind(".//{*}item")}
@@ -38,7 +38,7 @@ def test_the_epub_lists_every_file_and_says_what_is_in_it(epub):
     assert package.findtext(".//{*}title") == "The Transformer by Hand"
 
 
-def test_every_page_of_the_epub_is_xml_without_scripts_whose_links_lead_somewhere(epub):
+def test_every_page_of_the_epub_is_xml_without_scripts_and_without_broken_links(epub):
     pages = {name: etree.fromstring(content) for name, content in epub.items() if name.endswith(".xhtml")}
     ids = {name: set(tree.xpath("//@id")) for name, tree in pages.items()}
     linked = 0
@@ -53,7 +53,7 @@ def test_every_page_of_the_epub_is_xml_without_scripts_whose_links_lead_somewher
     assert linked > 10
 
 
-def test_no_line_of_the_epub_is_wider_than_a_small_reader(epub, browser, tmp_path):
+def test_no_line_of_the_epub_is_wider_than_a_small_screen(epub, browser, tmp_path):
     for name, content in epub.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(content)
@@ -61,7 +61,7 @@ def test_no_line_of_the_epub_is_wider_than_a_small_reader(epub, browser, tmp_pat
     assert browser.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
-def test_formulas_of_the_epub_are_mathml_and_answers_are_there(epub):
+def test_the_epub_has_formulas_in_mathml_and_the_answers(epub):
     tree = etree.fromstring(epub["chapters/01_attention.xhtml"])
     formulas = tree.xpath("//*[local-name() = 'math']")
     assert len(formulas) == 2
@@ -82,5 +82,5 @@ def test_epubcheck_finds_no_error(epub, small_book):
         pytest.skip("NO EPUBCHECK: the EPUB was not checked by it. Install it, `apt-get install epubcheck`, say.")
     book = small_book / "_build" / "epub" / "transformer-by-hand.epub"
     command = ["java", "-jar", program] if zipfile.is_zipfile(program) else [program]  # Debian's is a jar
-    said = subprocess.run([*command, book], capture_output=True, text=True, timeout=300)
-    assert said.returncode == 0, said.stdout + said.stderr
+    result = subprocess.run([*command, book], capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stdout + result.stderr

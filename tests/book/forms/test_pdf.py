@@ -17,29 +17,29 @@ def printed(small_book, chromium):
     return PdfReader(small_book / "book.pdf")
 
 
-def test_the_pdf_says_what_it_is_and_numbers_its_pages(printed):
+def test_the_pdf_has_a_title_and_page_numbers(printed):
     assert (printed.metadata.title, printed.metadata.author) == ("A Title", "An Author")
-    for number, each in enumerate(printed.pages[1:], start=2):
-        assert words(each.extract_text()).startswith(str(number))  # what stands in the margins comes first
+    for number, sheet in enumerate(printed.pages[1:], start=2):
+        assert words(sheet.extract_text()).startswith(str(number))  # the text in the margins comes first
 
 
-def test_the_pdf_has_bookmarks_and_contents_that_agree(printed):
+def test_the_bookmarks_of_the_pdf_agree_with_its_contents(printed):
     def flat(items):
-        return [each for item in items for each in (flat(item) if isinstance(item, list) else [item])]
+        return [entry for item in items for entry in (flat(item) if isinstance(item, list) else [item])]
 
-    bookmarks = {each.title: printed.get_destination_page_number(each) + 1 for each in flat(printed.outline)}
+    bookmarks = {entry.title: printed.get_destination_page_number(entry) + 1 for entry in flat(printed.outline)}
     assert list(bookmarks) == ["A page", "1. Another page", "1.1. A section of it", "1.2. A table"]
-    assert [type(item) for item in printed.outline].count(list) == 1  # sections stand below their chapter
+    assert [type(item) for item in printed.outline].count(list) == 1  # sections are nested in their chapter
     for title, number in bookmarks.items():
         assert title in words(printed.pages[number - 1].extract_text())
-    lines = [*bookmarks, *map(str, bookmarks.values())]  # the numbers were laid over it
+    lines = [*bookmarks, *map(str, bookmarks.values())]  # the page numbers are printed over the contents
     assert words(printed.pages[1].extract_text()) == "2 Contents " + " ".join(lines)
 
 
-def test_every_link_of_the_pdf_leads_somewhere(printed):
+def test_no_link_of_the_pdf_is_broken(printed):
     outside, inside = set(), set()
-    for each in printed.pages:
-        for link in (note.get_object() for note in each.get("/Annots", ())):
+    for sheet in printed.pages:
+        for link in (note.get_object() for note in sheet.get("/Annots", ())):
             if "/A" in link:
                 outside.add(link["/A"]["/URI"])
             else:
@@ -49,36 +49,36 @@ def test_every_link_of_the_pdf_leads_somewhere(printed):
     assert {"/02_more", "/01_attention--equation-the-formula"} <= inside
 
 
-def test_the_pdf_shows_what_is_folded_and_cuts_nothing_off(printed):
-    text = words(" ".join(each.extract_text() for each in printed.pages))
+def test_the_pdf_shows_folded_text_and_cuts_off_no_line(printed):
+    text = words(" ".join(sheet.extract_text() for sheet in printed.pages))
     assert [missing for missing in HIDDEN if missing not in text.replace("'", "’")] == []
     assert text.count("the_end_of_a_wide_line") == 2  # in the code and below it
-    for each in printed.pages[2:]:
+    for sheet in printed.pages[2:]:
         right = []
-        each.extract_text(visitor_text=lambda text, cm, tm, font, size: right.append(tm[4] * cm[0] + cm[4]))  # noqa: B023
-        assert max(right) < float(each.mediabox.right) - 40  # of 57 points that the margin has
+        sheet.extract_text(visitor_text=lambda text, cm, tm, font, size: right.append(tm[4] * cm[0] + cm[4]))  # noqa: B023
+        assert max(right) < float(sheet.mediabox.right) - 40  # the margin is 57 points wide
     assert "\\frac" not in text
 
 
-def test_a_picture_stands_on_one_page_with_its_caption(printed):
-    pages = [words(each.extract_text()) for each in printed.pages]
-    (shown,) = [each for each in pages if "What the picture shows." in each]
+def test_a_picture_and_its_caption_are_on_one_page(printed):
+    pages = [words(sheet.extract_text()) for sheet in printed.pages]
+    (shown,) = [sheet for sheet in pages if "What the picture shows." in sheet]
     assert "The picture itself." in shown
 
 
-def test_no_row_of_a_table_is_broken(printed):
-    pages = [words(each.extract_text()) for each in printed.pages]
-    assert any("row 0 " in each and "row 8 " not in each for each in pages)  # it is longer than a page
+def test_no_row_of_a_table_is_split_between_pages(printed):
+    pages = [words(sheet.extract_text()) for sheet in printed.pages]
+    assert any("row 0 " in sheet and "row 8 " not in sheet for sheet in pages)  # the table is longer than a page
     for row in range(9):
-        assert [bool(re.search(rf"row {row}\b.*its end {row}\b", each)) for each in pages].count(True) == 1, row
+        assert [bool(re.search(rf"row {row}\b.*its end {row}\b", sheet)) for sheet in pages].count(True) == 1, row
 
 
-def test_a_page_that_is_read_in_the_dark_is_printed_light_with_its_number(small_book, browser):
+def test_a_page_in_dark_colours_prints_in_light_colours_with_its_number(small_book, browser):
     browser.open((small_book / "_build" / "html" / "chapters" / "02_more.html").as_uri(), dark=True)
     theme = "document.documentElement.dataset.theme"
     browser.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert browser.evaluate(theme) == "light"
-    dark = [{"name": "prefers-color-scheme", "value": "dark"}]  # or the reader would change their mind meanwhile
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]  # as the reader's preference while printing
     browser.send("Emulation.setEmulatedMedia", media="print", features=dark)
     shown = words(browser.evaluate("document.body.innerText"))
     browser.send("Emulation.setEmulatedMedia", media="", features=dark)

@@ -1,4 +1,4 @@
-"""A book of two chapters' exercises, and of some other cells, and a server with the policy that the book names."""
+"""A book with the exercises of two chapters and some other cells, and a server with the policy that the book states."""
 
 import re
 import shutil
@@ -14,32 +14,33 @@ from tests.book.live.reader import Page
 from tests.choosing import thinned
 
 CHAPTERS = ("01_attention", "02_backward")
-TRIED_UP_TO = "stacked_keys ="  # the cells of chapter 1 above this one, and those that import PyTorch
+# The small book keeps the cells of chapter 1 above this text, and the cells that import PyTorch.
+TRIED_UP_TO = "stacked_keys ="
 KEPT = ("exercise", "dropdown", "code-cell")
 ROLE = re.compile(r"\{[\w:]+\}`([^<`]*?)\s*(?:<[^>]*>)?`")
 
 
 def exercises_alone(name):
-    """A chapter without its text: the setup, each exercise with its hints, and the first cells of chapter 1."""
+    """Return a chapter without its text: the setup, the exercises with their hints, and the cells to try."""
     text = text_of(name)
     lines = text.split("\n")
     last = text[: text.find(TRIED_UP_TO)].count("\n")
     kept = [text[: text.index("\n---", 4) + 5]]
     for token in myst.blocks(text):
-        found = myst.directive(token)
-        its_part = found and set(PARTS) & set(found.options.get("tags", ()))
-        its_part = its_part or (found and (token.map[1] < last or "import torch" in token.content))
+        directive = myst.directive(token)
+        wanted = directive and set(PARTS) & set(directive.options.get("tags", ()))
+        wanted = wanted or (directive and (token.map[1] < last or "import torch" in token.content))
         if token.type == "heading_open":
             kept.append(lines[token.map[0]])
-        elif found and found.name in KEPT and (found.name != "code-cell" or its_part):
+        elif directive and directive.name in KEPT and (directive.name != "code-cell" or wanted):
             kept.append("\n".join(lines[token.map[0] : token.map[1]]))
     return ROLE.sub(r"\1", "\n\n".join(kept))
 
 
 def write_book(folder):
-    """Put the sources of the book into a folder; returns the folder."""
+    """Write the sources of the book into a folder, and return the folder."""
     make_little_book(folder)
-    for empty in ("autograder", "solutions"):  # the house's own are to be imported
+    for empty in ("autograder", "solutions"):  # Python shall import those of the repository
         (folder / empty).rmdir()
     for name in ("figures.py", "model_map.py"):
         shutil.copy(ROOT / "chapters" / name, folder / "chapters" / name)
@@ -53,16 +54,16 @@ def write_book(folder):
 
 @pytest.fixture(scope="session")
 def python_for_pages():
-    """The files of others that the pages need; skipped, loudly, where they cannot be had."""
+    """Return the third-party files that the pages need. Skip, with a reason, if they are unavailable."""
     try:
         return assets.files()
     except assets.AssetsUnavailable as error:
-        pytest.skip(f"NO PYTHON FOR THE PAGES: exercises in pages were not tried, {error}")
+        pytest.skip(f"NO PYTHON FOR THE PAGES: exercises in pages were not tested, {error}")
 
 
 @pytest.fixture(scope="session")
 def book(python_for_pages, tmp_path_factory):
-    """The folder of a built book with the exercises of two chapters."""
+    """Return the folder of a built book with the exercises of two chapters."""
     folder = write_book(tmp_path_factory.mktemp("live"))
     built = jupyter_book(folder)
     assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-8000:]
@@ -77,7 +78,10 @@ def site(book):
 
 @pytest.fixture(scope="session", params=thinned(["chromium", "firefox"], ["chromium"], "the same in a second browser"))
 def browser(request):
-    """A tab of each browser in turn; `only_in_chromium` keeps a test to one, `quick_in_both` runs it in both anyway."""
+    """Return a tab of each browser in turn.
+
+    `only_in_chromium` restricts a test to Chromium. `quick_in_both` runs it in both browsers also in a quick run.
+    """
     return request.getfixturevalue({"chromium": "browser", "firefox": "firefox"}[request.param])
 
 

@@ -1,4 +1,4 @@
-"""A reader of a page in the browser, and what they write."""
+"""A reader who solves exercises on a page in the browser."""
 
 import json
 from types import SimpleNamespace
@@ -10,14 +10,14 @@ RIGHT = """def softmax(scores):
     return shifted / shifted.sum(axis=-1, keepdims=True)
 """
 PARTS = ("mark", "status", "output")
-# For tests that take long, since Python is started anew, and in which nothing is a browser's own affair.
+# For slow tests, which start Python again, of code that does not depend on the browser.
 only_in_chromium = pytest.mark.parametrize("browser", ["chromium"], indirect=True)
-# For a test that a quick run tries in Firefox too.
+# For a test that a quick run also runs in Firefox.
 quick_in_both = pytest.mark.parametrize("browser", ["chromium", "firefox"], indirect=True)
 
 
 class Page:
-    """A chapter in the browser, and what a reader does there."""
+    """A chapter in the browser, and the actions of its reader."""
 
     def __init__(self, browser, site, chapter="01_attention"):
         self.browser, self.site, self.chapter = browser, site, chapter
@@ -27,6 +27,7 @@ class Page:
         self.browser.wait("document.documentElement.classList.contains('live-on')")
 
     def ask(self, name, what):
+        """Return the value of a JavaScript expression about `box`, the element of an exercise."""
         return self.browser.evaluate(f"(box => {what})(document.getElementById('live-{name}'))")
 
     def write(self, name, source):
@@ -37,7 +38,7 @@ class Page:
         self.ask(name, f"[...box.querySelectorAll('button')].find(b => b.textContent === {button!r}).click()")
 
     def run(self, name, source=None):
-        """What is said of an answer: passed, told beside the button, and shown below."""
+        """Run an answer. Return whether it passes, the status beside the button, and the text shown below."""
         if source is not None:
             self.write(name, source)
         self.press(name, "Run & check")
@@ -45,8 +46,8 @@ class Page:
 
     def finish(self, name):
         self.browser.wait(f"document.querySelector('#live-{name} .live-run').ariaDisabled === 'false'", 120)
-        mark, told, shown = (self.ask(name, f"box.querySelector('.live-{part}').innerText") for part in PARTS)
-        return SimpleNamespace(passes=mark == "✓ passes", told=told, shown=shown)
+        mark, status, shown = (self.ask(name, f"box.querySelector('.live-{part}').innerText") for part in PARTS)
+        return SimpleNamespace(passes=mark == "✓ passes", status=status, shown=shown)
 
     @property
     def progress(self):

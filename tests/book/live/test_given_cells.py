@@ -1,4 +1,4 @@
-"""What a page knows of the cells that its chapter gives, before one presses anything."""
+"""What a page knows about the cells of its chapter before a reader runs any."""
 
 import ast
 import time
@@ -30,36 +30,36 @@ class Attention(nn.Module):
 """
 
 
-def told(*cells, setup="import numpy as np"):
-    """What a page knows of these cells, below two stubs."""
+def described(*cells, setup="import numpy as np"):
+    """Return what a page knows about these cells, below two stubs."""
     cell = "```{{code-cell}} python\n{}\n```\n"
     text = cell.format(f":tags: [setup]\n\n{setup}") + STUBS + "".join(map(cell.format, cells))
-    known, *found = given_cells(Chapter("03_masking", text, ()), functions={"linear"})
+    known, *cells_after_setup = given_cells(Chapter("03_masking", text, ()), functions={"linear"})
     assert known == {}
-    return found
+    return cells_after_setup
 
 
 def test_a_cell_waits_for_exercises_of_this_chapter_and_of_earlier_ones():
     setup = "from solutions.attention import attention, softmax\nfrom solutions.backward import linear"
-    assert told("a = softmax(x)", "masked_softmax(a, m)", "linear(3)", setup=setup) == [
+    assert described("a = softmax(x)", "masked_softmax(a, m)", "linear(3)", setup=setup) == [
         {"rests": ["softmax"]}, {"rests": ["masked_softmax", "softmax"]}, {},
     ]  # fmt: skip
 
 
-def test_a_cell_says_what_a_page_has_not():
+def test_a_cell_names_the_package_that_a_page_lacks():
     guarded = "try:\n    import torch\nexcept ModuleNotFoundError:\n    torch = None"
     used = "rate = 1\nif torch:\n    rate = torch.ones(rate)"
     pytorch = {"lacks": "PyTorch does not run in the browser. Use the chapter’s notebook for the cells that need it."}
-    assert told(guarded, used, "print(rate)", "Attention(3)") == [pytorch, pytorch, {}, pytorch]
-    assert told("import walks", "walks.table('Q', q, rows, columns)") == [{}, {}], "it comes with the bundle"
+    assert described(guarded, used, "print(rate)", "Attention(3)") == [pytorch, pytorch, {}, pytorch]
+    assert described("import walks", "walks.table('Q', q, rows, columns)") == [{}, {}], "the bundle contains it"
     words = {"lacks": "The page does not have num2words. Use the chapter’s notebook for the cells that need it."}
-    assert told("from solutions import numbers", "numbers.words([1])") == [words, words]
+    assert described("from solutions import numbers", "numbers.words([1])") == [words, words]
     own = {"lacks": "The page does not have `log_softmax`, one of the book’s own functions."}
-    assert told("log_softmax(1)", setup="from solutions.model import log_softmax") == [own]
+    assert described("log_softmax(1)", setup="from solutions.model import log_softmax") == [own]
 
 
-def test_what_a_page_does_not_show_comes_along():
-    assert told(":tags: [remove-input]\n\nimport figures") == [{"source": "import figures"}]
+def test_the_source_of_a_hidden_cell_is_included():
+    assert described(":tags: [remove-input]\n\nimport figures") == [{"source": "import figures"}]
 
 
 def test_most_cells_of_the_book_can_be_tried():
@@ -68,14 +68,14 @@ def test_most_cells_of_the_book_can_be_tried():
         assert len([cell for cell in cells if "lacks" not in cell]) >= 0.6 * len(cells), name
 
 
-def test_what_earlier_setups_import_comes_along_too():
+def test_imports_of_earlier_setups_are_included():
     """A reader's `encoder_layer` of chapter 5 needs it, and the setup of chapter 9 does not import it."""
     assert set(given_functions(read_chapter("09_training"))) == {"linear", "cached_weights"}
     assert given_functions(read_chapter("01_attention")) == {}
 
 
-def test_chapter_2_times_what_takes_no_time_by_a_browser_s_clock():
-    """It goes in steps of a tenth of a millisecond, and a quotient of two such times was a division by zero."""
+def test_timings_of_chapter_2_work_with_a_browser_s_coarse_clock():
+    """The clock has steps of 0.1 ms, so a measured time can be 0, and a quotient of two times divided by zero."""
     (source,) = (cell.source for cell in read_chapter("02_backward").cells if "def seconds(" in cell.source)
     (function,) = (node for node in ast.parse(source).body if getattr(node, "name", "") == "seconds")
     coarse = SimpleNamespace(Timer=lambda run: timeit.Timer(run, timer=lambda: round(time.perf_counter(), 4)))

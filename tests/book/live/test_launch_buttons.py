@@ -1,4 +1,4 @@
-"""Buttons for Colab and Binder: where they lead, what lies there, and that a book without the settings has none."""
+"""Buttons for Colab and Binder: their addresses and files, and a book without buttons."""
 
 import json
 import re
@@ -29,7 +29,7 @@ SETTINGS = {
     "launch_buttons": {"colab_url": COLAB, "binderhub_url": BINDER},
 }
 NOTEBOOK = "_static/self-study/01_attention.ipynb"
-OPENS = {  # in the form that Colab's and Binder's own documentation gives
+OPENS = {  # in the form of Colab's and Binder's documentation
     "Colab": f"https://colab.research.google.com/github/ada/book/blob/gh-pages/{NOTEBOOK}",
     "Binder": f"https://mybinder.org/v2/gh/ada/book/gh-pages?urlpath=lab/tree/{NOTEBOOK}",
 }
@@ -40,7 +40,7 @@ def with_settings(**changed):
 
 
 def app_of(folder, launch_targets):
-    """As much of Sphinx as the buttons see, and a page with exercises."""
+    """Return a stand-in for Sphinx with what the buttons need, and a page with exercises."""
     page = SimpleNamespace(chapter="01_attention")
     env = SimpleNamespace(metadata={"chapters/01_attention": {KEY: page}})
     config = SimpleNamespace(launch_targets=launch_targets, html_theme_options={})
@@ -62,7 +62,7 @@ def buttons_of(app, name):
         ({"repository": {"url": "https://github.com/ada/book.git/"}}, {"Colab", "Binder"}),
     ],
 )
-def test_a_button_leads_where_colab_and_binder_look(changed, opened):
+def test_a_button_has_the_address_that_colab_and_binder_expect(changed, opened):
     assert links(targets(with_settings(**changed)), "01_attention") == {name: OPENS[name] for name in opened}
 
 
@@ -81,12 +81,12 @@ def test_a_button_leads_where_colab_and_binder_look(changed, opened):
         ({"launch_buttons": {"binderhub_url": "mybinder.org"}}, "binderhub_url: must be an address"),
     ],
 )
-def test_a_setting_that_leads_nowhere_is_told_in_words(changed, words):
+def test_a_wrong_setting_is_explained(changed, words):
     with pytest.raises(ConfigError, match=f"^launch_buttons in _config.yml: .*{re.escape(words)}"):
         targets(with_settings(**changed))
 
 
-def test_such_a_setting_ends_the_build(tmp_path):
+def test_a_wrong_setting_stops_the_build(tmp_path):
     write_page(make_little_book(tmp_path))
     config = tmp_path / "_config.yml"
     config.write_text(f"{config.read_text()}\nlaunch_buttons: {{colab_url: '{COLAB}'}}\n")
@@ -95,7 +95,7 @@ def test_such_a_setting_ends_the_build(tmp_path):
     assert "launch_buttons in _config.yml: html: baseurl: must be" in built.stdout + built.stderr
 
 
-def test_nothing_is_there_until_it_is_asked_for(tmp_path):
+def test_there_are_no_buttons_by_default(tmp_path):
     house = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     assert targets(house) is None
     app = app_of(tmp_path, None)
@@ -104,26 +104,26 @@ def test_nothing_is_there_until_it_is_asked_for(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_page_with_exercises_has_the_buttons_in_place_of_the_themes(tmp_path):
+def test_a_page_with_exercises_has_our_buttons_instead_of_the_theme_s(tmp_path):
     (tmp_path / "_config.yml").write_text(yaml.safe_dump(SETTINGS))
     app = app_of(tmp_path, None)
     app.config.html_theme_options = {"launch_buttons": SETTINGS["launch_buttons"], "show_toc_level": 2}
     read_settings(app, app.config)
     assert app.config.html_theme_options == {"show_toc_level": 2}
     (group,) = buttons_of(app, "chapters/01_attention")
-    assert {each["text"]: each["url"] for each in group["buttons"]} == OPENS
+    assert {button["text"]: button["url"] for button in group["buttons"]} == OPENS
     assert buttons_of(app, "chapters/guide") == []
 
 
-# What follows is of the small book that other tests have built.
+# The tests below use the small book of the other tests.
 
 
-def test_what_the_buttons_lead_to_is_in_the_built_book(book, tmp_path):
+def test_the_built_book_contains_what_the_buttons_open(book, tmp_path):
     together = tmp_path / ALL
     together.parent.mkdir()
     together.write_bytes((book / "_build" / "html" / ALL).read_bytes())
     (tmp_path / "binder").mkdir()
-    (tmp_path / "binder" / "environment.yml").touch()  # of an earlier build
+    (tmp_path / "binder" / "environment.yml").touch()  # left by an earlier build
     publish(app_of(tmp_path, targets(SETTINGS)), None)
 
     files = unzipped(together)
@@ -140,26 +140,26 @@ def test_what_the_buttons_lead_to_is_in_the_built_book(book, tmp_path):
     assert list(tmp_path.glob("_static/*")) == [together]
 
 
-def test_a_notebook_alone_brings_what_belongs_beside_it(book, site, tmp_path):
+def test_a_notebook_alone_downloads_the_files_it_needs(book, site, tmp_path):
     packages, folder = tmp_path / "packages", tmp_path / "content"
-    for each in (packages, folder):
-        each.mkdir()
-    for each in ("numpy", "numpy.libs"):  # as bare as Colab's folder, and barer than its Python
-        (packages / each).symlink_to(Path(numpy.__file__).parents[1] / each)
+    for empty in (packages, folder):
+        empty.mkdir()
+    for name in ("numpy", "numpy.libs"):  # Colab's folder is as empty, and Colab's Python has more packages
+        (packages / name).symlink_to(Path(numpy.__file__).parents[1] / name)
     blank = unzipped(book / "_build" / "html" / ALL)["01_attention.ipynb"]
     cells = json.loads(with_download(blank, site))["cells"]
-    first = next(place for place, cell in enumerate(cells) if cell["cell_type"] == "code")
+    first = next(index for index, cell in enumerate(cells) if cell["cell_type"] == "code")
     assert cells[:first] + cells[first + 1 :] == json.loads(blank)["cells"]
-    fetch, setup = ("".join(cells[place]["source"]) for place in (first, first + 1))
+    fetch, setup = ("".join(cells[index]["source"]) for index in (first, first + 1))
     assert "from check import check" in setup
 
     (folder / "02_backward.ipynb").write_text("the reader's own")
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-S", "-E", "-c", f"import sys; sys.path.append({str(packages)!r})\n"
          + "\n".join([fetch, setup, RIGHT, "check(softmax)"])],
         cwd=folder, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
-    assert told.returncode == 0, told.stderr
-    assert re.fullmatch(r"✓ softmax: all \d+ cases pass.", told.stdout.strip())
+    assert result.returncode == 0, result.stderr
+    assert re.fullmatch(r"✓ softmax: all \d+ cases pass.", result.stdout.strip())
     assert (folder / "02_backward.ipynb").read_text() == "the reader's own"
     assert (folder / "01_attention.ipynb").read_bytes() == blank

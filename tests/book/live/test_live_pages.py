@@ -1,4 +1,4 @@
-"""Exercises written and checked in a page, in a real browser, served under the policy that the book names."""
+"""Exercises solved and checked on a page, in a real browser, with the security policy that the book states."""
 
 import json
 import re
@@ -39,13 +39,13 @@ LOCAL = ("file:", "data:", "blob:", "about:")
 
 @quick_in_both
 def test_a_reader_learns_what_is_wrong_and_gets_it_right(page, browser):
-    """One reader at one page, since the worker's first answer takes seconds."""
+    """One test for many answers, because the worker's first answer takes seconds."""
     large = [url for url in browser.requested_urls() if "pyodide" in url or url.endswith(".zip")]
     assert large == [], "Python is loaded before the reader asks for it"
     assert page.progress == "0 of 6 exercises pass."
 
     wrong = page.run("softmax", WRONG)
-    assert not wrong.passes and re.match(r"softmax: \d of 4 points\.", wrong.told)
+    assert not wrong.passes and re.match(r"softmax: \d of 4 points\.", wrong.status)
     assert "Known mistake: normalises over" in wrong.shown and "yours" in wrong.shown
     link = "document.querySelector('#live-softmax .live-output a[href^=\"#\"]')"
     assert browser.evaluate(f"!!document.querySelector({link}.getAttribute('href'))"), "the section to read again"
@@ -54,7 +54,7 @@ def test_a_reader_learns_what_is_wrong_and_gets_it_right(page, browser):
     assert page.run("softmax", RIGHT).passes
     assert page.progress == "1 of 6 exercises pass."
     assert not browser.evaluate(f"{EXPLANATION}.hidden")
-    # What was written above is in scope; a broken one is named.
+    # The reader's functions above can be called. A wrong one is named.
     assert page.run("attention_weights", WEIGHTS).passes
     page.write("softmax", WRONG)
     broken = page.run("attention_weights")
@@ -92,7 +92,7 @@ def test_a_reader_learns_what_is_wrong_and_gets_it_right(page, browser):
         assert browser.text_in_fonts_of_the_machine() == {}, "book/fonts/make.py has to add these characters"
 
 
-def test_what_was_written_stays_in_this_browser(page, browser):
+def test_the_browser_stores_what_the_reader_wrote(page, browser):
     page.write("softmax", "# mine")
     page.open()
     assert page.ask("softmax", "box.querySelector('textarea').value") == "# mine"
@@ -103,9 +103,9 @@ def test_what_was_written_stays_in_this_browser(page, browser):
     assert page.ask("softmax", "box.querySelector('textarea').value") == "# mine"
 
 
-def test_answers_leave_as_the_notebook_to_hand_in_and_come_back(page, browser, book):
+def test_answers_are_saved_as_a_notebook_to_hand_in_and_loaded_again(page, browser, book):
     page.write("softmax", RIGHT)
-    # What would be downloaded is caught on its way.
+    # Catch the file instead of downloading it.
     browser.evaluate("URL.createObjectURL = blob => { window.taken = blob; return '#' }")
     save = "[...document.querySelectorAll('.live-answers button')]"
     browser.evaluate(f"{save}[0].click()")
@@ -122,15 +122,15 @@ def test_answers_leave_as_the_notebook_to_hand_in_and_come_back(page, browser, b
     brought = "const sent = new DataTransfer(); sent.items.add(new File([window.taken], 'mine.ipynb'));"
     brought += "const field = document.querySelector('.live-file'); field.files = sent.files;"
     browser.evaluate(f"{{{brought} field.dispatchEvent(new Event('change'))}}")
-    told = "document.querySelector('.live-answers .live-status').textContent"
-    browser.wait(f"{told}.startsWith('Loaded: softmax.')")
+    status = "document.querySelector('.live-answers .live-status').textContent"
+    browser.wait(f"{status}.startsWith('Loaded: softmax.')")
     assert page.ask("softmax", "box.querySelector('textarea').value") == RIGHT.rstrip()
     browser.evaluate("window.taken = new Blob(['no notebook'])")
     browser.evaluate(f"{{{brought} field.dispatchEvent(new Event('change'))}}")
-    browser.wait(f"{told} === 'This file is not a notebook.'")
+    browser.wait(f"{status} === 'This file is not a notebook.'")
 
 
-def test_an_exercise_that_changed_begins_anew_and_keeps_what_was_written(page, browser):
+def test_a_changed_exercise_shows_its_new_stub_and_keeps_the_old_answer(page, browser):
     state = {"version": "another", "source": "# of an earlier stub", "passing": "# of an earlier stub", "failed": 7}
     browser.evaluate(f"localStorage.setItem('exercise softmax', {json.dumps(json.dumps(state))})")
     page.open()
@@ -140,7 +140,7 @@ def test_an_exercise_that_changed_begins_anew_and_keeps_what_was_written(page, b
     assert page.ask("softmax", "box.querySelector('textarea').value") == "# of an earlier stub"
 
 
-def test_two_tabs_know_of_each_other(page, browser):
+def test_two_tabs_share_their_answers(page, browser):
     page.write("softmax", "# in this tab")
     browser.evaluate("document.activeElement.blur()")
     state = browser.evaluate("localStorage.getItem('exercise softmax')").replace("in this", "in another")
@@ -150,7 +150,7 @@ def test_two_tabs_know_of_each_other(page, browser):
 
 
 def test_it_works_without_storage(browser, site):
-    """As in some browsers' private windows, where to ask for it is an error."""
+    """In the private windows of some browsers, access to the storage raises an error."""
     refuse = "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError') }})"
     with browser.before_each_page(refuse):
         page = Page(browser, site)
@@ -160,7 +160,7 @@ def test_it_works_without_storage(browser, site):
 
 
 @only_in_chromium
-def test_a_later_page_uses_what_passes_on_an_earlier_one(page, browser):
+def test_a_later_page_uses_answers_that_pass_on_an_earlier_page(page, browser):
     later = Page(browser, page.site, "02_backward")
     later.open()
     calls = "def softmax_backward(grad_weights, weights):\n    return softmax(weights)\n"
@@ -172,12 +172,12 @@ def test_a_later_page_uses_what_passes_on_an_earlier_one(page, browser):
     )
     state = json.dumps({"version": version, "passing": RIGHT})
     browser.evaluate(f"localStorage.setItem('exercise softmax', {json.dumps(state)})")
-    there = later.run("softmax_backward")
-    assert "NotSolvedYet" not in there.shown and not there.passes
+    solved = later.run("softmax_backward")
+    assert "NotSolvedYet" not in solved.shown and not solved.passes
 
 
 @only_in_chromium
-def test_after_three_runs_that_fail_hints_are_offered_and_then_the_explanation(page, browser):
+def test_hints_and_then_the_explanation_are_offered_after_three_failed_runs(page, browser):
     offered = "document.querySelector('#live-softmax .live-hints button')"
     for _ in range(3):
         assert browser.evaluate(f"{offered} === null")
@@ -201,7 +201,7 @@ def test_after_three_runs_that_fail_hints_are_offered_and_then_the_explanation(p
     browser.wait(f"!{EXPLANATION}.hidden")
 
 
-def test_the_keyboard_does_everything(page, browser):
+def test_the_keyboard_reaches_everything(page, browser):
     page.ask("softmax", "box.querySelector('textarea').focus()")
     browser.evaluate("document.activeElement.select()")
     keys = ("Backspace", "Tab", "def f():", "Enter", "if 1:", "Enter", "pass", "Enter", "Tab", "y", "Enter")
@@ -232,23 +232,23 @@ def test_a_page_with_editors_fits_a_phone(page, browser):
         browser.wait(f"document.documentElement.dataset.theme === '{'dark' if dark else 'light'}'")
         assert browser.evaluate("document.documentElement.scrollWidth") <= 390
         assert browser.evaluate("document.querySelector('.live-editor').scrollWidth") > 390
-        # The coloured copy lies on the field, letter on letter.
+        # The coloured copy covers the text field exactly.
         boxes = "[...document.querySelectorAll('#live-softmax .live-editor > *')].map(e => e.getBoundingClientRect())"
         assert browser.evaluate(
             f"{boxes}.map(b => [b.left, b.top, b.width, b.height].join()).every((b, i, all) => b === all[0])"
         )
 
 
-def test_from_the_disk_one_line_says_how_to_serve_it(book, browser):
-    asked = browser.open((book / "_build" / "html" / "chapters" / "01_attention.html").as_uri())
-    assert [url for url in asked if not url.startswith(LOCAL)] == []
+def test_a_page_opened_from_the_disk_says_how_to_serve_the_book(book, browser):
+    requested = browser.open((book / "_build" / "html" / "chapters" / "01_attention.html").as_uri())
+    assert [url for url in requested if not url.startswith(LOCAL)] == []
     assert "make serve" in browser.evaluate("document.querySelector('.live-progress').textContent")
     assert browser.evaluate("document.querySelectorAll('.live').length") == 0
     assert browser.complaints() == [] and browser.exceptions() == []
 
 
-def test_a_page_that_was_used_works_without_its_server(book, browser, tmp_path):
-    """And below another address than the server's own."""
+def test_a_page_that_was_used_works_offline(book, browser, tmp_path):
+    """The book is below a folder of the server here."""
     (tmp_path / "some").mkdir()
     (tmp_path / "some" / "book").symlink_to(book / "_build" / "html")
     with serving(tmp_path) as address:
@@ -256,7 +256,7 @@ def test_a_page_that_was_used_works_without_its_server(book, browser, tmp_path):
         page.open()
         assert browser.evaluate("caches.keys().then(names => names.length)") == 0, "nothing is kept before it is used"
         assert page.run("softmax", RIGHT).passes
-        kept = "caches.match('/some/book{}').then(found => !!found)"
+        kept = "caches.match('/some/book{}').then(response => !!response)"
         wheel = browser.evaluate(
             "JSON.parse(document.getElementById('live-exercises').textContent).python.find(name => /whl$/.test(name))"
         )
@@ -269,7 +269,7 @@ def test_a_page_that_was_used_works_without_its_server(book, browser, tmp_path):
     assert page.run("softmax", WITH_A_HELPER).passes
 
 
-def test_below_each_exercise_stands_what_its_check_says(book):
+def test_each_exercise_shows_examples_of_what_its_check_prints(book):
     html = (book / "_build" / "html" / "chapters" / "01_attention.html").read_text()
     assert html.count("Feedback on a common mistake") == html.count("Feedback on a right solution") == 6
     assert html.count("verdict-pass") == 6 and html.count("Known mistake: ") >= 6
@@ -279,7 +279,7 @@ def test_a_second_build_gives_the_same_bytes(book):
     def everything():
         files = [*(book / "_build" / "html" / "chapters").glob("*.html")]
         files += (book / "_build" / "html" / "_static" / "live").rglob("*.*")
-        # Sphinx itself finds the sums of some style sheets only when they are there already.
+        # Sphinx computes the checksums of some style sheets only if these exist already.
         return {file: re.sub(rb"\?v=\w+", b"", file.read_bytes()) for file in files if file.is_file()}
 
     first = everything()
@@ -287,7 +287,7 @@ def test_a_second_build_gives_the_same_bytes(book):
     assert everything() == first
 
 
-def test_the_pages_give_nothing_away(book):
+def test_the_pages_contain_no_solutions(book):
     from autograder.release.gate import scan_book
 
     assert scan_book(book / "_build" / "html") == []
@@ -295,18 +295,18 @@ def test_the_pages_give_nothing_away(book):
         assert not {"solutions/attention.py", "solutions/backward.py"} & set(zipfile.ZipFile(file).namelist())
 
 
-def test_licences_come_along(book):
+def test_the_licences_are_included(book):
     (folder,) = (book / "_build" / "html" / "_static" / "live").glob("*/licences")
     assert {file.name for file in folder.iterdir()} == {"README.md", "pyodide-MPL-2.0.txt", "python-PSF.txt"}
     assert "Mozilla Public License" in (folder / "pyodide-MPL-2.0.txt").read_text()
 
 
-def test_the_book_names_the_policy():
+def test_the_book_states_the_policy():
     assert POLICY in " ".join((ROOT / "chapters" / "operating.md").read_text(encoding="utf-8").split())
 
 
-def test_the_bundles_of_the_pages_build_on_what_the_reader_wrote(book, tmp_path):
-    """Chapter 2 in the folder of chapter 1, with NumPy alone: no solution of the book, but the reader's."""
+def test_the_bundles_of_the_pages_use_the_reader_s_answers(book, tmp_path):
+    """Unzip chapter 2 into the folder of chapter 1, with NumPy alone. It then uses the reader's solutions."""
     html = (book / "_build" / "html" / "chapters" / "02_backward.html").read_text()
     assert re.search(r'<a href="\.\./_static/live/02_backward-\w+\.zip" download="02_backward\.zip">', html)
     for file in (book / "_build" / "html" / "_static" / "live").glob("*.zip"):
@@ -331,7 +331,7 @@ except Exception as error:
     assert "`attention` is an exercise of chapter 1, and is not solved there yet" in ran.stdout
 
 
-def test_all_chapters_come_in_one_file_with_keys_of_its_own(book, tmp_path):
+def test_one_file_contains_all_chapters_with_keys_of_its_own(book, tmp_path):
     static = book / "_build" / "html" / "_static"
     html = (static.parent / "chapters" / "02_backward.html").read_text()
     assert '<a href="../_static/self-study.zip" download>all chapters in one file</a>' in html

@@ -1,4 +1,4 @@
-"""Cells of the book, opened in their place, changed and run in a real browser, under the policy that the book names."""
+"""Cells of the book, changed and run on the page, in a real browser, with the security policy that the book states."""
 
 import json
 
@@ -11,25 +11,25 @@ pytestmark = pytest.mark.book
 PRINTS, DRAWS, NEEDS_SOFTMAX, TORCH = "cell-3", "cell-2", "cell-8", "cell-9"
 CHANGED = "localStorage.getItem('cells 01_attention')"
 TWO_FOR_TORCH = f"""
-import(new URL("given_cell.js", document.querySelector("script[src$='start.js']").src)).then((found) => {{
+import(new URL("given_cell.js", document.querySelector("script[src$='start.js']").src)).then((module) => {{
   const page = {{ reasons: new Set() }}, cell = document.getElementById("{TORCH}").cloneNode(true);
   cell.querySelector(".live-try").remove();
   const cells = [cell, cell.cloneNode(true)];
-  cells.forEach((each) => new found.GivenCell(each, {{ lacks: "PyTorch does not run." }}, page));
-  return cells.map((each) => each.querySelector(".live-try")?.textContent);
+  cells.forEach((cell) => new module.GivenCell(cell, {{ lacks: "PyTorch does not run." }}, page));
+  return cells.map((cell) => cell.querySelector(".live-try")?.textContent);
 }})"""
-# What the worker says, besides answers.
-LISTEN = """window.heard = [];
+# Record the kinds of the worker's messages.
+LISTEN = """window.kinds = [];
 window.Worker = class extends Worker {
   constructor(...given) {
     super(...given);
-    this.addEventListener("message", ({ data }) => heard.push(data.kind));
+    this.addEventListener("message", ({ data }) => kinds.push(data.kind));
   }
 };"""
 
 
 class Tries:
-    """The cells of a page, and what a reader does with them."""
+    """The cells of a page, and the actions of a reader with them."""
 
     def __init__(self, page):
         self.page, self.browser = page, page.browser
@@ -41,7 +41,7 @@ class Tries:
         self.ask(cell, f"[...cell.querySelectorAll('button')].find(b => b.textContent === {button!r}).click()")
 
     def seen(self, cell):
-        """The buttons of a cell that can be seen."""
+        """Return the texts of a cell's visible buttons."""
         visible = "[...cell.querySelectorAll('button')].filter(b => b.offsetParent && !b.closest('.highlight'))"
         return self.ask(cell, f"{visible}.map(b => b.textContent)")
 
@@ -51,7 +51,7 @@ class Tries:
         self.page.write(cell, source.replace(old, new))
 
     def run(self, cell):
-        """What is said beside the button, and what is printed."""
+        """Run a cell, and return the status beside the button and the output."""
         self.press(cell, "Run")
         return self.finish(cell)
 
@@ -60,7 +60,7 @@ class Tries:
         return [self.ask(cell, f"cell.querySelector('.live-{part}').innerText") for part in ("status", "output")]
 
     def still(self, cell):
-        """What the book's output says."""
+        """Return the output that the book shows for a cell."""
         return self.ask(cell, "cell.querySelector('.cell_output:not(.live-output)').innerHTML")
 
 
@@ -70,27 +70,27 @@ def tries(page):
     return Tries(page)
 
 
-def test_a_cell_is_changed_and_run_and_put_back(tries, browser):
+def test_a_cell_can_be_changed_run_and_restored(tries, browser):
     still = tries.still(PRINTS)
     assert "0.73" in still and tries.seen(PRINTS) == ["Try it"]
     tries.press(PRINTS, "Try it")
     assert browser.evaluate("document.activeElement.tagName") == "TEXTAREA"
     assert tries.seen(PRINTS) == ["Run", "Close"] and tries.still(PRINTS) == still
     browser.press("Enter", shift=True)
-    told, printed = tries.finish(PRINTS)
-    assert told == "Done." and "Tom: 4.11, weight 0.73" in printed
-    assert "0.73" not in tries.still(PRINTS), "in place of the book's output, and not beside it"
+    status, printed = tries.finish(PRINTS)
+    assert status == "Done." and "Tom: 4.11, weight 0.73" in printed
+    assert "0.73" not in tries.still(PRINTS), "the new output must replace the book's"
     assert browser.evaluate(CHANGED) is None, "nothing is kept that was not changed"
 
     tries.write(PRINTS, "np.array([1.0, 1.0])", "np.array([0.0, 0.0])")
     assert "Tom: 1.00, weight 0.33" in tries.run(PRINTS)[1]
     assert "np.array([0.0, 0.0])" in browser.evaluate(CHANGED)
-    # What stands below uses it.
+    # The cells below use the change.
     tries.press("cell-4", "Try it")
     assert "AssertionError" in tries.run("cell-4")[1]
     tries.write(PRINTS, "query =", "query +=")
-    told, _ = tries.run("cell-4")
-    assert told.startswith("NameError")
+    status, _ = tries.run("cell-4")
+    assert status.startswith("NameError")
     assert "A cell above that you have changed raises an error" in tries.finish("cell-4")[1]
 
     tries.press(PRINTS, "Reset")
@@ -108,23 +108,23 @@ def test_a_cell_is_changed_and_run_and_put_back(tries, browser):
 
 
 @only_in_chromium
-def test_a_figure_is_drawn_anew_and_matplotlib_loaded_only_then(tries, browser):
+def test_a_figure_is_drawn_again_and_only_then_matplotlib_is_loaded(tries, browser):
     config = "JSON.parse(document.getElementById('live-exercises').textContent)"
     folder = "new URL('pyodide/', document.querySelector('script[src$=\"start.js\"]').src).pathname"
     wheel = browser.evaluate(f"{folder} + {config}.drawing.find(name => name.startsWith('matplotlib'))")
     numpy = browser.evaluate(f"{folder} + {config}.python.find(name => name.startsWith('numpy'))")
-    kept = "caches.match('{}').then(found => !!found)"
+    kept = "caches.match('{}').then(response => !!response)"
 
     tries.press(PRINTS, "Try it")
     assert "0.73" in tries.run(PRINTS)[1], "below a figure, whose names it uses"
-    assert "loading" not in browser.evaluate("heard")
+    assert "loading" not in browser.evaluate("kinds")
     browser.wait(kept.format(numpy), 60)
     assert not browser.evaluate(kept.format(wheel))
 
     still = tries.still(DRAWS)
     tries.press(DRAWS, "Try it")
     assert tries.run(DRAWS) == ["Done.", ""]
-    assert browser.evaluate("heard").count("loading") == 1
+    assert browser.evaluate("kinds").count("loading") == 1
     label = "cell.querySelector('figure [role=img]').getAttribute('aria-label')"
     assert tries.ask(DRAWS, label).startswith("Three small maps of the same keys")
     size = "cell.querySelector('figure svg').outerHTML.length"
@@ -146,7 +146,7 @@ def test_a_figure_is_drawn_anew_and_matplotlib_loaded_only_then(tries, browser):
 
 
 @only_in_chromium
-def test_a_cell_waits_for_what_the_reader_has_not_written(tries, browser):
+def test_a_cell_waits_for_an_exercise_that_the_reader_has_not_solved(tries, browser):
     note = "cell.querySelector('.live-note').textContent"
     assert tries.ask(NEEDS_SOFTMAX, note) == "waits for softmax: solve it above"
     link = tries.ask(NEEDS_SOFTMAX, "cell.querySelector('.live-note a').hash")
@@ -160,7 +160,7 @@ def test_a_cell_waits_for_what_the_reader_has_not_written(tries, browser):
     assert tries.ask(NEEDS_SOFTMAX, note) == ""
     assert "each row adds up to [1. 1. 1. 1.]" in tries.run(NEEDS_SOFTMAX)[1]
     assert tries.ask(TORCH, note).startswith("PyTorch does not run in the browser") and tries.seen(TORCH) == []
-    assert browser.evaluate(TWO_FOR_TORCH) == ["PyTorch does not run.", None], "it is said once a page"
+    assert browser.evaluate(TWO_FOR_TORCH) == ["PyTorch does not run.", None], "a page shows the reason once"
     tries.page.chapter = "02_backward"
     tries.page.open()
     config = "JSON.parse(document.getElementById('live-exercises').textContent)"
@@ -189,7 +189,7 @@ def test_a_page_with_open_cells_fits_a_phone(page, browser):
     assert len(set(names)) == len(names) and all(name.startswith("Try it") for name in names)
 
 
-def test_pages_and_scripts_ask_no_other_machine(book):
+def test_pages_and_scripts_load_nothing_from_other_machines(book):
     html = (book / "_build" / "html" / "chapters" / "01_attention.html").read_text()
     config = json.loads(html.partition('id="live-exercises">')[2].partition("</script>")[0])
     assert not any("://" in name for name in [*config["python"], *config["drawing"]])

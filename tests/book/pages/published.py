@@ -1,6 +1,6 @@
-"""The errors of the coverage page, each in its smallest form and in our own words: what a student would hand in.
+"""The errors of the coverage page as answers of students, each as short as possible and in our own code.
 
-`WRONG` has pairs of a row and a function for the exercise that the row names; `NAMELESS` are the rows that name no
+`WRONG` has pairs of a row and a function for the exercise that the row names. `NAMELESS` are the rows that name no
 mistake.
 """
 
@@ -11,14 +11,14 @@ import numpy as np
 from solutions import backward, cross, masking, model, model_torch, multihead, position, residual, training
 from solutions.attention import softmax
 
-# No exercise asks for their code: an error left unexplained, a sentence on far positions, an order that makes no
-# difference to minus infinity, and how tables and matrices are drawn, which the book does for its readers.
+# No exercise asks for this code: an error without an explanation, a sentence about distant positions, an order that is
+# irrelevant for minus infinity, and the drawing of tables and matrices, which the book does for its readers.
 NAMELESS = ("E11", "E25", "E29", "E30", "E34")
 WRONG = []
 
 
 def row(name):
-    """Decorate the code of a row's error."""
+    """Register the decorated function as the error of a row."""
 
     def register(wrong):
         WRONG.append((name, wrong))
@@ -27,7 +27,7 @@ def row(name):
     return register
 
 
-def turned(array):
+def transposed(array):
     return array.swapaxes(-1, -2)
 
 
@@ -46,16 +46,16 @@ def finite_penalty(scores, mask):
 
 @row("E3")
 def length_from_the_notebook(x, memory, w_query, w_key, w_value, mask):
-    source_length = 7  # as many as the memory of the notebook that it was written in
+    source_length = 7  # the length of the memory in the notebook where the code was written
     keys, values = memory[..., :source_length, :] @ w_key, memory[..., :source_length, :] @ w_value
-    scores = x @ w_query @ turned(keys) / math.sqrt(w_key.shape[-1])
+    scores = x @ w_query @ transposed(keys) / math.sqrt(w_key.shape[-1])
     return masking.masked_softmax(scores, mask) @ values, None
 
 
 @row("E4")
 def keys_of_the_decoder(x, memory, w_query, w_key, w_value, mask):
     queries, keys, values = x @ w_query, x @ w_key, memory @ w_value
-    scores = queries @ turned(keys) / math.sqrt(w_key.shape[-1])
+    scores = queries @ transposed(keys) / math.sqrt(w_key.shape[-1])
     return masking.masked_softmax(scores, mask) @ values, None
 
 
@@ -63,16 +63,16 @@ def keys_of_the_decoder(x, memory, w_query, w_key, w_value, mask):
 def only_where_row_and_column_cross(grad_scores, x, a):
     diagonal = np.diagonal(grad_scores, axis1=-2, axis2=-1)[..., None]
     grad_x = diagonal * (x @ (a + a.T))  # x_i counts where k = i and l = i, not where k = i or l = i
-    grad_a = (turned(x) @ grad_scores @ x).reshape(-1, *a.shape).sum(axis=0)
+    grad_a = (transposed(x) @ grad_scores @ x).reshape(-1, *a.shape).sum(axis=0)
     return grad_x, grad_a
 
 
 @row("E6")
 def derived_without_scale(grad_output, cache):
     x, w_query, w_key, w_value, (queries, keys, values, weights) = cache
-    grad_weights = grad_output @ turned(values)
+    grad_weights = grad_output @ transposed(values)
     grad_scores = weights * (grad_weights - (weights * grad_weights).sum(axis=-1, keepdims=True))
-    grads = grad_scores @ keys, turned(grad_scores) @ queries, turned(weights) @ grad_output
+    grads = grad_scores @ keys, transposed(grad_scores) @ queries, transposed(weights) @ grad_output
     rows = x.reshape(-1, x.shape[-1])
     back = [
         (grad @ w.T, rows.T @ grad.reshape(-1, w.shape[1]))
@@ -100,15 +100,15 @@ def logistic_derivative(grad_weights, weights):
 
 @row("E18")
 def right_for_ones(grad_weights, weights):
-    ones = np.ones_like(weights)  # what it was tested with
+    ones = np.ones_like(weights)  # the input of its only test
     return weights * (ones - (ones * weights).sum(axis=-1, keepdims=True) / weights.sum(axis=-1, keepdims=True))
 
 
 @row("E19")
 def keys_from_values(grad_output, cache):
     queries, keys, values, weights = cache
-    grad_scores = backward.softmax_backward(grad_output @ turned(values), weights) / math.sqrt(keys.shape[-1])
-    return grad_scores @ keys, turned(grad_scores) @ values, turned(weights) @ grad_output
+    grad_scores = backward.softmax_backward(grad_output @ transposed(values), weights) / math.sqrt(keys.shape[-1])
+    return grad_scores @ keys, transposed(grad_scores) @ values, transposed(weights) @ grad_output
 
 
 @row("E26")
@@ -118,7 +118,7 @@ def minus_infinity(scores, mask):
 
 @row("E32")
 def triangle_over_the_output(queries, keys, values, mask):
-    scores = queries @ turned(keys) / math.sqrt(keys.shape[-1])
+    scores = queries @ transposed(keys) / math.sqrt(keys.shape[-1])
     output = softmax(scores) @ values
     future = np.triu(np.ones(output.shape[-2:], bool), 1)
     output[..., future] = -np.inf
@@ -135,7 +135,7 @@ def heads(query, key, value, params, n_heads, mask, *, biases=True, late=False):
     queries, keys, values = projected(query, "query"), projected(key, "key"), projected(value, "value")
     root = math.sqrt(keys.shape[-1])
     allowed = np.ones((1, 1), bool) if mask is None else np.expand_dims(mask, -3)
-    weights = masking.masked_softmax(queries @ turned(keys) / (1 if late else root), allowed)
+    weights = masking.masked_softmax(queries @ transposed(keys) / (1 if late else root), allowed)
     output = multihead.merge_heads(weights @ values) @ params["w_output"] + params["b_output"]
     return output / (root if late else 1), None
 
@@ -151,12 +151,12 @@ def no_biases(query, key, value, params, n_heads, mask=None):
 
 
 def heads_back(grad_output, cache, grad_of_scores):
-    """The way back of multi-head attention; grad_of_scores(grad_weights, weights), before the scale."""
+    """Return the gradients of multi-head attention, with grad_of_scores(grad_weights, weights) before the scale."""
     query_cache, key_cache, value_cache, (queries, keys, values, weights), output_cache = cache
     grad_merged, grad_w_output, grad_b_output = backward.linear_backward(grad_output, output_cache)
     grad_heads = multihead.split_heads(grad_merged, queries.shape[-3])
-    grad_scores = grad_of_scores(grad_heads @ turned(values), weights) / math.sqrt(keys.shape[-1])
-    parts = grad_scores @ keys, turned(grad_scores) @ queries, turned(weights) @ grad_heads
+    grad_scores = grad_of_scores(grad_heads @ transposed(values), weights) / math.sqrt(keys.shape[-1])
+    parts = grad_scores @ keys, transposed(grad_scores) @ queries, transposed(weights) @ grad_heads
     grads, grad_params = [], {"w_output": grad_w_output, "b_output": grad_b_output}
     for name, part, linear in zip(("query", "key", "value"), parts, cache[:3], strict=True):
         grad, grad_params[f"w_{name}"], grad_params[f"b_{name}"] = backward.linear_backward(
@@ -234,12 +234,12 @@ def as_many_cosines_as_sines(length, d_model):
 @row("E21")
 def two_norms_of_three(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
     first, second = params["norm_attention"], params["norm_cross_attention"]
-    own, _ = multihead.multi_head_attention(x, x, x, params["attention"], n_heads, self_mask)
-    x, _ = residual.add_norm(x, own, first, rate, rng)
-    heard, _ = cross.multi_head_cross_attention(x, memory, params["cross_attention"], n_heads, memory_mask)
-    x, _ = residual.add_norm(x, heard, first, rate, rng)
-    thought, _ = residual.feed_forward(x, params["feed_forward"])
-    return residual.add_norm(x, thought, second, rate, rng)[0], None
+    attended, _ = multihead.multi_head_attention(x, x, x, params["attention"], n_heads, self_mask)
+    x, _ = residual.add_norm(x, attended, first, rate, rng)
+    crossed, _ = cross.multi_head_cross_attention(x, memory, params["cross_attention"], n_heads, memory_mask)
+    x, _ = residual.add_norm(x, crossed, first, rate, rng)
+    fed_forward, _ = residual.feed_forward(x, params["feed_forward"])
+    return residual.add_norm(x, fed_forward, second, rate, rng)[0], None
 
 
 @row("E8")
@@ -249,8 +249,8 @@ def one_memory_projection(params, tgt, memory, src, n_heads, pad=0):
     masks = masking.target_mask(tgt, pad), masking.memory_mask(src, tgt.shape[-1], pad)
     first = params["decoder"][0]["cross_attention"]
     for layer in params["decoder"]:
-        asks = layer["cross_attention"] | {name: first[name] for name in ("w_key", "b_key", "w_value", "b_value")}
-        x, _ = cross.decoder_layer(x, memory, layer | {"cross_attention": asks}, n_heads, *masks)
+        weights = layer["cross_attention"] | {name: first[name] for name in ("w_key", "b_key", "w_value", "b_value")}
+        x, _ = cross.decoder_layer(x, memory, layer | {"cross_attention": weights}, n_heads, *masks)
     return x @ model.table_for(embeddings, "output").T, None
 
 

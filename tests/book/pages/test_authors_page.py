@@ -1,4 +1,4 @@
-"""The example on the authors' page works, so that the page cannot grow old."""
+"""The example on the page for authors works."""
 
 import inspect
 import re
@@ -18,7 +18,7 @@ PAGE = (ROOT / "chapters" / "authors.md").read_text(encoding="utf-8")
 
 
 def blocks(caption):
-    """The code blocks of the page that stand under this caption."""
+    """Return the code blocks of the page with this caption."""
     pattern = rf"^(`{{3,}}){{code-block}} \w+\n:caption: {re.escape(caption)}\n\n(.*?)^\1$"
     return [code for _, code in re.findall(pattern, PAGE, flags=re.DOTALL | re.MULTILINE)]
 
@@ -42,7 +42,7 @@ def exercise(solution):
 
 
 @pytest.mark.parametrize("seed", [PUBLIC_SEED, 1, 2, 3])
-def test_the_example_grades_soundly(exercise, seed):
+def test_the_example_s_answer_key_is_sound(exercise, seed):
     key = make_key(exercise, seed)
     assert problems(exercise, key) == []
     assert len(key.mistakes) == 2 and all(any(catching_cases(key, slug)) for slug in key.mistakes)
@@ -52,18 +52,18 @@ def test_the_example_has_as_many_rewrites_as_every_exercise_must_have(exercise):
     assert len(exercise.equivalents) >= 3
 
 
-def test_the_chapter_checks_it(tmp_path):
+def test_a_chapter_with_the_example_passes_its_checks(tmp_path):
     (tmp_path / "chapters").mkdir()
     (tmp_path / "chapters" / "01_attention.md").write_text("".join(blocks("chapters/01_attention.md")))
     assert exercise_names("01_attention", tmp_path) == ["attention_entropy"]
 
 
-def test_its_card_says_its_points(exercise):
+def test_the_example_s_card_states_its_points(exercise):
     (chapter,) = blocks("chapters/01_attention.md")
     assert f"**{exercise.points:g} points" in chapter
 
 
-def test_its_stub_is_its_solution_without_a_body(solution):
+def test_the_example_s_stub_is_its_solution_without_a_body(solution):
     (chapter,) = blocks("chapters/01_attention.md")
     stub = re.search(r"^def attention_entropy.*?raise NotImplementedError$", chapter, flags=re.DOTALL | re.MULTILINE)
     namespace = {}

@@ -1,4 +1,4 @@
-"""Every page in a real browser, from the disk, with every other machine out of reach."""
+"""Every page in a real browser, from the disk and without a network."""
 
 import pytest
 import yaml
@@ -36,7 +36,7 @@ CUT_OFF = """[...document.querySelectorAll("article table")]
   .map(table => table.textContent.trim().slice(0, 40))"""
 
 
-# Formulas that a box hides a part of, and what scrolls for the sake of a few pixels.
+# Formulas that are partly hidden by a box, and elements that scroll by only a few pixels.
 CUT_ON_A_PHONE = """(() => {
   const over = box => box.scrollWidth - box.clientWidth;
   const hides = box => !["inline", "contents"].includes(getComputedStyle(box).display)
@@ -55,28 +55,28 @@ CUT_ON_A_PHONE = """(() => {
 
 @pytest.fixture(scope="module", params=thinned(PAGES, FEW, "the same for every page"))
 def page(request):
-    """One page after another, since to open a long one takes seconds."""
+    """Return each page in turn. The tests of one page follow each other, because opening a long page takes seconds."""
     return request.param
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_a_page_stands_on_a_phone_without_a_network(standing, browser, page, dark):
-    asked = standing(page, 390, dark)
-    assert [url for url in asked if not url.startswith(LOCAL)] == []
+def test_a_page_works_on_a_phone_without_a_network(laid_out, browser, page, dark):
+    requested = laid_out(page, 390, dark)
+    assert [url for url in requested if not url.startswith(LOCAL)] == []
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390, f"{page} scrolls sideways on a phone"
     assert browser.evaluate(TOO_WIDE) == [], "a formula to be broken into two lines"
     assert browser.evaluate(CUT_ON_A_PHONE) == []
     assert browser.evaluate(CONTRAST) > 7
 
 
-def test_axe_finds_nothing(standing, browser, page):
-    """Each page in one of the four ways, and each way on six pages: what differs between ways comes with the theme."""
-    standing(page, *WAYS[PAGES.index(page) % len(WAYS)])
+def test_axe_finds_nothing(laid_out, browser, page):
+    """Test each page in one of four looks. The looks differ only in the theme, so six pages for each are enough."""
+    laid_out(page, *WAYS[PAGES.index(page) % len(WAYS)])
     assert violations(browser) == []
 
 
-def test_a_page_stands_on_a_desk(standing, browser, page):
-    standing(page, 1280)
+def test_a_page_works_on_a_desktop(laid_out, browser, page):
+    laid_out(page, 1280)
     assert browser.evaluate("document.documentElement.scrollWidth") <= 1280
     assert browser.evaluate(CUT_OFF) == [], "a table to be made narrower"
     formulas = browser.evaluate("document.querySelectorAll('span.math, div.math').length")
@@ -88,26 +88,26 @@ def test_a_page_stands_on_a_desk(standing, browser, page):
     assert browser.text_in_fonts_of_the_machine() == {}, "signs for book/fonts/make.py"
 
 
-def test_a_page_is_dark_from_the_first_if_its_reader_wants_it_so(html, browser):
+def test_a_page_is_dark_from_its_first_paint_if_the_reader_prefers_dark(html, browser):
     browser.open((html / f"{PAGES[0]}.html").as_uri(), dark=True)
     assert browser.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
 def test_formulas_are_set_in_the_book_s_own_fonts(html, browser):
-    asked = browser.open((html / "chapters" / "notation.html").as_uri())
-    assert any("mathjax/output/chtml/fonts/woff-v2" in url for url in asked)
+    requested = browser.open((html / "chapters" / "notation.html").as_uri())
+    assert any("mathjax/output/chtml/fonts/woff-v2" in url for url in requested)
     loaded = "[...document.fonts].filter(font => font.status === 'loaded').map(font => font.family).join()"
     assert "MJX" in browser.evaluate(loaded)
 
 
 def test_search_works_from_the_disk(html, browser):
     browser.open((html / "search.html").as_uri() + "?q=softmax")
-    # Results appear one after another; the wait fails if the page that must be found never does.
+    # Results appear one after the other. The wait fails if the expected page never appears.
     browser.wait("[...document.querySelectorAll('#search-results li a')].some(a => a.href.includes('notation.html'))")
 
 
-def test_a_formula_s_box_cuts_nothing_off(html, browser):
-    """The bar of a transpose reaches out of its letter's box: with overflow shown, the picture must be the same."""
+def test_a_formula_s_box_hides_no_part_of_it(html, browser):
+    """The bar of a transpose extends beyond its letter's box. With visible overflow the picture must be the same."""
     browser.open((html / "chapters" / "02_backward.html").as_uri())
     formulas = "[...document.querySelectorAll('mjx-container[display=true]:has(.mjx-c22A4)')]"
 

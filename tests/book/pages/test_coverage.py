@@ -1,4 +1,4 @@
-"""What the coverage page promises is there: its rows, the sections they lead to, the names that mistakes get."""
+"""The coverage page is right: its rows, the sections they link to, and the names of the mistakes."""
 
 import re
 from collections import Counter
@@ -25,7 +25,7 @@ TABLE = [
 
 @cache
 def slugs(file):
-    """The slugs of a page's headings, as Markdown makes them for links."""
+    """Return the slugs of a page's headings, as Markdown makes them for links."""
     text = re.sub(r"^```.*?^```", "", (ROOT / "chapters" / file).read_text(encoding="utf-8"), flags=re.M | re.S)
     return {slugify(title) for title in re.findall(r"^##+ (.+)$", text, re.M)}
 
@@ -36,34 +36,34 @@ def key_of(exercise):
 
 
 def named(row_id):
-    """The exercise and the mistake that a row names; None if it names none."""
+    """Return the exercise and the mistake that a row names, or None."""
     [cell] = [row[-1].removesuffix(" |") for row in TABLE if row[0] == f"| {row_id}"]
     return None if cell == "—" else re.fullmatch(r"`(\w+)`: (.+)", cell).groups()
 
 
 def test_no_row_is_missing():
     ids = [row[0].removeprefix("| ") for row in TABLE]
-    assert Counter(re.match(r"S\d|E", each)[0] for each in ids) == ROWS
+    assert Counter(re.match(r"S\d|E", label)[0] for label in ids) == ROWS
     assert len(set(ids)) == len(ids)
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row[0].removeprefix("| "))
-def test_every_row_leads_to_a_section(row):
+def test_every_row_links_to_a_section(row):
     links = re.findall(r"\]\((\w+\.md)#([^)]+)\)", " ".join(row))
     assert links
     assert not [(file, slug) for file, slug in links if slug not in slugs(file)]
 
 
 @pytest.mark.parametrize(("row_id", "wrong"), WRONG, ids=[f"{row_id}-{wrong.__name__}" for row_id, wrong in WRONG])
-def test_an_error_that_is_handed_in_gets_its_name(row_id, wrong):
+def test_a_submitted_error_gets_its_name(row_id, wrong):
     exercise, mistake = named(row_id)
     key = key_of(exercise)
     result = grade(key, [run(wrong, case.inputs) for case in key.cases])
-    assert [each.name for each in result.mistakes] == [mistake]
+    assert [known.name for known in result.mistakes] == [mistake]
     assert result.earned < result.points
 
 
-def test_every_error_is_handed_in_or_names_no_mistake():
+def test_every_error_is_submitted_or_names_no_mistake():
     errors = {row[0].removeprefix("| ") for row in TABLE if row[0].startswith("| E")}
     nameless = {row_id for row_id in errors if named(row_id) is None}
     assert (nameless, errors - nameless) == (set(NAMELESS), {row_id for row_id, _ in WRONG})

@@ -1,4 +1,4 @@
-"""The last rung below an exercise: what one would say to a friend at the blackboard, without a line of code."""
+"""The last hint of an exercise: an explanation as to a colleague at a whiteboard, without code."""
 
 import ast
 import re
@@ -15,8 +15,8 @@ TITLE = "Explanation, in words"
 CODE = (ast.Call, ast.BinOp, ast.Subscript, ast.Assign, ast.Compare, ast.Starred)
 
 
-def rungs(text):
-    """For each exercise its folds, between its card and its stub: (name, list of directives)."""
+def hints_of_exercises(text):
+    """Return (name, directives of the folds between its card and its stub) for each exercise."""
     folds = []
     for token in myst.blocks(text):
         directive = myst.directive(token)
@@ -29,7 +29,7 @@ def rungs(text):
 
 
 def is_code(span):
-    """Whether a span is more than a name or a shape."""
+    """Return whether a code span is more than a name or a shape."""
     try:
         return any(isinstance(node, CODE) for node in ast.walk(ast.parse(span)))
     except SyntaxError:
@@ -39,7 +39,7 @@ def is_code(span):
 @pytest.mark.parametrize("chapter", chapter_names())
 def test_each_exercise_has_two_hints_and_an_explanation_without_code(chapter):
     text = text_of(chapter)
-    for name, folds in rungs(text):
+    for name, folds in hints_of_exercises(text):
         assert [fold.argument.split(":")[0] for fold in folds] == ["Hint 1", "Hint 2", TITLE], name
         explanation = folds[-1]
         assert explanation.options["class-container"] == "explanation", name

@@ -1,4 +1,4 @@
-"""The house style of figures: words for every picture, ids of their own, colours that can be seen."""
+"""The style of our figures: a text for every picture, unique ids, and colours with enough contrast."""
 
 import math
 import re
@@ -24,19 +24,19 @@ INKS = {WHITE: "#1f2328", DARK: "#e6e6e6"}  # the text on each, as book/static/h
 
 
 def luminance(colour):
-    """Relative luminance of #rrggbb, as WCAG 2.2 defines it."""
+    """Return the relative luminance of #rrggbb, as WCAG 2.2 defines it."""
     channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return float(np.dot((0.2126, 0.7152, 0.0722), linear))
 
 
-def contrast(one, other):
-    low, high = sorted((luminance(one), luminance(other)))
+def contrast(first, second):
+    low, high = sorted((luminance(first), luminance(second)))
     return (high + 0.05) / (low + 0.05)
 
 
-def blend(colour, paper, opacity):
-    mixed = (opacity * int(colour[i : i + 2], 16) + (1 - opacity) * int(paper[i : i + 2], 16) for i in (1, 3, 5))
+def blend(colour, background, opacity):
+    mixed = (opacity * int(colour[i : i + 2], 16) + (1 - opacity) * int(background[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(channel):02x}" for channel in mixed)
 
 
@@ -48,29 +48,29 @@ def small_figure():
     return figure
 
 
-@pytest.mark.parametrize("paper", [WHITE, DARK])
-def test_the_palette_is_legible(paper):
-    assert all(contrast(colour, paper) >= 3 for colour in figures.PALETTE)
-    assert contrast(INKS[paper], paper) >= 7
-    faint_ink = blend(INKS[paper], paper, 0.75)  # the names of what is not lit in the map
-    assert contrast(faint_ink, paper) >= 4.5
+@pytest.mark.parametrize("background", [WHITE, DARK])
+def test_the_palette_is_legible(background):
+    assert all(contrast(colour, background) >= 3 for colour in figures.PALETTE)
+    assert contrast(INKS[background], background) >= 7
+    faint_ink = blend(INKS[background], background, 0.75)  # the names of the parts that are not highlighted in the map
+    assert contrast(faint_ink, background) >= 4.5
 
 
-@pytest.mark.parametrize("paper", [WHITE, DARK])
+@pytest.mark.parametrize("background", [WHITE, DARK])
 @pytest.mark.parametrize("hue", [figures.BLUE, figures.ORANGE])
-def test_numbers_on_a_heatmap_are_legible(paper, hue):
+def test_numbers_on_a_heatmap_are_legible(background, hue):
     for opacity in np.linspace(0, figures.STRONGEST, 20):
-        assert contrast(blend(hue, paper, opacity), INKS[paper]) >= 4.5
+        assert contrast(blend(hue, background, opacity), INKS[background]) >= 4.5
 
 
 def test_the_inks_are_those_of_the_style_sheet():
     css = (ROOT / "book" / "static" / "house.css").read_text(encoding="utf-8")
-    for paper, ink in INKS.items():
-        assert f"--pst-color-background: {paper};\n" in css
+    for background, ink in INKS.items():
+        assert f"--pst-color-background: {background};\n" in css
         assert f"--pst-color-text-base: {ink};\n" in css
 
 
-def test_a_figure_is_inline_svg_with_its_words():
+def test_a_figure_is_inline_svg_with_its_text():
     picture = figures.show(small_figure(), alt="A line that falls, <then> rises.")
     svg = picture._repr_html_()
     assert svg.startswith("<svg") and svg.endswith("</svg>")
@@ -79,25 +79,25 @@ def test_a_figure_is_inline_svg_with_its_words():
     assert repr(picture) == "A line that falls, <then> rises."
     assert "currentColor" in svg and figures.INK not in svg and "#000000" not in svg
     assert ">A title</text>" in svg  # text stays text
-    assert "<style" not in svg  # it would style the whole page
+    assert "<style" not in svg  # a style element would change the whole page
 
 
 @pytest.mark.parametrize("alt", ["", "  ", None])
-def test_a_figure_without_words_is_refused(alt):
+def test_a_figure_without_alternative_text_is_refused(alt):
     with pytest.raises(ValueError, match="alternative text"):
         figures.show(small_figure(), alt=alt)
 
 
-def test_ids_are_a_figure_s_own_and_all_references_are_met():
-    one = figures.show(small_figure(), alt="one").svg
-    other = figures.show(figures.heatmap(np.eye(3)), alt="other").svg
-    ids = [set(re.findall(r'\bid="([^"]+)"', svg)) for svg in (one, other)]
+def test_ids_are_unique_to_a_figure_and_all_references_exist():
+    first = figures.show(small_figure(), alt="one").svg
+    second = figures.show(figures.heatmap(np.eye(3)), alt="other").svg
+    ids = [set(re.findall(r'\bid="([^"]+)"', svg)) for svg in (first, second)]
     assert ids[0].isdisjoint(ids[1])
-    for svg, own in zip((one, other), ids, strict=True):
+    for svg, own in zip((first, second), ids, strict=True):
         assert set(re.findall(r'(?:url\(#|href="#)([^")]+)', svg)) <= own
 
 
-def test_panels_are_one_picture_with_one_name():
+def test_panels_are_one_picture_with_one_text():
     figs, axes = figures.panels(2)
     for ax in axes:
         ax.plot([1, 3, 2])
@@ -107,7 +107,7 @@ def test_panels_are_one_picture_with_one_name():
     assert picture.svg.count('role="img"') == picture.svg.count("Two lines, &lt;alike&gt;.") == 1
 
 
-def test_panels_that_are_alike_have_ids_of_their_own():
+def test_equal_panels_have_different_ids():
     figs, axes = figures.panels(2)
     for ax in axes:
         ax.plot([1, 3, 2])
@@ -123,16 +123,16 @@ def test_panels_fill_the_width_of_a_figure(arguments, columns):
     assert math.isclose(columns * width + (columns - 1) * figures.PANEL_GAP, figures.WIDTH)
 
 
-def test_frames_of_panels_stand_in_line():
-    figs, (left, right) = figures.panels(2)
-    left.set(title="A title", xlabel="x", ylabel="y")
-    right.plot([1000, 2000])
+def test_frames_of_panels_are_aligned():
+    figs, (left_panel, right_panel) = figures.panels(2)
+    left_panel.set(title="A title", xlabel="x", ylabel="y")
+    right_panel.plot([1000, 2000])
     figures.show(*figs, alt="Two frames.")
-    assert np.allclose(left.get_position().bounds, right.get_position().bounds)
-    assert left.get_position().width > 0.5
+    assert np.allclose(left_panel.get_position().bounds, right_panel.get_position().bounds)
+    assert left_panel.get_position().width > 0.5
 
 
-def test_a_figure_is_the_same_to_the_byte_in_another_process():
+def test_a_figure_has_the_same_bytes_in_another_process():
     code = (
         "import figures, numpy as np\n"
         "fig, ax = figures.subplots(); ax.plot([1, 3, 2])\n"
@@ -145,7 +145,7 @@ def test_a_figure_is_the_same_to_the_byte_in_another_process():
     assert len(runs) == 1
 
 
-def test_the_style_is_imported_from_anywhere(tmp_path):
+def test_the_style_can_be_imported_from_any_folder(tmp_path):
     done = subprocess.run([sys.executable, "-c", "import figures; print(figures.__file__)"],
                           cwd=tmp_path, capture_output=True, text=True, check=True)  # fmt: skip
     assert Path(done.stdout.strip()) == ROOT / "chapters" / "figures.py"
@@ -174,7 +174,7 @@ def test_a_heatmap_shows_labels_and_numbers():
 
 
 def shades(figure):
-    """The colours of a map's cells, row by row: (n_cells, RGBA)."""
+    """Return the colours of a map's cells, row by row: (n_cells, RGBA)."""
     return figure.axes[0].collections[0].get_facecolors()
 
 
@@ -185,13 +185,13 @@ def test_maps_that_are_compared_share_a_scale():
 
 
 @pytest.mark.parametrize(("labels", "turned"), [(["$s_0$", "$W_{QK}$"], False), (["one", "dropped"], True)])
-def test_a_heatmap_turns_labels_that_are_long_as_they_are_set(labels, turned):
+def test_a_heatmap_rotates_labels_that_are_wide_when_drawn(labels, turned):
     ax = figures.heatmap(np.eye(2), columns=labels).axes[0]
     assert all((label.get_rotation() != 0) == turned for label in ax.get_xticklabels())
 
 
-def test_no_caption_says_on_which_side_a_panel_stands():
-    """On a phone panels stand below each other."""
+def test_no_caption_says_left_or_right():
+    """On a phone the panels are below each other."""
     captions = {}
     for chapter in (ROOT / "chapters").glob("*.md"):
         for cell in re.findall(r"^```\{code-cell\} python\n---\n(.*?)^```$", chapter.read_text("utf-8"), re.M | re.S):
@@ -203,7 +203,7 @@ def test_no_caption_says_on_which_side_a_panel_stands():
     assert {where: caption for where, caption in captions.items() if sides.search(caption)} == {}
 
 
-def test_a_mask_shows_crosses_where_nothing_may_pass():
+def test_a_mask_shows_crosses_at_hidden_positions():
     svg = figures.show(figures.heatmap(np.tril(np.ones((3, 3), bool))), alt="mask").svg
     assert svg.count(">×</text>") == 3
 
@@ -229,7 +229,7 @@ def test_a_heatmap_refuses_what_it_cannot_draw(arguments, message):
 
 
 @pytest.mark.parametrize("part", model_map.PARTS)
-def test_each_part_lights_something_else(part):
+def test_each_part_highlights_other_elements(part):
     picture = figures.model_map(lit=part)
     assert picture.svg.count(figures.BLUE) > 2
     assert model_map.PARTS[part] in repr(picture)
@@ -237,25 +237,25 @@ def test_each_part_lights_something_else(part):
     assert picture.svg not in others
 
 
-def test_the_chapters_light_every_part():
+def test_the_chapters_highlight_every_part():
     lit = {part for name in chapter_names() for part in re.findall(r'model_map\(lit="(\w+)"\)', text_of(name))}
     assert lit == set(model_map.PARTS)
 
 
-def test_the_way_from_a_gradient_to_a_better_model_is_lit_where_chapter_9_says_so():
+def test_chapter_9_highlights_the_parts_that_its_sentence_names():
     lit = re.findall(r"font: 600 [^>]*>([^<]+)</text>", figures.model_map(lit="training").svg)
     assert set(lit) == {"loss", "smoothed next word", "schedule, Adam", "new parameters"}
     chapter = (ROOT / "chapters" / "09_training.md").read_text(encoding="utf-8")
-    (said,) = re.findall(r"^The model stands\. (.*?)\n\n", chapter, re.DOTALL | re.MULTILINE)
-    assert all(word in said for part in lit for word in re.findall(r"\w+", part) if word not in ("next", "word"))
+    (sentence,) = re.findall(r"^The model stands\. (.*?)\n\n", chapter, re.DOTALL | re.MULTILINE)
+    assert all(word in sentence for part in lit for word in re.findall(r"\w+", part) if word not in ("next", "word"))
 
 
-def test_the_name_of_a_lit_block_fits_its_box_in_a_wide_font():
-    """A notebook has the machine's font; DejaVu Sans is among the widest."""
+def test_the_name_of_a_highlighted_block_fits_its_box_in_a_wide_font():
+    """A notebook uses the machine's font. DejaVu Sans is among the widest."""
     elements = model_map.draw_model("cross", figures.BLUE)[0]
-    (left,) = re.findall(r'<text x="([\d.]+)"[^>]*>cross-attention<', elements)
+    (start,) = re.findall(r'<text x="([\d.]+)"[^>]*>cross-attention<', elements)
     wide = TextPath((0, 0), "cross-attention", size=12.5, prop=FontProperties(family="DejaVu Sans", weight="bold"))
-    assert float(left) + wide.get_extents().x1 <= model_map.DECODER + model_map.BOX / 2 - 5
+    assert float(start) + wide.get_extents().x1 <= model_map.DECODER + model_map.BOX / 2 - 5
 
 
 def test_an_unknown_part_is_refused():

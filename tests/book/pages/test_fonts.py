@@ -1,4 +1,4 @@
-"""The book's own fonts: a page is the same on every machine, whatever fonts are installed there."""
+"""The book's own fonts: a page looks the same on every machine, whichever fonts are installed."""
 
 import re
 import shutil
@@ -12,7 +12,7 @@ from tests.browsers.devtools import Browser
 
 pytestmark = pytest.mark.book
 
-# Two machines that have no font in common, made of what matplotlib ships.
+# Two machines without a common font, with fonts that matplotlib ships.
 MACHINES = {"DejaVu": ["DejaVu*.ttf"], "STIX and Computer Modern": ["STIXGeneral*.ttf", "cm*.ttf"]}
 
 GENERIC = """["serif", "sans-serif", "monospace"].map(family => {
@@ -31,7 +31,7 @@ PLACES = """[...document.querySelectorAll("h1, h2, p, li, td, th, a, code, pre, 
 
 @pytest.fixture(scope="module")
 def machines(chromium, tmp_path_factory):
-    """A browser on each of the machines."""
+    """Return a browser for each of the machines."""
     with ExitStack() as open_browsers:
         browsers = []
         for patterns in MACHINES.values():
@@ -44,7 +44,7 @@ def machines(chromium, tmp_path_factory):
 
 
 @pytest.mark.parametrize("page", ["02_backward", "exercises"])
-def test_a_page_is_the_same_to_the_pixel_on_machines_with_other_fonts(html, machines, page):
+def test_a_page_has_the_same_pixels_on_machines_with_other_fonts(html, machines, page):
     for browser in machines:
         browser.open((html / "chapters" / f"{page}.html").as_uri(), width=390)
     ours, theirs = (browser.evaluate(GENERIC) for browser in machines)
@@ -54,16 +54,16 @@ def test_a_page_is_the_same_to_the_pixel_on_machines_with_other_fonts(html, mach
     assert ours == theirs
 
 
-def test_the_fonts_are_in_the_style_sheet_itself(html):
-    """No text waits for a second file: none is shown in another font first, or nothing in its place."""
+def test_the_style_sheet_contains_the_fonts(html):
+    """A font in a file of its own would load later, and until then text would be missing or in another font."""
     sheet = (html / "_static" / "fonts" / "fonts.css").read_text(encoding="utf-8")
     families = re.findall(r'@font-face {[^}]*font-family: "([^"]*)"', sheet)
     assert set(families) == {"House Serif", "House Sans", "House Mono"}
     sources = re.findall(r"src: url\(\"([^\"]{0,25})", sheet)
-    assert sources == ["data:font/woff2;base64,d0"] * len(families)  # "d0" is how "wOF2" begins
+    assert sources == ["data:font/woff2;base64,d0"] * len(families)  # "wOF2" in base64 begins with "d0"
 
 
-def test_each_font_s_licence_stands_beside_it(html):
+def test_each_font_has_its_licence_in_its_folder(html):
     licences = [path.read_text(encoding="utf-8") for path in (html / "_static" / "fonts").glob("*-OFL.txt")]
     assert len(licences) == 3
     assert all("SIL OPEN FONT LICENSE Version 1.1" in licence and "Adobe" in licence for licence in licences)

@@ -1,4 +1,4 @@
-"""The index pages hold every exercise, every mistake and every symbol, and their links lead somewhere."""
+"""The index pages list every exercise, mistake and symbol, and their links work."""
 
 import re
 from functools import cache
@@ -21,7 +21,7 @@ def page(html, name):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_link_into_the_book_leads_somewhere(html, name):
+def test_every_link_into_the_book_works(html, name):
     links = set(re.findall(r'href="(\w+)\.html#([\w-]+)"', page(html, name)))
     assert len(links) >= 20
     assert not {(file, anchor) for file, anchor in links if f'id="{anchor}"' not in page(html, file)}
@@ -29,8 +29,8 @@ def test_every_link_into_the_book_leads_somewhere(html, name):
 
 def test_every_mistake_is_in_the_index_by_name(html):
     text = re.sub(r"<[^>]+>", "", page(html, "mistakes"))
-    every = [each for chapter in indexes.CHAPTERS for each in exercises_of(chapter)]
-    names = [mistake.name for each in every for mistake, _ in each.mistakes.values()]
+    exercises = [exercise for chapter in indexes.CHAPTERS for exercise in exercises_of(chapter)]
+    names = [mistake.name for exercise in exercises for mistake, _ in exercise.mistakes.values()]
     assert len(names) > 600
     assert not [name for name in names if name.split("'")[0].split("`")[0].strip() not in text]
 
@@ -41,37 +41,37 @@ def test_a_message_links_to_the_section_it_names():
     )
 
 
-def test_two_powers_in_a_message_are_no_bold_print():
-    every = [each for chapter in indexes.CHAPTERS for each in exercises_of(chapter)]
-    messages = [mistake.message for each in every for mistake, _ in each.mistakes.values()]
+def test_two_powers_in_a_message_are_not_bold_text():
+    exercises = [exercise for chapter in indexes.CHAPTERS for exercise in exercises_of(chapter)]
+    messages = [mistake.message for exercise in exercises for mistake, _ in exercise.mistakes.values()]
     assert not [message for message in messages if "<strong>" in MarkdownIt().renderInline(message)]
 
 
-def test_the_map_knows_what_builds_on_what():
+def test_the_map_shows_which_exercises_need_which():
     every = indexes.listed()
     order = list(every)
     assert len(order) == sum(len(exercises_of(chapter)) for chapter in indexes.CHAPTERS)
     assert {"softmax"} <= set(every["attention_weights"].needs)
     assert {"split_heads", "merge_heads", "attention", "masked_attention"} <= set(every["multi_head_attention"].needs)
-    assert all(order.index(needed) < order.index(name) for name, each in every.items() for needed in each.needs)
+    assert all(order.index(needed) < order.index(name) for name, exercise in every.items() for needed in exercise.needs)
     # `memory_mask` and `dropout` are parameters here, not the functions of that name.
     assert "memory_mask" not in every["multi_head_cross_attention"].needs + every["decoder_layer"].needs
     assert "dropout" not in every["forward"].needs
     assert every["softmax"].card.label == "exercise-softmax" and every["softmax"].card.minutes == 10
 
 
-def test_the_map_knows_what_is_built_on_through_a_helper():
+def test_the_map_includes_exercises_that_a_helper_calls():
     every = indexes.listed()
     layers = {"embed_backward", "encoder_layer_backward", "decoder_layer_backward"}
-    # `loss_and_gradients` calls `backward`, which is no exercise, and that one calls the three.
+    # `loss_and_gradients` calls `backward`, which is not an exercise, and `backward` calls the three.
     assert "backward" not in every and layers <= set(every["loss_and_gradients"].needs)
-    # What an exercise does by calling another one is that other one's.
+    # Calls inside another exercise belong to that exercise.
     assert "softmax" not in every["attention"].needs
 
 
-def test_the_letters_of_the_map_are_as_large_on_a_phone_as_on_a_desk():
+def test_the_letters_of_the_map_are_as_large_on_a_phone_as_on_a_desktop():
     (width,) = re.findall(r'class="figure-drawing".*?style="width: (\d+)px', indexes.draw().svg)
-    assert int(width) <= 342  # of 390, without the page's margins
+    assert int(width) <= 342  # 390 minus the page's margins
 
 
 def test_names_in_the_symbols_table_are_names_in_the_solutions():
@@ -85,10 +85,10 @@ def test_names_in_the_symbols_table_are_names_in_the_solutions():
     assert axes <= names, axes - names
 
 
-def test_what_passes_is_told_above_the_table_where_nothing_cuts_it_off(browser, html):
+def test_the_progress_is_above_the_table_where_nothing_hides_it(browser, html):
     if not (html / "_static" / "live").is_dir():
-        pytest.skip("NO PYTHON FOR THE PAGES: what passes is not told. Build where npm or PyPI can be reached.")
+        pytest.skip("NO PYTHON FOR THE PAGES: the progress was not tested. Build where npm or PyPI can be reached.")
     browser.open((html / "chapters" / "exercises.html").as_uri(), width=390)
-    told = "document.querySelector('.live-progress')"
-    assert browser.evaluate(f"{told}.textContent").startswith("Passed in this browser: 0 of ")
-    assert browser.evaluate(f"{told}.closest('.cell') === null")
+    progress = "document.querySelector('.live-progress')"
+    assert browser.evaluate(f"{progress}.textContent").startswith("Passed in this browser: 0 of ")
+    assert browser.evaluate(f"{progress}.closest('.cell') === null")

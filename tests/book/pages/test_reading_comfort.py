@@ -1,4 +1,4 @@
-"""What makes a page pleasant to read: code that shows it goes on, links that stay whole, colours one can tell apart."""
+"""Pages are pleasant to read: wide code shows that it continues, links do not break, and colours differ clearly."""
 
 import base64
 import io
@@ -25,51 +25,51 @@ BROKEN_WORDS = """(() => {
   return broken;
 })()"""
 
-# Class of a token -> [contrast with the paper, its colour], for all code of the page.
+# Class of a token -> [contrast with the background, its colour], for all code of the page.
 INKS = """(() => {
   const channels = text => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
   const light = text => channels(text).map(c => c / 255)
     .map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
     .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
-  const found = {};
+  const inks = {};
   for (const token of document.querySelectorAll("article div.highlight pre span[class]")) {
     const ink = getComputedStyle(token).color;
     const pair = [light(ink), light(getComputedStyle(token.closest("pre")).backgroundColor)];
-    found[token.className] = [(Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05), ink];
+    inks[token.className] = [(Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05), ink];
   }
-  return found;
+  return inks;
 })()"""
 
 
 @pytest.mark.parametrize("width", [390, 1280], ids=["phone", "desk"])
 @pytest.mark.parametrize("page", ["coverage", "symbols", "exercises", "since_then"])
-def test_no_link_breaks_inside_a_word(standing, browser, page, width):
-    standing(f"chapters/{page}", width)
+def test_no_link_breaks_inside_a_word(laid_out, browser, page, width):
+    laid_out(f"chapters/{page}", width)
     assert browser.evaluate("document.querySelectorAll('article a').length") > 10
     assert browser.evaluate(BROKEN_WORDS) == []
 
 
-def test_the_underline_of_a_name_stands_below_its_underscores(standing, browser):
-    standing("chapters/exercises", 1280)
+def test_the_underline_of_a_name_is_below_its_underscores(laid_out, browser):
+    laid_out("chapters/exercises", 1280)
     # House Mono's underscore reaches 0.13 em below the line; the underline must begin lower.
     offsets = "[...document.querySelectorAll('article a:has(code)')].map(link => "
     offsets += "parseFloat(getComputedStyle(link).textUnderlineOffset) / parseFloat(getComputedStyle(link).fontSize))"
-    found = browser.evaluate(offsets)
-    assert len(found) > 60 and min(found) > 0.25
+    distances = browser.evaluate(offsets)
+    assert len(distances) > 60 and min(distances) > 0.25
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_code_is_legible_and_a_comment_is_no_number(standing, browser, dark):
-    standing("chapters/01_attention", 1280, dark)
+def test_code_is_legible_and_comments_differ_from_numbers(laid_out, browser, dark):
+    laid_out("chapters/01_attention", 1280, dark)
     inks = browser.evaluate(INKS)
     assert {"c1", "mi", "mf", "k", "sd"} <= inks.keys()
     assert not {token: ink for token, ink in inks.items() if ink[0] < 4.5}
     assert inks["c1"][1] not in (inks["mi"][1], inks["mf"][1])
 
 
-def test_no_letter_is_made_up(standing, browser):
-    """Bold italics are not among the fonts; a browser would make them from the italics, one letter into the next."""
-    standing("chapters/01_attention", 1280)
+def test_the_browser_makes_up_no_font(laid_out, browser):
+    """The fonts have no bold italics. A browser would make them from the italics, with overlapping letters."""
+    laid_out("chapters/01_attention", 1280)
     made_up = "em => getComputedStyle(em).fontWeight >= 600 && getComputedStyle(em).fontSynthesisWeight !== 'none'"
     titles = browser.evaluate("[...document.querySelectorAll('article legend em')].length")
     assert titles > 0
@@ -77,9 +77,9 @@ def test_no_letter_is_made_up(standing, browser):
 
 
 def right_edge(browser, box):
-    """The pixels of the last column of a box, inside its frame, as (rows, 3)."""
-    place = browser.evaluate(f"(r => ({{x: r.right + scrollX - 3, y: r.top + scrollY, height: r.height}}))({box})")
-    clip = {**place, "width": 1, "scale": 1}
+    """Return the pixels of the last column of a box, inside its frame, as (rows, 3)."""
+    position = browser.evaluate(f"(r => ({{x: r.right + scrollX - 3, y: r.top + scrollY, height: r.height}}))({box})")
+    clip = {**position, "width": 1, "scale": 1}
     shot = browser.send("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)["data"]
     return matplotlib.image.imread(io.BytesIO(base64.b64decode(shot)))[:, 0, :3]
 
@@ -93,8 +93,8 @@ def right_edge(browser, box):
         ("exercises", ".cell_output .output"),
     ],
 )
-def test_what_goes_on_shows_that_it_does(standing, browser, page, selector, dark):
-    standing(f"chapters/{page}", 390, dark)
+def test_a_box_that_scrolls_shows_that_it_continues(laid_out, browser, page, selector, dark):
+    laid_out(f"chapters/{page}", 390, dark)
     wide = f"[...document.querySelectorAll('article {selector}')].find(box => box.scrollWidth > box.clientWidth + 9)"
     browser.evaluate(f"{wide}.scrollTo({{left: 0, behavior: 'instant'}})")
     before = np.median(right_edge(browser, f"{wide}.getBoundingClientRect()"), axis=0)
@@ -104,8 +104,8 @@ def test_what_goes_on_shows_that_it_does(standing, browser, page, selector, dark
 
 
 @pytest.mark.parametrize("page", ["02_backward", "05_residual"])
-def test_a_formula_has_as_much_room_below_as_above(standing, browser, page):
-    standing(f"chapters/{page}", 1280)
+def test_a_formula_has_as_much_room_below_as_above(laid_out, browser, page):
+    laid_out(f"chapters/{page}", 1280)
     rooms = browser.evaluate("""[...document.querySelectorAll("article p + div.math:has(+ p)")].map(formula => {
       const ink = formula.querySelector("mjx-math").getBoundingClientRect();
       const above = ink.top - formula.previousElementSibling.getBoundingClientRect().bottom;

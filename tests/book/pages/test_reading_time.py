@@ -1,4 +1,4 @@
-"""How long a chapter takes: one rule, and what it leaves out."""
+"""How long a chapter takes to read: one rule, and what the rule leaves out."""
 
 import pytest
 
@@ -39,11 +39,11 @@ def seconds(text):
         (":::{figure} a.png\n:alt: b\nA caption here.\n:::", 30 + 3 * 60 / 175),
     ],
 )
-def test_the_rule(text, expected):
+def test_the_seconds_that_a_text_takes(text, expected):
     assert seconds(text) == pytest.approx(expected)
 
 
-def test_what_stands_below_a_marked_heading_is_off_the_core_path():
+def test_sections_below_a_marked_heading_are_outside_the_core_path():
     words = "word " * 175
     sections = ["# T", "{.off-core-path}\n## A", "### B", "## C", "(d)=\n{.off-core-path}\n### D", "#### E", "### F"]
     reading = reading_time.estimate("\n\n".join(f"{heading}\n\n{words}" for heading in sections))
@@ -52,13 +52,13 @@ def test_what_stands_below_a_marked_heading_is_off_the_core_path():
     assert 3 < reading.core < 3 + marks_and_titles
 
 
-def test_cards_are_added_up():
+def test_the_times_on_the_cards_are_added_up():
     reading = reading_time.estimate(CARD + CARD.replace("4 points", "1 point").replace("10", "65"))
     assert (reading.exercises, reading.practice, reading.points) == (2, 75, 5)
 
 
 @pytest.mark.parametrize(
-    "core, whole, told",
+    "core, whole, time",
     [
         (1, 1, "about 5 minutes to read"),
         (38, 38, "about 40 minutes to read"),
@@ -67,11 +67,11 @@ def test_cards_are_added_up():
         (120, 139, "about 2 hours to read the core path, 2 hours and 20 minutes to read everything"),
     ],
 )
-def test_it_is_told_in_words(core, whole, told):
+def test_the_time_is_written_in_words(core, whole, time):
     reading = reading_time.Estimate(core, whole, exercises=0, practice=0, points=0)
-    assert str(reading) == f"**Time:** {told}."
+    assert str(reading) == f"**Time:** {time}."
     busy = reading_time.Estimate(core, whole, exercises=6, practice=70, points=25)
-    assert str(busy) == f"**Time:** {told}, and an hour and 10 minutes for the six exercises (25 points)."
+    assert str(busy) == f"**Time:** {time}, and an hour and 10 minutes for the six exercises (25 points)."
 
 
 @pytest.mark.parametrize("name", chapter_names())

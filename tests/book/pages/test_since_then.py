@@ -1,4 +1,4 @@
-"""The page on models of today: it runs for readers who have no PyTorch, too."""
+"""The page on models of today runs without PyTorch."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.book
 WITHOUT_PYTORCH = "import sys\nsys.modules['torch'] = None  # importing it raises ModuleNotFoundError\n"
 
 
-def test_it_runs_without_pytorch():
+def test_the_page_runs_without_pytorch():
     notebook = jupytext.read(ROOT / "chapters" / "since_then.md")
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     script = WITHOUT_PYTORCH + f"sys.path[:0] = {[str(ROOT), str(ROOT / 'chapters')]}\n" + "\n\n".join(cells)

@@ -1,4 +1,4 @@
-"""The commands of the instructors' page work, one after the other, so that the page cannot grow old."""
+"""The commands on the page for instructors work, one after the other."""
 
 import re
 import zipfile
@@ -22,11 +22,11 @@ COMMANDS = re.findall(r"^\.venv/bin/autograder (.*)$", "\n".join(re.findall(r"``
 
 @pytest.fixture
 def week(released_course, tmp_path, monkeypatch):
-    """An empty course in the current folder, and what the page takes for granted: a download, and one notebook."""
-    made = {each.student: each.content for each in example_class.examples(released_course, CHAPTER)}
+    """Make an empty course in the current folder, with the download and the notebook that the page assumes."""
+    examples = {example.student: example.content for example in example_class.examples(released_course, CHAPTER)}
     with zipfile.ZipFile(tmp_path / "download.zip", "w") as archive:
         for number, student in enumerate(STUDENTS):
-            archive.writestr(f"Somebody_{number}_assignsubmission_file/{CHAPTER}.ipynb", made[student])
+            archive.writestr(f"Somebody_{number}_assignsubmission_file/{CHAPTER}.ipynb", examples[student])
     tables = {
         "participants.csv": ("First name,Last name,ID number,Email address", "Some,Body,{0},{0}@x.org"),
         "worksheet.csv": ("Identifier,ID number,Grade,Last modified (grade)", "Participant {1},{0},,-"),
@@ -35,14 +35,14 @@ def week(released_course, tmp_path, monkeypatch):
     for name, (heads, row) in tables.items():
         rows = [heads, *(row.format(student, number) for number, student in enumerate(STUDENTS))]
         (tmp_path / name).write_text("\n".join(rows), encoding="utf-8")
-    (tmp_path / "their_notebook.ipynb").write_bytes(made["perfect"])
+    (tmp_path / "their_notebook.ipynb").write_bytes(examples["perfect"])
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def test_the_week_goes_as_told(week, capsys, monkeypatch):
+def test_the_commands_of_the_week_work(week, capsys, monkeypatch):
     assert len(COMMANDS) > 10
-    monkeypatch.setattr(kill_table, "both_named", lambda *pair: True)  # of 800 pairs; has tests of its own
+    monkeypatch.setattr(kill_table, "both_named", lambda *pair: True)  # other tests run the 800 pairs
     for command in COMMANDS:
         assert main(command.split()) == 0, (command, capsys.readouterr().err)
         out = capsys.readouterr().out
@@ -57,7 +57,7 @@ def test_the_week_goes_as_told(week, capsys, monkeypatch):
     assert "mistake-1" in (week / "canvas.csv").read_text(encoding="utf-8")
 
 
-def test_scheduler_and_workers_are_started_as_the_command_says():
-    told = re.sub(r" *\\\n *", " ", PAGE)
-    assert certificates.scheduler_command(Path("tls")) + "\n" in told
-    assert certificates.worker_command("tls://HOST:8786", Path("tls")) + " --nthreads 4\n" in told
+def test_the_page_shows_the_commands_that_start_scheduler_and_workers():
+    commands = re.sub(r" *\\\n *", " ", PAGE)
+    assert certificates.scheduler_command(Path("tls")) + "\n" in commands
+    assert certificates.worker_command("tls://HOST:8786", Path("tls")) + " --nthreads 4\n" in commands
