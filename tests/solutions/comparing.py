@@ -1,4 +1,4 @@
-"""How the tests of chapters 2 to 5 compare whole trees of gradients: with central differences, with autograd."""
+"""Compare whole trees of gradients with central differences and with autograd."""
 
 import numpy as np
 import pytest
@@ -7,12 +7,12 @@ import torch
 from solutions.backward import numerical_gradient
 from tests.solutions.conftest import TOLERANCE, relative_error
 
-# None of these sizes stands in the fixture `sizes`, so that no axis can be taken for another.
+# The fixture `sizes` has none of these sizes, so no axis can be mistaken for another.
 leading_axes = pytest.mark.parametrize("leading", [(), (2,), (2, 8)], ids=["no batch", "one batch axis", "two"])
 
 
 def tree_map(f, tree):
-    """f of every leaf of nested tuples, lists and dicts."""
+    """Return nested tuples, lists and dicts with f applied to every leaf."""
     if isinstance(tree, dict):
         return {name: tree_map(f, branch) for name, branch in tree.items()}
     if isinstance(tree, (tuple, list)):
@@ -21,16 +21,16 @@ def tree_map(f, tree):
 
 
 def named_leaves(tree, path=""):
-    """Every leaf of a tree with its path."""
+    """Return every leaf of a tree with its path."""
     if isinstance(tree, (dict, tuple, list)):
         branches = sorted(tree.items()) if isinstance(tree, dict) else enumerate(tree)
         return [leaf for name, branch in branches for leaf in named_leaves(branch, f"{path}/{name}")]
     return [(path, tree)]
 
 
-def assert_close(found, expected, tolerance):
-    """Two trees: the same names and shapes, and every leaf within the L2 relative tolerance."""
-    pairs = zip(named_leaves(found), named_leaves(expected), strict=True)
+def assert_close(actual, expected, tolerance):
+    """Assert that two trees have the same names and shapes, and that no leaf's relative error exceeds the tolerance."""
+    pairs = zip(named_leaves(actual), named_leaves(expected), strict=True)
     for (path, leaf), (expected_path, expected_leaf) in pairs:
         assert path == expected_path
         error = relative_error(leaf, expected_leaf)
@@ -38,7 +38,7 @@ def assert_close(found, expected, tolerance):
 
 
 def measured_gradients(loss, tree):
-    """Central differences of loss(tree) by every leaf of the tree."""
+    """Return the central differences of loss(tree) for every leaf of the tree."""
     if isinstance(tree, dict):
         return {
             name: measured_gradients(lambda new, name=name: loss({**tree, name: new}), branch)
@@ -48,7 +48,7 @@ def measured_gradients(loss, tree):
 
 
 def assert_gradients_measured(layer, layer_backward, inputs, rng, tolerance=1e-7):
-    """Every gradient that layer_backward returns, against central differences, for a random cotangent."""
+    """Compare every gradient of layer_backward with central differences, for a random cotangent."""
     output, cache = layer(*inputs)
     cotangent = rng.normal(size=output.shape)
     gradients = layer_backward(cotangent, cache)
@@ -63,7 +63,7 @@ def assert_gradients_measured(layer, layer_backward, inputs, rng, tolerance=1e-7
 
 
 def assert_same_as_torch(layer, layer_backward, torch_layer, inputs, rng):
-    """Output, dtypes and every gradient against autograd on the same inputs; the inputs are left alone."""
+    """Compare output, dtypes and every gradient with autograd on the same inputs. Also check that no input changes."""
     dtype = named_leaves(inputs)[0][1].dtype
     tolerance = TOLERANCE[dtype.type]
     before = tree_map(np.copy, inputs)
@@ -83,12 +83,12 @@ def assert_same_as_torch(layer, layer_backward, torch_layer, inputs, rng):
 
 
 def without_key_bias(tree):
-    """A tree of gradients without the key biases: theirs is zero up to rounding, and has no relative error."""
+    """Return gradients without those of key biases, which are rounding errors and have no relative error."""
     if isinstance(tree, dict):
         return {name: without_key_bias(branch) for name, branch in tree.items() if name != "b_key"}
     return tuple(map(without_key_bias, tree)) if isinstance(tree, tuple) else tree
 
 
 def random_arrays(rng, dtype, *shapes):
-    """Normal arrays of the given shapes."""
+    """Return normally distributed arrays of the given shapes."""
     return tuple(rng.normal(size=shape).astype(dtype) for shape in shapes)

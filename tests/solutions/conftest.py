@@ -1,4 +1,4 @@
-"""Shared by the tests of the solutions: how far two results are apart, and shapes in which no two sizes agree."""
+"""Shared by the tests of the solutions: the relative error of a result, and shapes in which all sizes differ."""
 
 from types import SimpleNamespace
 
@@ -7,7 +7,7 @@ import pytest
 
 
 def relative_error(actual, expected):
-    """L2 distance of two arrays (or tensors) as a share of the expected norm; 0 for two arrays of zeros."""
+    """Return the L2 distance of two arrays or tensors divided by the expected norm, or 0 for two arrays of zeros."""
     actual, expected = np.asarray(actual, np.float64), np.asarray(expected, np.float64)
     assert actual.shape == expected.shape, f"shape {actual.shape}, expected {expected.shape}"
     distance, norm = np.linalg.norm(actual - expected), np.linalg.norm(expected)
@@ -30,7 +30,7 @@ def batch(request):
 
 @pytest.fixture
 def sizes():
-    """Rectangular on purpose: a transposed or mistaken axis cannot go unnoticed."""
+    """Return sizes that all differ, so that a transposed or wrong axis is noticed."""
     return SimpleNamespace(T=6, T_query=4, T_key=7, d_model=12, d_key=5, d_value=9, n_heads=3, d_ff=10, vocab=11)
 
 

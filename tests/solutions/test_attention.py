@@ -1,4 +1,4 @@
-"""Chapter 1's solutions against PyTorch, and against what the chapter says of them."""
+"""Chapter 1: the solutions agree with PyTorch and have the properties that the chapter states."""
 
 import math
 
@@ -50,7 +50,7 @@ def test_softmax_of_one_row_and_of_one_score():
 
 
 @given(matrices)
-def test_every_row_of_weights_is_a_share_of_one(scores):
+def test_every_row_of_weights_adds_up_to_one(scores):
     weights = softmax(scores)
     assert weights.shape == scores.shape
     assert (weights >= 0).all()
@@ -58,16 +58,16 @@ def test_every_row_of_weights_is_a_share_of_one(scores):
 
 
 @given(matrices, ordinary)
-def test_softmax_does_not_see_a_shift(scores, shift):
+def test_softmax_does_not_change_under_a_shift(scores, shift):
     assert np.allclose(softmax(scores + shift), softmax(scores), rtol=1e-9, atol=1e-15)
 
 
 @given(arrays.arrays(np.float64, (3, 4), elements=st.floats(-1e300, 1e300)))
-def test_softmax_is_finite_however_large_the_scores(scores):
+def test_softmax_is_finite_for_scores_of_any_size(scores):
     assert np.isfinite(softmax(scores)).all()
 
 
-def test_softmax_leaves_its_argument_alone():
+def test_softmax_does_not_change_its_argument():
     scores = np.array([1.0, 2.0])
     softmax(scores)
     assert np.array_equal(scores, [1.0, 2.0])
@@ -121,7 +121,7 @@ def test_self_attention_is_permutation_equivariant(order, seed):
 
 @given(st.integers(0, 1000))
 @settings(max_examples=30)
-def test_an_output_row_lies_between_the_smallest_and_the_largest_values(seed):
+def test_an_output_row_is_between_the_smallest_and_the_largest_values(seed):
     rng = np.random.default_rng(seed)
     values = rng.normal(size=(7, 3))
     output, _ = attention(3 * rng.normal(size=(4, 5)), rng.normal(size=(7, 5)), values)

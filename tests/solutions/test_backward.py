@@ -1,4 +1,4 @@
-"""Chapter 2: every gradient against central differences and PyTorch's autograd."""
+"""Chapter 2: every gradient agrees with central differences and PyTorch's autograd."""
 
 import numpy as np
 import pytest
@@ -37,13 +37,13 @@ def test_the_numerical_gradient_of_a_known_function(rng, shape):
 
 
 def test_the_numerical_gradient_is_central():
-    """Central differences are exact for quadratics, at any step; forward differences are off by h."""
+    """Central differences are exact for quadratics with any step. Forward differences are off by h."""
     x = np.array([[1.0, -2.0], [0.5, 3.0]])
     assert relative_error(numerical_gradient(lambda a: np.sum(a * a), x, h=0.5), 2 * x) < 1e-14
     assert relative_error(numerical_gradient(lambda a: np.sum(a**3), x, h=0.5), 3 * x * x + 0.25) < 1e-14
 
 
-def test_the_numerical_gradient_survives_an_error_in_f():
+def test_the_numerical_gradient_restores_its_argument_after_an_error_in_f():
     x = np.ones(3)
     with pytest.raises(ZeroDivisionError):
         numerical_gradient(lambda a: 1 / 0, x)
@@ -88,20 +88,20 @@ LAYERS = {
 
 @leading_axes
 @pytest.mark.parametrize("name", LAYERS)
-def test_gradients_are_those_measured(rng, name, leading):
+def test_gradients_agree_with_central_differences(rng, name, leading):
     layer, layer_backward, _, inputs = LAYERS[name]
     assert_gradients_measured(layer, layer_backward, inputs(rng, leading), rng)
 
 
 @leading_axes
 @pytest.mark.parametrize("name", LAYERS)
-def test_outputs_and_gradients_are_pytorch_s(rng, name, leading, dtype):
+def test_outputs_and_gradients_agree_with_pytorch(rng, name, leading, dtype):
     layer, layer_backward, torch_layer, inputs = LAYERS[name]
     assert_same_as_torch(layer, layer_backward, torch_layer, inputs(rng, leading, dtype), rng)
 
 
 @pytest.mark.parametrize("leading", [(), (0,), (3, 0)])
-def test_linear_takes_a_single_position_and_an_empty_batch(rng, leading):
+def test_linear_accepts_a_single_position_and_an_empty_batch(rng, leading):
     x, weight, bias = random_arrays(rng, np.float64, (*leading, D_MODEL), (D_MODEL, D_KEY), (D_KEY,))
     output, cache = linear(x, weight, bias)
     assert_close(output, np.einsum("...i,io->...o", x, weight) + bias, 1e-14)
@@ -109,8 +109,8 @@ def test_linear_takes_a_single_position_and_an_empty_batch(rng, leading):
     assert (grad_x.shape, grad_weight.shape, grad_bias.shape) == (x.shape, weight.shape, bias.shape)
 
 
-def test_linear_takes_a_view(rng):
-    """A transposed x is not contiguous; its rows must still be its rows."""
+def test_linear_accepts_a_view(rng):
+    """A transposed x is not contiguous, but its rows must stay its rows."""
     x, weight, bias = random_arrays(rng, np.float64, (T_QUERY, 2, D_MODEL), (D_MODEL, D_KEY), (D_KEY,))
     x = x.swapaxes(0, 1)
     output, cache = linear(x, weight, bias)
@@ -120,13 +120,13 @@ def test_linear_takes_a_view(rng):
     assert_close(grad_weight, np.einsum("ntd,nte->de", x, output), 1e-14)
 
 
-def test_linear_refuses_a_width_that_does_not_fit(rng):
+def test_linear_refuses_a_wrong_width(rng):
     with pytest.raises(ValueError):
         linear(*random_arrays(rng, np.float64, (2, 3), (4, 5), (5,)))
 
 
-def test_softmax_sees_no_shift(rng):
-    """Neither forwards nor backwards: a cotangent of ones gives zero, and so tests nothing."""
+def test_a_shift_changes_neither_softmax_nor_its_gradient(rng):
+    """The gradient for a cotangent of ones is therefore zero, so such a cotangent tests nothing."""
     weights = softmax(rng.normal(size=(2, T_QUERY, T_KEY)))
     assert np.abs(softmax_backward(np.ones_like(weights), weights)).max() < 1e-16
     grad_scores = softmax_backward(rng.normal(size=weights.shape), weights)
@@ -161,8 +161,8 @@ def test_large_scores_give_finite_gradients(rng):
     assert all(np.isfinite(gradient).all() for gradient in gradients)
 
 
-def test_batch_items_are_strangers(rng):
-    """A batch's gradients are each item's own; those of shared weights are their sum."""
+def test_items_of_a_batch_do_not_affect_each_other(rng):
+    """Each item has the gradients that it has alone. The gradients of shared weights are sums over the items."""
     inputs = self_attention_inputs(rng, (3,))
     x, *weights = inputs
     output, cache = self_attention(*inputs)
@@ -171,13 +171,13 @@ def test_batch_items_are_strangers(rng):
     alone = [
         self_attention_backward(g, self_attention(item, *weights)[1]) for item, g in zip(x, cotangent, strict=True)
     ]
-    assert_close(grad_x, np.stack([one[0] for one in alone]), 1e-13)
+    assert_close(grad_x, np.stack([gradients[0] for gradients in alone]), 1e-13)
     for i, grad_weight in enumerate(grad_weights, start=1):
-        assert_close(grad_weight, sum(one[i] for one in alone), 1e-13)
+        assert_close(grad_weight, sum(gradients[i] for gradients in alone), 1e-13)
 
 
-def test_the_gradient_check_has_teeth(rng):
-    """The check itself rejects a gradient that is off by one part in a million."""
+def test_the_gradient_check_rejects_a_wrong_gradient(rng):
+    """A gradient with a relative error of one in a million fails the check."""
     inputs = attention_inputs(rng, (2,))
     with pytest.raises(AssertionError, match="relative error"):
         assert_gradients_measured(

@@ -1,4 +1,4 @@
-"""Chapter 7: both inputs' gradients, by central differences and against PyTorch; masks; three norms."""
+"""Chapter 7: gradients for both inputs agree with central differences and with PyTorch; masks; three norms."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ T, T_MEMORY, D_MODEL, D_MEMORY, D_KEY, D_VALUE, N_HEADS, D_FF = 4, 7, 6, 9, 5, 3
 
 
 def mask_over_memory(leading=()):
-    """Padding of different lengths, and, where there is a batch, one memory that is padding throughout."""
+    """Return a mask with padding of different lengths. In a batch, one memory consists of padding only."""
     mask = np.ones((*leading, 1, T_MEMORY), bool)
     mask[..., 5:] = False
     if leading:
@@ -44,7 +44,7 @@ def mask_over_memory(leading=()):
 
 
 def random_layer(rng, dtype=np.float64, width_of_memory=D_MODEL):
-    """A decoder layer's parameters, none of them 0 or 1: fresh norms and biases would hide mistakes."""
+    """Return a decoder layer's parameters. None is 0 or 1, because initial norms and biases would hide mistakes."""
     layer = initialise(rng, {}, D_MODEL, D_FF, 0, 1)["decoder"][0]
     layer = tree_map(lambda array: (array + 0.3 * rng.normal(size=array.shape)).astype(dtype), layer)
     for name in ("w_key", "w_value"):
@@ -64,7 +64,7 @@ def cross_inputs(rng, leading, dtype=np.float64):
 
 
 @leading_axes
-def test_cross_attention_against_pytorch(rng, leading, dtype):
+def test_cross_attention_agrees_with_pytorch(rng, leading, dtype):
     mask = mask_over_memory(leading)
 
     def by_torch(x, memory, w_query, w_key, w_value):
@@ -82,7 +82,7 @@ def test_cross_attention_against_pytorch(rng, leading, dtype):
 
 
 @leading_axes
-def test_cross_attention_s_gradients_measured(rng, leading):
+def test_gradients_of_cross_attention_agree_with_central_differences(rng, leading):
     mask = mask_over_memory(leading)
     assert_gradients_measured(
         lambda *inputs: cross_attention(*inputs, mask), cross_attention_backward, cross_inputs(rng, leading), rng
@@ -96,7 +96,7 @@ def test_cross_attention_of_a_sequence_to_itself_is_self_attention(rng):
 
 
 @leading_axes
-def test_multi_head_cross_attention_s_gradients_measured(rng, leading):
+def test_gradients_of_multi_head_cross_attention_agree_with_central_differences(rng, leading):
     mask = mask_over_memory(leading)
     x, memory = random_arrays(rng, np.float64, (*leading, T, D_MODEL), (*leading, T_MEMORY, D_MEMORY))
     params = random_layer(rng, width_of_memory=D_MEMORY)["cross_attention"]
@@ -109,7 +109,7 @@ def test_multi_head_cross_attention_s_gradients_measured(rng, leading):
 
 
 @leading_axes
-def test_the_decoder_layer_s_gradients_measured(rng, leading):
+def test_gradients_of_the_decoder_layer_agree_with_central_differences(rng, leading):
     masks = causal_mask(T), mask_over_memory(leading)
     x, memory = random_arrays(rng, np.float64, (*leading, T, D_MODEL), (*leading, T_MEMORY, D_MEMORY))
     assert_gradients_measured(
@@ -121,7 +121,7 @@ def test_the_decoder_layer_s_gradients_measured(rng, leading):
 
 
 def to_pytorch(layer):
-    """`nn.TransformerDecoderLayer` with these parameters: its weights are transposed, and q, k, v packed."""
+    """Return an `nn.TransformerDecoderLayer` with these parameters: transposed, and with q, k and v packed."""
     twin = nn.TransformerDecoderLayer(D_MODEL, N_HEADS, D_FF, dropout=0.0, batch_first=True)
     twin = twin.to(torch.tensor(layer["norm_attention"]["gain"]).dtype)
     state = {}
@@ -142,7 +142,7 @@ def to_pytorch(layer):
     return twin
 
 
-def test_the_decoder_layer_against_pytorch_s(rng, dtype):
+def test_the_decoder_layer_agrees_with_pytorch(rng, dtype):
     x, memory = random_arrays(rng, dtype, (3, T, D_MODEL), (3, T_MEMORY, D_MODEL))
     layer = random_layer(rng, dtype)
     tokens_are_real = np.arange(T_MEMORY) < np.array([[7], [4], [1]])
@@ -152,7 +152,7 @@ def test_the_decoder_layer_against_pytorch_s(rng, dtype):
 
     twin = to_pytorch(layer)
     x_torch, memory_torch = (torch.tensor(array, requires_grad=True) for array in (x, memory))
-    # These masks mean the opposite of ours: True = may not.
+    # These masks mean the opposite of ours: True hides a position.
     expected = twin(
         x_torch,
         memory_torch,
@@ -187,7 +187,7 @@ def test_a_memory_of_padding_gives_zeros_and_no_nan(rng):
     assert_close(tree_map(np.isfinite, grad_params), tree_map(lambda array: np.ones(array.shape), grad_params), 0)
 
 
-def test_the_decoder_sees_no_future_and_none_of_the_masked_memory(rng):
+def test_the_decoder_does_not_depend_on_the_future_or_on_masked_memory(rng):
     x, memory = random_arrays(rng, np.float64, (T, D_MODEL), (T_MEMORY, D_MODEL))
     layer, masks = random_layer(rng), (causal_mask(T), mask_over_memory())
     output, _ = decoder_layer(x, memory, layer, N_HEADS, *masks)
@@ -218,8 +218,8 @@ def test_the_bug_hunt_s_reference_is_the_decoder_layer(rng):
     assert not np.allclose(output, repaired_decoder_norms(x, memory, layer, N_HEADS, *masks))
 
 
-def test_without_key_bias_only_leaves_out_what_has_no_gradient(rng):
-    """The key bias shifts every score of a row alike, so its gradient is rounding error and nothing else."""
+def test_without_key_bias_leaves_out_only_gradients_that_are_zero(rng):
+    """The key bias shifts all scores of a row equally, so its gradient is only rounding error."""
     x, memory = random_arrays(rng, np.float64, (T, D_MODEL), (T_MEMORY, D_MODEL))
     output, cache = decoder_layer(x, memory, random_layer(rng), N_HEADS)
     *_, grad_params = decoder_layer_backward(rng.normal(size=output.shape), cache)
@@ -227,7 +227,7 @@ def test_without_key_bias_only_leaves_out_what_has_no_gradient(rng):
     assert "b_key" not in without_key_bias(grad_params)["cross_attention"]
 
 
-def test_the_predicted_shapes_are_those_that_come_out(rng):
+def test_the_predicted_shapes_are_those_of_the_arrays(rng):
     x, memory = random_arrays(rng, np.float64, (3, T, D_MODEL), (3, T_MEMORY, D_MEMORY))
     params = random_layer(rng, width_of_memory=D_MEMORY)["cross_attention"]
     mask = mask_over_memory((3,))

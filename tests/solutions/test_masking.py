@@ -1,4 +1,4 @@
-"""Chapter 3: masks against the pictures' values, masked attention against PyTorch, leaks found and not imagined."""
+"""Chapter 3: masks agree with the figures, masked attention agrees with PyTorch, and only real leaks are found."""
 
 import numpy as np
 import pytest
@@ -39,14 +39,14 @@ def test_the_causal_mask_is_a_lower_triangle_with_its_diagonal():
     assert causal_mask(0).shape == (0, 0)
 
 
-def test_the_padding_mask_speaks_of_keys():
+def test_the_padding_mask_hides_keys():
     tokens = np.array([[5, 6, PAD], [7, PAD, PAD]])
     assert np.array_equal(padding_mask(tokens, PAD), [[[YES, YES, NO]], [[YES, NO, NO]]])
     assert np.array_equal(padding_mask(tokens[0], PAD), [[YES, YES, NO]])
     assert np.array_equal(padding_mask(tokens, 7), [[[YES, YES, YES]], [[NO, YES, YES]]])
 
 
-def test_the_target_mask_is_both():
+def test_the_target_mask_combines_the_causal_and_the_padding_mask():
     tokens = np.array([[5, 6, 7], [8, PAD, PAD]])
     expected = [causal_mask(3), [[YES, NO, NO], [YES, NO, NO], [YES, NO, NO]]]
     assert np.array_equal(target_mask(tokens, PAD), expected)
@@ -60,7 +60,7 @@ def test_the_memory_mask_has_target_rows_and_source_columns():
     assert memory_mask(source[0], 3, PAD).shape == (3, 4)
 
 
-def test_the_predicted_shapes_are_those_that_meet():
+def test_the_predicted_shapes_broadcast_together():
     n_batch, n_heads, T_source, T_target = 2, 3, 5, 4
     shapes = predicted_mask_shapes(n_batch, n_heads, T_source, T_target)
     source, target = np.ones((n_batch, T_source), int), np.ones((n_batch, T_target), int)
@@ -79,7 +79,7 @@ def test_the_predicted_shapes_are_those_that_meet():
 
 @pytest.fixture
 def masks(rng, sizes):
-    """Masks of every kind of shape, each with rows in which nothing is allowed."""
+    """Return masks of every kind of shape, each with rows in which every key is hidden."""
 
     def make(leading):
         full = rng.random((*leading, sizes.T_query, sizes.T_key)) < 0.6
@@ -108,7 +108,7 @@ def attention_inputs(rng, sizes, leading, dtype=np.float64):
 
 
 def torch_masked_attention(mask):
-    """PyTorch's own, with its output for rows that see nothing set to zero, whichever way it treats them."""
+    """Return PyTorch's attention, with zeros as the output of fully masked rows."""
 
     def attend(queries, keys, values):
         scores = queries @ keys.mT / keys.shape[-1] ** 0.5
@@ -125,7 +125,7 @@ def torch_masked_attention(mask):
 
 @KINDS
 @leading_axes
-def test_gradients_are_those_measured(rng, sizes, masks, leading, kind):
+def test_gradients_agree_with_central_differences(rng, sizes, masks, leading, kind):
     mask = masks(leading)[kind]
     assert_gradients_measured(
         lambda *inputs: masked_attention(*inputs, mask),
@@ -137,7 +137,7 @@ def test_gradients_are_those_measured(rng, sizes, masks, leading, kind):
 
 @KINDS
 @leading_axes
-def test_outputs_and_gradients_are_pytorch_s(rng, sizes, masks, leading, kind, dtype):
+def test_outputs_and_gradients_agree_with_pytorch(rng, sizes, masks, leading, kind, dtype):
     mask = masks(leading)[kind]
     inputs = attention_inputs(rng, sizes, leading, dtype)
     with np.errstate(over="raise", invalid="raise", divide="raise"):
@@ -151,7 +151,7 @@ def test_outputs_and_gradients_are_pytorch_s(rng, sizes, masks, leading, kind, d
 
 
 @leading_axes
-def test_who_sees_nothing_gets_zeros(rng, sizes, masks, leading, dtype):
+def test_a_fully_masked_query_gets_zeros(rng, sizes, masks, leading, dtype):
     mask = masks(leading)["full"]
     output, cache = masked_attention(*attention_inputs(rng, sizes, leading, dtype), mask)
     grad_queries, grad_keys, grad_values = masked_attention_backward(np.ones_like(output), cache)
@@ -159,8 +159,8 @@ def test_who_sees_nothing_gets_zeros(rng, sizes, masks, leading, dtype):
     assert all(np.isfinite(gradient).all() for gradient in (grad_queries, grad_keys, grad_values))
 
 
-def test_a_hidden_key_might_as_well_not_be_there(rng, sizes, dtype):
-    """The same output and gradients as attention over the visible keys alone; exactly zero for the hidden one."""
+def test_a_hidden_key_has_no_effect(rng, sizes, dtype):
+    """Output and gradients are those of attention over the visible keys. The hidden key's gradient is exactly zero."""
     queries, keys, values = attention_inputs(rng, sizes, (2,), dtype)
     visible = np.arange(sizes.T_key) != 3
     output, cache = masked_attention(queries, keys, values, visible[np.newaxis])
@@ -177,14 +177,14 @@ def test_a_hidden_key_might_as_well_not_be_there(rng, sizes, dtype):
     )
 
 
-def test_queries_and_keys_must_share_their_width_under_a_mask_too(rng, sizes):
+def test_queries_and_keys_must_have_the_same_width_under_a_mask_too(rng, sizes):
     queries, keys, values = attention_inputs(rng, sizes, (2,))
     with pytest.raises(ValueError, match=f"d_key = {sizes.d_key - 1}.*d_key = {sizes.d_key}"):
         masked_attention(queries[..., 1:], keys, values, np.ones((1, 1), bool))
 
 
 @pytest.mark.parametrize("size", [1, 1e4, 1e30])
-def test_masked_softmax_holds_out_however_large_the_scores(rng, masks, sizes, size, dtype):
+def test_masked_softmax_is_right_for_scores_of_any_size(rng, masks, sizes, size, dtype):
     scores = (size * rng.normal(size=(2, sizes.T_query, sizes.T_key))).astype(dtype)
     for mask in masks((2,)).values():
         with np.errstate(over="raise", invalid="raise", divide="raise"):
@@ -194,13 +194,13 @@ def test_masked_softmax_holds_out_however_large_the_scores(rng, masks, sizes, si
         assert_close(weights.sum(axis=-1), allowed.any(axis=-1).astype(float), 1e-6)
 
 
-def test_masked_softmax_is_not_fooled_by_a_hidden_score_that_is_large():
+def test_a_large_hidden_score_does_not_affect_masked_softmax():
     weights = masked_softmax(np.array([1e308, 1.0, 2.0]), np.array([NO, YES, YES]))
     assert_close(weights[1:], softmax(np.array([1.0, 2.0])), 1e-15)
 
 
-def test_masked_softmax_hides_what_is_not_a_number():
-    """A hidden score may be inf or NaN: hiding it is the mask's business, also where a row sees nothing."""
+def test_masked_softmax_hides_inf_and_nan():
+    """The mask must hide a score of inf or NaN, also in a fully masked row."""
     scores = np.array([[np.nan, 1.0, 2.0], [np.inf, 1.0, 2.0], [-np.inf, 1.0, 2.0]])
     weights = masked_softmax(scores, np.array([NO, YES, YES]))
     assert_close(weights[:, 1:], softmax(scores[:, 1:]), 1e-15)
@@ -242,20 +242,20 @@ LEAKY = {
 
 
 @pytest.mark.parametrize("name", TIGHT)
-def test_a_tight_decoder_is_not_accused(rng, name):
+def test_no_leak_is_found_in_a_causal_decoder(rng, name):
     x, other = random_arrays(rng, np.float64, (6, 4), (6, 4))
     assert leaks(TIGHT[name], x, other) is False
 
 
 @pytest.mark.parametrize("name", LEAKY)
-def test_a_leak_is_found_from_outside(rng, name):
+def test_a_leak_is_found_from_inputs_and_outputs(rng, name):
     x, other = random_arrays(rng, np.float64, (6, 4), (6, 4))
     kept = x.copy(), other.copy()
     assert leaks(LEAKY[name], x, other) is True
     assert_close((x, other), kept, 0)
 
 
-def test_leaks_are_found_in_tokens_too():
+def test_leaks_are_found_with_tokens_as_inputs():
     tokens, other = np.array([3, 1, 4, 1, 5]), np.array([2, 7, 18, 2, 8])
     assert leaks(token_decoder, tokens, other) is False
     assert leaks(lambda tokens: token_decoder(tokens[::-1])[::-1], tokens, other) is True
@@ -263,7 +263,7 @@ def test_leaks_are_found_in_tokens_too():
 
 
 @leading_axes
-def test_the_repaired_self_attention(rng, sizes, leading, dtype):
+def test_the_repaired_self_attention_is_right(rng, sizes, leading, dtype):
     x, w_query, w_key, w_value = random_arrays(
         rng,
         dtype,

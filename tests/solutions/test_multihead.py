@@ -1,4 +1,4 @@
-"""Chapter 4: heads split and merged, and multi-head attention against `nn.MultiheadAttention`, weights both ways."""
+"""Chapter 4: heads are split and merged, and multi-head attention agrees with `nn.MultiheadAttention`."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def test_features_that_cannot_be_divided_are_refused():
 
 
 def make_params(rng, sizes, dtype=np.float64, widths=(11, 13, 14)):
-    """d_key, d_value, the inputs' widths and d_model all differ; all biases are well away from zero."""
+    """Return params in which d_key, d_value, the inputs' widths and d_model differ, and no bias is close to zero."""
     keys, values = sizes.n_heads * sizes.d_key, sizes.n_heads * sizes.d_value
     d_query_in, d_key_in, d_value_in = widths
     shapes = {
@@ -89,7 +89,7 @@ MASKS = pytest.mark.parametrize("kind", ["no mask", "shared", "one per item"])
 
 
 def torch_multi_head(n_heads, mask):
-    """One head after another, as the paper writes it."""
+    """Return PyTorch code that computes one head after the other, as in the paper."""
 
     def attend(query, key, value, p):
         queries, keys, values = (
@@ -108,7 +108,7 @@ def torch_multi_head(n_heads, mask):
 
 @MASKS
 @pytest.mark.parametrize("leading", [(), (2,)], ids=["no batch", "one batch axis"])
-def test_gradients_are_those_measured(rng, sizes, leading, kind):
+def test_gradients_agree_with_central_differences(rng, sizes, leading, kind):
     mask = make_mask(rng, sizes, kind, leading)
     assert_gradients_measured(
         lambda *inputs: multi_head_attention(*inputs, sizes.n_heads, mask),
@@ -120,7 +120,7 @@ def test_gradients_are_those_measured(rng, sizes, leading, kind):
 
 @MASKS
 @leading_axes
-def test_outputs_and_gradients_are_pytorch_s(rng, sizes, leading, kind, dtype):
+def test_outputs_and_gradients_agree_with_pytorch(rng, sizes, leading, kind, dtype):
     mask = make_mask(rng, sizes, kind, leading)
     assert_same_as_torch(
         lambda *inputs: multi_head_attention(*inputs, sizes.n_heads, mask),
@@ -131,8 +131,8 @@ def test_outputs_and_gradients_are_pytorch_s(rng, sizes, leading, kind, dtype):
     )
 
 
-def test_a_mask_of_the_batch_s_size_is_not_taken_for_the_heads(rng, sizes):
-    """With as many sentences as heads, a mask that is not given an axis for the heads would broadcast, wrongly."""
+def test_a_mask_of_a_batch_is_not_applied_to_the_heads(rng, sizes):
+    """With as many sentences as heads, a mask without an axis for the heads would broadcast wrongly."""
     query, key, value, params = make_inputs(rng, sizes, (sizes.n_heads,))
     mask = make_mask(rng, sizes, "one per item", (sizes.n_heads,))
     output, _ = multi_head_attention(query, key, value, params, sizes.n_heads, mask)
@@ -143,7 +143,7 @@ def test_a_mask_of_the_batch_s_size_is_not_taken_for_the_heads(rng, sizes):
 
 @leading_axes
 def test_the_key_bias_has_no_gradient(rng, sizes, leading):
-    """It adds the same number to a whole row of scores, and softmax does not see it."""
+    """It adds the same number to a whole row of scores, and softmax does not change under a shift."""
     output, cache = multi_head_attention(*make_inputs(rng, sizes, leading), sizes.n_heads)
     *_, gradients = multi_head_attention_backward(rng.normal(size=output.shape), cache)
     assert np.abs(gradients["b_key"]).max() < 1e-13 * np.abs(gradients["b_query"]).max()
@@ -161,7 +161,7 @@ def test_a_single_head_without_its_last_projection_is_attention(rng, sizes):
 
 
 def torch_module(params, n_heads):
-    """An nn.MultiheadAttention that holds our weights: transposed, and packed in the order query, key, value."""
+    """Return an nn.MultiheadAttention with our weights: transposed, and packed in the order query, key, value."""
     d_model, d_key_in, d_value_in = (params[f"w_{role}"].shape[0] for role in ("query", "key", "value"))
     dtype = torch.tensor(params["w_query"]).dtype
     module = nn.MultiheadAttention(d_model, n_heads, kdim=d_key_in, vdim=d_value_in, batch_first=True, dtype=dtype)
@@ -177,7 +177,7 @@ def torch_module(params, n_heads):
 
 
 def from_torch(module, of=lambda parameter: parameter.detach()):
-    """The other way round: a module's weights (or of them, the gradients) as our params."""
+    """Return a module's weights as our params. With `of`, return something else of each, for example the gradient."""
     if module.in_proj_weight is None:
         weights = [of(module.q_proj_weight), of(module.k_proj_weight), of(module.v_proj_weight)]
     else:
@@ -195,7 +195,7 @@ SELF, CROSS = (D_MODEL,) * 3, (D_MODEL, 10, 14)
 
 
 def square_params(rng, dtype, widths):
-    """Our params in the shapes PyTorch's module can hold, biases away from their fresh zeros."""
+    """Return our params in shapes that PyTorch's module allows, with biases that are not zero."""
     shapes = [(width, D_MODEL) for width in (*widths, D_MODEL)]
     names = ("query", "key", "value", "output")
     return {f"w_{n}": (rng.normal(size=s) / 3).astype(dtype) for n, s in zip(names, shapes, strict=True)} | {
@@ -204,7 +204,7 @@ def square_params(rng, dtype, widths):
 
 
 @pytest.mark.parametrize("widths", [SELF, CROSS], ids=["self", "cross"])
-def test_weights_travel_both_ways(rng, widths):
+def test_weights_are_converted_to_pytorch_and_back(rng, widths):
     params = square_params(rng, np.float32, widths)
     assert_close(from_torch(torch_module(params, HEADS)), params, 0)
 
@@ -212,8 +212,8 @@ def test_weights_travel_both_ways(rng, widths):
 @pytest.mark.parametrize("kind", ["no mask", "causal", "padding", "both"])
 @pytest.mark.parametrize("leading", [(), (2,)], ids=["no batch", "one batch axis"])
 @pytest.mark.parametrize("attends_to", ["self", "cross"])
-def test_parity_with_the_module(rng, dtype, attends_to, leading, kind):
-    """Outputs, averaged and per-head weights, all gradients, and the weights after one SGD step."""
+def test_results_agree_with_the_module(rng, dtype, attends_to, leading, kind):
+    """Compare outputs, averaged and per-head weights, all gradients, and the weights after one SGD step."""
     widths = SELF if attends_to == "self" else CROSS
     T_query, T_key = 5, 5 if attends_to == "self" else 7
     params = square_params(rng, dtype, widths)
@@ -225,7 +225,7 @@ def test_parity_with_the_module(rng, dtype, attends_to, leading, kind):
     mask, torch_masks = None if kind == "no mask" else np.ones((T_query, T_key), bool), {}
     if kind in ("causal", "both"):
         mask = np.tri(T_query, T_key, dtype=bool)
-        torch_masks["attn_mask"] = torch.tensor(~mask)  # there, True = may NOT attend
+        torch_masks["attn_mask"] = torch.tensor(~mask)  # in PyTorch, True hides a position
     if kind in ("padding", "both"):
         lengths = np.array([3, 4])[:, np.newaxis] if leading else 3
         tokens = (np.arange(T_key) < lengths).astype(int)
@@ -266,7 +266,7 @@ def fuse(params):
 
 
 @leading_axes
-def test_fused_projections_are_the_three_separate_ones(rng, leading, dtype):
+def test_fused_projections_agree_with_three_separate_ones(rng, leading, dtype):
     params = square_params(rng, dtype, SELF)
     x = rng.normal(size=(*leading, 5, D_MODEL)).astype(dtype)
     projected = fused_projection(x, *fuse(params))
@@ -276,7 +276,7 @@ def test_fused_projections_are_the_three_separate_ones(rng, leading, dtype):
 
 
 @leading_axes
-def test_the_repaired_fused_attention(rng, leading, dtype):
+def test_the_repaired_fused_attention_is_right(rng, leading, dtype):
     params = square_params(rng, dtype, SELF)
     x = rng.normal(size=(*leading, 5, D_MODEL)).astype(dtype)
     output, weights = repaired_fused_attention(x, *fuse(params), params["w_output"], params["b_output"], HEADS)
@@ -284,7 +284,7 @@ def test_the_repaired_fused_attention(rng, leading, dtype):
     assert_close((output, weights), (expected, cached_weights(cache)), TOLERANCE[dtype])
 
 
-def test_predicted_shapes_are_those_the_code_makes(rng):
+def test_the_predicted_shapes_are_those_of_the_arrays(rng):
     n_batch, T_query, T_key, d_model, n_heads = 2, 5, 7, 12, 3
     shapes = predicted_multi_head_shapes(n_batch, T_query, T_key, d_model, n_heads)
     query, memory = random_arrays(rng, np.float64, (n_batch, T_query, d_model), (n_batch, T_key, d_model))
@@ -303,7 +303,7 @@ def test_predicted_shapes_are_those_the_code_makes(rng):
     assert shapes == {name: array.shape for name, array in made.items()}
 
 
-def test_a_causal_mask_keeps_the_first_output_to_the_first_position(rng):
+def test_under_a_causal_mask_the_first_output_depends_only_on_the_first_position(rng):
     params = square_params(rng, np.float64, SELF)
     x = rng.normal(size=(2, 5, D_MODEL))
     output, _ = multi_head_attention(x, x, x, params, HEADS, causal_mask(5))

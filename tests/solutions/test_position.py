@@ -1,4 +1,4 @@
-"""Chapter 6: positions against the formula, rotations against shifts, the look-up against PyTorch."""
+"""Chapter 6: positions follow the formula, shifts are rotations, and the look-up agrees with PyTorch."""
 
 import math
 
@@ -39,7 +39,7 @@ def test_shifts_add_up_and_odd_widths_have_none():
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 2, 5), (0,)])
 @pytest.mark.parametrize("dtype, tolerance", [(np.float64, 1e-12), (np.float32, 5e-6)])
-def test_the_look_up_and_its_gradient_against_pytorch(shape, dtype, tolerance):
+def test_the_look_up_and_its_gradient_agree_with_pytorch(shape, dtype, tolerance):
     rng = np.random.default_rng(0)
     table = rng.normal(size=(4, 5)).astype(dtype)
     tokens = rng.integers(0, 4, shape)
@@ -62,7 +62,7 @@ def test_a_token_outside_the_table_is_an_error(token):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_positions_are_added_after_the_scaling_and_nothing_is_written_back(dtype):
+def test_positions_are_added_after_the_scaling_and_the_table_does_not_change(dtype):
     table = np.random.default_rng(1).normal(size=(6, 5)).astype(dtype)
     before = table.copy()
     tokens = np.array([[1, 1, 0], [5, 2, 1]])
@@ -75,7 +75,7 @@ def test_positions_are_added_after_the_scaling_and_nothing_is_written_back(dtype
     np.testing.assert_array_equal(later, output[:, 2:])
 
 
-def test_the_bug_hunt_s_reference_leaves_its_argument_alone():
+def test_the_bug_hunt_s_reference_does_not_change_its_argument():
     x = np.random.default_rng(2).normal(size=(2, 3, 4, 5)).astype(np.float32)
     before = x.copy()
     output = position.repaired_add_positions(x)
@@ -85,8 +85,8 @@ def test_the_bug_hunt_s_reference_leaves_its_argument_alone():
 
 
 @pytest.mark.parametrize("d_model, variance", [(6, 0.5), (16, 1 / 16)])
-def test_the_predicted_lengths_are_those_of_all_signs(d_model, variance):
-    # Entries of plus or minus the standard deviation: the mean over the signs is exact over antithetic pairs.
+def test_the_predicted_lengths_are_means_over_all_signs(d_model, variance):
+    # Entries are plus or minus the standard deviation. The mean over antithetic pairs of signs is exact.
     rows = np.random.default_rng(3).choice([-1, 1], size=(50, d_model)) * math.sqrt(variance)
     rows = np.concatenate([rows, -rows])
     scaled, encoding = rows * math.sqrt(d_model), sinusoidal_encoding(9, d_model)[-1]

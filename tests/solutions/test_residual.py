@@ -1,4 +1,4 @@
-"""Chapter 5: layer norm, feed-forward, dropout and whole encoder layers, against PyTorch's own modules."""
+"""Chapter 5: layer norm, feed-forward, dropout and encoder layers agree with PyTorch's modules."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def feed_forward_inputs(rng, sizes, leading, dtype=np.float64):
 
 
 def norm_params(rng, sizes, dtype=np.float64):
-    """Gains and biases away from their fresh ones and zeros."""
+    """Return gains that are not one and biases that are not zero."""
     gain, bias = rng.uniform(0.5, 2, sizes.d_model), rng.normal(size=sizes.d_model)
     return {"gain": gain.astype(dtype), "bias": bias.astype(dtype)}
 
@@ -101,19 +101,19 @@ PIECES = {
 
 @leading_axes
 @pytest.mark.parametrize("name", PIECES)
-def test_gradients_are_those_measured(rng, sizes, name, leading):
+def test_gradients_agree_with_central_differences(rng, sizes, name, leading):
     layer, layer_backward, _, inputs = PIECES[name]
     assert_gradients_measured(layer, layer_backward, inputs(rng, sizes, leading), rng)
 
 
 @leading_axes
 @pytest.mark.parametrize("name", PIECES)
-def test_outputs_and_gradients_are_pytorch_s(rng, sizes, name, leading, dtype):
+def test_outputs_and_gradients_agree_with_pytorch(rng, sizes, name, leading, dtype):
     layer, layer_backward, torch_layer, inputs = PIECES[name]
     assert_same_as_torch(layer, layer_backward, torch_layer, inputs(rng, sizes, leading, dtype), rng)
 
 
-def test_a_single_position_has_no_other_axis(rng, sizes):
+def test_a_single_position_without_other_axes_is_accepted(rng, sizes):
     for layer, layer_backward, _, inputs in PIECES.values():
         first, *rest = inputs(rng, sizes, ())
         rest = [value[0] if isinstance(value, np.ndarray) and value.ndim == 2 else value for value in rest]
@@ -123,14 +123,14 @@ def test_a_single_position_has_no_other_axis(rng, sizes):
 # ---- layer norm -------------------------------------------------------------------------------------------------
 
 
-def test_a_fresh_norm_gives_mean_zero_and_variance_one(rng, sizes):
+def test_an_initial_norm_gives_mean_zero_and_variance_one(rng, sizes):
     output, _ = layer_norm(10 + 3 * rng.normal(size=(2, sizes.T, sizes.d_model)), np.ones(12), np.zeros(12))
     assert np.abs(output.mean(axis=-1)).max() < 1e-13
     assert_close(output.var(axis=-1), np.ones((2, sizes.T)), 1e-4)
 
 
 @pytest.mark.parametrize("eps", [1e-5, 0.1, 2.0])
-def test_eps_stands_inside_the_root(rng, sizes, dtype, eps):
+def test_eps_is_inside_the_root(rng, sizes, dtype, eps):
     x, gain, bias = norm_inputs(rng, sizes, (2,), dtype)
     output, cache = layer_norm(x, gain, bias, eps)
     tensors = [torch.tensor(array, requires_grad=True) for array in (x, gain, bias)]
@@ -152,7 +152,7 @@ def test_a_constant_row_is_normalised_to_zero(sizes, dtype):
     assert all(np.isfinite(gradient).all() for gradient in gradients)
 
 
-def test_the_norm_sees_neither_shift_nor_size(rng, sizes):
+def test_the_norm_does_not_depend_on_shift_or_scale(rng, sizes):
     x, gain, bias = norm_inputs(rng, sizes, (2,))
     output, cache = layer_norm(x, gain, bias, eps=0)
     assert_close(layer_norm(5 * x + 3, gain, bias, eps=0)[0], output, 1e-13)
@@ -164,7 +164,7 @@ def test_the_norm_sees_neither_shift_nor_size(rng, sizes):
 # ---- dropout ----------------------------------------------------------------------------------------------------
 
 
-def test_dropout_keeps_or_forgets_and_keeps_the_mean(dtype):
+def test_dropout_keeps_or_drops_entries_and_keeps_the_mean(dtype):
     x = np.full((200, 300), 3, dtype)
     output, scale = dropout(x, 0.25, np.random.default_rng(1))
     assert output.dtype == scale.dtype == dtype
@@ -182,7 +182,7 @@ def test_dropout_is_seeded_by_its_generator(rng):
 
 
 @pytest.mark.parametrize("rate, seeded", [(0.5, False), (0.0, True), (0.0, False)])
-def test_without_training_or_rate_nothing_is_forgotten(rng, dtype, rate, seeded):
+def test_without_training_or_rate_nothing_is_dropped(rng, dtype, rate, seeded):
     x, cotangent = random_arrays(rng, dtype, (3, 4), (3, 4))
     output, cache = dropout(x, rate, rng if seeded else None)
     gradient = dropout_backward(cotangent, cache)
@@ -191,13 +191,13 @@ def test_without_training_or_rate_nothing_is_forgotten(rng, dtype, rate, seeded)
 
 
 @pytest.mark.parametrize("shape", [(), (5,), (2, 3, 4)])
-def test_dropout_gradients_are_those_measured(rng, shape):
+def test_dropout_gradients_agree_with_central_differences(rng, shape):
     inputs = random_arrays(rng, np.float64, shape)
     assert_gradients_measured(lambda x: dropout(x, 0.4, np.random.default_rng(3)), dropout_backward, inputs, rng)
 
 
 def test_add_norm_with_dropout(rng, sizes):
-    """What is forgotten is the update, never the stream."""
+    """Dropout applies to the update and never to the residual stream."""
     inputs = add_norm_inputs(rng, sizes, (2,))
 
     def seeded(*inputs):
@@ -229,14 +229,14 @@ ENCODERS = {
 @pytest.mark.parametrize("kind", ["no mask", "mask with an empty row"])
 @pytest.mark.parametrize("leading", [(), (2,)], ids=["no batch", "one batch axis"])
 @pytest.mark.parametrize("order", ENCODERS)
-def test_encoder_gradients_are_those_measured(rng, sizes, order, leading, kind):
+def test_encoder_gradients_agree_with_central_differences(rng, sizes, order, leading, kind):
     encoder, encoder_backward = ENCODERS[order]
     mask, inputs = make_mask(rng, sizes, kind, leading), layer_inputs(rng, sizes, leading)
     assert_gradients_measured(lambda x, params: encoder(x, params, sizes.n_heads, mask), encoder_backward, inputs, rng)
 
 
 @pytest.mark.parametrize("order", ENCODERS)
-def test_encoder_gradients_with_dropout_are_those_measured(rng, sizes, order):
+def test_encoder_gradients_with_dropout_agree_with_central_differences(rng, sizes, order):
     encoder, encoder_backward = ENCODERS[order]
 
     def seeded(x, params):
@@ -246,7 +246,7 @@ def test_encoder_gradients_with_dropout_are_those_measured(rng, sizes, order):
 
 
 def test_encoder_dropout_follows_the_paper(rng, sizes):
-    """Each sub-layer's output is dropped before it is added, first attention's, then the feed-forward's."""
+    """Dropout applies to the output of each sub-layer before it is added: attention first, then feed-forward."""
     x, params = layer_inputs(rng, sizes, (2,))
     output, _ = encoder_layer(x, params, sizes.n_heads, None, 0.3, np.random.default_rng(5))
     generator = np.random.default_rng(5)
@@ -257,7 +257,7 @@ def test_encoder_dropout_follows_the_paper(rng, sizes):
     assert_close(output, expected, 0)
 
 
-def test_pre_norm_drops_the_updates_and_never_the_stream(rng, sizes):
+def test_pre_norm_applies_dropout_to_the_updates_and_never_to_the_stream(rng, sizes):
     x, params = layer_inputs(rng, sizes, (2,))
     output, _ = pre_norm_encoder_layer(x, params, sizes.n_heads, None, 0.3, np.random.default_rng(5))
     generator = np.random.default_rng(5)
@@ -269,7 +269,7 @@ def test_pre_norm_drops_the_updates_and_never_the_stream(rng, sizes):
 
 
 def torch_module(params, n_heads, norm_first):
-    """An nn.TransformerEncoderLayer that holds our weights."""
+    """Return an nn.TransformerEncoderLayer with our weights."""
     d_model, d_ff = params["feed_forward"]["w_in"].shape
     dtype = torch.tensor(params["feed_forward"]["w_in"]).dtype
     module = nn.TransformerEncoderLayer(
@@ -295,7 +295,7 @@ def torch_module(params, n_heads, norm_first):
 
 
 def from_torch(module, of=lambda parameter: parameter.detach()):
-    """The other way round: a module's weights (or of them, the gradients) as our params."""
+    """Return a module's weights as our params. With `of`, return something else of each, for example the gradient."""
     values = {name: of(parameter).numpy() for name, parameter in module.named_parameters()}
     weights, biases = np.split(values["self_attn.in_proj_weight"], 3), np.split(values["self_attn.in_proj_bias"], 3)
     weights.append(values["self_attn.out_proj.weight"])
@@ -316,7 +316,7 @@ def from_torch(module, of=lambda parameter: parameter.detach()):
     return tree_map(np.copy, params)
 
 
-def test_weights_travel_both_ways(rng, sizes):
+def test_weights_are_converted_to_pytorch_and_back(rng, sizes):
     params = layer_params(rng, sizes, np.float32)
     assert_close(from_torch(torch_module(params, sizes.n_heads, False)), params, 0)
 
@@ -324,8 +324,8 @@ def test_weights_travel_both_ways(rng, sizes):
 @pytest.mark.parametrize("kind", ["no mask", "causal", "padding", "both"])
 @pytest.mark.parametrize("leading", [(), (2,)], ids=["no batch", "one batch axis"])
 @pytest.mark.parametrize("order", ENCODERS)
-def test_parity_with_the_module(rng, sizes, dtype, order, leading, kind):
-    """Outputs, all gradients, and the weights after one SGD step."""
+def test_results_agree_with_the_module(rng, sizes, dtype, order, leading, kind):
+    """Compare outputs, all gradients, and the weights after one SGD step."""
     encoder, encoder_backward = ENCODERS[order]
     x, params = layer_inputs(rng, sizes, leading, dtype)
     mask, torch_masks = None if kind == "no mask" else np.ones((1, 1), bool), {}
@@ -359,8 +359,8 @@ def test_parity_with_the_module(rng, sizes, dtype, order, leading, kind):
     assert_close(stepped, from_torch(module), tolerance)
 
 
-def test_pre_norm_hands_the_gradient_on_unchanged(rng, sizes):
-    """Where a sub-layer does nothing, what comes in goes out, forwards and backwards; post-norm rescales it."""
+def test_pre_norm_passes_the_gradient_on_unchanged(rng, sizes):
+    """If the sub-layers add nothing, pre-norm changes neither x nor its gradient. Post-norm rescales both."""
     x, params = layer_inputs(rng, sizes, ())
     for part, names in {"attention": ("w_output", "b_output"), "feed_forward": ("w_out", "b_out")}.items():
         params[part] |= {name: np.zeros_like(params[part][name]) for name in names}
@@ -370,7 +370,7 @@ def test_pre_norm_hands_the_gradient_on_unchanged(rng, sizes):
     assert relative_error(encoder_layer(x, params, sizes.n_heads)[0], x) > 0.1
 
 
-def test_the_repaired_pre_norm_encoder(rng, sizes, dtype):
+def test_the_repaired_pre_norm_encoder_is_right(rng, sizes, dtype):
     layers, norm = [layer_params(rng, sizes, dtype) for _ in range(3)], norm_params(rng, sizes, dtype)
     x = rng.normal(size=(2, sizes.T, sizes.d_model)).astype(dtype)
     module = nn.TransformerEncoder(
@@ -389,7 +389,7 @@ def test_the_repaired_pre_norm_encoder(rng, sizes, dtype):
 
 
 def test_relu_has_a_kink_that_a_large_step_crosses(rng, sizes):
-    """Why a check of a relu layer may fail for a correct gradient: here every hidden value is 1e-6 from zero."""
+    """A gradient check of a relu layer can fail for a right gradient. Here every hidden value is 1e-6 from zero."""
     x, params = feed_forward_inputs(rng, sizes, ())
     x = x[0]
     params["b_in"] = 1e-6 - x @ params["w_in"]

@@ -1,4 +1,4 @@
-"""Chapter 9: loss, schedule and Adam against PyTorch and the formulas; and a model that translates in the end."""
+"""Chapter 9: loss, schedule and Adam agree with PyTorch and the formulas, and a trained model translates."""
 
 import math
 
@@ -37,7 +37,7 @@ from tests.solutions.conftest import TOLERANCE, relative_error
 pytestmark = pytest.mark.solutions
 
 
-def test_smoothed_labels_add_up_and_leave_the_right_class_the_largest():
+def test_smoothed_labels_add_up_to_one_and_the_right_class_has_the_largest():
     labels = smooth_labels(np.array([[2, 0], [1, 2]]), 4, 0.1)
     assert labels.shape == (2, 2, 4)
     np.testing.assert_allclose(labels[0, 0], [0.025, 0.025, 0.925, 0.025])
@@ -48,7 +48,7 @@ def test_smoothed_labels_add_up_and_leave_the_right_class_the_largest():
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 1.0])
 @pytest.mark.parametrize("shape", [(5,), (2, 5), (3, 2, 5)])
-def test_the_smoothed_loss_and_its_gradient_against_pytorch(rng, dtype, smoothing, shape):
+def test_the_smoothed_loss_and_its_gradient_agree_with_pytorch(rng, dtype, smoothing, shape):
     logits = 3 * rng.normal(size=(*shape, 7)).astype(dtype)
     targets = rng.integers(1, 7, shape)
     targets[..., -2:] = 0
@@ -64,14 +64,14 @@ def test_the_smoothed_loss_and_its_gradient_against_pytorch(rng, dtype, smoothin
     assert relative_error(grad_logits, leaf.grad.numpy()) <= TOLERANCE[dtype]
 
 
-def test_the_smoothed_gradient_measured(rng):
+def test_the_smoothed_gradient_agrees_with_central_differences(rng):
     logits, targets = rng.normal(size=(2, 4, 6)), np.array([[3, 1, 3, 0], [5, 0, 0, 0]])
     _, cache = smoothed_cross_entropy(logits, targets, 0.2)
     measured = numerical_gradient(lambda logits: smoothed_cross_entropy(logits, targets, 0.2)[0], logits)
     assert relative_error(smoothed_cross_entropy_backward(1.0, cache), measured) < 1e-8
 
 
-def test_the_loss_is_the_cross_entropy_with_the_smoothed_labels_and_without_smoothing_chapter_8_s(rng):
+def test_the_loss_is_the_cross_entropy_with_smoothed_labels_or_chapter_8_s_without_smoothing(rng):
     logits, targets = rng.normal(size=(2, 4, 6)), rng.integers(1, 6, (2, 4))
     log_probabilities = np.log(np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True))
     by_labels = -(smooth_labels(targets, 6, 0.3) * log_probabilities).sum(axis=-1).mean()
@@ -81,14 +81,14 @@ def test_the_loss_is_the_cross_entropy_with_the_smoothed_labels_and_without_smoo
 
 @pytest.mark.parametrize("vocab, smoothing", [(5, 0.1), (24, 0.1), (100, 0.3)])
 def test_the_variant_with_k_minus_1_is_pytorch_s_with_another_eps(vocab, smoothing):
-    """Spreading eps over the K - 1 wrong classes is spreading eps K / (K - 1) over all K."""
+    """Spreading eps over the K - 1 wrong classes equals spreading eps K / (K - 1) over all K."""
     variant = np.full(vocab, smoothing / (vocab - 1))
     variant[3] = 1 - smoothing
     np.testing.assert_allclose(smooth_labels(np.array(3), vocab, smoothing * vocab / (vocab - 1)), variant, atol=1e-15)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_padding_may_hold_anything(rng, smoothing):
+def test_padding_may_contain_any_values(rng, smoothing):
     logits, targets = rng.normal(size=(3, 4)), np.array([2, 0, 0])
     expected, expected_cache = smoothed_cross_entropy(logits, targets, smoothing)
     strange = logits.copy()
@@ -123,7 +123,7 @@ def test_the_predicted_losses_are_those_of_pytorch_for_equal_and_for_perfect_log
     assert predicted.keys() == {"knows_nothing", "is_perfect"}
 
 
-def test_the_schedule_climbs_straight_to_its_corner_and_falls_with_the_root():
+def test_the_schedule_rises_linearly_and_then_falls_with_the_root():
     rates = np.array([noam_learning_rate(step, 512, 4000) for step in range(1, 16_001)])
     assert rates.argmax() == 3999 and rates[3999] == pytest.approx(512**-0.5 * 4000**-0.5)
     np.testing.assert_allclose(rates[:4000], rates[0] * np.arange(1, 4001))
@@ -140,7 +140,7 @@ def test_steps_count_from_1(step):
 
 
 @pytest.mark.parametrize("constants", [{}, {"beta_1": 0.8, "beta_2": 0.999, "eps": 1e-3}], ids=["paper", "others"])
-def test_fifty_steps_of_adam_against_pytorch(rng, dtype, constants):
+def test_fifty_steps_of_adam_agree_with_pytorch(rng, dtype, constants):
     parameters = rng.normal(size=(3, 4)).astype(dtype)
     moments = np.zeros_like(parameters), np.zeros_like(parameters)
     leaf = torch.tensor(parameters, requires_grad=True)
@@ -161,8 +161,8 @@ def test_fifty_steps_of_adam_against_pytorch(rng, dtype, constants):
     assert parameters.dtype == dtype and {moment.dtype for moment in moments} == {np.dtype(dtype)}
 
 
-def test_adam_moves_a_tree_as_it_moves_each_array(rng):
-    """Arrays belong together by their names, in whatever order the dicts hold them."""
+def test_adam_updates_a_tree_as_it_updates_each_array(rng):
+    """Arrays are matched by their names, whatever the order of the dicts."""
 
     def tree(bias, gain, table):
         return {"norm": {"bias": bias, "gain": gain}, "layers": [{"table": table}]}
@@ -181,7 +181,7 @@ def test_the_first_step_of_adam_is_the_sign_of_the_gradient():
     np.testing.assert_allclose(parameters, [-0.1, 0.1, 0.0], rtol=1e-5)
 
 
-def test_exact_match_looks_up_to_the_end_mark_and_no_further():
+def test_exact_match_ignores_tokens_after_the_end_mark():
     references = np.array([[5, 6, 2, 0], [7, 2, 0, 0], [5, 5, 5, 2], [3, 2, 0, 0]])
     predictions = np.array([[5, 6, 2, 9, 9], [7, 7, 2, 0, 0], [5, 5, 5, 5, 5], [3, 2, 0, 0, 0]])
     assert exact_match(predictions, references) == 0.5
@@ -190,9 +190,11 @@ def test_exact_match_looks_up_to_the_end_mark_and_no_further():
     assert exact_match(np.array([[4, 3], [4, 3]]), np.array([[4, 3], [4, 5]]), eos=9) == 0.5
 
 
-def test_train_step_is_loss_backward_adam_in_pytorch_too(rng):
-    """The same 20 steps on both sides, in float64. Key biases have no gradient, and Adam makes of that noise what it
-    likes, so they are compared by what they do (nothing): through the losses."""
+def test_train_steps_agree_with_pytorch(rng):
+    """Both sides take the same 20 steps in float64.
+
+    The gradients of key biases are noise, which Adam amplifies. Key biases have no effect, so we compare the losses.
+    """
     vocab, n_heads = 11, 2
     params = initialise(rng, {"shared": vocab}, 8, 12, 1, 2)
     twin = Transformer({"shared": vocab}, 8, n_heads, 12, 1, 2).double()
@@ -214,7 +216,7 @@ def test_train_step_is_loss_backward_adam_in_pytorch_too(rng):
         assert loss == pytest.approx(expected.item(), rel=1e-10)
 
 
-def test_one_batch_can_be_learnt_by_heart(rng):
+def test_one_batch_can_be_memorised(rng):
     src, tgt = numbers.batch([7, 42, 316, 20_021])
     params = initialise(rng, {"shared": len(numbers.VOCABULARY)}, 16, 32, 1, 1, np.float32)
     history = list(train(params, [(src, tgt)] * 150, 2, warmup=40, peak=0.5, smoothing=0.0))
@@ -255,7 +257,7 @@ def test_batches_are_padded_sentence_pairs():
         assert len(src) == len(tgt) == 3 and src[:, -1].any() and tgt[:, -1].any()
 
 
-def test_no_training_number_contains_a_pair_that_is_held_out():
+def test_no_training_number_contains_a_held_out_pair():
     known, test, test_pairs = numbers.split(np.random.default_rng(0))
     pairs_of = {number: numbers.tens_and_units(number) for number in range(numbers.LIMIT)}
     seen = set().union(*(pairs_of[number] for number in known.tolist()))
@@ -267,19 +269,19 @@ def test_no_training_number_contains_a_pair_that_is_held_out():
 
 @pytest.fixture(scope="module")
 def trained():
-    """What `translator.learn` has made of seed 0, and the numbers that it was not shown."""
+    """Return the model that `translator.learn` trains with seed 0, and the numbers held out from it."""
     _, test, test_pairs = numbers.split(np.random.default_rng(0))
     return load(HOUSE / "chapters" / "translator.npz"), test, test_pairs
 
 
-def test_it_translates_numbers_that_it_has_never_seen(trained):
+def test_the_model_translates_numbers_that_it_has_never_seen(trained):
     params, test, test_pairs = trained
     assert translator.translate(params, test)[1] == translator.translate(params, test_pairs)[1] == 1
 
 
-@pytest.mark.thorough("trains a model anew; others learn one batch by heart, or read the model that was trained")
-def test_it_learns():
-    """The beginning alone: chapter 9 trains a larger one to the end, and says what it comes to."""
+@pytest.mark.thorough("trains a model; other tests memorise one batch or use the stored model")
+def test_the_loss_falls_at_the_start_of_training():
+    """This trains only briefly. Chapter 9 trains a larger model to the end and reports its results."""
     params, losses, test, _ = translator.learn(seed=0, n_steps=120)
     floor, nothing = label_entropy(len(numbers.VOCABULARY), 0.1), math.log(len(numbers.VOCABULARY))
     assert losses[0] > nothing - 1
@@ -290,7 +292,7 @@ def test_it_learns():
     assert loss < np.mean(losses[-30:]), "the average of the checkpoints, on numbers that were not shown"
 
 
-def test_its_three_ways_of_decoding_agree(trained):
+def test_the_three_ways_of_decoding_agree(trained):
     params, test, _ = trained
     src, tgt = numbers.batch(test[:50])
     tokens = greedy_decode(params, src, translator.N_HEADS)
@@ -302,13 +304,13 @@ def test_its_three_ways_of_decoding_agree(trained):
         assert exact_match(several[:1], row[np.newaxis]) == 1 and np.exp(scores[0]) > 0.5
 
 
-def test_it_knows_short_numbers_and_round_ones(trained):
-    """One in a thousand is below 100: trained on numbers as they come, it wrote "sieben und vier" for 7."""
+def test_the_model_translates_short_and_round_numbers(trained):
+    """Only one number in a thousand is below 100. A model trained on random numbers wrote "sieben und vier" for 7."""
     assert translator.translate(trained[0], [*range(1000), *range(1000, numbers.LIMIT, 1000)])[1] == 1
 
 
-def test_the_decoder_looks_at_the_word_that_it_translates(trained):
-    """Tens and units change places: while "fünf und vier zig" is written, the last layer looks at five, then forty."""
+def test_the_decoder_attends_to_the_word_that_it_translates(trained):
+    """German swaps tens and units. For "fünf und vier zig" the last layer attends to "five" first, then to "forty"."""
     params, test, _ = trained
     hits = []
     for number in [number for number in test.tolist() if number % 100 > 20 and number % 10][:400]:
