@@ -1,4 +1,4 @@
-"""The released course of the tests, and its graded example class."""
+"""A released course for the tests, and its graded example class."""
 
 import json
 import pickle
@@ -11,49 +11,49 @@ from tests.conftest import CHAPTER
 
 @pytest.fixture(scope="session")
 def graded_class(made_once, released_course, tmp_path_factory):
-    """The course with its graded example class: examples and rows by student, and the course folder."""
+    """Return the graded example class: examples by student, rows by student, and the course folder."""
     from autograder.example import example_class
     from autograder.gradebook import class_run
 
     def make(folder):
         course = shutil.copytree(released_course, folder / "course")
-        made = {each.student: each for each in example_class.hand_in(course, CHAPTER)}
+        examples = {example.student: example for example in example_class.hand_in(course, CHAPTER)}
         rows = {row.student: row for row in class_run.grade_class(course, CHAPTER)}
-        (folder / "class").write_bytes(pickle.dumps((made, rows)))
+        (folder / "class").write_bytes(pickle.dumps((examples, rows)))
 
     folder = made_once("class", make)
-    made, rows = pickle.loads((folder / "class").read_bytes())
-    # Some look by having a report written into it: a copy for each process.
-    return made, rows, shutil.copytree(folder / "course", tmp_path_factory.mktemp("class") / "course")
+    examples, rows = pickle.loads((folder / "class").read_bytes())
+    # Each process gets a copy, because some tests write a report into the folder.
+    return examples, rows, shutil.copytree(folder / "course", tmp_path_factory.mktemp("class") / "course")
 
 
 @pytest.fixture
 def course(released_course, tmp_path):
-    """A released course to change."""
+    """Return a released course that the test may change."""
     return shutil.copytree(released_course, tmp_path / "course")
 
 
 @pytest.fixture(scope="session")
 def contents(made_once, released_course):
-    """Student of the example class -> the bytes of the notebook."""
+    """Return student of the example class -> the bytes of the notebook."""
     from autograder.example import example_class
 
     def make(folder):
-        for each in example_class.examples(released_course, CHAPTER):
-            (folder / each.student).write_bytes(each.content)
+        for example in example_class.examples(released_course, CHAPTER):
+            (folder / example.student).write_bytes(example.content)
 
     return {path.name: path.read_bytes() for path in made_once("contents", make).iterdir()}
 
 
 @pytest.fixture(scope="session")
 def perfect(contents):
-    """A perfect notebook, as JSON; copy before you change it."""
+    """Return a perfect notebook as JSON. Copy it before you change it."""
     return json.loads(contents["perfect"])
 
 
 @pytest.fixture
 def hand_in(course):
-    """hand_in(student, bytes) -> the file."""
+    """Return hand_in(student, content), which writes a submission and returns its path."""
 
     def put(student, content):
         path = course / "submitted" / student / CHAPTER / f"{CHAPTER}.ipynb"
@@ -66,7 +66,7 @@ def hand_in(course):
 
 @pytest.fixture
 def ada(course, contents, made_once):
-    """The course to change, in which ada's perfect notebook is graded."""
+    """Return a course that the test may change, in which ada's perfect notebook is graded."""
     from autograder.gradebook import class_run
 
     def make(folder):

@@ -1,4 +1,4 @@
-"""A PostgreSQL server for a test: started in a folder of its own, reached through a socket there, gone afterwards."""
+"""A PostgreSQL server for a test, in a folder of its own with a socket. It ends with the test."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ INSTALL = "Install a server, `apt-get install postgresql`, say."
 
 
 def programs() -> Path | None:
-    """The folder of PostgreSQL's programs; Debian keeps them off the path. None if there is no server."""
+    """Return the folder of PostgreSQL's programs, which Debian keeps off the path, or None if there is no server."""
     on_path = shutil.which("postgres")
     installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[-3]))
     return Path(on_path).resolve().parent if on_path else installed[-1].parent if installed else None
@@ -21,8 +21,8 @@ def programs() -> Path | None:
 
 @contextmanager
 def server(folder: Path):
-    """Start a server in a folder whose path is short enough for a socket's, and give the database's address."""
-    # PostgreSQL refuses to run as root. In a user namespace it is somebody else, and the files are still ours.
+    """Start a server in a folder and yield the database's address. The path must be short enough for a socket."""
+    # PostgreSQL refuses to run as root. In a user namespace it has another user id, but the files stay ours.
     somebody = [str(bubblewrap.find()), "--unshare-user", "--uid", "1000", "--gid", "1000", "--unshare-pid"]
     somebody += ["--unshare-ipc", "--die-with-parent", "--dev-bind", "/", "/", "--tmpfs", "/dev/shm"]
     data, log = folder / "data", folder / "log"
@@ -40,5 +40,5 @@ def server(folder: Path):
             time.sleep(0.05)
         yield f"postgresql://teacher@/postgres?host={folder}"
     finally:
-        process.kill()  # with bwrap goes its namespace, and whatever ran or was shared in it
+        process.kill()  # this also ends the namespace of bwrap, with all its processes and shared memory
         process.wait(timeout=20)

@@ -1,4 +1,4 @@
-"""Grading a class: what is reused, what is graded again, what a killed run leaves, and nbgrader's own way in."""
+"""Grading a class: reuse, regrading, killed runs, and nbgrader's own commands."""
 
 import json
 import os
@@ -67,7 +67,7 @@ def test_force_grades_again_and_keeps_the_old_report(ada):
     assert len(list((ada / "reports" / CHAPTER).glob("*.json"))) == 2
 
 
-def test_a_resubmission_that_breaks_scores_zero_and_says_why(ada, hand_in, contents):
+def test_a_resubmission_that_breaks_scores_zero_with_a_reason(ada, hand_in, contents):
     assert score(ada, "ada") == 25
     hand_in("ada", contents["truncated"])
     (row,) = graded(ada).values()
@@ -76,17 +76,17 @@ def test_a_resubmission_that_breaks_scores_zero_and_says_why(ada, hand_in, conte
     assert "ends in the middle" in (ada / "feedback/ada" / CHAPTER / f"{CHAPTER}.html").read_text(encoding="utf-8")
 
 
-def test_what_a_killed_run_left_is_done_again(ada):
+def test_unfinished_work_of_a_killed_run_is_done_again(ada):
     notebook = ada / "autograded/ada" / CHAPTER / f"{CHAPTER}.ipynb"
     notebook.chmod(0o644)
-    left = json.loads(notebook.read_text())
-    left["metadata"]["autograder"]["recorded"] = False
-    notebook.write_text(json.dumps(left))
+    content = json.loads(notebook.read_text())
+    content["metadata"]["autograder"]["recorded"] = False
+    notebook.write_text(json.dumps(content))
     (row,) = graded(ada).values()
     assert row.reused and row.written
 
 
-def test_a_gradebook_that_says_something_else_is_put_right(ada):
+def test_a_wrong_score_in_the_gradebook_is_corrected(ada):
     with Gradebook(open_coursedir(ada, CHAPTER).db_url) as gradebook:
         gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").auto_score = 1
         gradebook.db.commit()
@@ -94,13 +94,13 @@ def test_a_gradebook_that_says_something_else_is_put_right(ada):
     assert score(ada, "ada") == 25
 
 
-def test_a_half_written_report_is_no_report(ada):
+def test_a_half_written_report_is_ignored(ada):
     (report,) = (ada / "reports" / CHAPTER).glob("*.json")
     report.write_text(report.read_text()[:100])
     assert not graded(ada)["ada"].reused
 
 
-def test_a_manual_score_survives(course, hand_in, contents):
+def test_a_manual_score_is_kept(course, hand_in, contents):
     hand_in("ada", contents["mistake-1"])
     graded(course)
     with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
@@ -110,7 +110,7 @@ def test_a_manual_score_survives(course, hand_in, contents):
     assert score(course, "ada") == 21 + 3
 
 
-def test_only_the_students_asked_for_are_graded(course, hand_in, contents):
+def test_only_the_named_students_are_graded(course, hand_in, contents):
     for student in ("ada", "bob"):
         hand_in(student, contents["perfect"])
     assert list(graded(course, students=["bob"])) == ["bob"]
@@ -121,8 +121,8 @@ def test_only_the_students_asked_for_are_graded(course, hand_in, contents):
 # ------------------------------------------------------------------------------------------ reports
 
 
-def test_reports_are_their_owners_alone_and_hold_no_names(course, hand_in, contents):
-    hand_in("lovelace", contents["mistake-1"])  # a name that no digest's hexadecimal digits can spell
+def test_reports_are_private_and_contain_no_names(course, hand_in, contents):
+    hand_in("lovelace", contents["mistake-1"])  # a name that cannot occur in a hexadecimal digest
     graded(course)
     (report,) = (course / "reports" / CHAPTER).glob("*.json")
     assert stat.S_IMODE(report.stat().st_mode) == 0o600
@@ -140,11 +140,11 @@ def test_the_digest_depends_on_submission_release_seed_and_environment(course, h
     notebook.write_text(notebook.read_text(encoding="utf-8").replace("softmax", "Softmax", 1), encoding="utf-8")
     other_release = assignments.open_assignment(course, CHAPTER, 5)
     digests = [digest_of(file, plain), digest_of(other, plain)]
-    digests += [digest_of(file, each) for each in (bare, other_seed, other_release)]
+    digests += [digest_of(file, assignment) for assignment in (bare, other_seed, other_release)]
     assert len(set(digests)) == 5
 
 
-def test_an_error_of_ours_costs_one_submission_and_is_said(course, hand_in, contents, monkeypatch):
+def test_an_error_in_our_code_affects_one_submission_and_is_reported(course, hand_in, contents, monkeypatch):
     hand_in("ada", contents["perfect"])
     hand_in("bob", contents["blank"])
     read = grade.reading.read_submission
@@ -163,7 +163,7 @@ def test_an_error_of_ours_costs_one_submission_and_is_said(course, hand_in, cont
     assert not graded(course)["bob"].reused
 
 
-# ----------------------------------------------------------------------------- nbgrader's own way in
+# ----------------------------------------------------------------------------- nbgrader's own commands
 
 
 def test_nbgraders_command_gives_the_same_scores(graded_class, tmp_path):
@@ -206,7 +206,7 @@ def test_nbgraders_command_refuses_without_a_sandbox(course, hand_in, contents, 
     assert not (course / "autograded").exists()
 
 
-def test_a_report_comes_back_as_it_was(graded_class):
+def test_a_saved_report_is_read_as_it_was(graded_class):
     _, rows, course = graded_class
     report = rows["mistake-1"].report
     assert isinstance(report, Report)

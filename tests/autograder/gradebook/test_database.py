@@ -1,4 +1,4 @@
-"""Other gradebooks than an idle SQLite file: PostgreSQL, and a SQLite file that somebody else is writing."""
+"""Gradebooks in PostgreSQL, and SQLite files that another program has locked."""
 
 import csv
 import json
@@ -28,16 +28,16 @@ pytestmark = pytest.mark.grading
 
 @pytest.fixture(scope="module")
 def db_url():
-    """The address of a PostgreSQL database, empty at first; skipped, loudly, where there is no server."""
+    """Yield the address of an empty PostgreSQL database. Skip, with a reason, if there is no server."""
     if postgres.programs() is None:
-        pytest.skip(f"NO POSTGRESQL: grading was not tried with it. {postgres.INSTALL}")
+        pytest.skip(f"NO POSTGRESQL: grading was not tested with it. {postgres.INSTALL}")
     with tempfile.TemporaryDirectory(prefix="pg-") as folder, postgres.server(Path(folder)) as url:
         yield url
 
 
 @pytest.fixture(scope="module")
 def on_postgres(db_url, contents, tmp_path_factory):
-    """A course whose configuration names PostgreSQL: released, handed in, graded."""
+    """Return a graded course whose configuration names PostgreSQL."""
     course = tmp_path_factory.mktemp("postgres") / "course"
     course.mkdir()
     write_course_config(course)
@@ -68,7 +68,7 @@ def test_a_class_is_graded_into_postgresql(on_postgres):
     assert not any(row.written for row in class_run.grade_class(on_postgres, CHAPTER))
 
 
-def test_a_regrade_keeps_what_was_given_by_hand_in_postgresql(on_postgres):
+def test_a_regrade_keeps_manual_scores_in_postgresql(on_postgres):
     db_url = open_coursedir(on_postgres, CHAPTER).db_url
     with Gradebook(db_url) as gradebook:
         gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "mistake-1").manual_score = 3
@@ -99,12 +99,15 @@ def test_nbgraders_export_and_formgraders_lists_work_on_postgresql(on_postgres, 
     assert all(lists) and json.dumps(lists)
 
 
-# ------------------------------------------------------------------------- a SQLite file held by another
+# ------------------------------------------------------------------------- a SQLite file locked by another program
 
 
 @pytest.fixture
 def held(course):
-    """held("BEGIN EXCLUSIVE"): hold the gradebook as another program does; gives the connection to let go with."""
+    """Return held("BEGIN EXCLUSIVE"), which locks the gradebook as another program does.
+
+    It returns the connection, with which a test can release the lock.
+    """
     connections = []
 
     def hold(how):
@@ -118,12 +121,12 @@ def held(course):
         connection.close()
 
 
-def without_progress(said):
-    return "".join(line for line in said.splitlines(keepends=True) if not line.startswith("grading: "))
+def without_progress(message):
+    return "".join(line for line in message.splitlines(keepends=True) if not line.startswith("grading: "))
 
 
-@pytest.mark.parametrize("how", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"], ids=["written", "held alone"])
-def test_a_gradebook_that_stays_locked_stops_the_run_with_plain_words_and_loses_nothing(
+@pytest.mark.parametrize("how", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"], ids=["written", "exclusive"])
+def test_a_gradebook_that_stays_locked_stops_the_run_with_a_message_and_loses_nothing(
     course, contents, held, how, monkeypatch, capsys
 ):
     for student in ("ada", "bob", "eve"):
@@ -133,9 +136,9 @@ def test_a_gradebook_that_stays_locked_stops_the_run_with_plain_words_and_loses_
     monkeypatch.setattr(engine, "PATIENCE", 0.2)
     lock = held(how)
     assert main(["grade", CHAPTER, "--course", str(course)]) == 2
-    said = without_progress(capsys.readouterr().err)
-    assert "another program has held the gradebook" in said and "the same command goes on from there" in said
-    assert said.count("\n") == 2  # what happened, and why; not once more for each student
+    message = without_progress(capsys.readouterr().err)
+    assert "another program has held the gradebook" in message and "the same command goes on from there" in message
+    assert message.count("\n") == 2  # one line says what happened and one says why, not one line for each student
     lock.execute("ROLLBACK")
     rows = {row.student: row for row in class_run.grade_class(course, CHAPTER)}
     assert totals(course) == {"ada": 21, "bob": 25, "eve": 25}
@@ -145,7 +148,7 @@ def test_a_gradebook_that_stays_locked_stops_the_run_with_plain_words_and_loses_
 @pytest.mark.parametrize(
     "command", [["release", CHAPTER], ["report", CHAPTER], ["export"]], ids=["release", "report", "export"]
 )
-def test_each_command_says_who_holds_the_gradebook(course, contents, held, command, monkeypatch, tmp_path, capsys):
+def test_each_command_explains_a_locked_gradebook(course, contents, held, command, monkeypatch, tmp_path, capsys):
     hand_in(course, "ada", contents["perfect"])
     class_run.grade_class(course, CHAPTER)
     monkeypatch.setattr(engine, "PATIENCE", 0.2)
@@ -153,8 +156,8 @@ def test_each_command_says_who_holds_the_gradebook(course, contents, held, comma
     held("BEGIN EXCLUSIVE")
     capsys.readouterr()
     assert main([*command, "--course", str(course)]) == 2
-    said = capsys.readouterr().err
-    assert "another program has held the gradebook" in said and said.count("\n") == 1
+    message = capsys.readouterr().err
+    assert "another program has held the gradebook" in message and message.count("\n") == 1
 
 
 def test_a_release_that_cannot_write_publishes_nothing(course, held, monkeypatch, capsys):
@@ -167,23 +170,23 @@ def test_a_release_that_cannot_write_publishes_nothing(course, held, monkeypatch
     assert notebook.read_bytes() == before
 
 
-def test_a_gradebook_that_is_locked_for_a_moment_is_waited_for(course, contents, held, monkeypatch):
+def test_grading_waits_for_a_gradebook_that_is_locked_for_a_moment(course, contents, held, monkeypatch):
     hand_in(course, "ada", contents["perfect"])
     lock = held("BEGIN EXCLUSIVE")
 
-    def let_go_soon(*arguments):
+    def release_soon(*arguments):
         threading.Timer(0.5, lock.execute, ["ROLLBACK"]).start()
         return ClassState(*arguments)
 
-    monkeypatch.setattr(write, "ClassState", let_go_soon)
+    monkeypatch.setattr(write, "ClassState", release_soon)
     (row,) = class_run.grade_class(course, CHAPTER)
     assert row.written and totals(course) == {"ada": 25}
 
 
-def test_a_server_that_does_not_answer_is_named_in_one_line(course, contents, capsys):
+def test_a_server_that_does_not_answer_gives_one_line(course, contents, capsys):
     hand_in(course, "ada", contents["perfect"])
     with (course / "nbgrader_config.py").open("a", encoding="utf-8") as config:
         config.write('c.CourseDirectory.db_url = "postgresql://teacher@/grades?host=/nowhere"\n')
     assert main(["grade", CHAPTER, "--course", str(course)]) == 2
-    said = capsys.readouterr().err
-    assert "the gradebook cannot be used: connection is bad" in said and "Traceback" not in said
+    message = capsys.readouterr().err
+    assert "the gradebook cannot be used: connection is bad" in message and "Traceback" not in message

@@ -1,4 +1,4 @@
-"""nbgrader's exchange: whose a submission is, what is taken of it, and how its page goes back."""
+"""nbgrader's exchange: who owns a submission, which files are collected, and how its feedback is returned."""
 
 import logging
 import os
@@ -19,7 +19,7 @@ NOTEBOOK = f"{CHAPTER}.ipynb"
 
 @pytest.fixture
 def exchange(course, tmp_path):
-    """exchange("Collect") runs nbgrader's plugin for it, by the rules of the house, on a course and an exchange."""
+    """Return exchange(step), which runs nbgrader's plugin for "Collect" or another step with our configuration."""
     root = tmp_path / "exchange"
     (root / "default_course" / "inbound").mkdir(parents=True)
     root.chmod(0o777)
@@ -35,13 +35,13 @@ def exchange(course, tmp_path):
 
 @pytest.fixture
 def put(tmp_path, contents):
-    """put(name) -> a submission's folder in the exchange, mine whatever it is called."""
+    """Return put(name), which makes a submission's folder in the exchange. This process's user owns it."""
 
     def folder(name):
-        made = tmp_path / "exchange/default_course/inbound" / name
-        made.mkdir()
-        (made / NOTEBOOK).write_bytes(contents["perfect"])
-        return made
+        submission = tmp_path / "exchange/default_course/inbound" / name
+        submission.mkdir()
+        (submission / NOTEBOOK).write_bytes(contents["perfect"])
+        return submission
 
     return folder
 
@@ -50,13 +50,13 @@ def collected(course):
     return {path.parent.parent.name for path in (course / "submitted").glob(f"*/{CHAPTER}/{NOTEBOOK}")}
 
 
-def test_a_submission_is_its_owners_whatever_its_folder_says(course, exchange, put):
+def test_a_submission_belongs_to_the_owner_of_its_folder(course, exchange, put):
     put(f"ada+{CHAPTER}+2026-02-03 10:00:00 UTC+b64")
     exchange("Collect")
     assert collected(course) == {ME}
 
 
-def test_where_ids_are_no_accounts_the_name_says_whose_it_is(course, exchange, put):
+def test_without_accounts_a_submission_belongs_to_the_student_in_its_name(course, exchange, put):
     put(f"ada+{CHAPTER}+2026-02-03 10:00:00 UTC+b64")
     with (course / "nbgrader_config.py").open("a", encoding="utf-8") as file:
         file.write("c.ExchangeCollect.check_owner = False\n")
@@ -64,7 +64,7 @@ def test_where_ids_are_no_accounts_the_name_says_whose_it_is(course, exchange, p
     assert collected(course) == {"ada"}
 
 
-def test_what_breaks_rules_stops_nobody_else(course, exchange, put, tmp_path, contents):
+def test_a_bad_submission_does_not_affect_others(course, exchange, put, tmp_path, contents):
     put(f"{ME}+{CHAPTER}+2026-02-03 10:00:00 UTC+b64")
     put(f"{ME}+{CHAPTER}+soon+b64").joinpath(NOTEBOOK).write_bytes(b"{}")
     (tmp_path / f"exchange/default_course/inbound/{ME}+{CHAPTER}+2026-02-01 10:00:00 UTC+b64").symlink_to("nowhere")
@@ -88,21 +88,21 @@ def named_pipe(folder, solved):
     os.mkfifo(folder / NOTEBOOK)
 
 
-def somebody_elses(folder, solved):
+def file_of_another_user(folder, solved):
     if os.geteuid():
-        pytest.skip("NOT ROOT: a file of somebody else was not tried.")
+        pytest.skip("NOT ROOT: a file of another user was not tested.")
     os.chown(folder / NOTEBOOK, 4711, 4711)
 
 
-@pytest.mark.parametrize("trick", [linked_notebook, linked_folder, named_pipe, somebody_elses])
-def test_nothing_is_taken_that_its_owner_did_not_write_there(course, exchange, put, trick):
+@pytest.mark.parametrize("trick", [linked_notebook, linked_folder, named_pipe, file_of_another_user])
+def test_only_regular_files_of_the_owner_are_collected(course, exchange, put, trick):
     folder = put(f"{ME}+{CHAPTER}+2026-02-03 10:00:00 UTC+b64")
     trick(folder, course / "source" / CHAPTER / NOTEBOOK)
     exchange("Collect")
     assert collected(course) == set()
 
 
-def test_a_page_goes_back_under_the_secret_its_submission_came_with(course, exchange, hand_in, contents, caplog):
+def test_feedback_is_released_under_the_secret_of_its_submission(course, exchange, hand_in, contents, caplog):
     secrets = {"ada": "0123456789abcdef" * 8, "eve": "../../" + "e" * 122}
     for student, secret in secrets.items():
         folder = hand_in(student, contents["perfect"]).parent

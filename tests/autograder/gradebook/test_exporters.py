@@ -1,4 +1,4 @@
-"""Grades as CSV, for Canvas and for Moodle: what a spreadsheet reads is what the gradebook says, and no formula."""
+"""Grades as CSV, for Canvas and for Moodle: the tables have the gradebook's values and no formulas."""
 
 import csv
 import os
@@ -33,7 +33,7 @@ def course(released_course, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def gradebook(course):
-    """All but one have handed in; ada was late, zoë has a score by hand, the half-graded one lacks a score."""
+    """Fill a gradebook. One student has not submitted, ada was late, zoë has a manual score, one lacks a score."""
     directory = open_coursedir(course, CHAPTER)
     with Gradebook(directory.db_url) as book:
         for student, (last, first) in NAMES.items():
@@ -57,7 +57,7 @@ def table(exporter, gradebook, path):
     return list(csv.reader(path.open(newline="", encoding="utf-8")))
 
 
-def test_nbgraders_own_export_moves_columns(gradebook, tmp_path):
+def test_nbgraders_own_export_puts_values_into_wrong_columns(gradebook, tmp_path):
     rows = table(CsvExportPlugin, gradebook, tmp_path / "stock.csv")
     assert {len(row) for row in rows} != {11}
 
@@ -97,7 +97,7 @@ def test_moodle(gradebook, tmp_path):
     assert ["王", "O'Hara", "zoë", "zoë@example.org", "22.0"] in rows
 
 
-def test_the_command_and_nbgraders_own_write_the_same(gradebook, course, tmp_path, capsys):
+def test_our_command_and_nbgraders_write_the_same(gradebook, course, tmp_path, capsys):
     ours, theirs = tmp_path / "ours.csv", tmp_path / "theirs.csv"
     assert main(["export", CHAPTER, "--to=moodle", f"--output={ours}", "--course", str(course)]) == 0
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -112,6 +112,6 @@ def test_the_command_and_nbgraders_own_write_the_same(gradebook, course, tmp_pat
 @pytest.mark.parametrize(("arguments", "words"), [
     (["10_nothing"], "there is no chapter '10_nothing'"), (["--course", "/nowhere"], "there is no course in /nowhere"),
 ])  # fmt: skip
-def test_what_is_wrong_is_said(arguments, words, course, capsys):
+def test_a_wrong_argument_is_explained(arguments, words, course, capsys):
     assert main(["export", "--course", str(course), *arguments]) == 2
     assert words in capsys.readouterr().err

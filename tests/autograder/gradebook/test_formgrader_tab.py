@@ -1,4 +1,4 @@
-"""The course's own server on a hub: formgrader in a browser tab of its own. pytest -m hub has it behind a real hub."""
+"""The course's own server: formgrader in a browser tab of its own. `pytest -m hub` tests it behind a real hub."""
 
 import json
 import os
@@ -20,7 +20,7 @@ BASE = "/services/default_course/"
 
 @pytest.fixture
 def answer(course, tmp_path):
-    """answer(path) -> (address, text) of what the server says, with deploy/formgrader's settings, in a course."""
+    """Return answer(path), which returns the address and the text of a page of the course's own server."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--ServerApp.base_url={BASE}"]
@@ -31,8 +31,8 @@ def answer(course, tmp_path):
 
     def ask(path):
         request = urllib.request.Request(f"http://127.0.0.1:{port}{BASE}{path}", headers={"Authorization": "token key"})
-        with urllib.request.urlopen(request, timeout=60) as found:
-            return found.url.partition(BASE)[2], found.read().decode()
+        with urllib.request.urlopen(request, timeout=60) as page:
+            return page.url.partition(BASE)[2], page.read().decode()
 
     try:
         wait_for(ask, process)
@@ -51,12 +51,12 @@ def wait_for(ask, process):
     raise RuntimeError(f"the server ended with {process.returncode}")
 
 
-def test_formgrader_opens_by_itself_and_its_links_stay_below_the_server(answer):
+def test_formgrader_is_the_first_page_and_its_links_stay_below_the_server(answer):
     address, page = answer("lab?formgrader=true")
     assert address == "formgrader/manage_assignments" and "Manage Assignments" in page
     assert answer("lab")[0] == "lab"
     assert [row["name"] for row in json.loads(answer("formgrader/api/assignments")[1])] == [CHAPTER]
     script = answer("formgrader/static/js/utils.js")[1]
-    assert "var linkTo = " in script  # nbgrader's, which is replaced
+    assert "var linkTo = " in script  # nbgrader's function, which ours replaces
     assert script.rstrip().endswith("};") and "`${base_url}/${place}/${path}`" in script
     assert CHAPTER in answer(f"tree/source/{CHAPTER}")[1]

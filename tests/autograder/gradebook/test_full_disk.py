@@ -1,4 +1,4 @@
-"""A disk that fills up while a class is graded: it is said once, and nothing is lost."""
+"""A disk that fills up while a class is graded gives one message, and nothing is lost."""
 
 import json
 import os
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.grading
 HOUSE = Path(autograder.__file__).parent.parent
 SIZE = 30_000_000
 
-# Runs where the folder `small` is a disk of its own: grades with little room left, then with enough.
+# The folder `small` is a disk of its own. The script grades with little space left, then with enough.
 SCRIPT = """
 import json, os, shutil, sys
 from pathlib import Path
@@ -34,7 +34,7 @@ filler.unlink()
 codes.append(main(["grade", chapter, "--course", str(small / "course")]))
 scores = computed_scores(open_coursedir(small / "course", chapter))
 pages = sorted(page.parent.parent.name for page in small.glob("course/feedback/*/*/*.html"))
-print(json.dumps([codes, {student: sum(each.values()) for student, each in scores.items()}, pages]))
+print(json.dumps([codes, {student: sum(of_exercises.values()) for student, of_exercises in scores.items()}, pages]))
 """
 
 

@@ -1,4 +1,4 @@
-"""A run that is killed at any moment loses nothing, and the next one ends as if it had never happened."""
+"""A run that is killed at any moment loses nothing. After the next run everything is as without the kill."""
 
 import json
 import multiprocessing
@@ -25,7 +25,7 @@ STUDENTS = ("perfect", "mistake-1", "half-done", "truncated", "unknown-mistake",
 
 @pytest.fixture(scope="module")
 def processes():
-    """Processes that start with everything imported, so that a kill hits the work and not the imports."""
+    """Return a context whose processes have all imports done, so that a kill hits the work and not the imports."""
     context = multiprocessing.get_context("forkserver")
     exercises = [f"autograder.exercises.attention.{name}" for name in exercise_names(CHAPTER)]
     context.set_forkserver_preload(["autograder.gradebook.write", *exercises, __name__])
@@ -36,14 +36,14 @@ def processes():
 
 
 def run(course, tried=True):
-    """Grade; tried: as a process that has tried its sandbox before, which is half of so short a run."""
+    """Grade. If `tried`, skip the test of the sandbox, which takes half of so short a run."""
     if tried:
         worker.probe = lambda bundle: None
     class_run.grade_class(course, CHAPTER, jobs=2)
 
 
 def state(course):
-    """All that a run leaves: scores, what each autograded notebook came from, pages, reports."""
+    """Return everything that a run writes: scores, origins of the autograded notebooks, pages, reports."""
     scores = computed_scores(open_coursedir(course, CHAPTER))
     marks = {path.parent.parent.name: mark(path) for path in (course / "autograded").glob(f"*/*/{CHAPTER}.ipynb")}
     pages = {path.parent.parent.name: path.read_bytes() for path in (course / "feedback").glob(f"*/*/{CHAPTER}.html")}
@@ -55,7 +55,7 @@ def mark(path):
 
 
 @pytest.mark.parametrize("kills", thinned([4, 50], [4], "kills at many more moments"))
-def test_a_class_killed_again_and_again_ends_as_if_undisturbed(course, hand_in, contents, processes, tmp_path, kills):
+def test_a_class_killed_many_times_ends_as_if_undisturbed(course, hand_in, contents, processes, tmp_path, kills):
     for number in range(3):
         name = STUDENTS[number % len(STUDENTS)]
         hand_in(f"{name}-{number}", contents[name] + b"\n" * number)
@@ -67,14 +67,14 @@ def test_a_class_killed_again_and_again_ends_as_if_undisturbed(course, hand_in, 
     duration = time.monotonic() - started
     assert process.exitcode == 0
 
-    chance = random.Random(2017)
+    rng = random.Random(2017)
     killed = 0
     while killed < kills:
-        if killed % 10 == 0:  # some runs begin with nothing graded yet, some with most of it
+        if killed % 10 == 0:  # some runs start with nothing graded, others with most of it
             _forget(course)
         process = processes.Process(target=run, args=(course, killed % 10 != 0))
         process.start()
-        process.join(chance.uniform(0, duration))
+        process.join(rng.uniform(0, duration))
         if process.exitcode is None:
             process.kill()
             process.join()
@@ -90,7 +90,7 @@ def test_a_class_killed_again_and_again_ends_as_if_undisturbed(course, hand_in, 
 
 
 def _forget(course):
-    """As if nobody had been graded."""
+    """Delete everything that grading wrote."""
     for step in ("autograded", "feedback", "reports"):
         shutil.rmtree(course / step, ignore_errors=True)
     with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
@@ -99,8 +99,8 @@ def _forget(course):
 
 
 def _nothing_is_left(course):
-    """No process that was started below a killed run, and none of its half-written files."""
-    assert not [each for each in psutil.process_iter() if each.status() != "zombie" and _is_sandbox(each)]
+    """Check that no process and no half-written file of a killed run is left."""
+    assert not [process for process in psutil.process_iter() if process.status() != "zombie" and _is_sandbox(process)]
     assert not list(course.rglob("*.part"))
 
 

@@ -1,4 +1,4 @@
-"""Late work: when a submission was handed in, when it was due, and what being late costs."""
+"""Late work: times of submissions, due dates, and penalties."""
 
 from datetime import datetime, timedelta
 
@@ -47,7 +47,7 @@ def test_a_penalty_takes_no_more_than_the_score():
     assert late_work.score_after_penalty(25, 2.5) == 22.5 and late_work.score_after_penalty(3, 5) == 0
 
 
-def test_a_timestamp_reads_back_what_was_written():
+def test_a_written_timestamp_is_read_as_it_was():
     assert late_work.read_timestamp(late_work.timestamp_text(NOON).encode()) == NOON
     assert late_work.read_timestamp(b"") is None
 
@@ -73,7 +73,7 @@ c.AssignLatePenalties.plugin_class = OnePointAnHour
 
 @pytest.fixture
 def late(course, hand_in, contents):
-    """A course with a penalty of one point for each hour; ada is two hours late."""
+    """Make a course with a penalty of one point for each hour, in which ada is two hours late."""
     with (course / "nbgrader_config.py").open("a", encoding="utf-8") as config:
         config.write(PLUGIN)
     due(course, "2026-02-03 10:00:00 UTC")
@@ -84,7 +84,7 @@ def late(course, hand_in, contents):
 
 
 def due(course, date):
-    """What formgrader's AssignmentHandler does."""
+    """Set the due date, as formgrader's AssignmentHandler does."""
     with open_gradebook(course) as gradebook:
         gradebook.update_or_create_assignment(CHAPTER, duedate=date)
 
@@ -94,14 +94,14 @@ def penalty(course):
         return gradebook.find_submission(CHAPTER, "ada").late_submission_penalty
 
 
-def test_a_late_penalty_lands_in_gradebook_page_and_export(late, tmp_path):
+def test_a_late_penalty_is_in_gradebook_page_and_export(late, tmp_path):
     assert penalty(late) == 2
     assert "23 of 25 points" in page(late) and "Handed in late: 2 points were taken off." in page(late)
     assert float(exported(late, tmp_path)["ada"]["late_submission_penalty"]) == 2
 
 
-def test_a_lower_score_by_hand_leaves_no_page_below_zero(late, tmp_path):
-    """nbgrader takes off no more than the score; a score by hand may be lower than the one it counted from."""
+def test_a_lower_manual_score_gives_no_total_below_zero(late, tmp_path):
+    """nbgrader limits a penalty to the score at the time. A manual score may be lower."""
     due(late, "2026-02-01 10:00:00 UTC")
     graded(late)
     with open_gradebook(late) as gradebook:
@@ -112,7 +112,7 @@ def test_a_lower_score_by_hand_leaves_no_page_below_zero(late, tmp_path):
     assert ">0 of 25 points" in page(late)
 
 
-def test_a_late_penalty_is_taken_once(late):
+def test_a_late_penalty_is_subtracted_once(late):
     assert not graded(late)["ada"].written
     graded(late, force=True)
     assert penalty(late) == 2
@@ -137,14 +137,14 @@ def test_an_extension_changes_the_penalty(late):
     assert not graded(late)["ada"].written
 
 
-def test_the_same_file_handed_in_later_costs_more(late):
+def test_the_same_file_submitted_later_costs_more(late):
     stamp = late / "submitted/ada" / CHAPTER / "timestamp.txt"
     stamp.write_text("2026-02-03 15:00:00 UTC", encoding="utf-8")
     assert graded(late)["ada"].reused
     assert penalty(late) == 5
 
 
-def test_a_newer_timestamp_is_kept_for_nbgrader_and_late_penalties(course, hand_in, contents):
+def test_a_newer_timestamp_counts_for_nbgrader_and_late_penalties(course, hand_in, contents):
     path = hand_in("ada", contents["perfect"])
     (path.parent / "timestamp.txt").write_text("2026-02-03 10:00:00 UTC")
     graded(course)

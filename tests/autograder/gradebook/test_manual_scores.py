@@ -1,4 +1,4 @@
-"""What people give in formgrader survives and is shown."""
+"""Scores and comments that people enter in formgrader are kept and shown."""
 
 import json
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.grading
 
 
 def grade_by_hand(course, cell, manual_score=None, extra_credit=None):
-    """What formgrader's GradeHandler does with the form (nbgrader.server_extensions.formgrader.apihandlers)."""
+    """Enter scores, as formgrader's GradeHandler does (nbgrader.server_extensions.formgrader.apihandlers)."""
     with open_gradebook(course) as gradebook:
         grade = gradebook.find_grade(cell, CHAPTER, CHAPTER, "ada")
         grade = gradebook.find_grade_by_id(grade.id)
@@ -23,16 +23,16 @@ def grade_by_hand(course, cell, manual_score=None, extra_credit=None):
 
 
 def comment(course, cell, words):
-    """What formgrader's CommentHandler does."""
+    """Enter a comment, as formgrader's CommentHandler does."""
     with open_gradebook(course) as gradebook:
-        found = gradebook.find_comment(cell, CHAPTER, CHAPTER, "ada")
-        gradebook.find_comment_by_id(found.id).manual_comment = words
+        kept_comment = gradebook.find_comment(cell, CHAPTER, CHAPTER, "ada")
+        gradebook.find_comment_by_id(kept_comment.id).manual_comment = words
         gradebook.db.commit()
 
 
 @pytest.fixture
 def ada(course, hand_in, contents):
-    """A course in which ada's softmax is wrong, and somebody thought better of it: 3 of 4, one extra, a comment."""
+    """Return a course in which ada's wrong softmax has a manual score of 3 of 4, an extra point and a comment."""
     hand_in("ada", contents["mistake-1"])
     graded(course)
     grade_by_hand(course, "check-softmax", manual_score=3, extra_credit=1)
@@ -53,26 +53,26 @@ def is_kept(course, tmp_path, score):
     return True
 
 
-def test_the_next_run_shows_them_without_grading_again(ada, tmp_path):
+def test_the_next_run_shows_manual_scores_without_grading_again(ada, tmp_path):
     row = graded(ada)["ada"]
     assert row.reused and not row.written
     assert is_kept(ada, tmp_path, 21 + 4)
 
 
-def test_they_survive_force(ada, tmp_path):
+def test_manual_scores_are_kept_with_force(ada, tmp_path):
     graded(ada, force=True)
     assert is_kept(ada, tmp_path, 21 + 4)
     with open_gradebook(ada) as gradebook:
         assert gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").needs_manual_grade
 
 
-def test_they_survive_a_changed_key(ada, tmp_path):
+def test_manual_scores_are_kept_after_a_changed_key(ada, tmp_path):
     (ada / "secret_seed").unlink()
     assert graded(ada)["ada"].written
     assert is_kept(ada, tmp_path, 21 + 4)
 
 
-def test_they_survive_a_changed_exercise(ada, tmp_path):
+def test_manual_scores_are_kept_after_a_changed_exercise(ada, tmp_path):
     notebook = ada / "release" / CHAPTER / f"{CHAPTER}.ipynb"
     released = json.loads(notebook.read_text(encoding="utf-8"))
     cell = next(cell for cell in released["cells"] if cell["id"] == "softmax")
@@ -82,13 +82,13 @@ def test_they_survive_a_changed_exercise(ada, tmp_path):
     assert is_kept(ada, tmp_path, 21 + 4)
 
 
-def test_they_survive_a_resubmission(ada, hand_in, contents, tmp_path):
+def test_manual_scores_are_kept_after_a_resubmission(ada, hand_in, contents, tmp_path):
     hand_in("ada", contents["perfect"])
     graded(ada)
     assert is_kept(ada, tmp_path, 25 - 4 + 3 + 1)
 
 
-def test_they_survive_formgraders_button(ada, tmp_path):
+def test_manual_scores_are_kept_after_formgraders_button(ada, tmp_path):
     directory = open_coursedir(ada, CHAPTER)
     formgrader = NbGraderAPI(directory, config=directory.config)
     assert formgrader.autograde(CHAPTER, "ada")["success"]
@@ -96,7 +96,7 @@ def test_they_survive_formgraders_button(ada, tmp_path):
     assert is_kept(ada, tmp_path, 21 + 4)
 
 
-def test_what_is_taken_back_disappears_from_the_page(ada):
+def test_deleted_manual_scores_disappear_from_the_page(ada):
     graded(ada)
     grade_by_hand(ada, "check-softmax")
     comment(ada, "softmax", None)

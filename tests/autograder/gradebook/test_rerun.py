@@ -1,4 +1,4 @@
-"""A second run: what it writes again and why, what a dry run shows, and two runs at once."""
+"""A second run: what it writes again and why, dry runs, and two runs at the same time."""
 
 import shutil
 import threading
@@ -29,18 +29,18 @@ def total(course, student):
     return sum(computed_scores(open_coursedir(course, CHAPTER))[student].values())
 
 
-def test_who_was_never_graded_is_new(course, hand_in, contents):
+def test_a_student_without_a_grade_is_new(course, hand_in, contents):
     hand_in("ada", contents["perfect"])
     assert graded(course)["ada"].why == "new"
 
 
-def test_what_is_handed_in_again_is_graded_again(ada, hand_in, contents):
+def test_a_new_submission_is_graded_again(ada, hand_in, contents):
     hand_in("ada", contents["mistake-1"])
     assert graded(ada)["ada"].why == "handed in again"
     assert total(ada, "ada") == 21
 
 
-def test_an_older_file_handed_in_once_more_is_written_again_from_its_report(ada, hand_in, contents):
+def test_an_older_file_submitted_again_is_written_from_its_report(ada, hand_in, contents):
     hand_in("ada", contents["mistake-1"])
     graded(ada)
     hand_in("ada", contents["perfect"])
@@ -85,11 +85,11 @@ def test_a_change_in_any_folder_that_decides_regrades_and_is_named(ada, folder, 
     assert graded(ada)["ada"].why == why
 
 
-def test_all_that_grading_runs_stands_in_a_folder_that_decides():
+def test_all_code_that_grading_runs_is_in_a_folder_that_decides():
     graph = grimp.build_graph("autograder", "check")
     run = graph.find_upstream_modules("autograder.grading.worker") | {"autograder.grading.worker"}
     rooms = {"/".join(name.split(".")[:2]) if name.startswith("autograder.") else "check" for name in run}
-    # The exercises have a fingerprint of their own, and `house` and `errors` decide no score.
+    # The exercises have a fingerprint of their own. `house` and `errors` do not affect scores.
     assert rooms - {"autograder/exercises", "autograder/house", "autograder/errors"} == set(assignment.DECIDING)
 
 
@@ -109,14 +109,14 @@ def test_a_release_of_another_version_is_not_regraded_and_loses_nothing(ada, cap
     assert total(ada, "ada") == 25
 
 
-def test_an_emptied_folder_of_reports_is_filled_again(ada):
+def test_deleted_reports_are_made_again(ada):
     for report in (ada / "reports" / CHAPTER).iterdir():
         report.unlink()
     row = graded(ada)["ada"]
     assert not row.reused and not row.written
 
 
-def test_half_a_page_of_feedback_is_written_again(ada):
+def test_a_half_written_feedback_page_is_written_again(ada):
     page = ada / "feedback/ada" / CHAPTER / f"{CHAPTER}.html"
     whole = page.read_bytes()
     page.write_bytes(whole[:1000])
@@ -127,7 +127,7 @@ def test_half_a_page_of_feedback_is_written_again(ada):
 # -------------------------------------------------------------------------------------------- dry run
 
 
-def test_a_dry_run_shows_whose_score_would_change_and_writes_none(ada, hand_in, contents, capsys):
+def test_a_dry_run_shows_which_scores_would_change_and_writes_nothing(ada, hand_in, contents, capsys):
     before = {path: path.read_bytes() for path in ada.rglob("*") if path.is_file() and "reports" not in path.parts}
     hand_in("ada", contents["mistake-1"])
     hand_in("bob", contents["perfect"])
@@ -152,30 +152,30 @@ def test_every_score_can_be_replayed(ada, capsys):
     assert "1 student would get a different score" in capsys.readouterr().out
 
 
-# ------------------------------------------------------------------------------------------- at once
+# -------------------------------------------------------------------------------- at the same time
 
 
 @pytest.mark.parametrize("command", [["grade", CHAPTER], ["release", CHAPTER], ["collect", CHAPTER, "."]])
-def test_a_second_run_at_once_is_refused(ada, command, capsys):
+def test_a_second_run_at_the_same_time_is_refused(ada, command, capsys):
     with course_lock(ada):
         assert main([*command, "--course", str(ada)]) == 2
     assert "another command is running" in capsys.readouterr().err
 
 
-def test_the_lock_goes_with_its_run(ada):
+def test_the_lock_ends_with_its_run(ada):
     for _ in range(2):
         assert main(["grade", CHAPTER, "--course", str(ada)]) == 0
 
 
-def test_the_lock_may_go_a_moment_later_than_its_run(ada):
-    left = FileLock(ada / ".lock", thread_local=False)
-    left.acquire()
-    threading.Timer(LOCK_TIMEOUT / 5, left.release).start()
+def test_a_run_waits_a_moment_for_the_lock_of_the_last_one(ada):
+    lock = FileLock(ada / ".lock", thread_local=False)
+    lock.acquire()
+    threading.Timer(LOCK_TIMEOUT / 5, lock.release).start()
     with course_lock(ada):
-        assert not left.is_locked
+        assert not lock.is_locked
 
 
-def test_nbgraders_own_way_in_is_refused_meanwhile(ada):
+def test_nbgraders_own_command_is_refused_during_a_run(ada):
     directory = open_coursedir(ada, CHAPTER)
     with course_lock(ada):
         done = NbGraderAPI(directory, config=directory.config).autograde(CHAPTER, "ada")
@@ -183,9 +183,7 @@ def test_nbgraders_own_way_in_is_refused_meanwhile(ada):
     assert NbGraderAPI(directory, config=directory.config).autograde(CHAPTER, "ada")["success"]
 
 
-def test_what_is_handed_in_while_its_predecessor_is_graded_waits_for_the_next_run(
-    course, hand_in, contents, monkeypatch
-):
+def test_a_file_submitted_while_an_older_one_is_graded_waits_for_the_next_run(course, hand_in, contents, monkeypatch):
     hand_in("ada", contents["perfect"])
     whole = write.Writer.write
 
