@@ -1,4 +1,4 @@
-"""What an exercise may be written with: a function that computes with anything else is told by its name."""
+"""A function that computes with a package that its exercise does not allow: the package is named."""
 
 import math
 import sys
