@@ -10,7 +10,7 @@ let running = null;
 
 export class Cell {
   /** A subclass has the methods `changed`, `reset`, `bringBack`, `ask` (runs the cell and returns a promise of the
-      answer), `showAnswer` (takes the answer) and `showOutput` (shows elements as the output).
+      answer), `showAnswer` (takes the answer, and the source that ran) and `showOutput` (shows elements as the output).
       @param {{label: string, group: string, id: string, help: string, run: string, source: string}} options
       help: id of the element that describes the keys; run: label of the button that runs the cell. */
   constructor({ label, group, id, help, run, source }) {
@@ -41,7 +41,8 @@ export class Cell {
       await python.start();
       python.ready = true;
       this.status.textContent = "Running …";
-      this.showAnswer(await this.ask());
+      const { source } = this.editor; // the reader may go on writing while it runs
+      this.showAnswer(await this.ask(), source);
       cacheForOffline();
     } catch (error) {
       python.ready = false;

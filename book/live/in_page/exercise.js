@@ -94,7 +94,7 @@ export class Exercise extends Cell {
     this.output.replaceChildren(...parts);
   }
 
-  showAnswer({ passed, html, headline, error, broken, out }) {
+  showAnswer({ passed, html, headline, error, broken, out }, source) {
     const parts = printed({ out, error });
     if (html) {
       const verdict = make("div", { className: "output text_html", innerHTML: html });
@@ -107,8 +107,9 @@ export class Exercise extends Cell {
     parts.forEach(linkSections);
     this.showOutput(parts);
     this.state.failed = passed ? 0 : this.state.failed + 1;
-    if (passed) this.state.passing = this.editor.source;
-    this.status.textContent = passed ? "All cases pass." : headline.replace(/^✗ /, "") || error.split("\n").at(-1);
+    if (passed) this.state.passing = source;
+    const success = source === this.editor.source ? "All cases pass." : "All cases passed. You have changed the code since.";
+    this.status.textContent = passed ? success : headline.replace(/^✗ /, "") || error.split("\n").at(-1);
     this.store();
     this.offerHelp();
   }

@@ -92,6 +92,19 @@ def test_a_reader_learns_what_is_wrong_and_gets_it_right(page, browser):
         assert browser.text_in_fonts_of_the_machine() == {}, "book/fonts/make.py has to add these characters"
 
 
+def test_code_that_is_written_during_a_run_is_not_marked_as_passing(page, browser):
+    page.write("softmax", "import time\ntime.sleep(1)\n" + RIGHT)
+    page.press("softmax", "Run & check")
+    browser.wait("document.querySelector('#live-softmax .live-status').textContent === 'Running …'", 120)
+    page.write("softmax", WRONG)
+    answer = page.finish("softmax")
+    assert not answer.passes
+    assert answer.status == "All cases passed. You have changed the code since."
+    assert page.progress == "0 of 6 exercises pass."
+    page.open()
+    assert page.progress == "0 of 6 exercises pass."
+
+
 def test_the_browser_stores_what_the_reader_wrote(page, browser):
     page.write("softmax", "# mine")
     page.open()
