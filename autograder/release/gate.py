@@ -25,6 +25,7 @@ from autograder.course.seed import secret_seed
 from autograder.errors import UserError
 from autograder.house import HOUSE, chapter_names, solution_modules
 from autograder.release.fingerprints import Fingerprints
+from autograder.release.lending import choice_of, last_lent_chapter, lent_files, sentence
 from check import judge
 from check.calling import run
 from check.key import Key
@@ -60,7 +61,7 @@ class Leak:
 class Secrets:
     """What must not be published: the bodies of solutions, imports of their modules, and the secret seed.
 
-    harmless: SHA-256 of files by others, such as NumPy for the pages; they hold nothing of ours.
+    harmless: SHA-256 of files by others, such as NumPy for the pages, and of the solutions that the book lends.
     """
 
     solutions: Fingerprints
@@ -83,14 +84,19 @@ def secrets_of_bundle(chapter: Chapter, seed: int | None, house: Path = HOUSE) -
     return _secrets(solutions.keys() - set(earlier), earlier, seed, house)
 
 
-def secrets_of_book(seed: int | None = None, house: Path = HOUSE) -> Secrets:
-    """Return what the public book must not give away: the solutions of all chapters. It may name their modules."""
+def secrets_of_book(seed: int | None = None, house: Path = HOUSE, last_lent: int = 0) -> Secrets:
+    """Return what the public book must not give away: the solutions of all chapters. It may name their modules.
+
+    last_lent: number of the last chapter whose solutions the book lends. It may do so in the files of `lent_files`.
+    """
     solutions = solution_modules(house)
     helpers = [name for name, number in solutions.items() if number is None]
     secrets = _secrets(solutions.keys() - set(helpers), helpers, seed, house)
     lock = house / "book" / "live" / "assets.json"
     assets = json.loads(lock.read_text(encoding="utf-8"))["files"] if lock.exists() else []
-    return replace(secrets, modules=frozenset(), harmless=frozenset(asset["sha256"] for asset in assets))
+    harmless = {asset["sha256"] for asset in assets}
+    harmless |= {hashlib.sha256(content).hexdigest() for content in lent_files(last_lent, house).values()}
+    return replace(secrets, modules=frozenset(), harmless=frozenset(harmless))
 
 
 def _secrets(secret: Collection[str], public: Iterable[str], seed: int | None, house: Path) -> Secrets:
@@ -125,9 +131,9 @@ def scan(paths: Iterable[Path], secrets: Secrets) -> list[Leak]:
     return leaks
 
 
-def scan_book(book: Path, seed: int | None = None, house: Path = HOUSE) -> list[Leak]:
+def scan_book(book: Path, seed: int | None = None, house: Path = HOUSE, last_lent: int = 0) -> list[Leak]:
     """Return every leak in the built book, a folder of HTML pages or an EPUB file. Raises UserError."""
-    return scan([book], secrets_of_book(seed, house))
+    return scan([book], secrets_of_book(seed, house, last_lent))
 
 
 def scan_bytes(name: str, data: bytes, secrets: Secrets, scanned: Scanned | None = None) -> list[Leak]:
@@ -235,11 +241,12 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     seed = secret_seed(options.course) if (options.course / "secret_seed").exists() else None
     try:
-        leaks = scan_book(options.book, seed)
+        last_lent = last_lent_chapter(choice_of())
+        leaks = scan_book(options.book, seed, last_lent=last_lent)
     except UserError as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return 2
-    print("\n".join(map(str, leaks)) or f"{options.book} gives nothing away.")
+    print("\n".join(map(str, leaks)) or f"{options.book} gives nothing away, and lends {sentence(last_lent)}.")
     return 1 if leaks else 0
 
 

@@ -406,4 +406,4 @@ def test_an_epub_file_is_searched_like_a_folder(tmp_path, capsys):
     file = tmp_path / "book.epub"
     file.write_bytes(zipped("a.xhtml", "Nothing of ours"))
     assert gate.main([str(file), "--course", str(tmp_path)]) == 0
-    assert f"{file} gives nothing away." in capsys.readouterr().out
+    assert f"{file} gives nothing away, and lends no solutions." in capsys.readouterr().out
