@@ -39,6 +39,7 @@ all: book example release
 	echo "The bundles:   $(CURDIR)/course/release/*.zip, one for each chapter"
 	echo "The feedback:  $(CURDIR)/example/feedback/STUDENT/CHAPTER/CHAPTER.html"
 	echo "The scores:    $(CURDIR)/example/scores.txt, all exercises of all students"
+	echo "The pages lend $$($(BIN)/python -m autograder.release.lending) (\`lend\` in _config.yml)"
 	echo
 	echo "What to do with them is on the page \"How to use this book\" of the book."
 

@@ -42,12 +42,15 @@ def copy_stored(app: Sphinx, names: Collection[str]) -> None:
         shutil.copyfile(Path(app.doctreedir, "live", name), out / name)
 
 
-def write_all_chapters(app: Sphinx, names: Iterable[str]) -> None:
-    """Write one zip file with all chapters, from their stored bundles. Its address is the same after each build."""
+def write_all_chapters(app: Sphinx, names: Iterable[str], last_lent: int) -> None:
+    """Write one zip file with all chapters, from their stored bundles. Its address is the same after each build.
+
+    last_lent: number of the last chapter whose solutions the book lends.
+    """
     bundles = [unzipped(Path(app.doctreedir, "live", name)) for name in names]
     out = Path(app.outdir, ALL)
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_bytes(zipped(all_chapters(bundles)))
+    out.write_bytes(zipped(all_chapters(bundles, last_lent)))
 
 
 def write_scripts(app: Sphinx, python: dict[str, Path]) -> str:

@@ -24,11 +24,13 @@ from autograder.authoring.exercise import exercises_of
 from autograder.chapter.chapter import Chapter
 from autograder.chapter.targets import Targets, read_targets
 from autograder.house import HOUSE, chapter_names
+from autograder.release.lending import lent_files
 from autograder.release.publish import released_files
 from book.live import assets
 from book.live.built_files import ALL, LOCK, OUT, copy_stored, store, write_all_chapters, write_scripts
 from book.live.check_examples import EXAMPLES, add_examples
 from book.live.given_cells import given_cells
+from book.live.lending import check_choice, last_lent, lent_functions, module_of, used_functions
 from book.live.page_data import KEY, LivePage, for_map, for_page, live_pages, version
 from book.live.self_study import given_functions, setup_of, study_files, with_other_keys, zipped
 
@@ -56,7 +58,7 @@ def read_page(app: Sphinx, doctree: nodes.document) -> None:
         exercise_name = re.findall(r"check\((\w+)\)", cell.astext())[0]
         cell["ids"].append(f"check-{exercise_name}")
         add_examples(cell, exercises[exercise_name], released)
-    functions = given_functions(chapter)
+    functions = lent_functions(min(last_lent(app.config), chapter.number - 1)) | given_functions(chapter)
     about_cells = given_cells(chapter, set(functions))
     for place, (cell, _) in enumerate(zip(_given(doctree), about_cells, strict=True)):
         cell["ids"].append(f"cell-{place}")
@@ -70,6 +72,11 @@ def read_page(app: Sphinx, doctree: nodes.document) -> None:
         sections={section[0].astext(): section["ids"][0] for section in doctree.findall(nodes.section)},
         exercises={exercise_name: version(chapter.stubs[exercise_name]) for exercise_name in exercises},
         elsewhere=[exercise.name for exercise in exercises.values() if isinstance(exercise.reference, type)],
+        uses={
+            exercise.name: [used for used in used_functions(exercise, chapter) if used not in functions]
+            for exercise in exercises.values()
+        },
+        modules={exercise.name: module_of(exercise) for exercise in exercises.values()},
         bundle=store(app, f"{name}.zip", zipped(files)),
         bundle_with_other_keys=store(app, f"{name}-alone.zip", zipped(with_other_keys(files, exercises.values()))),
         notebook=store(app, f"{name}.ipynb", files[f"{name}.ipynb"]),
@@ -123,19 +130,24 @@ class Scripts:
 
     def __init__(self) -> None:
         self.folder = ""  # the name of the scripts' folder; "" without Python for the pages
+        self.lent = ""  # the name of the stored file with the functions that the pages lend
 
     def prepare(self, app: Sphinx, env: BuildEnvironment) -> list[str]:
         """Write the scripts and Python, and return the pages that Sphinx must write again for them."""
         pages = live_pages(env)
         if app.builder.name != "html" or not pages:
             return []
-        write_all_chapters(app, [page.bundle_with_other_keys for page in pages.values()])
-        copy_stored(app, {name for page in pages.values() for name in (page.bundle, page.notebook)})
+        last = last_lent(app.config)
+        lent = lent_files(last)
+        write_all_chapters(app, [page.bundle_with_other_keys for page in pages.values()], last)
+        self.lent = store(app, "lent.zip", zipped(lent)) if lent else ""
+        stored = {name for page in pages.values() for name in (page.bundle, page.notebook)}
+        copy_stored(app, stored | ({self.lent} if lent else set()))
         self.folder = _write_scripts_if_possible(app)
         changed = []
         for docname in (*pages, MAP):
             if docname in env.all_docs:
-                metadata, now = env.metadata[docname], json.dumps([self.folder, _config(env, docname)])
+                metadata, now = env.metadata[docname], json.dumps([self.folder, self.lent, _config(app, docname)])
                 if metadata.get("live scripts") != now:
                     changed.append(docname)
                 metadata["live scripts"] = now
@@ -149,11 +161,12 @@ class Scripts:
         if doctree is None or not self.folder or not (pagename in pages or pagename == MAP):
             return
         up = context["pathto"](OUT, resource=True)
-        config = _config(app.env, pagename)
+        config = _config(app, pagename)
         if pagename != MAP:
             config |= {
                 "bundle": f"{up}/{pages[pagename].bundle}",
                 "notebook": f"{up}/{pages[pagename].notebook}",
+                "lent": {**config["lent"], "package": f"{up}/{self.lent}"} if self.lent else None,
                 "root": "../" * pagename.count("/"),
                 "python": [LOCK, *_assets(when=None)],
                 "drawing": _assets(when="figures"),
@@ -188,9 +201,11 @@ def _write_scripts_if_possible(app: Sphinx) -> str:
         return ""
 
 
-def _config(env: BuildEnvironment, docname: str) -> dict[str, Any]:
-    pages = live_pages(env)
-    return for_map(pages.values()) if docname == MAP else for_page(pages[docname], pages.values())
+def _config(app: Sphinx, docname: str) -> dict[str, Any]:
+    pages = live_pages(app.env)
+    if docname == MAP:
+        return for_map(pages.values())
+    return for_page(pages[docname], pages.values(), last_lent(app.config))
 
 
 def _assets(when: str | None) -> list[str]:
@@ -203,8 +218,10 @@ def _assets(when: str | None) -> list[str]:
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     scripts = Scripts()
+    app.add_config_value("lend", "nothing", "env", [str])
+    app.connect("config-inited", check_choice)
     app.connect("doctree-read", read_page)
     app.connect("env-updated", scripts.prepare)
     app.connect("html-page-context", scripts.add_to_page, priority=600)  # after the other entries of the head
     app.connect("doctree-resolved", remove_from_other_forms)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": "1", "env_version": 2, "parallel_read_safe": True, "parallel_write_safe": True}

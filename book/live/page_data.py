@@ -19,6 +19,8 @@ class LivePage:
     cells: for each given cell, what `given_cells` says of it.
     sections: title -> id of each section.
     exercises: name -> version of each exercise, in order. elsewhere: names of those that need PyTorch.
+    uses: name of an exercise -> the functions of earlier chapters that it uses.
+    modules: name of an exercise -> the module of solutions/ with its reference.
     bundle, bundle_with_other_keys, notebook: names of stored files.
     """
 
@@ -30,6 +32,8 @@ class LivePage:
     sections: dict[str, str]
     exercises: dict[str, str]
     elsewhere: list[str]
+    uses: dict[str, list[str]]
+    modules: dict[str, str]
     bundle: str
     bundle_with_other_keys: str
     notebook: str
@@ -54,14 +58,16 @@ def for_map(pages: Iterable[LivePage]) -> dict[str, Any]:
     return {"exercises": {name: version for page in pages for name, version in page.in_browser().items()}}
 
 
-def for_page(page: LivePage, pages: Iterable[LivePage]) -> dict[str, Any]:
+def for_page(page: LivePage, pages: Iterable[LivePage], last_lent: int) -> dict[str, Any]:
     """Return what the script of a page with exercises must know, without the addresses of files.
 
     Args:
         page: the page.
         pages: all pages with exercises.
+        last_lent: number of the last chapter whose solutions the page lends.
     """
     earlier = sorted((other for other in pages if other.number < page.number), key=lambda other: other.number)
+    lent = [other for other in (*earlier, page) if other.number <= last_lent]
     return {
         "chapter": page.chapter,
         "setup": page.setup,
@@ -69,7 +75,10 @@ def for_page(page: LivePage, pages: Iterable[LivePage]) -> dict[str, Any]:
         "cells": page.cells,
         "sections": page.sections,
         "elsewhere": page.elsewhere,
-        "exercises": [{"name": name, "version": version} for name, version in page.in_browser().items()],
+        "exercises": [
+            {"name": name, "version": version, "uses": page.uses[name]} for name, version in page.in_browser().items()
+        ],
+        "lent": {"modules": {name: other.modules[name] for other in lent for name in other.in_browser()}},
         "earlier": [
             {
                 "chapter": other.chapter,

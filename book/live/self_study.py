@@ -20,6 +20,8 @@ from autograder.chapter.chapter import Chapter, read_chapter
 from autograder.house import chapter_names, solution_modules
 from autograder.release import bundle
 from autograder.release.gate import Secrets, secrets_of_book
+from autograder.release.lending import lent_files
+from book.live.lending import lent_functions
 from check import key
 
 SEED = 1706_03762  # public, as the seed of a release is; readers without a class get other numbers than a class
@@ -36,6 +38,11 @@ The Transformer by Hand: all chapters, for studying alone
 4. If a check fails, reread the section of the notebook that it names.
 5. Keep all notebooks in this folder: a later one uses the functions that you wrote in the earlier ones.
 PyTorch is optional: the few cells that compare with it tell you if it is missing.
+"""
+README_ON_LENDING = """
+If you are stuck, borrow the book's own function and come back later. Write into the cell of the exercise, for example:
+     from solutions.lent.backward import linear_backward
+The folder solutions/lent has one file for each chapter.
 """
 OWN_SOLUTIONS = Path(__file__).with_name("in_page") / "own_solutions.py"
 
@@ -64,20 +71,28 @@ def with_other_keys(files: dict[str, bytes], exercises: Iterable[Exercise]) -> d
     return files
 
 
-def all_chapters(bundles: Iterable[dict[str, bytes]]) -> dict[str, bytes]:
-    """Return path -> content of all chapters in one folder, from their bundles of the same form."""
-    functions: dict[str, str] = {}
+def all_chapters(bundles: Iterable[dict[str, bytes]], last_lent: int) -> dict[str, bytes]:
+    """Return path -> content of all chapters in one folder, from their bundles of the same form.
+
+    last_lent: number of the last chapter whose solutions the book lends; 0 for none.
+    """
+    lent = lent_files(last_lent)
+    functions = lent_functions(last_lent)
     requirements: set[str] = set()
     whole: dict[str, bytes] = {}
     for files in bundles:
-        functions |= json.loads(files[GIVEN])
+        functions = functions | json.loads(files[GIVEN])
         requirements |= set(files["requirements.txt"].decode().splitlines(keepends=True))
         whole |= files
-    return whole | {
-        GIVEN: json.dumps(functions, sort_keys=True).encode(),
-        "requirements.txt": "".join(sorted(requirements)).encode(),
-        "README.txt": README.encode(),
-    }
+    return (
+        whole
+        | lent
+        | {
+            GIVEN: json.dumps(functions, sort_keys=True).encode(),
+            "requirements.txt": "".join(sorted(requirements)).encode(),
+            "README.txt": (README + (README_ON_LENDING if lent else "")).encode(),
+        }
+    )
 
 
 def given_functions(chapter: Chapter) -> dict[str, str]:

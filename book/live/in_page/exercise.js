@@ -1,18 +1,21 @@
 /* An exercise of the page: an editor that checks the code in it. */
 
+import { availableSource, importOf, isBorrowed, isLent } from "./borrowing.js";
 import { Cell, printed } from "./cell.js";
 import { linkSections, make } from "./elements.js";
 import { config } from "./page_data.js";
 import { python } from "./python.js";
 import { storedExercise, storeExercise } from "./storage.js";
+import { unsolved } from "./unsolved.js";
+import { Uses } from "./uses.js";
 
 const PATIENCE = 3; // runs that fail before we offer a hint
 
 export class Exercise extends Cell {
-  /** @param {{name: string, version: string}} data
+  /** @param {{name: string, version: string, uses: string[]}} data
       @param {Element} stub its cell
       @param {{help: string, exercises: Exercise[], show: Function}} page */
-  constructor({ name, version }, stub, page) {
+  constructor({ name, version, uses }, stub, page) {
     const source = stub.querySelector("pre").textContent.replace(/\n+$/, "");
     super({ label: `Your ${name}, in Python`, group: `Exercise ${name}`, id: `live-${name}`, help: page.help, run: "Run & check", source });
     Object.assign(this, { name, version, stub, source, page });
@@ -24,6 +27,8 @@ export class Exercise extends Cell {
     this.status.before(this.mark);
     this.output = make("div", { className: "live-output cell_output" });
     this.hints = make("div", { className: "live-hints" });
+    this.uses = new Uses(uses, () => this.page.show());
+    this.box.prepend(this.uses.element);
     this.box.append(this.output, this.hints);
     stub.after(this.box);
     stub.classList.add("live-replaced");
@@ -36,6 +41,16 @@ export class Exercise extends Cell {
 
   get passes() {
     return this.state.passing !== undefined && this.state.passing === this.editor.source;
+  }
+
+  /** Whether the reader borrows the book's function, because theirs does not pass. */
+  get isBorrowed() {
+    return !this.passes && isBorrowed(this.name, this.version);
+  }
+
+  /** The code that the cells below use. */
+  get sourceInUse() {
+    return this.isBorrowed ? importOf(this.name) : this.editor.source;
   }
 
   store() {
@@ -51,11 +66,12 @@ export class Exercise extends Cell {
 
   show() {
     const isStub = this.editor.source === this.source;
-    const [sign, words] = this.passes ? ["✓", "passes"] : this.state.passing ? ["○", "passed before you changed it"] : ["○", "not passed yet"];
+    const [sign, words] = this.passes ? ["✓", "passes"] : this.isBorrowed ? ["○", "borrowed"] : this.state.passing ? ["○", "passed before you changed it"] : ["○", "not passed yet"];
     this.mark.replaceChildren(make("span", { "aria-hidden": "true" }, sign), ` ${words}`);
     this.box.classList.toggle("live-passes", this.passes);
     this.bringBackButton.hidden = this.state.aside === undefined || !isStub;
     this.resetButton.hidden = isStub;
+    this.uses.show();
     this.page.show();
   }
 
@@ -83,10 +99,11 @@ export class Exercise extends Cell {
     this.editor.field.focus();
   }
 
-  /** Runs the exercises of the page down to this one, and checks this one. Earlier chapters supply those that pass. */
+  /** Runs the exercises of the page down to this one, and checks this one. Earlier chapters supply those that pass, and
+      those that are borrowed. */
   ask() {
-    const exercises = this.page.exercises.slice(0, this.page.exercises.indexOf(this) + 1);
-    const cells = exercises.map(({ name, editor }) => [name, editor.source]);
+    const above = this.page.exercises.slice(0, this.page.exercises.indexOf(this));
+    const cells = [...above.map(({ name, sourceInUse }) => [name, sourceInUse]), [this.name, this.editor.source]];
     return python.run({ name: this.name, cells, setup: config.setup, given: config.given, earlier: earlier() });
   }
 
@@ -94,7 +111,8 @@ export class Exercise extends Cell {
     this.output.replaceChildren(...parts);
   }
 
-  showAnswer({ passed, html, headline, error, broken, out }, source) {
+  showAnswer({ passed, html, headline, error, broken, out, waits }, source) {
+    if (waits.length) return this.showWaiting(waits);
     const parts = printed({ out, error });
     if (html) {
       const verdict = make("div", { className: "output text_html", innerHTML: html });
@@ -112,6 +130,15 @@ export class Exercise extends Cell {
     this.status.textContent = passed ? success : headline.replace(/^✗ /, "") || error.split("\n").at(-1);
     this.store();
     this.offerHelp();
+  }
+
+  /** Says which functions the code has called that the reader has not solved. That is no failed run. */
+  showWaiting(names) {
+    this.uses.add(names);
+    const how = names.some(isLent) ? "Solve it there or borrow it above, then run this again." : "Solve it there first, then run this again.";
+    this.showOutput([make("p", {}, "This exercise ", ...unsolved(names, this.page.exercises), `. ${how}`)]);
+    this.status.textContent = `Waits for ${names.join(", ")}.`;
+    this.store();
   }
 
   /** After some runs that fail, offers the next hint, then the explanation, and then the index of mistakes. The
@@ -135,6 +162,20 @@ export class Exercise extends Cell {
       link.textContent = `common mistakes in ${this.name}, in words`;
       this.hints.append(make("p", {}, "Still stuck? Read ", link, "."));
     }
+    if (isLent(this.name) && this.folds().every((fold) => fold.open || fold === explanation)) this.offerToBorrow();
+  }
+
+  /** Lets the reader go on with the book's function. The exercise does not pass by that. */
+  offerToBorrow() {
+    const { isBorrowed: borrowed } = this;
+    const button = make("button", { type: "button" }, borrowed ? `Give back ${this.name}` : `Borrow ${this.name} from the book`);
+    button.addEventListener("click", () => {
+      this.state.borrowed = !borrowed || undefined;
+      this.store();
+      this.offerHelp();
+    });
+    const words = borrowed ? "The exercises below use the book’s function. " : "Or go on without it, and come back later: ";
+    if (!this.passes) this.hints.append(make("p", {}, words), button);
   }
 
   /** Returns the folds between the exercise's card and its stub: the hints, and last the explanation. */
@@ -147,16 +188,10 @@ export class Exercise extends Cell {
   }
 }
 
-/** Returns the text with which an exercise of an earlier chapter passes, or undefined if it does not pass. */
-export const passingSource = (name, version) => {
-  const state = storedExercise(name);
-  return state.version === version ? state.passing : undefined;
-};
-
-/** Returns what passes of earlier chapters, for the worker. */
+/** Returns what passes of earlier chapters, and what is borrowed, for the worker. */
 export function earlier() {
   return config.earlier.map(({ number, setup, exercises }) => {
-    const cells = Object.entries(exercises).map(([name, version]) => [name, passingSource(name, version)]);
+    const cells = Object.entries(exercises).map(([name, version]) => [name, availableSource(name, version)]);
     return { number, setup, names: Object.keys(exercises), cells: cells.filter(([, source]) => source !== undefined) };
   });
 }

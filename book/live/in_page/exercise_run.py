@@ -27,12 +27,13 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
     Returns:
         dict of plain values: "passed"; "html" and "headline" of the feedback, "" if there is none; "out", the printed
         text; "error", the part of a traceback that shows the reader's code; "broken", the names of the cells above that
-        raise an exception.
+        raise an exception; "waits", the names of the functions that the exercise called and the reader has not written.
     """
     *above, (name, source) = job["cells"]
     namespace: Namespace = {"__name__": "__main__"}
     answer: dict[str, Any] = {"passed": False, "html": "", "headline": "", "error": "", "broken": []}
-    with solutions_by(Reader(job["earlier"], job["given"])), captured_output() as out:
+    reader = Reader(job["earlier"], job["given"])
+    with solutions_by(reader), captured_output() as out:
         exec(compiled("setup", job["setup"]), namespace)
         for other, text in above:
             if not runs(other, text, namespace):
@@ -46,13 +47,16 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
             answer["error"] = str(missing)
         except BaseException as error:  # the reader's code may raise SystemExit or KeyboardInterrupt
             answer["error"] = own_traceback(error)
-    return answer | {"out": out.text()}
+    waits = [] if answer["passed"] else list(dict.fromkeys(reader.waits_for))
+    return answer | {"out": out.text(), "waits": waits}
 
 
 def _feedback(name: str, namespace: Namespace) -> dict[str, Any]:
     """Check the exercise that a cell defined. Return the entries of `run`'s answer that change."""
     if name not in namespace:
         return {"error": f"This cell does not define {name}."}
+    if getattr(namespace[name], "__module__", "").startswith("solutions."):
+        return {"error": f"This {name} is the book's own. Write yours: the exercise passes with that."}
     feedback = checked(namespace[name])
     if feedback.result.function != name:
         return {"error": f"{name} is another name for {feedback.result.function}: write it with def {name}."}

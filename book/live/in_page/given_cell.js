@@ -30,7 +30,7 @@ export class GivenCell {
   }
 
   /** The current source of the cell. */
-  get source() {
+  get sourceInUse() {
     return this.opened ? this.opened.editor.source : this.text;
   }
 
@@ -118,7 +118,7 @@ class OpenedCell extends Cell {
   /** Runs the cell beneath the cells above, as they are now. */
   ask() {
     const { page, data } = this.cell;
-    const cells = page.cells.slice(0, page.cells.indexOf(this.cell) + 1).map((cell) => [cell.name, cell.editor?.source ?? cell.source]);
+    const cells = page.cells.slice(0, page.cells.indexOf(this.cell) + 1).map((cell) => [cell.name, cell.sourceInUse]);
     const rests = (data.rests ?? []).filter((name) => page.exercises.some((exercise) => exercise.name === name));
     const loading = () => { this.status.textContent = "Loading matplotlib, about 9 MB the first time …"; };
     return python.run({ cells, rests, given: config.given, earlier: earlier() }, { tried: true, loading });

@@ -32,11 +32,14 @@ class Reader:
         earlier: list of chapters, each a dict of "number", "setup", "names" of its exercises and "cells", a list of
             (name, source) of the exercises that the reader has solved.
         given: name -> source of functions that the book gives.
+
+    `waits_for` are the names of the functions that were called and that the reader has not written yet.
     """
 
     def __init__(self, earlier: list[dict[str, Any]], given: dict[str, str]):
         self.earlier, self.given = earlier, given
         self.namespaces: dict[str, Namespace] = {}
+        self.waits_for: list[str] = []
 
     def function(self, name: str) -> Callable:
         """Return the reader's function of that name, or one that says where to write it when it is called."""
@@ -50,8 +53,8 @@ class Reader:
                     if name in namespace:
                         return namespace[name]
                 problem = f"`{name}` is an exercise of chapter {number}, and is not solved there yet"
-                return missing_function(name, f"{problem}: solve it there, and you can use it here")
-        return missing_function(name, f"`{name}` is one of the book's own functions, which is not available here")
+                return self.missing_function(name, f"{problem}: solve it there, and you can use it here")
+        return self.missing_function(name, f"`{name}` is one of the book's own functions, which is not available here")
 
     def namespace(self, key: str, setup: str, cells: Cells) -> Namespace:
         """Return the namespace of an earlier chapter with all of its cells that run."""
@@ -63,15 +66,15 @@ class Reader:
                 runs(name, source, self.namespaces[key])
         return self.namespaces[key]
 
+    def missing_function(self, name: str, reason: str) -> Callable:
+        """Return a function that raises NotSolvedYet with the reason when it is called."""
 
-def missing_function(name: str, reason: str) -> Callable:
-    """Return a function that raises NotSolvedYet with the reason when it is called."""
+        def missing(*arguments: object, **named: object) -> None:
+            self.waits_for.append(name)
+            raise NotSolvedYet(reason)
 
-    def missing(*arguments: object, **named: object) -> None:
-        raise NotSolvedYet(reason)
-
-    missing.__name__, missing.__module__ = name, OURS
-    return missing
+        missing.__name__, missing.__module__ = name, OURS
+        return missing
 
 
 def compiled(name: str, source: str) -> types.CodeType:
@@ -91,9 +94,9 @@ def runs(name: str, source: str, namespace: Namespace) -> bool:
 
 
 class Finder:
-    """Find the modules of `solutions` that are not files. Their names are the reader's functions.
+    """Find the modules of `solutions` that are neither files nor folders. Their names are the reader's functions.
 
-    folder: the folder with the modules that are files.
+    folder: the folder with the modules that are files, and with the package of the functions that the book lends.
     """
 
     def __init__(self, reader: Reader, folder: str | Path):
@@ -101,7 +104,9 @@ class Finder:
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         package, _, module = name.partition(".")
-        if package != OURS or (self.folder / f"{module}.py").exists():
+        top = module.partition(".")[0]
+        is_file = (self.folder / f"{top}.py").exists() or (top and (self.folder / top).is_dir())
+        if package != OURS or is_file:
             return None
         # We do not derive from importlib.abc.Loader, because that module takes long to import in a browser.
         spec = ModuleSpec(name, self, is_package=not module)  # type: ignore[arg-type]

@@ -14,7 +14,9 @@ const page = { help: "live-help", helpTrying: "live-help-trying", exercises: [],
 
 function show() {
   const passing = page.exercises.filter((exercise) => exercise.passes).length;
-  line.textContent = `${passing} of ${page.exercises.length} exercises pass.`;
+  const borrowed = page.exercises.filter((exercise) => exercise.isBorrowed).length;
+  line.textContent = `${passing} of ${page.exercises.length} exercises pass${borrowed ? `, ${borrowed} borrowed` : ""}.`;
+  page.exercises.forEach((exercise) => exercise.uses.show());
   page.cells.forEach((cell) => cell instanceof GivenCell && cell.show());
   if (!isStored()) line.textContent += " This browser does not store what you write. Download your answers before you leave.";
 }
@@ -44,6 +46,7 @@ function begin() {
   document.querySelectorAll(".live-examples").forEach(linkSections);
   document.documentElement.classList.add("live-on");
   onOtherTab(takeOver);
+  if (location.hash.startsWith("#live-")) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
 
 /** Shows what the reader has written for an exercise in another tab. */

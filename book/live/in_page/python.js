@@ -1,5 +1,6 @@
 /* The Python of a page, in its worker. */
 
+import { lentFor } from "./borrowing.js";
 import { address, config, here } from "./page_data.js";
 
 export class Stopped extends Error {}
@@ -42,7 +43,7 @@ class Python {
     const id = this.count++;
     return new Promise((resolve, reject) => {
       this.pending.set(id, { resolve, reject, loading });
-      this.worker.postMessage({ id, job, tried });
+      this.worker.postMessage({ id, job, tried, lent: lentFor(job) });
     });
   }
 

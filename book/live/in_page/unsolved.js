@@ -1,7 +1,7 @@
 /* Show in a line which exercises a cell waits for. */
 
+import { availableSource } from "./borrowing.js";
 import { make } from "./elements.js";
-import { passingSource } from "./exercise.js";
 import { config } from "./page_data.js";
 
 const NAMED = 3; // at most: the reader begins with the first
@@ -10,9 +10,9 @@ const NAMED = 3; // at most: the reader begins with the first
 export function unsolved(names, exercises) {
   const missing = names.flatMap((name) => {
     const exercise = exercises.find((candidate) => candidate.name === name);
-    if (exercise) return exercise.passes ? [] : [{ name, address: `#live-${name}`, where: "above" }];
+    if (exercise) return exercise.passes || exercise.isBorrowed ? [] : [{ name, address: `#live-${name}`, where: "above" }];
     const earlier = config.earlier.find((chapter) => name in chapter.exercises);
-    if (!earlier || passingSource(name, earlier.exercises[name]) !== undefined) return [];
+    if (!earlier || availableSource(name, earlier.exercises[name]) !== undefined) return [];
     return [{ name, address: `${earlier.chapter}.html`, where: `in chapter ${earlier.number}` }];
   });
   if (!missing.length) return [];

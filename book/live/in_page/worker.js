@@ -1,10 +1,11 @@
 /* The worker of a page, with the page's one Python.
 
-   It takes {kind: "start", assets, bundle, drivers} once, and then any number of {id, job, tried}. With `tried` the job is
-   a cell of the book, for which the worker loads matplotlib if the code needs it. It answers {kind: "ready"},
+   It takes {kind: "start", assets, bundle, drivers} once, and then any number of {id, job, tried, lent}. With `tried` the
+   job is a cell of the book, for which the worker loads matplotlib if the code needs it. With `lent`, an address, the job
+   uses functions of the book's, which the worker loads from there. It answers {kind: "ready"},
    {kind: "loading", id}, {kind: "done", id, answer} or {kind: "broken", id, text}. */
 
-let python, check, tryCell;
+let python, check, tryCell, lentFrom;
 
 async function load(address) {
   const response = await fetch(address);
@@ -37,6 +38,13 @@ async function start({ assets, bundle, drivers }) {
   check = withJson("exercise_run.run");
 }
 
+async function loadLent(address) {
+  if (!address || address === lentFrom) return;
+  python.unpackArchive(await (await load(address)).arrayBuffer(), "zip", { extractDir: "/course" });
+  python.runPython("import importlib; importlib.invalidate_caches()");
+  lentFrom = address;
+}
+
 async function runCell(id, job) {
   if (!tryCell) {
     const drivers = ["slicing.py", "cell_run.py"].map((name) => new URL(name, self.location).href);
@@ -57,6 +65,7 @@ self.onmessage = async ({ data }) => {
       await start(data);
       postMessage({ kind: "ready" });
     } else {
+      await loadLent(data.lent);
       const job = JSON.stringify(data.job);
       const answer = data.tried ? await runCell(data.id, job) : check(job);
       postMessage({ kind: "done", id: data.id, answer: JSON.parse(answer) });

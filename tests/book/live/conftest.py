@@ -37,16 +37,16 @@ def exercises_alone(name):
     return ROLE.sub(r"\1", "\n\n".join(kept))
 
 
-def write_book(folder):
-    """Write the sources of the book into a folder, and return the folder."""
+def write_book(folder, chapters=CHAPTERS):
+    """Write the sources of a book of some chapters into a folder, and return the folder."""
     make_little_book(folder)
     for empty in ("autograder", "solutions"):  # Python shall import those of the repository
         (folder / empty).rmdir()
     for name in ("figures.py", "model_map.py"):
         shutil.copy(ROOT / "chapters" / name, folder / "chapters" / name)
-    for name in CHAPTERS:
+    for name in chapters:
         (folder / "chapters" / f"{name}.md").write_text(exercises_alone(name), encoding="utf-8")
-    first, *others = CHAPTERS
+    first, *others = chapters
     toc = [f"format: jb-book\nroot: chapters/{first}\nchapters:", *(f"- file: chapters/{name}" for name in others)]
     (folder / "_toc.yml").write_text("\n".join(toc) + "\n")
     return folder

@@ -1,0 +1,200 @@
+"""Exercises that use functions of earlier chapters: what a page says of them, and how a reader borrows them."""
+
+import importlib
+
+import pytest
+import yaml
+
+from autograder.authoring.exercise import find_exercise
+from autograder.authoring.make_key import public_key
+from autograder.errors import UserError
+from autograder.house import chapter_names
+from autograder.release import gate
+from autograder.release.lending import FOLDER, last_lent_chapter, lent_files, sentence
+from book.live.in_page import exercise_run
+from book.live.lending import import_of
+from book.serve import serving
+from check import bundle_data, key
+from tests.book.conftest import jupyter_book
+from tests.book.live.conftest import write_book
+from tests.book.live.reader import RIGHT, Page, quick_in_both
+
+pytestmark = pytest.mark.book
+
+WRONG = "def softmax(scores):\n    return scores"
+WEIGHTS = """def attention_weights(queries, keys):
+    if queries.shape[-1] != keys.shape[-1]:
+        raise ValueError
+    return softmax(queries @ np.swapaxes(keys, -1, -2) / math.sqrt(keys.shape[-1]))
+"""
+MASKED = """def masked_softmax(scores, mask):
+    largest = scores.max(axis=-1, keepdims=True, where=mask, initial=-np.inf)
+    lowest = np.where(np.isfinite(largest), largest, 0)
+    sees = mask.any(axis=-1, keepdims=True)
+    weights = softmax(np.where(mask, scores - lowest, -np.inf if sees.all() else -1e30).astype(scores.dtype))
+    return np.where(mask, weights, 0).astype(scores.dtype)
+"""
+
+
+def choose(folder, choice):
+    """Write the entry `lend` into a book's configuration."""
+    file = folder / "_config.yml"
+    config = yaml.safe_load(file.read_text())
+    config["sphinx"]["config"]["lend"] = choice
+    file.write_text(yaml.safe_dump(config))
+
+
+@pytest.fixture(scope="module")
+def book(python_for_pages, tmp_path_factory):
+    """The folder of a built book of chapters 1 and 3, which lends chapter 1."""
+    folder = write_book(tmp_path_factory.mktemp("lending"), ["01_attention", "03_masking"])
+    choose(folder, "through 1")
+    built = jupyter_book(folder)
+    assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-8000:]
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(book):
+    with serving(book / "_build" / "html") as address:
+        yield address
+
+
+@pytest.fixture
+def new_reader(browser, site):
+    """new_reader(chapter) -> the page of a reader who opens this book for the first time."""
+
+    def new_reader(chapter):
+        page = Page(browser, site, chapter)
+        with browser.before_each_page("try { localStorage.clear() } catch {}"):
+            page.open()
+        return page
+
+    return new_reader
+
+
+# ------------------------------------------------------------------------------------------------ in a page
+
+
+@quick_in_both
+def test_an_exercise_waits_for_an_earlier_one_until_it_is_solved_or_borrowed(new_reader, browser, site):
+    masking = new_reader("03_masking")
+    uses = "document.querySelector('#live-masked_softmax .live-uses')"
+    press = f"[...{uses}.querySelectorAll('button')].find(button => !button.hidden).click()"
+    assert "softmax (chapter 1: not solved yet)" in browser.evaluate(f"{uses}.innerText")
+    assert browser.evaluate(f"{uses}.querySelector('a').pathname").endswith("/01_attention.html")
+
+    waiting = masking.run("masked_softmax", MASKED)
+    assert not waiting.passes and waiting.status == "Waits for softmax."
+    assert "points" not in waiting.shown
+    assert "waits for softmax: solve it in chapter 1. Solve it there or borrow it above" in waiting.shown
+    assert masking.ask("masked_softmax", "box.querySelector('.live-hints').innerText") == ""
+
+    browser.evaluate(press)
+    assert "softmax (chapter 1: borrowed)" in browser.evaluate(f"{uses}.innerText")
+    assert masking.run("masked_softmax").passes
+    masking.open()
+    assert "softmax (chapter 1: borrowed)" in browser.evaluate(f"{uses}.innerText")
+    browser.evaluate(press)
+    assert "softmax (chapter 1: not solved yet)" in browser.evaluate(f"{uses}.innerText")
+    assert masking.run("masked_softmax").status == "Waits for softmax."
+
+    attention = Page(browser, site, "01_attention")
+    attention.open()
+    assert attention.run("softmax", RIGHT).passes
+    masking.open()
+    assert "softmax (chapter 1: solved)" in browser.evaluate(f"{uses}.innerText")
+    assert masking.run("masked_softmax").passes
+
+
+@quick_in_both
+def test_a_reader_who_is_stuck_borrows_an_exercise_which_does_not_pass_by_that(new_reader, browser):
+    attention = new_reader("01_attention")
+    helps = "document.querySelector('#live-softmax .live-hints').innerText"
+    for _ in range(3):
+        assert browser.evaluate(helps) == ""
+        attention.run("softmax", WRONG)
+    for number in (1, 2):
+        assert "Borrow" not in browser.evaluate(helps)
+        attention.ask("softmax", "box.querySelector('.live-hints button').click()")
+        browser.wait(f"!{helps}.includes('Hint {number}')")
+    attention.press("softmax", "Borrow softmax from the book")
+    assert attention.ask("softmax", "box.querySelector('.live-mark').innerText") == "○ borrowed"
+    assert attention.progress == "0 of 6 exercises pass, 1 borrowed."
+    assert attention.run("attention_weights", WEIGHTS).passes
+    assert attention.progress == "1 of 6 exercises pass, 1 borrowed."
+    copied = attention.run("softmax", import_of("softmax", "attention"))
+    assert not copied.passes and "the book's own" in copied.shown
+    assert attention.run("softmax", RIGHT).passes
+    assert attention.progress == "2 of 6 exercises pass."
+
+
+def test_the_book_lends_the_chosen_chapters_alone(book):
+    html = book / "_build" / "html"
+    assert gate.scan_book(html, last_lent=1) == []
+    assert any("lent-" in leak.file for leak in gate.scan_book(html)), "in a book that lends nothing"
+
+
+def test_a_wrong_choice_ends_the_build(tmp_path):
+    folder = write_book(tmp_path)
+    choose(folder, "some")
+    built = jupyter_book(folder)
+    assert built.returncode != 0
+    assert "write `nothing`, `all`, or `through N`" in built.stdout + built.stderr
+
+
+# ------------------------------------------------------------------------------------------------ the choice
+
+
+def test_the_choice_is_one_of_three_forms():
+    last = len(chapter_names())
+    assert [last_lent_chapter(choice) for choice in ("nothing", "through 3", "all")] == [0, 3, last]
+    for wrong in ("through 0", f"through {last + 1}", "chapter 3", 3, None, True, ["all"]):
+        with pytest.raises(UserError, match="write `nothing`, `all`, or `through N`"):
+            last_lent_chapter(wrong)
+
+
+def test_a_build_says_what_it_lends():
+    assert [sentence(0), sentence(1)] == ["no solutions", "the solutions of chapter 1"]
+    assert sentence(3) == "the solutions of chapters 1 to 3"
+
+
+def test_lent_files_contain_their_chapters_alone_and_import_each_other():
+    assert lent_files(0) == {}
+    assert set(lent_files(3)) == {f"{FOLDER}/{name}.py" for name in ("__init__", "attention", "backward", "masking")}
+    masking = lent_files(3)[f"{FOLDER}/masking.py"].decode()
+    assert "from solutions.lent.attention import" in masking and '"""' not in masking
+
+
+# ------------------------------------------------------------------------------------------------ without a browser
+
+
+@pytest.fixture
+def key_of_masked_softmax(tmp_path, monkeypatch):
+    """The public key of masked_softmax, where `check` looks for keys."""
+    monkeypatch.setenv(bundle_data.FOLDER, str(tmp_path))
+    monkeypatch.chdir(tmp_path)  # away from the modules of solutions/
+    (tmp_path / "keys").mkdir()
+    key.save(public_key(find_exercise("masked_softmax")), tmp_path / "keys" / "masked_softmax.npz")
+
+
+def test_a_check_that_calls_an_unsolved_exercise_waits_for_it(key_of_masked_softmax):
+    setup = "import numpy as np\nfrom solutions.attention import softmax"
+    job = {"name": "masked_softmax", "cells": [["masked_softmax", MASKED]], "setup": setup, "given": {}}
+    unsolved = {"number": 1, "setup": "import numpy as np", "names": ["softmax"], "cells": []}
+    assert exercise_run.run(job | {"earlier": [unsolved]})["waits"] == ["softmax"]
+    answer = exercise_run.run(job | {"earlier": [unsolved | {"cells": [["softmax", RIGHT]]}]})
+    assert answer["passed"] and answer["waits"] == []
+
+
+def test_every_lent_module_runs_beside_the_reader_s_functions(tmp_path, monkeypatch):
+    for path, content in lent_files(len(chapter_names())).items():
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    (tmp_path / "solutions" / "parameters.py").write_text("def map_tree(f, tree): return tree")
+    monkeypatch.chdir(tmp_path)
+    importlib.invalidate_caches()
+    source = "from solutions.lent.training import train_step\nfrom solutions.model import forward\nforward()"
+    job = {"name": "mine", "cells": [["mine", source]], "setup": "", "earlier": [], "given": {}}
+    assert exercise_run.run(job)["waits"] == ["forward"]
