@@ -6,13 +6,17 @@ import pytest
 import yaml
 
 from autograder.authoring.exercise import find_exercise
-from autograder.authoring.make_key import public_key
+from autograder.authoring.make_key import public_key, save_public_keys
+from autograder.chapter.chapter import read_chapter
+from autograder.chapter.targets import read_targets
 from autograder.errors import UserError
-from autograder.house import chapter_names
+from autograder.house import HOUSE, chapter_names, solution_modules
 from autograder.release import gate
 from autograder.release.lending import FOLDER, last_lent_chapter, lent_files, sentence
+from autograder.release.notebook import source_notebook
 from book.live.in_page import exercise_run
-from book.live.lending import import_of
+from book.live.lending import import_of, lent_functions, module_of, used_functions
+from book.live.self_study import given_functions, setup_of
 from book.serve import serving
 from check import bundle_data, key
 from tests.book.conftest import jupyter_book
@@ -198,3 +202,54 @@ def test_every_lent_module_runs_beside_the_reader_s_functions(tmp_path, monkeypa
     source = "from solutions.lent.training import train_step\nfrom solutions.model import forward\nforward()"
     job = {"name": "mine", "cells": [["mine", source]], "setup": "", "earlier": [], "given": {}}
     assert exercise_run.run(job)["waits"] == ["forward"]
+
+
+# ------------------------------------------------------------------------------------------------ all exercises
+
+
+@pytest.fixture(scope="module")
+def folder_of_page(tmp_path_factory):
+    """What a page that lends everything unpacks for its Python: helper modules, lent modules and all public keys."""
+    folder = tmp_path_factory.mktemp("page")
+    helpers = [f"solutions/{name}.py" for name, number in solution_modules().items() if number is None]
+    files = {path: (HOUSE / path).read_bytes() for path in helpers} | lent_files(len(chapter_names()))
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+    save_public_keys(folder / "keys")
+    return folder
+
+
+def answers(chapter):
+    """Return name -> cell of each NumPy exercise of a chapter, as a reader has solved it."""
+    notebook = source_notebook(chapter, read_targets(HOUSE / "chapters"), {})
+    cells = [(cell.metadata.nbgrader, cell.source) for cell in notebook.cells]
+    return {tags.grade_id: source for tags, source in cells if tags.solution and "nn.Module" not in source}
+
+
+@pytest.mark.parametrize("name", chapter_names())
+def test_the_book_s_answers_pass_with_borrowed_functions_and_wait_without(name, folder_of_page, monkeypatch):
+    monkeypatch.setenv(bundle_data.FOLDER, str(folder_of_page))
+    monkeypatch.chdir(folder_of_page)
+    importlib.invalidate_caches()
+    chapter = read_chapter(name)
+    exercises = {exercise.name: exercise for exercise in chapter.exercises}
+    lent = lent_functions(chapter.number - 1)
+    given = given_functions(chapter)
+    borrowed, unsolved = [], []
+    for other in map(read_chapter, chapter_names()[: chapter.number - 1]):
+        imports = [[e.name, import_of(e.name, module_of(e))] for e in other.exercises]
+        about = {"number": other.number, "setup": setup_of(other), "names": [name for name, _ in imports]}
+        borrowed.append(about | {"cells": imports})
+        unsolved.append(about | {"cells": []})
+    exercises_of_earlier_chapters = {name for about in unsolved for name in about["names"]}
+    cells = []
+    for exercise, source in answers(chapter).items():
+        cells.append([exercise, source])
+        job = {"name": exercise, "cells": cells, "setup": setup_of(chapter)}
+        answer = exercise_run.run(job | {"earlier": borrowed, "given": lent | given})
+        assert answer["passed"], (exercise, answer)
+        needed = set(used_functions(exercises[exercise], chapter)) - given.keys()
+        waits = set(exercise_run.run(job | {"earlier": unsolved, "given": given})["waits"])
+        # The book's own answers also call functions that no chapter imports, such as scaled_scores.
+        assert waits if needed else not waits & exercises_of_earlier_chapters, exercise
