@@ -27,7 +27,7 @@ export class Exercise extends Cell {
     this.status.before(this.mark);
     this.output = make("div", { className: "live-output cell_output" });
     this.hints = make("div", { className: "live-hints" });
-    this.uses = new Uses(uses, () => this.page.show());
+    this.uses = new Uses(uses, () => this.showChoice());
     this.box.prepend(this.uses.element);
     this.box.append(this.output, this.hints);
     stub.after(this.box);
@@ -132,11 +132,20 @@ export class Exercise extends Cell {
     this.offerHelp();
   }
 
+  /** Shows on the whole page what the reader has just borrowed or given back. */
+  showChoice() {
+    this.showOutput([]);
+    this.status.textContent = "";
+    this.page.show();
+  }
+
   /** Says which functions the code has called that the reader has not solved. That is no failed run. */
   showWaiting(names) {
     this.uses.add(names);
-    const how = names.some(isLent) ? "Solve it there or borrow it above, then run this again." : "Solve it there first, then run this again.";
-    this.showOutput([make("p", {}, "This exercise ", ...unsolved(names, this.page.exercises), `. ${how}`)]);
+    const reasons = unsolved(names, this.page.exercises);
+    if (!reasons.length) reasons.push("calls ", make("code", {}, names[0]), ", one of the book’s own functions, which this page does not have");
+    const orBorrow = names.some(isLent) ? ", or borrow it above" : "";
+    this.showOutput([make("p", {}, "This exercise ", ...reasons, `${orBorrow}. Then run it again.`)]);
     this.status.textContent = `Waits for ${names.join(", ")}.`;
     this.store();
   }
