@@ -33,9 +33,13 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         ".ipynb": "application/json",
     }
 
+    def send_response(self, code: int, message: str | None = None) -> None:
+        self.found = code < 400
+        super().send_response(code, message)
+
     def end_headers(self) -> None:
         self.send_header("Content-Security-Policy", POLICY)
-        immutable = "/_static/live/" in self.path  # the names in this folder contain a hash
+        immutable = self.found and "/_static/live/" in self.path  # the names in this folder contain a hash
         self.send_header("Cache-Control", "public, max-age=31536000, immutable" if immutable else "no-cache")
         super().end_headers()
 
@@ -43,23 +47,24 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         """Print nothing, so that the terminal shows the address only."""
 
 
-def server(folder: Path, port: int = 0) -> http.server.ThreadingHTTPServer:
+def server(folder: Path, port: int = 0, handler: type[Handler] = Handler) -> http.server.ThreadingHTTPServer:
     """Return a server of a folder that only this machine can reach.
 
     Args:
         folder: the built book.
         port: 0 for any free port.
+        handler: the class that answers requests.
 
     Raises:
         OSError: another program uses the port.
     """
-    return http.server.ThreadingHTTPServer(("127.0.0.1", port), partial(Handler, directory=str(folder)))
+    return http.server.ThreadingHTTPServer(("127.0.0.1", port), partial(handler, directory=str(folder)))
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
+def serving(folder: Path, handler: type[Handler] = Handler) -> Iterator[str]:
     """Serve a folder inside a `with` block, and yield its address."""
-    started = server(folder)
+    started = server(folder, handler=handler)
     thread = threading.Thread(target=started.serve_forever)
     thread.start()
     try:

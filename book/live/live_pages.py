@@ -170,6 +170,7 @@ class Scripts:
                 "root": "../" * pagename.count("/"),
                 "python": [LOCK, *_assets(when=None)],
                 "drawing": _assets(when="figures"),
+                "bytes": _bytes_to_load(Path(app.outdir, OUT), self.folder, pages[pagename].bundle),
             }
             if MISTAKES in app.env.all_docs:
                 config["mistakes"] = context["pathto"](MISTAKES)
@@ -211,6 +212,12 @@ def _config(app: Sphinx, docname: str) -> dict[str, Any]:
 def _assets(when: str | None) -> list[str]:
     """Return the names of the assets that a page loads at first use (None), or only for "figures"."""
     return [file["name"] for file in assets.lock()["files"] if file.get("when") == when]
+
+
+def _bytes_to_load(out: Path, folder: str, bundle: str) -> int:
+    """Return how much the page's worker fetches before Python runs. A module of JavaScript is not fetched by it."""
+    names = [LOCK, *(name for name in _assets(when=None) if not name.endswith(".mjs"))]
+    return sum((out / folder / "pyodide" / name).stat().st_size for name in names) + (out / bundle).stat().st_size
 
 
 # ------------------------------------------------------------------------------------------------ Sphinx

@@ -3,7 +3,10 @@
 import { Editor } from "./editor.js";
 import { make } from "./elements.js";
 import { cacheForOffline } from "./offline_copy.js";
-import { python, Stopped } from "./python.js";
+import { config } from "./page_data.js";
+import { NotLoaded, python, Stopped } from "./python.js";
+
+const MEGABYTES = Math.ceil(config.bytes / 1e6);
 
 const cells = new Set();
 let running = null;
@@ -21,7 +24,8 @@ export class Cell {
     this.resetButton = make("button", { type: "button" }, "Reset");
     this.bringBackButton = make("button", { type: "button" }, "Bring back what I wrote");
     const buttons = [this.runButton, this.stopButton, this.resetButton, this.bringBackButton];
-    this.bar = make("div", { className: "live-bar" }, ...buttons, this.status);
+    this.progress = make("progress", { max: 1, hidden: true, "aria-label": "Loading Python" });
+    this.bar = make("div", { className: "live-bar" }, ...buttons, this.progress, this.status);
     this.box = make("div", { className: "live", id, role: "group", "aria-label": group });
     this.box.append(this.editor.element, this.bar);
     this.runButton.addEventListener("click", () => this.run());
@@ -36,18 +40,22 @@ export class Cell {
     if (running) return;
     running = this;
     this.showRunning(true);
-    this.status.textContent = python.ready ? "Running …" : "Loading Python, about 10 MB the first time …";
+    const showProgress = (share) => { this.progress.value = share; };
+    this.status.textContent = python.ready ? "Running …" : `Loading Python, ${MEGABYTES} MB the first time …`;
+    this.progress.hidden = python.ready;
+    python.watchers.add(showProgress);
     try {
       await python.start();
-      python.ready = true;
+      this.progress.hidden = true;
       this.status.textContent = "Running …";
       const { source } = this.editor; // the reader may go on writing while it runs
       this.showAnswer(await this.ask(), source);
       cacheForOffline();
     } catch (error) {
-      python.ready = false;
       this.showFailure(error);
     }
+    this.progress.hidden = true;
+    python.watchers.delete(showProgress);
     running = null;
     this.showRunning(false);
   }
@@ -59,10 +67,21 @@ export class Cell {
   }
 
   showFailure(error) {
+    if (error instanceof NotLoaded) return this.showNotLoaded(error);
     const stopped = error instanceof Stopped;
     const words = stopped ? "Stopped. The next run starts Python again." : `Python has stopped: ${error.message}`;
     this.showOutput([make("p", {}, words)]);
     this.status.textContent = stopped ? "Stopped." : "Python has stopped.";
+  }
+
+  showNotLoaded(error) {
+    const button = make("button", { type: "button" }, "Try again");
+    button.addEventListener("click", () => {
+      this.runButton.focus();
+      this.run();
+    });
+    this.showOutput([make("p", {}, `Python could not be loaded (${error.message}). Are you connected to the book’s server? `, button)]);
+    this.status.textContent = "Python could not be loaded.";
   }
 }
 

@@ -5,6 +5,7 @@ import { linkSections, make } from "./elements.js";
 import { Exercise } from "./exercise.js";
 import { GivenCell } from "./given_cell.js";
 import { config } from "./page_data.js";
+import { python } from "./python.js";
 import { isStored, onOtherTab, storedExercise } from "./storage.js";
 
 const LEAVING = "Tab indents. To leave the editor, press Escape, then Tab.";
@@ -46,7 +47,18 @@ function begin() {
   document.querySelectorAll(".live-examples").forEach(linkSections);
   document.documentElement.classList.add("live-on");
   onOtherTab(takeOver);
+  if (!navigator.connection?.saveData) loadPythonInTime();
   if (location.hash.startsWith("#live-")) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+}
+
+/** Loads Python as soon as the reader sees an editor. */
+function loadPythonInTime() {
+  const observer = new IntersectionObserver((entries) => {
+    if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+    observer.disconnect();
+    python.start().catch(() => {}); // the first run reports a failure
+  });
+  page.exercises.forEach(({ box }) => observer.observe(box));
 }
 
 /** Shows what the reader has written for an exercise in another tab. */

@@ -4,12 +4,20 @@ import { lentFor } from "./borrowing.js";
 import { address, config, here } from "./page_data.js";
 
 export class Stopped extends Error {}
+/** Python could not be loaded. */
+export class NotLoaded extends Error {}
+
+const PATIENCE = 30; // seconds without a byte
+const PATIENCE_TO_BEGIN = 180; // seconds from the last byte until Python runs, on a slow machine
 
 /** The one worker of the page. The first use starts it, and Stop ends it. */
 class Python {
   constructor() {
     this.pending = new Map(); // number of a job -> functions that settle its promise
     this.count = 0;
+    this.ready = false;
+    this.arrived = 0; // bytes that have been loaded for Python
+    this.watchers = new Set(); // functions that are called with the share that has arrived
   }
 
   /** Returns a promise that is fulfilled when Python runs. */
@@ -17,20 +25,42 @@ class Python {
     this.started ??= new Promise((resolve, reject) => {
       this.worker = new Worker(new URL("worker.js", here), { type: "module" });
       this.reject = reject;
-      this.worker.onerror = (event) => reject(new Error(event.message || "its worker did not start"));
+      this.worker.onerror = (event) => reject(new NotLoaded(event.message || "worker.js: the connection to the server of the book failed"));
       this.worker.onmessage = ({ data }) => {
-        if (data.kind === "ready") resolve();
+        if (data.kind === "ready") this.isLoaded(resolve);
+        else if (data.kind === "arrived") this.show(data.bytes);
+        else if (data.kind === "missing") this.end(new NotLoaded(data.text));
         else if (data.kind === "loading") this.reportLoading(data.id);
-        else if (data.id === undefined) reject(new Error(data.text));
+        else if (data.id === undefined) reject(new NotLoaded(data.text));
         else this.settle(data);
       };
       const [assets, ...drivers] = ["pyodide/", "own_solutions.py", "exercise_run.py"].map((path) => new URL(path, here).href);
-      this.worker.postMessage({ kind: "start", assets, drivers, bundle: address(config.bundle) });
+      const cache = this.hasFailed ? "reload" : "default";
+      this.worker.postMessage({ kind: "start", assets, drivers, cache, bundle: address(config.bundle) });
+      this.arrived = 0;
+      this.show(0);
     }).catch((error) => {
       this.end(error);
       throw error;
     });
     return this.started;
+  }
+
+  /** Shows that bytes have arrived, and gives up if no others follow. */
+  show(bytes) {
+    if (this.ready) return;
+    this.arrived += bytes;
+    const share = Math.min(1, this.arrived / config.bytes);
+    this.watchers.forEach((watcher) => watcher(share));
+    const seconds = share < 1 ? PATIENCE : PATIENCE_TO_BEGIN;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.end(new NotLoaded(`nothing has arrived for ${seconds} seconds`)), seconds * 1000);
+  }
+
+  isLoaded(resolve) {
+    clearTimeout(this.timer);
+    this.ready = true;
+    resolve();
   }
 
   /** Returns a promise of the answer to a job.
@@ -61,6 +91,9 @@ class Python {
   }
 
   end(error) {
+    clearTimeout(this.timer);
+    this.hasFailed = error instanceof NotLoaded;
+    this.ready = false;
     this.worker?.terminate();
     this.started = this.worker = undefined;
     this.reject?.(error);

@@ -1,11 +1,39 @@
 /* The worker of a page, with the page's one Python.
 
-   It takes {kind: "start", assets, bundle, drivers} once, and then any number of {id, job, tried, lent}. With `tried` the
+   It takes {kind: "start", assets, bundle, drivers, cache} once, and then any number of {id, job, tried, lent}. With `tried` the
    job is a cell of the book, for which the worker loads matplotlib if the code needs it. With `lent`, an address, the job
-   uses functions of the book's, which the worker loads from there. It answers {kind: "ready"},
-   {kind: "loading", id}, {kind: "done", id, answer} or {kind: "broken", id, text}. */
+   uses functions of the book's, which the worker loads from there. It answers {kind: "arrived", bytes} while it loads
+   files, {kind: "missing", text} if a file cannot be loaded, {kind: "ready"}, {kind: "loading", id},
+   {kind: "done", id, answer} or {kind: "broken", id, text}. */
 
-let python, check, tryCell, lentFrom;
+const fetchFile = self.fetch;
+self.fetch = fetchAndReport; // Pyodide calls it too
+
+/** Fetches a file, and reports each part of it that arrives. Pyodide waits without end for a file that does not come, so
+    we report that as well. */
+async function fetchAndReport(request, options) {
+  const name = String(request.url ?? request).split("/").at(-1);
+  const missing = (reason) => postMessage({ kind: "missing", text: `${name}: ${reason}` });
+  const failed = (error) => {
+    missing("the connection to the server of the book failed");
+    throw error;
+  };
+  const response = await fetchFile(request, { ...options, cache }).catch(failed);
+  if (!response.ok) missing(`the server of the book answers with the error ${response.status}`);
+  if (!response.body) return response;
+  const parts = response.body.getReader();
+  const body = new ReadableStream({
+    async pull(stream) {
+      const { done, value } = await parts.read().catch(failed);
+      if (done) return stream.close();
+      postMessage({ kind: "arrived", bytes: value.length });
+      stream.enqueue(value);
+    },
+  });
+  return new Response(body, response);
+}
+
+let python, check, tryCell, lentFrom, cache;
 
 async function load(address) {
   const response = await fetch(address);
@@ -62,6 +90,7 @@ async function runCell(id, job) {
 self.onmessage = async ({ data }) => {
   try {
     if (data.kind === "start") {
+      ({ cache } = data); // "reload" if files could not be loaded before
       await start(data);
       postMessage({ kind: "ready" });
     } else {

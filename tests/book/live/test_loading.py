@@ -1,0 +1,92 @@
+"""Python that does not come: the page says why, and the reader tries again."""
+
+import time
+
+import pytest
+
+from book.serve import Handler, serving
+from tests.book.live.reader import RIGHT, Page, quick_in_both
+
+pytestmark = pytest.mark.book
+
+
+class Faulty(Handler):
+    """Serves the book, but for one file, which `fault` serves in its place."""
+
+    file, fault = "", None
+
+    def do_GET(self):
+        if self.file and self.path.split("?")[0].endswith(self.file):
+            type(self).fault(self)
+        else:
+            super().do_GET()
+
+    def not_found(self):
+        self.send_error(404)
+
+    def broken_off(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "1000000")
+        self.end_headers()
+        self.wfile.write(b"PK")
+
+    def stalled(self):
+        self.broken_off()
+        self.wfile.flush()
+        time.sleep(5)
+
+
+@pytest.fixture
+def faulty_site(book):
+    with serving(book / "_build" / "html", Faulty) as address:
+        yield address
+    Faulty.file = ""
+
+
+# The service worker of an earlier test would answer in place of the server.
+NEW_READER = "delete Navigator.prototype.serviceWorker; try { localStorage.clear() } catch {};"
+IMPATIENT = """window.patient = window.setTimeout;
+window.setTimeout = (f, milliseconds, ...more) => window.patient.call(window, f, Math.min(milliseconds, 2000), ...more);
+"""
+
+
+@quick_in_both
+@pytest.mark.parametrize(
+    "file, fault, reason",
+    [
+        ("pyodide.asm.wasm", Faulty.not_found, "pyodide.asm.wasm: the server of the book answers with the error 404"),
+        (".whl", Faulty.broken_off, "the connection to the server of the book failed"),
+        (".whl", Faulty.stalled, "nothing has arrived for 30 seconds"),
+    ],
+    ids=["missing", "broken off", "stalled"],
+)
+def test_a_file_that_does_not_come_is_reported_and_can_be_loaded_again(browser, faulty_site, file, fault, reason):
+    Faulty.file, Faulty.fault = file, fault
+    page = Page(browser, faulty_site)
+    with browser.before_each_page(NEW_READER + (IMPATIENT if fault is Faulty.stalled else "")):
+        page.open()
+    answer = page.run("softmax", RIGHT)
+    assert answer.status == "Python could not be loaded."
+    assert reason in answer.shown
+    assert browser.evaluate("document.querySelector('#live-softmax progress').hidden")
+    Faulty.file = ""
+    browser.evaluate("window.setTimeout = window.patient ?? window.setTimeout")
+    page.press("softmax", "Try again")
+    assert page.finish("softmax").passes
+
+
+def test_a_page_without_its_server_says_so(browser, book):
+    with serving(book / "_build" / "html") as address:
+        page = Page(browser, address)
+        with browser.before_each_page(NEW_READER):
+            page.open()
+    answer = page.run("softmax", RIGHT)
+    assert answer.status == "Python could not be loaded."
+    assert "the connection to the server of the book failed" in answer.shown
+
+
+def test_python_is_loaded_when_an_editor_comes_into_view(page, browser):
+    loaded = "performance.getEntriesByType('resource').some(({ name }) => name.endsWith('worker.js'))"
+    assert not browser.evaluate(loaded)
+    page.ask("softmax", "box.scrollIntoView()")
+    browser.wait(loaded)
