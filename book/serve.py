@@ -4,14 +4,18 @@ A browser loads no JavaScript modules for a page that was opened from a disk, so
 """
 
 import argparse
+import gzip
 import http.server
+import io
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from typing import BinaryIO
 
 PORT = 8000
+COMPRESSIBLE = {".css", ".html", ".ipynb", ".js", ".json", ".mjs", ".py", ".svg", ".wasm"}
 BOOK = Path(__file__).resolve().parent.parent / "_build" / "html"
 # Only what the pages need: no code from other machines, and no code made from text. Python needs WebAssembly.
 POLICY = (
@@ -19,6 +23,12 @@ POLICY = (
     "img-src 'self' data:; font-src 'self' data:; worker-src 'self'; connect-src 'self'; object-src 'none'; "
     "base-uri 'self'; frame-ancestors 'none'"
 )
+
+
+@cache
+def compressed(file: Path, changed: float) -> bytes:
+    """Return the content of a file, compressed; a file that changed at another time is compressed again."""
+    return gzip.compress(file.read_bytes(), compresslevel=6, mtime=0)
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -42,6 +52,21 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         immutable = self.found and "/_static/live/" in self.path  # the names in this folder contain a hash
         self.send_header("Cache-Control", "public, max-age=31536000, immutable" if immutable else "no-cache")
         super().end_headers()
+
+    def send_head(self) -> io.BytesIO | BinaryIO | None:
+        """Send the headers, and return the content: compressed if that saves much and the browser accepts it."""
+        file = Path(self.translate_path(self.path))
+        accepts = "gzip" in self.headers.get("Accept-Encoding", "")
+        if not (accepts and file.suffix in COMPRESSIBLE and file.is_file()):
+            return super().send_head()
+        content = compressed(file, file.stat().st_mtime)
+        self.send_response(http.HTTPStatus.OK)
+        self.send_header("Content-Type", self.guess_type(file))
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Vary", "Accept-Encoding")
+        self.end_headers()
+        return io.BytesIO(content)
 
     def log_message(self, *arguments: object) -> None:
         """Print nothing, so that the terminal shows the address only."""
