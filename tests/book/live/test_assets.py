@@ -106,7 +106,21 @@ def without(monkeypatch, tmp_path):
 
     monkeypatch.setattr(assets, "files", nothing)
     monkeypatch.delenv(live_pages.MUST, raising=False)
-    page = LivePage("01_attention", 1, "", {}, [], {}, {"softmax": "1"}, [], "a.zip", "b.zip", "a.ipynb")
+    page = LivePage(
+        chapter="01_attention",
+        number=1,
+        setup="",
+        given={},
+        cells=[],
+        sections={},
+        exercises={"softmax": "1"},
+        elsewhere=[],
+        uses={"softmax": []},
+        modules={"softmax": "attention"},
+        bundle="a.zip",
+        bundle_with_other_keys="b.zip",
+        notebook="a.ipynb",
+    )
     env = SimpleNamespace(metadata={"chapters/01_attention": {KEY: page}}, all_docs={"chapters/01_attention": 0})
     store = tmp_path / "doctrees" / "live"
     store.mkdir(parents=True)
@@ -114,7 +128,8 @@ def without(monkeypatch, tmp_path):
         (store / name).touch()
     (store / "b.zip").write_bytes(zipped({GIVEN: b"{}", "requirements.txt": b"numpy\n"}))
     folders = {"outdir": tmp_path / "html", "doctreedir": store.parent}
-    return SimpleNamespace(builder=SimpleNamespace(name="html"), env=env, **folders)
+    config = SimpleNamespace(lend="nothing")
+    return SimpleNamespace(builder=SimpleNamespace(name="html"), config=config, env=env, **folders)
 
 
 def test_the_build_continues_without_python_and_warns(without, capsys):
