@@ -6,8 +6,9 @@ A loop over positions, as no other part of the model has: what is written next d
 import numpy as np
 
 from solutions.backward import linear
+from solutions.logarithms import log_softmax
 from solutions.masking import masked_attention, padding_mask
-from solutions.model import decode, encode, log_softmax, table_for, unembed
+from solutions.model import decode, encode, table_for, unembed
 from solutions.multihead import merge_heads, split_heads
 from solutions.position import positional_embedding
 from solutions.residual import add_norm, feed_forward

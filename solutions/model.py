@@ -8,6 +8,7 @@ three. How text is written from the logits, word by word, is in `decoding`.
 import numpy as np
 
 from solutions.cross import DecoderLayerCache, decoder_layer, decoder_layer_backward
+from solutions.logarithms import log_softmax
 from solutions.masking import memory_mask, padding_mask, target_mask
 from solutions.multihead import cached_weights
 from solutions.position import embed_backward, positional_embedding
@@ -214,19 +215,6 @@ def backward(grad_logits, cache):
     grad_source, grad_encoder = encode_backward(grad_memory, encoder_cache)
     grad_tables = tie({"source": grad_source, "target": grad_target, "output": grad_output}, table_names)
     return {"embeddings": grad_tables, "encoder": grad_encoder, "decoder": grad_decoder}
-
-
-def log_softmax(scores):
-    """The logarithm of softmax, without ever dividing: scores - log(sum(exp(scores))), over the last axis.
-
-    Args:
-        scores: (..., n), any real numbers, however large.
-
-    Returns:
-        log_probabilities: (..., n), in the dtype of `scores`.
-    """
-    shifted = scores - scores.max(axis=-1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
 
 
 def cross_entropy(logits, targets, pad=0):

@@ -6,7 +6,7 @@ from autograder.authoring.exercise import Exercise
 from autograder.exercises.model.shared import MARKS, N_HEADS, decoded, renamed, sure
 from solutions import decoding
 from solutions import model as reference
-from solutions.model import log_softmax
+from solutions.logarithms import log_softmax
 
 beam_search = Exercise(
     decoding.beam_search,

@@ -5,8 +5,9 @@ import numpy as np
 from autograder.authoring.exercise import UNJUDGED, Exercise
 from autograder.exercises.model.shared import EVERYWHERE, decoded, only, question, renamed, unscaled
 from solutions import model as reference
+from solutions.logarithms import log_softmax
 from solutions.masking import memory_mask, padding_mask, target_mask
-from solutions.model import log_softmax, table_for
+from solutions.model import table_for
 from solutions.position import embed
 
 decode = Exercise(
