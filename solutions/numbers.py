@@ -1,40 +1,77 @@
 """The task of chapter 9: English number words to German morphemes, below 100,000. Given, not asked for.
 
 "two hundred forty five" becomes "zwei hundert fünf und vier zig": tens and units change places, so a word-by-word
-dictionary is not enough. The words come from the num2words package, whose German is wrong from 101,000 on.
+dictionary is not enough.
 """
 
-import re
-from functools import cache
-
 import numpy as np
-from num2words import num2words
 
 LIMIT = 100_000
 PAD, BOS, EOS = 0, 1, 2
+ENGLISH_UNITS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+ENGLISH_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 UNITS = ["null", "ein", "eins", "zwei", "drei", "vier", "fünf", "sech", "sechs", "sieb", "sieben", "acht", "neun"]
 MORPHEMES = [*UNITS, "zehn", "elf", "zwölf", "zwan", "zig", "ßig", "und", "hundert", "tausend"]
-# The longest first: "sieben und" must not be cut into "sieb" and a rest.
-_MORPHEME = re.compile("|".join(sorted(MORPHEMES, key=len, reverse=True)))
-
-
-@cache
-def _spelt(number, language):
-    """What num2words says; a training that asks for it again and again would spend seconds on that."""
-    return num2words(number, lang=language)
+GERMAN_UNITS = (
+    "null",
+    "eins",
+    "zwei",
+    "drei",
+    "vier",
+    "fünf",
+    "sechs",
+    "sieben",
+    "acht",
+    "neun",
+    "zehn",
+    "elf",
+    "zwölf",
+)
+SHORT = {"sechs": "sech", "sieben": "sieb"}  # in front of "zehn" and "zig"
 
 
 def english(number):
     """245 -> ["two", "hundred", "forty", "five"]."""
-    return [word for word in re.findall("[a-z]+", _spelt(number, "en")) if word != "and"]
+    thousands, hundreds, rest = number // 1000, number // 100 % 10, number % 100
+    words = [*english(thousands), "thousand"] if thousands else []
+    words += [ENGLISH_UNITS[hundreds], "hundred"] if hundreds else []
+    if rest >= 20:
+        words += [ENGLISH_TENS[rest // 10 - 2]] + ([ENGLISH_UNITS[rest % 10]] if rest % 10 else [])
+    elif rest or not words:
+        words.append(ENGLISH_UNITS[rest])
+    return words
 
 
 def german(number):
     """245 -> ["zwei", "hundert", "fünf", "und", "vier", "zig"]; joined, they are the German word."""
-    return _MORPHEME.findall(_spelt(number, "de"))
+    thousands, hundreds, rest = number // 1000, number // 100 % 10, number % 100
+    morphemes = [*_before(german(thousands)), "tausend"] if thousands else []
+    morphemes += [*_before([GERMAN_UNITS[hundreds]]), "hundert"] if hundreds else []
+    if rest >= 20:
+        tens, units = divmod(rest, 10)
+        morphemes += [*_before([GERMAN_UNITS[units]]), "und"] if units else []
+        morphemes += ["zwan" if tens == 2 else _short(tens), "ßig" if tens == 3 else "zig"]
+    elif rest > 12:
+        morphemes += [_short(rest - 10), "zehn"]
+    elif rest or not morphemes:
+        morphemes.append(GERMAN_UNITS[rest])
+    return morphemes
 
 
-ENGLISH_WORDS = sorted({word for number in (*range(20), *range(20, 100, 10), 100, 1000) for word in english(number)})
+def _before(morphemes):
+    """The same morphemes in front of another one, where "eins" loses its s: ein-tausend."""
+    return [*morphemes[:-1], "ein" if morphemes[-1] == "eins" else morphemes[-1]]
+
+
+def _short(unit):
+    """The morpheme of a unit in front of "zehn" and "zig", where two of them lose their end: sech-zehn, sieb-zig."""
+    return SHORT.get(GERMAN_UNITS[unit], GERMAN_UNITS[unit])
+
+
+ENGLISH_WORDS = sorted({*ENGLISH_UNITS, *ENGLISH_TENS, "hundred", "thousand"})
 VOCABULARY = ("<pad>", "<bos>", "<eos>", *ENGLISH_WORDS, *MORPHEMES)
 _INDEX = {word: index for index, word in enumerate(VOCABULARY)}
 

@@ -28,7 +28,7 @@ SOURCES = (
     *("autograder/*.py", "autograder/authoring/*.py", "autograder/exercises/**/*.py", "check/*.py"),
     "solutions/*.py",
 )
-PACKAGES = ("numpy", "torch", "num2words")
+PACKAGES = ("numpy", "torch")
 # If a file changed later than this, Python may have imported an older version of it, so no key is cached.
 _LATEST_CHANGE = time.time() - 10
 

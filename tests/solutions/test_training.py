@@ -242,7 +242,8 @@ def test_morphemes_join_to_num2words_german_and_the_words_are_its_english():
     rng = np.random.default_rng(0)
     for number in [0, 1, 16, 17, 21, 66, 77, 101, 1001, 99_999, *rng.integers(0, numbers.LIMIT, 500).tolist()]:
         assert "".join(numbers.german(number)) == num2words(number, lang="de")
-        assert set(numbers.english(number)) <= set(numbers.ENGLISH_WORDS)
+        english = num2words(number, lang="en").replace(" and ", " ").replace("-", " ").replace(",", "")
+        assert " ".join(numbers.english(number)) == english
     assert numbers.english(245) == ["two", "hundred", "forty", "five"]
     assert numbers.german(245) == ["zwei", "hundert", "fünf", "und", "vier", "zig"]
     assert len(set(numbers.VOCABULARY)) == len(numbers.VOCABULARY) == 55
