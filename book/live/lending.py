@@ -39,6 +39,10 @@ def used_functions(exercise: Exercise, chapter: Chapter) -> list[str]:
 
     These are the functions that its reference calls, also through other functions of its chapter, and those that its
     stub names, as a stub with a bug does. A function that the chapter does not import is the reference's own choice.
+
+    Args:
+        exercise: one whose reference is a function, and not a PyTorch module.
+        chapter: its chapter.
     """
     reference = exercise.reference
     stub = compile(chapter.stubs[exercise.name], "stub", "exec")

@@ -75,6 +75,7 @@ def read_page(app: Sphinx, doctree: nodes.document) -> None:
         uses={
             exercise.name: [used for used in used_functions(exercise, chapter) if used not in functions]
             for exercise in exercises.values()
+            if not isinstance(exercise.reference, type)
         },
         modules={exercise.name: module_of(exercise) for exercise in exercises.values()},
         bundle=store(app, f"{name}.zip", zipped(files)),
