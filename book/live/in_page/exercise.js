@@ -36,7 +36,6 @@ export class Exercise extends Cell {
     if (changed) this.status.textContent = "This exercise has changed since you wrote in it.";
     this.folds().forEach((fold) => fold.addEventListener("toggle", () => this.offerHelp()));
     this.show();
-    this.offerHelp();
   }
 
   get passes() {
@@ -154,6 +153,7 @@ export class Exercise extends Cell {
       explanation is hidden until the exercise passes or all hints are open. */
   offerHelp() {
     this.hints.replaceChildren();
+    if (this.passes) this.offerNext();
     const stuck = this.state.failed >= PATIENCE;
     const next = this.folds().find((fold) => !fold.open);
     const explanation = this.folds().find((fold) => fold.matches(".explanation"));
@@ -172,6 +172,14 @@ export class Exercise extends Cell {
       this.hints.append(make("p", {}, "Still stuck? Read ", link, "."));
     }
     if (isLent(this.name) && this.folds().every((fold) => fold.open || fold === explanation)) this.offerToBorrow();
+  }
+
+  offerNext() {
+    const { exercises } = this.page;
+    const next = exercises.slice(exercises.indexOf(this) + 1).find((exercise) => !exercise.passes);
+    if (!next) return;
+    const link = make("a", { href: `#live-${next.name}` }, make("code", {}, next.name));
+    this.hints.append(make("p", {}, "Next exercise: ", link));
   }
 
   /** Lets the reader go on with the book's function. The exercise does not pass by that. */

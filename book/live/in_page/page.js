@@ -11,20 +11,29 @@ import { isStored, onOtherTab, storedExercise } from "./storage.js";
 const LEAVING = "Tab indents. To leave the editor, press Escape, then Tab.";
 const HELP = { help: `${LEAVING} Shift and Enter run the code and check it.`, helpTrying: `${LEAVING} Shift and Enter run the code.` };
 const line = make("p", { className: "live-progress" });
+const links = make("ol");
 const page = { help: "live-help", helpTrying: "live-help-trying", exercises: [], cells: [], reasons: new Set(), show };
 
 function show() {
   const passing = page.exercises.filter((exercise) => exercise.passes).length;
   const borrowed = page.exercises.filter((exercise) => exercise.isBorrowed).length;
   line.textContent = `${passing} of ${page.exercises.length} exercises pass${borrowed ? `, ${borrowed} borrowed` : ""}.`;
+  links.replaceChildren(...page.exercises.map(linkTo));
   page.exercises.forEach((exercise) => exercise.uses.show());
   page.cells.forEach((cell) => cell instanceof GivenCell && cell.show());
   if (!isStored()) line.textContent += " This browser does not store what you write. Download your answers before you leave.";
 }
 
+/** Returns an item with a link to an exercise, and its state. */
+function linkTo({ name, passes, isBorrowed }) {
+  const state = passes ? ["✓", "passes"] : isBorrowed ? ["○", "borrowed"] : ["○", "not passed yet"];
+  const sign = make("span", { role: "img", "aria-label": state[1], title: state[1] }, state[0]);
+  return make("li", {}, sign, " ", make("a", { href: `#live-${name}` }, make("code", {}, name)));
+}
+
 function begin() {
   const fold = document.querySelector(".live-answers");
-  fold.before(line);
+  fold.before(line, make("nav", { className: "live-links", "aria-label": "Exercises of this page" }, links));
   fold.append(answerButtons(page.exercises));
   for (const [name, words] of Object.entries(HELP)) {
     document.querySelector("article").append(make("p", { id: page[name], hidden: true }, words));
@@ -40,6 +49,7 @@ function begin() {
     else if (kind === "cell") page.cells.push(new GivenCell(cell, config.cells[number], page));
   }
   show();
+  page.exercises.forEach((exercise) => exercise.offerHelp());
   for (const name of config.elsewhere) {
     const words = "PyTorch does not run in the browser. Write this exercise in the chapter’s notebook.";
     document.getElementById(`stub-${name}`)?.after(make("p", { className: "live-status" }, words));

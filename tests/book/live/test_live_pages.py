@@ -92,6 +92,20 @@ def test_a_reader_learns_what_is_wrong_and_gets_it_right(page, browser):
         assert browser.text_in_fonts_of_the_machine() == {}, "book/fonts/make.py has to add these characters"
 
 
+def test_links_lead_to_each_exercise_and_to_the_next_one(page, browser):
+    links = "document.querySelector('.live-links').innerText.trim().split(/\\s+/).join(' ')"
+    assert browser.evaluate(links).startswith("○ softmax ○ attention_weights")
+    browser.evaluate("document.querySelector('.live-links a').click()")
+    top = "document.querySelector('#live-softmax').getBoundingClientRect().top"
+    browser.wait(f"0 <= {top} && {top} < innerHeight")
+    assert page.run("softmax", RIGHT).passes
+    assert browser.evaluate(links).startswith("✓ softmax ○ attention_weights")
+    next_link = "document.querySelector('#live-softmax .live-hints a')"
+    assert browser.evaluate(f"{next_link}.hash") == "#live-attention_weights"
+    page.open()
+    assert browser.evaluate(f"{next_link}.innerText") == "attention_weights"
+
+
 def test_code_that_is_written_during_a_run_is_not_marked_as_passing(page, browser):
     page.write("softmax", "import time\ntime.sleep(1)\n" + RIGHT)
     page.press("softmax", "Run & check")
