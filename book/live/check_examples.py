@@ -11,7 +11,7 @@ from check import key
 from check.checking import Checked, tried
 
 EXAMPLES = "live-examples"  # class of the tabs
-COMMON_MISTAKE, RIGHT = "Feedback on a common mistake", "Feedback on a right solution"
+COMMON_MISTAKE, RIGHT = "Example: a common mistake", "Example: a right solution"
 
 
 def add_examples(cell: nodes.container, exercise: Exercise, files: dict[str, bytes]) -> None:

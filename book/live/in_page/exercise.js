@@ -123,6 +123,7 @@ export class Exercise extends Cell {
     }
     parts.forEach(linkSections);
     this.showOutput(parts);
+    this.foldExamples();
     this.state.failed = passed ? 0 : this.state.failed + 1;
     if (passed) this.state.passing = source;
     const success = source === this.editor.source ? "All cases pass." : "All cases passed. You have changed the code since.";
@@ -136,6 +137,15 @@ export class Exercise extends Cell {
     this.showOutput([]);
     this.status.textContent = "";
     this.page.show();
+  }
+
+  /** Folds the examples of feedback, which look like the reader's own. */
+  foldExamples() {
+    const examples = document.querySelector(`#check-${this.name} .live-examples`);
+    if (!examples || examples.closest("details.live-fold")) return;
+    const fold = make("details", { className: "live-fold" }, make("summary", {}, "Examples of feedback"));
+    examples.replaceWith(fold);
+    fold.append(examples);
   }
 
   /** Says which functions the code has called that the reader has not solved. That is no failed run. */

@@ -47,6 +47,8 @@ def test_a_reader_learns_what_is_wrong_and_gets_it_right(page, browser):
     wrong = page.run("softmax", WRONG)
     assert not wrong.passes and re.match(r"softmax: \d of 4 points\.", wrong.status)
     assert "Known mistake: normalises over" in wrong.shown and "yours" in wrong.shown
+    assert browser.evaluate("document.querySelector('#check-softmax details.live-fold').open") is False
+    assert browser.evaluate("document.querySelectorAll('details.live-fold').length") == 1
     link = "document.querySelector('#live-softmax .live-output a[href^=\"#\"]')"
     assert browser.evaluate(f"!!document.querySelector({link}.getAttribute('href'))"), "the section to read again"
 
@@ -300,7 +302,7 @@ def test_a_page_that_was_used_works_offline(book, browser, tmp_path):
 
 def test_each_exercise_shows_examples_of_what_its_check_prints(book):
     html = (book / "_build" / "html" / "chapters" / "01_attention.html").read_text()
-    assert html.count("Feedback on a common mistake") == html.count("Feedback on a right solution") == 6
+    assert html.count("Example: a common mistake") == html.count("Example: a right solution") == 6
     assert html.count("verdict-pass") == 6 and html.count("Known mistake: ") >= 6
 
 
