@@ -50,7 +50,9 @@
 
     function cell(i, j) {
       const button = element("button", { type: "button", tabIndex: i || j ? -1 : 0 });
+      button.addEventListener("click", (event) => event.detail === 0 && paint(i, j, !mask[i][j])); // assistive technology
       button.addEventListener("pointerdown", (event) => {
+        if (event.button !== 0) return;
         event.preventDefault();
         button.releasePointerCapture(event.pointerId); // so that its neighbours get the pointer's events
         brush = !mask[i][j];

@@ -68,6 +68,20 @@ def test_a_mask_is_painted_with_the_pointer_and_from_the_keyboard(opened):
     assert label == "<bos> asks, Ada is found: may attend, a leak"
 
 
+def test_assistive_technology_paints_by_a_click_and_the_right_button_does_not_paint(opened):
+    tab = causal(opened("03_masking"))
+    mask = np.tri(6, dtype=bool)
+    cell = "document.querySelectorAll('.explorer-grid button')[2]"
+    tab.evaluate("document.querySelector('.explorer-grid').scrollIntoView({block: 'center'})")
+    position = tab.evaluate(f"(box => ({{x: box.x + 9, y: box.y + 9}}))({cell}.getBoundingClientRect())")
+    for kind in ("mousePressed", "mouseReleased"):
+        tab.send("Input.dispatchMouseEvent", type=kind, button="right", buttons=2, clickCount=1, **position)
+    assert paints(tab, mask, 1)
+    tab.evaluate(f"{cell}.click()")
+    mask[0, 2] = True
+    assert paints(tab, mask, 1)
+
+
 def test_a_cancelled_pointer_stops_painting(opened):
     """When a phone scrolls instead, it sends no pointerup, and the next pointer to pass would go on painting."""
     tab = causal(opened("03_masking"))
