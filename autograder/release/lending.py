@@ -47,7 +47,8 @@ def choice_of(house: Path = HOUSE) -> object:
 def lent_files(last: int, house: Path = HOUSE) -> dict[str, bytes]:
     """Return path -> content of the package that lends the solutions of chapters 1 to `last`; empty for 0.
 
-    Docstrings and comments are left out, because nobody is meant to read the code. Its modules import each other.
+    Docstrings and comments are left out, because readers need the functions and not the code. The package's modules
+    import each other.
     """
     modules = [name for name, number in solution_modules(house).items() if number is not None and number <= last]
     files = {

@@ -17,7 +17,7 @@ def anonymous(group: Class, seed: int) -> Class:
 
     Ids in messages and in students' code are replaced too.
 
-    seed: the course's secret seed. Without it, nobody can find out which student has which pseudonym.
+    seed: the course's secret seed. It is needed to link a pseudonym to its student.
     """
     students = [entry.student for entry in group.entries]
     names = pseudonyms([*students, *group.ungraded, *group.absent], seed)

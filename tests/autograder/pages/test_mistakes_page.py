@@ -127,7 +127,7 @@ def test_slips_without_a_name_are_listed(tmp_path):
 
     @exercise.mistake("is never made")
     def never(x, scale):
-        """Nobody makes this mistake."""
+        """No student makes this mistake."""
         return x.sum(axis=-1) + 7
 
     assert table_of(exercise, {"public": 1}).slips is None

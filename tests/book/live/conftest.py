@@ -40,7 +40,7 @@ def exercises_alone(name):
 def write_book(folder, chapters=CHAPTERS):
     """Write the sources of a book of some chapters into a folder, and return the folder."""
     make_little_book(folder)
-    for empty in ("autograder", "solutions"):  # Python shall import those of the repository
+    for empty in ("autograder", "solutions"):  # so that Python imports the repository's own
         (folder / empty).rmdir()
     for name in ("figures.py", "model_map.py"):
         shutil.copy(ROOT / "chapters" / name, folder / "chapters" / name)
