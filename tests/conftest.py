@@ -1,6 +1,6 @@
 """Distribute the tests among processes, and make once for all of them: a released course and the built book."""
 
-import shutil
+import traceback
 from pathlib import Path
 
 import pytest
@@ -61,18 +61,25 @@ def made_once(tmp_path_factory, worker_id):
     """Return made_once(name, make), which returns a folder that all processes of this run share.
 
     The first process that calls it fills the folder with make(folder). Tests may read or copy it, but not change it.
+    What make raises is raised in the first process, and reported in the others, which do not try again: a book that
+    cannot be built would take each of them as long as the first.
     """
     base = tmp_path_factory.getbasetemp()
     run = base if worker_id == "master" else base.parent  # the folders of pytest-xdist's processes are in there
 
     def made_once(name, make):
-        folder, done = run / name, run / f"{name}.done"
+        folder, outcome = run / name, run / f"{name}.outcome"
         with FileLock(run / f"{name}.lock"):
-            if not done.exists():
-                shutil.rmtree(folder, ignore_errors=True)
+            if not outcome.exists():
                 folder.mkdir()
-                make(folder)
-                done.touch()
+                outcome.write_text(f"Another process of this run was making {name!r} when it ended.")
+                try:
+                    make(folder)
+                except BaseException:
+                    outcome.write_text(traceback.format_exc())
+                    raise
+                outcome.write_text("")
+        assert not outcome.read_text(), outcome.read_text()
         return folder
 
     return made_once

@@ -22,6 +22,18 @@ def made(made_once):
     return made_once("anything", make)
 
 
+@pytest.fixture(scope="session")
+def fault(made_once):
+    def make(folder):
+        with Path({makers!r}).open("a") as makers:
+            makers.write("failed ")
+        raise ValueError("the book has an error")
+
+    with pytest.raises((ValueError, AssertionError)) as raised:
+        made_once("broken", make)
+    return str(raised.value)
+
+
 @pytest.mark.thorough("shows that a test left out is counted")
 def test_left_out():
     raise AssertionError
@@ -32,6 +44,10 @@ def test_anything(number, made):
     assert [path.name for path in made.iterdir()] == ["maker"]
     with Path({log!r}).open("a") as log:
         log.write(os.environ["PYTEST_XDIST_WORKER"] + "\\n")
+
+
+def test_each_process_reports_what_could_not_be_made(fault):
+    assert "the book has an error" in fault
 """
 
 
@@ -49,7 +65,7 @@ def test_tests_of_one_file_share_a_process_and_all_processes_share_made_once(tmp
     environment["PYTHONPATH"] = str(Path(__file__).parent.parent)  # conftest.py imports from it
     result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     assert result.returncode == 0, result.stdout + result.stderr
-    assert "12 passed, 2 deselected" in result.stdout
+    assert "14 passed, 2 deselected" in result.stdout
     processes = [set((tmp_path / file).read_text().split()) for file in ("book", "solutions")]
     assert [len(names) for names in processes] == [1, 1] and processes[0] != processes[1]
-    assert (tmp_path / "makers").read_text() == "made "
+    assert sorted((tmp_path / "makers").read_text().split()) == ["failed", "made"]
