@@ -1,14 +1,16 @@
 """Which of the collected tests a run leaves out: a plugin of pytest.
 
-`pytest` runs every test that it collects. Three options make a run shorter:
+`pytest` runs every test that it collects. Four options make a run shorter:
 
-    --quick           leaves out the tests marked `thorough`; `make test` does this
-    -m fast           keeps the tests of `make check`; `is_fast` says which those are
-    --exercise NAME   keeps the tests that get this exercise, or its name, as a parameter
+    --quick                   leaves out the tests marked `thorough`; `make test` does this
+    --thorough-until SECONDS  skips those that would begin after this time, as `date +%s` gives it; CI does this
+    -m fast                   keeps the tests of `make check`; `is_fast` says which those are
+    --exercise NAME           keeps the tests that get this exercise, or its name, as a parameter
 
 Every run reports how many tests it left out.
 """
 
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -32,6 +34,7 @@ def thinned(values, quick, why):
 
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="leave out the tests marked `thorough`")
+    parser.addoption("--thorough-until", type=float, metavar="SECONDS", help="skip those that begin after this time")
     parser.addoption("--exercise", metavar="NAME", help="run only the tests that get this exercise as a parameter")
 
 
@@ -45,6 +48,14 @@ def pytest_collection_modifyitems(config, items):
     if left_out := [item for item in items if not chosen[item]]:
         config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if chosen[item]]
+
+
+@pytest.hookimpl(tryfirst=True)  # before the fixtures of a test that is skipped
+def pytest_runtest_setup(item):
+    """Skip a thorough test that begins too late, so that a run on a busy machine ends with a verdict."""
+    until = item.config.option.thorough_until
+    if until is not None and item.get_closest_marker("thorough") and time.time() > until:
+        pytest.skip("NOT REACHED in time: tests marked `thorough`, which repeat others. `make test ALL=1` runs all.")
 
 
 def is_fast(item):

@@ -1,5 +1,7 @@
 """The options that shorten a test run."""
 
+import time
+
 import pytest
 
 pytest_plugins = ["pytester"]
@@ -70,3 +72,17 @@ def test_the_mark_thorough_needs_a_reason(pytester):
     pytester.makepyfile("import pytest\n@pytest.mark.thorough\ndef test(): pass")
     result = pytester.runpytest_inprocess("-p", "tests.choosing", "--quick")
     result.stderr.fnmatch_lines("*the mark `thorough` needs a reason*")
+
+
+def test_thorough_tests_that_would_begin_too_late_are_skipped_loudly(pytester):
+    """CI ends after 90 minutes without a verdict, and quick tests show what thorough ones repeat."""
+    pytester.makepyfile(TESTS)
+
+    def outcomes(until):
+        result = pytester.runpytest_inprocess("-p", "tests.choosing", "-rs", f"--thorough-until={until}")
+        return result, result.parseoutcomes()
+
+    assert outcomes(time.time() + 10_000)[1] == {"passed": 9}
+    result, late = outcomes(time.time() - 1)
+    assert late == {"passed": 7, "skipped": 2}
+    result.stdout.fnmatch_lines(["SKIPPED * NOT REACHED in time: *"])
