@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import chdir
+from itertools import chain
 from logging import Logger
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from autograder.gradebook.progress import with_progress
 from autograder.gradebook.rows import Incomplete, StudentRow
 from autograder.gradebook.state import ClassState
 from autograder.grading.queue import GradingQueue
-from autograder.sandbox import SandboxUnavailable
+from autograder.sandbox import SandboxNotStarted, SandboxUnavailable
 from check.words import listed, shown
 
 
@@ -55,7 +56,8 @@ def write_class(
         except OperationalError as error:
             raise Incomplete(rows, [why_unusable(error)]) from error
         writer = None if dry_run else Writer(coursedir, log, grader)
-        for student, path in with_progress(paths.items(), "grading", "submissions"):
+        again: dict[str, Path] = {}  # a machine that was too busy for them may be calmer when the others are graded
+        for student, path in chain(with_progress(paths.items(), "grading", "submissions"), again.items()):
             try:
                 graded = grader.graded(path)
                 why = "--force" if force else recorded.why(student, graded.report)
@@ -69,8 +71,12 @@ def write_class(
             except Exception as error:
                 if unusable:  # then no other submission can be written either
                     break
-                failed.setdefault(_reason(error, logged), []).append(student)
+                if isinstance(error, SandboxNotStarted) and student not in again:
+                    again[student] = path
+                else:
+                    failed.setdefault(_reason(error, logged), []).append(student)
             logged.clear()
+    rows.sort(key=lambda row: row.student)
     reasons = [f"{listed(map(shown, students))}: {reason}" for reason, students in failed.items()]
     reasons += [why_unusable(error) for error in unusable[:1]]
     if reasons:

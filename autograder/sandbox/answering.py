@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autograder.sandbox.inside import frames
-from autograder.sandbox.limits import Limits, SandboxUnavailable
+from autograder.sandbox.limits import Limits, SandboxNotStarted, SandboxUnavailable
 from autograder.sandbox.outcomes import read_outcome
 from autograder.sandbox.process import Ended, Exhausted, Process
 from check import values
@@ -40,7 +40,12 @@ class Answerer:
     """Answers a limited number of questions of one run. Use it in a `with` statement."""
 
     def __init__(self, answered: AnsweredFunctions, limits: Limits, kind: str, distributions: tuple[str, ...]):
-        """Start the reference. Raises SandboxUnavailable if there is no sandbox, or the reference cannot be loaded."""
+        """Start the reference.
+
+        Raises:
+            SandboxUnavailable: there is no sandbox, or the reference raises an exception when it is imported.
+            SandboxNotStarted: the reference was not loaded in time.
+        """
         self.count = 0
         self.functions = {name: name in answered.in_pytorch for name in answered.modules}
         self._limits = limits
@@ -76,7 +81,7 @@ class Answerer:
             raise Ended(f"asked the grader for more than {self._limits.questions} values")
         packed, packed_arrays = values.pack(question)
         call = {"do": "call", "function": "answer", "inputs": packed, "stand_ins": {}}
-        outcome = self._ask(call, packed_arrays, deadline)
+        outcome = self._ask(call, packed_arrays, deadline, self._limits.call_seconds)
         if outcome is None or outcome.stopped:
             raise Ended("asked the grader for a value that exceeds its limits")
         if outcome.raised:
@@ -91,9 +96,15 @@ class Answerer:
     def _load(self, modules: Mapping[str, str]) -> None:
         imports = (f"from {module} import {name}\nKNOWN[{name!r}] = {name}" for name, module in modules.items())
         source = "\n".join([_REFERENCE.read_text(encoding="utf-8"), *imports])
-        deadline = time.monotonic() + self._limits.start_seconds
-        outcome = self._ask({"do": "cell", "cell": "reference", "source": source}, [], deadline)
-        if outcome is None or outcome.stopped or outcome.raised:
+        seconds = self._limits.start_seconds
+        deadline = time.monotonic() + seconds + self._limits.patience
+        outcome = self._ask({"do": "cell", "cell": "reference", "source": source}, [], deadline, seconds)
+        if outcome is None or outcome.stopped:
+            raise SandboxNotStarted(
+                f"The reference of {listed(modules)} was not loaded within {seconds:g} seconds. The machine may be too "
+                f"busy."
+            )
+        if outcome.raised:
             raise SandboxUnavailable(
                 f"The reference of {listed(modules)} could not be loaded in its sandbox. Check that the solutions can "
                 f"be imported."
@@ -109,9 +120,10 @@ class Answerer:
             and type(question["kwargs"]) is dict
         )
 
-    def _ask(self, message: dict[str, Any], arrays: list[np.ndarray], deadline: float) -> Outcome | None:
-        """Return the outcome in the reference's process, or None if the process broke."""
-        seconds = self._limits.call_seconds
+    def _ask(
+        self, message: dict[str, Any], arrays: list[np.ndarray], deadline: float, seconds: float
+    ) -> Outcome | None:
+        """Return the outcome in the reference's process, which has so many seconds; None if the process broke."""
         try:
             message = {**message, "milliseconds": round(seconds * 1000)}
             reply, reply_arrays = self._process.ask(message, arrays, deadline)

@@ -1,4 +1,4 @@
-"""The limits of one submission, and the error for a sandbox that cannot be used."""
+"""The limits of one submission, and the errors for a sandbox that cannot be used."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ class Limits:
 
     call_seconds, cell_seconds: time for one function call, and for one cell.
     patience: how long the grader waits for code that ignores its time limit before it kills the process.
-    start_seconds: time for Python to start and to import NumPy.
+    start_seconds: time for Python to start and to import NumPy, and time for the reference to load.
     wall_seconds: time for the whole submission, including the start of new processes.
     processor_seconds: processor time for the whole submission, summed over all threads.
     memory_mb: address space of the process; NumPy with the CPU build of PyTorch fits well into 2048.
@@ -35,6 +35,10 @@ class Limits:
     threads: int = 16
     files: int = 10_000
     questions: int = 10_000
+
+
+class SandboxNotStarted(UserError):
+    """One sandbox did not start in time, although others do. The machine may be too busy, so it is worth a retry."""
 
 
 class SandboxUnavailable(UserError):

@@ -21,7 +21,7 @@ from autograder.grading import grade, worker
 from autograder.grading.queue import NoSubmissions
 from autograder.grading.report import Report, Reports
 from autograder.grading.submitted_file import read_file
-from autograder.sandbox import SandboxUnavailable
+from autograder.sandbox import SandboxNotStarted, SandboxUnavailable
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -161,6 +161,42 @@ def test_an_error_in_our_code_affects_one_submission_and_is_reported(course, han
     assert score(course, "ada") == 25
     monkeypatch.undo()
     assert not graded(course)["bob"].reused
+
+
+@pytest.fixture
+def busy(monkeypatch, contents):
+    """busy(times): so many times, no sandbox starts for the perfect notebook."""
+    real = worker.grade_submission
+    starts = []
+
+    def busy(times):
+        def grade_submission(file, *arguments):
+            starts.append(file.raw)
+            if file.raw == contents["perfect"] and starts.count(file.raw) <= times:
+                raise SandboxNotStarted("the machine is busy")
+            return real(file, *arguments)
+
+        monkeypatch.setattr(worker, "grade_submission", grade_submission)
+
+    return busy
+
+
+def test_a_submission_whose_sandbox_did_not_start_is_graded_last(course, hand_in, contents, busy):
+    """It ended the run for the whole class."""
+    hand_in("ada", contents["perfect"])
+    hand_in("bob", contents["mistake-1"])
+    busy(1)
+    assert list(graded(course)) == ["ada", "bob"]
+    assert (score(course, "ada"), score(course, "bob")) == (25, 21)
+
+
+def test_a_submission_whose_sandbox_does_not_start_twice_is_reported(course, hand_in, contents, busy):
+    hand_in("ada", contents["perfect"])
+    hand_in("bob", contents["mistake-1"])
+    busy(2)
+    with pytest.raises(Incomplete, match="ada: SandboxNotStarted: the machine is busy") as incomplete:
+        graded(course)
+    assert [row.student for row in incomplete.value.rows] == ["bob"]
 
 
 # ----------------------------------------------------------------------------- nbgrader's own commands

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.sandbox import AnsweredFunctions, Call, Cell, SandboxUnavailable, run
+from autograder.sandbox import AnsweredFunctions, Call, Cell, SandboxNotStarted, SandboxUnavailable, run
 from tests.autograder.sandbox.conftest import GOOD, SHORT, X
 from tests.forging_tools import FIND_CHANNEL
 from tests.patience import PATIENT
@@ -47,6 +47,7 @@ def slow(seconds):
 def mean(x):
     return np.mean(x)
 '''
+FUNCTIONS = ("doubled", "drawn", "large", "slow", "mean")
 WRONG = "def doubled(x):\n    return x\n\n"
 
 
@@ -55,6 +56,9 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reference")
     (folder / "references").mkdir()
     (folder / "references" / "kept_outside.py").write_text(REFERENCE)
+    (folder / "references" / "slow_to_load.py").write_text(
+        "import time\n\ntime.sleep(0.3)\n\ndef doubled(x):\n    return 2 * x\n"
+    )
     return folder
 
 
@@ -62,8 +66,8 @@ def folder(tmp_path_factory):
 def answered(bundle, folder):
     """answered(source, *names) -> as `submit`, but REFERENCE answers its functions, and each call gets X as x."""
 
-    def answered(source, *names, limits=PATIENT, kind="bwrap", functions=("doubled", "drawn", "large", "slow", "mean")):
-        references = AnsweredFunctions(dict.fromkeys(functions, "references.kept_outside"), folder)
+    def answered(source, *names, limits=PATIENT, kind="bwrap", functions=FUNCTIONS, module="kept_outside"):
+        references = AnsweredFunctions(dict.fromkeys(functions, f"references.{module}"), folder)
         calls = [Call(name, {"x": X}) for name in names]
         cells = [Cell("good", GOOD), Cell("mine", WRONG + source)]
         return run(cells, calls, bundle=bundle, limits=limits, kind=kind, answered=references)
@@ -216,3 +220,15 @@ def test_a_question_without_waiting_for_its_answer_stops_its_caller(answered):
 def test_a_missing_reference_makes_the_sandbox_unavailable(answered):
     with pytest.raises(SandboxUnavailable, match="reference of tripled"):
         answered("", "good", functions=("tripled",))
+
+
+def test_a_reference_may_take_longer_to_load_than_a_call_may(answered):
+    """PyTorch's import takes seconds on a busy machine. Its failure ended the grading of the whole class."""
+    short = replace(PATIENT, call_seconds=0.1)
+    assert answered("", "good", limits=short, functions=("doubled",), module="slow_to_load").questions == 0
+
+
+def test_a_reference_that_is_not_loaded_in_time_is_worth_a_retry(answered):
+    short = replace(PATIENT, start_seconds=0.2, patience=0.2)
+    with pytest.raises(SandboxNotStarted, match="too busy"):
+        answered("", "good", limits=short, functions=("doubled",), module="slow_to_load")
