@@ -40,7 +40,8 @@ class CollectFromOwners(ExchangeCollect):
                 "%s has no time in its name: any other submission of this student counts before it", shown(folder.name)
             )
         timestamp = when.replace(tzinfo=None) if when else datetime.min
-        return {"username": submitter(folder, self.check_owner), "filename": folder.name, "timestamp": timestamp}
+        student = submitter(folder.name, folder.lstat().st_uid, self.check_owner)
+        return {"username": student, "filename": folder.name, "timestamp": timestamp}
 
     def do_copy(self, src: str, dest: str, log: object = None) -> None:
         """Copy the notebook, its time and its secret, if they are ordinary files of the folder's owner."""
@@ -50,6 +51,9 @@ class CollectFromOwners(ExchangeCollect):
             self.log.error("%s is not collected: %s", shown(src), error.strerror)
             return
         try:
+            if submitter(Path(src).name, os.fstat(folder).st_uid, self.check_owner) != Path(dest).parent.name:
+                self.log.error("%s is not collected: its owner has changed", shown(src))
+                return
             Path(dest).mkdir(parents=True)
             for name in (f"{self.coursedir.assignment_id}.ipynb", TIMESTAMP, SECRET):
                 try:
@@ -113,21 +117,21 @@ def release_page(coursedir: CourseDirectory, student: str, page: Path, secret: b
             raise OSError((errors or [str(error)])[0]) from error
 
 
-def submitter(folder: Path, by_owner: bool) -> str:
+def submitter(name: str, owner: int, by_owner: bool) -> str:
     """Return the student who handed in a submission's folder: its owner.
 
-    by_owner: False if students' ids are not their accounts, `c.ExchangeCollect.check_owner = False`. Then the student
-    is the one in the folder's name, STUDENT+CHAPTER+TIME+RANDOM.
-
-    Raises FileNotFoundError.
+    Args:
+        name: the folder's name, STUDENT+CHAPTER+TIME+RANDOM.
+        owner: the folder's user id.
+        by_owner: False if students' ids are not their accounts, `c.ExchangeCollect.check_owner = False`. Then the
+            student is the one in the folder's name.
     """
-    number = folder.lstat().st_uid
     if not by_owner:
-        return folder.name.rsplit("+", 3)[0]  # as nbgrader splits it, so that an id may hold plus signs
+        return name.rsplit("+", 3)[0]  # as nbgrader splits it, so that an id may hold plus signs
     try:
-        return pwd.getpwuid(number).pw_name
+        return pwd.getpwuid(owner).pw_name
     except KeyError:
-        return f"uid-{number}"
+        return f"uid-{owner}"
 
 
 @cache  # `autograder watch` asks for every folder every few seconds

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,20 +20,25 @@ class File:
     trouble: str = ""
 
 
-def read_file(path: Path) -> File:
-    """Return the bytes of a submitted file, or why they were not read. Links are not followed."""
-    name = path.name
+def read_file(path: Path, owner: int | None = None) -> File:
+    """Return the bytes of a submitted file, or why they were not read. Links are not followed.
+
+    owner: user id that the file and its folder must belong to; by default they may belong to any.
+    """
+    name, path = path.name, path.absolute()
     # Only the last three parts of the path come from outside: the student's folder, the chapter's, and the file.
     if any(part.is_symlink() for part in (path, path.parent, path.parent.parent)):
         return File(trouble=f"{name} is a symbolic link, and links are not followed: hand in the file itself.")
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor, folder_owner = _opened(path)
     except FileNotFoundError:
         return File(trouble=_missing(path))
     except OSError as error:
         return File(trouble=f"{name} could not be opened ({error.strerror}): hand it in again.")
     try:
         status = os.fstat(descriptor)
+        if owner is not None and {folder_owner, status.st_uid} != {owner}:
+            return File(trouble=f"{name} or its folder belongs to another account: hand in a file of your own.")
         if not stat.S_ISREG(status.st_mode):
             return File(trouble=f"{name} is not a file but a folder, a pipe or a device: hand in the notebook.")
         if status.st_size > MAX_BYTES:
@@ -42,6 +48,21 @@ def read_file(path: Path) -> File:
     finally:
         os.close(descriptor)
     return File(raw) if raw.strip() else File(trouble=f"{name} is empty: hand in the notebook.")
+
+
+def _opened(path: Path) -> tuple[int, int]:
+    """Return a descriptor of the file, and the owner of its folder. Raises OSError.
+
+    None of the path's last three parts may be a link, even if somebody swaps them for links at this moment.
+    """
+    folder_only = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW
+    with ExitStack() as stack:
+        outer = os.open(path.parent.parent, folder_only)
+        stack.callback(os.close, outer)
+        folder = os.open(path.parent.name, folder_only, dir_fd=outer)
+        stack.callback(os.close, folder)
+        descriptor = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+        return descriptor, os.fstat(folder).st_uid
 
 
 def _missing(path: Path) -> str:

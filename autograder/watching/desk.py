@@ -102,7 +102,7 @@ class Desk:
         """Return whether no program is writing the file any more."""
         unchanged = now - tracked.since
         if not tracked.submission and unchanged >= SETTLED:
-            file = read_file(tracked.arrival.file)
+            file = read_file(tracked.arrival.file, tracked.arrival.owner)
             if file.raw.rstrip().endswith(b"}") or unchanged >= ABANDONED:
                 tracked.submission = fingerprint(file)
             else:

@@ -34,16 +34,17 @@ class ExchangeInbox:
         dated, skipped = self._dated_folders()
         for handed_in, name, path in sorted(dated, reverse=True):
             try:
-                student = submitter(path, self._by_owner)
+                owner = path.lstat().st_uid
             except FileNotFoundError:
                 skipped[name] = "it is gone"
                 continue
+            student = submitter(name, owner, self._by_owner)
             if reason := reason_to_reject_id(student):
                 skipped[name] = reason
             elif student not in latest:
                 file = path / f"{self._chapter}.ipynb"
                 state = (file_state(file), file_state(path / SECRET))
-                latest[student] = Arrival(student, name, file, state, handed_in)
+                latest[student] = Arrival(student, name, file, state, handed_in, owner)
         return list(latest.values()), skipped
 
     def collect(self, arrivals: Iterable[Arrival]) -> dict[str, str]:
@@ -52,7 +53,7 @@ class ExchangeInbox:
         skipped: dict[str, str] = {}
         with course_lock(self._course), tempfile.TemporaryDirectory() as folder:
             for number, arrival in enumerate(arrivals):
-                file, path = read_file(arrival.file), Path(folder, str(number))
+                file, path = read_file(arrival.file, arrival.owner), Path(folder, str(number))
                 path.write_bytes(file.raw)
                 written = arrival.handed_in.timestamp()
                 effect = effect_of(path, written, coursedir, arrival.student)
@@ -66,7 +67,7 @@ class ExchangeInbox:
 
     def return_feedback(self, arrival: Arrival, page: Path) -> str:
         """Release the page in the exchange, where `nbgrader fetch_feedback` looks for it."""
-        secret = read_file(arrival.file.with_name(SECRET))
+        secret = read_file(arrival.file.with_name(SECRET), arrival.owner)
         if not secret.raw:
             return f"its {SECRET} is missing, so only you can return the feedback"
         coursedir = open_coursedir(self._course, self._chapter)

@@ -19,6 +19,7 @@ class Arrival:
 
     name: its name where it arrived. file: the notebook, which may be missing.
     state: changes as long as some program is writing the submission. handed_in: in UTC.
+    owner: user id that the notebook and its folder must belong to; None if they may belong to any.
     """
 
     student: str
@@ -26,6 +27,7 @@ class Arrival:
     file: Path
     state: tuple[object, ...]
     handed_in: datetime
+    owner: int | None = None
 
 
 class Inbox(Protocol):

@@ -10,6 +10,7 @@ from nbgrader.utils import notebook_hash
 
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
+from autograder.gradebook.exchange import CollectFromOwners
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -98,6 +99,22 @@ def file_of_another_user(folder, solved):
 def test_only_regular_files_of_the_owner_are_collected(course, exchange, put, trick):
     folder = put(f"{ME}+{CHAPTER}+2026-02-03 10:00:00 UTC+b64")
     trick(folder, course / "source" / CHAPTER / NOTEBOOK)
+    exchange("Collect")
+    assert collected(course) == set()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: folders of two accounts were not tried.")
+def test_a_folder_that_changes_its_owner_is_not_collected(course, exchange, put, monkeypatch):
+    """A student who swaps two folders would hand in somebody else's work."""
+    folder = put(f"{ME}+{CHAPTER}+2026-02-03 10:00:00 UTC+b64")
+    copy = CollectFromOwners.do_copy
+
+    def swap_then_copy(*arguments):
+        os.chown(folder, 4711, 4711)
+        os.chown(folder / NOTEBOOK, 4711, 4711)
+        return copy(*arguments)
+
+    monkeypatch.setattr(CollectFromOwners, "do_copy", swap_then_copy)
     exchange("Collect")
     assert collected(course) == set()
 

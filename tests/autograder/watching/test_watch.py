@@ -328,6 +328,18 @@ def test_no_link_leads_out_of_the_exchange(course, exchange, tmp_path, monkeypat
     assert "was not graded: 01_attention.ipynb is a symbolic link" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: files of two accounts were not tried.")
+@pytest.mark.parametrize("part", ["notebook", "folder"])
+def test_a_submission_that_changes_its_owner_is_not_collected(course, exchange, tmp_path, part):
+    """A hard link leads to another account's file, and two folders can be swapped."""
+    submit(course, tmp_path / "home", b"{1}")
+    inbox = ExchangeInbox(course, CHAPTER)
+    arrivals, _ = inbox.arrivals()
+    os.chown(arrivals[0].file if part == "notebook" else arrivals[0].file.parent, 4711, 4711)
+    assert "belongs to another account" in inbox.collect(arrivals)[ME]
+    assert not list((course / "submitted").glob("*/*/*.ipynb"))
+
+
 # ---------------------------------------------------------------------------------- the command itself
 
 
