@@ -6,6 +6,7 @@ score.
 """
 
 import csv
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +14,9 @@ from pathlib import Path
 
 from autograder.errors import named_by_user
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+# Where a formula begins: at the start, and after what a spreadsheet may take for the end of a cell. East Asian ones
+# also accept the wide forms of the signs.
+FORMULA = re.compile(r"^(?=[\t\r\n])|(^|[;\t\r\n])(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
 
 Row = list[str | float | datetime | None]
 
@@ -108,9 +111,9 @@ def write_table(rows: Iterable[Row], path: Path) -> None:
 
 
 def harmless(value: object) -> object:
-    """Return a cell that no spreadsheet reads as a formula: text that begins like a formula gets an apostrophe first.
+    """Return a cell that no spreadsheet reads as a formula: an apostrophe goes before what begins like one.
 
     See OWASP, "CSV Injection". Numbers stay numbers, and a dash alone, which Moodle writes for nothing, stays a dash. A
     platform will not recognise an id that begins like a formula, but that does less harm than a formula.
     """
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) and value != "-" else value
+    return FORMULA.sub(r"\1'", value) if isinstance(value, str) and value != "-" else value
