@@ -24,7 +24,7 @@ export PYTHONDONTWRITEBYTECODE :=
 COURSE := $(shell find chapters check solutions autograder -name '*.md' -o -name '*.py' -o -name '*.npz' -o -name '*.j2' -o -name '*.css') \
 	nbgrader_config.py requirements.txt requirements-torch.txt CITATION.cff _config.yml
 WORKFLOWS := $(wildcard .github/workflows/*.yml)
-BOOK := $(COURSE) _toc.yml $(shell find book -type f -not -name '*.pyc') $(wildcard chapters/*.bib)
+BOOK := $(COURSE) _toc.yml $(shell find book -type f -not -name '*.pyc') $(wildcard chapters/*.bib chapters/*.yml)
 
 .PHONY: all setup book serve pdf epub release example hub formgrader hub-demo clean
 .PHONY: check static lint format contracts types workflows fast exercise test

@@ -1,11 +1,22 @@
-"""Sphinx extension: load the script that orders search results and shows excerpts without TeX, `static/search.js`."""
+"""Sphinx extension: give the search page our scripts, and the other names of the sections.
 
+`static/search.js` orders the results and shows excerpts without TeX. `chapters/search_names.yml` lists the names under
+which readers may search for a section, such as "KV cache". A name for a section that does not exist is a warning.
+"""
+
+import json
+from pathlib import Path
 from typing import Any
 
+import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
 from sphinx.util.typing import ExtensionMetadata
+
+NAMES = "chapters/search_names.yml"
+logger = logging.getLogger(__name__)
 
 
 def keep_index_entries(app: Sphinx, env: BuildEnvironment) -> list[str]:
@@ -17,15 +28,43 @@ def keep_index_entries(app: Sphinx, env: BuildEnvironment) -> list[str]:
     return [docname for docname, entries in env.domains["index"].entries.items() if entries]  # type: ignore[attr-defined]
 
 
-def add_script(
+def names(root: Path) -> dict[str, list[str]]:
+    """Return the other names of the sections: "chapters/page#anchor" or "chapters/page" -> names.
+
+    A book without the file has no such names.
+    """
+    file = root / NAMES
+    listed = yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else {}
+    return {f"{file.parent.name}/{place}": found for place, found in listed.items()}
+
+
+def check_names(app: Sphinx, env: BuildEnvironment) -> None:
+    """Warn of names for a section that no page has."""
+    for place in names(Path(app.srcdir)):
+        page, sign, anchor = place.partition("#")
+        if page not in env.tocs or sign + anchor not in _anchors(env.tocs[page]):
+            logger.warning("%s names a section that does not exist: %s", NAMES, place)
+
+
+def _anchors(contents: nodes.Element) -> set[str]:
+    """Return the anchors in a page's table of contents. The anchor of the page itself is empty."""
+    return {entry["anchorname"] for entry in contents.findall(nodes.reference)}
+
+
+def add_to_search_page(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Give the search page our script, which changes Sphinx's own search tools before they start."""
+    """Give the search page the names and our scripts, which change Sphinx's own search tools before they start."""
     if pagename == "search":
-        app.add_js_file("search.js", loading_method="defer")
+        text = json.dumps(names(Path(app.srcdir)), ensure_ascii=False).replace("<", "\\u003c")
+        data = f'\n<script type="application/json" id="search-names">{text}</script>'
+        context["metatags"] = context.get("metatags", "") + data  # Sphinx sets none for this page
+        for script in ("search_words.js", "search.js"):
+            app.add_js_file(script, loading_method="defer")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("env-updated", keep_index_entries)
-    app.connect("html-page-context", add_script)
+    app.connect("env-check-consistency", check_names)
+    app.connect("html-page-context", add_to_search_page)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -26,6 +26,7 @@ ALSO_FOR_ALL_PAGES = (
     *PINS,
     "CITATION.cff",
     "_config.yml",
+    "chapters/search_names.yml",
 )
 # A page with exercises runs `check`, and these files make its keys.
 CHECK = ("check/*.py", "autograder/authoring/*.py")
