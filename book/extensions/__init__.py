@@ -16,7 +16,7 @@ EXTENSIONS = (
     "book.extensions.glossary",
     "book.extensions.bibliography",
     "book.extensions.numbering",
-    "book.extensions.mistakes_filter",
+    "book.extensions.page_scripts",
     "book.extensions.search",
     "book.extensions.link_previews",
     "book.extensions.not_found_page",
