@@ -2,10 +2,8 @@
 
 import html
 from dataclasses import dataclass
-from itertools import cycle
 
-import figures
-import numpy as np
+import exercise_graph
 from call_graph import reached
 from docutils.nodes import make_id
 
@@ -16,7 +14,6 @@ from autograder.house import chapter_names
 from check.words import count
 
 CHAPTERS = chapter_names()
-PHONE = 3.5  # inches: as wide as a figure on a phone, so that its letters are not made smaller there
 
 
 @dataclass(frozen=True)
@@ -98,58 +95,44 @@ def mistakes(chapter):
 
 
 def table():
-    """Every exercise: its place, its card, what it builds on, and what builds on it."""
+    """Every exercise: its place, its card, and what it builds on. A script adds the reader's state."""
     every = listed()
-    head = "".join(f"<th>{name}</th>" for name in ("exercise", "points", "effort", "builds on", "leads to"))
-    rows = []
+    head = "".join(f"<th>{name}</th>" for name in ("exercise", "points", "builds on"))
+    bodies = []
     for chapter in CHAPTERS:
-        rows.append(f'<tr><th colspan="5" scope="rowgroup">Chapter {int(chapter[:2])}</th></tr>')
-        for name, each in every.items():
+        rows = [f'<tr><th colspan="3" scope="rowgroup">Chapter {int(chapter[:2])}</th></tr>']
+        for each in every.values():
             if each.chapter == chapter:
-                leads = [other for other, its in every.items() if name in its.needs]
-                effort = f"{each.card.difficulty}<br>{each.card.minutes}&nbsp;min"
-                cells = [_to(each), f"{each.exercise.points:g}", effort]
-                cells += ["".join(f"<div>{_to(every[n])}</div>" for n in names) for names in (each.needs, leads)]
+                effort = f"<span>{each.card.difficulty}</span> <span>{each.card.minutes}&nbsp;min</span>"
+                points = f"<span>{each.exercise.points:g}</span> {effort}"
+                cells = [_to(each), points, "".join(_to(every[name]) for name in each.needs)]
                 rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-    source = f'<table class="table exercises"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        bodies.append(f"<tbody>{''.join(rows)}</tbody>")
+    source = f'<table class="table exercises"><thead><tr>{head}</tr></thead>{"".join(bodies)}</table>'
     return Html(source, f"a table of {len(every)} exercises")
 
 
-def draw():
-    """One line an exercise, from top to bottom; an arc leads from each to those that build on it."""
-    every = {name: each for name, each in listed().items() if not name.startswith(("predicted_", "repaired_"))}
-    at = {name: -row for row, name in enumerate(every)}
-    colours = dict(zip(CHAPTERS, cycle(figures.PALETTE[:5])))
-    fig, ax = figures.subplots(width=PHONE, height=0.2 * len(every) + 0.4)
-    for name, each in every.items():
-        for needed in each.needs:
-            if needed in at:
-                _arc(ax, at[needed], at[name], colours[every[needed].chapter])
-        number = int(each.chapter[:2])
-        ax.text(-0.2, at[name], f"{number}  {name}", ha="right", va="center", fontsize=9, color=colours[each.chapter])
-    n_arcs = len(ax.lines)
-    ax.set(xlim=(-25, 11), ylim=(-len(every), 1))
-    ax.axis("off")
-    alt = (
-        f"{len(every)} functions in a column, coloured by chapter, and {n_arcs} arcs, from each to those that build "
-        "on it; the table below has them all as text."
+def graph():
+    """Every exercise that builds on another one, or that another one builds on, below what it builds on."""
+    every = listed()
+    wanted = {name: each.needs for name, each in every.items() if not name.startswith(("predicted_", "repaired_"))}
+    needs = exercise_graph.connected(wanted)
+    source = exercise_graph.graph(
+        needs,
+        heading=lambda name: f"Chapter {int(every[name].chapter[:2])}",
+        link=lambda name: _address(every[name]),
     )
-    return figures.show(fig, alt=alt)
-
-
-def _arc(ax, start, end, colour):
-    angles = np.linspace(-np.pi / 2, np.pi / 2, 40)
-    middle, radius = (start + end) / 2, (start - end) / 2
-    width = 1 + 2 * radius**0.5
-    ax.plot(
-        width * np.cos(angles), middle - radius * np.sin(angles), color=colour, linestyle="-", linewidth=1, alpha=0.7
-    )
+    return Html(source, f"a graph of {len(needs)} exercises; the table has the same as text")
 
 
 def _hyphened(name):
     return name.replace("_", "-")
 
 
+def _address(each):
+    return f"{each.chapter}.html#{each.card.label}"
+
+
 def _to(each):
-    name = each.exercise.name.replace("_", "_<wbr>")
-    return f'<a href="{each.chapter}.html#{each.card.label}"><code>{name}</code></a>'
+    name = each.exercise.name.replace("_", "_<wbr/>")
+    return f'<a href="{_address(each)}"><code>{name}</code></a>'

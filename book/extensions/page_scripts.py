@@ -1,6 +1,6 @@
-"""Sphinx extension: load the script that filters the index of mistakes, and folds and unfolds its entries.
+"""Sphinx extension: give a single page the script and the style sheet that make it interactive.
 
-Without the script the page shows every mistake, and the address of each mistake works.
+Without its script the index of mistakes shows every mistake, and the graph of the exercises every line.
 """
 
 from typing import Any
@@ -9,16 +9,17 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 
-PAGE = "chapters/mistakes"
+# Page -> the name of its style sheet and of its script in static/.
+SCRIPTS = {"chapters/mistakes": "mistakes_filter", "chapters/exercises": "exercise_graph"}
 
 
 def add_script(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Give the script and its style sheet to this page alone."""
-    if pagename == PAGE:
-        app.add_css_file("mistakes_filter.css")
-        app.add_js_file("mistakes_filter.js", loading_method="defer")
+    """Give the script and its style sheet to their page alone."""
+    if name := SCRIPTS.get(pagename):
+        app.add_css_file(f"{name}.css")
+        app.add_js_file(f"{name}.js", loading_method="defer")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

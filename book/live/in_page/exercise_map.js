@@ -1,9 +1,10 @@
-/* Mark the exercises that pass in this browser, on the page that lists all exercises. */
+/* Show which exercises pass in this browser, in a column of the table of all exercises. */
 
 "use strict";
 
 (() => {
   const { exercises } = JSON.parse(document.getElementById("live-exercises").textContent);
+  const table = document.querySelector("table.exercises");
 
   function passes(name) {
     try {
@@ -14,24 +15,27 @@
     }
   }
 
+  /** Adds the column, and returns its cells by the name of the exercise. */
+  function addColumn() {
+    const heading = Object.assign(document.createElement("th"), { textContent: "state" });
+    table.tHead.rows[0].append(heading);
+    table.querySelectorAll("th[colspan]").forEach((chapter) => (chapter.colSpan += 1));
+    const rows = [...table.querySelectorAll("tr:has(td)")];
+    return new Map(rows.map((row) => [row.querySelector("code").textContent, row.insertCell()]));
+  }
+
   function show() {
-    const table = document.querySelector("table.exercises");
-    table.querySelectorAll(".live-mark").forEach((mark) => mark.remove());
-    const passing = [...table.querySelectorAll("td:first-child code")].filter((name) => passes(name.textContent));
-    for (const name of passing) {
-      const mark = document.createElement("span");
-      mark.className = "live-mark";
-      mark.setAttribute("role", "img");
-      mark.setAttribute("aria-label", "passes");
-      mark.textContent = "\u00a0✓";
-      name.closest("td").append(mark);
+    const passing = Object.keys(exercises).filter(passes);
+    for (const [name, cell] of cells) {
+      cell.textContent = !(name in exercises) ? "needs PyTorch" : passing.includes(name) ? "✓ passes" : "not yet";
     }
     line.textContent = `Passed in this browser: ${passing.length} of ${Object.keys(exercises).length} exercises.`;
   }
 
+  const cells = addColumn();
   const line = document.createElement("p");
   line.className = "live-progress";
-  document.querySelector("table.exercises").closest(".cell").before(line); // inside, the scrolling cell would cut it off
+  table.closest(".cell").before(line); // inside, the scrolling cell would cut it off
   addEventListener("storage", show);
   show();
 })();

@@ -9,6 +9,7 @@ from markdown_it import MarkdownIt
 
 from autograder.authoring.exercise import exercises_of
 from tests.book.conftest import ROOT
+from tests.browsers.targets import small_targets
 
 pytestmark = pytest.mark.book
 
@@ -69,11 +70,6 @@ def test_the_map_includes_exercises_that_a_helper_calls():
     assert "softmax" not in every["attention"].needs
 
 
-def test_the_letters_of_the_map_are_as_large_on_a_phone_as_on_a_desktop():
-    (width,) = re.findall(r'class="figure-drawing".*?style="width: (\d+)px', indexes.draw().svg)
-    assert int(width) <= 342  # 390 minus the page's margins
-
-
 def test_names_in_the_symbols_table_are_names_in_the_solutions():
     text = (ROOT / "chapters" / "symbols.md").read_text(encoding="utf-8")
     code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "solutions").glob("*.py"))
@@ -85,10 +81,48 @@ def test_names_in_the_symbols_table_are_names_in_the_solutions():
     assert axes <= names, axes - names
 
 
-def test_the_progress_is_above_the_table_where_nothing_hides_it(browser, html):
+@pytest.fixture
+def exercises(browser, html):
+    """Return a tab with the table of all exercises, and the column of the reader's state."""
     if not (html / "_static" / "live").is_dir():
         pytest.skip("NO PYTHON FOR THE PAGES: the progress was not tested. Build where npm or PyPI can be reached.")
     browser.open((html / "chapters" / "exercises.html").as_uri(), width=390)
+    return browser
+
+
+def test_the_progress_is_above_the_table_where_nothing_hides_it(exercises):
     progress = "document.querySelector('.live-progress')"
-    assert browser.evaluate(f"{progress}.textContent").startswith("Passed in this browser: 0 of ")
-    assert browser.evaluate(f"{progress}.closest('.cell') === null")
+    assert exercises.evaluate(f"{progress}.textContent").startswith("Passed in this browser: 0 of ")
+    assert exercises.evaluate(f"{progress}.closest('.cell') === null")
+
+
+ROWS = "[...document.querySelectorAll('table.exercises tr')].map(row => [...row.cells].map(cell => cell.textContent))"
+
+
+def test_the_table_has_the_reader_s_state(exercises):
+    rows = exercises.evaluate(ROWS)
+    assert rows[0] == ["exercise", "points", "builds on", "state"] and rows[1] == ["Chapter 1"]
+    states = {row[0]: row[3] for row in rows if len(row) == 4}
+    assert (states["softmax"], states["Transformer"]) == ("not yet", "needs PyTorch")
+
+
+def test_the_table_comes_before_the_graph(exercises):
+    assert exercises.evaluate("""document.querySelector("table.exercises").compareDocumentPosition(
+        document.querySelector(".exercise-graph")) === Node.DOCUMENT_POSITION_FOLLOWING""")
+
+
+def test_the_table_is_as_narrow_as_a_phone(exercises):
+    over = "[...document.querySelectorAll('table.exercises, table.exercises :is(th, td)')].filter("
+    over += "box => box.scrollWidth > box.clientWidth + 1 || box.getBoundingClientRect().right > innerWidth)"
+    assert exercises.evaluate(f"{over}.map(box => box.textContent.slice(0, 60))") == []
+    table = "document.querySelector('table.exercises')"
+    assert exercises.evaluate(f"{table}.offsetWidth <= {table}.parentElement.clientWidth")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_finger_hits_each_exercise(exercises, width):
+    """Test the sizes alone: a small target with room around it would be allowed, but not on this page."""
+    exercises.resize(width)
+    exercises.wait(f"innerWidth === {width}")
+    assert exercises.evaluate("document.querySelectorAll('article a').length") > 150
+    assert small_targets(exercises, excuse_room=False) == []

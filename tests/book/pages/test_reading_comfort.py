@@ -90,7 +90,7 @@ def right_edge(browser, box):
     [
         ("01_attention", "div.highlight pre"),
         ("symbols", ".pst-scrollable-table-container"),
-        ("exercises", ".cell_output .output"),
+        ("exercises", ".exercise-graph"),
     ],
 )
 def test_a_box_that_scrolls_shows_that_it_continues(laid_out, browser, page, selector, dark):
