@@ -5,6 +5,7 @@ import yaml
 
 from tests.book.conftest import ROOT
 from tests.browsers.axe import violations
+from tests.browsers.targets import small_targets
 from tests.choosing import thinned
 
 pytestmark = pytest.mark.book
@@ -73,6 +74,11 @@ def test_axe_finds_nothing(laid_out, browser, page):
     """Test each page in one of four looks. The looks differ only in the theme, so six pages for each are enough."""
     laid_out(page, *WAYS[PAGES.index(page) % len(WAYS)])
     assert violations(browser) == []
+
+
+def test_no_target_is_too_small_for_a_finger(laid_out, browser, page):
+    laid_out(page, 390)
+    assert small_targets(browser) == []
 
 
 def test_a_page_works_on_a_desktop(laid_out, browser, page):
