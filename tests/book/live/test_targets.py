@@ -1,4 +1,4 @@
-"""What a reader touches on a page with exercises: the controls are large enough."""
+"""What a reader touches on a page with exercises: the controls are large enough, and nothing covers the Run bar."""
 
 import pytest
 
@@ -6,9 +6,35 @@ from tests.browsers.targets import small_targets
 
 pytestmark = pytest.mark.book
 
+TOP = "document.getElementById('pst-back-to-top')"
+BAR = "document.querySelector('#live-attention_weights .live-bar')"
+# Scroll until the middle of the Run bar is at the height of the button "Back to top", and show the button.
+MEET = f"""(() => {{
+  {TOP}.style.display = "block";
+  const middle = box => (box.top + box.bottom) / 2;
+  const places = [{BAR}, {TOP}].map(part => middle(part.getBoundingClientRect()));
+  scrollBy({{top: places[0] - places[1], behavior: "instant"}});
+}})()"""
+# What is on top along the Run bar, from its left to its right end.
+HIT = f"""(box => [...Array(40).keys()].map(place => {{
+  const hit = document.elementFromPoint(box.left + (place + 0.5) / 40 * box.width, (box.top + box.bottom) / 2);
+  return {BAR}.contains(hit) ? "bar" : {TOP}.contains(hit) ? "button" : hit.className;
+}}))({BAR}.getBoundingClientRect())"""
+MEETING = f"{BAR}.getBoundingClientRect().right > {TOP}.getBoundingClientRect().left"
+
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_no_target_of_an_exercise_is_too_small_for_a_finger(page, browser, width):
     page.open(width=width)
     assert browser.evaluate("document.querySelectorAll('.live-bar button').length") > 6
     assert small_targets(browser) == []
+
+
+@pytest.mark.parametrize("width", [390, 800])
+def test_back_to_top_never_covers_the_run_bar(page, browser, width):
+    page.open(width=width)
+    browser.evaluate(f"{BAR}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+    browser.evaluate(MEET)
+    browser.wait(f"{BAR}.getBoundingClientRect().bottom < innerHeight")
+    assert browser.evaluate(MEETING)
+    assert browser.evaluate(HIT) == ["bar"] * 40

@@ -113,3 +113,35 @@ def test_a_formula_has_as_much_room_below_as_above(laid_out, browser, page):
     })""")
     assert len(rooms) > 5
     assert [pair for pair in rooms if not 0.75 < pair[0] / pair[1] < 1.33] == []
+
+
+# Contrast of the words on the button "Back to top", and whether its background is the accent colour of the page.
+BACK_TO_TOP = """(() => {
+  const style = getComputedStyle(document.getElementById("pst-back-to-top"));
+  const probe = document.body.appendChild(document.createElement("i"));
+  probe.style.color = "var(--house-accent)";
+  const accent = getComputedStyle(probe).color;
+  probe.remove();
+  const light = text => text.match(/[\\d.]+/g).slice(0, 3).map(c => c / 255)
+    .map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const pair = [light(style.color), light(style.backgroundColor)];
+  return [(Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05), style.backgroundColor === accent];
+})()"""
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_back_to_top_is_legible_in_the_colours_of_the_book(laid_out, browser, dark):
+    laid_out("chapters/01_attention", 800, dark)
+    browser.evaluate("document.getElementById('pst-back-to-top').style.display = 'block'")
+    x, y = browser.evaluate(
+        "(box => [box.x + 20, box.y + 10])(document.getElementById('pst-back-to-top').getBoundingClientRect())"
+    )
+    for place in ((1, 1), (x, y)):  # beside it, and on it
+        browser.send("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])
+        browser.wait(
+            f"document.getElementById('pst-back-to-top').matches(':hover') === {'true' if place == (x, y) else 'false'}"
+        )
+        browser.wait("document.getElementById('pst-back-to-top').getAnimations().length === 0")
+        contrast, is_accent = browser.evaluate(BACK_TO_TOP)
+        assert contrast > 4.5 and is_accent
