@@ -4,14 +4,15 @@
     Drag the arrow, or move the two sliders.
     :::
 
-`query` names a script, `static/explore-query.js`, which fills the element. The text becomes its caption. Paper and the
-EPUB, where no script runs, omit the explorer, because the figure is there. The scripts load nothing and compute in the
-page, so they also work when a page is opened from a disk. Each control is a standard HTML control, for the keyboard.
+`query` names a script, `static/explore-query.js`, which fills the element. The first paragraph says what to do, and
+stands above the picture. The rest of the text stands below it. Paper and the EPUB, where no script runs, omit the
+explorer, because the figure is there. The scripts load nothing and compute in the page, so they also work when a page
+is opened from a disk. Each control is a standard HTML control, for the keyboard.
 
     :::{explorer} steps
     :walk: attention
 
-    The backward pass, one arrow at a time.
+    Press *Next* to walk back, one arrow at a time.
 
     dV
     : $\\mathrm{d}V = A^\\top \\mathrm{d}O$. The text for this step.
@@ -126,6 +127,7 @@ def add_scripts(
     if not explorers:
         return
     app.add_css_file("explorers.css")
+    app.add_css_file("sliders.css")
     needed = ["explorers.js", *(["model.js"] if any(node["model"] for node in explorers) else [])]
     for script in (*needed, *sorted({node["script"] for node in explorers})):
         app.add_js_file(script, loading_method="defer")

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { element, svgElement, formatted, buttonRow, statusLine, start } = Explorers;
+  const { element, svgElement, formatted, buttonRow, statusLine, dragHint, start } = Explorers;
   const WIDTH = 8; // d_model in the figure with four clocks
   const SPEEDS = Array.from({ length: WIDTH / 2 }, (_, clock) => 10000 ** ((-2 * clock) / WIDTH));
   const LAST = 100; // position
@@ -26,8 +26,10 @@
     const turned = svgElement("path", { class: "turn" });
     const before = svgElement("path", { class: "before" });
     const after = svgElement("path", { class: "after" });
-    const tip = svgElement("circle", { class: "weight", r: 0.09 });
+    const tip = svgElement("circle", { class: "handle", r: 0.15 });
     svg.append(svgElement("circle", { class: "dial", r: 1 }), turned, before, after, tip);
+    const hint = dragHint();
+    if (number === 0) svg.append(hint);
 
     const rows = Array.from({ length: 4 }, () => ({ head: element("th", { scope: "row" }), cells: [element("td"), element("td")] }));
     rows[1].head.rowSpan = 2; // the matrix has two lines
@@ -44,6 +46,9 @@
       after.setAttribute("d", `M0 0L${point(moved)}`);
       tip.setAttribute("cx", moved[0]);
       tip.setAttribute("cy", -moved[1]);
+      const side = moved[0] * hand(from)[1] > moved[1] * hand(from)[0] ? 0.5 : -0.5; // the side without the other hand
+      hint.setAttribute("x", side * moved[1]);
+      hint.setAttribute("y", side * moved[0]);
       rows[0].head.replaceChildren(element("i", {}, "P"), element("sub", {}, position));
       rows[3].head.replaceChildren(element("i", {}, "P"), element("sub", {}, position + shift));
       [hand(from), ...rotation(theta), moved].forEach((pair, n) =>

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { element, svgElement, formatted, buttonRow, statusLine, start } = Explorers;
+  const { element, svgElement, formatted, buttonRow, statusLine, dragHint, start } = Explorers;
   const WORDS = [
     { name: "Ada", key: [-1, 1], value: [-1, 0] },
     { name: "Tom", key: [1, 1], value: [1, 0] },
@@ -39,8 +39,9 @@
     const names = WORDS.map(({ name, key }) =>
       svgElement("text", { x: key[0], y: key[1] > 0 ? -2.05 : 2.3, "text-anchor": "middle" }, name));
     const arrow = svgElement("path", { class: "arrow" });
-    const handle = svgElement("circle", { class: "handle", r: 0.24 });
-    svg.append(...discs, ...names, arrow, handle);
+    const handle = svgElement("circle", { class: "handle", r: 0.3 });
+    const hint = dragHint();
+    svg.append(...discs, ...names, arrow, handle, hint);
 
     const across = slider("The query's first number", "female", "male");
     const up = slider("Its second number", "thing", "person");
@@ -65,6 +66,8 @@
       arrow.setAttribute("d", `M0 0L${query[0]} ${-query[1]}`);
       handle.setAttribute("cx", query[0]);
       handle.setAttribute("cy", -query[1]);
+      hint.setAttribute("x", query[0] + (query[0] > 1.5 ? -1.5 : 1.5)); // beside the largest disc
+      hint.setAttribute("y", -query[1]);
       bodies.forEach(([score, weight, bar], i) => {
         score.textContent = formatted(scores[i]);
         weight.textContent = formatted(weights[i]);

@@ -98,7 +98,7 @@
     const params = Model.read(JSON.parse(place.querySelector("script").textContent));
     const number = element("input", { type: "number", min: 0, max: 99999, step: 1, value: FIRST, required: true });
     const [struck, silent] = [new Set(), new Set()];
-    const [words, likeliest, maps] = [element("div"), element("div"), element("div", { className: "explorer-tables" })];
+    const [words, likeliest, maps] = [element("div"), element("div"), element("div", { className: "explorer-tables explorer-heads" })];
     const status = statusLine();
     let [read, output, now] = [[], null, 0];
 

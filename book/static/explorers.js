@@ -33,10 +33,22 @@ const Explorers = {
     return line;
   },
 
-  // Puts the elements that `explore` returns into each place of that name, above its caption.
+  // The word "drag", which stands beside a handle until the reader presses in a drawing of the explorer.
+  dragHint() {
+    const hint = Explorers.svgElement("text", { class: "hint", "text-anchor": "middle", "dominant-baseline": "central" }, "drag");
+    document.addEventListener("pointerdown", ({ target }) => {
+      if (target.closest("svg") && hint.closest(".explorer")?.contains(target)) hint.remove();
+    });
+    return hint;
+  },
+
+  // Puts the elements that `explore` returns into each place of that name: below the first paragraph of its text, which
+  // says what to do, and above the rest.
   start(name, explore) {
     for (const place of document.querySelectorAll(`[data-explorer="${name}"]`)) {
-      place.prepend(Explorers.element("div", { className: "explorer-stage" }, ...explore(place)));
+      const task = place.querySelector(".explorer-caption > p");
+      task.className = "explorer-task";
+      place.prepend(task, Explorers.element("div", { className: "explorer-stage" }, ...explore(place)));
       place.hidden = false;
     }
   },
