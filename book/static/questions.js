@@ -1,31 +1,14 @@
-/* Store which answers the reader opened and what the reader wrote, in this browser only. Without storage, as in some
-   private windows, the questions work until the page is closed. */
+/* Store which answers the reader opened and what the reader wrote. */
 
 "use strict";
 
 (() => {
-  function read(key) {
-    try {
-      return JSON.parse(localStorage.getItem(key)) ?? {};
-    } catch {
-      return {};
-    }
-  }
-
-  function store(key, state) {
-    try {
-      localStorage.setItem(key, JSON.stringify(state));
-    } catch {
-      // No storage, or no room in it.
-    }
-  }
-
   class Question {
     constructor(element) {
       this.key = element.dataset.key;
       this.answers = [...element.querySelectorAll("details.answer")];
       this.words = element.querySelector("textarea");
-      const { open = [], answered = false, words = "" } = read(this.key);
+      const { open = [], answered = false, words = "" } = bookStorage.read(this.key);
       this.answered = answered;
       this.answers.forEach((answer, i) => { answer.open = open.includes(i); });
       if (this.words) this.words.value = words;
@@ -45,7 +28,7 @@
 
     save() {
       const open = [...this.answers.keys()].filter((i) => this.answers[i].open);
-      store(this.key, { open, answered: this.answered, words: this.words?.value });
+      bookStorage.write(this.key, { open, answered: this.answered, words: this.words?.value });
     }
 
     /** Closes the answers, and counts the question as not answered. The words stay. */

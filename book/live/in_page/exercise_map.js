@@ -7,12 +7,8 @@
   const table = document.querySelector("table.exercises");
 
   function passes(name) {
-    try {
-      const { version, passing } = JSON.parse(localStorage.getItem(`exercise ${name}`)) ?? {};
-      return version === exercises[name] && passing !== undefined;
-    } catch {
-      return false;
-    }
+    const { version, passing } = bookStorage.read(`exercise ${name}`);
+    return version === exercises[name] && passing !== undefined;
   }
 
   /** Adds the column, and returns its cells by the name of the exercise. */

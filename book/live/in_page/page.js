@@ -6,7 +6,7 @@ import { Exercise } from "./exercise.js";
 import { GivenCell } from "./given_cell.js";
 import { config } from "./page_data.js";
 import { python } from "./python.js";
-import { isStored, onOtherTab, storedExercise } from "./storage.js";
+import { isStored, onOtherTabsExercise, storedExercise } from "./storage.js";
 
 const LEAVING = "Tab indents. To leave the editor, press Escape, then Tab.";
 const HELP = { help: `${LEAVING} Shift and Enter run the code and check it.`, helpTrying: `${LEAVING} Shift and Enter run the code.` };
@@ -56,7 +56,7 @@ function begin() {
   }
   document.querySelectorAll(".live-examples").forEach(linkSections);
   document.documentElement.classList.add("live-on");
-  onOtherTab(takeOver);
+  onOtherTabsExercise(takeOver);
   if (!navigator.connection?.saveData) loadPythonInTime();
   if (location.hash.startsWith("#live-")) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }

@@ -1,28 +1,9 @@
-/* Store what the reader writes and what passes, in this browser only. Without storage, as in some private windows, it is
-   there until the page is closed. */
+/* Store what the reader writes and what passes. See storage.js of the whole book. */
 
-const memory = new Map();
-let stored = true;
+const { read, write, onOtherTab } = window.bookStorage;
 
 const exercise = (name) => `exercise ${name}`;
 const cells = (chapter) => `cells ${chapter}`;
-
-function read(key) {
-  try {
-    return JSON.parse(localStorage.getItem(key)) ?? {};
-  } catch {
-    return memory.get(key) ?? {};
-  }
-}
-
-function write(key, state) {
-  memory.set(key, state);
-  try {
-    localStorage.setItem(key, JSON.stringify(state));
-  } catch {
-    stored = false;
-  }
-}
 
 /** Returns the state of an exercise, {version, source, passing, failed, aside}, or {} at the first visit. */
 export const storedExercise = (name) => read(exercise(name));
@@ -39,19 +20,11 @@ export function storeChange(chapter, text, change) {
   if (before || isChanged) write(cells(chapter), isChanged ? { ...others, [text]: change } : others);
 }
 
-/** Returns whether what the reader writes is there after the page is closed. */
-export function isStored() {
-  try {
-    localStorage.getItem("exercise");
-  } catch {
-    stored = false;
-  }
-  return stored;
-}
+export const { isStored } = window.bookStorage;
 
 /** Calls `changed(name)` when another tab has stored an exercise. */
-export function onOtherTab(changed) {
-  addEventListener("storage", (event) => {
-    if (event.key?.startsWith("exercise ")) changed(event.key.slice("exercise ".length));
+export function onOtherTabsExercise(changed) {
+  onOtherTab((key) => {
+    if (key.startsWith("exercise ")) changed(key.slice("exercise ".length));
   });
 }

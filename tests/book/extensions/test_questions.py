@@ -208,6 +208,10 @@ def test_choices_and_words_are_restored_after_a_reload(tab):
     tab.open(tab.url)
     wait_until_shown(tab, [2, 4], answered=2)
     assert tab.evaluate("document.querySelector('textarea').value") == "Since it does."
+    root = "new URL('..', location).pathname"
+    stored = "Object.keys(localStorage).filter(key => key.includes('question '))"
+    assert tab.evaluate(f"{stored}.length") == 3
+    assert tab.evaluate(f"{stored}.every(key => key.startsWith({root} + ' question '))")
 
 
 def test_start_again_closes_all_answers_and_keeps_the_reader_s_words(tab):

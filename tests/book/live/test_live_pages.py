@@ -161,7 +161,7 @@ def test_answers_are_saved_as_a_notebook_to_hand_in_and_loaded_again(page, brows
 
 def test_a_changed_exercise_shows_its_new_stub_and_keeps_the_old_answer(page, browser):
     state = {"version": "another", "source": "# of an earlier stub", "passing": "# of an earlier stub", "failed": 7}
-    browser.evaluate(f"localStorage.setItem('exercise softmax', {json.dumps(json.dumps(state))})")
+    browser.evaluate(f"bookStorage.write('exercise softmax', {json.dumps(state)})")
     page.open()
     assert page.progress == "0 of 6 exercises pass."
     assert "has changed" in page.ask("softmax", "box.querySelector('.live-status').textContent")
@@ -172,9 +172,9 @@ def test_a_changed_exercise_shows_its_new_stub_and_keeps_the_old_answer(page, br
 def test_two_tabs_share_their_answers(page, browser):
     page.write("softmax", "# in this tab")
     browser.evaluate("document.activeElement.blur()")
-    state = browser.evaluate("localStorage.getItem('exercise softmax')").replace("in this", "in another")
-    event = f"new StorageEvent('storage', {{key: 'exercise softmax', newValue: {json.dumps(state)}}})"
-    browser.evaluate(f"localStorage.setItem('exercise softmax', {json.dumps(state)}); dispatchEvent({event})")
+    state = {**browser.evaluate("bookStorage.read('exercise softmax')"), "source": "# in another tab"}
+    event = "new StorageEvent('storage', {key: '/ exercise softmax'})"
+    browser.evaluate(f"bookStorage.write('exercise softmax', {json.dumps(state)}); dispatchEvent({event})")
     assert page.ask("softmax", "box.querySelector('textarea').value") == "# in another tab"
 
 
@@ -202,7 +202,7 @@ def test_a_later_page_uses_answers_that_pass_on_an_earlier_page(page, browser):
         ".parseFromString(t, 'text/html').getElementById('live-exercises').textContent).exercises[0].version)"
     )
     state = json.dumps({"version": version, "passing": RIGHT})
-    browser.evaluate(f"localStorage.setItem('exercise softmax', {json.dumps(state)})")
+    browser.evaluate(f"bookStorage.write('exercise softmax', {state})")
     solved = later.run("softmax_backward")
     assert "points" in solved.shown and not solved.passes
 

@@ -1,0 +1,64 @@
+/* Store what the reader does, in this browser only. Each key begins with the path of the book, so that two books on one
+   server, or two versions of one book, do not mix. Without storage, as in some private windows, the values are there until
+   the page is closed. */
+
+"use strict";
+
+window.bookStorage = (() => {
+  const prefix = `${new URL(document.documentElement.dataset.content_root, document.baseURI).pathname} `;
+  const TAKEN_OVER = `${prefix}taken over`;
+  const OF_EARLIER_VERSIONS = /^(?:exercise|cells|question) /; // their keys had no path
+  const memory = new Map();
+  let stored = true;
+  let isOpen = false;
+
+  /** Returns the browser's storage. The first call copies what earlier versions of the book have stored. The original
+      stays, because another book on this server may have stored it. */
+  function opened() {
+    if (!isOpen && localStorage.getItem(TAKEN_OVER) === null) {
+      for (const key of Object.keys(localStorage).filter((name) => OF_EARLIER_VERSIONS.test(name))) {
+        if (localStorage.getItem(prefix + key) === null) localStorage.setItem(prefix + key, localStorage.getItem(key));
+      }
+      localStorage.setItem(TAKEN_OVER, "yes");
+    }
+    isOpen = true;
+    return localStorage;
+  }
+
+  /** Returns the value of a key, an object; {} if there is none. */
+  function read(key) {
+    try {
+      return JSON.parse(opened().getItem(prefix + key)) ?? {};
+    } catch {
+      return memory.get(key) ?? {};
+    }
+  }
+
+  function write(key, value) {
+    memory.set(key, value);
+    try {
+      opened().setItem(prefix + key, JSON.stringify(value));
+    } catch {
+      stored = false; // no storage, or no room in it
+    }
+  }
+
+  /** Returns whether the values are there after the page is closed. */
+  function isStored() {
+    try {
+      opened();
+    } catch {
+      stored = false;
+    }
+    return stored;
+  }
+
+  /** Calls `changed(key)` when another tab has changed a value of this book. */
+  function onOtherTab(changed) {
+    addEventListener("storage", ({ key }) => {
+      if (key?.startsWith(prefix)) changed(key.slice(prefix.length));
+    });
+  }
+
+  return { read, write, isStored, onOtherTab };
+})();

@@ -1,0 +1,67 @@
+"""What the browser stores: each book on a server has its own, and nothing of an earlier version is lost."""
+
+import pytest
+
+from book.serve import serving
+from tests.book.conftest import ROOT
+from tests.book.live.reader import Page
+
+pytestmark = pytest.mark.book
+
+TEXT = "box.querySelector('textarea').value"
+CLEAR = "try { localStorage.clear() } catch {}"
+
+
+@pytest.fixture
+def two_books(book, browser, tmp_path):
+    """The same page of two books on one server, which nobody has opened before."""
+    for name in ("one", "two"):
+        (tmp_path / name).symlink_to(book / "_build" / "html")
+    with serving(tmp_path) as address:
+        pages = [Page(browser, f"{address}/{name}") for name in ("one", "two")]
+        with browser.before_each_page(CLEAR):
+            pages[0].open()
+        yield pages
+
+
+def test_only_one_script_uses_the_storage_of_the_browser():
+    scripts = [*(ROOT / "book" / "static").glob("*.js"), *(ROOT / "book" / "live" / "in_page").glob("*.js")]
+    users = [
+        file.relative_to(ROOT).as_posix() for file in scripts if "localStorage" in file.read_text(encoding="utf-8")
+    ]
+    assert users == ["book/static/storage.js"], "use bookStorage, whose keys have the path of the book"
+
+
+def test_two_books_on_one_server_do_not_mix(two_books):
+    one, two = two_books
+    one.write("softmax", "# in the first book")
+    two.open()
+    assert "raise NotImplementedError" in two.ask("softmax", TEXT)
+    two.write("softmax", "# in the second book")
+    one.open()
+    assert one.ask("softmax", TEXT) == "# in the first book"
+
+
+def test_each_book_takes_over_once_what_was_stored_without_its_path(two_books, browser):
+    one, two = two_books
+    one.write("softmax", "# of an earlier version")
+    old = "localStorage.setItem('exercise softmax', JSON.stringify(state))"
+    browser.evaluate(f"{{const state = bookStorage.read('exercise softmax'); localStorage.clear(); {old}}}")
+    for book in two_books:
+        book.open()
+        assert book.ask("softmax", TEXT) == "# of an earlier version"
+    two.write("softmax", "# newer")
+    for book, text in ((one, "# of an earlier version"), (two, "# newer")):
+        book.open()
+        assert book.ask("softmax", TEXT) == text
+    assert "of an earlier version" in browser.evaluate("localStorage.getItem('exercise softmax')")
+
+
+def test_what_was_stored_before_does_not_replace_what_the_book_has(two_books, browser):
+    one, _ = two_books
+    one.write("softmax", "# of this book")
+    old = "localStorage.setItem('exercise softmax', JSON.stringify({...state, source: '# old'}))"
+    forget = "localStorage.removeItem('/one/ taken over')"
+    browser.evaluate(f"{{const state = bookStorage.read('exercise softmax'); {old}; {forget}}}")
+    one.open()
+    assert one.ask("softmax", TEXT) == "# of this book"
