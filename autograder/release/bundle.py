@@ -46,7 +46,7 @@ def files(chapter: Chapter, keys: Iterable[Key], house: Path = HOUSE) -> dict[st
     imported = {name for source in [*sources, *map(bytes.decode, shipped.values())] for name in _imports(source)}
     return {
         **{f"check/{file.name}": file.read_bytes() for file in sorted((HOUSE / "check").glob("*.py"))},
-        **{f"check/keys/{key.function}.npz": _saved(key) for key in keys},
+        **{f"check/keys/{key.function}.npz": saved_key(key) for key in keys},
         f"check/chapters/{chapter.name}.json": notebook_data(chapter, house).to_json().encode(),
         **shipped,
         **{picture: (house / "chapters" / picture).read_bytes() for picture in chapter.pictures},
@@ -114,7 +114,8 @@ def _imports(source: str) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def _saved(key: Key) -> bytes:
+def saved_key(key: Key) -> bytes:
+    """Return the bytes of the file that holds a key."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "key.npz"
         save(key, path)
