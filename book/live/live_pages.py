@@ -26,16 +26,27 @@ from autograder.chapter.targets import Targets, read_targets
 from autograder.house import HOUSE, chapter_names
 from autograder.release.lending import lent_files
 from autograder.release.publish import released_files
-from book.live import assets
+from book.live import assets, first_exercise
 from book.live.built_files import ALL, LOCK, OUT, copy_stored, store, write_all_chapters, write_scripts
 from book.live.check_examples import EXAMPLES, add_examples
 from book.live.given_cells import given_cells
 from book.live.lending import check_choice, last_lent, lent_functions, module_of, used_functions
-from book.live.page_data import KEY, LivePage, for_map, for_page, live_pages, version
+from book.live.page_data import (
+    FRONT,
+    KEY,
+    FrontPage,
+    LivePage,
+    for_front_page,
+    for_map,
+    for_page,
+    live_pages,
+    version,
+)
 from book.live.self_study import given_functions, setup_of, study_files, with_other_keys, zipped
 
 MAP = "chapters/exercises"  # the page that lists all exercises, and marks those that pass
 MISTAKES = "chapters/mistakes"
+FIRST = "first-exercise"  # class of the parts of the front page with its exercise
 MUST = "LIVE"  # environment variable: with LIVE=required, a build without Python for the pages fails
 
 
@@ -47,6 +58,8 @@ def read_page(app: Sphinx, doctree: nodes.document) -> None:
     docname = app.env.docname
     name = docname.rpartition("/")[2]
     stub_cells = _cells(doctree, "tag_exercise")
+    if stub_cells and docname == app.config.root_doc and name not in chapter_names():
+        return _read_front_page(app, stub_cells[0])
     if not stub_cells or name not in chapter_names():
         return
     chapter = Chapter(name, Path(app.env.doc2path(docname)).read_text(encoding="utf-8"), tuple(exercises_of(name)))
@@ -69,7 +82,7 @@ def read_page(app: Sphinx, doctree: nodes.document) -> None:
         setup=setup_of(chapter),
         given=functions,
         cells=about_cells,
-        sections={section[0].astext(): section["ids"][0] for section in doctree.findall(nodes.section)},
+        sections={section[0].astext(): f"#{section['ids'][0]}" for section in doctree.findall(nodes.section)},
         exercises={exercise_name: version(chapter.stubs[exercise_name]) for exercise_name in exercises},
         elsewhere=[exercise.name for exercise in exercises.values() if isinstance(exercise.reference, type)],
         uses={
@@ -84,6 +97,20 @@ def read_page(app: Sphinx, doctree: nodes.document) -> None:
     )
     app.env.metadata[docname][KEY] = page
     next(doctree.findall(nodes.title)).parent.insert(1, nodes.raw("", offer(docname, page), format="html"))
+
+
+def _read_front_page(app: Sphinx, stub_cell: nodes.container) -> None:
+    """Name the cell of the first exercise, and store its data."""
+    name, section = first_exercise.EXERCISE.name, first_exercise.EXERCISE.section
+    stub_cell["ids"].append(f"stub-{name}")
+    stub_cell["classes"].append(FIRST)
+    app.env.metadata[app.env.docname][FRONT] = FrontPage(
+        name=name,
+        version=version(stub_cell.astext()),
+        setup=first_exercise.SETUP,
+        sections={section: f"{first_exercise.CHAPTER}.html#{nodes.make_id(section)}"},
+        bundle=store(app, "first.zip", first_exercise.bundle()),
+    )
 
 
 @cache
@@ -115,12 +142,12 @@ def _given(doctree: nodes.document) -> list[nodes.container]:
 
 
 def remove_from_other_forms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Remove the offer and the examples from an EPUB, where a reader can neither download nor check anything."""
+    """Remove the offer, the examples and the first exercise from an EPUB, where a reader can check nothing."""
     if app.builder.name != "html":
         for fold in [node for node in doctree.findall(nodes.raw) if "live-answers" in node.astext()]:
             fold.parent.remove(fold)
-        for tabs in [node for node in doctree.findall(nodes.container) if EXAMPLES in node["classes"]]:
-            tabs.parent.remove(tabs)
+        for part in [node for node in doctree.findall(nodes.container) if {EXAMPLES, FIRST} & set(node["classes"])]:
+            part.parent.remove(part)
 
 
 # ------------------------------------------------------------------------------------------------ writing pages
@@ -142,13 +169,15 @@ class Scripts:
         lent = lent_files(last)
         write_all_chapters(app, [page.bundle_with_other_keys for page in pages.values()], last)
         self.lent = store(app, "lent.zip", zipped(lent)) if lent else ""
+        front = app.env.metadata[app.config.root_doc].get(FRONT)
         stored = {name for page in pages.values() for name in (page.bundle, page.notebook)}
+        stored |= {front.bundle} if front else set()
         copy_stored(app, stored | ({self.lent} if lent else set()))
         self.folder = _write_scripts_if_possible(app)
         changed = []
-        for docname in (*pages, MAP):
-            if docname in env.all_docs:
-                metadata, now = env.metadata[docname], json.dumps([self.folder, self.lent, _config(app, docname)])
+        for docname in sorted(env.all_docs):
+            if config := _config(app, docname):
+                metadata, now = env.metadata[docname], json.dumps([self.folder, self.lent, config])
                 if metadata.get("live scripts") != now:
                     changed.append(docname)
                 metadata["live scripts"] = now
@@ -158,20 +187,22 @@ class Scripts:
         self, app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
     ) -> None:
         """Give a page its script and the JSON that the script reads."""
-        pages = live_pages(app.env)
-        if doctree is None or not self.folder or not (pagename in pages or pagename == MAP):
+        if doctree is None or not self.folder or not (config := _config(app, pagename)):
             return
         up = context["pathto"](OUT, resource=True)
-        config = _config(app, pagename)
-        if pagename != MAP:
+        metadata = app.env.metadata[pagename]
+        if page := metadata.get(KEY) or metadata.get(FRONT):
             config |= {
-                "bundle": f"{up}/{pages[pagename].bundle}",
-                "notebook": f"{up}/{pages[pagename].notebook}",
-                "lent": {**config["lent"], "package": f"{up}/{self.lent}"} if self.lent else None,
+                "bundle": f"{up}/{page.bundle}",
                 "root": "../" * pagename.count("/"),
                 "python": [LOCK, *_assets(when=None)],
                 "drawing": _assets(when="figures"),
-                "bytes": _bytes_to_load(Path(app.outdir, OUT), self.folder, pages[pagename].bundle),
+                "bytes": _bytes_to_load(Path(app.outdir, OUT), self.folder, page.bundle),
+            }
+        if chapter := metadata.get(KEY):
+            config |= {
+                "notebook": f"{up}/{chapter.notebook}",
+                "lent": {**config["lent"], "package": f"{up}/{self.lent}"} if self.lent else None,
             }
             if MISTAKES in app.env.all_docs:
                 config["mistakes"] = context["pathto"](MISTAKES)
@@ -203,11 +234,14 @@ def _write_scripts_if_possible(app: Sphinx) -> str:
         return ""
 
 
-def _config(app: Sphinx, docname: str) -> dict[str, Any]:
+def _config(app: Sphinx, docname: str) -> dict[str, Any] | None:
+    """Return what the script of a page must know, without the addresses of files; None if the page has no script."""
     pages = live_pages(app.env)
     if docname == MAP:
         return for_map(pages.values())
-    return for_page(pages[docname], pages.values(), last_lent(app.config))
+    if front := app.env.metadata[docname].get(FRONT):
+        return for_front_page(front)
+    return for_page(pages[docname], pages.values(), last_lent(app.config)) if docname in pages else None
 
 
 def _assets(when: str | None) -> list[str]:
@@ -232,4 +266,4 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("env-updated", scripts.prepare)
     app.connect("html-page-context", scripts.add_to_page, priority=600)  # after the other entries of the head
     app.connect("doctree-resolved", remove_from_other_forms)
-    return {"version": "1", "env_version": 2, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": "1", "env_version": 3, "parallel_read_safe": True, "parallel_write_safe": True}

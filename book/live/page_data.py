@@ -8,6 +8,7 @@ from typing import Any
 from sphinx.environment import BuildEnvironment
 
 KEY = "live page"  # in Sphinx's metadata of a page, which Sphinx stores between builds
+FRONT = "front page"  # there, for the page with the first exercise
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class LivePage:
     chapter, number: as in "01_attention", 1. setup: the source of its setup cell.
     given: name -> source of the book's own functions that the page may have.
     cells: for each given cell, what `given_cells` says of it.
-    sections: title -> id of each section.
+    sections: title -> address of each section.
     exercises: name -> version of each exercise, in order. elsewhere: names of those that need PyTorch.
     uses: name of an exercise -> the functions of earlier chapters that it uses.
     modules: name of an exercise -> the module of solutions/ with its reference.
@@ -43,6 +44,21 @@ class LivePage:
         return {name: version for name, version in self.exercises.items() if name not in self.elsewhere}
 
 
+@dataclass(frozen=True)
+class FrontPage:
+    """The page with the first exercise, which belongs to no chapter.
+
+    name, version: of the exercise. setup: a source. sections: title -> address of the section that explains it.
+    bundle: name of a stored file.
+    """
+
+    name: str
+    version: str
+    setup: str
+    sections: dict[str, str]
+    bundle: str
+
+
 def version(stub: str) -> str:
     """Return a short name for the text of a stub. A changed stub has another version, so that readers begin again."""
     return hashlib.sha256(stub.encode()).hexdigest()[:12]
@@ -56,6 +72,20 @@ def live_pages(env: BuildEnvironment) -> dict[str, LivePage]:
 def for_map(pages: Iterable[LivePage]) -> dict[str, Any]:
     """Return what the script of the page that lists all exercises must know."""
     return {"exercises": {name: version for page in pages for name, version in page.in_browser().items()}}
+
+
+def for_front_page(page: FrontPage) -> dict[str, Any]:
+    """Return what the script of the front page must know, without the addresses of files."""
+    return {
+        "setup": page.setup,
+        "given": {},
+        "cells": [],
+        "sections": page.sections,
+        "elsewhere": [],
+        "exercises": [{"name": page.name, "version": page.version, "uses": []}],
+        "lent": None,
+        "earlier": [],
+    }
 
 
 def for_page(page: LivePage, pages: Iterable[LivePage], last_lent: int) -> dict[str, Any]:

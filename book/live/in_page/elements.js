@@ -13,19 +13,19 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-/** Turns the titles of this page's sections into links where a message quotes them. */
+/** Turns the titles of sections into links where a message quotes them. */
 export function linkSections(root) {
   const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   const quoted = [];
   while (texts.nextNode()) quoted.push(texts.currentNode);
   for (const text of quoted) {
     if (text.parentElement.closest("a, pre, code")) continue;
-    for (const [title, id] of Object.entries(config.sections)) {
+    for (const [title, address] of Object.entries(config.sections)) {
       const at = text.data.indexOf(`“${title}”`);
       if (at < 0) continue;
       const rest = text.splitText(at + 1);
       rest.splitText(title.length);
-      rest.replaceWith(make("a", { href: `#${id}` }, title));
+      rest.replaceWith(make("a", { href: address }, title));
       break;
     }
   }

@@ -18,7 +18,7 @@ export async function cacheForOffline() {
     await navigator.serviceWorker.register(address(`${config.root}live-offline.js`));
     const { active } = await navigator.serviceWorker.ready;
     const loaded = performance.getEntriesByType("resource").map(({ name }) => name.split("#")[0]);
-    const page = [location.href.split("#")[0], address(config.bundle), address(config.notebook)];
+    const page = [location.href.split("#")[0], ...[config.bundle, config.notebook].filter(Boolean).map(address)];
     const addresses = [...new Set([...page, ...files.map((path) => new URL(path, here).href), ...loaded])];
     active.postMessage({ addresses, folder: here.pathname.split("/").at(-2) });
   } catch {

@@ -32,9 +32,9 @@ function linkTo({ name, passes, isBorrowed }) {
 }
 
 function begin() {
-  const fold = document.querySelector(".live-answers");
-  fold.before(line, make("nav", { className: "live-links", "aria-label": "Exercises of this page" }, links));
-  fold.append(answerButtons(page.exercises));
+  const fold = document.querySelector(".live-answers"); // the front page has none
+  fold?.before(line, make("nav", { className: "live-links", "aria-label": "Exercises of this page" }, links));
+  fold?.append(answerButtons(page.exercises));
   for (const [name, words] of Object.entries(HELP)) {
     document.querySelector("article").append(make("p", { id: page[name], hidden: true }, words));
   }
@@ -57,18 +57,29 @@ function begin() {
   document.querySelectorAll(".live-examples").forEach(linkSections);
   document.documentElement.classList.add("live-on");
   onOtherTabsExercise(takeOver);
-  if (!navigator.connection?.saveData) loadPythonInTime();
+  if (!navigator.connection?.saveData) (fold ? loadPythonOnSight : loadPythonOnTouch)();
   if (location.hash.startsWith("#live-")) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
 
 /** Loads Python as soon as the reader sees an editor. */
-function loadPythonInTime() {
+function loadPythonOnSight() {
   const observer = new IntersectionObserver((entries) => {
     if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
     observer.disconnect();
-    python.start().catch(() => {}); // the first run reports a failure
+    loadPython();
   });
   page.exercises.forEach(({ box }) => observer.observe(box));
+}
+
+/** Loads Python as soon as the reader reaches for an editor, because every reader sees that of the front page. */
+function loadPythonOnTouch() {
+  for (const { box } of page.exercises) {
+    for (const event of ["pointerenter", "focusin"]) box.addEventListener(event, loadPython, { once: true });
+  }
+}
+
+function loadPython() {
+  python.start().catch(() => {}); // the first run reports a failure
 }
 
 /** Shows what the reader has written for an exercise in another tab. */

@@ -37,6 +37,12 @@ def exercises_alone(name):
     return ROLE.sub(r"\1", "\n\n".join(kept))
 
 
+def front_page():
+    """Return the front page down to its exercise and the link to chapter 1."""
+    text = (ROOT / "chapters" / "index.md").read_text(encoding="utf-8")
+    return text.partition("\nYou may have")[0] + "\n"
+
+
 def write_book(folder, chapters=CHAPTERS):
     """Write the sources of a book of some chapters into a folder, and return the folder."""
     make_little_book(folder)
@@ -46,8 +52,8 @@ def write_book(folder, chapters=CHAPTERS):
         shutil.copy(ROOT / "chapters" / name, folder / "chapters" / name)
     for name in chapters:
         (folder / "chapters" / f"{name}.md").write_text(exercises_alone(name), encoding="utf-8")
-    first, *others = chapters
-    toc = [f"format: jb-book\nroot: chapters/{first}\nchapters:", *(f"- file: chapters/{name}" for name in others)]
+    (folder / "chapters" / "index.md").write_text(front_page(), encoding="utf-8")
+    toc = ["format: jb-book\nroot: chapters/index\nchapters:", *(f"- file: chapters/{name}" for name in chapters)]
     (folder / "_toc.yml").write_text("\n".join(toc) + "\n")
     return folder
 
