@@ -49,11 +49,11 @@ class Estimate:
 
     def __str__(self) -> str:
         """Return the line at the top of the chapter, in Markdown."""
-        core, whole = _duration(self.core), _duration(self.whole)
+        core, whole = duration(self.core), duration(self.whole)
         core_path = "" if core == whole else f"{core} to read the core path, "
         reading = f"about {core_path}{whole} to read{' everything' if core_path else ''}"
         number, points = num2words(self.exercises), count(self.points, "point")
-        practice = f", and {_duration(self.practice)} for the {number} exercises ({points})" if self.exercises else ""
+        practice = f", and {duration(self.practice)} for the {number} exercises ({points})" if self.exercises else ""
         return f"**Time:** {reading}{practice}."
 
 
@@ -109,7 +109,7 @@ def _code_seconds(text: str) -> float:
     return SECONDS_A_LINE_OF_CODE * sum(1 for line in text.split("\n") if line.strip())
 
 
-def _duration(minutes: float) -> str:
+def duration(minutes: float) -> str:
     """Return minutes in words, rounded to five: "40 minutes", "an hour and 10 minutes"."""
     hours, rest = divmod(5 * max(1, round(minutes / 5)), 60)
     parts = ["an hour" if hours == 1 else f"{hours} hours"] if hours else []

@@ -22,6 +22,7 @@ from sphinx.util.typing import ExtensionMetadata
 
 from autograder.authoring.exercise import exercises_of
 from autograder.chapter.chapter import Chapter
+from autograder.chapter.reading_time import duration, estimate
 from autograder.chapter.targets import Targets, read_targets
 from autograder.house import HOUSE, chapter_names
 from autograder.release.lending import lent_files
@@ -39,6 +40,7 @@ from book.live.page_data import (
     for_front_page,
     for_map,
     for_page,
+    for_progress,
     live_pages,
     version,
 )
@@ -46,6 +48,8 @@ from book.live.self_study import given_functions, setup_of, study_files, with_ot
 
 MAP = "chapters/exercises"  # the page that lists all exercises, and marks those that pass
 MISTAKES = "chapters/mistakes"
+PROGRESS = "chapters/progress"
+LIVE_HTML = re.compile('class="live-(answers|book)"')
 FIRST = "first-exercise"  # class of the parts of the front page with its exercise
 MUST = "LIVE"  # environment variable: with LIVE=required, a build without Python for the pages fails
 
@@ -79,6 +83,9 @@ def read_page(app: Sphinx, doctree: nodes.document) -> None:
     page = LivePage(
         chapter=name,
         number=chapter.number,
+        title=next(doctree.findall(nodes.title)).astext(),
+        time=duration(estimate(chapter.text).whole),
+        questions=[node["key"] for node in doctree.findall(nodes.Element) if node.tagname == "question"],
         setup=setup_of(chapter),
         given=functions,
         cells=about_cells,
@@ -144,8 +151,8 @@ def _given(doctree: nodes.document) -> list[nodes.container]:
 def remove_from_other_forms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Remove the offer, the examples and the first exercise from an EPUB, where a reader can check nothing."""
     if app.builder.name != "html":
-        for fold in [node for node in doctree.findall(nodes.raw) if "live-answers" in node.astext()]:
-            fold.parent.remove(fold)
+        for html in [node for node in doctree.findall(nodes.raw) if LIVE_HTML.search(node.astext())]:
+            html.parent.remove(html)
         for part in [node for node in doctree.findall(nodes.container) if {EXAMPLES, FIRST} & set(node["classes"])]:
             part.parent.remove(part)
 
@@ -204,14 +211,15 @@ class Scripts:
                 "notebook": f"{up}/{chapter.notebook}",
                 "lent": {**config["lent"], "package": f"{up}/{self.lent}"} if self.lent else None,
             }
-            if MISTAKES in app.env.all_docs:
-                config["mistakes"] = context["pathto"](MISTAKES)
+            pages = {"mistakes": MISTAKES, "progress": PROGRESS}
+            config |= {name: context["pathto"](page) for name, page in pages.items() if page in app.env.all_docs}
         text = json.dumps(config, sort_keys=True).replace("<", "\\u003c")
         script = "exercise_map.js" if pagename == MAP else "start.js"
+        module = "progress.js" if pagename == PROGRESS else "page.js"
         context["metatags"] += (
             f'\n<link rel="stylesheet" href="{up}/{self.folder}/live.css" />'
             f'\n<script type="application/json" id="live-exercises">{text}</script>'
-            f'\n<script defer src="{up}/{self.folder}/{script}"></script>'
+            f'\n<script defer src="{up}/{self.folder}/{script}" data-module="{module}"></script>'
         )
 
 
@@ -239,6 +247,8 @@ def _config(app: Sphinx, docname: str) -> dict[str, Any] | None:
     pages = live_pages(app.env)
     if docname == MAP:
         return for_map(pages.values())
+    if docname == PROGRESS:
+        return for_progress(pages.values(), last_lent(app.config))
     if front := app.env.metadata[docname].get(FRONT):
         return for_front_page(front)
     return for_page(pages[docname], pages.values(), last_lent(app.config)) if docname in pages else None

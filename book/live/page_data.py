@@ -15,7 +15,8 @@ FRONT = "front page"  # there, for the page with the first exercise
 class LivePage:
     """A page with exercises.
 
-    chapter, number: as in "01_attention", 1. setup: the source of its setup cell.
+    chapter, number, title: as in "01_attention", 1, "Attention". time: how long it takes to read, in words.
+    questions: the keys of its questions. setup: the source of its setup cell.
     given: name -> source of the book's own functions that the page may have.
     cells: for each given cell, what `given_cells` says of it.
     sections: title -> address of each section.
@@ -27,6 +28,9 @@ class LivePage:
 
     chapter: str
     number: int
+    title: str
+    time: str
+    questions: list[str]
     setup: str
     given: dict[str, str]
     cells: list[dict[str, Any]]
@@ -72,6 +76,30 @@ def live_pages(env: BuildEnvironment) -> dict[str, LivePage]:
 def for_map(pages: Iterable[LivePage]) -> dict[str, Any]:
     """Return what the script of the page that lists all exercises must know."""
     return {"exercises": {name: version for page in pages for name, version in page.in_browser().items()}}
+
+
+def for_progress(pages: Iterable[LivePage], last_lent: int) -> dict[str, Any]:
+    """Return what the script of the page with the reader's progress must know.
+
+    Args:
+        pages: all pages with exercises.
+        last_lent: number of the last chapter whose solutions the book lends.
+    """
+    return {
+        "chapters": [
+            {
+                "chapter": page.chapter,
+                "number": page.number,
+                "title": page.title,
+                "time": page.time,
+                "exercises": [{"name": name, "version": version} for name, version in page.in_browser().items()],
+                "elsewhere": page.elsewhere,
+                "questions": page.questions,
+                "isLent": page.number <= last_lent,
+            }
+            for page in sorted(pages, key=lambda page: page.number)
+        ]
+    }
 
 
 def for_front_page(page: FrontPage) -> dict[str, Any]:

@@ -43,6 +43,26 @@ window.bookStorage = (() => {
     }
   }
 
+  function remove(key) {
+    memory.delete(key);
+    try {
+      opened().removeItem(prefix + key);
+    } catch {
+      stored = false;
+    }
+  }
+
+  /** Returns key -> value of everything that this book has stored. */
+  function all() {
+    let keys = [...memory.keys()];
+    try {
+      keys = Object.keys(opened()).filter((key) => key.startsWith(prefix) && key !== TAKEN_OVER).map((key) => key.slice(prefix.length));
+    } catch {
+      stored = false;
+    }
+    return Object.fromEntries(keys.map((key) => [key, read(key)]));
+  }
+
   /** Returns whether the values are there after the page is closed. */
   function isStored() {
     try {
@@ -60,5 +80,5 @@ window.bookStorage = (() => {
     });
   }
 
-  return { read, write, isStored, onOtherTab };
+  return { read, write, remove, all, isStored, onOtherTab };
 })();

@@ -8,7 +8,7 @@ let cached = "";
 /** Asks a service worker to cache what this page needs. We start after the first run, and add matplotlib after the
     first figure. */
 export async function cacheForOffline() {
-  const scripts = ["worker.js", "own_solutions.py", "exercise_run.py"];
+  const scripts = ["worker.js", "own_solutions.py", "exercise_run.py", "progress.js", "progress_file.js"];
   if (python.hasTried) scripts.push("slicing.py", "cell_run.py");
   const packages = python.hasDrawn ? [...config.python, ...config.drawing] : config.python;
   const files = [...scripts, ...packages.map((name) => `pyodide/${name}`)];
@@ -18,7 +18,7 @@ export async function cacheForOffline() {
     await navigator.serviceWorker.register(address(`${config.root}live-offline.js`));
     const { active } = await navigator.serviceWorker.ready;
     const loaded = performance.getEntriesByType("resource").map(({ name }) => name.split("#")[0]);
-    const page = [location.href.split("#")[0], ...[config.bundle, config.notebook].filter(Boolean).map(address)];
+    const page = [location.href.split("#")[0], ...[config.bundle, config.notebook, config.progress].filter(Boolean).map(address)];
     const addresses = [...new Set([...page, ...files.map((path) => new URL(path, here).href), ...loaded])];
     active.postMessage({ addresses, folder: here.pathname.split("/").at(-2) });
   } catch {

@@ -7,11 +7,13 @@ import { GivenCell } from "./given_cell.js";
 import { config } from "./page_data.js";
 import { python } from "./python.js";
 import { isStored, onOtherTabsExercise, storedExercise } from "./storage.js";
+import { countVisibleTime } from "./visible_time.js";
 
 const LEAVING = "Tab indents. To leave the editor, press Escape, then Tab.";
 const HELP = { help: `${LEAVING} Shift and Enter run the code and check it.`, helpTrying: `${LEAVING} Shift and Enter run the code.` };
 const line = make("p", { className: "live-progress" });
 const links = make("ol");
+const nav = make("nav", { className: "live-links", "aria-label": "Exercises of this page" }, links);
 const page = { help: "live-help", helpTrying: "live-help-trying", exercises: [], cells: [], reasons: new Set(), show };
 
 function show() {
@@ -33,7 +35,8 @@ function linkTo({ name, passes, isBorrowed }) {
 
 function begin() {
   const fold = document.querySelector(".live-answers"); // the front page has none
-  fold?.before(line, make("nav", { className: "live-links", "aria-label": "Exercises of this page" }, links));
+  if (config.progress) links.after(make("a", { href: config.progress }, "My progress in the whole book"));
+  fold?.before(line, nav);
   fold?.append(answerButtons(page.exercises));
   for (const [name, words] of Object.entries(HELP)) {
     document.querySelector("article").append(make("p", { id: page[name], hidden: true }, words));
@@ -57,6 +60,7 @@ function begin() {
   document.querySelectorAll(".live-examples").forEach(linkSections);
   document.documentElement.classList.add("live-on");
   onOtherTabsExercise(takeOver);
+  if (config.chapter) countVisibleTime(config.chapter);
   if (!navigator.connection?.saveData) (fold ? loadPythonOnSight : loadPythonOnTouch)();
   if (location.hash.startsWith("#live-")) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }

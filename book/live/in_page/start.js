@@ -3,18 +3,18 @@
 "use strict";
 
 (() => {
-  const here = document.currentScript.src;
+  const { src, dataset } = document.currentScript;
   if (location.protocol === "file:") {
     const line = document.createElement("p");
     line.className = "live-progress";
-    line.append("To write and check the exercises in this page, serve the book: run ");
+    line.append("To write and check exercises in the pages, serve the book: run ");
     const command = document.createElement("code");
     command.textContent = "make serve";
     const other = document.createElement("code");
     other.textContent = "python3 -m http.server --bind 127.0.0.1 --directory _build/html";
     line.append(command, " in its repository, or ", other, " if you have only the built book.");
-    document.querySelector(".live-answers")?.before(line);
+    document.querySelector(".live-answers, .live-book, .first-exercise.cell")?.before(line);
     return;
   }
-  import(new URL("page.js", here));
+  import(new URL(dataset.module, src));
 })();

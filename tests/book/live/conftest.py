@@ -53,7 +53,11 @@ def write_book(folder, chapters=CHAPTERS):
     for name in chapters:
         (folder / "chapters" / f"{name}.md").write_text(exercises_alone(name), encoding="utf-8")
     (folder / "chapters" / "index.md").write_text(front_page(), encoding="utf-8")
-    toc = ["format: jb-book\nroot: chapters/index\nchapters:", *(f"- file: chapters/{name}" for name in chapters)]
+    shutil.copy(ROOT / "chapters" / "progress.md", folder / "chapters")
+    toc = [
+        "format: jb-book\nroot: chapters/index\nchapters:",
+        *(f"- file: chapters/{name}" for name in (*chapters, "progress")),
+    ]
     (folder / "_toc.yml").write_text("\n".join(toc) + "\n")
     return folder
 

@@ -133,6 +133,19 @@ def test_a_reader_who_is_stuck_borrows_an_exercise_which_does_not_pass_by_that(n
     assert attention.progress == "2 of 6 exercises pass."
 
 
+def test_the_progress_lists_as_borrowed_what_the_book_lends(new_reader, browser):
+    progress = new_reader("progress")
+    chapters = "JSON.parse(document.getElementById('live-exercises').textContent).chapters"
+    borrow = "({ name, version }) => bookStorage.write(`exercise ${name}`, { version, borrowed: true })"
+    browser.evaluate(f"{chapters}.forEach(chapter => chapter.exercises.slice(0, 1).forEach({borrow}))")
+    progress.open()
+    parts = browser.evaluate(
+        "[...document.querySelectorAll('.live-book section p:first-of-type')].map(p => p.innerText)"
+    )
+    assert "0 of 6 exercises passed, 1 borrowed." in parts[0]
+    assert "borrowed" not in parts[1], "this book lends chapter 1 alone"
+
+
 def test_the_book_lends_the_chosen_chapters_alone(book):
     html = book / "_build" / "html"
     assert gate.scan_book(html, last_lent=1) == []

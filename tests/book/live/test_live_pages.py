@@ -298,6 +298,9 @@ def test_a_page_that_was_used_works_offline(book, browser, tmp_path):
     page.open()
     assert page.progress == "1 of 6 exercises pass."
     assert page.run("softmax", WITH_A_HELPER).passes
+    page.chapter = "progress"
+    page.open()
+    assert browser.evaluate("document.querySelector('.live-total').textContent").startswith("1 of 13 exercises passed")
 
 
 def test_each_exercise_shows_examples_of_what_its_check_prints(book):
