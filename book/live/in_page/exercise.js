@@ -5,7 +5,8 @@ import { Cell, printed } from "./cell.js";
 import { linkSections, make } from "./elements.js";
 import { config } from "./page_data.js";
 import { python } from "./python.js";
-import { storedExercise, storeExercise } from "./storage.js";
+import { storedExercise } from "./storage.js";
+import { Tabs } from "./two_tabs.js";
 import { unsolved } from "./unsolved.js";
 import { Uses } from "./uses.js";
 
@@ -23,6 +24,7 @@ export class Exercise extends Cell {
     const changed = this.state.version !== undefined && this.state.version !== version;
     if (this.state.version !== version) this.state = { version, failed: 0, aside: this.state.source };
     this.editor.source = this.state.source ?? source;
+    this.tabs = new Tabs(this);
     this.mark = make("span", { className: "live-mark" });
     this.status.before(this.mark);
     this.output = make("div", { className: "live-output cell_output" });
@@ -54,7 +56,7 @@ export class Exercise extends Cell {
 
   store() {
     this.state.source = this.editor.source === this.source ? undefined : this.editor.source;
-    storeExercise(this.name, this.state);
+    this.tabs.store();
     this.show();
   }
 
@@ -68,13 +70,13 @@ export class Exercise extends Cell {
     const [sign, words] = this.passes ? ["✓", "passes"] : this.isBorrowed ? ["○", "borrowed"] : this.state.passing ? ["○", "passed before you changed it"] : ["○", "not passed yet"];
     this.mark.replaceChildren(make("span", { "aria-hidden": "true" }, sign), ` ${words}`);
     this.box.classList.toggle("live-passes", this.passes);
-    this.bringBackButton.hidden = this.state.aside === undefined || !isStub;
+    this.bringBackButton.hidden = [undefined, this.editor.source].includes(this.state.aside);
     this.resetButton.hidden = isStub;
     this.uses.show();
     this.page.show();
   }
 
-  /** Replaces the text in the editor, by that of another tab or of a notebook. */
+  /** Replaces the text in the editor, by that of a notebook for example. */
   replaceSource(source) {
     this.editor.source = source;
     this.store();
@@ -90,9 +92,10 @@ export class Exercise extends Cell {
     this.bringBackButton.focus();
   }
 
+  /** Brings back the text that was set aside, and sets aside what replaced it. */
   bringBack() {
     const { aside } = this.state;
-    delete this.state.aside;
+    this.state.aside = this.editor.source === this.source ? undefined : this.editor.source;
     this.status.textContent = "";
     this.replaceSource(aside);
     this.editor.field.focus();

@@ -6,7 +6,7 @@ import { Exercise } from "./exercise.js";
 import { GivenCell } from "./given_cell.js";
 import { config } from "./page_data.js";
 import { python } from "./python.js";
-import { isStored, onOtherTabsExercise, storedExercise } from "./storage.js";
+import { isStored, onOtherTabsExercise } from "./storage.js";
 import { countVisibleTime } from "./visible_time.js";
 
 const LEAVING = "Tab indents. To leave the editor, press Escape, then Tab.";
@@ -59,7 +59,7 @@ function begin() {
   }
   document.querySelectorAll(".live-examples").forEach(linkSections);
   document.documentElement.classList.add("live-on");
-  onOtherTabsExercise(takeOver);
+  onOtherTabsExercise((name) => page.exercises.find((exercise) => exercise.name === name)?.tabs.follow());
   if (config.chapter) countVisibleTime(config.chapter);
   if (!navigator.connection?.saveData) (fold ? loadPythonOnSight : loadPythonOnTouch)();
   if (location.hash.startsWith("#live-")) document.getElementById(location.hash.slice(1))?.scrollIntoView();
@@ -84,17 +84,6 @@ function loadPythonOnTouch() {
 
 function loadPython() {
   python.start().catch(() => {}); // the first run reports a failure
-}
-
-/** Shows what the reader has written for an exercise in another tab. */
-function takeOver(name) {
-  const exercise = page.exercises.find((candidate) => candidate.name === name);
-  if (!exercise || document.activeElement === exercise.editor.field) return;
-  const state = storedExercise(name);
-  if (state.version !== exercise.version) return;
-  exercise.state = { failed: 0, ...state };
-  exercise.editor.source = state.source ?? exercise.source;
-  exercise.show();
 }
 
 begin();

@@ -169,15 +169,6 @@ def test_a_changed_exercise_shows_its_new_stub_and_keeps_the_old_answer(page, br
     assert page.ask("softmax", "box.querySelector('textarea').value") == "# of an earlier stub"
 
 
-def test_two_tabs_share_their_answers(page, browser):
-    page.write("softmax", "# in this tab")
-    browser.evaluate("document.activeElement.blur()")
-    state = {**browser.evaluate("bookStorage.read('exercise softmax')"), "source": "# in another tab"}
-    event = "new StorageEvent('storage', {key: '/ exercise softmax'})"
-    browser.evaluate(f"bookStorage.write('exercise softmax', {json.dumps(state)}); dispatchEvent({event})")
-    assert page.ask("softmax", "box.querySelector('textarea').value") == "# in another tab"
-
-
 def test_it_works_without_storage(browser, site):
     """In the private windows of some browsers, access to the storage raises an error."""
     refuse = "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError') }})"

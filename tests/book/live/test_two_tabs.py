@@ -1,0 +1,112 @@
+"""One exercise in two tabs: a tab follows the other, or asks. No text is lost.
+
+The other tab is simulated: its text appears in the storage, with or without the event that tells this tab of it.
+"""
+
+import json
+
+import pytest
+
+from tests.book.live.reader import Page, quick_in_both
+
+pytestmark = pytest.mark.book
+
+TEXT = "box.querySelector('textarea').value"
+ASKING = "box.querySelector('.live-asking')"
+MINE, THEIRS = "# mine", "# of the other tab"
+EVENT = "dispatchEvent(new StorageEvent('storage', {key: '/ exercise softmax'}))"
+
+
+class Tab(Page):
+    """A page and what another tab does to its exercise softmax."""
+
+    @property
+    def text(self):
+        return self.ask("softmax", TEXT)
+
+    @property
+    def stored(self):
+        return self.browser.evaluate("bookStorage.read('exercise softmax')")
+
+    @property
+    def asks(self):
+        return self.ask("softmax", f"{ASKING} !== null")
+
+    def write_in_other_tab(self, source, told=True):
+        version = self.browser.evaluate(
+            "JSON.parse(document.getElementById('live-exercises').textContent).exercises[0].version"
+        )
+        state = {"failed": 0, **self.stored, "version": version, "source": source}
+        self.browser.evaluate(f"bookStorage.write('exercise softmax', {json.dumps(state)})")
+        if told:
+            self.browser.evaluate(EVENT)
+
+
+@pytest.fixture
+def tab(page):
+    return Tab(page.browser, page.site)
+
+
+def test_a_tab_without_changes_follows_the_other(tab):
+    tab.ask("softmax", "box.querySelector('textarea').focus()")
+    for source in (THEIRS, THEIRS + " again"):
+        tab.write_in_other_tab(source)
+        assert tab.text == source and not tab.asks
+
+
+@quick_in_both
+def test_a_tab_with_changes_asks_when_the_other_has_stored_another_text(tab):
+    tab.write("softmax", MINE)
+    tab.write_in_other_tab(THEIRS)
+    assert tab.asks and tab.text == MINE
+    assert tab.ask("softmax", f"{ASKING}.querySelector('pre').textContent") == THEIRS
+    tab.write_in_other_tab(THEIRS + " again")
+    assert tab.ask("softmax", f"{ASKING}.querySelector('pre').textContent") == THEIRS + " again"
+    tab.press("softmax", "Keep mine")
+    assert not tab.asks and tab.text == tab.stored["source"] == MINE
+    tab.press("softmax", "Bring back what I wrote")
+    assert tab.text == THEIRS + " again"
+    tab.press("softmax", "Bring back what I wrote")
+    assert tab.text == MINE
+
+
+def test_a_tab_asks_before_it_replaces_a_text_that_it_was_not_told_of(tab):
+    tab.write_in_other_tab(THEIRS, told=False)
+    tab.write("softmax", MINE)
+    assert tab.asks and tab.stored["source"] == THEIRS
+    tab.press("softmax", "Take the other")
+    assert not tab.asks and tab.text == tab.stored["source"] == THEIRS
+    tab.press("softmax", "Bring back what I wrote")
+    assert tab.text == tab.stored["source"] == MINE
+
+
+def test_a_tab_that_is_closed_before_the_reader_chooses_loses_nothing(tab):
+    tab.write("softmax", MINE)
+    tab.write_in_other_tab(THEIRS)
+    tab.write("softmax", MINE + ", and more")
+    assert tab.stored["source"] == THEIRS
+    tab.open()
+    assert tab.text == THEIRS
+    tab.press("softmax", "Bring back what I wrote")
+    assert tab.text == MINE + ", and more"
+
+
+def test_a_tab_does_not_ask_if_the_other_only_runs_the_same_text(tab):
+    tab.write("softmax", MINE)
+    state = {**tab.stored, "passing": MINE}
+    tab.browser.evaluate(f"bookStorage.write('exercise softmax', {json.dumps(state)}); {EVENT}")
+    assert not tab.asks
+    assert tab.ask("softmax", "box.querySelector('.live-mark').innerText") == "✓ passes"
+    tab.write("softmax", MINE + "\n")
+    assert tab.stored["passing"] == MINE
+
+
+def test_a_tab_asks_when_the_other_has_brought_the_stub_back(tab):
+    tab.write("softmax", MINE)
+    state = {**tab.stored, "source": None}
+    tab.browser.evaluate(
+        f"{{const {{source, ...state}} = {json.dumps(state)}; bookStorage.write('exercise softmax', state)}}"
+    )
+    tab.browser.evaluate(EVENT)
+    assert tab.asks and tab.text == MINE
+    assert "raise NotImplementedError" in tab.ask("softmax", f"{ASKING}.querySelector('pre').textContent")
