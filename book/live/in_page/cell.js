@@ -27,7 +27,8 @@ export class Cell {
     this.progress = make("progress", { max: 1, hidden: true, "aria-label": "Loading Python" });
     this.bar = make("div", { className: "live-bar" }, ...buttons, this.progress, this.status);
     this.box = make("div", { className: "live", id, role: "group", "aria-label": group });
-    this.box.append(this.editor.element, this.bar);
+    this.onPaper = make("pre", { className: "live-on-paper" });
+    this.box.append(this.editor.element, this.bar, this.onPaper);
     this.runButton.addEventListener("click", () => this.run());
     this.stopButton.addEventListener("click", () => python.end(new Stopped()));
     this.resetButton.addEventListener("click", () => this.reset());
@@ -58,6 +59,13 @@ export class Cell {
     python.watchers.delete(showProgress);
     running = null;
     this.showRunning(false);
+  }
+
+  /** Copies the reader's text for a printed page, on which an editor would be cut off. Without a text of the reader's, the
+      page prints the cell of the book. */
+  copyForPaper(isOwn) {
+    this.onPaper.textContent = isOwn ? this.editor.source : "";
+    this.box.classList.toggle("live-printed", isOwn);
   }
 
   showRunning(isRunning) {

@@ -72,6 +72,7 @@ export class Exercise extends Cell {
     this.box.classList.toggle("live-passes", this.passes);
     this.bringBackButton.hidden = [undefined, this.editor.source].includes(this.state.aside);
     this.resetButton.hidden = isStub;
+    this.copyForPaper(!isStub);
     this.uses.show();
     this.page.show();
   }

@@ -93,6 +93,7 @@ class OpenedCell extends Cell {
 
   show() {
     const asInBook = this.state.source === undefined && !this.hasNewOutput;
+    this.copyForPaper(this.state.source !== undefined);
     this.resetButton.hidden = asInBook;
     this.closeButton.hidden = !asInBook;
     this.bringBackButton.hidden = this.state.aside === undefined || this.state.source !== undefined;

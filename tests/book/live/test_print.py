@@ -1,0 +1,45 @@
+"""A printed page shows what the reader wrote, whole."""
+
+import base64
+import io
+
+import pytest
+from pypdf import PdfReader
+
+from tests.book.live.reader import only_in_chromium
+
+pytestmark = pytest.mark.book
+
+LONG = "\n".join(f"line_{number}_of_mine = {number}" for number in range(120))
+WIDE = "wide = '" + "word " * 60 + "the_end_of_a_wide_line'"
+CELL = "cell-3"
+
+
+def printed(browser):
+    """Return the text of the page as Chromium prints it, without spaces and line breaks."""
+    pdf = base64.b64decode(browser.send("Page.printToPDF")["data"])
+    return "".join("".join(page.extract_text() for page in PdfReader(io.BytesIO(pdf)).pages).split())
+
+
+@only_in_chromium
+def test_a_printed_page_shows_the_reader_s_code_whole_in_place_of_the_stub(page, browser):
+    before = printed(browser)
+    assert "defsoftmax(scores):" in before and "Yourcode" not in before
+    page.write("softmax", f"{LONG}\n{WIDE}\n")
+    text = printed(browser)
+    assert "defsoftmax(scores):" not in text and text.count("Yourcode") == 1
+    assert all(f"line_{number}_of_mine={number}" in text for number in range(120))
+    assert "the_end_of_a_wide_line" in text
+    assert "Run&check" not in text
+    page.press("softmax", "Reset")
+    assert printed(browser) == before
+
+
+@only_in_chromium
+def test_a_printed_page_shows_the_cells_that_the_reader_has_changed(page, browser):
+    browser.evaluate(f"document.querySelector('#{CELL} .live-try button').click()")
+    book = "".join(browser.evaluate(f"document.querySelector('#{CELL} textarea').value").split())
+    assert book in printed(browser)
+    page.write(CELL, "# my own cell")
+    text = printed(browser)
+    assert "#myowncell" in text and book not in text
