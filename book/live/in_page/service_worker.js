@@ -2,16 +2,24 @@
 
 "use strict";
 
-const CACHE = "book";
+const SHARED = "book"; // earlier versions of all books on a server used one cache
+const CACHE = `book ${new URL(registration.scope).pathname}`;
 const IMMUTABLE = "/_static/live/"; // the names in this folder contain a hash
 
 addEventListener("install", () => skipWaiting());
-addEventListener("activate", (event) => event.waitUntil(clients.claim()));
+addEventListener("activate", (event) => event.waitUntil(Promise.all([clients.claim(), leaveShared()])));
+
+/** Deletes the files of this book from the cache that all books shared. */
+async function leaveShared() {
+  if (!(await caches.has(SHARED))) return;
+  const cache = await caches.open(SHARED);
+  for (const { url } of await cache.keys()) if (url.startsWith(registration.scope)) await cache.delete(url);
+}
 
 /** A page sends the addresses that it needs, and the folder of its scripts. */
 addEventListener("message", ({ data: { addresses, folder } }) => store(addresses, folder));
 
-/** Adds files to the cache, and deletes those of other builds. */
+/** Adds files to the cache, and deletes those of other builds of this book. */
 async function store(addresses, folder) {
   const cache = await caches.open(CACHE);
   for (const { url } of await cache.keys()) {

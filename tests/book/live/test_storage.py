@@ -4,7 +4,7 @@ import pytest
 
 from book.serve import serving
 from tests.book.conftest import ROOT
-from tests.book.live.reader import Page
+from tests.book.live.reader import RIGHT, Page, only_in_chromium
 
 pytestmark = pytest.mark.book
 
@@ -65,3 +65,14 @@ def test_what_was_stored_before_does_not_replace_what_the_book_has(two_books, br
     browser.evaluate(f"{{const state = bookStorage.read('exercise softmax'); {old}; {forget}}}")
     one.open()
     assert one.ask("softmax", TEXT) == "# of this book"
+
+
+@only_in_chromium
+def test_the_offline_copy_of_one_book_leaves_that_of_another(two_books, browser):
+    one, _ = two_books
+    other = "/two/_static/live/0123456789ab/worker.js"
+    browser.evaluate(f"caches.open('book').then(cache => cache.put('{other}', new Response('')))")
+    assert one.run("softmax", RIGHT).passes
+    kept = "caches.match('{}').then(response => !!response)"
+    browser.wait(kept.format("/one/chapters/01_attention.html"), 60)
+    assert browser.evaluate(kept.format(other))
