@@ -1,23 +1,16 @@
 """Sphinx extension: let readers write, run and check code in a page, with the book's own `check` in the browser.
 
 Each stub and each other cell gets a name, by which the page's script finds it. Below each check stand examples of its
-feedback. A page with exercises gets its script, the JSON that the script reads, and a zip file with `check` and the
-public keys of a release. Python, NumPy and matplotlib come from other projects (see `assets.py`). Without them the
-build succeeds, the exercises do not run, and the build says so.
+feedback. A page with exercises gets a zip file with `check` and the public keys of a release, and what
+`page_scripts.py` adds.
 """
 
-import json
-import os
 import re
-import sys
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
-from sphinx.errors import SphinxError
 from sphinx.util.typing import ExtensionMetadata
 
 from autograder.authoring.exercise import exercises_of
@@ -25,33 +18,18 @@ from autograder.chapter.chapter import Chapter
 from autograder.chapter.reading_time import duration, estimate
 from autograder.chapter.targets import Targets, read_targets
 from autograder.house import HOUSE, chapter_names
-from autograder.release.lending import lent_files
 from autograder.release.publish import released_files
-from book.live import assets, first_exercise
-from book.live.built_files import ALL, LOCK, OUT, copy_stored, store, write_all_chapters, write_scripts
+from book.live import first_exercise
+from book.live.built_files import ALL, OUT, store
 from book.live.check_examples import EXAMPLES, add_examples
 from book.live.given_cells import given_cells
 from book.live.lending import check_choice, last_lent, lent_functions, module_of, used_functions
-from book.live.page_data import (
-    FRONT,
-    KEY,
-    FrontPage,
-    LivePage,
-    for_front_page,
-    for_map,
-    for_page,
-    for_progress,
-    live_pages,
-    version,
-)
+from book.live.page_data import FRONT, KEY, FrontPage, LivePage, version
+from book.live.page_scripts import Scripts
 from book.live.self_study import given_functions, setup_of, study_files, with_other_keys, zipped
 
-MAP = "chapters/exercises"  # the page that lists all exercises, and marks those that pass
-MISTAKES = "chapters/mistakes"
-PROGRESS = "chapters/progress"
 LIVE_HTML = re.compile('class="live-(answers|book)"')
 FIRST = "first-exercise"  # class of the parts of the front page with its exercise
-MUST = "LIVE"  # environment variable: with LIVE=required, a build without Python for the pages fails
 
 
 # ------------------------------------------------------------------------------------------------ reading a page
@@ -155,114 +133,6 @@ def remove_from_other_forms(app: Sphinx, doctree: nodes.document, docname: str) 
             html.parent.remove(html)
         for part in [node for node in doctree.findall(nodes.container) if {EXAMPLES, FIRST} & set(node["classes"])]:
             part.parent.remove(part)
-
-
-# ------------------------------------------------------------------------------------------------ writing pages
-
-
-class Scripts:
-    """Write the scripts of the pages, and add them to the pages that need them."""
-
-    def __init__(self) -> None:
-        self.folder = ""  # the name of the scripts' folder; "" without Python for the pages
-        self.lent = ""  # the name of the stored file with the functions that the pages lend
-
-    def prepare(self, app: Sphinx, env: BuildEnvironment) -> list[str]:
-        """Write the scripts and Python, and return the pages that Sphinx must write again for them."""
-        pages = live_pages(env)
-        if app.builder.name != "html" or not pages:
-            return []
-        last = last_lent(app.config)
-        lent = lent_files(last)
-        write_all_chapters(app, [page.bundle_with_other_keys for page in pages.values()], last)
-        self.lent = store(app, "lent.zip", zipped(lent)) if lent else ""
-        front = app.env.metadata[app.config.root_doc].get(FRONT)
-        stored = {name for page in pages.values() for name in (page.bundle, page.notebook)}
-        stored |= {front.bundle} if front else set()
-        copy_stored(app, stored | ({self.lent} if lent else set()))
-        self.folder = _write_scripts_if_possible(app)
-        changed = []
-        for docname in sorted(env.all_docs):
-            if config := _config(app, docname):
-                metadata, now = env.metadata[docname], json.dumps([self.folder, self.lent, config])
-                if metadata.get("live scripts") != now:
-                    changed.append(docname)
-                metadata["live scripts"] = now
-        return changed
-
-    def add_to_page(
-        self, app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
-    ) -> None:
-        """Give a page its script and the JSON that the script reads."""
-        if doctree is None or not self.folder or not (config := _config(app, pagename)):
-            return
-        up = context["pathto"](OUT, resource=True)
-        metadata = app.env.metadata[pagename]
-        if page := metadata.get(KEY) or metadata.get(FRONT):
-            config |= {
-                "bundle": f"{up}/{page.bundle}",
-                "root": "../" * pagename.count("/"),
-                "python": [LOCK, *_assets(when=None)],
-                "drawing": _assets(when="figures"),
-                "bytes": _bytes_to_load(Path(app.outdir, OUT), self.folder, page.bundle),
-            }
-        if chapter := metadata.get(KEY):
-            config |= {
-                "notebook": f"{up}/{chapter.notebook}",
-                "lent": {**config["lent"], "package": f"{up}/{self.lent}"} if self.lent else None,
-            }
-            pages = {"mistakes": MISTAKES, "progress": PROGRESS}
-            config |= {name: context["pathto"](page) for name, page in pages.items() if page in app.env.all_docs}
-        text = json.dumps(config, sort_keys=True).replace("<", "\\u003c")
-        script = "exercise_map.js" if pagename == MAP else "start.js"
-        module = "progress.js" if pagename == PROGRESS else "page.js"
-        context["metatags"] += (
-            f'\n<link rel="stylesheet" href="{up}/{self.folder}/live.css" />'
-            f'\n<script type="application/json" id="live-exercises">{text}</script>'
-            f'\n<script defer src="{up}/{self.folder}/{script}" data-module="{module}"></script>'
-        )
-
-
-def _write_scripts_if_possible(app: Sphinx) -> str:
-    """Return the name of the scripts' folder, or "" after a warning if Python for the pages could not be found.
-
-    Raises:
-        SphinxError: it could not be found, and the environment requires it.
-    """
-    try:
-        return write_scripts(app, assets.files())
-    except assets.AssetsUnavailable as error:
-        if os.environ.get(MUST) == "required":
-            raise SphinxError(f"no Python for the pages: {error}") from error
-        print(
-            f"\n*** THE EXERCISES DO NOT RUN IN THIS BUILD: no Python for the pages, {error}.\n"
-            "*** Everything else is built. The next build with a network connection adds it.\n",
-            file=sys.stderr,
-        )
-        return ""
-
-
-def _config(app: Sphinx, docname: str) -> dict[str, Any] | None:
-    """Return what the script of a page must know, without the addresses of files; None if the page has no script."""
-    pages = live_pages(app.env)
-    if docname == MAP:
-        return for_map(pages.values())
-    if docname == PROGRESS:
-        return for_progress(pages.values(), last_lent(app.config))
-    if front := app.env.metadata[docname].get(FRONT):
-        return for_front_page(front)
-    return for_page(pages[docname], pages.values(), last_lent(app.config)) if docname in pages else None
-
-
-def _assets(when: str | None) -> list[str]:
-    """Return the names of the assets that a page loads at first use (None), or only for "figures"."""
-    return [file["name"] for file in assets.lock()["files"] if file.get("when") == when]
-
-
-def _bytes_to_load(out: Path, folder: str, bundle: str) -> int:
-    """Return how much the page's worker fetches before Python runs. A module of JavaScript is not fetched by it."""
-    names = [LOCK, *(name for name in _assets(when=None) if not name.endswith(".mjs"))]
-    return sum((out / folder / "pyodide" / name).stat().st_size for name in names) + (out / bundle).stat().st_size
 
 
 # ------------------------------------------------------------------------------------------------ Sphinx

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from sphinx.errors import SphinxError
 
-from book.live import assets, live_pages
+from book.live import assets, page_scripts
 from book.live.built_files import lock_of_pyodide
 from book.live.page_data import KEY, LivePage
 from book.live.self_study import GIVEN, zipped
@@ -105,7 +105,7 @@ def without(monkeypatch, tmp_path):
         raise assets.AssetsUnavailable("could not find numpy")
 
     monkeypatch.setattr(assets, "files", nothing)
-    monkeypatch.delenv(live_pages.MUST, raising=False)
+    monkeypatch.delenv(page_scripts.MUST, raising=False)
     page = LivePage(
         chapter="01_attention",
         number=1,
@@ -136,7 +136,7 @@ def without(monkeypatch, tmp_path):
 
 
 def test_the_build_continues_without_python_and_warns(without, capsys):
-    scripts = live_pages.Scripts()
+    scripts = page_scripts.Scripts()
     assert scripts.prepare(without, without.env) == ["chapters/01_attention"]
     assert scripts.folder == ""
     shipped = {file.name for file in (without.outdir / "_static" / "live").iterdir()}
@@ -149,7 +149,7 @@ def test_the_build_continues_without_python_and_warns(without, capsys):
 def test_live_required_makes_missing_python_an_error(without, monkeypatch):
     monkeypatch.setenv("LIVE", "required")
     with pytest.raises(SphinxError, match="no Python for the pages"):
-        live_pages.Scripts().prepare(without, without.env)
+        page_scripts.Scripts().prepare(without, without.env)
 
 
 def test_matplotlib_comes_with_everything_that_a_figure_needs(python_for_pages):
