@@ -44,9 +44,8 @@ class Scripts:
         lent = lent_files(last)
         write_all_chapters(app, [page.bundle_with_other_keys for page in pages.values()], last)
         self.lent = store(app, "lent.zip", zipped(lent)) if lent else ""
-        front = app.env.metadata[app.config.root_doc].get(FRONT)
         stored = {name for page in pages.values() for name in (page.bundle, page.notebook)}
-        stored |= {front.bundle} if front else set()
+        stored |= {data[FRONT].bundle for data in env.metadata.values() if FRONT in data}
         copy_stored(app, stored | ({self.lent} if lent else set()))
         self.folder = _write_scripts_if_possible(app)
         changed = []
