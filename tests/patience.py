@@ -1,4 +1,4 @@
-"""Limits of the sandbox for tests of code that ends by itself.
+"""Limits for tests of what ends by itself.
 
 Such a test must not depend on how busy the machine is, so the time limits are too long to be reached. A test of code
 that never ends sets a short limit.
@@ -6,6 +6,8 @@ that never ends sets a short limit.
 
 from autograder.sandbox import Limits
 
+# Until a test gives up waiting for another process, such as a browser.
+SECONDS = 240.0
 PATIENT = Limits(
     call_seconds=600.0,
     cell_seconds=600.0,

@@ -12,6 +12,7 @@ import pytest
 
 from book.forms.pdf import find_browser
 from tests.browsers.devtools import Browser
+from tests.patience import SECONDS
 
 ROOT = Path(__file__).resolve().parent.parent
 HUB = ROOT / ".hub"
@@ -47,7 +48,7 @@ def demonstration():
                 if "keeps running" in line:
                     break
         finally:
-            lines += process.communicate("\n", timeout=120)[0]
+            lines += process.communicate("\n", timeout=SECONDS)[0]
     assert process.returncode == 0, "".join(lines)
     return "".join(lines), seen
 
@@ -65,10 +66,10 @@ def seen_in_jupyterlab(printed):
         browser.evaluate(f"""(form => {{
             form.username.value = {name!r}; form.password.value = {password!r}; form.submit()
         }})(document.querySelector("form[action*=login]"))""")
-        browser.wait(f"location.pathname.startsWith('/user/{name}/lab') && {MENUS}.length > 5", 90)
-        browser.wait("!document.querySelector('#jupyterlab-splash')", 60)
+        browser.wait(f"location.pathname.startsWith('/user/{name}/lab') && {MENUS}.length > 5")
+        browser.wait("!document.querySelector('#jupyterlab-splash')")
         for menu, label in ((MENUS, "Nbgrader"), (ENTRIES, "Assignment List"), (BUTTONS, "Fetch"), (BUTTONS, "Submit")):
-            browser.wait(f"{menu}.some(item => item.innerText === {label!r} && item.offsetWidth)", 60)
+            browser.wait(f"{menu}.some(item => item.innerText === {label!r} && item.offsetWidth)")
             seen.append(browser.evaluate(f"{menu}.map(item => item.innerText).filter(Boolean)"))
             click(browser, f"{menu}.find(item => item.innerText === {label!r})")
         browser.wait(f"{BUTTONS}.some(item => item.innerText === 'Fetch Feedback')")
@@ -81,7 +82,7 @@ def seen_in_jupyterlab(printed):
         browser.wait(f"{FORMGRADERS}.length > 0")
         shown = browser.evaluate(f"[location.pathname, {FORMGRADERS}]")
         browser.open(address + shown[1][0][1])
-        browser.wait("document.body.innerText.includes('01_attention.ipynb')", 60)
+        browser.wait("document.body.innerText.includes('01_attention.ipynb')")
     return seen, shown
 
 

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.patience import SECONDS
+
 TEST = """import os
 from pathlib import Path
 
@@ -63,7 +65,7 @@ def test_tests_of_one_file_share_a_process_and_all_processes_share_made_once(tmp
     command = [sys.executable, "-m", "pytest", "--quick", *options]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment["PYTHONPATH"] = str(Path(__file__).parent.parent)  # conftest.py imports from it
-    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=SECONDS)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "14 passed, 2 deselected" in result.stdout
     processes = [set((tmp_path / file).read_text().split()) for file in ("book", "solutions")]

@@ -13,6 +13,7 @@ from pathlib import Path
 import websocket
 
 from tests.browsers.tab import Tab
+from tests.patience import SECONDS
 
 PROGRAMS = ("firefox-esr", "firefox")
 # A proxy that does not exist keeps Firefox from reaching other machines. We switch off the preferences that Firefox
@@ -81,7 +82,7 @@ class Firefox(Tab):
         while not (listens := re.search(r"BiDi listening on (\S+)\n", log.read_text())):
             assert self._process.poll() is None, log.read_text()
             time.sleep(0.05)
-        self._socket = websocket.create_connection(f"{listens[1]}/session", timeout=60, suppress_origin=True)
+        self._socket = websocket.create_connection(f"{listens[1]}/session", timeout=SECONDS, suppress_origin=True)
         self.send("session.new", capabilities={})
         self.send("session.subscribe", events=["log.entryAdded", "network.beforeRequestSent"])
         self._tab = self.send("browsingContext.getTree")["contexts"][0]["context"]
@@ -91,7 +92,7 @@ class Firefox(Tab):
     def __exit__(self, *error):
         self._socket.close()
         self._process.terminate()
-        self._process.wait(timeout=20)
+        self._process.wait(timeout=SECONDS)
         self._profile.cleanup()
 
     def resize(self, width):

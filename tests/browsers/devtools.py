@@ -11,6 +11,7 @@ from pathlib import Path
 import websocket
 
 from tests.browsers.tab import Tab
+from tests.patience import SECONDS
 
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
@@ -71,7 +72,7 @@ class Browser(Tab):
         address = next(line for line in self._process.stderr if "DevTools listening on" in line).split("ws://")[1]
         with urllib.request.urlopen(f"http://{address.split('/')[0]}/json") as tabs:
             tab = next(tab for tab in json.load(tabs) if tab["type"] == "page")
-        self._socket = websocket.create_connection(tab["webSocketDebuggerUrl"], timeout=60)
+        self._socket = websocket.create_connection(tab["webSocketDebuggerUrl"], timeout=SECONDS)
         for domain in ("Page", "Network", "Runtime", "Log"):
             self.send(f"{domain}.enable")
         return self
@@ -86,7 +87,7 @@ class Browser(Tab):
     def __exit__(self, *error):
         self._socket.close()
         self._process.terminate()
-        self._process.wait(timeout=20)
+        self._process.wait(timeout=SECONDS)
         self._process.stderr.close()
         self._profile.cleanup()
 

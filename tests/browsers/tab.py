@@ -3,6 +3,8 @@
 import json
 import time
 
+from tests.patience import SECONDS
+
 TYPESET = "window.MathJax ? MathJax.startup.promise.then(() => document.fonts.ready).then(() => 1) : 1"
 
 
@@ -49,9 +51,9 @@ class Tab:
         self.evaluate(TYPESET)
         return self.requested_urls()
 
-    def wait(self, condition, seconds=30):
+    def wait(self, condition):
         """Wait until a JavaScript condition holds."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + SECONDS
         while not self.evaluate(condition):
             assert time.monotonic() < deadline, f"still not true: {condition}"
             time.sleep(0.05)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from autograder.sandbox import bubblewrap
+from tests.patience import SECONDS
 
 INSTALL = "Install a server, `apt-get install postgresql`, say."
 
@@ -34,11 +35,11 @@ def server(folder: Path):
     with log.open("w") as stream:
         process = subprocess.Popen([*somebody, *start], stdout=stream, stderr=stream, env=os.environ | {"TZ": "UTC"})
     try:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + SECONDS
         while "ready to accept connections" not in log.read_text():
             assert process.poll() is None and time.monotonic() < deadline, log.read_text()
             time.sleep(0.05)
         yield f"postgresql://teacher@/postgres?host={folder}"
     finally:
         process.kill()  # this also ends the namespace of bwrap, with all its processes and shared memory
-        process.wait(timeout=20)
+        process.wait(timeout=SECONDS)

@@ -13,6 +13,7 @@ import pytest
 
 from autograder.house import HOUSE
 from tests.conftest import CHAPTER
+from tests.patience import SECONDS
 
 pytestmark = pytest.mark.grading
 BASE = "/services/default_course/"
@@ -31,7 +32,7 @@ def answer(course, tmp_path):
 
     def ask(path):
         request = urllib.request.Request(f"http://127.0.0.1:{port}{BASE}{path}", headers={"Authorization": "token key"})
-        with urllib.request.urlopen(request, timeout=60) as page:
+        with urllib.request.urlopen(request, timeout=SECONDS) as page:
             return page.url.partition(BASE)[2], page.read().decode()
 
     try:

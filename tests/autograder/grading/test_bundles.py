@@ -9,6 +9,7 @@ import zipfile
 import pytest
 
 from autograder.grading.bundles import KEPT_SECONDS, unpacked
+from tests.patience import SECONDS
 
 pytestmark = pytest.mark.grading
 WORKERS, ROUNDS = 6, 5
@@ -40,7 +41,7 @@ def test_workers_that_start_together_share_one_copy(tmp_path):
         workers = [context.Process(target=unpack_together, args=task) for _ in range(WORKERS)]
         for worker in workers:
             worker.start()
-        assert [counts.get(timeout=30) for _ in workers] == [40] * WORKERS
+        assert [counts.get(timeout=SECONDS) for _ in workers] == [40] * WORKERS
         for worker in workers:
             worker.join()
         assert len([entry for entry in cache.iterdir() if entry.is_dir()]) == 1

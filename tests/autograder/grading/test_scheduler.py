@@ -19,6 +19,7 @@ from autograder.gradebook import class_run
 from autograder.grading import cluster
 from tests.autograder.grading.dask_processes import HOUSE, dask_processes, free_port
 from tests.conftest import CHAPTER
+from tests.patience import SECONDS
 
 pytestmark = pytest.mark.grading
 OWN_PAGE = "--dashboard-address=127.0.0.1:0"
@@ -37,7 +38,7 @@ def scheduler(start):
     port = free_port()
     start("scheduler", "--host=127.0.0.1", f"--port={port}", OWN_PAGE)
     address = f"tcp://127.0.0.1:{port}"
-    with Client(address, timeout=60):  # on a busy machine its start takes seconds
+    with Client(address, timeout=SECONDS):
         return address
 
 
@@ -60,7 +61,7 @@ def test_two_workers_without_a_course_folder_grade_although_one_is_killed(course
     victim, survivor = (a_worker(start, scheduler, hide=course) for _ in range(2))
     reports = course / "reports" / CHAPTER
     with Client(scheduler) as client:
-        client.wait_for_workers(2, timeout=30)
+        client.wait_for_workers(2, timeout=SECONDS)
 
     def kill_midway():
         while len(list(reports.glob("*.json")) if reports.exists() else ()) < 4:

@@ -48,7 +48,7 @@ def reads_well(tab):
     for dark in (True, False):
         tab.prefer(dark)
         tab.wait(f"document.documentElement.dataset.theme === '{'dark' if dark else 'light'}'")
-        tab.wait(f"JSON.stringify({PALE}) === '[true]'", seconds=5)
+        tab.wait(f"JSON.stringify({PALE}) === '[true]'")
     return True
 
 

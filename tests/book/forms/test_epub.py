@@ -10,6 +10,7 @@ from lxml import etree
 
 from tests.book.conftest import jupyter_book
 from tests.book.forms.conftest import HIDDEN, words
+from tests.patience import SECONDS
 
 pytestmark = pytest.mark.book
 
@@ -82,5 +83,5 @@ def test_epubcheck_finds_no_error(epub, small_book):
         pytest.skip("NO EPUBCHECK: the EPUB was not checked by it. Install it, `apt-get install epubcheck`, say.")
     book = small_book / "_build" / "epub" / "transformer-by-hand.epub"
     command = ["java", "-jar", program] if zipfile.is_zipfile(program) else [program]  # Debian's is a jar
-    result = subprocess.run([*command, book], capture_output=True, text=True, timeout=300)
+    result = subprocess.run([*command, book], capture_output=True, text=True, timeout=SECONDS)
     assert result.returncode == 0, result.stdout + result.stderr

@@ -45,7 +45,7 @@ class Page:
         return self.finish(name)
 
     def finish(self, name):
-        self.browser.wait(f"document.querySelector('#live-{name} .live-run').ariaDisabled === 'false'", 120)
+        self.browser.wait(f"document.querySelector('#live-{name} .live-run').ariaDisabled === 'false'")
         mark, status, shown = (self.ask(name, f"box.querySelector('.live-{part}').innerText") for part in PARTS)
         return SimpleNamespace(passes=mark == "✓ passes", status=status, shown=shown)
 

@@ -19,6 +19,7 @@ from book.live.self_study import unzipped
 from tests.book.conftest import ROOT, jupyter_book, make_little_book
 from tests.book.conftest import page as write_page
 from tests.book.live.reader import RIGHT
+from tests.patience import SECONDS
 
 pytestmark = pytest.mark.book
 
@@ -157,7 +158,7 @@ def test_a_notebook_alone_downloads_the_files_it_needs(book, site, tmp_path):
     result = subprocess.run(
         [sys.executable, "-S", "-E", "-c", f"import sys; sys.path.append({str(packages)!r})\n"
          + "\n".join([fetch, setup, RIGHT, "check(softmax)"])],
-        cwd=folder, capture_output=True, text=True, timeout=120,
+        cwd=folder, capture_output=True, text=True, timeout=SECONDS,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     assert re.fullmatch(r"✓ softmax: all \d+ cases pass.", result.stdout.strip())

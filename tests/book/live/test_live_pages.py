@@ -14,6 +14,7 @@ from check.key import load
 from tests.book.conftest import ROOT, jupyter_book
 from tests.book.live.reader import RIGHT, Page, only_in_chromium, quick_in_both
 from tests.browsers.devtools import Browser
+from tests.patience import SECONDS
 
 pytestmark = pytest.mark.book
 
@@ -111,7 +112,7 @@ def test_links_lead_to_each_exercise_and_to_the_next_one(page, browser):
 def test_code_that_is_written_during_a_run_is_not_marked_as_passing(page, browser):
     page.write("softmax", "import time\ntime.sleep(1)\n" + RIGHT)
     page.press("softmax", "Run & check")
-    browser.wait("document.querySelector('#live-softmax .live-status').textContent === 'Running …'", 120)
+    browser.wait("document.querySelector('#live-softmax .live-status').textContent === 'Running …'")
     page.write("softmax", WRONG)
     answer = page.finish("softmax")
     assert not answer.passes
@@ -284,8 +285,8 @@ def test_a_page_that_was_used_works_offline(book, browser, tmp_path):
         )
         (folder,) = (book / "_build" / "html" / "_static" / "live").glob("*/pyodide")
         asset = f"/_static/live/{folder.parent.name}/pyodide/{wheel}"
-        browser.wait(kept.format(asset), 60)
-        browser.wait(kept.format(f"/chapters/{page.chapter}.html"), 60)
+        browser.wait(kept.format(asset))
+        browser.wait(kept.format(f"/chapters/{page.chapter}.html"))
     page.open()
     assert page.progress == "1 of 6 exercises pass."
     assert page.run("softmax", WITH_A_HELPER).passes
@@ -350,7 +351,7 @@ try:
 except Exception as error:
     print(error)
 """
-    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS)
     assert ran.returncode == 0, ran.stderr
     assert "✓ softmax: all 12 cases pass." in ran.stdout
     assert "`attention` is an exercise of chapter 1, and is not solved there yet" in ran.stdout
@@ -367,5 +368,7 @@ def test_one_file_contains_all_chapters_with_keys_of_its_own(book, tmp_path):
     keys = [load(tmp_path / folder / "check/keys/softmax.npz") for folder in names]
     assert keys[0].digest != keys[1].digest, "other numbers"
     code = "from check import check\nimport numpy as np\n" + RIGHT + "check(softmax)\n"
-    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "all", capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path / "all", capture_output=True, text=True, timeout=SECONDS
+    )
     assert "✓ softmax: all 12 cases pass." in ran.stdout, ran.stderr

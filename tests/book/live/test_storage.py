@@ -74,5 +74,5 @@ def test_the_offline_copy_of_one_book_leaves_that_of_another(two_books, browser)
     browser.evaluate(f"caches.open('book').then(cache => cache.put('{other}', new Response('')))")
     assert one.run("softmax", RIGHT).passes
     kept = "caches.match('{}').then(response => !!response)"
-    browser.wait(kept.format("/one/chapters/01_attention.html"), 60)
+    browser.wait(kept.format("/one/chapters/01_attention.html"))
     assert browser.evaluate(kept.format(other))

@@ -56,7 +56,7 @@ class Tries:
         return self.finish(cell)
 
     def finish(self, cell):
-        self.browser.wait(f"document.querySelector('#live-{cell} .live-run').ariaDisabled === 'false'", 120)
+        self.browser.wait(f"document.querySelector('#live-{cell} .live-run').ariaDisabled === 'false'")
         return [self.ask(cell, f"cell.querySelector('.live-{part}').innerText") for part in ("status", "output")]
 
     def still(self, cell):
@@ -118,7 +118,7 @@ def test_a_figure_is_drawn_again_and_only_then_matplotlib_is_loaded(tries, brows
     tries.press(PRINTS, "Try it")
     assert "0.73" in tries.run(PRINTS)[1], "below a figure, whose names it uses"
     assert "loading" not in browser.evaluate("kinds")
-    browser.wait(kept.format(numpy), 60)
+    browser.wait(kept.format(numpy))
     assert not browser.evaluate(kept.format(wheel))
 
     still = tries.still(DRAWS)
@@ -136,7 +136,7 @@ def test_a_figure_is_drawn_again_and_only_then_matplotlib_is_loaded(tries, brows
     tries.write(DRAWS, "panels(3, height=2.3)", "panels(3, height=4)")
     tries.run(DRAWS)
     assert tries.ask(DRAWS, size) != before
-    browser.wait(kept.format(wheel), 60)
+    browser.wait(kept.format(wheel))
 
     tries.write(DRAWS, "figures.show(", "figures.show_me(")
     assert "AttributeError" in tries.run(DRAWS)[1] and tries.ask(DRAWS, "cell.querySelector('figure').hidden")
