@@ -2,8 +2,9 @@
 
 "use strict";
 
+const BOOK = registration.scope; // where the book begins; other books may be on the same server
 const SHARED = "book"; // earlier versions of all books on a server used one cache
-const CACHE = `book ${new URL(registration.scope).pathname}`;
+const CACHE = `book ${new URL(BOOK).pathname}`;
 const IMMUTABLE = "/_static/live/"; // the names in this folder contain a hash
 
 addEventListener("install", () => skipWaiting());
@@ -13,7 +14,7 @@ addEventListener("activate", (event) => event.waitUntil(Promise.all([clients.cla
 async function leaveShared() {
   if (!(await caches.has(SHARED))) return;
   const cache = await caches.open(SHARED);
-  for (const { url } of await cache.keys()) if (url.startsWith(registration.scope)) await cache.delete(url);
+  for (const { url } of await cache.keys()) if (url.startsWith(BOOK)) await cache.delete(url);
 }
 
 /** A page sends the addresses that it needs, and the folder of its scripts. */
@@ -26,23 +27,31 @@ async function store(addresses, folder) {
     const [, name, within] = url.split(IMMUTABLE)[1]?.match(/^(\w+)(\/)/) ?? [];
     if (within && name !== folder) await cache.delete(url);
   }
-  await Promise.allSettled(addresses.map(async (address) => (await cache.match(address)) ?? cache.add(address)));
+  const wanted = addresses.filter((address) => address.startsWith(BOOK));
+  await Promise.allSettled(wanted.map(async (url) => (await cache.match(url)) ?? keep(cache, url, await fetch(url))));
+}
+
+/** Stores a response, unless it is an error or the server forbids to store it. */
+async function keep(cache, request, response) {
+  const allowed = !/no-store/i.test(response.headers.get("cache-control") ?? "");
+  if (response.status === 200 && allowed) await cache.put(request, response.clone());
 }
 
 addEventListener("fetch", (event) => {
   const { method, url } = event.request;
-  if (method === "GET" && new URL(url).origin === location.origin) event.respondWith(answer(event.request));
+  if (method === "GET" && url.startsWith(BOOK)) event.respondWith(answer(event.request));
 });
 
 /** Answers from the cache if the file cannot change. Otherwise it answers from the network, or from the cache if there
-    is no network. */
+    is no network. It renews what a page asked us to store, and stores nothing else: a book at the root of a server would
+    otherwise keep pages of other applications. */
 async function answer(request) {
   const cache = await caches.open(CACHE);
   const cached = await cache.match(request);
   if (cached && request.url.includes(IMMUTABLE)) return cached;
   try {
     const response = await fetch(request);
-    if (response.status === 200) await cache.put(request, response.clone());
+    if (cached) await keep(cache, request, response);
     return response;
   } catch (error) {
     if (cached) return cached;

@@ -6,6 +6,12 @@
    files, {kind: "missing", text} if a file cannot be loaded, {kind: "ready"}, {kind: "loading", id},
    {kind: "done", id, answer} or {kind: "broken", id, text}. */
 
+/* Python code can call what JavaScript offers here, and readers paste code that they have not read. Without these names
+   it cannot change the files that the service worker will serve on the next visit, nor start a worker that could. */
+for (let part = self; part; part = Object.getPrototypeOf(part)) {
+  for (const name of ["caches", "indexedDB", "Worker", "SharedWorker"]) Reflect.deleteProperty(part, name);
+}
+
 const fetchFile = self.fetch;
 self.fetch = fetchAndReport; // Pyodide calls it too
 

@@ -287,6 +287,10 @@ def test_a_page_that_was_used_works_offline(book, browser, tmp_path):
         asset = f"/_static/live/{folder.parent.name}/pyodide/{wheel}"
         browser.wait(kept.format(asset))
         browser.wait(kept.format(f"/chapters/{page.chapter}.html"))
+        browser.open(f"{address}/some/book/search.html")
+        assert browser.evaluate("navigator.serviceWorker.ready.then(() => !!navigator.serviceWorker.controller)")
+        assert not browser.evaluate(kept.format("/search.html")), "a page that was only visited is not kept"
+        assert browser.evaluate("caches.keys()") == ["book /some/book/"], "two books have two caches"
     page.open()
     assert page.progress == "1 of 6 exercises pass."
     assert page.run("softmax", WITH_A_HELPER).passes

@@ -195,3 +195,16 @@ def test_pages_and_scripts_load_nothing_from_other_machines(book):
     assert not any("://" in name for name in [*config["python"], *config["drawing"]])
     (folder,) = (book / "_build" / "html" / "_static" / "live").glob("*/pyodide")
     assert {*config["python"], *config["drawing"]} == {file.name for file in folder.iterdir()}
+
+
+REACHES = """import js
+names = ["caches", "indexedDB", "Worker", "SharedWorker"]
+print("reaches", [name for name in names if hasattr(js, name)])
+"""
+
+
+def test_code_cannot_change_what_the_page_loads_next_time(tries):
+    """Pasted Python could write a script into the service worker's cache, which then ran on the next visit."""
+    tries.press(PRINTS, "Try it")
+    tries.page.write(PRINTS, REACHES)
+    assert "reaches []" in tries.run(PRINTS)[1]
