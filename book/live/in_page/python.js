@@ -7,8 +7,8 @@ export class Stopped extends Error {}
 /** Python could not be loaded. */
 export class NotLoaded extends Error {}
 
-const PATIENCE = 30; // seconds without a byte
-const PATIENCE_TO_BEGIN = 180; // seconds from the last byte until Python runs, on a slow machine
+const PATIENCE = 30; // seconds in which the worker waits for files, and none of their bytes arrive
+const PATIENCE_WITH_WORKER = 180; // seconds without a word from the worker, which has much to compute on a slow machine
 
 /** The one worker of the page. The first use starts it, and Stop ends it. */
 class Python {
@@ -36,7 +36,7 @@ class Python {
       };
       const [assets, ...drivers] = ["pyodide/", "own_solutions.py", "exercise_run.py"].map((path) => new URL(path, here).href);
       const cache = this.hasFailed ? "reload" : "default";
-      this.worker.postMessage({ kind: "start", assets, drivers, cache, bundle: address(config.bundle) });
+      this.worker.postMessage({ kind: "start", assets, drivers, cache, patience: PATIENCE, bundle: address(config.bundle) });
       this.arrived = 0;
       this.show(0);
     }).catch((error) => {
@@ -46,15 +46,14 @@ class Python {
     return this.started;
   }
 
-  /** Shows that bytes have arrived, and gives up if no others follow. */
+  /** Shows that bytes have arrived, and gives up if the worker is silent afterwards. */
   show(bytes) {
     if (this.ready) return;
     this.arrived += bytes;
-    const share = Math.min(1, this.arrived / config.bytes);
-    this.watchers.forEach((watcher) => watcher(share));
-    const seconds = share < 1 ? PATIENCE : PATIENCE_TO_BEGIN;
+    this.watchers.forEach((watcher) => watcher(Math.min(1, this.arrived / config.bytes)));
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.end(new NotLoaded(`nothing has arrived for ${seconds} seconds`)), seconds * 1000);
+    const silent = () => this.end(new NotLoaded(`it has not started within ${PATIENCE_WITH_WORKER} seconds`));
+    this.timer = setTimeout(silent, PATIENCE_WITH_WORKER * 1000);
   }
 
   isLoaded(resolve) {

@@ -1,6 +1,6 @@
 /* The worker of a page, with the page's one Python.
 
-   It takes {kind: "start", assets, bundle, drivers, cache} once, and then any number of {id, job, tried, lent}. With `tried` the
+   It takes {kind: "start", assets, bundle, drivers, cache, patience} once, and then any number of {id, job, tried, lent}. With `tried` the
    job is a cell of the book, for which the worker loads matplotlib if the code needs it. With `lent`, an address, the job
    uses functions of the book's, which the worker loads from there. It answers {kind: "arrived", bytes} while it loads
    files, {kind: "missing", text} if a file cannot be loaded, {kind: "ready"}, {kind: "loading", id},
@@ -14,6 +14,17 @@ for (let part = self; part; part = Object.getPrototypeOf(part)) {
 
 const fetchFile = self.fetch;
 self.fetch = fetchAndReport; // Pyodide calls it too
+let loading = 0; // files of which not all bytes have arrived
+let silence = 0; // seconds since the last byte
+
+/** Reports files of which nothing has arrived for so many seconds. We count them here and not in the page, because here
+    the count stops while Python is compiled, which takes long on a slow machine. */
+function reportSilence(patience) {
+  setInterval(() => {
+    silence = loading ? silence + 1 : 0;
+    if (silence === patience) postMessage({ kind: "missing", text: `nothing has arrived for ${patience} seconds` });
+  }, 1000);
+}
 
 /** Fetches a file, and reports each part of it that arrives. Pyodide waits without end for a file that does not come, so
     we report that as well. */
@@ -24,14 +35,22 @@ async function fetchAndReport(request, options) {
     missing("the connection to the server of the book failed");
     throw error;
   };
+  loading++;
   const response = await fetchFile(request, { ...options, cache }).catch(failed);
   if (!response.ok) missing(`the server of the book answers with the error ${response.status}`);
-  if (!response.body) return response;
+  if (!response.body) {
+    loading--;
+    return response;
+  }
   const parts = response.body.getReader();
   const body = new ReadableStream({
     async pull(stream) {
       const { done, value } = await parts.read().catch(failed);
-      if (done) return stream.close();
+      silence = 0;
+      if (done) {
+        loading--;
+        return stream.close();
+      }
       postMessage({ kind: "arrived", bytes: value.length });
       stream.enqueue(value);
     },
@@ -97,6 +116,7 @@ self.onmessage = async ({ data }) => {
   try {
     if (data.kind === "start") {
       ({ cache } = data); // "reload" if files could not be loaded before
+      reportSilence(data.patience);
       await start(data);
       postMessage({ kind: "ready" });
     } else {
