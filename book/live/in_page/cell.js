@@ -1,6 +1,6 @@
 /* An editor with its buttons, for an exercise and for a cell that the reader tries. One cell runs at a time. */
 
-import { Editor } from "./editor.js";
+import { Editor } from "./textarea.js";
 import { make } from "./elements.js";
 import { cacheForOffline } from "./offline_copy.js";
 import { config } from "./page_data.js";
