@@ -43,9 +43,13 @@ class NoPyTorch(ModuleNotFoundError):
 
 @dataclass(frozen=True, repr=False)
 class Checked(Shown):
-    """The result of an exercise, and the message that shows it."""
+    """The result of an exercise, and the message that shows it.
+
+    place: the file and the number of the line that raised an exception, if the message is about one.
+    """
 
     result: judge.Result
+    place: tuple[str, int] = ("", 0)
 
 
 def check(function: Callable) -> None:
@@ -105,7 +109,15 @@ def tried(function: Callable, key: Key) -> Checked:
     if result.blank:
         message = note(_not_written(function, result))
         return Checked(message.text, message.html, result)
-    return Checked(*_message(key, outcomes, result, why), result)
+    return Checked(*_message(key, outcomes, result, why), result, _place(key, outcomes, result))
+
+
+def _place(key: Key, outcomes: list[Outcome], result: judge.Result) -> tuple[str, int]:
+    """Return the place of the exception that the message is about, or ("", 0)."""
+    if result.verdict is None or result.verdict.kind != "raised":
+        return "", 0
+    raised = [outcome.raised for case, outcome in zip(key.cases, outcomes, strict=True) if case.name == result.case]
+    return raised[0].place if raised and raised[0] else ("", 0)
 
 
 def _not_written(function: Callable, result: judge.Result) -> str:

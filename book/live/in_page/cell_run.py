@@ -14,8 +14,8 @@ from typing import Any
 
 from check.waiting_cells import first_unsolved, waiting
 
-from .exercise_run import captured_output, own_traceback
-from .own_solutions import Namespace, NotSolvedYet, Reader, compiled, solutions_by
+from .exercise_run import captured_output, error_line, own_traceback
+from .own_solutions import Namespace, NotSolvedYet, Reader, compiled, file_of, solutions_by
 from .slicing import Statement, sliced, statements
 
 LONGEST_VALUE = 10_000  # characters
@@ -38,10 +38,11 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         dict of plain values: "out", the printed text; "html" and "value" of the last expression, "" if it has none;
-        "error", the part of a traceback that shows the reader's code; "waits", a sentence that names the exercise that
-        the cell needs, "" if it can run; "broken", the names of the cells above that raise an exception.
+        "error", the part of a traceback that shows the reader's code; "line", the line of the cell in which the
+        exception was raised, or None; "waits", a sentence that names the exercise that the cell needs, "" if it can
+        run; "broken", the names of the cells above that raise an exception.
     """
-    answer = {"out": "", "html": "", "value": "", "error": "", "waits": ""}
+    answer: dict[str, Any] = {"out": "", "html": "", "value": "", "error": "", "line": None, "waits": ""}
     name, source = job["cells"][-1]
     with solutions_by(Reader(job["earlier"], job["given"])), captured_output() as out:
         above.prepare(job, _plan(job["cells"])[0])
@@ -52,7 +53,8 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
             answer["waits"] = str(missing)
         except BaseException as error:  # the reader's code may raise SystemExit or KeyboardInterrupt
             answer["waits"] = _waits(error, job, above.namespace)
-            answer["error"] = "" if answer["waits"] else own_traceback(error)
+            if not answer["waits"]:
+                answer |= {"error": own_traceback(error), "line": error_line(error, name)}
     return answer | {"broken": above.broken, "out": out.text()}
 
 
@@ -124,7 +126,7 @@ def _runs(name: str, source: str, to_run: list[Statement], namespace: Namespace)
     """Run some statements of a cell, and return whether all succeed. If not, an exercise of that name is deleted."""
     try:
         compiled(name, source)  # stores the lines of the cell for a traceback
-        exec(compile(ast.Module([statement.tree for statement in to_run], []), f"<cell {name}>", "exec"), namespace)
+        exec(compile(ast.Module([statement.tree for statement in to_run], []), file_of(name), "exec"), namespace)
     except BaseException:  # the reader's code may raise SystemExit
         namespace.pop(name, None)
         return False
@@ -134,12 +136,12 @@ def _runs(name: str, source: str, to_run: list[Statement], namespace: Namespace)
 def _value(name: str, source: str, namespace: Namespace) -> Any:
     """Run a cell, and return the value of its last expression, None if there is none."""
     whole = compiled(name, source)
-    *body, last = ast.parse(source, f"<cell {name}>").body or [ast.Pass()]
+    *body, last = ast.parse(source, file_of(name)).body or [ast.Pass()]
     if not isinstance(last, ast.Expr) or source.rstrip().endswith(";"):
         exec(whole, namespace)
         return None
-    exec(compile(ast.Module(body, []), f"<cell {name}>", "exec"), namespace)
-    return eval(compile(ast.Expression(last.value), f"<cell {name}>", "eval"), namespace)
+    exec(compile(ast.Module(body, []), file_of(name), "exec"), namespace)
+    return eval(compile(ast.Expression(last.value), file_of(name), "eval"), namespace)
 
 
 def _shown(value: Any) -> dict[str, str]:

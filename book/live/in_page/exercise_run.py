@@ -12,7 +12,7 @@ from typing import Any
 
 from check.checking import NoPyTorch, checked
 
-from .own_solutions import Namespace, Reader, compiled, runs, solutions_by
+from .own_solutions import Namespace, Reader, compiled, file_of, runs, solutions_by
 
 LONGEST = 10_000  # characters: an endless print must not fill the page
 
@@ -26,12 +26,13 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         dict of plain values: "passed"; "html" and "headline" of the feedback, "" if there is none; "out", the printed
-        text; "error", the part of a traceback that shows the reader's code; "broken", the names of the cells above that
-        raise an exception; "waits", the names of the functions that the exercise called and the reader has not written.
+        text; "error", the part of a traceback that shows the reader's code; "line", the line of the cell in which an
+        exception was raised, or None; "broken", the names of the cells above that raise an exception; "waits", the
+        names of the functions that the exercise called and the reader has not written.
     """
     *above, (name, source) = job["cells"]
     namespace: Namespace = {"__name__": "__main__"}
-    answer: dict[str, Any] = {"passed": False, "html": "", "headline": "", "error": "", "broken": []}
+    answer: dict[str, Any] = {"passed": False, "html": "", "headline": "", "error": "", "line": None, "broken": []}
     reader = Reader(job["earlier"], job["given"])
     with solutions_by(reader), captured_output() as out:
         exec(compiled("setup", job["setup"]), namespace)
@@ -46,9 +47,9 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
         except NoPyTorch as missing:
             answer["error"] = str(missing)
         except BaseException as error:  # the reader's code may raise SystemExit or KeyboardInterrupt
-            answer["error"] = own_traceback(error)
+            answer |= {"error": own_traceback(error), "line": error_line(error, name)}
     waits = [] if answer["passed"] else list(dict.fromkeys(reader.waits_for))
-    return answer | {"out": out.text(), "waits": waits}
+    return answer | {"out": out.text(), "line": None if waits else answer["line"], "waits": waits}
 
 
 def _feedback(name: str, namespace: Namespace) -> dict[str, Any]:
@@ -61,7 +62,9 @@ def _feedback(name: str, namespace: Namespace) -> dict[str, Any]:
     if feedback.result.function != name:
         return {"error": f"{name} is another name for {feedback.result.function}: write it with def {name}."}
     headline = feedback.text.split("\n", 1)[0]
-    return {"passed": feedback.result.passed, "html": feedback.html, "headline": headline}
+    file, line = feedback.place
+    in_cell = line if file == file_of(name) else None
+    return {"passed": feedback.result.passed, "html": feedback.html, "headline": headline, "line": in_cell}
 
 
 class _Bounded(io.TextIOBase):
@@ -105,3 +108,12 @@ def own_traceback(error: BaseException) -> str:
         message = [line for line in message if not line.lstrip().startswith('File "<cell ')]
         lines = [f"line {error.lineno}:\n"] if error.lineno else []
     return "".join([*lines, *message]).rstrip()[:4000]
+
+
+def error_line(error: BaseException, name: str) -> int | None:
+    """Return the line of a cell that an exception comes from, or None if it does not come from that cell."""
+    file = file_of(name)
+    if isinstance(error, SyntaxError) and error.filename == file:
+        return error.lineno
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return lines[-1] if lines else None

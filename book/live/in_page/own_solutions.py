@@ -77,9 +77,14 @@ class Reader:
         return missing
 
 
+def file_of(name: str) -> str:
+    """Return the name of the file that a traceback shows for a cell."""
+    return f"<cell {name}>"
+
+
 def compiled(name: str, source: str) -> types.CodeType:
     """Compile a source as a cell: a traceback shows its lines, and `check` recognises them as the reader's."""
-    file = f"<cell {name}>"
+    file = file_of(name)
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     return compile(source, file, "exec")
 

@@ -6,7 +6,7 @@ import pytest
 
 from autograder.authoring.exercise import find_exercise
 from autograder.authoring.make_key import public_key
-from book.live.in_page import cell_run
+from book.live.in_page import cell_run, exercise_run
 from check import bundle_data, key
 
 pytestmark = pytest.mark.book
@@ -32,6 +32,7 @@ def test_a_cell_shows_its_output_and_its_value():
         "value": "array([1.   , 0.333])",
         "html": "",
         "error": "",
+        "line": None,
         "waits": "",
         "broken": [],
     }
@@ -53,8 +54,9 @@ def test_a_failing_cell_names_the_line_and_failing_cells_above_do_not_stop_it():
     answer = tried("y = 1\nz = 1 / 0", "print('so far')\ny + nothing")
     assert answer["out"] == "so far\n"
     assert answer["error"] == "line 2: y + nothing\nNameError: name 'nothing' is not defined"
-    assert answer["broken"] == ["cell-1"]
+    assert answer["broken"] == ["cell-1"] and answer["line"] == 2
     assert "SyntaxError" in tried("x = (1", "x = (1")["error"]
+    assert tried("x = 1", "\nx = (1")["line"] == 2
     assert tried("return", "1")["broken"] == ["cell-1"]
     assert tried("raise SystemExit(3)")["error"].endswith("SystemExit: 3")
 
@@ -65,6 +67,18 @@ def key_of_softmax(tmp_path, monkeypatch):
     monkeypatch.setenv(bundle_data.FOLDER, str(tmp_path))
     (tmp_path / "keys").mkdir()
     key.save(public_key(find_exercise("softmax")), tmp_path / "keys" / "softmax.npz")
+
+
+def test_a_failing_exercise_names_the_line_of_its_own_cell(key_of_softmax):
+    def line(source, *above):
+        job = {"name": "softmax", "cells": [*above, ("softmax", source)], "setup": "import numpy as np"}
+        return exercise_run.run(job | {"given": {}, "earlier": []})["line"]
+
+    assert line("x = 1\ny = 1 / 0") == line("\ndef softmax(scores") == 2
+    assert line("def softmax(scores):\n    x = 1\n    return scores + unknown") == 3, "raised when a case calls it"
+    helper = ("helper", "def helper(scores):\n    return scores + unknown")
+    assert line("def softmax(scores):\n    return helper(scores)", helper) is None, "raised in another cell"
+    assert line(RIGHT) is line("def softmax(scores):\n    return scores") is line(STUB[1]) is None
 
 
 def test_a_cell_names_the_exercise_that_it_waits_for(key_of_softmax):
