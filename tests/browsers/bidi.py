@@ -50,7 +50,12 @@ PREFERENCES = {
 ENVIRONMENT = {**os.environ, "MOZ_REMOTE_SETTINGS_DEVTOOLS": "1"}  # otherwise Firefox ignores services.settings.server
 SCHEME = "Services.prefs.setIntPref('layout.css.prefers-color-scheme.content-override', {})"
 # The code points of the keys: https://w3c.github.io/webdriver/#keyboard-actions
-KEYS = {"Backspace": "\ue003", "Tab": "\ue004", "Enter": "\ue006", "Shift": "\ue008", "Escape": "\ue00c"}
+KEYS = {
+    **{"Backspace": "\ue003", "Tab": "\ue004", "Enter": "\ue006", "Escape": "\ue00c"},
+    **{"Shift": "\ue008", "Control": "\ue009", "Alt": "\ue00a"},
+    **{"End": "\ue010", "Home": "\ue011"},
+    **{"ArrowLeft": "\ue012", "ArrowUp": "\ue013", "ArrowRight": "\ue014", "ArrowDown": "\ue015"},
+}
 
 
 def find_firefox():
@@ -132,9 +137,10 @@ class Firefox(Tab):
         assert answer["type"] == "success", answer["exceptionDetails"]
         return plain(answer["result"])
 
-    def press(self, key, shift=False):
+    def press(self, key, shift=False, control=False, alt=False):
         """Press and release a key, given by name ("Enter") or as a character, on the element that has the focus."""
-        keys = [KEYS["Shift"]] * shift + [KEYS.get(key, key)]
+        held = {"Shift": shift, "Control": control, "Alt": alt}
+        keys = [*(KEYS[name] for name, is_held in held.items() if is_held), KEYS.get(key, key)]
         self._act([("keyDown", key) for key in keys] + [("keyUp", key) for key in reversed(keys)])
 
     def type(self, text):

@@ -23,6 +23,12 @@ FLAGS = [
     *("--remote-debugging-port=0", "--remote-allow-origins=*"),
 ]
 
+# The keys that write no character, and Enter.
+CODES = {
+    **{"Backspace": 8, "Tab": 9, "Enter": 13, "Escape": 27, "End": 35, "Home": 36},
+    **{"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40},
+}
+
 # Keep the machine's rules, for example about which font is a serif, but replace its fonts; see fonts.conf(5).
 FONT_CONFIGURATION = """<fontconfig>
 <include ignore_missing="yes">/etc/fonts/conf.d</include>
@@ -156,12 +162,12 @@ class Browser(Tab):
         fonts = self.send("CSS.getPlatformFontsForNode", nodeId=node)["fonts"]
         return [font["familyName"] for font in fonts if not font["isCustomFont"]]
 
-    def press(self, key, shift=False):
+    def press(self, key, shift=False, control=False, alt=False):
         """Press and release a key, given by name ("Enter") or as a character, on the element that has the focus."""
-        silent = {"Tab": 9, "Escape": 27, "Backspace": 8, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowRight": 39}
-        code = silent.get(key) or {"Enter": 13}.get(key) or ord(key)
-        text = {"Enter": "\r", **dict.fromkeys(silent, "")}.get(key, key)
-        more = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 8 if shift else 0}
+        code = CODES.get(key) or (ord(key.upper()) if key.isalnum() or key == " " else 0)
+        text = "" if key in CODES or control or alt else key
+        text = "\r" if key == "Enter" else text
+        more = {"key": key, "windowsVirtualKeyCode": code, "modifiers": alt + 2 * control + 8 * shift}
         for kind in ("keyDown" if text else "rawKeyDown", "keyUp"):
             self.send("Input.dispatchKeyEvent", type=kind, text=text, **more)
 

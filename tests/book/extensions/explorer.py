@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from tests.browsers.contrast import PALE
+
 KEYS = np.array([[-1.0, 1.0], [1.0, 1.0], [0.0, -1.0]])  # Ada, Tom, the ball
 VALUES = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
 STATUS = "document.querySelector('.explorer-status').textContent"
@@ -9,23 +11,7 @@ UNNAMED = """[...document.querySelectorAll('.explorer :is(input, button, select)
     control => !(control.ariaLabel || control.labels?.[0]?.textContent.trim() || control.textContent.trim())).length"""
 WORDLESS = """[...document.querySelectorAll('.explorer thead tr > *, .explorer th')].filter(
     heading => heading.tagName !== 'TH' || !heading.textContent.trim()).length"""
-PALE = """(() => {
-  const channels = text => text.match(/[\\d.]+/g).map(Number);
-  const light = colour => colour.slice(0, 3).map(c => c / 255)
-    .map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
-  const background = element => {
-    const [r, g, b, alpha = 1] = channels(getComputedStyle(element).backgroundColor);
-    const below = alpha < 1 ? background(element.parentElement) : [0, 0, 0];
-    return [r, g, b].map((c, i) => alpha * c + (1 - alpha) * below[i]);
-  };
-  const contrast = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-  const written = [...document.querySelectorAll('.explorer *')].filter(
-    element => [...element.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim()));
-  const ink = element => channels(getComputedStyle(element)[element instanceof SVGElement ? "fill" : "color"]);
-  const pale = written.filter(element => contrast(light(ink(element)), light(background(element))) < 4.5);
-  return [written.length > 20, ...pale.map(element => element.outerHTML)];
-})()"""
+LEGIBLE = f"(([count, ...pale]) => count > 20 && !pale.length)({PALE}('.explorer *'))"
 
 
 def drag(tab, element, *points):
@@ -48,7 +34,7 @@ def reads_well(tab):
     for dark in (True, False):
         tab.prefer(dark)
         tab.wait(f"document.documentElement.dataset.theme === '{'dark' if dark else 'light'}'")
-        tab.wait(f"JSON.stringify({PALE}) === '[true]'")
+        tab.wait(LEGIBLE)
     return True
 
 
