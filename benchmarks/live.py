@@ -29,7 +29,7 @@ ANSWER = """(async () => {
   while (!output.firstChild) await new Promise(requestAnimationFrame);
   return performance.now() - from;
 })()"""
-STOP = "[...document.querySelectorAll('.live button')].find(button => button.textContent === 'Stop').click()"
+EDITOR = {"code_field.js", "code_theme.js", "codemirror.js", "completion.js", "members.js"}
 
 
 def zipped_size(files):
@@ -41,6 +41,7 @@ def main():
     sys.path.insert(0, str(ROOT))
     from book.forms.pdf import find_browser
     from book.serve import serving
+    from tests.book.live.reader import Page
     from tests.browsers.devtools import Browser
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -56,20 +57,20 @@ def main():
 
         first, cached = seconds_to_first_answer(), seconds_to_first_answer()
         later = statistics.median(browser.evaluate(ANSWER) for _ in range(RUNS)) / 1000
-        editor = "document.querySelector('.live textarea')"
-        replace_source = f"{editor}.focus(), {editor}.select(), document.execCommand('insertText', false, %s)"
-        source = browser.evaluate(f"{editor}.value")
         config = json.loads(browser.evaluate("document.getElementById('live-exercises').textContent"))
-        browser.evaluate(replace_source % json.dumps("while True: pass"))
-        browser.evaluate("document.querySelector('.live-run').click()")
+        page, name = Page(browser, address, chapter), config["exercises"][0]["name"]
+        source = page.source(name)
+        page.write(name, "while True: pass")
+        page.press(name, "Run & check")
         browser.wait("!document.querySelector('.live .live-bar button:nth-child(2)').hidden")
-        browser.evaluate(STOP)
+        page.press(name, "Stop")
         browser.wait("document.querySelector('.live-run').ariaDisabled === 'false'")
-        browser.evaluate(replace_source % json.dumps(source))
+        page.write(name, source)
         after_stop = browser.evaluate(ANSWER) / 1000
     (folder,) = (file for file in (BOOK / "_static" / "live").iterdir() if file.is_dir())
     (bundle,) = (BOOK / "_static" / "live").glob(f"{chapter}-*.zip")
-    loaded_later = {"worker.js", "exercise_map.js"}
+    loaded_later = {"worker.js", "exercise_map.js", *EDITOR}
+    editor = [folder / name for name in EDITOR]
     scripts = [file for file in folder.iterdir() if file.suffix in (".js", ".css") and file.name not in loaded_later]
 
     def megabytes_of_pyodide(kind):
@@ -81,6 +82,7 @@ def main():
         ["first answer after Stop; Python restarts while the reader types", f"{after_stop:.1f} s"],
         [f"later answers, median of {RUNS}", f"{1000 * later:.0f} ms"],
         ["loaded before the first use, zipped", f"{zipped_size(scripts) / 1e3:.0f} KB"],
+        ["the editor, loaded near the first exercise, zipped", f"{zipped_size(editor) / 1e3:.0f} KB"],
         ["Python and NumPy, loaded at the first use, zipped", f"{megabytes_of_pyodide('python'):.1f} MB"],
         ["matplotlib, loaded at the first figure, zipped", f"{megabytes_of_pyodide('drawing'):.1f} MB"],
         [f"the bundle of {chapter}, zipped", f"{zipped_size([bundle]) / 1e6:.1f} MB"],

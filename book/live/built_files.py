@@ -12,6 +12,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
+from book.live.code_editor import editor_files
 from book.live.self_study import all_chapters, unzipped, zipped
 
 IN_PAGE = Path(__file__).with_name("in_page")
@@ -67,6 +68,7 @@ def write_scripts(app: Sphinx, python: dict[str, Path]) -> str:
     }
     # A service worker controls the pages in its own folder and below, so it lies at the top.
     Path(app.outdir, SERVICE_WORKER).write_bytes(contents.pop("service_worker.js"))
+    contents |= editor_files()
     contents |= {f"pyodide/{name}": path.read_bytes() for name, path in python.items()}
     contents[f"pyodide/{LOCK}"] = lock_of_pyodide(python)
     total = hashlib.sha256()

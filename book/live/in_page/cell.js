@@ -1,6 +1,6 @@
 /* An editor with its buttons, for an exercise and for a cell that the reader tries. One cell runs at a time. */
 
-import { Editor } from "./textarea.js";
+import { Editor } from "./editor.js";
 import { make } from "./elements.js";
 import { cacheForOffline } from "./offline_copy.js";
 import { config } from "./page_data.js";
@@ -8,16 +8,18 @@ import { NotLoaded, python, Stopped } from "./python.js";
 
 const MEGABYTES = Math.ceil(config.bytes / 1e6);
 
-const cells = new Set();
+export const cells = new Set();
 let running = null;
 
 export class Cell {
-  /** A subclass has the methods `changed`, `reset`, `bringBack`, `ask` (runs the cell and returns a promise of the
-      answer), `showAnswer` (takes the answer, and the source that ran) and `showOutput` (shows elements as the output).
+  /** A subclass has `sourcesAbove`, the sources that run before its own, and the methods `changed`, `reset`, `bringBack`,
+      `ask` (runs the cell and returns a promise of the answer), `showAnswer` (takes the answer, and the source that
+      ran) and `showOutput` (shows elements as the output).
       @param {{label: string, group: string, id: string, help: string, run: string, source: string}} options
       help: id of the element that describes the keys; run: label of the button that runs the cell. */
   constructor({ label, group, id, help, run, source }) {
-    this.editor = new Editor({ label, help, source, changed: () => this.changed(), run: () => this.run() });
+    const scope = () => this.sourcesAbove;
+    this.editor = new Editor({ label, help, source, scope, changed: () => this.changed(), run: () => this.run() });
     this.status = make("span", { className: "live-status", role: "status" });
     this.runButton = make("button", { type: "button", className: "live-run", "aria-keyshortcuts": "Shift+Enter" }, run);
     this.stopButton = make("button", { type: "button", hidden: true }, "Stop");
@@ -25,7 +27,8 @@ export class Cell {
     this.bringBackButton = make("button", { type: "button" }, "Bring back what I wrote");
     const buttons = [this.runButton, this.stopButton, this.resetButton, this.bringBackButton];
     this.progress = make("progress", { max: 1, hidden: true, "aria-label": "Loading Python" });
-    this.bar = make("div", { className: "live-bar" }, ...buttons, this.progress, this.status);
+    const keys = make("span", { className: "live-keys", "aria-hidden": "true" }, "Shift+Enter runs · Esc then Tab leaves"); // `help` says it too
+    this.bar = make("div", { className: "live-bar" }, ...buttons, this.progress, this.status, keys);
     this.box = make("div", { className: "live", id, role: "group", "aria-label": group });
     this.onPaper = make("pre", { className: "live-on-paper" });
     this.box.append(this.editor.element, this.bar, this.onPaper);
@@ -41,6 +44,7 @@ export class Cell {
     if (running) return;
     running = this;
     this.showRunning(true);
+    this.editor.markError(null);
     const showProgress = (share) => { this.progress.value = share; };
     this.status.textContent = python.ready ? "Running …" : `Loading Python, ${MEGABYTES} MB the first time …`;
     this.progress.hidden = python.ready;
@@ -50,7 +54,9 @@ export class Cell {
       this.progress.hidden = true;
       this.status.textContent = "Running …";
       const { source } = this.editor; // the reader may go on writing while it runs
-      this.showAnswer(await this.ask(), source);
+      const answer = await this.ask();
+      if (source === this.editor.source) this.editor.markError(answer.line);
+      this.showAnswer(answer, source);
       cacheForOffline();
     } catch (error) {
       this.showFailure(error);

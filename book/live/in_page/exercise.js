@@ -11,6 +11,7 @@ import { unsolved } from "./unsolved.js";
 import { Uses } from "./uses.js";
 
 const PATIENCE = 3; // runs that fail before we offer a hint
+const STUB_IS_BACK = "The stub is back.";
 
 export class Exercise extends Cell {
   /** @param {{name: string, version: string, uses: string[]}} data
@@ -61,6 +62,7 @@ export class Exercise extends Cell {
   }
 
   changed() {
+    if (this.status.textContent === STUB_IS_BACK) this.status.textContent = ""; // the reader may have undone the reset
     this.store();
     python.start().catch(() => {}); // the next run reports a failure
   }
@@ -88,7 +90,7 @@ export class Exercise extends Cell {
     this.editor.source = this.source;
     this.showOutput([]);
     this.hints.replaceChildren();
-    this.status.textContent = "The stub is back.";
+    this.status.textContent = STUB_IS_BACK;
     this.store();
     this.bringBackButton.focus();
   }
@@ -99,14 +101,21 @@ export class Exercise extends Cell {
     this.state.aside = this.editor.source === this.source ? undefined : this.editor.source;
     this.status.textContent = "";
     this.replaceSource(aside);
-    this.editor.field.focus();
+    this.editor.focus();
+  }
+
+  get above() {
+    return this.page.exercises.slice(0, this.page.exercises.indexOf(this));
+  }
+
+  get sourcesAbove() {
+    return [config.setup, ...this.above.map(({ sourceInUse }) => sourceInUse)];
   }
 
   /** Runs the exercises of the page down to this one, and checks this one. Earlier chapters supply those that pass, and
       those that are borrowed. */
   ask() {
-    const above = this.page.exercises.slice(0, this.page.exercises.indexOf(this));
-    const cells = [...above.map(({ name, sourceInUse }) => [name, sourceInUse]), [this.name, this.editor.source]];
+    const cells = [...this.above.map(({ name, sourceInUse }) => [name, sourceInUse]), [this.name, this.editor.source]];
     return python.run({ name: this.name, cells, setup: config.setup, given: config.given, earlier: earlier() });
   }
 

@@ -24,7 +24,7 @@ export class GivenCell {
     this.input.after(this.row);
     if (data.lacks) return void page.reasons.add(data.lacks);
     this.button = make("button", { type: "button", "aria-label": `Try it: cell ${this.number}` }, "Try it");
-    this.button.addEventListener("click", () => this.open().editor.field.focus());
+    this.button.addEventListener("click", () => this.open().editor.focus());
     this.row.append(this.button);
     if (storedChange(config.chapter, this.text).source !== undefined) this.open();
   }
@@ -61,9 +61,10 @@ export class GivenCell {
 class OpenedCell extends Cell {
   constructor(cell) {
     const { name, number, page, text } = cell;
-    super({ label: `Cell ${number}, in Python`, group: `Cell ${number}`, id: `live-${name}`, help: page.helpTrying, run: "Run", source: text });
-    Object.assign(this, { cell, state: storedChange(config.chapter, text) });
-    this.editor.source = this.state.source ?? text;
+    const state = storedChange(config.chapter, text);
+    const source = state.source ?? text;
+    super({ label: `Cell ${number}, in Python`, group: `Cell ${number}`, id: `live-${name}`, help: page.helpTrying, run: "Run", source });
+    Object.assign(this, { cell, state });
     this.closeButton = make("button", { type: "button" }, "Close");
     this.closeButton.addEventListener("click", () => cell.close());
     this.status.before(this.closeButton);
@@ -113,13 +114,22 @@ class OpenedCell extends Cell {
     delete this.state.aside;
     this.status.textContent = "";
     this.store();
-    this.editor.field.focus();
+    this.editor.focus();
+  }
+
+  get above() {
+    const { cells } = this.cell.page;
+    return cells.slice(0, cells.indexOf(this.cell));
+  }
+
+  get sourcesAbove() {
+    return this.above.map(({ sourceInUse }) => sourceInUse);
   }
 
   /** Runs the cell beneath the cells above, as they are now. */
   ask() {
     const { page, data } = this.cell;
-    const cells = page.cells.slice(0, page.cells.indexOf(this.cell) + 1).map((cell) => [cell.name, cell.sourceInUse]);
+    const cells = [...this.above, this.cell].map((cell) => [cell.name, cell.sourceInUse]);
     const rests = (data.rests ?? []).filter((name) => page.exercises.some((exercise) => exercise.name === name));
     const loading = () => { this.status.textContent = "Loading matplotlib, about 9 MB the first time …"; };
     return python.run({ cells, rests, given: config.given, earlier: earlier() }, { tried: true, loading });

@@ -1,4 +1,5 @@
-/* A field for Python code: a plain textarea, which phones and screen readers support, under a coloured copy of its text. */
+/* A plain field for Python code: a textarea under a coloured copy of its text. It is there before CodeMirror, and without
+   it. */
 
 const KEYWORDS = /^(?:and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|if|import|in|is|lambda|nonlocal|not|or|pass|raise|return|try|while|with|yield)$/;
 const CONSTANTS = /^(?:None|True|False)$/;
@@ -48,9 +49,9 @@ function coloured(source) {
   return lines;
 }
 
-export class Editor {
+export class Textarea {
   /** @param {{label: string, help: string, source: string, changed: Function, run: Function}} options
-      help: id of the element that describes the keys. */
+      help: id of the element that describes the keys; changed: called after the reader has changed the text. */
   constructor({ label, help, source, changed, run }) {
     this.copy = document.createElement("pre");
     this.copy.className = "highlight"; // for the colours
@@ -61,11 +62,13 @@ export class Editor {
     this.field.setAttribute("aria-label", label);
     this.field.setAttribute("aria-describedby", help);
     this.element = document.createElement("div");
-    this.element.className = "live-editor";
+    this.element.className = "live-textarea";
     this.element.append(this.field, this.copy);
     this.field.addEventListener("input", () => { this.colour(); changed(); });
     this.field.addEventListener("keydown", (event) => this.handleKey(event, run));
     this.field.addEventListener("blur", () => { this.leaving = false; });
+    this.field.addEventListener("compositionstart", () => { this.isComposing = true; });
+    this.field.addEventListener("compositionend", () => { this.isComposing = false; });
     this.colour();
   }
 
@@ -77,6 +80,20 @@ export class Editor {
   set source(text) {
     this.field.value = text;
     this.colour();
+  }
+
+  /** The start and the end of the selected text. */
+  get selection() {
+    return [this.field.selectionStart, this.field.selectionEnd];
+  }
+
+  focus() {
+    this.field.focus();
+  }
+
+  /** Marks the line of an error until the text changes. Without a line it removes the mark. */
+  markError(line) {
+    [...this.copy.children].forEach((element, i) => element.classList.toggle("live-error-line", i + 1 === line));
   }
 
   colour() {

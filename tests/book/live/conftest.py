@@ -10,7 +10,7 @@ from autograder.chapter.chapter import PARTS, text_of
 from book.live import assets
 from book.serve import serving
 from tests.book.conftest import ROOT, jupyter_book, make_little_book
-from tests.book.live.reader import Page
+from tests.book.live.reader import LITTLE_MEMORY, Page
 from tests.choosing import thinned
 
 CHAPTERS = ("01_attention", "02_backward")
@@ -95,9 +95,22 @@ def browser(request):
     return request.getfixturevalue({"chromium": "browser", "firefox": "firefox"}[request.param])
 
 
+NEW_READER = "try { localStorage.clear() } catch {};"  # about:blank has none
+
+
 @pytest.fixture
 def page(browser, site):
     page = Page(browser, site)
-    with browser.before_each_page("try { localStorage.clear() } catch {}"):  # about:blank has none
+    with browser.before_each_page(NEW_READER):
         page.open()
     return page
+
+
+@pytest.fixture
+def page_with_textareas(browser, site):
+    """Return a page on which no textarea becomes a CodeMirror."""
+    page = Page(browser, site)
+    with browser.before_each_page(LITTLE_MEMORY):
+        with browser.before_each_page(NEW_READER):
+            page.open()
+        yield page

@@ -10,6 +10,25 @@ RIGHT = """def softmax(scores):
     return shifted / shifted.sum(axis=-1, keepdims=True)
 """
 PARTS = ("mark", "status", "output")
+EDITOR = "#live-{} :is(textarea, .cm-content)"  # selector of the element in which the reader of an exercise writes
+# Makes the editors of a page stay textareas.
+LITTLE_MEMORY = "Object.defineProperty(Navigator.prototype, 'deviceMemory', { get: () => 1, configurable: true });"
+# Replaces the whole text of an editor, as the reader does: in CodeMirror with Ctrl+A and a paste.
+REPLACE = """(field, text) => {
+  field.focus();
+  if (field.matches("textarea")) {
+    field.select();
+    document.execCommand("insertText", false, text);
+    return;
+  }
+  const happens = { bubbles: true, cancelable: true };
+  field.dispatchEvent(new KeyboardEvent("keydown", { key: "a", keyCode: 65, ctrlKey: true, ...happens }));
+  const paste = Object.assign(new Event("paste", happens), { clipboardData: new DataTransfer() });
+  paste.clipboardData.setData("text/plain", text);
+  field.dispatchEvent(paste);
+}"""
+SOURCE = """import(new URL("cell.js", document.querySelector("script[src$='start.js']").src)).then(
+  ({ cells }) => [...cells].find(({ box }) => box.id === "live-%s").editor.source)"""
 # For slow tests, which start Python again, of code that does not depend on the browser.
 only_in_chromium = pytest.mark.parametrize("browser", ["chromium"], indirect=True)
 # For a test that a quick run also runs in Firefox.
@@ -31,8 +50,19 @@ class Page:
         return self.browser.evaluate(f"(box => {what})(document.getElementById('live-{name}'))")
 
     def write(self, name, source):
-        typed = f"document.execCommand('insertText', false, {json.dumps(source)})"
-        self.ask(name, f"{{const field = box.querySelector('textarea'); field.focus(); field.select(); {typed}}}")
+        self.browser.evaluate(f"({REPLACE})(document.querySelector('{EDITOR.format(name)}'), {json.dumps(source)})")
+
+    def source(self, name):
+        """Return the text in an editor."""
+        return self.browser.evaluate(SOURCE % name)
+
+    def focus(self, name):
+        self.browser.evaluate(f"document.querySelector('{EDITOR.format(name)}').focus()")
+
+    @property
+    def is_in_editor(self):
+        """Whether an editor has the focus."""
+        return self.browser.evaluate("document.activeElement.matches('.live-editor *')")
 
     def press(self, name, button):
         self.ask(name, f"[...box.querySelectorAll('button')].find(b => b.textContent === {button!r}).click()")

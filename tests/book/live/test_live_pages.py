@@ -65,7 +65,7 @@ def test_a_reader_learns_what_is_wrong_and_gets_it_right(page, browser):
     page.write("softmax", "def softmax(scores:")
     assert "their code above raises an error: softmax." in page.run("attention_weights").shown
 
-    blank = page.run("attention", page.ask("attention", "box.querySelector('textarea').value"))
+    blank = page.run("attention", page.source("attention"))
     assert "not written yet" in blank.shown and not blank.passes
     assert page.run("softmax", WITH_A_HELPER).passes
     renamed = page.run("softmax", RIGHT.replace("def softmax", "def my_softmax"))
@@ -125,12 +125,12 @@ def test_code_that_is_written_during_a_run_is_not_marked_as_passing(page, browse
 def test_the_browser_stores_what_the_reader_wrote(page, browser):
     page.write("softmax", "# mine")
     page.open()
-    assert page.ask("softmax", "box.querySelector('textarea').value") == "# mine"
+    assert page.source("softmax") == "# mine"
     page.press("softmax", "Reset")
-    assert "raise NotImplementedError" in page.ask("softmax", "box.querySelector('textarea').value")
+    assert "raise NotImplementedError" in page.source("softmax")
     assert browser.evaluate("document.activeElement.textContent") == "Bring back what I wrote"
     page.press("softmax", "Bring back what I wrote")
-    assert page.ask("softmax", "box.querySelector('textarea').value") == "# mine"
+    assert page.source("softmax") == "# mine"
 
 
 def test_answers_are_saved_as_a_notebook_to_hand_in_and_loaded_again(page, browser, book):
@@ -154,7 +154,7 @@ def test_answers_are_saved_as_a_notebook_to_hand_in_and_loaded_again(page, brows
     browser.evaluate(f"{{{brought} field.dispatchEvent(new Event('change'))}}")
     status = "document.querySelector('.live-answers .live-status').textContent"
     browser.wait(f"{status}.startsWith('Loaded: softmax.')")
-    assert page.ask("softmax", "box.querySelector('textarea').value") == RIGHT.rstrip()
+    assert page.source("softmax") == RIGHT.rstrip()
     browser.evaluate("window.taken = new Blob(['no notebook'])")
     browser.evaluate(f"{{{brought} field.dispatchEvent(new Event('change'))}}")
     browser.wait(f"{status} === 'This file is not a notebook.'")
@@ -167,7 +167,7 @@ def test_a_changed_exercise_shows_its_new_stub_and_keeps_the_old_answer(page, br
     assert page.progress == "0 of 6 exercises pass."
     assert "has changed" in page.ask("softmax", "box.querySelector('.live-status').textContent")
     page.press("softmax", "Bring back what I wrote")
-    assert page.ask("softmax", "box.querySelector('textarea').value") == "# of an earlier stub"
+    assert page.source("softmax") == "# of an earlier stub"
 
 
 def test_it_works_without_storage(browser, site):
@@ -224,8 +224,9 @@ def test_hints_and_then_the_explanation_are_offered_after_three_failed_runs(page
     browser.wait(f"!{EXPLANATION}.hidden")
 
 
-def test_the_keyboard_reaches_everything(page, browser):
-    page.ask("softmax", "box.querySelector('textarea').focus()")
+def test_the_keyboard_reaches_everything(page_with_textareas, browser):
+    page = page_with_textareas
+    page.focus("softmax")
     browser.evaluate("document.activeElement.select()")
     keys = ("Backspace", "Tab", "def f():", "Enter", "if 1:", "Enter", "pass", "Enter", "Tab", "y", "Enter")
     for key in keys:
@@ -239,7 +240,7 @@ def test_the_keyboard_reaches_everything(page, browser):
     assert browser.evaluate(f"{written}.endsWith('y\\n        ')")
     browser.press("Enter", shift=True)
     assert "IndentationError" in page.finish("softmax").shown
-    assert browser.evaluate("document.activeElement.tagName") == "TEXTAREA"
+    assert page.is_in_editor
     for key, focused in (("Escape", ""), ("Tab", "Run & check"), ("Tab", "Reset")):
         browser.press(key)
         assert not focused or browser.evaluate("document.activeElement.textContent") == focused
@@ -247,16 +248,17 @@ def test_the_keyboard_reaches_everything(page, browser):
     assert "press Escape, then Tab" in browser.evaluate(f"{described}.textContent")
 
 
-def test_a_page_with_editors_fits_a_phone(page, browser):
+def test_a_page_with_textareas_fits_a_phone(page_with_textareas, browser):
+    page = page_with_textareas
     page.write("softmax", "x = " + "'a very long line' + " * 30 + "''")
     page.open(width=390, dark=True)
     for dark in (True, False):
         browser.prefer(dark)
         browser.wait(f"document.documentElement.dataset.theme === '{'dark' if dark else 'light'}'")
         assert browser.evaluate("document.documentElement.scrollWidth") <= 390
-        assert browser.evaluate("document.querySelector('.live-editor').scrollWidth") > 390
+        assert browser.evaluate("document.querySelector('.live-textarea').scrollWidth") > 390
         # The coloured copy covers the text field exactly.
-        boxes = "[...document.querySelectorAll('#live-softmax .live-editor > *')].map(e => e.getBoundingClientRect())"
+        boxes = "[...document.querySelectorAll('#live-softmax .live-textarea > *')].map(e => e.getBoundingClientRect())"
         assert browser.evaluate(
             f"{boxes}.map(b => [b.left, b.top, b.width, b.height].join()).every((b, i, all) => b === all[0])"
         )
@@ -294,6 +296,7 @@ def test_a_page_that_was_used_works_offline(book, browser, tmp_path):
     page.open()
     assert page.progress == "1 of 6 exercises pass."
     assert page.run("softmax", WITH_A_HELPER).passes
+    browser.wait("document.querySelectorAll('#live-softmax .cm-content').length === 1")
     page.chapter = "progress"
     page.open()
     assert browser.evaluate("document.querySelector('.live-total').textContent").startswith("1 of 13 exercises passed")
@@ -327,7 +330,9 @@ def test_the_pages_contain_no_solutions(book):
 
 def test_the_licences_are_included(book):
     (folder,) = (book / "_build" / "html" / "_static" / "live").glob("*/licences")
-    assert {file.name for file in folder.iterdir()} == {"README.md", "pyodide-MPL-2.0.txt", "python-PSF.txt"}
+    assert {file.name for file in folder.iterdir()} == {
+        *("README.md", "codemirror-MIT.txt", "pyodide-MPL-2.0.txt", "python-PSF.txt")
+    }
     assert "Mozilla Public License" in (folder / "pyodide-MPL-2.0.txt").read_text()
 
 

@@ -38,7 +38,7 @@ def test_a_printed_page_shows_the_reader_s_code_whole_in_place_of_the_stub(page,
 @only_in_chromium
 def test_a_printed_page_shows_the_cells_that_the_reader_has_changed(page, browser):
     browser.evaluate(f"document.querySelector('#{CELL} .live-try button').click()")
-    book = "".join(browser.evaluate(f"document.querySelector('#{CELL} textarea').value").split())
+    book = "".join(page.source(CELL).split())
     assert book in printed(browser)
     page.write(CELL, "# my own cell")
     text = printed(browser)

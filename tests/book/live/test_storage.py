@@ -8,7 +8,6 @@ from tests.book.live.reader import RIGHT, Page, only_in_chromium
 
 pytestmark = pytest.mark.book
 
-TEXT = "box.querySelector('textarea').value"
 CLEAR = "try { localStorage.clear() } catch {}"
 
 
@@ -36,10 +35,10 @@ def test_two_books_on_one_server_do_not_mix(two_books):
     one, two = two_books
     one.write("softmax", "# in the first book")
     two.open()
-    assert "raise NotImplementedError" in two.ask("softmax", TEXT)
+    assert "raise NotImplementedError" in two.source("softmax")
     two.write("softmax", "# in the second book")
     one.open()
-    assert one.ask("softmax", TEXT) == "# in the first book"
+    assert one.source("softmax") == "# in the first book"
 
 
 def test_each_book_takes_over_once_what_was_stored_without_its_path(two_books, browser):
@@ -49,11 +48,11 @@ def test_each_book_takes_over_once_what_was_stored_without_its_path(two_books, b
     browser.evaluate(f"{{const state = bookStorage.read('exercise softmax'); localStorage.clear(); {old}}}")
     for book in two_books:
         book.open()
-        assert book.ask("softmax", TEXT) == "# of an earlier version"
+        assert book.source("softmax") == "# of an earlier version"
     two.write("softmax", "# newer")
     for book, text in ((one, "# of an earlier version"), (two, "# newer")):
         book.open()
-        assert book.ask("softmax", TEXT) == text
+        assert book.source("softmax") == text
     assert "of an earlier version" in browser.evaluate("localStorage.getItem('exercise softmax')")
 
 
@@ -64,7 +63,7 @@ def test_what_was_stored_before_does_not_replace_what_the_book_has(two_books, br
     forget = "localStorage.removeItem('/one/ taken over')"
     browser.evaluate(f"{{const state = bookStorage.read('exercise softmax'); {old}; {forget}}}")
     one.open()
-    assert one.ask("softmax", TEXT) == "# of this book"
+    assert one.source("softmax") == "# of this book"
 
 
 @only_in_chromium

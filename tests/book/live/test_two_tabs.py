@@ -11,7 +11,6 @@ from tests.book.live.reader import Page, quick_in_both
 
 pytestmark = pytest.mark.book
 
-TEXT = "box.querySelector('textarea').value"
 ASKING = "box.querySelector('.live-asking')"
 MINE, THEIRS = "# mine", "# of the other tab"
 EVENT = "dispatchEvent(new StorageEvent('storage', {key: '/ exercise softmax'}))"
@@ -22,7 +21,7 @@ class Tab(Page):
 
     @property
     def text(self):
-        return self.ask("softmax", TEXT)
+        return self.source("softmax")
 
     @property
     def stored(self):
@@ -48,7 +47,7 @@ def tab(page):
 
 
 def test_a_tab_without_changes_follows_the_other(tab):
-    tab.ask("softmax", "box.querySelector('textarea').focus()")
+    tab.focus("softmax")
     for source in (THEIRS, THEIRS + " again"):
         tab.write_in_other_tab(source)
         assert tab.text == source and not tab.asks
