@@ -7,6 +7,7 @@ from sphinx.util.typing import ExtensionMetadata
 EXTENSIONS = (
     "book.extensions.external_assets",
     "book.extensions.warnings_as_errors",
+    "book.extensions.unused_scripts",
     "book.extensions.formula_punctuation",
     "book.extensions.stale_pages",
     "book.extensions.notebook_runs",

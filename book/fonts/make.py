@@ -23,6 +23,7 @@ PACKAGES = {  # of npm: SHA-256
     "source-serif-4.5.1.tgz": "19a448df98f4aa777de3452b0a1e29aa7ffe29252fe552c8a2d2531702d80746",
     "source-sans-3.52.0.tgz": "49cf78ddd79b436591ee696785222b54ff28102922e3d3df297fe382d7fdfa88",
     "source-code-pro-2.42.0.tgz": "51f898e0712c5f1b3f583b63c9ab7d51daaa9bae1d4c8dc63dc2a4b6a72d7ae4",
+    "fortawesome-fontawesome-free-6.5.2.tgz": "1622d514686c299db3ffe9405c4f124778ce812658f66282d4524247e66fff9c",
 }
 
 # Printable ASCII, the letters of most European languages in Latin script, and characters for prose and small drawings.
@@ -30,6 +31,15 @@ BOOK = [*range(0x20, 0x7F), *range(0xA0, 0x180), *range(0x2010, 0x2028)]
 BOOK += [0x303, *map(ord, "₀₁₂₃₄₅₆₇₈₉ᵀθεδ′″€™←↑→↓↔−√∞≈≠≤≥□▫○●✓✗")]
 FEEDBACK_TEXT = [*range(0x20, 0x7F), 0xA0, *map(ord, "ÄÖÜäöüß·×–—‘’“”…→−")]
 FEEDBACK_MARKS = [*map(ord, "○●✓✗")]
+# Icons of the theme's templates and scripts, of its style sheets, and of the buttons in book/live/launch_buttons.py.
+ICONS = {
+    **{"angle-down": 0xF107, "angle-left": 0xF104, "angle-right": 0xF105, "arrow-up": 0xF062, "bars": 0xF0C9},
+    **{"circle-half-stroke": 0xF042, "list": 0xF03A, "magnifying-glass": 0xF002, "moon": 0xF186, "sun": 0xF185},
+    **{"bell": 0xF0F3, "circle-check": 0xF058, "circle-exclamation": 0xF06A, "circle-info": 0xF05A},
+    **{"circle-xmark": 0xF057, "lightbulb": 0xF0EB, "pencil": 0xF303, "share": 0xF064},
+    **{"triangle-exclamation": 0xF071, "arrow-up-right-from-square": 0xF35D, "download": 0xF019},
+    **{"magnifying-glass-minus": 0xF010, "rocket": 0xF135, "xmark": 0xF00D},
+}
 FEATURES = ["calt", "ccmp", "kern", "liga", "locl", "mark", "mkmk"]
 
 COPYRIGHT, FAMILY, FACE, UNIQUE, FULL, POSTSCRIPT, LICENCE, LICENCE_URL = 0, 1, 2, 3, 4, 6, 13, 14
@@ -38,7 +48,7 @@ KEPT = [COPYRIGHT, LICENCE, LICENCE_URL]
 
 @dataclass(frozen=True)
 class Face:
-    """One font file of a package, and its family, weights and style in CSS."""
+    """One font file of a package, without ".ttf", and its family, weights and style in CSS."""
 
     family: str
     package: str
@@ -47,14 +57,15 @@ class Face:
     style: str = "normal"
 
 
-SERIF = Face("House Serif", "source-serif-4.5.1.tgz", "SourceSerif4-Regular")
-SERIF_BOLD = Face("House Serif", "source-serif-4.5.1.tgz", "SourceSerif4-Semibold", "600 700")
-SERIF_ITALIC = Face("House Serif", "source-serif-4.5.1.tgz", "SourceSerif4-It", style="italic")
-SANS = Face("House Sans", "source-sans-3.52.0.tgz", "SourceSans3-Regular")
-SANS_BOLD = Face("House Sans", "source-sans-3.52.0.tgz", "SourceSans3-Semibold", "600 700")
-SANS_ITALIC = Face("House Sans", "source-sans-3.52.0.tgz", "SourceSans3-It", style="italic")
-MONO = Face("House Mono", "source-code-pro-2.42.0.tgz", "SourceCodePro-Regular")
-MONO_BOLD = Face("House Mono", "source-code-pro-2.42.0.tgz", "SourceCodePro-Semibold", "600 700")
+SERIF = Face("House Serif", "source-serif-4.5.1.tgz", "TTF/SourceSerif4-Regular")
+SERIF_BOLD = Face("House Serif", "source-serif-4.5.1.tgz", "TTF/SourceSerif4-Semibold", "600 700")
+SERIF_ITALIC = Face("House Serif", "source-serif-4.5.1.tgz", "TTF/SourceSerif4-It", style="italic")
+SANS = Face("House Sans", "source-sans-3.52.0.tgz", "TTF/SourceSans3-Regular")
+SANS_BOLD = Face("House Sans", "source-sans-3.52.0.tgz", "TTF/SourceSans3-Semibold", "600 700")
+SANS_ITALIC = Face("House Sans", "source-sans-3.52.0.tgz", "TTF/SourceSans3-It", style="italic")
+MONO = Face("House Mono", "source-code-pro-2.42.0.tgz", "TTF/SourceCodePro-Regular")
+MONO_BOLD = Face("House Mono", "source-code-pro-2.42.0.tgz", "TTF/SourceCodePro-Semibold", "600 700")
+ICON = Face("House Icons", "fortawesome-fontawesome-free-6.5.2.tgz", "webfonts/fa-solid-900", "900")
 
 IN_BOOK = (SERIF, SERIF_BOLD, SERIF_ITALIC, SANS, SANS_BOLD, SANS_ITALIC, MONO, MONO_BOLD)
 IN_FEEDBACK = {SERIF: FEEDBACK_TEXT, SERIF_BOLD: FEEDBACK_TEXT, MONO: FEEDBACK_TEXT, SANS_BOLD: FEEDBACK_MARKS}
@@ -67,6 +78,7 @@ HEADER = (
     "/* Made by book/fonts/make.py: subsets of Source Serif 4, Source Sans 3 and Source Code Pro.\n"
     "   Copyright Adobe, under the SIL Open Font License 1.1, https://openfontlicense.org */\n"
 )
+ICON_HEADER = "/* Some icons of Font Awesome Free 6.5.2. Copyright Fonticons, under the same licence. */\n"
 RULE = (
     '@font-face {{ font-family: "{family}"; font-style: {style}; font-weight: {weight}; {more}'
     'src: url("data:font/woff2;base64,{data}") format("woff2"); }}\n'
@@ -109,7 +121,7 @@ def woff2(font: TTFont, family: str, characters: list[int], features: list[str])
 def face_rule(packages: Path, face: Face, characters: list[int], features: list[str]) -> str:
     """Return the @font-face rule of a face."""
     with opened(packages, face.package) as archive:
-        font = TTFont(io.BytesIO(_read(archive, f"package/TTF/{face.file}.ttf")), recalcTimestamp=False)
+        font = TTFont(io.BytesIO(_read(archive, f"package/{face.file}.ttf")), recalcTimestamp=False)
     return font_face(face.family, face.style, face.weight, woff2(font, face.family, characters, features))
 
 
@@ -126,12 +138,14 @@ def make(packages: Path) -> None:
     rules = [face_rule(packages, face, BOOK, FEATURES) for face in IN_BOOK]
     transpose = woff2(TTFont(MATHJAX, recalcTimestamp=False), "House Sans", [TRANSPOSE], [])
     rules.append(font_face("House Sans", "normal", "400", transpose, more=f"unicode-range: U+{TRANSPOSE:X}; "))
+    rules.append(ICON_HEADER + face_rule(packages, ICON, list(ICONS.values()), []))
     (fonts / "fonts.css").write_text(HEADER + "".join(rules), encoding="utf-8")
     feedback = [face_rule(packages, face, characters, []) for face, characters in IN_FEEDBACK.items()]
     (FEEDBACK / "fonts.css").write_text(HEADER + "".join(feedback), encoding="utf-8")
     for package in PACKAGES:
         with opened(packages, package) as archive:
-            licence = _read(archive, "package/LICENSE.md")
+            (name,) = {"package/LICENSE.md", "package/LICENSE.txt"} & set(archive.getnames())
+            licence = _read(archive, name)
         (fonts / f"{package.rpartition('-')[0]}-OFL.txt").write_bytes(licence)
 
 

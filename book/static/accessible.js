@@ -4,11 +4,10 @@
 (() => {
   // A reader with voice control says the words on a button, so these words must be its accessible name.
   document.querySelectorAll("summary[aria-label], .search-button-field").forEach((control) => control.removeAttribute("aria-label"));
-  // An icon is an <i> with a title. Font Awesome replaces it by an image with a title, in Firefox often before this runs.
-  document.querySelectorAll(".theme-switch").forEach((icon) => {
-    for (const name of ["title", "aria-labelledby"]) icon.removeAttribute(name);
+  // An icon is a character of a font, which a screen reader would try to read. Its title would be a second name of a button.
+  document.querySelectorAll(".fa-solid, .fas").forEach((icon) => {
+    icon.removeAttribute("title");
     icon.setAttribute("aria-hidden", "true");
-    icon.querySelector("title")?.remove();
   });
 
   // The book's title is outside of all landmarks of the page.

@@ -82,7 +82,8 @@ def test_no_target_is_too_small_for_a_finger(laid_out, browser, page):
 
 
 def test_a_page_works_on_a_desktop(laid_out, browser, page):
-    laid_out(page, 1280)
+    requested = laid_out(page, 1280)
+    assert [url for url in requested if "fontawesome" in url] == [], "icons for book/fonts/make.py"
     assert browser.evaluate("document.documentElement.scrollWidth") <= 1280
     assert browser.evaluate(CUT_OFF) == [], "a table to be made narrower"
     formulas = browser.evaluate("document.querySelectorAll('span.math, div.math').length")

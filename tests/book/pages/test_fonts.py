@@ -58,12 +58,13 @@ def test_the_style_sheet_contains_the_fonts(html):
     """A font in a file of its own would load later, and until then text would be missing or in another font."""
     sheet = (html / "_static" / "fonts" / "fonts.css").read_text(encoding="utf-8")
     families = re.findall(r'@font-face {[^}]*font-family: "([^"]*)"', sheet)
-    assert set(families) == {"House Serif", "House Sans", "House Mono"}
+    assert set(families) == {"House Serif", "House Sans", "House Mono", "House Icons"}
     sources = re.findall(r"src: url\(\"([^\"]{0,25})", sheet)
     assert sources == ["data:font/woff2;base64,d0"] * len(families)  # "wOF2" in base64 begins with "d0"
 
 
 def test_each_font_has_its_licence_in_its_folder(html):
     licences = [path.read_text(encoding="utf-8") for path in (html / "_static" / "fonts").glob("*-OFL.txt")]
-    assert len(licences) == 3
-    assert all("SIL OPEN FONT LICENSE Version 1.1" in licence and "Adobe" in licence for licence in licences)
+    assert len(licences) == 4
+    assert all("SIL OPEN FONT LICENSE Version 1.1" in " ".join(licence.split()) for licence in licences)
+    assert [any(owner in licence for owner in ("Adobe", "Fonticons")) for licence in licences] == [True] * 4
