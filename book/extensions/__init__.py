@@ -8,6 +8,7 @@ EXTENSIONS = (
     "book.extensions.external_assets",
     "book.extensions.warnings_as_errors",
     "book.extensions.unused_scripts",
+    "book.extensions.formulas",
     "book.extensions.formula_punctuation",
     "book.extensions.stale_pages",
     "book.extensions.notebook_runs",

@@ -48,8 +48,9 @@
 
   /** Returns the text of a formula such as `\(d_k\)`, and "…" for a formula that only TeX can show. */
   function inWords(formula) {
-    const tex = formula.textContent.replace(/^\s*\\[([]|\\[)\]]\s*$/g, "").trim();
-    return /[\\{}&]/.test(tex) ? "…" : tex;
+    const { tex = formula.textContent } = formula.querySelector("[data-tex]")?.dataset ?? {};
+    const words = tex.replace(/^\s*\\[([]|\\[)\]]\s*$/g, "").trim();
+    return /[\\{}&]/.test(words) ? "…" : words;
   }
 
   Search.htmlToText = (source, anchor) => {

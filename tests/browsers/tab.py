@@ -5,7 +5,7 @@ import time
 
 from tests.patience import SECONDS
 
-TYPESET = "window.MathJax ? MathJax.startup.promise.then(() => document.fonts.ready).then(() => 1) : 1"
+TYPESET = "Promise.resolve(window.MathJax?.startup.promise).then(() => document.fonts.ready).then(() => 1)"
 
 
 class Tab:
