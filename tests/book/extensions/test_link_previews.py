@@ -66,7 +66,7 @@ def test_a_book_with_an_address_links_its_preview_image_and_its_pages_absolutely
     assert tags[0].name == "base"
     addresses = {urljoin(tags[0]["href"], tag.get("href") or tag["src"]) for tag in tags}
     own = {re.split("[?#]", address.removeprefix(HOME))[0] for address in addresses if address.startswith(HOME)}
-    assert {"chapters/01_attention.html", "search.html", "_static/house.css", "searchindex.js"} <= own
+    assert {"chapters/01_attention.html", "search.html", "_static/house.css", "_static/icons.css"} <= own
     assert not {name for name in own if not (html / name).is_file()}
 
 
