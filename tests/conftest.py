@@ -16,7 +16,10 @@ CHAPTER = "01_attention"
 # The longest groups of tests start first: the build of the book, and the tests that mostly wait for a time limit or for
 # another process. Then come the other tests of the built book, then the rest.
 FIRST = (
-    *("book/pages/test_browser", "book/live", "autograder/gradebook/test_killed", "attacks/test_attacks breaking_code"),
+    *("book/pages/test_browser", "book/live/test_live_pages", "book/live/test_editor"),
+    *("autograder/gradebook/test_killed", "attacks/test_attacks breaking_code", "book/live/test_lending"),
+    *("book/live/test_progress", "book/live/test_loading", "book/live/test_tried_cells", "book/live/test_two_tabs"),
+    *("book/live/test_parity", "book/live/test_front_page"),
     *("little books", "autograder/exercises/test_exercises", "attacks/test_attacks forged_replies"),
     *("attacks/test_attacks forging", "autograder/gradebook/test_rerun", "book/pages/test_teaching_page"),
     *("autograder/gradebook/test_database", "autograder/grading/test_follow_through", "attacks/test_attacks"),
@@ -43,9 +46,8 @@ def _rank(item):
 def _group(item):
     """Return the name of a test's group. A group runs in one process. With some exceptions it is a file."""
     file = item.path.relative_to(Path(__file__).parent).with_suffix("").as_posix()
-    for room in ("book/live", "book/forms"):
-        if file.startswith(f"{room}/"):
-            return room  # its tests share a small book
+    if file.startswith("book/forms/"):
+        return "book/forms"  # its tests share a small book
     if hasattr(item.module, "jupyter_book") and "html" not in item.fixturenames:
         return "little books"  # they share a process that has imported Sphinx
     if hasattr(item.module, "parsed"):

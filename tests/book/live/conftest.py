@@ -72,12 +72,14 @@ def python_for_pages():
 
 
 @pytest.fixture(scope="session")
-def book(python_for_pages, tmp_path_factory):
-    """Return the folder of a built book with the exercises of two chapters."""
-    folder = write_book(tmp_path_factory.mktemp("live"))
-    built = jupyter_book(folder)
-    assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-8000:]
-    return folder
+def book(python_for_pages, made_once):
+    """Return the folder of a built book with the exercises of two chapters. Tests must not change it."""
+
+    def make(folder):
+        built = jupyter_book(write_book(folder))
+        assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-8000:]
+
+    return made_once("book of exercises", make)
 
 
 @pytest.fixture(scope="session")
