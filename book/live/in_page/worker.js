@@ -26,8 +26,8 @@ function reportSilence(patience) {
   }, 1000);
 }
 
-/** Fetches a file, and reports each part of it that arrives. Pyodide waits without end for a file that does not come, so
-    we report that as well. */
+/** Fetches a file, and reports each part of it that arrives, and a file that does not come, for which Pyodide waits
+    without end. The browser stores the compiled form of a response of the network only, so we read a copy. */
 async function fetchAndReport(request, options) {
   const name = String(request.url ?? request).split("/").at(-1);
   const missing = (reason) => postMessage({ kind: "missing", text: `${name}: ${reason}` });
@@ -38,24 +38,16 @@ async function fetchAndReport(request, options) {
   loading++;
   const response = await fetchFile(request, { ...options, cache }).catch(failed);
   if (!response.ok) missing(`the server of the book answers with the error ${response.status}`);
-  if (!response.body) {
-    loading--;
-    return response;
+  reportParts(response.clone().body?.getReader()).catch(failed);
+  return response;
+}
+
+async function reportParts(reader) {
+  for (let part; reader && !(part = await reader.read()).done; ) {
+    silence = 0;
+    postMessage({ kind: "arrived", bytes: part.value.length });
   }
-  const parts = response.body.getReader();
-  const body = new ReadableStream({
-    async pull(stream) {
-      const { done, value } = await parts.read().catch(failed);
-      silence = 0;
-      if (done) {
-        loading--;
-        return stream.close();
-      }
-      postMessage({ kind: "arrived", bytes: value.length });
-      stream.enqueue(value);
-    },
-  });
-  return new Response(body, response);
+  loading--;
 }
 
 let python, check, tryCell, lentFrom, cache;
