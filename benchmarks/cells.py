@@ -141,7 +141,7 @@ def compared(browser, name):
         data = mock.patch.dict(os.environ, {FOLDER: str(course / "check")})
         with serving(folder) as address:
             browser.open(f"{address}/index.html")
-            browser.wait("window.ready || window.broken", seconds=120)
+            browser.wait("window.ready || window.broken", seconds=600)
             for line, job, cannot_run in tried:
                 started = time.monotonic()
                 browser.evaluate(f"ask({json.dumps(job)})")

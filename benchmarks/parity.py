@@ -116,7 +116,7 @@ def compared(browser, chapters):
         prepare(folder, chapters, keys)
         with serving(folder) as address:
             browser.open(f"{address}/index.html")
-            _wait(browser, "ready", seconds=120)
+            _wait(browser, "ready", seconds=600)
             for chapter in chapters:
                 here = run({"chapter": chapter, "keys": str(keys)})
                 browser.evaluate(f"judge({json.dumps({'chapter': chapter, 'keys': f'/course/{KEYS}'})})")

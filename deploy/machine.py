@@ -97,7 +97,7 @@ def try_as(account: str | None, *command: object, cwd: Path = Path("/")) -> subp
     return subprocess.run([*words, *map(str, command)], cwd=cwd, env=environment, capture_output=True, text=True)
 
 
-def _wait_for(address, process, log, seconds=60):
+def _wait_for(address, process, log, seconds=300):
     deadline = time.monotonic() + seconds
     while process.poll() is None and time.monotonic() < deadline:
         try:
@@ -124,7 +124,7 @@ def free_ports(n: int) -> list[int]:
     return ports
 
 
-def _wait_for_end_of_processes(account, seconds=10):
+def _wait_for_end_of_processes(account, seconds=60):
     """Wait until no process of this account runs, because userdel refuses before."""
     deadline = time.monotonic() + seconds
     while subprocess.run(["pgrep", "-U", account], stdout=subprocess.DEVNULL).returncode == 0:

@@ -51,9 +51,9 @@ class Tab:
         self.evaluate(TYPESET)
         return self.requested_urls()
 
-    def wait(self, condition):
+    def wait(self, condition, seconds=SECONDS):
         """Wait until a JavaScript condition holds."""
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + seconds
         while not self.evaluate(condition):
             assert time.monotonic() < deadline, f"still not true: {condition}"
             time.sleep(0.05)
