@@ -53,5 +53,6 @@ def test_the_code_of_the_reference_cannot_be_found(followed):
     assert earned(followed(following.SEARCHES)) == {}
 
 
+@pytest.mark.thorough("the limits on questions and time, which tests of the sandbox show for one call")
 def test_floods_of_questions_earn_nothing(followed):
     assert earned(followed(following.FLOODS)) == {}

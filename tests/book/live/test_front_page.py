@@ -8,7 +8,7 @@ import pytest
 from autograder.authoring.make_key import PUBLIC_SEED, full_key
 from book.live.first_exercise import EXERCISE
 from check.checking import tried
-from tests.book.live.reader import Page, only_in_chromium, quick_in_both
+from tests.book.live.reader import Page, only_in_chromium
 from tests.browsers.axe import violations
 
 pytestmark = pytest.mark.book
@@ -51,7 +51,6 @@ def test_the_check_passes_right_answers(key):
     assert tried(with_the_maximum, key).result.passed
 
 
-@quick_in_both
 def test_the_first_exercise_fails_with_a_name_and_passes(front, browser):
     assert not browser.evaluate(LOADED), "Python is loaded before the reader reaches for the editor"
     wrong = front.run(NAME, WRONG)

@@ -111,7 +111,6 @@ def test_an_exercise_waits_for_an_earlier_one_until_it_is_solved_or_borrowed(new
     assert masking.run("masked_softmax").passes
 
 
-@quick_in_both
 def test_a_reader_who_is_stuck_borrows_an_exercise_which_does_not_pass_by_that(new_reader, browser):
     attention = new_reader("01_attention")
     helps = "document.querySelector('#live-softmax .live-hints').innerText"

@@ -3,7 +3,7 @@
 import pytest
 
 from book.serve import Handler, serving
-from tests.book.live.reader import RIGHT, Page, quick_in_both
+from tests.book.live.reader import RIGHT, Page
 
 pytestmark = pytest.mark.book
 
@@ -50,7 +50,6 @@ Worker.prototype.postMessage = function (message) {
 """
 
 
-@quick_in_both
 @pytest.mark.parametrize(
     "file, fault, reason",
     [
