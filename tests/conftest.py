@@ -48,6 +48,8 @@ def _group(item):
     file = item.path.relative_to(Path(__file__).parent).with_suffix("").as_posix()
     if file.startswith("book/forms/"):
         return "book/forms"  # its tests share a small book
+    if file.startswith("book/live/"):
+        return file
     if hasattr(item.module, "jupyter_book") and "html" not in item.fixturenames:
         return "little books"  # they share a process that has imported Sphinx
     if hasattr(item.module, "parsed"):
