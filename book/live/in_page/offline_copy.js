@@ -5,21 +5,22 @@ import { python } from "./python.js";
 
 let cached = "";
 
-/** Asks a service worker to cache what this page needs. We start after the first run, and add matplotlib after the
-    first figure. */
+/** Asks a service worker to cache what this page needs. We start after the first run, add matplotlib after the
+    first figure, and add the book's functions after the reader has borrowed one. */
 export async function cacheForOffline() {
   const scripts = ["worker.js", "own_solutions.py", "exercise_run.py", "progress.js", "progress_file.js"];
   if (python.hasTried) scripts.push("slicing.py", "cell_run.py");
   const packages = python.hasDrawn ? [...config.python, ...config.drawing] : config.python;
   const files = [...scripts, ...packages.map((name) => `pyodide/${name}`)];
-  if (!navigator.serviceWorker || cached === files.join()) return;
-  cached = files.join();
+  const lent = python.hasBorrowed ? [address(config.lent.package)] : [];
+  if (!navigator.serviceWorker || cached === [...files, ...lent].join()) return;
+  cached = [...files, ...lent].join();
   try {
     await navigator.serviceWorker.register(address(`${config.root}live-offline.js`));
     const { active } = await navigator.serviceWorker.ready;
     const loaded = performance.getEntriesByType("resource").map(({ name }) => name.split("#")[0]);
     const page = [location.href.split("#")[0], ...[config.bundle, config.notebook, config.progress].filter(Boolean).map(address)];
-    const addresses = [...new Set([...page, ...files.map((path) => new URL(path, here).href), ...loaded])];
+    const addresses = [...new Set([...page, ...files.map((path) => new URL(path, here).href), ...lent, ...loaded])];
     active.postMessage({ addresses, folder: here.pathname.split("/").at(-2) });
   } catch {
     // Some private windows allow no service worker. The page works without it.

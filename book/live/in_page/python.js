@@ -70,9 +70,11 @@ class Python {
     await this.start();
     this.hasTried ||= tried;
     const id = this.count++;
+    const lent = lentFor(job);
+    this.hasBorrowed ||= lent !== undefined;
     return new Promise((resolve, reject) => {
       this.pending.set(id, { resolve, reject, loading });
-      this.worker.postMessage({ id, job, tried, lent: lentFor(job) });
+      this.worker.postMessage({ id, job, tried, lent });
     });
   }
 

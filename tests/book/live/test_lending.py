@@ -21,7 +21,7 @@ from book.serve import serving
 from check import bundle_data, key
 from tests.book.conftest import jupyter_book
 from tests.book.live.conftest import write_book
-from tests.book.live.reader import RIGHT, Page, quick_in_both
+from tests.book.live.reader import RIGHT, Page, only_in_chromium, quick_in_both
 
 pytestmark = pytest.mark.book
 
@@ -109,6 +109,18 @@ def test_an_exercise_waits_for_an_earlier_one_until_it_is_solved_or_borrowed(new
     masking.open()
     assert "softmax (chapter 1: solved)" in browser.evaluate(f"{uses}.innerText")
     assert masking.run("masked_softmax").passes
+
+
+@only_in_chromium
+def test_borrowed_functions_are_there_offline(new_reader, browser):
+    masking = new_reader("03_masking")
+    package = "new URL(JSON.parse(document.getElementById('live-exercises').textContent).lent.package, location)"
+    kept = f"caches.match({package}.href).then(response => !!response)"
+    assert not masking.run("masked_softmax", MASKED).passes
+    assert not browser.evaluate(kept), "nothing is kept before it is used"
+    browser.evaluate("document.querySelector('#live-masked_softmax .live-uses button:not([hidden])').click()")
+    assert masking.run("masked_softmax").passes
+    browser.wait(kept)
 
 
 def test_a_reader_who_is_stuck_borrows_an_exercise_which_does_not_pass_by_that(new_reader, browser):
