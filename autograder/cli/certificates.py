@@ -19,9 +19,9 @@ def run(options: Namespace) -> int:
     print(
         f"""\
 {folder} now holds a certificate, valid until {ends:%d %B %Y}, and its key.
-Copy the folder to the machines that help, over a private channel: anyone with the key can run code on
-the scheduler and its workers, and can read what they grade. Start both on a machine without your course folder, or as a
-user who cannot read it. HOST is the scheduler's machine. Use the folder's path on the machine you are on.
+Copy the folder to the machines that help, over a private channel: anyone with the key can run code on the scheduler and
+its workers, and can read what they grade. Start both on a machine without your course folder, or as a user who cannot
+read it. HOST is the scheduler's machine. Use the folder's path on the machine you are on.
 
 The scheduler:
   {certificates.scheduler_command(folder)}

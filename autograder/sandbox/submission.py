@@ -80,7 +80,8 @@ def run(
         distributions: what the cells can import besides the standard library and the bundle, with its requirements.
 
     Raises:
-        SandboxUnavailable: there is no sandbox, or it does not start. A submission cannot cause this.
+        SandboxUnavailable: there is no sandbox, or it cannot start.
+        SandboxNotStarted: a sandbox did not start in time; a second try may succeed. A submission cannot cause either.
     """
     limits = limits or Limits()
     with Answerer(answered, limits, kind, distributions) if answered else nullcontext() as answerer:

@@ -23,7 +23,7 @@ def editor_files() -> dict[str, bytes]:
 def members() -> dict[str, list[str]]:
     """Return the names that the editor completes after the name of a module and a dot: name of the module -> names.
 
-    Names such as `r_` are left out, because nobody looks for them.
+    Names with an underscore at an end, such as `r_`, are left out: they would only make the list longer.
     """
     public = {name: getattr(module, "__all__", dir(module)) for name, module in MODULES.items()}
     return {name: sorted(member for member in found if member == member.strip("_")) for name, found in public.items()}

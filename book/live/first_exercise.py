@@ -1,4 +1,4 @@
-"""The exercise of the front page: the softmax of three scores. It belongs to no chapter, and nobody grades it."""
+"""The exercise of the front page: the softmax of three scores. It belongs to no chapter and is not graded."""
 
 from collections.abc import Iterator
 

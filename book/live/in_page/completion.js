@@ -8,7 +8,7 @@ const NAME = /(?<![.\p{L}\w])[\p{L}_][\p{L}\w]*/u;
 const DELAY = 100; // milliseconds after a key
 
 /** Returns the extension. scope: returns the sources that run before the editor's.
-    It has one source of suggestions. With several, CodeMirror refuses keys while one of them is asked again. */
+    It has one source of suggestions. With several, CodeMirror ignores Tab while it queries one of them again. */
 export function completion(scope) {
   const source = ifNotIn(NO_CODE, (context) => member(context) ?? name(context, scope));
   return autocompletion({ defaultKeymap: false, override: [source], icons: false, activateOnTypingDelay: DELAY });

@@ -91,7 +91,7 @@ def test_codemirror_takes_over_what_the_reader_wrote_in_the_textarea(page, brows
     browser.evaluate(f"{field}.setRangeText('one = 1', 0, 13); {field}.dispatchEvent(new Event('input'))")
     browser.evaluate(f"{field}.setSelectionRange(2, 5)")
     written = page.source("softmax")
-    assert not [url for url in browser.requested_urls() if "codemirror" in url], "nobody is near an editor yet"
+    assert not [url for url in browser.requested_urls() if "codemirror" in url], "no editor is near the screen yet"
     page.ask("softmax", "box.scrollIntoView()")
     browser.wait(f"{field}.matches('.cm-content')")
     assert written.startswith("one = 1") and page.source("softmax") == written

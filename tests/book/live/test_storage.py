@@ -13,7 +13,7 @@ CLEAR = "try { localStorage.clear() } catch {}"
 
 @pytest.fixture
 def two_books(book, browser, tmp_path):
-    """The same page of two books on one server, which nobody has opened before."""
+    """Return the same page of two books on one server, for a reader who has not opened them before."""
     for name in ("one", "two"):
         (tmp_path / name).symlink_to(book / "_build" / "html")
     with serving(tmp_path) as address:
