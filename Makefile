@@ -2,6 +2,7 @@
 # make serve      serve the book, so that the exercises in its pages run
 # make pdf, epub  make the book's other forms
 # make formulas   store the formulas as HTML, after a change of a formula; needs Node 20 or newer and npm
+# make bytecode   store the bytecode of Python's modules for the pages, after a change of Pyodide; needs Node 20 or newer
 # make check      lint, import contracts, types, workflows and the fast tests: a minute
 # make exercise NAME=softmax
 #                 test one exercise, print its kill table and its messages
@@ -27,7 +28,7 @@ COURSE := $(shell find chapters check solutions autograder -name '*.md' -o -name
 WORKFLOWS := $(wildcard .github/workflows/*.yml)
 BOOK := $(COURSE) _toc.yml $(shell find book -type f -not -name '*.pyc') $(wildcard chapters/*.bib chapters/*.yml)
 
-.PHONY: all setup book serve pdf epub formulas release example hub formgrader hub-demo clean
+.PHONY: all setup book serve pdf epub formulas bytecode release example hub formgrader hub-demo clean
 .PHONY: check static lint format contracts types workflows fast exercise test
 .SILENT:
 
@@ -54,6 +55,8 @@ epub: _build/transformer-by-hand.epub
 	echo "The book for readers:  $(CURDIR)/$<"
 formulas: _build/.done
 	$(BIN)/python -m book.formulas.make _build/html
+bytecode: setup
+	$(BIN)/python -m book.live.bytecode.make
 release: course/release/.done
 example: example/summary.txt
 hub: $(HUB)/.done

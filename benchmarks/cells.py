@@ -104,15 +104,13 @@ def write_site(folder, chapter):
     from autograder.chapter.targets import read_targets
     from autograder.release.publish import released_files
     from book.live import assets
-    from book.live.built_files import LOCK, lock_of_pyodide
+    from book.live.built_files import python_files
     from book.live.self_study import study_files, zipped
 
     files = study_files(released_files(chapter, read_targets(ROOT / "chapters")), chapter)
-    python = assets.files()
     contents = {"index.html": PAGE.encode(), "files.zip": zipped(files)}
     contents |= {file.name: file.read_bytes() for file in (IN_PAGE / "worker.js", *IN_PAGE.glob("*.py"))}
-    contents |= {f"pyodide/{file}": path.read_bytes() for file, path in python.items()}
-    contents[f"pyodide/{LOCK}"] = lock_of_pyodide(python)
+    contents |= {f"pyodide/{file}": data for file, data in python_files(assets.files()).items()}
     (folder / "pyodide").mkdir()
     for path, data in contents.items():
         (folder / path).write_bytes(data)

@@ -81,7 +81,7 @@ def prepare(folder, chapters, keys):
     """Write a page that judges answers into a folder, and the chapters' public keys into the folder `keys`."""
     from autograder.authoring.make_key import PUBLIC_SEED, full_key
     from book.live import assets
-    from book.live.built_files import LOCK, lock_of_pyodide
+    from book.live.built_files import python_files
 
     for chapter in chapters:
         for exercise in exercises(chapter):
@@ -95,9 +95,8 @@ def prepare(folder, chapters, keys):
     (folder / "worker.js").write_bytes((HOUSE / "book" / "live" / "in_page" / "worker.js").read_bytes())
     (folder / "exercise_run.py").write_bytes(Path(__file__).read_bytes())
     (folder / "pyodide").mkdir()
-    for name, path in assets.files().items():
-        (folder / "pyodide" / name).write_bytes(path.read_bytes())
-    (folder / "pyodide" / LOCK).write_bytes(lock_of_pyodide(assets.files()))
+    for name, content in python_files(assets.files()).items():
+        (folder / "pyodide" / name).write_bytes(content)
 
 
 def compared(browser, chapters):

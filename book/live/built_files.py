@@ -4,22 +4,21 @@ Their addresses contain a hash, so that a browser can cache them without end.
 """
 
 import hashlib
-import json
 import shutil
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any
 
 from sphinx.application import Sphinx
 
+from book.live.bytecode.stored import with_bytecode
 from book.live.code_editor import editor_files
+from book.live.pyodide_lock import LOCK, lock_of_pyodide
 from book.live.self_study import all_chapters, unzipped, zipped
 
 IN_PAGE = Path(__file__).with_name("in_page")
 SERVICE_WORKER = "live-offline.js"
 OUT = "_static/live"
 ALL = "_static/self-study.zip"
-LOCK = "pyodide-lock.json"
 
 
 def store(app: Sphinx, name: str, data: bytes) -> str:
@@ -69,8 +68,7 @@ def write_scripts(app: Sphinx, python: dict[str, Path]) -> str:
     # A service worker controls the pages in its own folder and below, so it lies at the top.
     Path(app.outdir, SERVICE_WORKER).write_bytes(contents.pop("service_worker.js"))
     contents |= editor_files()
-    contents |= {f"pyodide/{name}": path.read_bytes() for name, path in python.items()}
-    contents[f"pyodide/{LOCK}"] = lock_of_pyodide(python)
+    contents |= {f"pyodide/{name}": data for name, data in python_files(python).items()}
     total = hashlib.sha256()
     for name, data in sorted(contents.items()):
         total.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
@@ -87,24 +85,10 @@ def write_scripts(app: Sphinx, python: dict[str, Path]) -> str:
     return folder
 
 
-def lock_of_pyodide(python: dict[str, Path]) -> bytes:
-    """Return the file in which Pyodide finds its packages: NumPy, and matplotlib with all that an SVG figure needs."""
-    wheels = {name.split("-")[0].replace("_", "-"): name for name in python if name.endswith(".whl")}
-    packages = {package: _package(package, name, python[name]) for package, name in wheels.items()}
-    packages["matplotlib"]["depends"] = sorted(packages.keys() - {"matplotlib"})
-    info = {"arch": "wasm32", "platform": "emscripten_5_0_3", "abi_version": "2026_0", "python": "3.14.0"}
-    return json.dumps({"info": info, "packages": packages}, sort_keys=True).encode()
+def python_files(python: dict[str, Path]) -> dict[str, bytes]:
+    """Return the files from which a page starts Python, name -> content: those of other projects, and a lock file.
 
-
-def _package(package: str, wheel: str, path: Path) -> dict[str, Any]:
-    return {
-        "name": package,
-        "version": wheel.split("-")[1],
-        "file_name": wheel,
-        "install_dir": "site",
-        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-        "package_type": "package",
-        "imports": [],
-        "depends": [],
-        "unvendored_tests": False,
-    }
+    python: the files of other projects, name -> path. Some get bytecode in place of sources.
+    """
+    contents = {name: with_bytecode(name, path.read_bytes()) for name, path in python.items()}
+    return {**contents, LOCK: lock_of_pyodide(contents)}

@@ -21,6 +21,7 @@ from autograder.errors import UserError
 from autograder.release import gate
 from autograder.release.fingerprints import Fingerprints
 from autograder.release.publish import ReleaseRefused, publish
+from autograder.release.zip_content import content_digest
 from tests.autograder.release.small_house import CHAPTER, change
 
 pytestmark = pytest.mark.autograder
@@ -378,6 +379,21 @@ def test_only_its_hash_makes_a_file_harmless(copy):
     assert gate.scan_book(page, house=house) == []
     page.write_text(SOFTMAX + "\n", encoding="utf-8")
     assert gate.scan_book(page, house=house)
+
+
+def test_only_its_content_makes_a_zip_file_with_bytecode_harmless(copy):
+    house, course = copy
+    library = course / "library.zip"
+    with zipfile.ZipFile(library, "w") as archive:
+        archive.writestr("numpy.py", SOFTMAX)
+    assert gate.scan_book(library, house=house)
+    (house / "book" / "live" / "bytecode").mkdir(parents=True)
+    digests = {"library.zip": {"with_bytecode": content_digest(library.read_bytes())}}
+    (house / "book" / "live" / "bytecode" / "stored.json").write_text(json.dumps(digests), encoding="utf-8")
+    assert gate.scan_book(library, house=house) == []
+    with zipfile.ZipFile(library, "a") as archive:
+        archive.writestr("another.py", "")
+    assert gate.scan_book(library, house=house)
 
 
 def test_the_book_may_contain_no_solution_of_any_chapter(copy, capsys):

@@ -11,8 +11,9 @@ import pytest
 from sphinx.errors import SphinxError
 
 from book.live import assets, page_scripts
-from book.live.built_files import lock_of_pyodide
+from book.live.built_files import python_files
 from book.live.page_data import KEY, LivePage
+from book.live.pyodide_lock import LOCK
 from book.live.self_study import GIVEN, zipped
 
 pytestmark = pytest.mark.book
@@ -153,7 +154,7 @@ def test_live_required_makes_missing_python_an_error(without, monkeypatch):
 
 
 def test_matplotlib_comes_with_everything_that_a_figure_needs(python_for_pages):
-    packages = json.loads(lock_of_pyodide(python_for_pages))["packages"]
+    packages = json.loads(python_files(python_for_pages)[LOCK])["packages"]
     assert set(packages["matplotlib"]["depends"]) == packages.keys() - {"matplotlib"}
     assert {"numpy", "kiwisolver", "pillow", "python-dateutil"} < packages.keys()
     first = {file["name"] for file in assets.lock()["files"] if file.get("when") != "figures"}
