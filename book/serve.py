@@ -7,12 +7,13 @@ import argparse
 import gzip
 import http.server
 import io
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 PORT = 8000
 COMPRESSIBLE = {".css", ".html", ".ipynb", ".js", ".json", ".mjs", ".py", ".svg", ".wasm"}
@@ -72,7 +73,15 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         """Print nothing, so that the terminal shows the address only."""
 
 
-def server(folder: Path, port: int = 0, handler: type[Handler] = Handler) -> http.server.ThreadingHTTPServer:
+class Server(http.server.ThreadingHTTPServer):
+    """Report no error when a reader leaves a page that is still loading."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
+def server(folder: Path, port: int = 0, handler: type[Handler] = Handler) -> Server:
     """Return a server of a folder that only this machine can reach.
 
     Args:
@@ -83,7 +92,7 @@ def server(folder: Path, port: int = 0, handler: type[Handler] = Handler) -> htt
     Raises:
         OSError: another program uses the port.
     """
-    return http.server.ThreadingHTTPServer(("127.0.0.1", port), partial(handler, directory=str(folder)))
+    return Server(("127.0.0.1", port), partial(handler, directory=str(folder)))
 
 
 @contextmanager

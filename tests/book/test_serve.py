@@ -6,7 +6,7 @@ import urllib.request
 
 import pytest
 
-from book.serve import POLICY, serving
+from book.serve import POLICY, server, serving
 
 pytestmark = pytest.mark.book
 
@@ -48,3 +48,15 @@ def test_a_browser_may_keep_files_whose_names_hold_a_hash_but_no_error(site):
     with pytest.raises(urllib.error.HTTPError) as missing:
         get(f"{site}/_static/live/b.wasm")
     assert missing.value.headers["Cache-Control"] == "no-cache"
+
+
+@pytest.mark.parametrize(
+    "error, reported", [(BrokenPipeError, False), (ConnectionResetError, False), (ValueError, True)]
+)
+def test_a_reader_who_leaves_is_no_error(tmp_path, capfd, error, reported):
+    with server(tmp_path) as started:
+        try:
+            raise error
+        except error:
+            started.handle_error(None, ("127.0.0.1", 1))
+    assert (error.__name__ in capfd.readouterr().err) == reported
