@@ -1,12 +1,13 @@
 """Functions that a case may hand to an exercise.
 
-A key holds numbers, never code, so a case names one of these instead.
+A key holds numbers, never code, so a case names one of these instead. Students' code gets it as `disguised` shows it.
 
 Scalar functions of one array of any shape, all smooth, have their slopes measured. Decoders, from (T, ...) to
 (T, ...), are searched for leaks: in a tight one, output t depends on the inputs up to t alone.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -144,6 +145,27 @@ def _with_one_leak(x: np.ndarray, position: int, heard: np.ndarray) -> np.ndarra
     output = np.tanh(x)
     output[position] += heard.sum(axis=0)
     return output
+
+
+def is_given(value: object) -> bool:
+    """Return whether a value is one of these functions or a mixture."""
+    return type(value) is Mixture or is_named(value)
+
+
+def disguised(function: Callable) -> Callable:
+    """Return a function of one array with the same values, but with no name or attribute that identifies `function`.
+
+    It converts its argument to an array of real numbers, because the sandbox can send nothing else, and raises
+    TypeError if that is impossible.
+    """
+
+    def given(x: Any) -> Any:
+        x = np.array(x)
+        if x.dtype.kind not in "biuf":
+            raise TypeError("this function takes an array of real numbers")
+        return function(x.astype(np.float64) if x.dtype == np.longdouble else x)
+
+    return given
 
 
 def by_name(name: str) -> Callable:
