@@ -96,7 +96,35 @@ def whispers(x: np.ndarray) -> np.ndarray:
 
 def breathes(x: np.ndarray) -> np.ndarray:
     """Each position alone, but for a trace of all others: still a thousand times what rounding could do."""
-    return np.tanh(x) + 5e-5 * x.sum(axis=0)
+    return np.tanh(x) + 2e-4 * np.tanh(x.sum(axis=0))
+
+
+def breathes_near_a_hundred(x: np.ndarray) -> np.ndarray:
+    """The same trace, in outputs near 100."""
+    return 100 + breathes(x)
+
+
+def hears_above_three(x: np.ndarray) -> np.ndarray:
+    """Each position alone, but the part of the next input that is above 3 is heard."""
+    return _with_next_heard(x, np.maximum(x[1:] - 3, 0))
+
+
+def above_three_hears(x: np.ndarray) -> np.ndarray:
+    """Each position alone, but where an input is above 3, it hears the next one."""
+    return _with_next_heard(x, np.where(x[:-1] > 3, x[1:], 0))
+
+
+def hears_opposites(x: np.ndarray) -> np.ndarray:
+    """Each position alone, but the next input is heard where its sign is opposite."""
+    return _with_next_heard(x, np.maximum(-x[:-1] * x[1:], 0))
+
+
+def hears_with_both_signs(x: np.ndarray) -> np.ndarray:
+    """x: (T, d), d at least 2. Each position hears the last input in two features, whose sum does not change."""
+    output = np.tanh(x)
+    output[:-1, 0] += x[-1, 0]
+    output[:-1, 1] -= x[-1, 0]
+    return output
 
 
 def first_hears_the_phase_of_the_last(x: np.ndarray) -> np.ndarray:
@@ -147,6 +175,12 @@ def _with_one_leak(x: np.ndarray, position: int, heard: np.ndarray) -> np.ndarra
     return output
 
 
+def _with_next_heard(x: np.ndarray, heard: np.ndarray) -> np.ndarray:
+    output = np.tanh(x)
+    output[:-1] += heard
+    return output
+
+
 def is_given(value: object) -> bool:
     """Return whether a value is one of these functions or a mixture."""
     return type(value) is Mixture or is_named(value)
@@ -183,5 +217,6 @@ _TIGHT = (each_position_alone, running_sum, sum_of_the_past, all_minus_the_futur
 LEAKY = (
     *(looks_around, looks_one_ahead, divides_by_all, centred_over_time, whispers, breathes),
     *(first_hears_second, first_hears_third, first_hears_the_phase_of_the_last, last_but_one_hears_last),
+    *(breathes_near_a_hundred, hears_above_three, above_three_hears, hears_opposites, hears_with_both_signs),
 )
 _FUNCTIONS = {f.__name__: f for f in (*_SCALARS, *_TIGHT, *LEAKY)}

@@ -4,6 +4,7 @@ import copy
 import math
 from collections.abc import Callable
 from functools import cache, partial
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -182,19 +183,38 @@ def masked_widths_broadcast(queries, keys, values, mask):
 
 
 @hole("leaks", MANY)
-def sequence_cut_off(decoder, x, other):
-    output = decoder(x)
-    return any(not np.allclose(decoder(x[:t]), output[:t]) for t in range(1, len(x)))
+def sequence_cut_off(decoder, sequences):
+    return any(not np.allclose(decoder(x[:t]), decoder(x)[:t]) for x in sequences for t in range(1, len(x)))
 
 
-@hole("leaks", MANY)
-def one_added(decoder, x, other):
-    return leaks_found(decoder, x, x + 1)
+def leaks_in_pairs(pairs):
+    return lambda decoder, sequences: leaks_found(decoder, sequences, pairs=pairs(sequences))
 
 
-@hole("leaks", MANY)
-def tolerance_of_a_thousandth(decoder, x, other):
-    return leaks_found(decoder, x, other, close=partial(np.allclose, rtol=0, atol=1e-3))
+def leaks_if_not(close):
+    return lambda decoder, sequences: leaks_found(decoder, sequences, close=close)
+
+
+PAIRS = {
+    "one added": lambda sequences: [(x, x + 1) for x in sequences],
+    "zeros": lambda sequences: [(x, np.zeros_like(x)) for x in sequences],
+    "the first pair": lambda sequences: [sequences[:2]],
+    "neighbours": lambda sequences: pairwise(sequences),
+    "pairs with an earlier past": lambda sequences: combinations(sequences, 2),
+    "pairs with a later past": lambda sequences: combinations(sequences[::-1], 2),
+}
+for what, pairs in PAIRS.items():
+    hole("leaks", MANY, name=what)(leaks_in_pairs(pairs))
+
+TOLERANCES = {
+    "a tolerance of a thousandth": partial(np.allclose, rtol=0, atol=1e-3),
+    "the tolerance of allclose": np.allclose,
+    "sums": lambda a, b: np.allclose(a.sum(), b.sum(), rtol=0, atol=1e-6),
+    "sums over features": lambda a, b: np.allclose(a.sum(axis=-1), b.sum(axis=-1), rtol=0, atol=1e-6),
+    "means": lambda a, b: np.allclose(a.mean(), b.mean(), rtol=0, atol=1e-6),
+}
+for what, close in TOLERANCES.items():
+    hole("leaks", MANY, name=what)(leaks_if_not(close))
 
 
 # ------------------------------------------------------------------------------------------- dropout's cache
