@@ -108,6 +108,6 @@ def naive(
     if mask is None:
         mask = np.ones((1, 1), bool)
     elif expand:
-        mask = np.expand_dims(mask, -3)
+        mask = np.expand_dims(np.atleast_2d(mask), -3)
     output = merge(weigh(scores, mask) @ values) @ params["w_output"] + (params["b_output"] if output_bias else 0)
     return output / (scale if scale_late else 1), None

@@ -37,6 +37,8 @@ def _(draw):
     yield "a causal mask", inputs | {"mask": some_hidden(inputs["x"])}
     yield "a query that sees nothing", inputs | {"mask": some_hidden(inputs["x"], empty=True)}
     yield "dropout", sentences(draw, 1) | {"rate": 0.3, "rng": generator(draw)}
+    inputs = sentences(draw, 1)
+    yield "a mask (T,), one row for all queries", inputs | {"mask": some_hidden(inputs["x"])[-2]}
 
 
 def normed_sum(x, update, params, rate=0.0, rng=None):

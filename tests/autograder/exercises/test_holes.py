@@ -93,10 +93,14 @@ def attend_with(softmax, queries, keys, values, mask=None):
     return np.where(mask & mask.any(axis=-1, keepdims=True), weights, 0) @ values, None
 
 
-def heads_with(softmax, query, key, value, params, n_heads, mask=None):
+def multihead_inputs(query, key, value, params, n_heads):
     inputs = zip(("query", "key", "value"), (query, key, value), strict=True)
-    heads = [multihead.split_heads(x @ params[f"w_{name}"] + params[f"b_{name}"], n_heads) for name, x in inputs]
-    output, _ = attend_with(softmax, *heads, None if mask is None else np.expand_dims(mask, -3))
+    return [multihead.split_heads(x @ params[f"w_{name}"] + params[f"b_{name}"], n_heads) for name, x in inputs]
+
+
+def heads_with(softmax, query, key, value, params, n_heads, mask=None):
+    heads = multihead_inputs(query, key, value, params, n_heads)
+    output, _ = attend_with(softmax, *heads, None if mask is None else np.expand_dims(np.atleast_2d(mask), -3))
     return multihead.merge_heads(output) @ params["w_output"] + params["b_output"], None
 
 
@@ -151,6 +155,47 @@ def logarithm_of_softmax(logits, targets, pad):
 @hole("masked_softmax", MANY)
 def finite_number_times_mask(scores, mask):
     return attention.softmax(np.where(mask, scores, scores.dtype.type(-1e4))) * mask
+
+
+for fill in (-1e9, -1e20, -1e100):
+
+    @hole("masked_softmax", MANY, name=f"{fill:g} and a rule for empty rows")
+    def hidden_by_a_number(scores, mask, fill=fill):
+        empty = ~mask.any(axis=-1, keepdims=True)
+        return np.where(mask, attention.softmax(np.where(mask | empty, scores, scores.dtype.type(fill))), 0)
+
+
+MAXIMA = {
+    "the whole array": lambda hidden: hidden.max(),
+    "the first row": lambda hidden: hidden[..., :1, :].max(axis=-1, keepdims=True) if hidden.ndim > 1 else hidden.max(),
+    "the row before": lambda hidden: np.roll(hidden, 1, axis=max(-2, -hidden.ndim)).max(axis=-1, keepdims=True),
+    "each column": lambda hidden: hidden.max(axis=max(-2, -hidden.ndim), keepdims=True),
+}
+for whose, highest in MAXIMA.items():
+
+    @hole("masked_softmax", MANY, name=f"the maximum of {whose}")
+    def less_another_maximum(scores, mask, highest=highest):
+        hidden = np.where(mask, scores, -np.inf).astype(scores.dtype)
+        shift = highest(hidden)
+        strengths = np.exp(hidden - np.where(np.isfinite(shift), shift, 0).astype(scores.dtype))
+        total = strengths.sum(axis=-1, keepdims=True)
+        return np.divide(strengths, total, out=np.zeros_like(strengths), where=total > 0)
+
+
+def masks_of_two_axes(expand):
+    def multi_head_attention(query, key, value, params, n_heads, mask=None):
+        heads = multihead_inputs(query, key, value, params, n_heads)
+        if mask is None:
+            output, _ = attention.attention(*heads)
+        else:
+            output, _ = masking.masked_attention(*heads, expand(mask))
+        return multihead.merge_heads(output) @ params["w_output"] + params["b_output"], None
+
+    return multi_head_attention
+
+
+hole("multi_head_attention", name="needs a mask of two axes")(masks_of_two_axes(lambda mask: np.expand_dims(mask, -3)))
+hole("multi_head_attention", name="indexes two axes")(masks_of_two_axes(lambda mask: mask[..., None, :, :]))
 
 
 # ------------------------------------------------------------------------------------------- key widths
