@@ -51,6 +51,7 @@ def _(draw):
     yield "a hidden score that towers over the rest", {"scores": np.where(mask, scores, 1e5 + scores), "mask": mask}
     heights = 2000 * draw.rng.permutation(shape[0])[:, None]
     yield "rows of very different height", {"scores": heights + scores, "mask": mask}
+    yield "scores in the thousands, below zero", {"scores": -5000 + 20 * scores, "mask": mask}
     below = with_empty_row(mask)
     yield "scores below any number to hide with", {"scores": -1e300 * (2 + np.tanh(scores)), "mask": below}
 
@@ -204,6 +205,17 @@ def maximum_over_everything(scores, mask):
     subtracted comes from all scores: when a hidden one towers over the rest, every allowed exponential underflows to
     0, and the row has nothing left to share out. Take the maximum over what is allowed."""
     strengths = np.exp(scores - scores.max(axis=-1, keepdims=True)) * mask
+    total = strengths.sum(axis=-1, keepdims=True)
+    return np.divide(strengths, total, out=np.zeros_like(strengths), where=total > 0)
+
+
+@masked_softmax.mistake("counts hidden scores as zero in the maximum")
+def zeros_in_the_maximum(scores, mask):
+    """For the maximum, hidden scores count as 0. Where every visible score is below zero, the maximum is then 0: far
+    below zero all exponentials become 0, and nothing is left to share out. For the maximum, too, what is hidden is
+    minus infinity."""
+    highest = np.where(mask, scores, 0).max(axis=-1, keepdims=True)
+    strengths = np.exp(np.where(mask, scores - highest, -np.inf).astype(scores.dtype))
     total = strengths.sum(axis=-1, keepdims=True)
     return np.divide(strengths, total, out=np.zeros_like(strengths), where=total > 0)
 
