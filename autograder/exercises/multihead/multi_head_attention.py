@@ -18,6 +18,7 @@ from autograder.exercises.multihead.shared import (
     interleaved_merge,
     interleaved_split,
     layer,
+    misread_merge,
     naive,
     projected_heads,
     small_batch,
@@ -96,6 +97,13 @@ def merge_is_a_view(query, key, value, params, n_heads, mask=None):
     """The heads are reshaped straight to (..., T, n_heads * d_head), so that a row holds several positions of one head.
     Bring the heads' axis next to the features first."""
     return naive(query, key, value, params, n_heads, mask, merge=view_merge)
+
+
+@multi_head_attention.mistake("merges with batch and heads exchanged", reread="From the loop to an axis")
+def merged_across_the_batch(query, key, value, params, n_heads, mask=None):
+    """When the heads are merged, the axes of batch and heads are read the other way round, so that a row holds heads of
+    several sentences. The shape is right, and for one sentence all is well. The heads are axis -3, behind the batch."""
+    return naive(query, key, value, params, n_heads, mask, merge=misread_merge)
 
 
 @multi_head_attention.mistake("interleaves the heads", reread="From the loop to an axis")
@@ -246,6 +254,19 @@ def mask_without_heads(query, key, value, params, n_heads, mask=None):
     meets the heads. That fails, or, with as many sentences as heads, runs and hands sentence b's mask to head b of
     everyone. Put an axis of length 1 in the heads' place."""
     return naive(query, key, value, params, n_heads, mask, expand=False)
+
+
+@multi_head_attention.mistake("repeats the mask in the wrong order", reread="The mask and the heads")
+def mask_tiled(query, key, value, params, n_heads, mask=None):
+    """The masks of the batch are repeated as a whole, once for each head, and the scores have all heads of the first
+    sentence first: so most heads get another sentence's mask. (It is np.tile where np.repeat belongs.) An axis of
+    length 1 for the heads needs no repetition at all."""
+    if mask is None:
+        return naive(query, key, value, params, n_heads)
+    allowed = np.broadcast_to(mask, (*query.shape[:-1], key.shape[-2]))
+    tiled = np.tile(allowed.reshape(-1, *allowed.shape[-2:]), (n_heads, 1, 1))
+    tiled = tiled.reshape(*query.shape[:-2], n_heads, *allowed.shape[-2:])
+    return naive(query, key, value, params, n_heads, tiled, expand=False)
 
 
 @multi_head_attention.mistake("needs a mask with an axis for the queries", reread="The mask and the heads")

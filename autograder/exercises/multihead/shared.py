@@ -44,6 +44,19 @@ def interleaved_merge(heads):
     return np.moveaxis(heads, -3, -1).reshape(*batch, length, n_heads * d_head)
 
 
+def misread_split(x, n_heads):
+    """Split in the order (n_heads, batch), and read as (batch, n_heads)."""
+    heads = np.moveaxis(reference.split_heads(x, n_heads), -3, 0)
+    return heads.reshape(*x.shape[:-2], n_heads, *heads.shape[-2:])
+
+
+def misread_merge(heads):
+    """The axes (batch, n_heads) are read as (n_heads, batch)."""
+    *batch, n_heads, length, d_head = heads.shape
+    misread = heads.reshape(n_heads, *batch, length, d_head)
+    return reference.merge_heads(np.moveaxis(misread, 0, -3))
+
+
 def layer(draw, batch=(), dtype=np.float64, square=0, mask=None, **sizes):
     """Inputs and parameters of the layer. No two sizes agree unless given, or unless all widths are `square`.
 
