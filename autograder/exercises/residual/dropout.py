@@ -98,6 +98,13 @@ def shrunk(x, rate, rng=None):
     return (x.copy(), 1.0) if rng is None else dropped(x, rng.random(x.shape) >= rate, 1 - rate)
 
 
+@dropout.mistake("enlarges twice")
+def enlarged_twice(x, rate, rng=None):
+    """What is kept is divided by 1 - rate twice: once in the scale, and once more in the product. The average of the
+    output then grows in training. Divide once."""
+    return (x.copy(), 1.0) if rng is None else dropped(x, rng.random(x.shape) >= rate, 1 / (1 - rate) ** 2)
+
+
 @dropout.mistake("forgets half, whatever the rate")
 def always_half(x, rate, rng=None):
     """An entry is kept where its random number is at least 0.5, whatever `rate` is; only the factor knows the rate."""
