@@ -147,6 +147,19 @@ def last_but_one_hears_last(x: np.ndarray) -> np.ndarray:
     return _with_one_leak(x, -2, x[-1:]) if len(x) > 1 else np.tanh(x)
 
 
+class Waves:
+    """A scalar function that grading draws anew: the sum of sin(weights * x). weights: an array in the shape of x."""
+
+    def __init__(self, weights: np.ndarray) -> None:
+        self.weights = weights
+
+    def __call__(self, x: np.ndarray) -> np.floating:
+        return np.sum(np.sin(self.weights * x))
+
+    def __repr__(self) -> str:
+        return "a sum of waves"
+
+
 class Mixture:
     """A decoder that nobody has met: output t is the tanh of all inputs added up, input s times weights[t, s].
 
@@ -182,8 +195,8 @@ def _with_next_heard(x: np.ndarray, heard: np.ndarray) -> np.ndarray:
 
 
 def is_given(value: object) -> bool:
-    """Return whether a value is one of these functions or a mixture."""
-    return type(value) is Mixture or is_named(value)
+    """Return whether a value is one of these functions, named or drawn."""
+    return type(value) in DRAWN.values() or is_named(value)
 
 
 def disguised(function: Callable) -> Callable:
@@ -212,6 +225,7 @@ def is_named(value: object) -> bool:
     return any(value is function for function in _FUNCTIONS.values())
 
 
+DRAWN: dict[str, type[Waves] | type[Mixture]] = {"waves": Waves, "mixture": Mixture}
 _SCALARS = (sum_of_squares, weighted_sines, sum_of_cubes, log_sum_exp)
 _TIGHT = (each_position_alone, running_sum, sum_of_the_past, all_minus_the_future, running_share, looks_back)
 LEAKY = (

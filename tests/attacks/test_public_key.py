@@ -56,7 +56,13 @@ def test_a_table_of_slopes_earns_nothing():
         "log_sum_exp": lambda x: np.exp(x) / np.exp(x).sum(),
     }
 
-    def numerical_gradient(f, x, h=1e-5):
+    def by_name(f, x, h=1e-5):
         return slopes.get(f.__name__, np.zeros_like)(x)
 
-    assert earned("02_backward", "numerical_gradient", numerical_gradient) == 0
+    def by_value(f, x, h=1e-5):
+        with np.errstate(all="ignore"):
+            known = (slope for name, slope in slopes.items() if np.isclose(f(x), given_functions.by_name(name)(x)))
+        return next(known, np.zeros_like)(x)
+
+    for numerical_gradient in (by_name, by_value):
+        assert earned("02_backward", "numerical_gradient", numerical_gradient) == 0
