@@ -141,6 +141,32 @@ def by_squared_distance(queries, keys):
     return reference.softmax(-_squared_distances(queries, keys))
 
 
+@attention_weights.mistake("compares by the cosine, and divides by the root of d_key", reread="All queries at once")
+def by_scaled_cosine(queries, keys):
+    """Your scores are cosines, divided by the root of d_key. The root makes up for the growth of dot products with
+    d_key, and cosines do not grow: they lie between -1 and 1, so that your weights are nearly even. A score is the dot
+    product itself over the root of d_key."""
+    lengths = [np.linalg.norm(vectors, axis=-1, keepdims=True) for vectors in (queries, keys)]
+    return reference.attention_weights(queries / lengths[0], keys / lengths[1])
+
+
+@attention_weights.mistake("compares by the distance, and divides by the root of d_key", reread="All queries at once")
+def by_scaled_distance(queries, keys):
+    """The root of d_key is there, and what it divides are distances with a minus sign: the nearest key gets most. A
+    score is the *dot product* of query and key, over the root of d_key."""
+    return reference.softmax(-np.sqrt(_squared_distances(queries, keys)) / math.sqrt(keys.shape[-1]))
+
+
+@attention_weights.mistake(
+    "compares by the squared distance, and divides by the root of d_key", reread="All queries at once"
+)
+def by_scaled_squared_distance(queries, keys):
+    """The root of d_key is there, and what it divides are squared distances with a minus sign. Written out, they are
+    twice the dot product, less the squared lengths of query and key; the key's length does not cancel in its row. A
+    score is the dot product alone, over the root of d_key."""
+    return reference.softmax(-_squared_distances(queries, keys) / math.sqrt(keys.shape[-1]))
+
+
 def _squared_distances(queries, keys):
     return np.square(queries[..., :, None, :] - keys[..., None, :, :]).sum(axis=-1)
 

@@ -200,6 +200,15 @@ def nan_patched(scores):
     return np.nan_to_num(overflowing(scores), nan=0)
 
 
+@softmax.mistake("replaces NaN by 1 after the division")
+def nan_patched_by_one(scores):
+    """Large scores overflow, infinity over infinity is NaN, and you put 1 in its place. That is right where one score
+    of a row is infinite and takes everything. Where several are, each of them becomes 1, and so does every entry of a
+    row far below zero, where 0/0 is NaN. Take each row's maximum off first, and nothing overflows."""
+    weights = overflowing(scores)
+    return np.where(np.isnan(weights), np.ones_like(weights), weights)
+
+
 @softmax.mistake("replaces infinite exponentials by the largest number")
 def infinity_patched(scores):
     """Where an exponential is infinite, you put the largest number that the dtype has in its place. Then all large

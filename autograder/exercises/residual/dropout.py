@@ -105,6 +105,14 @@ def enlarged_twice(x, rate, rng=None):
     return (x.copy(), 1.0) if rng is None else dropped(x, rng.random(x.shape) >= rate, 1 / (1 - rate) ** 2)
 
 
+@dropout.mistake("enlarges the output once more than the cache says")
+def output_enlarged_twice(x, rate, rng=None):
+    """The scale in the cache is right, and the output is divided by 1 - rate once more, so its average grows in
+    training. The output is x times the scale, and nothing else."""
+    output, scale = reference.dropout(x, rate, rng)
+    return (output, scale) if rng is None else (output / (1 - rate), scale)
+
+
 @dropout.mistake("forgets half, whatever the rate")
 def always_half(x, rate, rng=None):
     """An entry is kept where its random number is at least 0.5, whatever `rate` is; only the factor knows the rate."""
