@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autograder.sandbox import Call, Cell, run
+from autograder.sandbox import AnsweredFunctions, Call, Cell, run
 from check import given_functions
 from tests.autograder.sandbox.conftest import GOOD
 from tests.forging_tools import FIND_CHANNEL
@@ -75,6 +75,17 @@ def test_an_argument_that_does_not_fit_raises_an_exception(called, argument, typ
         called(f"import numpy as np\ndef f(decoder, x):\n    return decoder({argument})", inputs).raised.type
         == type_name
     )
+
+
+def test_the_reference_answers_all_other_questions(bundle, tmp_path):
+    (tmp_path / "references").mkdir()
+    (tmp_path / "references" / "doubling.py").write_text("def doubled(x):\n    return 2 * x\n")
+    answered = AnsweredFunctions({"doubled": "references.doubling"}, tmp_path)
+    inputs = {"decoder": given_functions.running_sum, "x": np.ones((3, 2))}
+    cells = [Cell("f", "def f(decoder, x):\n    return doubled(decoder(doubled(x)))")]
+    result = run(cells, [Call("f", inputs)], bundle=bundle, limits=PATIENT, answered=answered)
+    np.testing.assert_array_equal(result.outcomes[0].value, 4 * np.cumsum(inputs["x"], axis=0))
+    assert result.questions == 2
 
 
 def test_questions_about_other_functions_are_no_answer(called):
