@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from check import values
+from check import given_functions, values
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,13 @@ def modified(inputs: Mapping[str, Any], after: dict[str, str]) -> tuple[str, ...
 
 
 def fingerprints(inputs: Mapping[str, Any]) -> dict[str, str]:
-    """Return the SHA-256 of each input in hex, by name; random generators, which every draw changes, have none."""
-    fixed = {name: value for name, value in inputs.items() if not isinstance(value, np.random.Generator)}
+    """Return the SHA-256 of each input in hex, by name.
+
+    Random generators have none, because every draw changes them, and neither have functions.
+    """
+    fixed = {
+        name: value for name, value in inputs.items() if not (isinstance(value, np.random.Generator) or callable(value))
+    }
     return {name: _sha256(*values.pack(value)) for name, value in fixed.items()}
 
 
@@ -157,7 +162,11 @@ def _as_from_sandbox(value: Any) -> Any:
 
 
 def _copy(inputs: dict[str, Any]) -> dict[str, Any]:
-    return {name: values.unpack(*values.pack(value)) for name, value in inputs.items()}
+    """Return copies of the inputs; functions among them show nothing but their values."""
+    return {
+        name: given_functions.disguised(value) if callable(value) else values.unpack(*values.pack(value))
+        for name, value in inputs.items()
+    }
 
 
 def _sha256(tree: values.Tree, arrays: list[np.ndarray]) -> str:

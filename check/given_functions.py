@@ -1,12 +1,13 @@
 """Functions that a case may hand to an exercise.
 
-A key holds numbers, never code, so a case names one of these instead.
+A key holds numbers, never code, so a case names one of these instead. Students' code gets it as `disguised` shows it.
 
 Scalar functions of one array of any shape, all smooth, have their slopes measured. Decoders, from (T, ...) to
 (T, ...), are searched for leaks: in a tight one, output t depends on the inputs up to t alone.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -95,7 +96,35 @@ def whispers(x: np.ndarray) -> np.ndarray:
 
 def breathes(x: np.ndarray) -> np.ndarray:
     """Each position alone, but for a trace of all others: still a thousand times what rounding could do."""
-    return np.tanh(x) + 5e-5 * x.sum(axis=0)
+    return np.tanh(x) + 2e-4 * np.tanh(x.sum(axis=0))
+
+
+def breathes_near_a_hundred(x: np.ndarray) -> np.ndarray:
+    """The same trace, in outputs near 100."""
+    return 100 + breathes(x)
+
+
+def hears_above_three(x: np.ndarray) -> np.ndarray:
+    """Each position alone, but the part of the next input that is above 3 is heard."""
+    return _with_next_heard(x, np.maximum(x[1:] - 3, 0))
+
+
+def above_three_hears(x: np.ndarray) -> np.ndarray:
+    """Each position alone, but where an input is above 3, it hears the next one."""
+    return _with_next_heard(x, np.where(x[:-1] > 3, x[1:], 0))
+
+
+def hears_opposites(x: np.ndarray) -> np.ndarray:
+    """Each position alone, but the next input is heard where its sign is opposite."""
+    return _with_next_heard(x, np.maximum(-x[:-1] * x[1:], 0))
+
+
+def hears_with_both_signs(x: np.ndarray) -> np.ndarray:
+    """x: (T, d), d at least 2. Each position hears the last input in two features, whose sum does not change."""
+    output = np.tanh(x)
+    output[:-1, 0] += x[-1, 0]
+    output[:-1, 1] -= x[-1, 0]
+    return output
 
 
 def first_hears_the_phase_of_the_last(x: np.ndarray) -> np.ndarray:
@@ -116,6 +145,19 @@ def first_hears_third(x: np.ndarray) -> np.ndarray:
 def last_but_one_hears_last(x: np.ndarray) -> np.ndarray:
     """Each position alone, but for a single look ahead at the very end."""
     return _with_one_leak(x, -2, x[-1:]) if len(x) > 1 else np.tanh(x)
+
+
+class Waves:
+    """A scalar function that grading draws anew: the sum of sin(weights * x). weights: an array in the shape of x."""
+
+    def __init__(self, weights: np.ndarray) -> None:
+        self.weights = weights
+
+    def __call__(self, x: np.ndarray) -> np.floating:
+        return np.sum(np.sin(self.weights * x))
+
+    def __repr__(self) -> str:
+        return "a sum of waves"
 
 
 class Mixture:
@@ -146,6 +188,33 @@ def _with_one_leak(x: np.ndarray, position: int, heard: np.ndarray) -> np.ndarra
     return output
 
 
+def _with_next_heard(x: np.ndarray, heard: np.ndarray) -> np.ndarray:
+    output = np.tanh(x)
+    output[:-1] += heard
+    return output
+
+
+def is_given(value: object) -> bool:
+    """Return whether a value is one of these functions, named or drawn."""
+    return type(value) in DRAWN.values() or is_named(value)
+
+
+def disguised(function: Callable) -> Callable:
+    """Return a function of one array with the same values, but with no name or attribute that identifies `function`.
+
+    It converts its argument to an array of real numbers, because the sandbox can send nothing else, and raises
+    TypeError if that is impossible.
+    """
+
+    def given(x: Any) -> Any:
+        x = np.array(x)
+        if x.dtype.kind not in "biuf":
+            raise TypeError("this function takes an array of real numbers")
+        return function(x.astype(np.float64) if x.dtype == np.longdouble else x)
+
+    return given
+
+
 def by_name(name: str) -> Callable:
     """The function of that name; KeyError if there is none."""
     return _FUNCTIONS[name]
@@ -156,10 +225,12 @@ def is_named(value: object) -> bool:
     return any(value is function for function in _FUNCTIONS.values())
 
 
+DRAWN: dict[str, type[Waves] | type[Mixture]] = {"waves": Waves, "mixture": Mixture}
 _SCALARS = (sum_of_squares, weighted_sines, sum_of_cubes, log_sum_exp)
 _TIGHT = (each_position_alone, running_sum, sum_of_the_past, all_minus_the_future, running_share, looks_back)
 LEAKY = (
     *(looks_around, looks_one_ahead, divides_by_all, centred_over_time, whispers, breathes),
     *(first_hears_second, first_hears_third, first_hears_the_phase_of_the_last, last_but_one_hears_last),
+    *(breathes_near_a_hundred, hears_above_three, above_three_hears, hears_opposites, hears_with_both_signs),
 )
 _FUNCTIONS = {f.__name__: f for f in (*_SCALARS, *_TIGHT, *LEAKY)}

@@ -36,7 +36,7 @@ def pack(value: Any) -> tuple[Tree, list[np.ndarray]]:
     """Convert a value.
 
     Args:
-        value: None, bool, int, float, str, NumPy array, scalar or random generator, a function or a mixture of
+        value: None, bool, int, float, str, NumPy array, scalar or random generator, a function of
             `given_functions`, or tuples, lists and string-keyed dicts of these. A named tuple becomes a plain one.
 
     Returns:
@@ -79,8 +79,9 @@ def _pack(value: Any, arrays: list[np.ndarray], depth: int) -> Tree:
         return {"kind": "generator", "state": value.bit_generator.state}
     if given_functions.is_named(value):
         return {"kind": "function", "name": value.__name__}
-    if kind is given_functions.Mixture:
-        return {"kind": "mixture", "weights": _pack(value.weights, arrays, depth + 1)}
+    for name, drawn in given_functions.DRAWN.items():
+        if kind is drawn:
+            return {"kind": name, "weights": _pack(value.weights, arrays, depth + 1)}
     if kind is Foreign:  # packed a second time, on the way out of the sandbox
         return _foreign(value.type_name)
     return _foreign(f"{kind.__module__}.{kind.__qualname__}" if kind.__module__ != "builtins" else kind.__qualname__)
@@ -126,8 +127,8 @@ def _unpack(tree: Any, arrays: Sequence[np.ndarray], budget: list[int], seen: se
                 return np.random.Generator(bits)
             case "function":
                 return given_functions.by_name(_exactly(tree["name"], str))
-            case "mixture":
-                return given_functions.Mixture(_unpack(tree["weights"], arrays, budget, seen, depth + 1))
+            case "mixture" | "waves" as kind:
+                return given_functions.DRAWN[kind](_unpack(tree["weights"], arrays, budget, seen, depth + 1))
             case "foreign":
                 return Foreign("".join(filter(str.isprintable, _exactly(tree["type"], str)))[:200])
     except (KeyError, TypeError, ValueError, OverflowError) as error:

@@ -167,28 +167,33 @@ def masked_attention_backward(grad_output, cache):
     return attention_backward(grad_output, cache)
 
 
-def leaks(decoder, x, other):
+def leaks(decoder, sequences):
     """Whether a decoder sees the future, found out from outside.
 
     Args:
         decoder: function of one sequence, (T, ...) -> (T, ...), that should
             not look ahead.
-        x: (T, ...), a sequence of tokens or of vectors.
-        other: (T, ...), another one, different at every position.
+        sequences: (n, T, ...), several sequences of tokens or of vectors,
+            any two of them different at every position.
 
     Returns:
-        bool: True if some output changes when only later inputs change,
-            and be it by a ten-thousandth; what rounding does is no leak.
-            The length is no secret: it stays the same.
+        bool: True if there are two sequences such that some output of the
+            first changes when only later inputs are replaced by those of
+            the second. A change of a ten-thousandth counts, however large
+            the output is; what rounding does is no leak. The length is no
+            secret: it stays the same.
 
     Source: the decoder's masking, Vaswani et al. 2017, section 3.1: position
     i can depend only on positions up to i.
     """
-    output = decoder(x)
-    for t in range(1, len(x)):
-        same_past = decoder(np.concatenate([x[:t], other[t:]]))
-        if not np.allclose(same_past[:t], output[:t]):
-            return True
+    for x in sequences:
+        output = decoder(x)
+        for other in sequences:
+            for t in range(1, len(x)):
+                same_past = decoder(np.concatenate([x[:t], other[t:]]))
+                # rtol=0, because a tolerance that grows with the outputs would hide a small leak in large ones.
+                if not np.allclose(same_past[:t], output[:t], rtol=0, atol=1e-6):
+                    return True
     return False
 
 

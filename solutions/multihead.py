@@ -86,7 +86,8 @@ def multi_head_attention(query, key, value, params, n_heads, mask=None):
     if mask is None:
         attended, attention_cache = attention(queries, keys, values)
     else:
-        attended, attention_cache = masked_attention(queries, keys, values, np.expand_dims(mask, -3))
+        mask = np.expand_dims(np.atleast_2d(mask), -3)  # a mask (T_key,), one row for all queries, gets its second axis
+        attended, attention_cache = masked_attention(queries, keys, values, mask)
     output, output_cache = linear(merge_heads(attended), params["w_output"], params["b_output"])
     return output, (query_cache, key_cache, value_cache, attention_cache, output_cache)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from autograder.sandbox.answering import AnsweredFunctions, Answerer
+from autograder.sandbox.given import answering, functions_among
 from autograder.sandbox.interpreter import CHAPTER_DISTRIBUTIONS
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.outcomes import NOT_AN_ANSWER, read_outcome, took_longer, used_too_much
@@ -143,9 +144,15 @@ class _Submission:
 
     def _call(self, process: Process, call: Call) -> Outcome:
         self._previous, self._stage = self._stage, ("function", call.function)
-        tree, arrays = values.pack(call.inputs)
-        stand_ins = self._answerer.functions if self._answerer else {}
-        question = {"do": "call", "function": call.function, "inputs": tree, "stand_ins": stand_ins}
+        given = functions_among(call.inputs)
+        tree, arrays = values.pack({name: value for name, value in call.inputs.items() if name not in given})
+        question = {
+            "do": "call",
+            "function": call.function,
+            "inputs": tree,
+            "given": list(given),
+            "stand_ins": self._answerer.functions if self._answerer else {},
+        }
         return self._ask(process, question, arrays, call.inputs, self.limits.call_seconds)
 
     def _ask(
@@ -160,7 +167,7 @@ class _Submission:
         stop = time.monotonic() + seconds + self.limits.patience
         try:
             message = {**question, "milliseconds": round(seconds * 1000)}
-            answer_question = self._answer_question(question)
+            answer_question = self._answer_question(question, inputs)
             reply, reply_arrays = process.ask(message, arrays, min(stop, self._deadline), answer_question)
             outcome = read_outcome(
                 reply, reply_arrays, inputs=inputs, sources=self._sources, seconds=seconds, limits=self.limits
@@ -177,9 +184,11 @@ class _Submission:
             raise Ended(outcome.stopped)  # the process may still hold the memory, and the other calls need it
         return outcome
 
-    def _answer_question(self, question: dict[str, Any]) -> AnswerQuestion | None:
+    def _answer_question(self, question: dict[str, Any], inputs: dict[str, Any]) -> AnswerQuestion | None:
         """Return what answers questions meanwhile: nothing for a cell, which runs before stand-ins are in place."""
-        return self._answerer.answer if self._answerer and question["do"] == "call" else None
+        if question["do"] != "call":
+            return None
+        return answering(functions_among(inputs), self._answerer.answer if self._answerer else None)
 
     def _give_up_stage(self, stage: Stage, reason: str) -> None:
         self._stopped[stage] = reason

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from autograder.authoring.exercise import exercises_of
@@ -30,13 +31,38 @@ def test_looking_up_inputs_earns_nothing(chapter):
         assert judge.grade(secret, answers).earned == 0, exercise.name
 
 
+def earned(chapter, name, function):
+    exercise = next(exercise for exercise in exercises_of(chapter) if exercise.name == name)
+    secret = make_key(exercise, 2**100)
+    return judge.grade(secret, [run(function, case.inputs) for case in secret.cases]).earned
+
+
 def test_a_table_of_decoders_earns_nothing():
     leaky = {function.__name__ for function in given_functions.LEAKY}
-    leaks = next(exercise for exercise in exercises_of("03_masking") if exercise.name == "leaks")
-    secret = make_key(leaks, 2**100)
 
-    def looked_up(decoder, x, other):
-        return getattr(decoder, "__name__", "") in leaky and len(x) > 1
+    def leaks(decoder, *sequences, **named):
+        if hasattr(decoder, "weights"):
+            return bool(np.triu(decoder.weights, 1).any())
+        return getattr(decoder, "__name__", "") in leaky
 
-    answers = [run(looked_up, case.inputs) for case in secret.cases]
-    assert judge.grade(secret, answers).earned == 0
+    assert earned("03_masking", "leaks", leaks) == 0
+
+
+def test_a_table_of_slopes_earns_nothing():
+    slopes = {
+        "sum_of_squares": lambda x: 2 * x,
+        "weighted_sines": lambda x: np.arange(1, x.size + 1).reshape(x.shape) * np.cos(x),
+        "sum_of_cubes": lambda x: 3 * x**2 + 1e-10,
+        "log_sum_exp": lambda x: np.exp(x) / np.exp(x).sum(),
+    }
+
+    def by_name(f, x, h=1e-5):
+        return slopes.get(f.__name__, np.zeros_like)(x)
+
+    def by_value(f, x, h=1e-5):
+        with np.errstate(all="ignore"):
+            known = (slope for name, slope in slopes.items() if np.isclose(f(x), given_functions.by_name(name)(x)))
+        return next(known, np.zeros_like)(x)
+
+    for numerical_gradient in (by_name, by_value):
+        assert earned("02_backward", "numerical_gradient", numerical_gradient) == 0

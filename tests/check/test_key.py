@@ -193,7 +193,8 @@ def test_depth_is_bounded():
     unpack(*pack(nested))
 
 
-def test_a_mixture_is_packed_with_its_weights():
-    mixture = given_functions.Mixture(np.tril(np.ones((3, 3))))
-    carried = unpack(*pack(mixture))
-    assert np.array_equal(carried(np.arange(3.0)), mixture(np.arange(3.0)))
+@pytest.mark.parametrize("drawn", given_functions.DRAWN.values())
+def test_a_drawn_function_is_packed_with_its_weights(drawn):
+    function = drawn(np.tril(np.ones((3, 3))))
+    carried = unpack(*pack(function))
+    assert np.array_equal(carried(np.arange(3.0)), function(np.arange(3.0)))

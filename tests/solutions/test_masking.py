@@ -243,23 +243,40 @@ LEAKY = {
 
 @pytest.mark.parametrize("name", TIGHT)
 def test_no_leak_is_found_in_a_causal_decoder(rng, name):
-    x, other = random_arrays(rng, np.float64, (6, 4), (6, 4))
-    assert leaks(TIGHT[name], x, other) is False
+    (sequences,) = random_arrays(rng, np.float64, (3, 6, 4))
+    assert leaks(TIGHT[name], sequences) is False
 
 
 @pytest.mark.parametrize("name", LEAKY)
 def test_a_leak_is_found_from_inputs_and_outputs(rng, name):
-    x, other = random_arrays(rng, np.float64, (6, 4), (6, 4))
-    kept = x.copy(), other.copy()
-    assert leaks(LEAKY[name], x, other) is True
-    assert_close((x, other), kept, 0)
+    (sequences,) = random_arrays(rng, np.float64, (3, 6, 4))
+    kept = sequences.copy()
+    assert leaks(LEAKY[name], sequences) is True
+    assert_close(sequences, kept, 0)
+
+
+def hears_above_three(x):
+    return x + np.append(np.maximum(x[1:] - 3, 0), np.zeros_like(x[:1]), axis=0)
+
+
+def test_a_leak_that_one_pair_does_not_show_is_found_with_another(rng):
+    (sequences,) = random_arrays(rng, np.float64, (3, 6, 4))
+    quiet = np.tanh(sequences)
+    assert leaks(hears_above_three, quiet[:2]) is False
+    quiet[2] += 4
+    assert leaks(hears_above_three, quiet) is True
+
+
+def test_a_small_leak_in_large_outputs_is_found(rng):
+    (sequences,) = random_arrays(rng, np.float64, (2, 6, 4))
+    assert leaks(lambda x: 100 + x + 1e-4 * x.sum(axis=0), sequences) is True
 
 
 def test_leaks_are_found_with_tokens_as_inputs():
-    tokens, other = np.array([3, 1, 4, 1, 5]), np.array([2, 7, 18, 2, 8])
-    assert leaks(token_decoder, tokens, other) is False
-    assert leaks(lambda tokens: token_decoder(tokens[::-1])[::-1], tokens, other) is True
-    assert leaks(token_decoder, tokens[:1], other[:1]) is False
+    tokens = np.array([[3, 1, 4, 1, 5], [2, 7, 18, 2, 8]])
+    assert leaks(token_decoder, tokens) is False
+    assert leaks(lambda tokens: token_decoder(tokens[::-1])[::-1], tokens) is True
+    assert leaks(token_decoder, tokens[:, :1]) is False
 
 
 @leading_axes

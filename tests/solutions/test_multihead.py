@@ -142,6 +142,15 @@ def test_a_mask_of_a_batch_is_not_applied_to_the_heads(rng, sizes):
 
 
 @leading_axes
+def test_a_mask_of_one_axis_is_one_row_for_all_queries(rng, sizes, leading):
+    inputs = make_inputs(rng, sizes, leading)
+    row = np.arange(inputs[1].shape[-2]) > 0
+    output, _ = multi_head_attention(*inputs, sizes.n_heads, row)
+    full = np.broadcast_to(row, (inputs[0].shape[-2], len(row)))
+    assert_close(output, multi_head_attention(*inputs, sizes.n_heads, full)[0], 0)
+
+
+@leading_axes
 def test_the_key_bias_has_no_gradient(rng, sizes, leading):
     """It adds the same number to a whole row of scores, and softmax does not change under a shift."""
     output, cache = multi_head_attention(*make_inputs(rng, sizes, leading), sizes.n_heads)

@@ -7,7 +7,9 @@ import numpy as np
 from autograder.authoring.exercise import UNJUDGED, Exercise
 from autograder.exercises.attention.attention_weights import (
     batch_competes,
+    by_cosine,
     by_d_key,
+    by_distance,
     by_einsum,
     by_number_of_keys,
     columns_add_up,
@@ -147,6 +149,20 @@ def output_scaled(queries, keys, values):
     """The division by the root of d_key comes last, on the output: it only shrinks the average, and the softmax has
     seen the large scores already."""
     return unscaled(queries, keys) @ values / math.sqrt(keys.shape[-1]), None
+
+
+@attention.mistake("compares by the cosine", reread="All queries at once")
+def attended_by_cosine(queries, keys, values):
+    """The scores are cosines: each product is divided by the lengths of query and key. A score is the plain dot product
+    over the square root of d_key: call your `attention_weights`."""
+    return by_cosine(queries, keys) @ values, None
+
+
+@attention.mistake("compares by the distance", reread="All queries at once")
+def attended_by_distance(queries, keys, values):
+    """The scores are distances with a minus sign. A score is the dot product of query and key over the square root of
+    d_key: call your `attention_weights`."""
+    return by_distance(queries, keys) @ values, None
 
 
 @attention.mistake("normalises over the queries", reread="All queries at once")

@@ -116,6 +116,61 @@ def raw_scores(queries, keys):
     return scores_of(queries, keys) / math.sqrt(keys.shape[-1])
 
 
+@attention_weights.mistake("compares by the cosine", reread="All queries at once")
+def by_cosine(queries, keys):
+    """Your scores are cosines: each product is divided by the lengths of the query and the key. A score is the plain
+    dot product over the square root of d_key, and it may be large: by its length a query says how sharply it asks, and
+    between cosines, which lie between -1 and 1, the weights can never differ much."""
+    lengths = [np.linalg.norm(vectors, axis=-1, keepdims=True) for vectors in (queries, keys)]
+    return reference.softmax(scores_of(queries / lengths[0], keys / lengths[1]))
+
+
+@attention_weights.mistake("compares by the distance", reread="All queries at once")
+def by_distance(queries, keys):
+    """Your scores are distances with a minus sign: the nearest key gets most. Here a key is found by its dot product
+    with the query, so a long key in the right direction counts more than a near one. Multiply, and divide by the square
+    root of d_key."""
+    return reference.softmax(-np.sqrt(_squared_distances(queries, keys)))
+
+
+@attention_weights.mistake("compares by the squared distance", reread="All queries at once")
+def by_squared_distance(queries, keys):
+    """Your scores are squared distances with a minus sign. Written out, they are twice the dot product, less the
+    squared lengths of query and key; the key's length does not cancel in its row. A score is the dot product alone,
+    over the square root of d_key."""
+    return reference.softmax(-_squared_distances(queries, keys))
+
+
+@attention_weights.mistake("compares by the cosine, and divides by the root of d_key", reread="All queries at once")
+def by_scaled_cosine(queries, keys):
+    """Your scores are cosines, divided by the root of d_key. The root makes up for the growth of dot products with
+    d_key, and cosines do not grow: they lie between -1 and 1, so that your weights are nearly even. A score is the dot
+    product itself over the root of d_key."""
+    lengths = [np.linalg.norm(vectors, axis=-1, keepdims=True) for vectors in (queries, keys)]
+    return reference.attention_weights(queries / lengths[0], keys / lengths[1])
+
+
+@attention_weights.mistake("compares by the distance, and divides by the root of d_key", reread="All queries at once")
+def by_scaled_distance(queries, keys):
+    """The root of d_key is there, and what it divides are distances with a minus sign: the nearest key gets most. A
+    score is the *dot product* of query and key, over the root of d_key."""
+    return reference.softmax(-np.sqrt(_squared_distances(queries, keys)) / math.sqrt(keys.shape[-1]))
+
+
+@attention_weights.mistake(
+    "compares by the squared distance, and divides by the root of d_key", reread="All queries at once"
+)
+def by_scaled_squared_distance(queries, keys):
+    """The root of d_key is there, and what it divides are squared distances with a minus sign. Written out, they are
+    twice the dot product, less the squared lengths of query and key; the key's length does not cancel in its row. A
+    score is the dot product alone, over the root of d_key."""
+    return reference.softmax(-_squared_distances(queries, keys) / math.sqrt(keys.shape[-1]))
+
+
+def _squared_distances(queries, keys):
+    return np.square(queries[..., :, None, :] - keys[..., None, :, :]).sum(axis=-1)
+
+
 @attention_weights.mistake("normalises over the queries", reread="All queries at once")
 def columns_add_up(queries, keys):
     """Down each column the weights add up to one: the queries compete for a key. It is the other way round: each

@@ -167,6 +167,57 @@ def not_the_maximum(scores):
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
+@softmax.mistake("subtracts zero where the maximum is negative")
+def zero_or_the_maximum(scores):
+    """You subtract the larger of 0 and the row's maximum, as comes of a maximum that starts at 0. Large scores are safe
+    now; but a row far below zero stays where it is, all of its exponentials become 0, and 0/0 is NaN. Subtract the
+    maximum itself, whatever its sign."""
+    exponentials = np.exp(scores - np.maximum(scores.max(axis=-1, keepdims=True), 0))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+@softmax.mistake("subtracts the maximum from the exponentials")
+def maximum_outside_exp(scores):
+    """A parenthesis closes too early: you compute exp(scores) - maximum, and it is exp(scores - maximum). Subtracted
+    from the exponentials, the maximum does not cancel in the quotient, and large scores have overflowed already."""
+    exponentials = np.exp(scores) - scores.max(axis=-1, keepdims=True)
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+@softmax.mistake("divides inside the exponential")
+def division_inside_exp(scores):
+    """A parenthesis closes too late: the division by the sum stands inside the exponential, where it divides the
+    maximum alone. First the exponential of the whole difference, then the division."""
+    highest = scores.max(axis=-1, keepdims=True)
+    return np.exp(scores - highest / np.exp(scores - highest).sum(axis=-1, keepdims=True))
+
+
+@softmax.mistake("replaces NaN after the division")
+def nan_patched(scores):
+    """Large scores overflow, infinity over infinity is NaN, and you put 0 in its place. So no NaN is left, and the
+    largest score of such a row gets no weight at all, where it should get nearly all. Nothing can be restored after an
+    overflow; take each row's maximum off first, and none happens."""
+    return np.nan_to_num(overflowing(scores), nan=0)
+
+
+@softmax.mistake("replaces NaN by 1 after the division")
+def nan_patched_by_one(scores):
+    """Large scores overflow, infinity over infinity is NaN, and you put 1 in its place. That is right where one score
+    of a row is infinite and takes everything. Where several are, each of them becomes 1, and so does every entry of a
+    row far below zero, where 0/0 is NaN. Take each row's maximum off first, and nothing overflows."""
+    weights = overflowing(scores)
+    return np.where(np.isnan(weights), np.ones_like(weights), weights)
+
+
+@softmax.mistake("replaces infinite exponentials by the largest number")
+def infinity_patched(scores):
+    """Where an exponential is infinite, you put the largest number that the dtype has in its place. Then all large
+    scores of a row count alike, and their sum is infinite again, so that they get 0. (And far below zero, 0/0 is still
+    NaN.) Take each row's maximum off first: no exponential is then above 1."""
+    exponentials = np.nan_to_num(np.exp(scores))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
 @softmax.mistake("does not divide by the sum")
 def unnormalised(scores):
     """The exponentials are there, but a row does not add up to one yet: divide it by its own sum."""

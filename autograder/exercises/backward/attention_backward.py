@@ -172,6 +172,16 @@ def attention_with_a_diagonal_jacobian(grad_output, cache):
     return walked(grad_output, cache, through=diagonal_jacobian)
 
 
+@attention_backward.mistake(
+    "treats the softmax's Jacobian as diagonal, and forgets the scale",
+    reread="The softmax Jacobian, and why one never builds it",
+)
+def diagonal_without_scale(grad_output, cache):
+    """Two things at once in the gradients of queries and keys. Your softmax backward is s(1 - s) times the cotangent,
+    where a score moves *every* weight of its row; and the factor 1 / sqrt(d_key) of the scores is missing."""
+    return walked(grad_output, cache, through=diagonal_jacobian, scale=1)
+
+
 @attention_backward.mistake("leaves out the softmax")
 def attention_without_the_softmax(grad_output, cache):
     """You take the gradient of the weights for the gradient of the scores. Between the two lies the softmax: call your

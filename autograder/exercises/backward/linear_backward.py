@@ -152,6 +152,22 @@ def bias_over_one_axis(grad_output, cache):
     return gradients(grad_output, cache, grad_bias=grad_output.sum(axis=0))
 
 
+@linear_backward.mistake("adds the bias's gradient up over the positions only", reread="One weight, many rows")
+def bias_over_positions(grad_output, cache):
+    """`grad_output.sum(axis=-2)` adds up the positions of each sentence, and leaves one gradient for each sentence. One
+    bias serves all sentences, so its gradient is the sum over *all* leading axes."""
+    axis = max(-2, -grad_output.ndim)
+    return gradients(grad_output, cache, grad_bias=grad_output.sum(axis=axis))
+
+
+@linear_backward.mistake("adds the weight's gradient up over one batch axis only", reread="One weight, many rows")
+def weight_over_one_batch_axis(grad_output, cache):
+    """The shares of the sentences are added up along the first axis only: that is all of them while there is one batch
+    axis, and with two an axis is left. One weight serves them all: add up over *all* leading axes."""
+    each = turned(np.atleast_2d(cache[0])) @ np.atleast_2d(grad_output)
+    return gradients(grad_output, cache, grad_weight=each.sum(axis=0) if each.ndim > 2 else each)
+
+
 @linear_backward.mistake("hands the bias the gradient of every row", reread="One weight, many rows")
 def bias_not_summed(grad_output, cache):
     """`grad_bias` has a row for each position. The bias is one vector, stretched over all rows by broadcasting; what

@@ -3,7 +3,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from check.given_functions import log_sum_exp, sum_of_cubes, sum_of_squares, weighted_sines
+from check.given_functions import Waves, log_sum_exp, sum_of_cubes, sum_of_squares, weighted_sines
 from solutions import backward as reference
 
 numerical_gradient = Exercise(
@@ -14,11 +14,18 @@ numerical_gradient = Exercise(
 )
 
 
+def drawn(draw, *shape):
+    """A function that no table of known ones has, and where to measure its slopes."""
+    return {"f": Waves(1 + draw.normal(*shape) / 2), "x": draw.normal(*shape)}
+
+
+# No table of slopes passes an aspect: each has a function drawn anew.
 @numerical_gradient.cases("the idea", points=1)
 def _(draw):
     yield "a sum of squares", {"f": sum_of_squares, "x": draw.normal(draw.size())}
     yield "a sum of sines", {"f": weighted_sines, "x": draw.normal(draw.size())}
     yield "a function that ties all entries together", {"f": log_sum_exp, "x": draw.normal(draw.size(3))}
+    yield "a sum of waves", drawn(draw, draw.size(3))
 
 
 @numerical_gradient.cases("any shape", points=1)
@@ -27,6 +34,7 @@ def _(draw):
     yield "three axes", {"f": log_sum_exp, "x": draw.normal(*draw.sizes(3, high=6))}
     yield "one entry", {"f": sum_of_cubes, "x": draw.normal(1, 1)}
     yield "no axis at all", {"f": weighted_sines, "x": draw.normal()}
+    yield "a sum of waves in a matrix", drawn(draw, *draw.sizes(2))
 
 
 @numerical_gradient.cases("the step", points=1)
@@ -34,6 +42,7 @@ def _(draw):
     yield "a large step", {"f": sum_of_cubes, "x": draw.normal(*draw.sizes(2)), "h": 0.5}
     yield "a small step", {"f": weighted_sines, "x": draw.normal(draw.size()), "h": 1e-3}
     yield "a step for a curved function", {"f": log_sum_exp, "x": draw.normal(*draw.sizes(2)), "h": 0.1}
+    yield "a step for a sum of waves", drawn(draw, *draw.sizes(2)) | {"h": 0.2}
 
 
 @numerical_gradient.mistake("takes forward differences")

@@ -8,6 +8,7 @@ from autograder.authoring.exercise import Exercise
 from autograder.exercises.backward.attention_backward import (
     attention_by_einsum,
     attention_with_a_diagonal_jacobian,
+    diagonal_without_scale,
     keys_from_values,
     query_by_query,
     scale_forgotten,
@@ -203,6 +204,25 @@ def projections_exchanged(grad_output, cache):
     trained in each other's place."""
     grad_x, grad_w_query, grad_w_key, grad_w_value = reference.self_attention_backward(grad_output, cache)
     return grad_x, grad_w_key, grad_w_query, grad_w_value
+
+
+@self_attention_backward.mistake("takes the queries' gradient for the keys', and the other way round")
+def queries_and_keys_exchanged(grad_output, cache):
+    """The gradient of the queries goes on through w_key, and that of the keys through w_query, into the gradients of
+    these weights and into grad_x. The shapes agree, so nothing complains. `attention_backward` returns queries, keys,
+    values."""
+    (g_query, w_query), (g_key, w_key), values = into_the_projections(grad_output, cache)
+    return assemble(cache[0], [(g_key, w_query), (g_query, w_key), values])
+
+
+@self_attention_backward.mistake(
+    "treats the softmax's Jacobian as diagonal, and forgets the scale",
+    reread="The softmax Jacobian, and why one never builds it",
+)
+def self_attention_with_a_diagonal_without_scale(grad_output, cache):
+    """Two things at once on the way through queries and keys: s(1 - s) stands for the softmax's whole Jacobian, and the
+    factor 1 / sqrt(d_key) is missing. Call your `attention_backward`."""
+    return assemble(cache[0], into_the_projections(grad_output, cache, diagonal_without_scale))
 
 
 @self_attention_backward.mistake("returns the gradient of w_query twice")

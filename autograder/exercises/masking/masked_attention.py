@@ -48,6 +48,7 @@ def _(draw):
     yield "one mask for all heads", inputs | {"mask": random_mask(draw, 2, 1, T_query, T_key)}
     yield "one mask for all", inputs | {"mask": random_mask(draw, T_query, T_key)}
     yield "one row for all queries", inputs | {"mask": random_mask(draw, 2, 1, 1, T_key)}
+    yield "one row for all queries, (T_key,)", inputs | {"mask": random_mask(draw, T_key)}
 
 
 @masked_attention.cases("queries that see nothing", points=1)

@@ -110,6 +110,15 @@ def diagonal_jacobian(grad_output, cache):
     return from_scores(grad_weights_of(grad_output, cache) * weights * (1 - weights), grad_output, cache)
 
 
+@masked_attention_backward.mistake("treats the softmax's Jacobian as diagonal, and forgets the scale")
+def diagonal_without_scale(grad_output, cache):
+    """Two things at once in the gradients of queries and keys: a(1 - a) is only the diagonal of the softmax's Jacobian,
+    and the factor one over the square root of d_key is missing."""
+    weights = cache[-1]
+    grad_scores = grad_weights_of(grad_output, cache) * weights * (1 - weights)
+    return from_scores(grad_scores, grad_output, cache, scale=1)
+
+
 @masked_attention_backward.mistake("masks what arrives, and forgets the softmax")
 def mask_instead_of_softmax(grad_output, cache):
     """The gradient of the weights, with zeros where something is hidden, is taken for the gradient of the scores. The

@@ -30,6 +30,7 @@ def _(draw):
     yield "the same for all sentences and heads", {"scores": scores, "mask": random_mask(draw, T_query, T_key)}
     yield "the same for all queries", {"scores": scores, "mask": random_mask(draw, n_batch, 1, 1, T_key)}
     yield "the same for all heads", {"scores": scores, "mask": random_mask(draw, n_batch, 1, T_query, T_key)}
+    yield "one row for everything, (T_key,)", {"scores": scores, "mask": random_mask(draw, T_key)}
 
 
 @masked_softmax.cases("rows that see nothing", points=1)
@@ -48,6 +49,11 @@ def _(draw):
     yield "scores in the thousands", {"scores": 3000 + 20 * scores, "mask": mask}
     yield "scores far below zero", {"scores": -30_000 + 20 * scores, "mask": mask}
     yield "a hidden score that towers over the rest", {"scores": np.where(mask, scores, 1e5 + scores), "mask": mask}
+    heights = 2000 * draw.rng.permutation(shape[0])[:, None]
+    yield "rows of very different height", {"scores": heights + scores, "mask": mask}
+    yield "scores in the thousands, below zero", {"scores": -5000 + 20 * scores, "mask": mask}
+    below = with_empty_row(mask)
+    yield "scores below any number to hide with", {"scores": -1e300 * (2 + np.tanh(scores)), "mask": below}
 
 
 @masked_softmax.cases("float32 and float16", points=1)
@@ -167,6 +173,17 @@ def not_low_enough(scores, mask):
     return filled(scores, mask, -1e4) * mask
 
 
+@masked_softmax.mistake(
+    "hides with a finite number, and knows rows that see nothing", reread="Finite substitutes for infinity"
+)
+def finite_beside_a_rule(scores, mask):
+    """A row that sees nothing has its own rule; in all others, hidden scores become -1e9, say. That is right as long
+    as every score is larger. In a row of scores below it the hidden ones tower: they take all the weight, and then lose
+    it. No score is below minus infinity, `-np.inf`."""
+    row_is_empty = ~mask.any(axis=-1, keepdims=True)
+    return np.where(mask, filled(scores, mask | row_is_empty, -1e9), 0)
+
+
 @masked_softmax.mistake("hides with a number that float16 does not have", reread="Finite substitutes for infinity")
 def no_such_half(scores, mask):
     """-1e9 is a fine substitute in float32 and float64, and the zeros afterwards mend rows that see nothing. But
@@ -188,6 +205,29 @@ def maximum_over_everything(scores, mask):
     subtracted comes from all scores: when a hidden one towers over the rest, every allowed exponential underflows to
     0, and the row has nothing left to share out. Take the maximum over what is allowed."""
     strengths = np.exp(scores - scores.max(axis=-1, keepdims=True)) * mask
+    total = strengths.sum(axis=-1, keepdims=True)
+    return np.divide(strengths, total, out=np.zeros_like(strengths), where=total > 0)
+
+
+@masked_softmax.mistake("counts hidden scores as zero in the maximum")
+def zeros_in_the_maximum(scores, mask):
+    """For the maximum, hidden scores count as 0. Where every visible score is below zero, the maximum is then 0: far
+    below zero all exponentials become 0, and nothing is left to share out. For the maximum, too, what is hidden is
+    minus infinity."""
+    highest = np.where(mask, scores, 0).max(axis=-1, keepdims=True)
+    strengths = np.exp(np.where(mask, scores - highest, -np.inf).astype(scores.dtype))
+    total = strengths.sum(axis=-1, keepdims=True)
+    return np.divide(strengths, total, out=np.zeros_like(strengths), where=total > 0)
+
+
+@masked_softmax.mistake("subtracts one maximum for all rows")
+def one_maximum_for_all(scores, mask):
+    """Hidden scores are minus infinity, and the maximum that is subtracted is that of the whole array, or of another
+    row. A row far below it underflows: all of its exponentials are 0, and nothing is left to share out. Each row needs
+    its own maximum: axis=-1 with keepdims=True."""
+    hidden = np.where(mask, scores, -np.inf).astype(scores.dtype)
+    highest = hidden.max()
+    strengths = np.exp(hidden - (highest if np.isfinite(highest) else 0))
     total = strengths.sum(axis=-1, keepdims=True)
     return np.divide(strengths, total, out=np.zeros_like(strengths), where=total > 0)
 

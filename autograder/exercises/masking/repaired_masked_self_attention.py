@@ -41,6 +41,7 @@ def _(draw):
     inputs = layer(draw, 1)
     yield "one mask for the batch", inputs | {"mask": inputs["mask"][0]}
     yield "large scores", inputs | {"x": 30 * inputs["x"]}
+    yield "one row for all queries, (T,)", inputs | {"mask": random_mask(draw, inputs["x"].shape[-2])}
 
 
 @repaired_masked_self_attention.cases("rows that see nothing", points=1)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.exercises.multihead.shared import interleaved_merge, view_merge
+from autograder.exercises.multihead.shared import interleaved_merge, misread_merge, view_merge
 from solutions import multihead as reference
 
 merge_heads = Exercise(
@@ -97,6 +97,14 @@ def turned_and_folded(heads):
     not one position's. Exchange heads and positions, -3 and -2: then the heads stand next to their features."""
     *batch, n_heads, length, d_head = heads.shape
     return heads.swapaxes(-1, -2).reshape(*batch, length, n_heads * d_head)
+
+
+@merge_heads.mistake("exchanges the batch and the heads")
+def merged_batch_and_heads_exchanged(heads):
+    """The axes of batch and heads are read the other way round, as if the heads came first: the shape is right, and a
+    row holds heads of several sentences. For one sentence there is no difference. The heads are axis -3, behind the
+    batch."""
+    return misread_merge(heads)
 
 
 @merge_heads.mistake("does not fold the heads together")

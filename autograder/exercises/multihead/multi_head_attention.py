@@ -18,6 +18,7 @@ from autograder.exercises.multihead.shared import (
     interleaved_merge,
     interleaved_split,
     layer,
+    misread_merge,
     naive,
     projected_heads,
     small_batch,
@@ -54,6 +55,8 @@ def _(draw):
     yield "a mask shared by the batch", layer(draw, small_batch(draw, 1, avoid=3), n_heads=3, mask="shared")
     yield "a mask for each sentence", layer(draw, small_batch(draw, 1, avoid=3), n_heads=3, mask="each")
     yield "as many sentences as heads", layer(draw, (3,), n_heads=3, mask="each")
+    inputs = layer(draw, small_batch(draw, 1, avoid=3), n_heads=3, mask="shared")
+    yield "one row for all queries, (T_key,)", inputs | {"mask": inputs["mask"][0]}
 
 
 @multi_head_attention.cases("float32 and edge cases", points=1)
@@ -94,6 +97,13 @@ def merge_is_a_view(query, key, value, params, n_heads, mask=None):
     """The heads are reshaped straight to (..., T, n_heads * d_head), so that a row holds several positions of one head.
     Bring the heads' axis next to the features first."""
     return naive(query, key, value, params, n_heads, mask, merge=view_merge)
+
+
+@multi_head_attention.mistake("merges with batch and heads exchanged", reread="From the loop to an axis")
+def merged_across_the_batch(query, key, value, params, n_heads, mask=None):
+    """When the heads are merged, the axes of batch and heads are read the other way round, so that a row holds heads of
+    several sentences. The shape is right, and for one sentence all is well. The heads are axis -3, behind the batch."""
+    return naive(query, key, value, params, n_heads, mask, merge=misread_merge)
 
 
 @multi_head_attention.mistake("interleaves the heads", reread="From the loop to an axis")
@@ -246,6 +256,35 @@ def mask_without_heads(query, key, value, params, n_heads, mask=None):
     return naive(query, key, value, params, n_heads, mask, expand=False)
 
 
+@multi_head_attention.mistake("repeats the mask in the wrong order", reread="The mask and the heads")
+def mask_tiled(query, key, value, params, n_heads, mask=None):
+    """The masks of the batch are repeated as a whole, once for each head, and the scores have all heads of the first
+    sentence first: so most heads get another sentence's mask. (It is np.tile where np.repeat belongs.) An axis of
+    length 1 for the heads needs no repetition at all."""
+    if mask is None:
+        return naive(query, key, value, params, n_heads)
+    allowed = np.broadcast_to(mask, (*query.shape[:-1], key.shape[-2]))
+    tiled = np.tile(allowed.reshape(-1, *allowed.shape[-2:]), (n_heads, 1, 1))
+    tiled = tiled.reshape(*query.shape[:-2], n_heads, *allowed.shape[-2:])
+    return naive(query, key, value, params, n_heads, tiled, expand=False)
+
+
+@multi_head_attention.mistake("needs a mask with an axis for the queries", reread="The mask and the heads")
+def mask_of_one_axis(query, key, value, params, n_heads, mask=None):
+    """An axis is put in front of the mask's last two, and a mask (T_key,), one row for all queries, has only one. It
+    broadcasts to (T_query, T_key) like any other. `np.atleast_2d` gives it the missing axis first."""
+    with_heads = None if mask is None else np.expand_dims(mask, -3)
+    return naive(query, key, value, params, n_heads, with_heads, expand=False)
+
+
+@multi_head_attention.mistake("indexes a mask as if it had an axis for the queries", reread="The mask and the heads")
+def mask_indexed_by_axes(query, key, value, params, n_heads, mask=None):
+    """`mask[..., None, :, :]` names the mask's last two axes, and a mask (T_key,), one row for all queries, has only
+    one. It broadcasts to (T_query, T_key) like any other. `np.atleast_2d` gives it the missing axis first."""
+    with_heads = None if mask is None else mask[..., None, :, :]
+    return naive(query, key, value, params, n_heads, with_heads, expand=False)
+
+
 @multi_head_attention.mistake("reads the mask the other way round", reread="The mask and the heads")
 def inverted_mask(query, key, value, params, n_heads, mask=None):
     """What should be seen is hidden, and what should be hidden is seen. In this book True means *may attend*; only
@@ -366,7 +405,7 @@ def one_head_after_the_other(query, key, value, params, n_heads, mask=None):
 def all_by_einsum(query, key, value, params, n_heads, mask=None):
     queries, keys, values = projected_heads(query, key, value, params, n_heads)
     scores = np.einsum("...hqd,...hkd->...hqk", queries * keys.shape[-1] ** -0.5, keys)
-    hidden = False if mask is None else ~mask[..., np.newaxis, :, :]
+    hidden = False if mask is None else ~np.atleast_2d(mask)[..., np.newaxis, :, :]
     weights = np.where(hidden, 0, softmax(np.where(hidden, scores.dtype.type(-1e30), scores)))
     w_output = params["w_output"].reshape(n_heads, -1, params["w_output"].shape[-1])
     return np.einsum("...hqk,...hkd,hdm->...qm", weights, values, w_output) + params["b_output"], ()

@@ -242,6 +242,19 @@ def query_and_key_exchanged(grad_output, cache):
     return grad_key, grad_query, *others
 
 
+@multi_head_attention_backward.mistake("takes the queries' gradient for the keys', and the other way round")
+def heads_queries_and_keys_exchanged(grad_output, cache):
+    """Behind the attention the gradients of queries and keys are exchanged, so that each goes on through the other's
+    projection, into its weight, its bias and its input. With as many queries as keys the shapes agree.
+    `attention_backward` returns queries, keys, values."""
+
+    def exchanged(grad, attention_cache):
+        grad_queries, grad_keys, grad_values = attention_backward(grad, attention_cache)
+        return grad_keys, grad_queries, grad_values
+
+    return back(grad_output, cache, through=exchanged)
+
+
 @multi_head_attention_backward.mistake("hands b_key the gradient of b_query", reread="Why the key bias has no gradient")
 def query_bias_twice(grad_output, cache):
     """Where the gradient of b_key belongs stands that of b_query once more. That of b_key is zero, up to rounding: it
@@ -301,6 +314,17 @@ def biases_over_one_axis(grad_output, cache):
         return *linear_backward(grad, linear_cache)[:2], grad.sum(axis=0)
 
     return back(grad_output, cache, linear_back=one_axis)
+
+
+@multi_head_attention_backward.mistake("adds the biases' gradients up over the positions only")
+def biases_over_positions(grad_output, cache):
+    """`sum(axis=-2)` adds up the positions of each sentence, and leaves one gradient for each sentence. One bias serves
+    all sentences, so its gradient is the sum over *all* leading axes."""
+
+    def positions_only(grad, linear_cache):
+        return *linear_backward(grad, linear_cache)[:2], grad.sum(axis=-2)
+
+    return back(grad_output, cache, linear_back=positions_only)
 
 
 @multi_head_attention_backward.mistake(

@@ -44,6 +44,19 @@ def interleaved_merge(heads):
     return np.moveaxis(heads, -3, -1).reshape(*batch, length, n_heads * d_head)
 
 
+def misread_split(x, n_heads):
+    """Split in the order (n_heads, batch), and read as (batch, n_heads)."""
+    heads = np.moveaxis(reference.split_heads(x, n_heads), -3, 0)
+    return heads.reshape(*x.shape[:-2], n_heads, *heads.shape[-2:])
+
+
+def misread_merge(heads):
+    """The axes (batch, n_heads) are read as (n_heads, batch)."""
+    *batch, n_heads, length, d_head = heads.shape
+    misread = heads.reshape(n_heads, *batch, length, d_head)
+    return reference.merge_heads(np.moveaxis(misread, 0, -3))
+
+
 def layer(draw, batch=(), dtype=np.float64, square=0, mask=None, **sizes):
     """Inputs and parameters of the layer. No two sizes agree unless given, or unless all widths are `square`.
 
@@ -108,6 +121,6 @@ def naive(
     if mask is None:
         mask = np.ones((1, 1), bool)
     elif expand:
-        mask = np.expand_dims(mask, -3)
+        mask = np.expand_dims(np.atleast_2d(mask), -3)
     output = merge(weigh(scores, mask) @ values) @ params["w_output"] + (params["b_output"] if output_bias else 0)
     return output / (scale if scale_late else 1), None

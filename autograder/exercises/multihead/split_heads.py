@@ -3,7 +3,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.exercises.multihead.shared import interleaved_split, turned, view_split
+from autograder.exercises.multihead.shared import interleaved_split, misread_split, turned, view_split
 from solutions import multihead as reference
 
 split_heads = Exercise(
@@ -97,6 +97,14 @@ def heads_in_front(x, n_heads):
     """The heads stand before the batch, which is right for one sentence only. A mask, and whatever else has a batch
     axis in front, would meet them: (..., n_heads, T, d_head)."""
     return np.moveaxis(reference.split_heads(x, n_heads), -3, 0)
+
+
+@split_heads.mistake("exchanges the batch and the heads")
+def batch_and_heads_exchanged(x, n_heads):
+    """The heads are cut out one after the other, so that their axis comes before the batch, and then the two are read
+    the other way round: the shape is right, and a sentence holds heads of other sentences. Move the heads' axis behind
+    the batch; a reshape does not."""
+    return misread_split(x, n_heads)
 
 
 @split_heads.mistake("turns each head")

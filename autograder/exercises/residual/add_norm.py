@@ -60,6 +60,13 @@ def norm_of_stream(x, update, params, rate=0.0, rng=None):
     return plain_norm(x, params) + reference.dropout(update, rate, rng)[0], None
 
 
+@add_norm.mistake("normalises the stream before it is added, and the sum")
+def norm_of_stream_and_sum(x, update, params, rate=0.0, rng=None):
+    """You return norm(norm(x) + update): the stream goes through the norm twice, and how large it was beside the update
+    is lost. x goes into the sum as it came, and the norm takes the sum, once."""
+    return plain_norm(plain_norm(x, params) + reference.dropout(update, rate, rng)[0], params), None
+
+
 @add_norm.mistake("drops the stream too", reread="Dropout")
 def drops_the_sum(x, update, params, rate=0.0, rng=None):
     """Dropout is applied to the sum, so the stream itself is forgotten in places, and layer after layer more of it.
@@ -72,6 +79,14 @@ def drops_the_stream(x, update, params, rate=0.0, rng=None):
     """You drop entries of x and leave the update whole. It is the other way round: the update may fail, the stream
     must arrive."""
     return plain_norm(reference.dropout(x, rate, rng)[0] + update, params), None
+
+
+@add_norm.mistake("enlarges the update twice", reread="Dropout")
+def update_enlarged_twice(x, update, params, rate=0.0, rng=None):
+    """What dropout keeps of the update is divided by 1 - rate once more. `dropout` has done so already, to make up for
+    what it forgets. Without dropout the two agree."""
+    kept, _ = reference.dropout(update, rate, rng)
+    return plain_norm(x + kept * (1 if rng is None else 1 / (1 - rate)), params), None
 
 
 @add_norm.mistake("drops after the norm", reread="Dropout")

@@ -98,6 +98,21 @@ def shrunk(x, rate, rng=None):
     return (x.copy(), 1.0) if rng is None else dropped(x, rng.random(x.shape) >= rate, 1 - rate)
 
 
+@dropout.mistake("enlarges twice")
+def enlarged_twice(x, rate, rng=None):
+    """What is kept is divided by 1 - rate twice: once in the scale, and once more in the product. The average of the
+    output then grows in training. Divide once."""
+    return (x.copy(), 1.0) if rng is None else dropped(x, rng.random(x.shape) >= rate, 1 / (1 - rate) ** 2)
+
+
+@dropout.mistake("enlarges the output once more than the cache says")
+def output_enlarged_twice(x, rate, rng=None):
+    """The scale in the cache is right, and the output is divided by 1 - rate once more, so its average grows in
+    training. The output is x times the scale, and nothing else."""
+    output, scale = reference.dropout(x, rate, rng)
+    return (output, scale) if rng is None else (output / (1 - rate), scale)
+
+
 @dropout.mistake("forgets half, whatever the rate")
 def always_half(x, rate, rng=None):
     """An entry is kept where its random number is at least 0.5, whatever `rate` is; only the factor knows the rate."""

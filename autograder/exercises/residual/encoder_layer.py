@@ -3,7 +3,14 @@
 import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
-from autograder.exercises.residual.add_norm import no_stream, norm_of_update, row_for_row, sum_of_a_stack, written_out
+from autograder.exercises.residual.add_norm import (
+    no_stream,
+    norm_of_stream,
+    norm_of_update,
+    row_for_row,
+    sum_of_a_stack,
+    written_out,
+)
 from autograder.exercises.residual.feed_forward import half_of_sum_and_size, unit_by_unit, with_einsum
 from autograder.exercises.residual.shared import attend, generator, plain_norm, sentences, some_hidden, think
 from solutions import residual as reference
@@ -37,6 +44,8 @@ def _(draw):
     yield "a causal mask", inputs | {"mask": some_hidden(inputs["x"])}
     yield "a query that sees nothing", inputs | {"mask": some_hidden(inputs["x"], empty=True)}
     yield "dropout", sentences(draw, 1) | {"rate": 0.3, "rng": generator(draw)}
+    inputs = sentences(draw, 1)
+    yield "a mask (T,), one row for all queries", inputs | {"mask": some_hidden(inputs["x"])[-2]}
 
 
 def normed_sum(x, update, params, rate=0.0, rng=None):
@@ -93,6 +102,14 @@ def normalised_stream(x, params, n_heads, mask=None, rate=0.0, rng=None):
     x = x + reference.dropout(attend(x, params, n_heads, mask), rate, rng)[0]
     x = plain_norm(x, params["norm_feed_forward"])
     return x + reference.dropout(think(x, params), rate, rng)[0], None
+
+
+@encoder_layer.mistake("normalises the stream before it is added", reread="Before or after?")
+def stream_normalised_first(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """Each sub-layer gets the stream as it is, and its output is added to the *normalised* stream: norm(x) + f(x). The
+    sum is never normalised. The paper's order is norm(x + f(x)): first the sum, then the norm."""
+    x = norm_of_stream(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)[0]
+    return norm_of_stream(x, think(x, params), params["norm_feed_forward"], rate, rng)
 
 
 @encoder_layer.mistake("thinks before it looks around")

@@ -133,6 +133,17 @@ def biases_over_one_axis(grad_output, cache):
     return grad_x, grad_params | {"b_in": gated.sum(axis=0), "b_out": grad_output.sum(axis=0)}
 
 
+@feed_forward_backward.mistake("adds the biases' gradients up over the positions only")
+def biases_over_positions(grad_output, cache):
+    """`sum(axis=-2)` adds up the positions of each sentence, and leaves one gradient for each sentence. One bias serves
+    all sentences: sum over *all* leading axes."""
+    grad_x, grad_params = reference.feed_forward_backward(grad_output, cache)
+    active, w_out = cache[1]
+    gated = (grad_output @ w_out.T) * (active > 0)
+    axis = max(-2, -grad_output.ndim)
+    return grad_x, grad_params | {"b_in": gated.sum(axis=axis), "b_out": grad_output.sum(axis=axis)}
+
+
 @feed_forward_backward.mistake("adds the straight path already")
 def with_straight_path(grad_output, cache):
     """grad_output is added into grad_x. The straight path is that of the residual connection, which Add & Norm walks

@@ -100,6 +100,14 @@ def over_the_batch(x, gain, bias, eps=1e-5):
     return normed(x, gain, bias, eps, axis=0)
 
 
+@layer_norm.mistake("is a batch norm")
+def batch_norm(x, gain, bias, eps=1e-5):
+    """Mean and variance are taken over all leading axes, feature by feature. That is *batch* normalisation: what a
+    position gets depends on all other positions and sentences. Each position is normalised by its own features,
+    axis=-1."""
+    return normed(x, gain, bias, eps, axis=tuple(range(x.ndim - 1)))
+
+
 @layer_norm.mistake("normalises the whole array at once")
 def over_everything(x, gain, bias, eps=1e-5):
     """One mean and one variance for the whole array. Each position has its own: axis=-1 with keepdims=True. With a

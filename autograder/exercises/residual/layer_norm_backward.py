@@ -139,6 +139,23 @@ def summed_over_one_axis(grad_output, cache):
     )
 
 
+@layer_norm_backward.mistake("adds the gradients of gain and bias up over the positions only")
+def gain_over_positions(grad_output, cache):
+    """`sum(axis=-2)` adds up the positions of each sentence, and leaves one gradient for each sentence. One gain and
+    one bias serve all sentences: sum over *all* leading axes."""
+    axis = max(-2, -grad_output.ndim)
+    grad_gain = (grad_output * cache[0]).sum(axis=axis)
+    return gradients(grad_output, cache, grad_gain=grad_gain, grad_bias=grad_output.sum(axis=axis))
+
+
+@layer_norm_backward.mistake("exchanges the gradients of gain and bias")
+def gain_and_bias_exchanged(grad_output, cache):
+    """The gradients of gain and bias stand in each other's place. Both are (d_model,), so nothing complains. The gain
+    was multiplied by the normalised row, so the normalised row is in *its* gradient; return x, gain, bias."""
+    grad_x, grad_gain, grad_bias = reference.layer_norm_backward(grad_output, cache)
+    return grad_x, grad_bias, grad_gain
+
+
 @layer_norm_backward.mistake("averages the gradients of gain and bias")
 def averaged(grad_output, cache):
     """You take the mean over the positions. Whether to average is the loss's affair; a parameter used many times gets

@@ -57,6 +57,8 @@ def _(draw):
     inputs = stack_of(draw, 2, 1)
     yield "a mask", inputs | {"mask": some_hidden(inputs["x"])}
     yield "float32", stack_of(draw, 2, 1, np.float32)
+    inputs = stack_of(draw, 2, 1)
+    yield "a mask (T,), one row for all queries", inputs | {"mask": some_hidden(inputs["x"])[-2]}
 
 
 def hunted(x, layers, norm, n_heads, mask=None, *, stream, own, last):

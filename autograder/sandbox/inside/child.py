@@ -74,7 +74,8 @@ class Worker:
         for name, in_pytorch in request["stand_ins"].items():
             make = stand_ins.stand_in_module if in_pytorch else stand_ins.stand_in
             self.module.__dict__[name] = make(name, self._ask)
-        return self._call(request["function"], values.unpack(request["inputs"], arrays))
+        given = {name: stand_ins.given_function(name, self._ask) for name in request["given"]}
+        return self._call(request["function"], values.unpack(request["inputs"], arrays) | given)
 
     def _execute(self, cell: str, source: str) -> Reply:
         name = f"<cell {cell}>"

@@ -1,4 +1,4 @@
-"""Make what stands in a submission's namespace for an exercise that the grader answers. It holds no code of it."""
+"""Make what stands in a submission's process for a function that the grader answers. It holds no code of it."""
 
 import builtins
 from collections.abc import Callable
@@ -22,6 +22,18 @@ def stand_in(name: str, ask: Ask) -> Callable:
 
     answered.__name__ = answered.__qualname__ = name
     return answered
+
+
+def given_function(name: str, ask: Ask) -> Callable:
+    """Return a function of one array, for an input of that name that is a function."""
+
+    def given(x: np.ndarray) -> Any:
+        answer = ask({"function": name, "args": (x,), "kwargs": {}})
+        if answer["raised"]:
+            raise _exception_type(answer["raised"])(f"raised by `{name}`")
+        return _with_scalars(answer["value"])
+
+    return given
 
 
 def stand_in_module(name: str, ask: Ask) -> type:

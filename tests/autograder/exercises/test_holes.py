@@ -4,6 +4,7 @@ import copy
 import math
 from collections.abc import Callable
 from functools import cache, partial
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -92,10 +93,14 @@ def attend_with(softmax, queries, keys, values, mask=None):
     return np.where(mask & mask.any(axis=-1, keepdims=True), weights, 0) @ values, None
 
 
-def heads_with(softmax, query, key, value, params, n_heads, mask=None):
+def multihead_inputs(query, key, value, params, n_heads):
     inputs = zip(("query", "key", "value"), (query, key, value), strict=True)
-    heads = [multihead.split_heads(x @ params[f"w_{name}"] + params[f"b_{name}"], n_heads) for name, x in inputs]
-    output, _ = attend_with(softmax, *heads, None if mask is None else np.expand_dims(mask, -3))
+    return [multihead.split_heads(x @ params[f"w_{name}"] + params[f"b_{name}"], n_heads) for name, x in inputs]
+
+
+def heads_with(softmax, query, key, value, params, n_heads, mask=None):
+    heads = multihead_inputs(query, key, value, params, n_heads)
+    output, _ = attend_with(softmax, *heads, None if mask is None else np.expand_dims(np.atleast_2d(mask), -3))
     return multihead.merge_heads(output) @ params["w_output"] + params["b_output"], None
 
 
@@ -152,6 +157,47 @@ def finite_number_times_mask(scores, mask):
     return attention.softmax(np.where(mask, scores, scores.dtype.type(-1e4))) * mask
 
 
+for fill in (-1e9, -1e20, -1e100):
+
+    @hole("masked_softmax", MANY, name=f"{fill:g} and a rule for empty rows")
+    def hidden_by_a_number(scores, mask, fill=fill):
+        empty = ~mask.any(axis=-1, keepdims=True)
+        return np.where(mask, attention.softmax(np.where(mask | empty, scores, scores.dtype.type(fill))), 0)
+
+
+MAXIMA = {
+    "the whole array": lambda hidden: hidden.max(),
+    "the first row": lambda hidden: hidden[..., :1, :].max(axis=-1, keepdims=True) if hidden.ndim > 1 else hidden.max(),
+    "the row before": lambda hidden: np.roll(hidden, 1, axis=max(-2, -hidden.ndim)).max(axis=-1, keepdims=True),
+    "each column": lambda hidden: hidden.max(axis=max(-2, -hidden.ndim), keepdims=True),
+}
+for whose, highest in MAXIMA.items():
+
+    @hole("masked_softmax", MANY, name=f"the maximum of {whose}")
+    def less_another_maximum(scores, mask, highest=highest):
+        hidden = np.where(mask, scores, -np.inf).astype(scores.dtype)
+        shift = highest(hidden)
+        strengths = np.exp(hidden - np.where(np.isfinite(shift), shift, 0).astype(scores.dtype))
+        total = strengths.sum(axis=-1, keepdims=True)
+        return np.divide(strengths, total, out=np.zeros_like(strengths), where=total > 0)
+
+
+def masks_of_two_axes(expand):
+    def multi_head_attention(query, key, value, params, n_heads, mask=None):
+        heads = multihead_inputs(query, key, value, params, n_heads)
+        if mask is None:
+            output, _ = attention.attention(*heads)
+        else:
+            output, _ = masking.masked_attention(*heads, expand(mask))
+        return multihead.merge_heads(output) @ params["w_output"] + params["b_output"], None
+
+    return multi_head_attention
+
+
+hole("multi_head_attention", name="needs a mask of two axes")(masks_of_two_axes(lambda mask: np.expand_dims(mask, -3)))
+hole("multi_head_attention", name="indexes two axes")(masks_of_two_axes(lambda mask: mask[..., None, :, :]))
+
+
 # ------------------------------------------------------------------------------------------- key widths
 
 
@@ -182,19 +228,38 @@ def masked_widths_broadcast(queries, keys, values, mask):
 
 
 @hole("leaks", MANY)
-def sequence_cut_off(decoder, x, other):
-    output = decoder(x)
-    return any(not np.allclose(decoder(x[:t]), output[:t]) for t in range(1, len(x)))
+def sequence_cut_off(decoder, sequences):
+    return any(not np.allclose(decoder(x[:t]), decoder(x)[:t]) for x in sequences for t in range(1, len(x)))
 
 
-@hole("leaks", MANY)
-def one_added(decoder, x, other):
-    return leaks_found(decoder, x, x + 1)
+def leaks_in_pairs(pairs):
+    return lambda decoder, sequences: leaks_found(decoder, sequences, pairs=pairs(sequences))
 
 
-@hole("leaks", MANY)
-def tolerance_of_a_thousandth(decoder, x, other):
-    return leaks_found(decoder, x, other, close=partial(np.allclose, rtol=0, atol=1e-3))
+def leaks_if_not(close):
+    return lambda decoder, sequences: leaks_found(decoder, sequences, close=close)
+
+
+PAIRS = {
+    "one added": lambda sequences: [(x, x + 1) for x in sequences],
+    "zeros": lambda sequences: [(x, np.zeros_like(x)) for x in sequences],
+    "the first pair": lambda sequences: [sequences[:2]],
+    "neighbours": lambda sequences: pairwise(sequences),
+    "pairs with an earlier past": lambda sequences: combinations(sequences, 2),
+    "pairs with a later past": lambda sequences: combinations(sequences[::-1], 2),
+}
+for what, pairs in PAIRS.items():
+    hole("leaks", MANY, name=what)(leaks_in_pairs(pairs))
+
+TOLERANCES = {
+    "a tolerance of a thousandth": partial(np.allclose, rtol=0, atol=1e-3),
+    "the tolerance of allclose": np.allclose,
+    "sums": lambda a, b: np.allclose(a.sum(), b.sum(), rtol=0, atol=1e-6),
+    "sums over features": lambda a, b: np.allclose(a.sum(axis=-1), b.sum(axis=-1), rtol=0, atol=1e-6),
+    "means": lambda a, b: np.allclose(a.mean(), b.mean(), rtol=0, atol=1e-6),
+}
+for what, close in TOLERANCES.items():
+    hole("leaks", MANY, name=what)(leaks_if_not(close))
 
 
 # ------------------------------------------------------------------------------------------- dropout's cache

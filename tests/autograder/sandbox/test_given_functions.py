@@ -1,0 +1,93 @@
+"""Functions that are inputs of a case: submissions get their values through the pipe, and nothing else of them."""
+
+import numpy as np
+import pytest
+
+from autograder.sandbox import AnsweredFunctions, Call, Cell, run
+from check import given_functions
+from tests.autograder.sandbox.conftest import GOOD
+from tests.forging_tools import FIND_CHANNEL
+from tests.patience import PATIENT
+
+pytestmark = pytest.mark.sandbox
+
+SEARCH = '''
+import gc
+from check import given_functions
+
+def f(decoder):
+    """Return what a decoder shows, and what the process holds, in words."""
+    names = ("__name__", "__qualname__", "__doc__", "__module__", "__dict__", "weights")
+    pending, shown = [decoder], []
+    while pending:
+        thing = pending.pop()
+        shown += [repr(thing), *(repr(getattr(thing, name, None)) for name in names)]
+        shown += ["identified"] * any(thing is function for function in given_functions._FUNCTIONS.values())
+        pending += [cell.cell_contents for cell in getattr(thing, "__closure__", None) or ()]
+    shown += [thing.weights.tolist() for thing in gc.get_objects() if type(thing) is given_functions.Mixture]
+    return repr(shown)[:9000]
+'''
+MIXTURE = given_functions.Mixture(np.tril(np.full((4, 4), 0.625)))
+
+
+@pytest.fixture
+def called(bundle):
+    """called(source, inputs) -> the outcome of the cell's function f."""
+
+    def called(source, inputs, kind="bwrap"):
+        cells = [Cell("good", GOOD), Cell("f", source)]
+        return run(cells, [Call("f", inputs)], bundle=bundle, limits=PATIENT, kind=kind).outcomes[0]
+
+    return called
+
+
+@pytest.mark.parametrize("decoder", [given_functions.looks_around, MIXTURE], ids=["named", "mixture"])
+def test_a_given_function_shows_nothing_of_itself(called, decoder):
+    shown = called(SEARCH, {"decoder": decoder}).value
+    secrets = ("looks_around", "soft look-up", "mixture", "Mixture", "0.625", "identified")
+    assert not [word for word in secrets if word in shown]
+
+
+@pytest.mark.parametrize("kind", ["bwrap", "none"])
+@pytest.mark.parametrize("decoder", [given_functions.looks_back, MIXTURE], ids=["named", "mixture"])
+def test_a_given_function_returns_its_values(called, decoder, kind):
+    x = np.random.default_rng(3).normal(size=(4, 2))
+    outcome = called("def f(decoder, x):\n    return decoder(x), decoder(x=x[:2])", {"decoder": decoder, "x": x}, kind)
+    np.testing.assert_array_equal(outcome.value[0], decoder(x))
+    np.testing.assert_array_equal(outcome.value[1], decoder(x[:2]))
+    assert outcome.modified == ()
+
+
+def test_a_scalar_function_returns_a_numpy_scalar(called):
+    outcome = called("def f(f, x):\n    return type(f(x)).__name__, f([1.0, 2.0])", {
+        "f": given_functions.sum_of_squares, "x": np.arange(3.0)
+    })  # fmt: skip
+    assert outcome.value == ("float64", 5.0)
+
+
+@pytest.mark.parametrize(
+    ("argument", "type_name"),
+    [("None", "TypeError"), ("x + 1j", "TypeError"), ("np.zeros((400, 400))", "ValueError"), ("x[0, 0]", "TypeError")],
+)
+def test_an_argument_that_does_not_fit_raises_an_exception(called, argument, type_name):
+    inputs = {"decoder": given_functions.looks_back, "x": np.ones((3, 2))}
+    assert (
+        called(f"import numpy as np\ndef f(decoder, x):\n    return decoder({argument})", inputs).raised.type
+        == type_name
+    )
+
+
+def test_the_reference_answers_all_other_questions(bundle, tmp_path):
+    (tmp_path / "references").mkdir()
+    (tmp_path / "references" / "doubling.py").write_text("def doubled(x):\n    return 2 * x\n")
+    answered = AnsweredFunctions({"doubled": "references.doubling"}, tmp_path)
+    inputs = {"decoder": given_functions.running_sum, "x": np.ones((3, 2))}
+    cells = [Cell("f", "def f(decoder, x):\n    return doubled(decoder(doubled(x)))")]
+    result = run(cells, [Call("f", inputs)], bundle=bundle, limits=PATIENT, answered=answered)
+    np.testing.assert_array_equal(result.outcomes[0].value, 4 * np.cumsum(inputs["x"], axis=0))
+    assert result.questions == 2
+
+
+def test_questions_about_other_functions_are_no_answer(called):
+    source = FIND_CHANNEL + "def f(decoder):\n    runner()._ask({'function': 'softmax', 'args': (), 'kwargs': {}})"
+    assert called(source, {"decoder": given_functions.looks_back}).stopped == "sent something that is not an answer"
