@@ -1,5 +1,6 @@
 /* A cell that the book gives. The reader can open it in its place, change it and run it. */
 
+import { isLent } from "./borrowing.js";
 import { Cell, printed } from "./cell.js";
 import { coded, make } from "./elements.js";
 import { earlier } from "./exercise.js";
@@ -7,6 +8,7 @@ import { config } from "./page_data.js";
 import { python } from "./python.js";
 import { storeChange, storedChange } from "./storage.js";
 import { unsolved } from "./unsolved.js";
+import { Uses } from "./uses.js";
 
 export class GivenCell {
   /** @param {Element} element its cell
@@ -26,6 +28,9 @@ export class GivenCell {
     this.button = make("button", { type: "button", "aria-label": `Try it: cell ${this.number}` }, "Try it");
     this.button.addEventListener("click", () => this.open().editor.focus());
     this.row.append(this.button);
+    const isEarlier = (name) => !page.exercises.some((exercise) => exercise.name === name);
+    this.uses = new Uses((data.rests ?? []).filter((name) => isEarlier(name) && isLent(name)), () => page.show());
+    this.row.before(this.uses.element);
     if (storedChange(config.chapter, this.text).source !== undefined) this.open();
   }
 
@@ -52,9 +57,13 @@ export class GivenCell {
     else this.row.prepend(this.note);
   }
 
-  /** Shows which exercises the cell waits for. */
+  /** Shows which exercises the cell waits for, and offers to borrow those that the book lends. */
   show() {
-    if (this.button) this.note.replaceChildren(...unsolved(this.data.rests ?? [], this.page.exercises));
+    if (!this.button) return;
+    const { data, page, note, uses } = this;
+    note.replaceChildren(...unsolved((data.rests ?? []).filter((name) => !uses.names.has(name)), page.exercises));
+    uses.show();
+    uses.element.hidden ||= !uses.missing.length && !uses.borrowed.length;
   }
 }
 

@@ -1,4 +1,4 @@
-/* The line above an exercise that says which functions of earlier chapters it uses, and lets the reader borrow them. */
+/* The line that says which functions of earlier chapters an exercise or a cell uses, and lets the reader borrow them. */
 
 import { availableSource, isBorrowed, isLent, setBorrowed } from "./borrowing.js";
 import { make } from "./elements.js";

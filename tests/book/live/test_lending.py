@@ -22,6 +22,7 @@ from check import bundle_data, key
 from tests.book.conftest import jupyter_book
 from tests.book.live.conftest import write_book
 from tests.book.live.reader import RIGHT, Page, only_in_chromium, quick_in_both
+from tests.book.live.test_tried_cells import Tries
 
 pytestmark = pytest.mark.book
 
@@ -37,6 +38,10 @@ MASKED = """def masked_softmax(scores, mask):
     sees = mask.any(axis=-1, keepdims=True)
     weights = softmax(np.where(mask, scores - lowest, -np.inf if sees.all() else -1e30).astype(scores.dtype))
     return np.where(mask, weights, 0).astype(scores.dtype)
+"""
+TARGET_MASK = """def target_mask(tokens, pad):
+    earlier = np.tri(tokens.shape[-1], dtype=bool)
+    return earlier & (tokens != pad)[..., None, :]
 """
 
 
@@ -109,6 +114,23 @@ def test_an_exercise_waits_for_an_earlier_one_until_it_is_solved_or_borrowed(new
     masking.open()
     assert "softmax (chapter 1: solved)" in browser.evaluate(f"{uses}.innerText")
     assert masking.run("masked_softmax").passes
+
+
+@only_in_chromium
+def test_a_cell_of_the_book_runs_with_a_borrowed_function(new_reader, browser):
+    masking = Tries(new_reader("03_masking"))
+    rests = "JSON.parse(document.getElementById('live-exercises').textContent).cells.map(cell => cell.rests ?? [])"
+    cell = f"cell-{browser.evaluate(rests).index(['softmax', 'target_mask'])}"
+    uses = "cell.querySelector('.live-uses')"
+    assert "(chapter 1: not solved yet)" in masking.ask(cell, f"{uses}.innerText")
+    assert masking.ask(cell, "cell.querySelector('.live-note').innerText") == "waits for target_mask: solve it above"
+    assert masking.page.run("target_mask", TARGET_MASK).passes
+    assert masking.ask(cell, "cell.querySelector('.live-note').innerText") == ""
+    masking.press(cell, "Try it")
+    assert "chapter 1" in masking.run(cell)[0]
+    masking.ask(cell, f"{uses}.querySelector('button:not([hidden])').click()")
+    assert "(chapter 1: borrowed)" in masking.ask(cell, f"{uses}.innerText")
+    assert masking.run(cell)[0] in ("Done.", "The cell ran, and printed nothing.")
 
 
 @only_in_chromium
