@@ -5,7 +5,14 @@ import math
 import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
-from autograder.exercises.training.shared import one_hot, to_judge, with_strange_padding
+from autograder.exercises.training.shared import (
+    one_hot,
+    to_judge,
+    up_to_the_first_padding,
+    up_to_the_last_word,
+    with_padding_before_words,
+    with_strange_padding,
+)
 from solutions import model
 from solutions import training as reference
 
@@ -28,6 +35,7 @@ def _(draw):
 def _(draw):
     yield "sentences of different lengths", to_judge(draw, n_padded=1)
     yield "another padding token", to_judge(draw, n_padded=1, pad=2)
+    yield "padding before and between words", with_padding_before_words(to_judge(draw))
     yield "infinite logits at padding", with_strange_padding(to_judge(draw, n_padded=1), -np.inf)
     inputs = to_judge(draw)
     yield "nothing but padding", inputs | {"targets": 0 * inputs["targets"]}
@@ -69,6 +77,22 @@ def padding_counts(logits, targets, smoothing=0.0, pad=0):
     """Padding is in the loss like any token, so the model learns to predict it, which is easy and useless. Leave out
     the targets that equal `pad`."""
     return loss_rows(logits, targets, smoothing).mean(), None
+
+
+@smoothed_cross_entropy.mistake("counts padding that stands before a word")
+def only_trailing_padding(logits, targets, smoothing=0.0, pad=0):
+    """You leave out the padding after a sentence's last word and count the padding before it. `pad` may stand anywhere:
+    compare each target with it, `targets != pad`."""
+    counts = up_to_the_last_word(targets, pad)
+    return reference.smoothed_cross_entropy(logits[counts], targets[counts], smoothing, -1)
+
+
+@smoothed_cross_entropy.mistake("stops at the first padding")
+def words_behind_padding_lost(logits, targets, smoothing=0.0, pad=0):
+    """You cut each sentence at its first padding, so the words behind it do not count. `pad` may stand anywhere:
+    compare each target with it, `targets != pad`."""
+    counts = up_to_the_first_padding(targets, pad)
+    return reference.smoothed_cross_entropy(logits[counts], targets[counts], smoothing, -1)
 
 
 @smoothed_cross_entropy.mistake("takes 0 for padding, whatever pad is")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.exercises.training.shared import one_hot, to_judge
+from autograder.exercises.training.shared import one_hot, to_judge, with_padding_before_words
 from solutions import training as reference
 
 smoothed_cross_entropy_backward = Exercise(
@@ -29,6 +29,7 @@ def _(draw):
 @smoothed_cross_entropy_backward.cases("padding", points=1)
 def _(draw):
     yield "sentences of different lengths", to_go_back(draw, to_judge(draw, n_padded=1))
+    yield "padding before and between words", to_go_back(draw, with_padding_before_words(to_judge(draw)))
     inputs = to_judge(draw)
     yield "nothing but padding", to_go_back(draw, inputs | {"targets": 0 * inputs["targets"]})
 
@@ -120,6 +121,17 @@ def rows_only(grad_loss, cache):
     padding. Write the rows to where `counted` is true."""
     log_p = cache[0]
     return (np.exp(log_p) - soft_rows(cache)) * (grad_loss / max(1, len(log_p)))
+
+
+@smoothed_cross_entropy_backward.mistake(
+    "writes the rows to the first places of each sentence", reread="Padding does not count"
+)
+def first_places(grad_loss, cache):
+    """The n rows are right, and they stand at the first places of each sentence, as many as it has words. Padding may
+    also stand before a word: write the rows to where `counted` is true."""
+    log_p, labels, counted, eps = cache
+    first = np.arange(counted.shape[-1]) < counted.sum(axis=-1, keepdims=True)
+    return reference.smoothed_cross_entropy_backward(grad_loss, (log_p, labels, first, eps))
 
 
 @smoothed_cross_entropy_backward.mistake("answers in float64 whatever was asked")
