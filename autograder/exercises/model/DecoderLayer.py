@@ -28,6 +28,8 @@ def _(draw):
     padding[0, 0, 1:] = False
     inputs = [draw.normal(n, T, 8), draw.normal(n, T_memory, 8), causal, padding]
     yield "both masks", asked_of(model_torch.DecoderLayer, draw, LAYER, inputs)
+    inputs = [draw.normal(n, T, 8), draw.normal(n, T_memory, 8), np.arange(T) > 0, np.arange(T_memory) > 0]
+    yield "masks of one axis", asked_of(model_torch.DecoderLayer, draw, LAYER, inputs)
 
 
 class Steps(model_torch.DecoderLayer):

@@ -27,6 +27,8 @@ def _(draw):
     mask = np.ones((n, 1, T), bool)
     mask[0, 0, T // 2 :] = False
     yield "padding", asked_of(model_torch.EncoderLayer, draw, LAYER, [draw.normal(n, T, 8), mask])
+    inputs = [draw.normal(n, T, 8), np.arange(T) > 0]
+    yield "a mask of one axis", asked_of(model_torch.EncoderLayer, draw, LAYER, inputs)
     still = LAYER | {"dropout": 0.5}
     yield "dropout is still in evaluation", asked_of(model_torch.EncoderLayer, draw, still, [draw.normal(n, T, 8)])
 

@@ -22,7 +22,7 @@ from autograder.exercises.model.shared import decoded
 from autograder.house import chapter_names
 from check.calling import run
 from check.judge import judge
-from solutions import attention, decoding, masking, model, model_torch, multihead, position, residual, training
+from solutions import attention, cross, decoding, masking, model, model_torch, multihead, position, residual, training
 from solutions.position import positional_embedding
 from solutions.residual import add_norm, feed_forward
 
@@ -213,6 +213,22 @@ def masks_of_two_axes(expand):
 
 hole("multi_head_attention", name="needs a mask of two axes")(masks_of_two_axes(lambda mask: np.expand_dims(mask, -3)))
 hole("multi_head_attention", name="indexes two axes")(masks_of_two_axes(lambda mask: mask[..., None, :, :]))
+
+
+# ------------------------------------------------------------------------------------------- masks of one axis
+
+
+@hole("cross_attention")
+def row_of_mask_repeated(x, memory, w_query, w_key, w_value, mask):
+    if mask.shape[-2] == 1:
+        mask = np.repeat(mask, x.shape[-2], axis=-2)
+    return cross.cross_attention(x, memory, w_query, w_key, w_value, mask)
+
+
+@hole("MultiHeadAttention", name="an axis for the heads")
+class MaskOfTwoAxes(model_torch.MultiHeadAttention):
+    def forward(self, query, key, value, mask=None):
+        return super().forward(query, key, value, None if mask is None else mask.unsqueeze(-3).squeeze(-3))
 
 
 # ------------------------------------------------------------------------------------------- key widths
