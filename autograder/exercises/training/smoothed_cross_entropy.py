@@ -228,6 +228,46 @@ def by_sentences(logits, targets, smoothing=0.0, pad=0):
     return loss * (targets != pad).sum() / math.prod(targets.shape[:-1]), None
 
 
+@smoothed_cross_entropy.mistake("gives each wrong class eps/(K-2)", reread="Three ways to spread it")
+def one_class_too_few(logits, targets, smoothing=0.0, pad=0):
+    """Your labels have 1 - eps and, for each of the K - 1 wrong classes, eps/(K-2), so a row adds up to more than 1.
+    Code that divides by K - 2 sets the padding class to 0 afterwards. In this book every class gets eps/K and the right
+    one 1 - eps more."""
+    counts, K = targets != pad, logits.shape[-1]
+    labels = np.where(one_hot(targets[counts], K) == 1, 1 - smoothing, smoothing / (K - 2))
+    return -(labels * model.log_softmax(logits[counts])).sum() / max(1, counts.sum()), None
+
+
+@smoothed_cross_entropy.mistake("does not scale the mean over all classes", reread="Two cross-entropies")
+def even_part_unscaled(logits, targets, smoothing=0.0, pad=0):
+    """The surprise at the right class has the share 1 - eps, and the mean over all classes counts whole, as if the
+    labels had 1/K added. Its share is eps."""
+    hard = reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0]
+    return (1 - smoothing) * hard + reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0], None
+
+
+@smoothed_cross_entropy.mistake("averages over the vocabulary, too")
+def mean_over_classes(logits, targets, smoothing=0.0, pad=0):
+    """The loss is too small by the size of the vocabulary: `.mean()` runs over the classes as well. The loss at a
+    target is a *sum* over its classes. Take the mean over the targets only."""
+    return reference.smoothed_cross_entropy(logits, targets, smoothing, pad)[0] / logits.shape[-1], None
+
+
+@smoothed_cross_entropy.mistake("adds up by one mask and divides by another")
+def divided_by_another_mask(logits, targets, smoothing=0.0, pad=0):
+    """The sum leaves out the targets that equal `pad`, and the number that you divide by leaves out those that equal 0.
+    With another padding token the two masks differ. Make one mask, `targets != pad`, and use it for both."""
+    loss, _ = reference.smoothed_cross_entropy(logits, targets, smoothing, pad)
+    return loss * (targets != pad).sum() / max(1, (targets != 0).sum()), None
+
+
+@smoothed_cross_entropy.mistake("leaves padding out of the divisor only")
+def padding_in_the_sum(logits, targets, smoothing=0.0, pad=0):
+    """The sum runs over all targets, padding included, and you divide by the number of targets without padding. Use one
+    mask for both, `targets != pad`."""
+    return loss_rows(logits, targets, smoothing).sum() / max(1, (targets != pad).sum()), None
+
+
 @smoothed_cross_entropy.equivalent
 def through_labels(logits, targets, smoothing=0.0, pad=0):
     counts = targets != pad

@@ -179,6 +179,14 @@ def label_left_out(grad_loss, cache):
     return spread(np.exp(log_p) * (grad_loss / max(1, len(log_p))), counted)
 
 
+@smoothed_cross_entropy_backward.mistake("divides by the size of the vocabulary, too")
+def over_the_vocabulary(grad_loss, cache):
+    """The gradient is too small by the size of the vocabulary. The loss is a mean over the targets and a *sum* over the
+    classes of each target: divide by n only."""
+    log_p = cache[0]
+    return reference.smoothed_cross_entropy_backward(grad_loss, cache) / log_p.dtype.type(log_p.shape[-1])
+
+
 @smoothed_cross_entropy_backward.equivalent
 def with_labels(grad_loss, cache):
     log_p, _, counted, _ = cache
