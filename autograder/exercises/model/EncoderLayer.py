@@ -103,6 +103,26 @@ class GeluEncoder(Steps):
         return self.norm_feed_forward(x + self.think(x))
 
 
+@EncoderLayer.mistake("scales in evaluation what dropout kept in training")
+class ScaledInEvaluation(Steps):
+    """In evaluation you multiply the sub-layers' outputs by 1 - p. `nn.Dropout` divides by 1 - p in training already,
+    so that evaluation needs no factor: yours scales twice."""
+
+    def forward(self, x, mask=None):
+        share = 1 - self.dropout.p
+        x = self.norm_attention(x + share * self.attend(x, mask))
+        return self.norm_feed_forward(x + share * self.think(x))
+
+
+@EncoderLayer.mistake("adds the feed-forward's output to x")
+class SecondResidualFromX(Steps):
+    """The feed-forward's output is added to the layer's input x, so what the attention found is lost to the stream. Add
+    it to what the feed-forward read, the stream after the first norm."""
+
+    def forward(self, x, mask=None):
+        return self.norm_feed_forward(x + self.think(self.norm_attention(x + self.attend(x, mask))))
+
+
 @EncoderLayer.equivalent
 class StepByStep(Steps):
     def forward(self, x, mask=None):
