@@ -109,6 +109,15 @@ class MaskOfTwoAxes(model_torch.MultiHeadAttention):
         return super().forward(query, key, value, None if mask is None else mask.unsqueeze(-3).squeeze(-3))
 
 
+@MultiHeadAttention.mistake("indexes a mask as if it had an axis for the queries")
+class MaskIndexedByAxes(model_torch.MultiHeadAttention):
+    """`mask[..., None, :, :]` names the mask's last two axes, and a mask (T_key,), one row for all queries, has only
+    one. Give it another one in front: `torch.atleast_2d(mask)`."""
+
+    def forward(self, query, key, value, mask=None):
+        return super().forward(query, key, value, None if mask is None else mask[..., None, :, :].squeeze(-3))
+
+
 def for_all_heads(mask):
     return torch.atleast_2d(mask).unsqueeze(-3)
 
