@@ -32,6 +32,9 @@ def _(draw):
     inputs = to_decode(draw, 1, masked=True)
     inputs["memory_mask"][0] = False
     yield "a memory that is padding throughout", inputs
+    inputs = to_decode(draw, 1, masked=True)
+    self_mask, memory_mask = inputs["self_mask"][1], inputs["memory_mask"][0, 0]
+    yield "masks of one axis", inputs | {"self_mask": self_mask, "memory_mask": memory_mask}
 
 
 @decoder_layer.cases("batches, float32 and dropout", points=1)

@@ -225,6 +225,18 @@ def row_of_mask_repeated(x, memory, w_query, w_key, w_value, mask):
     return cross.cross_attention(x, memory, w_query, w_key, w_value, mask)
 
 
+@hole("multi_head_cross_attention")
+def attend_with_two_axes(x, memory, params, n_heads, mask=None):
+    mask = None if mask is None else mask[..., :, :]
+    return cross.multi_head_cross_attention(x, memory, params, n_heads, mask)
+
+
+@hole("decoder_layer")
+def layer_of_two_axes(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+    masks = (None if mask is None else mask[..., :, :] for mask in (self_mask, memory_mask))
+    return cross.decoder_layer(x, memory, params, n_heads, *masks, rate, rng)
+
+
 @hole("MultiHeadAttention", name="an axis for the heads")
 class MaskOfTwoAxes(model_torch.MultiHeadAttention):
     def forward(self, query, key, value, mask=None):
