@@ -44,12 +44,14 @@ class Outcome:
 
     modified: names of the inputs that the call changed in place.
     stopped: "took longer than 5 seconds", say; empty if the call ended by itself.
+    quoted: whether a sentence may quote from the value, such as its keys; they could reveal hidden inputs.
     """
 
     value: Any = None
     raised: Raised | None = None
     modified: tuple[str, ...] = field(default=())
     stopped: str = ""
+    quoted: bool = field(default=True, compare=False)
 
 
 def run(function: Callable, inputs: dict[str, Any]) -> Outcome:
@@ -158,7 +160,7 @@ def _as_from_sandbox(value: Any) -> Any:
     try:
         return values.unpack(*values.pack(value))
     except values.Malformed:
-        return values.Foreign("something too large to look at")
+        return values.Foreign("value too large to look at")
 
 
 def _copy(inputs: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Compare a value with the expected one and describe the first difference in a sentence.
 
 Differences are looked for in this order: type, structure, shape, NaN or infinity, value, and float dtype last. No
-sentence contains an expected value, so students may read all of them, for hidden cases too.
+sentence contains an expected value. A function could write its inputs into the keys of a wrong value or into the place
+of a wrong entry, so there is a second sentence without these, for hidden cases.
 """
 
 import math
@@ -17,15 +18,21 @@ from check.values import Foreign
 # Allowed error as a share of the largest expected entry. The errors of a correct rewrite are a thousand times smaller.
 TOLERANCES = {"float16": 1e-2, "float32": 2e-5}
 MAX_KEYS = 8  # that one sentence names
+MAX_LENGTH = 100  # of an axis that a sentence names, unless more entries are expected
 MUCH_TOO_LARGE = "more than ten times too large or too small"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How two values differ. kind: type, structure, shape, nan, value or dtype. message: a sentence."""
+    """How two values differ.
+
+    kind: type, structure, shape, nan, value or dtype. message: a sentence. redacted: the sentence without what the
+    wrong value's author may choose freely; "" if the message has nothing of that kind.
+    """
 
     kind: str
     message: str
+    redacted: str = ""
 
 
 def difference(
@@ -100,12 +107,14 @@ def _dict_difference(expected: dict, value: dict, name: str, tolerance: float, s
         return Difference("type", f"`{name}` is {a_value(value)} where a dict is expected.")
     missing = [key for key in expected if key not in value]
     extra = [key for key in value if key not in expected]
-    if missing and (renaming := _renaming(missing, extra)):
-        return Difference("structure", f"`{name}` has {_listed(extra)} where {_listed(missing)} should be: {renaming}.")
     if missing or extra:
         lacks = [f"lacks {_listed(missing)}"] if missing else []
         unexpected = [f"has {'an ' * (len(extra) == 1)}unexpected {_listed(extra)}"] if extra else []
-        return Difference("structure", f"`{name}` {' and '.join(lacks + unexpected)}.")
+        counted = [f"has {len(extra)} unexpected key{'s' * (len(extra) > 1)}"] if extra else []
+        message, redacted = (f"`{name}` {' and '.join(lacks + parts)}." for parts in (unexpected, counted))
+        if missing and (renaming := _renaming(missing, extra)):
+            message = f"`{name}` has {_listed(extra)} where {_listed(missing)} should be: {renaming}."
+        return Difference("structure", message, redacted)
     # The arrays of a dict share one scale, that of the largest. The gradients of parameters need it: the key bias's
     # gradient is zero on paper and rounding noise in practice, which cannot be measured by its own size.
     scale = max(scale, _largest(expected))
@@ -157,8 +166,8 @@ def _array_difference(
     if strange.any():
         what = "NaN" if np.isnan(value[strange]).any() else "infinite"
         first = [int(i) for i in np.argwhere(strange)[0]]
-        count = f"{strange.sum()} of {value.size}"
-        return Difference("nan", f"`{name}`: {count} entries are {what}, the first at index {first}.")
+        message = f"`{name}`: {strange.sum()} of {value.size} entries are {what}"
+        return Difference("nan", f"{message}, the first at index {first}.", f"{message}.")
     # A value of a coarser dtype may have that dtype's rounding; the dtype itself is a fault of its own.
     allowed = max(TOLERANCES.get(expected.dtype.name, tolerance), TOLERANCES.get(value.dtype.name, 0.0))
     errors = relative_error(expected, value, scale)
@@ -199,11 +208,12 @@ def _value_difference(errors: np.ndarray, wrong: np.ndarray, name: str, allowed:
     size = ""
     if errors is not wrong:
         error = _rounded(errors.max())
-        size = f", off by {error or 'more than ten times'} of the largest entry{allowed}"
+        size = f"off by {error or 'more than ten times'} of the largest entry{allowed}"
     share = 100 * (1 - wrong.mean())
     right = "none" if share == 0 else f"{min(share, 99.0):.0f}%" if share >= 1 else "under 1%"
     message = f"`{name}` has the right shape and wrong values: {right} of its entries are right"
-    return Difference("value", f"{message}; the worst is at index {worst}{size}.")
+    full = f"{message}; the worst is at index {worst}{', ' * bool(size)}{size}."
+    return Difference("value", full, f"{message}{'; the worst is ' * bool(size)}{size}.")
 
 
 def _shape_message(expected: tuple[int, ...], got: tuple[int, ...], name: str, axes: str) -> str:
@@ -213,6 +223,9 @@ def _shape_message(expected: tuple[int, ...], got: tuple[int, ...], name: str, a
         names = ["batch"] * leading + names[1:]
     lengths = ", ".join(f"{axis} = {n}" for axis, n in zip(names, expected, strict=False))
     legend = f" ({lengths})" if lengths and len(names) == len(expected) else ""
+    # A shape of many axes or of long ones is no slip, and could spell out the inputs.
+    if len(got) > len(expected) + 2 or max(got, default=0) > max(MAX_LENGTH, math.prod(expected)):
+        return f"`{name}` has too many entries or axes: shape {expected} is expected{legend}."
     message = f"`{name}` has shape {got} where {expected} is expected{legend}."
     if len(got) >= 2 and got[:-2] + (got[-1], got[-2]) == expected:
         message += " Yours is its transpose: the last two axes are exchanged."

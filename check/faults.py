@@ -50,7 +50,8 @@ def faults(key: Key, expected: Outcome, outcome: Outcome) -> Iterator[Verdict]:
         yield Verdict(False, "no error", message)
     else:
         for difference_found in _output_differences(key, expected.value, outcome.value):
-            yield Verdict(False, difference_found.kind, difference_found.message)
+            redacted = "" if outcome.quoted else difference_found.redacted
+            yield Verdict(False, difference_found.kind, redacted or difference_found.message)
         if changed := [name for name in outcome.modified if name not in expected.modified]:
             names = listed(f"`{name}`" for name in changed)
             yield Verdict(False, "modified", f"`{key.function}` changed its input {names} in place: work on a copy.")

@@ -55,13 +55,13 @@ def unpack(tree: Any, arrays: Sequence[np.ndarray]) -> Any:
 def _pack(value: Any, arrays: list[np.ndarray], depth: int) -> Tree:
     kind = type(value)
     if depth > MAX_DEPTH:
-        return _foreign("something nested very deeply")
+        return _foreign("value nested very deeply")
     if value is None:
         return {"kind": "none"}
     if kind is bool:
         return {"kind": "bool", "value": value}
     if kind is int:
-        return {"kind": "int", "value": value} if abs(value) < 2**63 else _foreign("an int of more than 64 bits")
+        return {"kind": "int", "value": value} if abs(value) < 2**63 else _foreign("int of more than 64 bits")
     if kind is float:
         return {"kind": "float", "value": value.hex()}
     if kind is str:
@@ -71,7 +71,7 @@ def _pack(value: Any, arrays: list[np.ndarray], depth: int) -> Tree:
     if isinstance(value, tuple) or kind is list:
         name = "list" if kind is list else "tuple"
         if len(value) > MAX_NODES:
-            return _foreign(f"a {name} of {len(value)} items")
+            return _foreign(f"{name} of very many items")
         return {"kind": name, "items": [_pack(item, arrays, depth + 1) for item in value]}
     if kind is dict and all(type(key) is str for key in value) and len(value) <= MAX_NODES:
         return {"kind": "dict", "items": {key: _pack(item, arrays, depth + 1) for key, item in value.items()}}

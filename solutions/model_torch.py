@@ -43,7 +43,7 @@ class MultiHeadAttention(nn.Module):
         keys = self.split_heads(self.linear_key(key))
         values = self.split_heads(self.linear_value(value))
         if mask is not None:
-            mask = mask.unsqueeze(-3)
+            mask = torch.atleast_2d(mask).unsqueeze(-3)
         attended = functional.scaled_dot_product_attention(queries, keys, values, mask)
         return self.linear_output(attended.transpose(-2, -3).flatten(-2))
 

@@ -86,7 +86,7 @@ def grade_submission(
 def _sandboxed(
     assignment: Assignment, bundle: Path, limits: Limits, cells: Sequence[Cell], calls: Sequence[Call], **options: Any
 ) -> Run:
-    """Run a submission. If the cases are hidden, return its exceptions without what could reveal them."""
+    """Run a submission. If the cases are hidden, return its outcomes without what could reveal them."""
     result = run(cells, calls, bundle=bundle, limits=limits, kind=assignment.environment["sandbox"], **options)
     if not assignment.hidden:
         return result

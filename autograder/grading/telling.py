@@ -1,12 +1,13 @@
-"""Remove from exceptions what could reveal hidden inputs. Their type, their line and the grader's own messages stay.
+"""Remove from outcomes what could reveal hidden inputs, since student code chooses it while it can see them.
 
-Student code writes any other message while it can see the inputs, and could put them into it.
+Of exceptions the type, the line and the grader's own messages stay; of values the types that everybody knows.
 """
 
 import builtins
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from autograder.grading.cell_imports import imported_modules
 from autograder.sandbox import Cell
 from check.allowed_imports import refusal
 from check.calling import Outcome
+from check.values import Foreign
 from check.words import NOBODY_THERE, not_defined
 
 # Exceptions that NumPy raises and that have no public name.
@@ -27,14 +29,28 @@ _PRIVATE_NUMPY = frozenset(
         "_UFuncOutputCastingError",
     }
 )
+# Types that wrong answers often have, besides those that Python calls by their name.
+_KNOWN_TYPES = frozenset(
+    {
+        *("function", "method", "generator", "module", "builtin_function_or_method", "dict_keys", "dict_values"),
+        *("torch.Tensor", "torch.nn.parameter.Parameter", "numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray"),
+        *("numpy.matrix", "numpy.matrixlib.defmatrix.matrix", "fractions.Fraction", "decimal.Decimal"),
+        *(f"NumPy array of {dtype}" for dtype in ("object", "complex64", "complex128", "complex256", "float128")),
+        *("int of more than 64 bits", "list of very many items", "tuple of very many items"),
+        *("value nested very deeply", "value too large to look at"),
+    }
+)
 _DEFINITION = re.compile(r"^(?:async )?def (\w+)", re.MULTILINE)
 
 
 def redacted(outcome: Outcome, grader_messages: frozenset[str]) -> Outcome:
-    """Return the outcome without an exception type that the student named, or a message that is not the grader's."""
+    """Return the outcome without a type that the student named, or a message that is not the grader's.
+
+    No sentence about the outcome may quote from its value, either.
+    """
     raised = outcome.raised
     if not raised:
-        return outcome
+        return replace(outcome, value=_with_known_types(outcome.value), quoted=False)
     type_name = raised.type if _is_known(raised.type) else "an exception of your own"
     return replace(outcome, raised=replace(raised, type=type_name, quoted=raised.message in grader_messages))
 
@@ -46,6 +62,18 @@ def possible_grader_messages(cells: Iterable[Cell]) -> frozenset[str]:
         messages |= {refusal(name) for name in imported_modules(cell.source)}
         messages |= {not_defined(cell.id, ()), not_defined(cell.id, _DEFINITION.findall(cell.source))}
     return frozenset(messages)
+
+
+def _with_known_types(value: Any) -> Any:
+    """Return the value with another name for each type that not everybody knows."""
+    if isinstance(value, dict):
+        return {key: _with_known_types(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return type(value)(map(_with_known_types, value))
+    if isinstance(value, Foreign) and value.type_name not in _KNOWN_TYPES:
+        builtin = getattr(builtins, value.type_name, None)
+        return value if isinstance(builtin, type) else Foreign("value of another type")
+    return value
 
 
 def _is_known(type_name: str) -> bool:

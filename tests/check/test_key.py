@@ -179,7 +179,7 @@ def test_ints_are_bounded():
 
 def test_a_value_that_is_too_large_to_pack_is_named():
     value = run(lambda: [[0] * 20_000 for _ in range(11)], {}).value
-    assert value == Foreign("something too large to look at")
+    assert value == Foreign("value too large to look at")
 
 
 def test_depth_is_bounded():

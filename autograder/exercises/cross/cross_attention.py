@@ -32,6 +32,8 @@ def _(draw):
     inputs = two_sequences(draw)
     inputs["mask"][1] = False
     yield "a query that sees nothing", inputs
+    inputs = two_sequences(draw, 1)
+    yield "a mask of one axis", inputs | {"mask": inputs["mask"][0, 0]}
 
 
 @cross_attention.cases("batches and float32", points=1)

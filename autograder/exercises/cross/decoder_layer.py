@@ -32,6 +32,9 @@ def _(draw):
     inputs = to_decode(draw, 1, masked=True)
     inputs["memory_mask"][0] = False
     yield "a memory that is padding throughout", inputs
+    inputs = to_decode(draw, 1, masked=True)
+    self_mask, memory_mask = inputs["self_mask"][1], inputs["memory_mask"][0, 0]
+    yield "masks of one axis", inputs | {"self_mask": self_mask, "memory_mask": memory_mask}
 
 
 @decoder_layer.cases("batches, float32 and dropout", points=1)
@@ -214,6 +217,72 @@ def dropout_twice(x, memory, params, n_heads, self_mask=None, memory_mask=None, 
         return add_norm(x, update, norm, rate, None if norm is params["norm_feed_forward"] else rng)
 
     return layered(x, memory, params, n_heads, self_mask, memory_mask, rate, rng, add=whole_at_the_end)
+
+
+def added_to(*sources):
+    """The layer with other residual connections.
+
+    sources: for each sub-layer, to which stream its output is added: 0 is x, 1 the stream after the first Add & Norm.
+    """
+
+    def layer(x, *inputs, **named):
+        streams = [x]
+
+        def add(newest, update, norm, rate, rng):
+            summed = add_norm(streams[sources[len(streams) - 1]], update, norm, rate, rng)
+            streams.append(summed[0])
+            return summed
+
+        return layered(x, *inputs, **named, add=add)
+
+    return layer
+
+
+@decoder_layer.mistake("adds every sub-layer's output to x")
+def residual_from_x(*inputs, **named):
+    """Each of the three outputs is added to the layer's input `x`. A sub-layer's output goes to what that sub-layer
+    read: the cross-attention's to the stream after the first Add & Norm, the feed-forward's to the stream after the
+    second."""
+    return added_to(0, 0, 0)(*inputs, **named)
+
+
+@decoder_layer.mistake("adds the cross-attention's output to x")
+def second_residual_from_x(*inputs, **named):
+    """What the cross-attention returns is added to the layer's input `x`, so what the self-attention found is in the
+    queries only. Add it to the stream after the first Add & Norm, which the cross-attention read."""
+    return added_to(0, 0, 2)(*inputs, **named)
+
+
+@decoder_layer.mistake("adds the feed-forward's output to x")
+def third_residual_from_x(*inputs, **named):
+    """What the feed-forward returns is added to the layer's input `x`, so what the two attentions found leaves the
+    stream. Add it to the stream after the second Add & Norm, which the feed-forward read."""
+    return added_to(0, 1, 0)(*inputs, **named)
+
+
+@decoder_layer.mistake("adds the feed-forward's output to the stream before the cross-attention")
+def third_residual_one_early(*inputs, **named):
+    """What the feed-forward returns is added to the stream after the *first* Add & Norm, so what the cross-attention
+    found leaves the stream. Add it to the stream after the second, which the feed-forward read."""
+    return added_to(0, 1, 1)(*inputs, **named)
+
+
+@decoder_layer.mistake("uses the target's mask over the memory", reread="The memory mask")
+def self_mask_over_memory(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+    """Both attentions get self_mask. It is (T, T), so it fits the memory only where both sequences are equally long,
+    and there it hides the end of the source from the first words. The cross-attention gets memory_mask."""
+    return layered(x, memory, params, n_heads, self_mask, self_mask, rate, rng)
+
+
+@decoder_layer.mistake("scales what dropout keeps twice")
+def dropout_scaled_twice(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+    """What dropout keeps is divided by 1 - rate twice. `add_norm` drops and scales already: hand it the sub-layer's
+    output as it is."""
+
+    def scaled_before(x, update, norm, rate, rng):
+        return add_norm(x, update / (1 - rate), norm, rate, rng)
+
+    return layered(x, memory, params, n_heads, self_mask, memory_mask, rate, rng, add=scaled_before)
 
 
 @decoder_layer.equivalent

@@ -31,6 +31,8 @@ def _(draw):
     yield "two batch axes, with a mask", with_heads(draw, 2, masked=True)
     yield "a mask, sequences of one shape", with_heads(draw, 1, masked=True, is_square=True)
     yield "float32", with_heads(draw, 1, np.float32, masked=True)
+    inputs = with_heads(draw, 1, masked=True)
+    yield "a mask of one axis", inputs | {"mask": inputs["mask"][0, 0]}
 
 
 @multi_head_cross_attention.mistake("takes the keys from x", reread="Who asks, and who answers")

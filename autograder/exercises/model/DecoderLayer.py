@@ -28,6 +28,12 @@ def _(draw):
     padding[0, 0, 1:] = False
     inputs = [draw.normal(n, T, 8), draw.normal(n, T_memory, 8), causal, padding]
     yield "both masks", asked_of(model_torch.DecoderLayer, draw, LAYER, inputs)
+    padding = np.ones((n, 1, T), bool)
+    padding[0, 0, 1:] = False
+    inputs = [draw.normal(n, T, 8), draw.normal(n, T, 8), causal, padding]
+    yield "both masks, sequences of one length", asked_of(model_torch.DecoderLayer, draw, LAYER, inputs)
+    inputs = [draw.normal(n, T, 8), draw.normal(n, T_memory, 8), np.arange(T) > 0, np.arange(T_memory) > 0]
+    yield "masks of one axis", asked_of(model_torch.DecoderLayer, draw, LAYER, inputs)
 
 
 class Steps(model_torch.DecoderLayer):
@@ -124,6 +130,37 @@ class ValuesFromDecoder(Steps):
         x = self.norm_attention(x + self.attend(x, self_mask))
         x = self.norm_cross_attention(x + self.cross_attention(x, x, x))
         return self.norm_feed_forward(x + self.think(x))
+
+
+@DecoderLayer.mistake("adds every sub-layer's output to x")
+class ResidualFromX(Steps):
+    """Each of the three outputs is added to the layer's input x. A sub-layer's output goes to what that sub-layer read:
+    the stream after the norm before it."""
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        attended = self.norm_attention(x + self.attend(x, self_mask))
+        recalled = self.norm_cross_attention(x + self.recall(attended, memory, memory_mask))
+        return self.norm_feed_forward(x + self.think(recalled))
+
+
+@DecoderLayer.mistake("adds the cross-attention's output to x")
+class SecondResidualFromX(Steps):
+    """What the cross-attention returns is added to the layer's input x, so what the self-attention found is in the
+    queries only. Add it to the stream after the first norm, which the cross-attention read."""
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        attended = self.norm_attention(x + self.attend(x, self_mask))
+        recalled = self.norm_cross_attention(x + self.recall(attended, memory, memory_mask))
+        return self.norm_feed_forward(recalled + self.think(recalled))
+
+
+@DecoderLayer.mistake("uses the target's mask over the memory")
+class TargetMaskOverMemory(Steps):
+    """Both attentions get self_mask. It fits the memory only where both sequences are equally long, and there it hides
+    the end of the source from the first words. The cross-attention gets memory_mask."""
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        return super().forward(x, memory, self_mask, self_mask)
 
 
 @DecoderLayer.equivalent

@@ -27,6 +27,8 @@ def _(draw):
     mask = np.ones((n, 1, T), bool)
     mask[0, 0, T // 2 :] = False
     yield "padding", asked_of(model_torch.EncoderLayer, draw, LAYER, [draw.normal(n, T, 8), mask])
+    inputs = [draw.normal(n, T, 8), np.arange(T) > 0]
+    yield "a mask of one axis", asked_of(model_torch.EncoderLayer, draw, LAYER, inputs)
     still = LAYER | {"dropout": 0.5}
     yield "dropout is still in evaluation", asked_of(model_torch.EncoderLayer, draw, still, [draw.normal(n, T, 8)])
 
@@ -99,6 +101,26 @@ class GeluEncoder(Steps):
     def forward(self, x, mask=None):
         x = self.norm_attention(x + self.attend(x, mask))
         return self.norm_feed_forward(x + self.think(x))
+
+
+@EncoderLayer.mistake("scales in evaluation what dropout kept in training")
+class ScaledInEvaluation(Steps):
+    """In evaluation you multiply the sub-layers' outputs by 1 - p. `nn.Dropout` divides by 1 - p in training already,
+    so that evaluation needs no factor: yours scales twice."""
+
+    def forward(self, x, mask=None):
+        share = 1 - self.dropout.p
+        x = self.norm_attention(x + share * self.attend(x, mask))
+        return self.norm_feed_forward(x + share * self.think(x))
+
+
+@EncoderLayer.mistake("adds the feed-forward's output to x")
+class SecondResidualFromX(Steps):
+    """The feed-forward's output is added to the layer's input x, so what the attention found is lost to the stream. Add
+    it to what the feed-forward read, the stream after the first norm."""
+
+    def forward(self, x, mask=None):
+        return self.norm_feed_forward(x + self.think(self.norm_attention(x + self.attend(x, mask))))
 
 
 @EncoderLayer.equivalent

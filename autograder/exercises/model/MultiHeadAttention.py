@@ -1,5 +1,7 @@
 """MultiHeadAttention: its cases, its known mistakes and its right rewrites."""
 
+import numpy as np
+import torch
 from torch.nn import functional
 
 from autograder.authoring.exercise import Exercise
@@ -29,6 +31,8 @@ def _(draw):
     yield "a mask per sentence", asked_of(model_torch.MultiHeadAttention, draw, HEADS_3, [*inputs, mask])
     single = [array[0] for array in inputs]
     yield "one sentence", asked_of(model_torch.MultiHeadAttention, draw, HEADS_3, [*single, mask[0]])
+    row = np.arange(T_key) < T_key - 1
+    yield "a mask of one axis", asked_of(model_torch.MultiHeadAttention, draw, HEADS_3, [*inputs, row])
 
 
 HEADS_3 = {"d_model": 12, "n_heads": 3}
@@ -96,12 +100,34 @@ class ScaledByDModel(model_torch.MultiHeadAttention):
         return self.linear_output(attended(self, query, key, value, mask, scale=query.shape[-1] ** -0.5))
 
 
+@MultiHeadAttention.mistake("takes no mask of one axis")
+class MaskOfTwoAxes(model_torch.MultiHeadAttention):
+    """A mask may have the shape (T_key,), one row for all queries, and `mask.unsqueeze(-3)` needs at least two axes.
+    Give a mask of one axis another one in front: `torch.atleast_2d(mask)`."""
+
+    def forward(self, query, key, value, mask=None):
+        return super().forward(query, key, value, None if mask is None else mask.unsqueeze(-3).squeeze(-3))
+
+
+@MultiHeadAttention.mistake("indexes a mask as if it had an axis for the queries")
+class MaskIndexedByAxes(model_torch.MultiHeadAttention):
+    """`mask[..., None, :, :]` names the mask's last two axes, and a mask (T_key,), one row for all queries, has only
+    one. Give it another one in front: `torch.atleast_2d(mask)`."""
+
+    def forward(self, query, key, value, mask=None):
+        return super().forward(query, key, value, None if mask is None else mask[..., None, :, :].squeeze(-3))
+
+
+def for_all_heads(mask):
+    return torch.atleast_2d(mask).unsqueeze(-3)
+
+
 def attended(module, query, key, value, mask, scale=None):
     """The merged heads, before the output projection."""
     queries = module.split_heads(module.linear_query(query))
     keys = module.split_heads(module.linear_key(key))
     values = module.split_heads(module.linear_value(value))
-    mask = None if mask is None else mask.unsqueeze(-3)
+    mask = None if mask is None else for_all_heads(mask)
     heads = functional.scaled_dot_product_attention(queries, keys, values, mask, scale=scale)
     return heads.transpose(-2, -3).flatten(-2)
 
@@ -113,7 +139,7 @@ class BySoftmax(model_torch.MultiHeadAttention):
         keys = self.split_heads(self.linear_key(key))
         scores = queries @ keys.mT / queries.shape[-1] ** 0.5
         if mask is not None:
-            scores = scores.masked_fill(~mask.unsqueeze(-3), -float("inf"))
+            scores = scores.masked_fill(~for_all_heads(mask), -float("inf"))
         heads = scores.softmax(-1) @ self.split_heads(self.linear_value(value))
         return self.linear_output(heads.transpose(-2, -3).flatten(-2))
 

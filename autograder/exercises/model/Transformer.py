@@ -143,6 +143,22 @@ class ModelOfBatchPositions(model_torch.Transformer):
         return scaled + scaled.new_tensor(sinusoidal_encoding(len(tokens), table.embedding_dim))[:, None]
 
 
+@Transformer.mistake("adds the positions in every layer")
+class ModelOfPositionsEverywhere(model_torch.Transformer):
+    """Every layer's input gets the positions, so with two layers they are in the sum twice. They are added once, to the
+    embedding, and the residual connections carry them on."""
+
+    def __init__(self, *arguments, **named):
+        super().__init__(*arguments, **named)
+        for layer in (*self.encoder[1:], *self.decoder[1:]):
+            layer.register_forward_pre_hook(with_positions)
+
+
+def with_positions(layer, inputs):
+    x, *others = inputs
+    return x + x.new_tensor(sinusoidal_encoding(*x.shape[-2:])), *others
+
+
 @Transformer.equivalent
 class SentenceBySentence(model_torch.Transformer):
     def forward(self, src, tgt):

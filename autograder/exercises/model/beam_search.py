@@ -217,6 +217,31 @@ def logits_added(params, src, n_heads, beam_width=4, length_penalty=0.6, max_len
     return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), logs_of=lambda row: row)
 
 
+def length_before_the_newest(words, eos):
+    """The length of a finished hypothesis; of one that has just grown, its length before that."""
+    return words.index(eos) + 1 if eos in words[:-1] else len(words) - 1
+
+
+@beam_search.mistake("compares hypotheses at lengths that differ by one")
+def newest_token_has_no_length(
+    params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0
+):
+    """A hypothesis that grows is divided by the penalty of its length *before* the newest token, whose log-probability
+    is in the sum already. Hypotheses that are finished have their full length, so the comparison is unfair to the
+    others. Count the newest token."""
+    marks = (beam_width, max_length, bos, eos, pad)
+    return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), length_of=length_before_the_newest)
+
+
+@beam_search.mistake("counts the begin mark in the length")
+def begin_mark_has_length(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """Every length is one too large, because the array of tokens begins with the begin mark. It is given and not
+    written, so it does not count."""
+    marks = (beam_width, max_length, bos, eos, pad)
+    score = by_penalty(length_penalty)
+    return searched(params, src, n_heads, *marks, score=lambda log_p, length, last: score(log_p, length + 1, last))
+
+
 @beam_search.equivalent
 def over_lists(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     marks = (beam_width, max_length, bos, eos, pad)

@@ -5,10 +5,11 @@ import numpy as np
 from autograder.authoring.exercise import UNJUDGED, Exercise
 from autograder.exercises.model.shared import EVERYWHERE, decoded, only, question, renamed, unscaled
 from solutions import model as reference
+from solutions.cross import decoder_layer
 from solutions.logarithms import log_softmax
 from solutions.masking import memory_mask, padding_mask, target_mask
-from solutions.model import table_for
-from solutions.position import embed
+from solutions.model import table_for, unembed
+from solutions.position import embed, sinusoidal_encoding
 
 decode = Exercise(
     reference.decode,
@@ -38,6 +39,10 @@ def _(draw):
     holes[:, 1] = 0
     yield "padding in the middle", inputs | {"tgt": holes}
     yield "no batch axis", inputs | {name: inputs[name][1] for name in ("tgt", "src", "memory")}
+    inputs = writing(draw)
+    T = min(inputs["tgt"].shape[1], inputs["src"].shape[1])
+    cut = {name: inputs[name][:, :T] for name in ("tgt", "src", "memory")}
+    yield "source and target of one length", inputs | cut
     yield "another padding token", renamed(draw, writing(draw))
 
 
@@ -167,6 +172,27 @@ def target_without_positions(params, tgt, memory, src, n_heads, pad=0):
     `positional_embedding`."""
     x, _ = embed(tgt, table_for(params["embeddings"], "target"))
     return decoded(params, tgt, memory, src, n_heads, pad, x=x)
+
+
+@decode.mistake("adds the positions in every layer")
+def positions_in_every_layer(params, tgt, memory, src, n_heads, pad=0):
+    """Every layer's input gets the positions, so with two layers they are in the sum twice. They are added once, to the
+    embedding, and the residual connections carry them on."""
+    tables = params["embeddings"]
+    x, _ = embed(tgt, table_for(tables, "target"))
+    encoding = sinusoidal_encoding(*x.shape[-2:]).astype(x.dtype)
+    for layer in params["decoder"]:
+        x, _ = decoder_layer(
+            x + encoding, memory, layer, n_heads, target_mask(tgt, pad), memory_mask(src, tgt.shape[-1], pad)
+        )
+    return unembed(x, table_for(tables, "output"))[0], None
+
+
+@decode.mistake("uses the target's mask over the memory")
+def target_mask_over_memory(params, tgt, memory, src, n_heads, pad=0):
+    """Both attentions get the target's mask. It fits the memory only where source and target are equally long, and
+    there it hides the end of the source from the first words. The cross-attention gets memory_mask."""
+    return decoded(params, tgt, memory, src, n_heads, pad, over_memory=target_mask(tgt, pad))
 
 
 @decode.mistake("returns logarithms of probabilities")

@@ -51,6 +51,17 @@ def source_without_positions(params, src, n_heads, pad=0):
     return encoded(params, src, n_heads, pad, x=embed(src, table_for(params["embeddings"], "source"))[0])
 
 
+@encode.mistake("adds the positions in every layer")
+def positions_in_every_layer(params, src, n_heads, pad=0):
+    """Every layer's input gets the positions, so with two layers they are in the sum twice. They are added once, to the
+    embedding, and the residual connections carry them on."""
+    x, _ = embed(src, table_for(params["embeddings"], "source"))
+    encoding = sinusoidal_encoding(*x.shape[-2:]).astype(x.dtype)
+    for layer in params["encoder"]:
+        x, _ = encoded(params, src, n_heads, pad, x=x + encoding, layers=[layer])
+    return x, None
+
+
 @encode.mistake("attends to padding")
 def source_unmasked(params, src, n_heads, pad=0):
     """Words attend to padding, so a sentence's memory depends on how long its neighbours in the batch are. Each layer

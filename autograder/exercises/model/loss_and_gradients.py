@@ -71,6 +71,13 @@ def not_shifted(params, src, tgt, n_heads, pad=0):
     return trained(params, src, tgt, n_heads, pad, given=tgt[..., :-1], asked=tgt[..., :-1])
 
 
+@loss_and_gradients.mistake("exchanges the decoder's input and its target", reread="Teacher forcing")
+def shift_reversed(params, src, tgt, n_heads, pad=0):
+    """The decoder is given tgt[1:] and asked for tgt[:-1]: it learns to name the token *before* the one that it is
+    given. Give it tgt[:-1] and ask for tgt[1:]."""
+    return trained(params, src, tgt, n_heads, pad, given=tgt[..., 1:], asked=tgt[..., :-1])
+
+
 @loss_and_gradients.mistake("shifts by rolling the flattened batch", reread="Teacher forcing")
 def rolled(params, src, tgt, n_heads, pad=0):
     """Rolling the flattened batch puts the last token of one sentence in front of the next, and the begin mark is asked

@@ -59,8 +59,11 @@ def question(draw, layers=(1, 1), tied=True, dtype=np.float64, n=3, padded=True)
     }
 
 
-def steep(inputs, height=3000):
-    """The question, to a model whose first attention has scores, and whose output has logits, of about `height`."""
+def steep(inputs, height=100_000):
+    """The question, to a model whose first attention has scores, and whose output has logits, of about `height`.
+
+    The maxima of different rows are then so far apart that one maximum for several rows underflows.
+    """
     params, n_heads = inputs["params"], inputs["n_heads"]
     x, _ = positional_embedding(inputs["src"], table_for(params["embeddings"], "source"))
     first, *encoder = params["encoder"]

@@ -28,6 +28,7 @@ def _(draw):
     start = draw.size(3, 9)
     yield "from a later position", looked_up(draw, 2, 4) | {"start": start}
     yield "a single later token", looked_up(draw, 3, 1) | {"start": start}
+    yield "far into a long text", looked_up(draw, 2, 12) | {"start": draw.size(900, 1100)}
 
 
 @positional_embedding.cases("float32, edge cases and errors", points=1)
@@ -135,6 +136,13 @@ def counted_backwards(tokens, table, start=0):
     """The last word has the first position. Positions run from the first word on, so that a word keeps its position
     when others follow."""
     return with_positions(tokens, table, right_encoding(tokens, table, start)[::-1])
+
+
+@positional_embedding.mistake("takes the positions from a table of fixed length")
+def table_of_ten(tokens, table, start=0):
+    """You take the positions from a table with a fixed number of rows, and this text goes beyond its last row. Compute
+    as many as you need: `start + T` positions, of which you use the last T."""
+    return with_positions(tokens, table, reference.sinusoidal_encoding(10, table.shape[1])[start:][: tokens.shape[-1]])
 
 
 @positional_embedding.equivalent

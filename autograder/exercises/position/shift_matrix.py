@@ -143,6 +143,15 @@ def shift_double_exponent(k, d_model):
     return blocks(k, d_model, base=1e8)
 
 
+@shift_matrix.mistake("divides the negative exponent with `//`")
+def shift_negative_floor(k, d_model):
+    """`-np.arange(0, d_model, 2) // d_model` rounds *down*: the exponent is 0 for the first pair and -1 for all others,
+    so only the first pair is right. Divide with `/`."""
+    slow = blocks(k / 10000.0, d_model, base=1.0)
+    slow[:2] = blocks(k, d_model, base=1.0)[:2]
+    return slow
+
+
 @shift_matrix.equivalent
 def block_after_block(k, d_model):
     return blocks(k, d_model)

@@ -202,6 +202,21 @@ def halves_to_the_end(length, d_model):
     return np.concatenate([np.sin(angles), np.cos(angles), np.zeros((length, d_model % 2))], axis=1)
 
 
+@sinusoidal_encoding.mistake("divides the negative exponent with `//`")
+def negative_floor(length, d_model):
+    """`-np.arange(0, d_model, 2) // d_model` rounds *down*: the exponent is 0 for the first pair and -1 for all others,
+    so only the first pair is right. Divide with `/`."""
+    column = np.arange(d_model)
+    return taking_turns(np.arange(length)[:, None] * 10000.0 ** (-(column - column % 2) // d_model), d_model)
+
+
+@sinusoidal_encoding.mistake("divides the doubled column number with `//`")
+def doubled_floor(length, d_model):
+    """`2 * column // d_model` rounds down to 0 in the left half of the columns and to 1 in the right half, so there are
+    only two speeds. Divide the column of the pair's sine by d_model, with `/`."""
+    return taking_turns(np.arange(length)[:, None] / 10000.0 ** (2 * np.arange(d_model) // d_model), d_model)
+
+
 @sinusoidal_encoding.equivalent
 def entry_by_entry(length, d_model):
     encoding = np.zeros((length, d_model))

@@ -236,6 +236,58 @@ def betas_exchanged(parameters, gradients, moments, step, learning_rate, beta_1=
     return reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_2, beta_1, eps)
 
 
+@adam_step.mistake("lets the parameters decay")
+def weight_decay(parameters, gradients, moments, step, learning_rate, **constants):
+    """Each step also takes the learning rate times 0.01 off every parameter. That is AdamW's weight decay. The paper's
+    Adam has none: move the parameters by the corrected quotient only."""
+    new, moments = reference.adam_step(parameters, gradients, moments, step, learning_rate, **constants)
+    return map_tree(lambda new, old: new - old.dtype.type(0.01 * learning_rate) * old, new, parameters), moments
+
+
+@adam_step.mistake("adds the parameters to their gradients")
+def penalty_on_the_parameters(parameters, gradients, moments, step, learning_rate, **constants):
+    """A hundredth of each parameter is added to its gradient, as a penalty on large parameters does. Then the averages
+    remember the penalty, too. The paper's Adam has none: average the gradients as they come."""
+    gradients = map_tree(lambda gradient, p: gradient + p.dtype.type(0.01) * p, gradients, parameters)
+    return reference.adam_step(parameters, gradients, moments, step, learning_rate, **constants)
+
+
+@adam_step.mistake("subtracts eps from the root")
+def eps_subtracted(**asked):
+    """You divide by the root *minus* eps, so a parameter whose gradients are as small as eps divides by zero. Eps is
+    there to keep the divisor away from zero: add it."""
+    return adam(**asked, root=lambda v, e: np.sqrt(v) - e)
+
+
+@adam_step.mistake("adds eps before the correction")
+def eps_hat(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
+    """Eps is added to the root of the *uncorrected* average, and both are corrected together, so that eps is too large
+    in the first steps. The original paper mentions this order as a faster one and calls its constant "epsilon hat". In
+    this book eps is added to the root of the corrected average."""
+    root = math.sqrt(abs(1 - beta_2**step)) or 1.0
+    return reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps / root)
+
+
+@adam_step.mistake("corrects by the root of the factor")
+def corrected_by_a_root(**asked):
+    """You divide each average by the *root* of 1 - beta**step. It is too small by 1 - beta**step itself, so divide by
+    that. (The root of the factor is right only where you have taken the root of the average already.)"""
+    return adam(**asked, correct=lambda average, share: average / np.sqrt(share))
+
+
+@adam_step.mistake("corrects the root without taking the factor's root")
+def corrected_after_the_root(step, beta_2=0.98, **asked):
+    """The root is taken first and then divided by 1 - beta_2**step. It is the average *under* the root that is too
+    small by this factor: correct before you take the root."""
+    return adam(
+        **asked,
+        beta_2=beta_2,
+        step=step,
+        corrected=(True, False),
+        root=lambda v, e: np.sqrt(v) / (1 - beta_2**step) + e,
+    )
+
+
 @adam_step.equivalent
 def by_differences(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
     checked(step)

@@ -154,6 +154,27 @@ def share_of_errors(predictions, references, eos=2):
     return 1 - reference.exact_match(predictions, references, eos)
 
 
+@exact_match.mistake("compares the two arrays with `==`")
+def plain_rows(predictions, references, eos=2):
+    """`predictions == references` compares whole rows, what follows the end mark included, and raises an error when the
+    two arrays differ in width. Cut each pair of rows behind the first end mark, and compare what is left."""
+    return float((predictions == references).all(axis=1).mean())
+
+
+@exact_match.mistake("compares each two rows with `==`")
+def row_by_row(predictions, references, eos=2):
+    """`p == r` compares two rows entry by entry, what follows the end mark included, and raises an error when the rows
+    differ in length. Cut each pair of rows behind the first end mark, and compare what is left as lists."""
+    return share([(p == r).all() for p, r in zip(predictions, references, strict=True)])
+
+
+@exact_match.mistake("compares rows with np.array_equal")
+def equal_rows(predictions, references, eos=2):
+    """`np.array_equal` is False for rows of different widths, and looks at what follows the end mark. Cut each pair of
+    rows behind the first end mark, and compare what is left."""
+    return share([np.array_equal(p, r) for p, r in zip(predictions, references, strict=True)])
+
+
 @exact_match.equivalent
 def by_takewhile(predictions, references, eos=2):
     return share([up_to(p, eos) == up_to(r, eos) for p, r in zip(predictions, references, strict=True)])

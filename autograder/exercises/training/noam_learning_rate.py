@@ -141,6 +141,21 @@ def never_up(step, d_model, warmup=4000):
     return d_model**-0.5 * min(checked(step) ** -0.5, step * warmup**1.5)
 
 
+@noam_learning_rate.mistake("is one step late")
+def one_step_late(step, d_model, warmup=4000):
+    """Your rate is that of the step before, and the first step gets 0: it changes nothing. In this book steps count
+    from 1, so use `step` as it is."""
+    earlier = checked(step) - 1
+    return reference.noam_learning_rate(earlier, d_model, warmup) if earlier else 0.0
+
+
+@noam_learning_rate.mistake("is one step early")
+def one_step_early(step, d_model, warmup=4000):
+    """Your rate is that of the next step: you add 1 to the step. In this book steps count from 1, so use `step` as it
+    is. (PyTorch's LambdaLR counts from 0: add 1 there, not here.)"""
+    return reference.noam_learning_rate(checked(step) + 1, d_model, warmup)
+
+
 @noam_learning_rate.equivalent
 def by_branches(step, d_model, warmup=4000):
     checked(step)

@@ -3,7 +3,13 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.exercises.training.shared import to_judge, with_strange_padding
+from autograder.exercises.training.shared import (
+    to_judge,
+    up_to_the_first_padding,
+    up_to_the_last_word,
+    with_padding_before_words,
+    with_strange_padding,
+)
 from autograder.exercises.training.smoothed_cross_entropy import target_by_target
 from solutions import model
 from solutions import training as reference
@@ -29,6 +35,7 @@ def _(draw):
 def _(draw):
     yield "sentences of different lengths", hard(to_judge(draw, n_padded=1))
     yield "another padding token", hard(to_judge(draw, 2, n_padded=1, pad=2))
+    yield "padding before and between words", hard(with_padding_before_words(to_judge(draw)))
 
 
 @repaired_padded_loss.cases("anything at padding", points=1.5)
@@ -106,6 +113,24 @@ def logarithm_of_softmax(logits, targets, pad):
     p = np.take_along_axis(softmax(logits[counts]), targets[counts][:, None], axis=-1)
     with np.errstate(divide="ignore"):
         return -np.log(p).mean()
+
+
+@repaired_padded_loss.mistake("one mistake is left: padding before a word counts", reread="Padding does not count")
+def only_trailing_padding(logits, targets, pad):
+    """One mistake is left: you leave out the padding after the last word and count the padding before it. `pad` may
+    stand anywhere: compare each target with it."""
+    counts = up_to_the_last_word(targets, pad)
+    return model.cross_entropy(logits[counts], targets[counts], -1)[0]
+
+
+@repaired_padded_loss.mistake(
+    "one mistake is left: nothing behind the first padding counts", reread="Padding does not count"
+)
+def words_behind_padding_lost(logits, targets, pad):
+    """One mistake is left: you cut each sentence at its first padding, so the words behind it do not count. `pad` may
+    stand anywhere: compare each target with it."""
+    counts = up_to_the_first_padding(targets, pad)
+    return model.cross_entropy(logits[counts], targets[counts], -1)[0]
 
 
 @repaired_padded_loss.equivalent

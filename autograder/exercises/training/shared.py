@@ -28,6 +28,24 @@ def with_strange_padding(inputs, value):
     return inputs | {"logits": logits}
 
 
+def with_padding_before_words(inputs):
+    """Padding before the words of one sentence and between those of the next. There must be a batch axis."""
+    targets = inputs["targets"].copy()
+    rows = targets.reshape(-1, targets.shape[-1])
+    rows[::2, 1] = rows[1::2, 0] = inputs["pad"]
+    return inputs | {"targets": targets}
+
+
+def up_to_the_last_word(targets, pad):
+    """Whether a target stands no later than its sentence's last word."""
+    return np.logical_or.accumulate((targets != pad)[..., ::-1], axis=-1)[..., ::-1]
+
+
+def up_to_the_first_padding(targets, pad):
+    """Whether a target stands before its sentence's first padding."""
+    return np.logical_and.accumulate(targets != pad, axis=-1)
+
+
 def checked(step):
     if step < 1:
         raise ValueError("steps count from 1")

@@ -125,6 +125,20 @@ def right_class_even(targets, vocab, smoothing):
     return np.full((*targets.shape, vocab), smoothing / vocab)
 
 
+@smooth_labels.mistake("gives each wrong class eps/(K-2)", reread="Three ways to spread it")
+def one_class_too_few(targets, vocab, smoothing):
+    """The right class has 1 - eps and each of the K - 1 others eps/(K-2), so a row adds up to more than 1. Code that
+    divides by K - 2 sets the padding class to 0 afterwards. In this book every class gets eps/K and the right one 1 -
+    eps more."""
+    return np.where(one_hot(targets, vocab) == 1, 1 - smoothing, smoothing / (vocab - 2))
+
+
+@smooth_labels.mistake("adds 1/K where eps/K belongs")
+def whole_even_part(targets, vocab, smoothing):
+    """You add the whole uniform distribution, 1/K, so a row adds up to 2 - eps. Its share is eps: add eps/K."""
+    return (1 - smoothing) * one_hot(targets, vocab) + 1 / vocab
+
+
 @smooth_labels.equivalent
 def by_comparing(targets, vocab, smoothing):
     return (1 - smoothing) * one_hot(targets, vocab) + smoothing / vocab

@@ -5,7 +5,14 @@ import math
 import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
-from autograder.exercises.training.shared import one_hot, to_judge, with_strange_padding
+from autograder.exercises.training.shared import (
+    one_hot,
+    to_judge,
+    up_to_the_first_padding,
+    up_to_the_last_word,
+    with_padding_before_words,
+    with_strange_padding,
+)
 from solutions import model
 from solutions import training as reference
 
@@ -28,6 +35,7 @@ def _(draw):
 def _(draw):
     yield "sentences of different lengths", to_judge(draw, n_padded=1)
     yield "another padding token", to_judge(draw, n_padded=1, pad=2)
+    yield "padding before and between words", with_padding_before_words(to_judge(draw))
     yield "infinite logits at padding", with_strange_padding(to_judge(draw, n_padded=1), -np.inf)
     inputs = to_judge(draw)
     yield "nothing but padding", inputs | {"targets": 0 * inputs["targets"]}
@@ -69,6 +77,22 @@ def padding_counts(logits, targets, smoothing=0.0, pad=0):
     """Padding is in the loss like any token, so the model learns to predict it, which is easy and useless. Leave out
     the targets that equal `pad`."""
     return loss_rows(logits, targets, smoothing).mean(), None
+
+
+@smoothed_cross_entropy.mistake("counts padding that stands before a word")
+def only_trailing_padding(logits, targets, smoothing=0.0, pad=0):
+    """You leave out the padding after a sentence's last word and count the padding before it. `pad` may stand anywhere:
+    compare each target with it, `targets != pad`."""
+    counts = up_to_the_last_word(targets, pad)
+    return reference.smoothed_cross_entropy(logits[counts], targets[counts], smoothing, -1)
+
+
+@smoothed_cross_entropy.mistake("stops at the first padding")
+def words_behind_padding_lost(logits, targets, smoothing=0.0, pad=0):
+    """You cut each sentence at its first padding, so the words behind it do not count. `pad` may stand anywhere:
+    compare each target with it, `targets != pad`."""
+    counts = up_to_the_first_padding(targets, pad)
+    return reference.smoothed_cross_entropy(logits[counts], targets[counts], smoothing, -1)
 
 
 @smoothed_cross_entropy.mistake("takes 0 for padding, whatever pad is")
@@ -202,6 +226,46 @@ def by_sentences(logits, targets, smoothing=0.0, pad=0):
     a batch of long ones more than a batch of short ones. Divide by the number of targets that count."""
     loss, _ = reference.smoothed_cross_entropy(logits, targets, smoothing, pad)
     return loss * (targets != pad).sum() / math.prod(targets.shape[:-1]), None
+
+
+@smoothed_cross_entropy.mistake("gives each wrong class eps/(K-2)", reread="Three ways to spread it")
+def one_class_too_few(logits, targets, smoothing=0.0, pad=0):
+    """Your labels have 1 - eps and, for each of the K - 1 wrong classes, eps/(K-2), so a row adds up to more than 1.
+    Code that divides by K - 2 sets the padding class to 0 afterwards. In this book every class gets eps/K and the right
+    one 1 - eps more."""
+    counts, K = targets != pad, logits.shape[-1]
+    labels = np.where(one_hot(targets[counts], K) == 1, 1 - smoothing, smoothing / (K - 2))
+    return -(labels * model.log_softmax(logits[counts])).sum() / max(1, counts.sum()), None
+
+
+@smoothed_cross_entropy.mistake("does not scale the mean over all classes", reread="Two cross-entropies")
+def even_part_unscaled(logits, targets, smoothing=0.0, pad=0):
+    """The surprise at the right class has the share 1 - eps, and the mean over all classes counts whole, as if the
+    labels had 1/K added. Its share is eps."""
+    hard = reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0]
+    return (1 - smoothing) * hard + reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0], None
+
+
+@smoothed_cross_entropy.mistake("averages over the vocabulary, too")
+def mean_over_classes(logits, targets, smoothing=0.0, pad=0):
+    """The loss is too small by the size of the vocabulary: `.mean()` runs over the classes as well. The loss at a
+    target is a *sum* over its classes. Take the mean over the targets only."""
+    return reference.smoothed_cross_entropy(logits, targets, smoothing, pad)[0] / logits.shape[-1], None
+
+
+@smoothed_cross_entropy.mistake("adds up by one mask and divides by another")
+def divided_by_another_mask(logits, targets, smoothing=0.0, pad=0):
+    """The sum leaves out the targets that equal `pad`, and the number that you divide by leaves out those that equal 0.
+    With another padding token the two masks differ. Make one mask, `targets != pad`, and use it for both."""
+    loss, _ = reference.smoothed_cross_entropy(logits, targets, smoothing, pad)
+    return loss * (targets != pad).sum() / max(1, (targets != 0).sum()), None
+
+
+@smoothed_cross_entropy.mistake("leaves padding out of the divisor only")
+def padding_in_the_sum(logits, targets, smoothing=0.0, pad=0):
+    """The sum runs over all targets, padding included, and you divide by the number of targets without padding. Use one
+    mask for both, `targets != pad`."""
+    return loss_rows(logits, targets, smoothing).sum() / max(1, (targets != pad).sum()), None
 
 
 @smoothed_cross_entropy.equivalent

@@ -3,7 +3,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.exercises.training.shared import one_hot, to_judge
+from autograder.exercises.training.shared import one_hot, to_judge, with_padding_before_words
 from solutions import training as reference
 
 smoothed_cross_entropy_backward = Exercise(
@@ -29,6 +29,7 @@ def _(draw):
 @smoothed_cross_entropy_backward.cases("padding", points=1)
 def _(draw):
     yield "sentences of different lengths", to_go_back(draw, to_judge(draw, n_padded=1))
+    yield "padding before and between words", to_go_back(draw, with_padding_before_words(to_judge(draw)))
     inputs = to_judge(draw)
     yield "nothing but padding", to_go_back(draw, inputs | {"targets": 0 * inputs["targets"]})
 
@@ -122,6 +123,17 @@ def rows_only(grad_loss, cache):
     return (np.exp(log_p) - soft_rows(cache)) * (grad_loss / max(1, len(log_p)))
 
 
+@smoothed_cross_entropy_backward.mistake(
+    "writes the rows to the first places of each sentence", reread="Padding does not count"
+)
+def first_places(grad_loss, cache):
+    """The n rows are right, and they stand at the first places of each sentence, as many as it has words. Padding may
+    also stand before a word: write the rows to where `counted` is true."""
+    log_p, labels, counted, eps = cache
+    first = np.arange(counted.shape[-1]) < counted.sum(axis=-1, keepdims=True)
+    return reference.smoothed_cross_entropy_backward(grad_loss, (log_p, labels, first, eps))
+
+
 @smoothed_cross_entropy_backward.mistake("answers in float64 whatever was asked")
 def double_gradient(grad_loss, cache):
     """The numbers are right, and float32 came back as float64: np.zeros makes float64 unless you say
@@ -165,6 +177,14 @@ def label_left_out(grad_loss, cache):
     """This is p, divided by n: no label was taken from it, so every logit is pushed down. The gradient is p - q'."""
     log_p, _, counted, _ = cache
     return spread(np.exp(log_p) * (grad_loss / max(1, len(log_p))), counted)
+
+
+@smoothed_cross_entropy_backward.mistake("divides by the size of the vocabulary, too")
+def over_the_vocabulary(grad_loss, cache):
+    """The gradient is too small by the size of the vocabulary. The loss is a mean over the targets and a *sum* over the
+    classes of each target: divide by n only."""
+    log_p = cache[0]
+    return reference.smoothed_cross_entropy_backward(grad_loss, cache) / log_p.dtype.type(log_p.shape[-1])
 
 
 @smoothed_cross_entropy_backward.equivalent

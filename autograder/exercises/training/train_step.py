@@ -57,14 +57,25 @@ def _(draw):
     yield "pad is 3", inputs | {"pad": 3, "src": inputs["src"]}
 
 
-def step_of(params, moments, step, src, tgt, n_heads, rate, smoothing, pad, inner=None, targets=None, loss_pad=None):
-    """The reference in pieces, so that a mistake can exchange one: decoder input, targets, padding of the loss."""
+def from_one(loss, cache):
+    return reference.smoothed_cross_entropy_backward(1.0, cache)
+
+
+def step_of(
+    params, moments, step, src, tgt, n_heads, rate, smoothing, pad, *,
+    inner=None, targets=None, loss_pad=None, back=from_one,
+):  # fmt: skip
+    """The reference in pieces, so that a mistake can exchange one.
+
+    inner: what the decoder reads. targets: what it is asked for. loss_pad: padding of the loss. back: from
+    (loss, cache of the loss) to the gradient of the logits.
+    """
     inner = tgt[:, :-1] if inner is None else inner
     targets = tgt[:, 1:] if targets is None else targets
     logits, cache = model.forward(params, src, inner, n_heads, pad)
     loss_pad = pad if loss_pad is None else loss_pad
     loss, loss_cache = reference.smoothed_cross_entropy(logits, targets, smoothing, loss_pad)
-    gradients = model.backward(reference.smoothed_cross_entropy_backward(1.0, loss_cache), cache)
+    gradients = model.backward(back(loss, loss_cache), cache)
     params, moments = reference.adam_step(params, gradients, moments, step, rate)
     return params, moments, float(loss)
 
@@ -159,6 +170,60 @@ def fresh_moments(params, moments, step, src, tgt, n_heads, learning_rate, smoot
     on those that came in."""
     fresh = reference.zero_moments(params)
     return step_of(params, fresh, step, src, tgt, n_heads, learning_rate, smoothing, pad)
+
+
+def unsmoothed_gradient(loss, cache):
+    return reference.smoothed_cross_entropy_backward(1.0, (*cache[:3], 0.0))
+
+
+@train_step.mistake("smooths the loss, and not its gradient")
+def gradient_unsmoothed(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """The loss that you return is smoothed, and the gradient that you go back with is that of one-hot labels, as
+    chapter 8's `cross_entropy_backward` computes it. Use `smoothed_cross_entropy_backward` with the cache of the
+    smoothed loss."""
+    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, back=unsmoothed_gradient)
+
+
+@train_step.mistake("returns the loss without smoothing")
+def loss_unsmoothed(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """The step is that of the smoothed loss, and the loss that you return is that of one-hot labels. Return the loss
+    that you went back from."""
+    new, moments, _ = reference.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
+    logits, _ = model.forward(params, src, tgt[:, :-1], n_heads, pad)
+    return new, moments, float(reference.smoothed_cross_entropy(logits, tgt[:, 1:], 0.0, pad)[0])
+
+
+@train_step.mistake("goes back with the loss in place of 1")
+def loss_as_its_gradient(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """You hand the loss itself to its backward pass, so every gradient is too large by this factor. The way back begins
+    with the gradient of the loss with respect to itself, which is 1."""
+    back = reference.smoothed_cross_entropy_backward
+    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, back=back)
+
+
+@train_step.mistake("exchanges the decoder's input and its target")
+def shift_reversed(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """The decoder reads `tgt[:, 1:]` and is asked for `tgt[:, :-1]`: it learns to name the word *before* the one that
+    it reads. It reads `tgt[:, :-1]` and is asked for `tgt[:, 1:]`."""
+    options = {"inner": tgt[:, 1:], "targets": tgt[:, :-1]}
+    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, **options)
+
+
+@train_step.mistake("exchanges source and target")
+def source_for_target(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """The encoder reads the target and the decoder writes the source. `forward` takes the source first: translate `src`
+    into `tgt`."""
+    return step_of(params, moments, step, tgt, src, n_heads, learning_rate, smoothing, pad)
+
+
+@train_step.mistake("divides by the tokens that the decoder reads", reread="Padding does not count")
+def divided_by_what_is_read(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """The sum runs over the tokens that are asked for, and you divide by the number of tokens that the decoder reads.
+    The two numbers differ where a sentence is padded, since its last word is read, too. Count `tgt[:, 1:] != pad`."""
+    share = (tgt[:, 1:] != pad).sum() / (tgt[:, :-1] != pad).sum()
+    options = {"back": lambda loss, cache: reference.smoothed_cross_entropy_backward(share, cache)}
+    new, moments, loss = step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, **options)
+    return new, moments, float(loss * share)
 
 
 @train_step.equivalent

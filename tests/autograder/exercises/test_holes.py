@@ -22,7 +22,7 @@ from autograder.exercises.model.shared import decoded
 from autograder.house import chapter_names
 from check.calling import run
 from check.judge import judge
-from solutions import attention, decoding, masking, model, model_torch, multihead, residual, training
+from solutions import attention, cross, decoding, masking, model, model_torch, multihead, position, residual, training
 from solutions.position import positional_embedding
 from solutions.residual import add_norm, feed_forward
 
@@ -145,6 +145,23 @@ def unstable_in_the_encoder(params, src, tgt, n_heads, pad):
     return model.cross_entropy(logits, tgt[:, 1:], pad)[0]
 
 
+def one_maximum(axis):
+    """The loss by a log_softmax that takes the same maximum from several rows."""
+
+    def loss(params, src, tgt, n_heads, pad):
+        logits, _ = model.forward(params, src, tgt[:, :-1], n_heads, pad)
+        shifted = logits - logits.max(axis=axis, keepdims=True)
+        log_p = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+        surprises = -np.take_along_axis(log_p, tgt[:, 1:, None], axis=-1)[..., 0]
+        return surprises[tgt[:, 1:] != pad].mean()
+
+    return loss
+
+
+for rows, axis in (("all", None), ("a sentence", (-2, -1))):
+    hole("repaired_model_loss", MANY, name=f"one maximum for {rows}")(one_maximum(axis))
+
+
 @hole("repaired_padded_loss", MANY)
 def logarithm_of_softmax(logits, targets, pad):
     counted = targets != pad
@@ -196,6 +213,34 @@ def masks_of_two_axes(expand):
 
 hole("multi_head_attention", name="needs a mask of two axes")(masks_of_two_axes(lambda mask: np.expand_dims(mask, -3)))
 hole("multi_head_attention", name="indexes two axes")(masks_of_two_axes(lambda mask: mask[..., None, :, :]))
+
+
+# ------------------------------------------------------------------------------------------- masks of one axis
+
+
+@hole("cross_attention")
+def row_of_mask_repeated(x, memory, w_query, w_key, w_value, mask):
+    if mask.shape[-2] == 1:
+        mask = np.repeat(mask, x.shape[-2], axis=-2)
+    return cross.cross_attention(x, memory, w_query, w_key, w_value, mask)
+
+
+@hole("multi_head_cross_attention")
+def attend_with_two_axes(x, memory, params, n_heads, mask=None):
+    mask = None if mask is None else mask[..., :, :]
+    return cross.multi_head_cross_attention(x, memory, params, n_heads, mask)
+
+
+@hole("decoder_layer")
+def layer_of_two_axes(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+    masks = (None if mask is None else mask[..., :, :] for mask in (self_mask, memory_mask))
+    return cross.decoder_layer(x, memory, params, n_heads, *masks, rate, rng)
+
+
+@hole("MultiHeadAttention", name="an axis for the heads")
+class MaskOfTwoAxes(model_torch.MultiHeadAttention):
+    def forward(self, query, key, value, mask=None):
+        return super().forward(query, key, value, None if mask is None else mask.unsqueeze(-3).squeeze(-3))
 
 
 # ------------------------------------------------------------------------------------------- key widths
@@ -373,7 +418,57 @@ class ModelOfPadZero(model_torch.Transformer):
         return (tokens != 0).unsqueeze(-2)
 
 
+# ------------------------------------------------------------------------------------------- positions
+
+
+def with_a_table_of(n_rows):
+    def embedding(tokens, table, start=0):
+        output, cache = position.embed(tokens, table)
+        encoding = position.sinusoidal_encoding(n_rows, table.shape[1])[start : start + tokens.shape[-1]]
+        return output + encoding.astype(table.dtype), cache
+
+    return embedding
+
+
+for n_rows in (10, 100, 512):
+    hole("positional_embedding", MANY, name=f"a table of {n_rows} rows")(with_a_table_of(n_rows))
+
+
 # ------------------------------------------------------------------------------------------- training
+
+
+def before_the_last_word(targets, pad):
+    """The targets up to the last word of each sentence, padding before a word included."""
+    return np.logical_or.accumulate((targets != pad)[..., ::-1], axis=-1)[..., ::-1]
+
+
+def before_the_first_padding(targets, pad):
+    return np.logical_and.accumulate(targets != pad, axis=-1)
+
+
+def as_many_as_words(targets, pad):
+    """The first places of each sentence, as many as it has words."""
+    return np.arange(targets.shape[-1]) < (targets != pad).sum(axis=-1, keepdims=True)
+
+
+for counted in (before_the_last_word, before_the_first_padding, as_many_as_words):
+
+    @hole("smoothed_cross_entropy", name=counted.__name__)
+    def smoothed(logits, targets, smoothing=0.0, pad=0, counted=counted):
+        counts = counted(targets, pad)
+        return training.smoothed_cross_entropy(logits[counts], targets[counts], smoothing, pad=-1)
+
+    @hole("repaired_padded_loss", name=counted.__name__)
+    def hard(logits, targets, pad, counted=counted):
+        counts = counted(targets, pad)
+        return model.cross_entropy(logits[counts], targets[counts], pad=-1)[0]
+
+
+@hole("smoothed_cross_entropy_backward")
+def rows_in_the_first_places(grad_loss, cache):
+    counted = cache[2]
+    first = np.arange(counted.shape[-1]) < counted.sum(axis=-1, keepdims=True)
+    return training.smoothed_cross_entropy_backward(grad_loss, (*cache[:2], first, cache[3]))
 
 
 @hole("exact_match", MANY)

@@ -3,7 +3,9 @@
 import copy
 import json
 import shutil
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from autograder.authoring import make_key
@@ -142,3 +144,83 @@ def test_a_report_reveals_no_hidden_input(assignment, perfect):
     assert "an exception of your own (line 3: raise type(text, (Exception,), {})(text))" in text
     assert 'raised ValueError (line 6: raise ValueError(f\\"SEEN_{queries.shape}\\"))' in text
     assert "SEEN_(" not in text and not any(f"SEEN_{digit}" in text for digit in range(10))
+
+
+# ------------------------------------------------------------------------------------- what wrong values say
+
+
+def named(secret):
+    """A value whose type has this name."""
+    return type(f"SEEN_{secret}", (), {})()
+
+
+EXPECTED = {"w": np.ones((5, 7)), "b": np.ones(7)}
+# How a function could write a number from 0 to 34 into a wrong value. Each must get the same sentence for every number.
+CARRIERS = {
+    "the name of a type": lambda secret: named(secret),
+    "the name of a type in a dict": lambda secret: EXPECTED | {"b": named(secret)},
+    "the width of strings": lambda secret: np.zeros(3, f"<U{secret + 1}"),
+    "the fields of a dtype": lambda secret: np.zeros(3, [(f"SEEN_{secret}", "f8")]),
+    "the length of a very long list": lambda secret: [0] * (200_001 + secret),
+    "keys of a dict": lambda secret: {f"SEEN_{secret}": EXPECTED["w"]},
+    "a key beside the right ones": lambda secret: EXPECTED | {f"SEEN_{secret}": 0},
+    "what stands before every key": lambda secret: {f"SEEN_{secret}{name}": array for name, array in EXPECTED.items()},
+    "the position of a NaN": lambda secret: EXPECTED | {"w": with_one(np.nan, secret)},
+    "the position of an infinite entry": lambda secret: EXPECTED | {"w": with_one(np.inf, secret)},
+    "the position of the largest error": lambda secret: EXPECTED | {"w": with_one(1.5, secret)},
+    "the shape of an empty array": lambda secret: EXPECTED | {"w": np.zeros((0, 10**6 + secret))},
+    "the number of axes": lambda secret: EXPECTED | {"w": np.zeros((1,) * (5 + secret // 2) + (2,))},
+}
+
+
+def with_one(value, place):
+    """The expected `w` with another entry."""
+    array = EXPECTED["w"].copy()
+    array.flat[place] = value
+    return array
+
+
+def sentences(value):
+    """What a report says of a value where `EXPECTED` should be."""
+    questions = replace(make_questions(SOFTMAX, 3), outputs={"params": ""}, order=("params",))
+    case = replace(questions.cases[0], expected=Outcome(value=EXPECTED))
+    outcome = redacted(run(lambda: value, {}), frozenset())
+    return judge.judge(questions, case, outcome).message
+
+
+@pytest.mark.parametrize("carrier", CARRIERS.values(), ids=CARRIERS)
+def test_a_wrong_value_carries_no_hidden_input_into_the_report(carrier):
+    assert len({sentences(carrier(secret)) for secret in range(35)}) == 1
+
+
+def test_a_report_names_the_types_that_everybody_knows():
+    assert sentences({1, 2}) == "`params` is a set where a dict is expected."
+    assert sentences(np.zeros(2, complex)) == "`params` is a NumPy array of complex128 where a dict is expected."
+    assert sentences(named(1)) == "`params` is a value of another type where a dict is expected."
+
+
+def test_a_report_names_the_keys_that_are_missing_and_counts_the_others():
+    assert sentences({"w": 1, "v": 2}) == "`params` lacks 'b' and has 1 unexpected key."
+    assert sentences({"grad_w": 1, "grad_b": 2}) == "`params` lacks 'w', 'b' and has 2 unexpected keys."
+
+
+CARRYING_VALUES = """\
+def softmax(scores):
+    return type(f"SEEN_{abs(hash(scores.tobytes()))}", (), {})()
+
+def attention_weights(queries, keys):
+    return {f"SEEN_{queries.shape}": 0}
+
+def predicted_shapes(**sizes):
+    return {f"SEEN_{size}": (1,) for size in sizes.values()}
+"""
+
+
+def test_a_report_reveals_no_hidden_input_by_wrong_values(assignment, perfect):
+    notebook = copy.deepcopy(perfect)
+    replaced = {"softmax": CARRYING_VALUES, "attention_weights": "", "predicted_shapes": ""}
+    for cell in notebook["cells"]:
+        cell["source"] = replaced.get(cell["id"], cell["source"])
+    file = File(json.dumps(notebook).encode())
+    report = json.dumps(grade_file(file, seeds_of(file, assignment.released, SEED), assignment))
+    assert "a value of another type" in report and "unexpected keys" in report and "SEEN_" not in report

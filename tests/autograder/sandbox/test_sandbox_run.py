@@ -212,7 +212,7 @@ def test_a_value_that_is_too_large_is_not_accepted(ask):
         ask(source, "f", limits=replace(PATIENT, answers_mb=1)).stopped == "returned more data than the grader accepts"
     )
     source = "def f():\n    return [[0.5] * 1000] * 1000"
-    assert ask(source, "f").value.type_name == "something too large to look at"
+    assert ask(source, "f").value.type_name == "value too large to look at"
 
 
 def test_values_that_are_too_large_together_are_not_accepted(submit):
