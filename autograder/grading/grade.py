@@ -49,7 +49,7 @@ def grade_submission(
         limits: Limits() by default.
 
     Raises:
-        SandboxUnavailable, SandboxNotStarted. Nothing in the file raises an exception.
+        SandboxUnavailable, MachineTooBusy. Nothing in the file raises an exception.
     """
     started = time.perf_counter()
     submission = reading.read_submission(file, assignment.released)

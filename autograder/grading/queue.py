@@ -17,7 +17,7 @@ from autograder.grading.assignment import Assignment, digest, open_assignment, s
 from autograder.grading.reading import Submission
 from autograder.grading.report import Report, Reports
 from autograder.grading.submitted_file import File, read_file
-from autograder.sandbox import SandboxNotStarted, SandboxUnavailable
+from autograder.sandbox import MachineTooBusy, SandboxUnavailable
 from check.words import shown
 
 
@@ -44,7 +44,7 @@ class GradingQueue:
         self._sent = client.submit(worker.receive, assignment, pure=False)
         try:
             replies.decode_answer(self._submit(worker.prepare, self._sent))
-        except (replies.NoReport, SandboxNotStarted) as error:
+        except (replies.NoReport, MachineTooBusy) as error:
             raise SandboxUnavailable(str(error)) from error
         self._at_once = 2 * sum(client.ncores().values())
         self._expected: dict[Path, None] = {}
@@ -59,7 +59,7 @@ class GradingQueue:
     def graded(self, path: Path) -> Graded:
         """Wait for the report on one file. After an exception, a second call grades the file again.
 
-        Raises NoReport, SandboxNotStarted or SandboxUnavailable. No file's content causes them.
+        Raises NoReport, MachineTooBusy or SandboxUnavailable. No file's content causes them.
         """
         if self._last is None or self._last[0] != path:
             self._start(path)

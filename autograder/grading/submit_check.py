@@ -35,7 +35,7 @@ def submit_check(path: Path, course: Path, sandbox: str = "bwrap") -> Checked:
         UnknownNotebook: it does not belong to any chapter that the course has released.
         UserError: the file does not exist.
         SandboxUnavailable: there is no sandbox to run it in.
-        SandboxNotStarted: a sandbox did not start in time; a second try may succeed.
+        MachineTooBusy: a sandbox did not start in time; a second try may succeed.
     """
     if not path.exists():
         raise UserError(f"there is no file {path}")

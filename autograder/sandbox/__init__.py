@@ -2,7 +2,7 @@
 
 from autograder.sandbox.answering import AnsweredFunctions
 from autograder.sandbox.interpreter import CHAPTER_DISTRIBUTIONS
-from autograder.sandbox.limits import Limits, SandboxNotStarted, SandboxUnavailable
+from autograder.sandbox.limits import Limits, MachineTooBusy, SandboxUnavailable
 from autograder.sandbox.probe import probe
 from autograder.sandbox.submission import Call, Cell, Run, run
 
@@ -13,7 +13,7 @@ __all__ = [
     "Cell",
     "Limits",
     "Run",
-    "SandboxNotStarted",
+    "MachineTooBusy",
     "SandboxUnavailable",
     "probe",
     "run",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autograder.sandbox.inside import frames
-from autograder.sandbox.limits import Limits, SandboxNotStarted, SandboxUnavailable
+from autograder.sandbox.limits import Limits, MachineTooBusy, SandboxUnavailable
 from autograder.sandbox.outcomes import read_outcome
 from autograder.sandbox.process import Ended, Exhausted, Process
 from check import values
@@ -44,7 +44,7 @@ class Answerer:
 
         Raises:
             SandboxUnavailable: there is no sandbox, or the reference raises an exception when it is imported.
-            SandboxNotStarted: the reference was not loaded in time.
+            MachineTooBusy: the reference was not loaded in time.
         """
         self.count = 0
         self.functions = {name: name in answered.in_pytorch for name in answered.modules}
@@ -100,7 +100,7 @@ class Answerer:
         deadline = time.monotonic() + seconds + self._limits.patience
         outcome = self._ask({"do": "cell", "cell": "reference", "source": source}, [], deadline, seconds)
         if outcome is None or outcome.stopped:
-            raise SandboxNotStarted(
+            raise MachineTooBusy(
                 f"The reference of {listed(modules)} was not loaded within {seconds:g} seconds. The machine may be too "
                 f"busy."
             )

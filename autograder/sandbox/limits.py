@@ -37,8 +37,8 @@ class Limits:
     questions: int = 10_000
 
 
-class SandboxNotStarted(UserError):
-    """One sandbox did not start in time, although others do. The machine may be too busy, so it is worth a retry."""
+class MachineTooBusy(UserError):
+    """The machine may have been too busy for one submission, so it is worth a retry when the others are graded."""
 
 
 class SandboxUnavailable(UserError):

@@ -43,7 +43,7 @@ def probe(bundle: Path, limits: Limits | None = None) -> list[str]:
 
     Raises:
         SandboxUnavailable: a promise is broken, or there is no sandbox. The message says what to do.
-        SandboxNotStarted: a sandbox did not start in time; a second try may succeed.
+        MachineTooBusy: a sandbox did not start in time; a second try may succeed.
     """
     bundle = Path(bundle).resolve()
     limits = limits or Limits()

@@ -19,7 +19,7 @@ from autograder.sandbox.inside import frames
 from autograder.sandbox.inside.confine import MB
 from autograder.sandbox.interpreter import CHAPTER_DISTRIBUTIONS
 from autograder.sandbox.launch import launch
-from autograder.sandbox.limits import Limits, SandboxNotStarted, SandboxUnavailable
+from autograder.sandbox.limits import Limits, MachineTooBusy, SandboxUnavailable
 from autograder.sandbox.outcomes import NOT_AN_ANSWER
 from autograder.sandbox.usage import exceeded_limit, processor_seconds
 from check import values
@@ -57,7 +57,7 @@ class Process:
         distributions: tuple[str, ...] = CHAPTER_DISTRIBUTIONS,
         processor_seconds: float | None = None,
     ):
-        """Start the process. Raises SandboxUnavailable if it cannot start, SandboxNotStarted if it does not in time.
+        """Start the process. Raises SandboxUnavailable if it cannot start, MachineTooBusy if it does not in time.
 
         processor_seconds: what earlier processes left of `limits.processor_seconds`; by default all of it.
         """
@@ -132,7 +132,7 @@ class Process:
         except TimeoutError:
             seconds = f"{self._limits.start_seconds:g} seconds"
             error = f"A sandbox did not start within {seconds}. The machine may be too busy."
-            raise SandboxNotStarted(f"{error} {self._launched.startup_error()}".strip()) from None
+            raise MachineTooBusy(f"{error} {self._launched.startup_error()}".strip()) from None
         except (EOFError, values.Malformed):
             message = {}
         if message != {"ready": True}:

@@ -82,7 +82,7 @@ def run(
 
     Raises:
         SandboxUnavailable: there is no sandbox, or it cannot start.
-        SandboxNotStarted: a sandbox did not start in time; a second try may succeed. A submission cannot cause either.
+        MachineTooBusy: a sandbox did not start in time; a second try may succeed. A submission cannot cause either.
     """
     limits = limits or Limits()
     with Answerer(answered, limits, kind, distributions) if answered else nullcontext() as answerer:

@@ -21,7 +21,7 @@ from autograder.grading import grade, worker
 from autograder.grading.queue import NoSubmissions
 from autograder.grading.report import Report, Reports
 from autograder.grading.submitted_file import read_file
-from autograder.sandbox import SandboxNotStarted, SandboxUnavailable
+from autograder.sandbox import MachineTooBusy, SandboxUnavailable
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -173,7 +173,7 @@ def busy(monkeypatch, contents):
         def grade_submission(file, *arguments):
             starts.append(file.raw)
             if file.raw == contents["perfect"] and starts.count(file.raw) <= times:
-                raise SandboxNotStarted("the machine is busy")
+                raise MachineTooBusy("the machine is busy")
             return real(file, *arguments)
 
         monkeypatch.setattr(worker, "grade_submission", grade_submission)
@@ -194,7 +194,7 @@ def test_a_submission_whose_sandbox_does_not_start_twice_is_reported(course, han
     hand_in("ada", contents["perfect"])
     hand_in("bob", contents["mistake-1"])
     busy(2)
-    with pytest.raises(Incomplete, match="ada: SandboxNotStarted: the machine is busy") as incomplete:
+    with pytest.raises(Incomplete, match="ada: MachineTooBusy: the machine is busy") as incomplete:
         graded(course)
     assert [row.student for row in incomplete.value.rows] == ["bob"]
 

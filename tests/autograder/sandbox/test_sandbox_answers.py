@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.sandbox import AnsweredFunctions, Call, Cell, SandboxNotStarted, SandboxUnavailable, run
+from autograder.sandbox import AnsweredFunctions, Call, Cell, MachineTooBusy, SandboxUnavailable, run
 from tests.autograder.sandbox.conftest import GOOD, SHORT, X
 from tests.forging_tools import FIND_CHANNEL
 from tests.patience import PATIENT
@@ -230,5 +230,5 @@ def test_a_reference_may_take_longer_to_load_than_a_call_may(answered):
 
 def test_a_reference_that_is_not_loaded_in_time_is_worth_a_retry(answered):
     short = replace(PATIENT, start_seconds=0.2, patience=0.2)
-    with pytest.raises(SandboxNotStarted, match="too busy"):
+    with pytest.raises(MachineTooBusy, match="too busy"):
         answered("", "good", limits=short, functions=("doubled",), module="slow_to_load")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.sandbox import Call, Cell, SandboxNotStarted, run
+from autograder.sandbox import Call, Cell, MachineTooBusy, run
 from autograder.sandbox.process import Process
 from check.calling import Raised
 from tests.autograder.sandbox.conftest import GOOD, SHORT, X
@@ -280,5 +280,5 @@ def test_an_unknown_kind_of_sandbox_raises_an_exception(bundle):
 
 
 def test_a_sandbox_that_does_not_start_in_time_is_worth_a_retry(bundle):
-    with pytest.raises(SandboxNotStarted, match=r"did not start within 0.01 seconds\. The machine may be too busy"):
+    with pytest.raises(MachineTooBusy, match=r"did not start within 0.01 seconds\. The machine may be too busy"):
         run([Cell("good", GOOD)], [], bundle=bundle, limits=replace(PATIENT, start_seconds=0.01))
