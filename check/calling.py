@@ -43,7 +43,7 @@ class Outcome:
     """The outcome of a call: a value, or an exception, or (in the sandbox only) the reason why it was stopped.
 
     modified: names of the inputs that the call changed in place.
-    stopped: "took longer than 5 seconds", say; empty if the call ended by itself.
+    stopped: "used more than 5 seconds of processor time", say; empty if the call ended by itself.
     """
 
     value: Any = None

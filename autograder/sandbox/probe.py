@@ -26,8 +26,8 @@ If this is a container, start the container with `--security-opt seccomp=unconfi
 
 # The promises that hold if the code is stopped, and the first words of the reason.
 _STOPPED = {
-    "endless": "took longer",
-    "stubborn": "took longer",
+    "endless": "used more",
+    "stubborn": "used more",
     "many_threads": "started more",
     "many_files": "made more",
 }

@@ -232,8 +232,8 @@ def test_the_smallest_failing_case_is_shown(key):
 
 def test_a_stopped_function_is_reported_before_anything_else(key):
     outcomes = [run(right, case.inputs) for case in key.cases]
-    outcomes[0] = Outcome(stopped="took longer than 5 seconds")
-    assert grade(key, outcomes).verdict.message == "`normalised` took longer than 5 seconds."
+    outcomes[0] = Outcome(stopped="used more than 5 seconds of processor time")
+    assert grade(key, outcomes).verdict.message == "`normalised` used more than 5 seconds of processor time."
 
 
 def test_a_wrong_exercise_that_the_function_calls_is_named(key):
