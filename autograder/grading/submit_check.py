@@ -43,7 +43,7 @@ def submit_check(path: Path, course: Path, sandbox: str = "bwrap") -> Checked:
     chapter = _chapter(file, path, course)
     assignment = open_assignment(course, chapter, PUBLIC_SEED, sandbox, hidden=False)
     seeds = dict.fromkeys(assignment.released.functions, PUBLIC_SEED)
-    return Checked(chapter, Report.from_json(worker.grade_file(file, seeds, assignment)))
+    return Checked(chapter, Report.from_json(worker.grade_file(file, seeds, assignment, alone=True)))
 
 
 def _chapter(file: File, path: Path, course: Path) -> str:
