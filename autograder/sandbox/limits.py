@@ -37,7 +37,7 @@ class Limits:
     answers_mb: int = 64
     disk_mb: int = 64
     open_files: int = 64
-    threads: int = 16
+    threads: int = 4
     files: int = 10_000
     questions: int = 10_000
 

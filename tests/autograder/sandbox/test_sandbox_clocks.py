@@ -1,5 +1,6 @@
 """Calls are limited by their processor time. The wall clock stops only what waits, and says so."""
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -74,3 +75,14 @@ def test_a_cell_that_only_waits_is_stopped_by_the_wall_clock(submit):
         "import time\ntime.sleep(600)", "good", limits=replace(PATIENT, cell_seconds=300.0, wall_factor=0.01)
     )
     assert result.cells == {"good": None, "mine": "waited longer than 3 seconds"}
+
+
+@KINDS
+def test_student_code_has_a_lower_priority_than_the_grader(ask, kind):
+    source = "import os\ndef f():\n    return os.getpriority(os.PRIO_PROCESS, 0)"
+    assert ask(source, "f", kind=kind).value == min(os.getpriority(os.PRIO_PROCESS, 0) + 5, 19)
+
+
+def test_student_code_cannot_raise_its_priority(ask):
+    outcome = ask("import os\ndef f():\n    os.setpriority(os.PRIO_PROCESS, 0, 0)", "f")
+    assert outcome.raised.type == "PermissionError"
