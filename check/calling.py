@@ -60,7 +60,8 @@ def run(function: Callable, inputs: dict[str, Any]) -> Outcome:
         inputs: dict of argument name -> value, as a case holds them; never changed.
 
     Returns:
-        Outcome. Exceptions that are no subclass of Exception, such as KeyboardInterrupt, pass through.
+        Outcome. KeyboardInterrupt passes through, and with it every exception that is neither an Exception nor
+        SystemExit.
     """
     outcome, after = call(function, inputs)
     return replace(outcome, modified=modified(inputs, after)) if not outcome.raised else outcome
@@ -85,7 +86,7 @@ def _call_on_copies(function: Callable, inputs: dict[str, Any]) -> tuple[Outcome
     try:
         with np.errstate(all="ignore"):
             value = function(**copies)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return Outcome(raised=describe(error)), copies
     return Outcome(value=_as_from_sandbox(value)), copies
 
