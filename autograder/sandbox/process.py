@@ -124,7 +124,10 @@ class Process:
             self._write(frames.encode(message, arrays), deadline)
             reply, reply_arrays = self._receive(deadline)
             while answer_question and reply.keys() == {"id", "question"} and reply["id"] == question_id:
+                started = time.thread_time()
                 self._write(answer_question(reply["question"], reply_arrays, deadline), deadline)
+                self._question_limit -= time.thread_time() - started  # the grader's own work for it counts too
+                self._check_usage()
                 reply, reply_arrays = self._receive(deadline)
         except values.Malformed:
             raise Ended(NOT_AN_ANSWER) from None

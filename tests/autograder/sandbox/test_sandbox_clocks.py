@@ -1,10 +1,15 @@
 """Calls are limited by their processor time. The wall clock stops only what waits, and says so."""
 
 import os
+import time
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
+from autograder.sandbox.inside import frames
+from autograder.sandbox.process import Ended, Process
+from check import values
 from tests.autograder.sandbox.conftest import SHORT
 from tests.patience import PATIENT
 
@@ -86,3 +91,29 @@ def test_student_code_has_a_lower_priority_than_the_grader(ask, kind):
 def test_student_code_cannot_raise_its_priority(ask):
     outcome = ask("import os\ndef f():\n    os.setpriority(os.PRIO_PROCESS, 0, 0)", "f")
     assert outcome.raised.type == "PermissionError"
+
+
+def test_the_graders_work_for_a_call_counts_as_its_processor_time(bundle):
+    """A function that is a case's input runs in the grader, which student code could keep busy while it waits."""
+
+    def slow_answer(question, arrays, deadline):
+        end = time.thread_time() + 0.3
+        while time.thread_time() < end:
+            pass
+        tree, _ = values.pack({"value": 1.0, "generators": [], "raised": ""})
+        return frames.encode({"answer": tree})
+
+    source = "def f():\n    while True:\n        doubled()"
+    limits = replace(PATIENT, patience=0.1)
+    with Process(bundle, limits, "bwrap") as process:
+        ask = partial(process.ask, arrays=[], seconds=2.0, deadline=time.monotonic() + 60)
+        ask({"do": "cell", "cell": "f", "source": source})
+        call = {
+            "do": "call",
+            "function": "f",
+            "inputs": values.pack({})[0],
+            "stand_ins": {"doubled": False},
+            "given": [],
+        }
+        with pytest.raises(Ended, match=USED):
+            ask(call, answer_question=slow_answer)
