@@ -43,7 +43,7 @@ class Outcome:
     """The outcome of a call: a value, or an exception, or (in the sandbox only) the reason why it was stopped.
 
     modified: names of the inputs that the call changed in place.
-    stopped: "took longer than 5 seconds", say; empty if the call ended by itself.
+    stopped: "used more than 5 seconds of processor time", say; empty if the call ended by itself.
     quoted: whether a sentence may quote from the value, such as its keys; they could reveal hidden inputs.
     """
 
@@ -62,7 +62,8 @@ def run(function: Callable, inputs: dict[str, Any]) -> Outcome:
         inputs: dict of argument name -> value, as a case holds them; never changed.
 
     Returns:
-        Outcome. Exceptions that are no subclass of Exception, such as KeyboardInterrupt, pass through.
+        Outcome. KeyboardInterrupt passes through, and with it every exception that is neither an Exception nor
+        SystemExit.
     """
     outcome, after = call(function, inputs)
     return replace(outcome, modified=modified(inputs, after)) if not outcome.raised else outcome
@@ -87,7 +88,7 @@ def _call_on_copies(function: Callable, inputs: dict[str, Any]) -> tuple[Outcome
     try:
         with np.errstate(all="ignore"):
             value = function(**copies)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return Outcome(raised=describe(error)), copies
     return Outcome(value=_as_from_sandbox(value)), copies
 

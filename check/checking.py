@@ -22,6 +22,7 @@ from check.comparing import difference
 from check.explain import Explanation, explain
 from check.faults import Verdict, judged_outputs, of_cases
 from check.key import Case, Key, load
+from check.long_run import telling_what_runs
 from check.picture import picture
 from check.printing import printing_under
 from check.showing import Shown, note, show
@@ -131,9 +132,11 @@ def _outcomes(function: Callable, key: Key) -> list[Outcome]:
     if not isinstance(function, type) and (names := foreign(function)):
         return [Outcome(raised=Raised("ImportError", refusal(names[0])))] * len(key.cases)
     outcomes = []
-    for case in key.cases:
-        with printing_under(case.name, sys.stdout):
-            outcomes.append(run(function, case.inputs))
+    with telling_what_runs(key.function) as begins:
+        for case in key.cases:
+            begins(case.name)
+            with printing_under(case.name, sys.stdout):
+                outcomes.append(run(function, case.inputs))
     return outcomes
 
 

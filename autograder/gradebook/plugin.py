@@ -32,8 +32,9 @@ from autograder.gradebook.late_work import (
 from autograder.gradebook.queries import manual_fingerprints, rows_by_cell
 from autograder.gradebook.rebuilding import rebuild
 from autograder.grading.cluster import connected
-from autograder.grading.queue import GradingQueue, open_queue
+from autograder.grading.queue import Graded, GradingQueue, open_queue
 from autograder.grading.submitted_file import read_file
+from autograder.sandbox import MachineTooBusy
 from check.judge import Result
 
 _SECRET_FORM = re.compile("[0-9a-f]{128}")  # nbgrader's exchange draws one for each submission
@@ -62,10 +63,17 @@ class SubmissionExporter(NotebookExporter):
         path, names = Path(filename), (resources or {})["nbgrader"]
         if not self._is_submitted(path, names):
             return super().from_filename(filename, resources, **options)
-        graded = self.grader.graded(path)
+        graded = self._graded(path)
         notebook = rebuild(graded.submission, graded.report, self.grader.assignment.released)
         self._keep_what_nbgrader_needs(path.parent, names)
         return self.from_notebook_node(notebook, resources, **options)
+
+    def _graded(self, path: Path) -> Graded:
+        """Return a submission with its report. nbgrader asks for each only once, so try a second time here."""
+        try:
+            return self.grader.graded(path)
+        except MachineTooBusy:
+            return self.grader.graded(path)
 
     def _open_grader(self, autograde: Autograde) -> GradingQueue:
         course = autograde.coursedir

@@ -22,7 +22,7 @@ from autograder.gradebook.progress import with_progress
 from autograder.gradebook.rows import Incomplete, StudentRow
 from autograder.gradebook.state import ClassState
 from autograder.grading.queue import GradingQueue
-from autograder.sandbox import SandboxNotStarted, SandboxUnavailable
+from autograder.sandbox import MachineTooBusy, SandboxUnavailable
 from check.words import listed, shown
 
 
@@ -71,7 +71,7 @@ def write_class(
             except Exception as error:
                 if unusable:  # then no other submission can be written either
                     break
-                if isinstance(error, SandboxNotStarted) and student not in again:
+                if isinstance(error, MachineTooBusy) and student not in again:
                     again[student] = path
                 else:
                     failed.setdefault(_reason(error, logged), []).append(student)

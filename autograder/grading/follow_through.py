@@ -5,14 +5,13 @@ answered. The grader answers only an earlier exercise that fails, and only for a
 better of the two results counts, and names the functions that were answered.
 """
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from autograder.grading.assignment import Assignment
 from autograder.grading.questions import exercises_by_name, judge_exercise
-from autograder.sandbox import AnsweredFunctions, Call, Cell, Run
+from autograder.sandbox import AnsweredFunctions, Budget, Call, Cell, Run
 from check.judge import Result
 from check.key import Key
 from check.words import listed
@@ -71,7 +70,7 @@ def follow_through(
     assignment: Assignment,
     solutions: Path,
     sandboxed: Callable[..., Run],
-    patience: float,
+    budget: Budget,
 ) -> tuple[dict[str, Result], list[str]]:
     """Grade the exercises that call a wrong function once more, and keep the better results.
 
@@ -83,18 +82,18 @@ def follow_through(
         assignment: what all submissions share.
         solutions: folder that holds the assignment's solutions, unpacked.
         sandboxed: runs cells and calls: sandboxed(cells, calls, answered=..., distributions=...) -> Run.
-        patience: seconds after which no further second run starts.
+        budget: what the first run left of the submission's time.
 
     Returns:
         exercise -> result, and the sandbox's notes.
     """
-    results, notes, deadline = dict(first), [], time.monotonic() + patience
+    results, notes = dict(first), []
     exercises = exercises_by_name(assignment.released.chapter)
     for name, key in questions.items():
         answered = functions_to_answer(name, questions, results)
         if not answered or name not in written:
             continue
-        if time.monotonic() > deadline:
+        if not budget.allows_another_run():
             notes.append(
                 f"no time was left to run {name} and later exercises again with right functions for wrong ones"
             )

@@ -17,7 +17,7 @@ from autograder.grading.questions import exercises_by_name, judge_exercise, ques
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import File
 from autograder.grading.telling import possible_grader_messages, redacted
-from autograder.sandbox import Call, Cell, Limits, Run, run
+from autograder.sandbox import Budget, Call, Cell, Limits, MachineTooBusy, Run, run
 from check import judge
 from check.allowed_imports import is_ours
 from check.calling import Outcome, Raised
@@ -38,6 +38,8 @@ def grade_submission(
     bundle: Path,
     solutions: Path,
     limits: Limits | None = None,
+    *,
+    alone: bool = True,
 ) -> Report:
     """Grade one submitted file.
 
@@ -46,27 +48,32 @@ def grade_submission(
         seeds: exercise -> the seed of its cases.
         assignment: what all submissions share.
         bundle, solutions: folders that hold the assignment's bundle and solutions, unpacked.
-        limits: Limits() by default.
+        limits: Limits() by default. All runs of the submission share its time.
+        alone: whether nothing else is being graded on this machine. Otherwise what the wall clock stops does not count.
 
     Raises:
-        SandboxUnavailable, SandboxNotStarted. Nothing in the file raises an exception.
+        SandboxUnavailable: there is no sandbox, or it cannot start.
+        MachineTooBusy: a sandbox did not start in time, or the wall clock stopped a submission that was not alone.
     """
     started = time.perf_counter()
     submission = reading.read_submission(file, assignment.released)
     cells, notes = _cells_to_run(submission, assignment.released)
     limits = limits or Limits()
-    sandboxed = partial(_sandboxed, assignment, bundle, limits)
     questions = questions_of(assignment.released.chapter, seeds)
+    budget = Budget(limits)
+    sandboxed = partial(_sandboxed, assignment, bundle, limits, budget)
     if submission.trouble:
         results, troubles, log = _unread_results(questions)
     else:
         results, troubles, log = _first_run(cells, questions, assignment, sandboxed)
         written = _written_exercises(submission, assignment.released)
-        remaining, wall = _cells_not_stopped(cells, troubles), limits.wall_seconds
+        remaining = _cells_not_stopped(cells, troubles)
         results, second_log = follow_through(
-            results, remaining, written, questions, assignment, solutions, sandboxed, patience=wall
+            results, remaining, written, questions, assignment, solutions, sandboxed, budget
         )
         log += second_log
+    if budget.stopped_by_clock and not alone:
+        raise MachineTooBusy("The wall clock stopped code that had not used up its processor time.")
     parts = assignment.report_parts(file)
     return Report(
         digest=digest(parts),
@@ -84,10 +91,17 @@ def grade_submission(
 
 
 def _sandboxed(
-    assignment: Assignment, bundle: Path, limits: Limits, cells: Sequence[Cell], calls: Sequence[Call], **options: Any
+    assignment: Assignment,
+    bundle: Path,
+    limits: Limits,
+    budget: Budget,
+    cells: Sequence[Cell],
+    calls: Sequence[Call],
+    **options: Any,
 ) -> Run:
     """Run a submission. If the cases are hidden, return its outcomes without what could reveal them."""
-    result = run(cells, calls, bundle=bundle, limits=limits, kind=assignment.environment["sandbox"], **options)
+    kind = assignment.environment["sandbox"]
+    result = run(cells, calls, bundle=bundle, limits=limits, budget=budget, kind=kind, **options)
     if not assignment.hidden:
         return result
     messages = possible_grader_messages(cells)

@@ -17,7 +17,7 @@ from autograder.grading.assignment import Assignment, digest, open_assignment, s
 from autograder.grading.reading import Submission
 from autograder.grading.report import Report, Reports
 from autograder.grading.submitted_file import File, read_file
-from autograder.sandbox import SandboxNotStarted, SandboxUnavailable
+from autograder.sandbox import MachineTooBusy, SandboxUnavailable
 from check.words import shown
 
 
@@ -44,12 +44,13 @@ class GradingQueue:
         self._sent = client.submit(worker.receive, assignment, pure=False)
         try:
             replies.decode_answer(self._submit(worker.prepare, self._sent))
-        except (replies.NoReport, SandboxNotStarted) as error:
+        except (replies.NoReport, MachineTooBusy) as error:
             raise SandboxUnavailable(str(error)) from error
         self._at_once = 2 * sum(client.ncores().values())
         self._expected: dict[Path, None] = {}
         self._started: dict[Path, tuple[File, dict[str, str], Report | Future]] = {}
         self._last: tuple[Path, Graded] | None = None
+        self._too_busy_for: set[Path] = set()
 
     def expect(self, paths: Iterable[Path]) -> None:
         """Announce the files to be graded, in order, so that their grading can start early."""
@@ -59,12 +60,19 @@ class GradingQueue:
     def graded(self, path: Path) -> Graded:
         """Wait for the report on one file. After an exception, a second call grades the file again.
 
-        Raises NoReport, SandboxNotStarted or SandboxUnavailable. No file's content causes them.
+        After MachineTooBusy, make the second call when nothing else is being graded: what the wall clock stops then
+        counts.
+
+        Raises NoReport, MachineTooBusy or SandboxUnavailable. In a second call, no file's content causes them.
         """
         if self._last is None or self._last[0] != path:
             self._start(path)
             self._work_ahead()
-            self._last = path, self._finish(*self._started.pop(path))
+            try:
+                self._last = path, self._finish(*self._started.pop(path))
+            except MachineTooBusy:
+                self._too_busy_for.add(path)
+                raise
         return self._last[1]
 
     def _work_ahead(self) -> None:
@@ -79,11 +87,11 @@ class GradingQueue:
         file = read_file(path)
         parts = self.assignment.report_parts(file)
         stored = None if self.force else self.reports.find(digest(parts))
-        self._started[path] = file, parts, stored or self._grade(file)
+        self._started[path] = file, parts, stored or self._grade(file, path in self._too_busy_for)
 
-    def _grade(self, file: File) -> Future:
+    def _grade(self, file: File, alone: bool) -> Future:
         seeds = seeds_of(file, self.assignment.released, self._seed)
-        return self._submit(worker.grade_file, file, seeds, self._sent)
+        return self._submit(worker.grade_file, file, seeds, self._sent, alone)
 
     def _submit(self, function: Callable, *arguments: object) -> Future:
         return self._client.submit(replies.call_and_encode, function, *arguments, pure=False)

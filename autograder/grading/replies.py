@@ -14,7 +14,7 @@ from autograder.course.handout import Handout
 from autograder.grading.assignment import digest
 from autograder.grading.report import Report
 from autograder.grading.unpickling import NotUnpickled
-from autograder.sandbox import SandboxNotStarted, SandboxUnavailable
+from autograder.sandbox import MachineTooBusy, SandboxUnavailable
 from check.faults import KINDS
 from check.judge import Result
 
@@ -39,8 +39,8 @@ def call_and_encode(function: Callable, *arguments: object) -> bytes:
         reply = {"answer": function(*arguments)}
     except SandboxUnavailable as error:
         reply = {"unavailable": str(error)}
-    except SandboxNotStarted as error:
-        reply = {"not started": str(error)}
+    except MachineTooBusy as error:
+        reply = {"too busy": str(error)}
     except Exception as error:
         _worker_log.exception("%s failed", function.__name__)
         reply = {"failed": f"{type(error).__name__}: {error}"}
@@ -50,7 +50,7 @@ def call_and_encode(function: Callable, *arguments: object) -> bytes:
 def decode_answer(future: Future) -> object:
     """Wait for the reply of `call_and_encode` on a worker, and return the function's value.
 
-    Raises SandboxUnavailable or SandboxNotStarted if the worker did, NoReport for another exception or anything that is
+    Raises SandboxUnavailable or MachineTooBusy if the worker did, NoReport for another exception or anything that is
     not such a reply.
     """
     try:
@@ -65,8 +65,8 @@ def decode_answer(future: Future) -> object:
             return value
         case {"unavailable": str(why)}:
             raise SandboxUnavailable(why)
-        case {"not started": str(why)}:
-            raise SandboxNotStarted(why)
+        case {"too busy": str(why)}:
+            raise MachineTooBusy(why)
         case {"failed": str(why)}:
             raise NoReport(why)
     raise NoReport("a worker answered with something that is not a reply")

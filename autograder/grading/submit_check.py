@@ -35,7 +35,7 @@ def submit_check(path: Path, course: Path, sandbox: str = "bwrap") -> Checked:
         UnknownNotebook: it does not belong to any chapter that the course has released.
         UserError: the file does not exist.
         SandboxUnavailable: there is no sandbox to run it in.
-        SandboxNotStarted: a sandbox did not start in time; a second try may succeed.
+        MachineTooBusy: a sandbox did not start in time; a second try may succeed.
     """
     if not path.exists():
         raise UserError(f"there is no file {path}")
@@ -43,7 +43,7 @@ def submit_check(path: Path, course: Path, sandbox: str = "bwrap") -> Checked:
     chapter = _chapter(file, path, course)
     assignment = open_assignment(course, chapter, PUBLIC_SEED, sandbox, hidden=False)
     seeds = dict.fromkeys(assignment.released.functions, PUBLIC_SEED)
-    return Checked(chapter, Report.from_json(worker.grade_file(file, seeds, assignment)))
+    return Checked(chapter, Report.from_json(worker.grade_file(file, seeds, assignment, alone=True)))
 
 
 def _chapter(file: File, path: Path, course: Path) -> str:

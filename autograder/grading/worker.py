@@ -33,9 +33,14 @@ def prepare(assignment: Assignment) -> None:
     _folders(assignment)
 
 
-def grade_file(file: File, seeds: dict[str, int], assignment: Assignment) -> dict:
-    """Return the report on a submitted file, as JSON. seeds: exercise -> the seed of its cases."""
-    return grade_submission(file, seeds, assignment, *_folders(assignment)).to_json()
+def grade_file(file: File, seeds: dict[str, int], assignment: Assignment, alone: bool) -> dict:
+    """Return the report on a submitted file, as JSON.
+
+    seeds: exercise -> the seed of its cases. alone: whether nothing else is being graded at the same time.
+
+    Raises MachineTooBusy, SandboxUnavailable.
+    """
+    return grade_submission(file, seeds, assignment, *_folders(assignment), alone=alone).to_json()
 
 
 def _folders(assignment: Assignment) -> tuple[Path, Path]:

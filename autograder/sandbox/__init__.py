@@ -1,19 +1,21 @@
 """Run student code in a sandbox. Only values that the grader can check, such as arrays, come back."""
 
 from autograder.sandbox.answering import AnsweredFunctions
+from autograder.sandbox.budget import Budget
 from autograder.sandbox.interpreter import CHAPTER_DISTRIBUTIONS
-from autograder.sandbox.limits import Limits, SandboxNotStarted, SandboxUnavailable
+from autograder.sandbox.limits import Limits, MachineTooBusy, SandboxUnavailable
 from autograder.sandbox.probe import probe
 from autograder.sandbox.submission import Call, Cell, Run, run
 
 __all__ = [
     "CHAPTER_DISTRIBUTIONS",
     "AnsweredFunctions",
+    "Budget",
     "Call",
     "Cell",
     "Limits",
     "Run",
-    "SandboxNotStarted",
+    "MachineTooBusy",
     "SandboxUnavailable",
     "probe",
     "run",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autograder.sandbox.inside import frames
-from autograder.sandbox.limits import Limits, SandboxNotStarted, SandboxUnavailable
+from autograder.sandbox.limits import Limits, MachineTooBusy, SandboxUnavailable
 from autograder.sandbox.outcomes import read_outcome
 from autograder.sandbox.process import Ended, Exhausted, Process
 from check import values
@@ -44,7 +44,7 @@ class Answerer:
 
         Raises:
             SandboxUnavailable: there is no sandbox, or the reference raises an exception when it is imported.
-            SandboxNotStarted: the reference was not loaded in time.
+            MachineTooBusy: the reference was not loaded in time.
         """
         self.count = 0
         self.functions = {name: name in answered.in_pytorch for name in answered.modules}
@@ -72,6 +72,7 @@ class Answerer:
         Raises:
             values.Malformed: it is not a question about an answered function.
             Ended: the question exceeds the limit on questions, or the reference could not answer it.
+            TimeoutError: the deadline passed.
         """
         question = values.unpack(tree, arrays)
         if not self._is_question(question):
@@ -81,7 +82,7 @@ class Answerer:
             raise Ended(f"asked the grader for more than {self._limits.questions} values")
         packed, packed_arrays = values.pack(question)
         call = {"do": "call", "function": "answer", "inputs": packed, "stand_ins": {}, "given": []}
-        outcome = self._ask(call, packed_arrays, deadline, self._limits.call_seconds)
+        outcome = self._ask(call, packed_arrays, seconds=self._limits.call_seconds, deadline=deadline)
         if outcome is None or outcome.stopped:
             raise Ended("asked the grader for a value that exceeds its limits")
         if outcome.raised:
@@ -96,11 +97,14 @@ class Answerer:
     def _load(self, modules: Mapping[str, str]) -> None:
         imports = (f"from {module} import {name}\nKNOWN[{name!r}] = {name}" for name, module in modules.items())
         source = "\n".join([_REFERENCE.read_text(encoding="utf-8"), *imports])
+        cell = {"do": "cell", "cell": "reference", "source": source}
         seconds = self._limits.start_seconds
-        deadline = time.monotonic() + seconds + self._limits.patience
-        outcome = self._ask({"do": "cell", "cell": "reference", "source": source}, [], deadline, seconds)
+        try:
+            outcome = self._ask(cell, [], seconds=seconds, deadline=time.monotonic() + seconds)
+        except TimeoutError:
+            outcome = None
         if outcome is None or outcome.stopped:
-            raise SandboxNotStarted(
+            raise MachineTooBusy(
                 f"The reference of {listed(modules)} was not loaded within {seconds:g} seconds. The machine may be too "
                 f"busy."
             )
@@ -121,12 +125,11 @@ class Answerer:
         )
 
     def _ask(
-        self, message: dict[str, Any], arrays: list[np.ndarray], deadline: float, seconds: float
+        self, message: dict[str, Any], arrays: list[np.ndarray], *, seconds: float, deadline: float
     ) -> Outcome | None:
-        """Return the outcome in the reference's process, which has so many seconds; None if the process broke."""
+        """Return the outcome in the reference's process, for `Process.ask`'s limits; None if the process broke."""
         try:
-            message = {**message, "milliseconds": round(seconds * 1000)}
-            reply, reply_arrays = self._process.ask(message, arrays, deadline)
+            reply, reply_arrays = self._process.ask(message, arrays, seconds=seconds, deadline=deadline)
             return read_outcome(reply, reply_arrays, inputs={}, sources={}, seconds=seconds, limits=self._limits)
-        except (Ended, Exhausted, TimeoutError, values.Malformed):
+        except (Ended, Exhausted, values.Malformed):
             return None

@@ -27,7 +27,7 @@ ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
 }
 
-# What a start returns: the process, first_pid() and kill() as in `Launched`.
+# What a start returns: the process, python_pid() and kill() as in `Launched`.
 Started = tuple["subprocess.Popen[bytes]", Callable[[], int], Callable[[], None]]
 
 
@@ -36,7 +36,7 @@ class Launched:
     """A started process.
 
     popen: bwrap, or Python itself. requests, replies: our ends of the pipes.
-    first_pid(): process id of the sandbox's first process; 0 without a sandbox.
+    python_pid(): process id, on this machine, of the Python that runs student code; 0 if there is none.
     kill(): kills everything that was started.
     leftovers: closes and removes what the process needed while it ran.
     """
@@ -44,7 +44,7 @@ class Launched:
     popen: subprocess.Popen[bytes]
     requests: int
     replies: int
-    first_pid: Callable[[], int]
+    python_pid: Callable[[], int]
     kill: Callable[[], None]
     leftovers: ExitStack
 
@@ -83,10 +83,10 @@ def launch(bundle: Path, limits: Limits, kind: str, distributions: tuple[str, ..
             os.set_blocking(descriptor, False)
         start = in_bubblewrap if kind == "bwrap" else _bare
         pipes = (child_requests, child_replies)
-        popen, first_pid, kill = start(bundle, limits, distributions, pipes, until_started, until_ended)
+        popen, python_pid, kill = start(bundle, limits, distributions, pipes, until_started, until_ended)
         assert popen.stderr is not None
         until_ended.enter_context(popen.stderr)
-        return Launched(popen, requests, replies, first_pid, kill, until_ended.pop_all())
+        return Launched(popen, requests, replies, python_pid, kill, until_ended.pop_all())
 
 
 def in_bubblewrap(
@@ -132,6 +132,11 @@ def in_bubblewrap(
         match = re.search(rb'"child-pid": (\d+)', _bwrap_report(information, popen))
         return int(match[1]) if match else 0
 
+    def python_pid() -> int:
+        with suppress(OSError, IndexError):
+            return int(Path(f"/proc/{first_pid()}/task/{first_pid()}/children").read_text("ascii").split()[0])
+        return 0
+
     def kill() -> None:
         # With the first process of the namespace the kernel kills all others, and bwrap ends after it. If we killed
         # only bwrap before the kernel has tied the two together, the first process would live on.
@@ -140,7 +145,7 @@ def in_bubblewrap(
         else:
             popen.kill()
 
-    return popen, first_pid, kill
+    return popen, python_pid, kill
 
 
 def _bare(
@@ -161,7 +166,7 @@ def _bare(
     command = _python_command(runner, bundle.resolve(), packages, limits, distributions, pipes)
     environment = {**ENVIRONMENT, "HOME": folder, bundle_data.FOLDER: str(bundle.resolve() / "check")}
     popen = start_process(command[0], command, environment, folder, pipes)
-    return popen, lambda: 0, lambda: os.killpg(popen.pid, signal.SIGKILL)
+    return popen, lambda: popen.pid, lambda: os.killpg(popen.pid, signal.SIGKILL)
 
 
 def _python_command(

@@ -7,13 +7,17 @@ from autograder.errors import UserError
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of one submission. Seconds are wall-clock seconds, except `processor_seconds`; MB are 2**20 bytes.
+    """The limits of one submission. MB are 2**20 bytes.
 
-    call_seconds, cell_seconds: time for one function call, and for one cell.
-    patience: how long the grader waits for code that ignores its time limit before it kills the process.
-    start_seconds: time for Python to start and to import NumPy, and time for the reference to load.
-    wall_seconds: time for the whole submission, including the start of new processes.
-    processor_seconds: processor time for the whole submission, summed over all threads.
+    Student code is limited by its processor time, summed over all threads, because a busy machine must not cost points.
+    The wall clock stops only code that waits, and a submission that it stopped is graded again before that counts.
+
+    call_seconds, cell_seconds: processor time for one function call, and for one cell.
+    patience: processor time that code may use beyond its limit before the grader kills the process.
+    wall_factor: how many times `call_seconds` or `cell_seconds` a call or a cell may take by the wall clock.
+    start_seconds: time by the wall clock for Python to start and to import NumPy, and time for the reference to load.
+    wall_seconds: time by the wall clock for the whole submission, with its second runs and the start of new processes.
+    processor_seconds: processor time for the whole submission, with its second runs.
     memory_mb: address space of the process; NumPy with the CPU build of PyTorch fits well into 2048.
     answers_mb: size of all arrays together that a submission may send back.
     disk_mb: size of each of the two writable folders, the working directory and /tmp; both are in memory.
@@ -25,20 +29,21 @@ class Limits:
     call_seconds: float = 5.0
     cell_seconds: float = 10.0
     patience: float = 1.0
-    start_seconds: float = 30.0
-    wall_seconds: float = 120.0
+    wall_factor: float = 10.0
+    start_seconds: float = 60.0
+    wall_seconds: float = 300.0
     processor_seconds: float = 120.0
     memory_mb: int = 2048
     answers_mb: int = 64
     disk_mb: int = 64
     open_files: int = 64
-    threads: int = 16
+    threads: int = 4
     files: int = 10_000
     questions: int = 10_000
 
 
-class SandboxNotStarted(UserError):
-    """One sandbox did not start in time, although others do. The machine may be too busy, so it is worth a retry."""
+class MachineTooBusy(UserError):
+    """The machine may have been too busy for one submission, so it is worth a retry when the others are graded."""
 
 
 class SandboxUnavailable(UserError):

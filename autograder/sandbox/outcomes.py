@@ -28,7 +28,7 @@ def read_outcome(
         inputs: the inputs of the call, as they were sent. The reply's fingerprints are compared with theirs, to see
             which inputs the call changed.
         sources: cell id -> source, to look up the line that raised an exception.
-        seconds: the time limit, for the message when the code exceeded it.
+        seconds: the limit of processor time, for the message when the code exceeded it.
 
     Raises:
         values.Malformed: `child.py` cannot have sent this reply.
@@ -52,22 +52,31 @@ def read_outcome(
 def _stop_reason(code: object, seconds: float, limits: Limits) -> str:
     match code:
         case "time":
-            return took_longer(seconds)
+            return used_processor(seconds)
         case "memory":
-            return used_too_much(limits)
+            return used_memory(limits)
         case "size":
             return "returned more data than the grader accepts"
     raise values.Malformed("an unknown reason for stopping")
 
 
-def took_longer(seconds: float) -> str:
-    """Return the words for a call or a cell that exceeded its time limit."""
-    return f"took longer than {seconds:g} second{'' if seconds == 1 else 's'}"
+def used_processor(seconds: float) -> str:
+    """Return the words for a call or a cell that exceeded its limit of processor time."""
+    return f"used more than {_seconds(seconds)} of processor time"
 
 
-def used_too_much(limits: Limits) -> str:
+def waited_longer(seconds: float) -> str:
+    """Return the words for a call or a cell that the wall clock stopped before it had used its processor time."""
+    return f"waited longer than {_seconds(seconds)}"
+
+
+def used_memory(limits: Limits) -> str:
     """Return the words for a call or a cell that asked for more memory than the limit."""
     return f"used more than {limits.memory_mb} MB of memory"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:g} second{'' if seconds == 1 else 's'}"
 
 
 def _exception(parts: Any, sources: Mapping[str, str]) -> Raised:

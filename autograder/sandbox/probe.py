@@ -26,8 +26,8 @@ If this is a container, start the container with `--security-opt seccomp=unconfi
 
 # The promises that hold if the code is stopped, and the first words of the reason.
 _STOPPED = {
-    "endless": "took longer",
-    "stubborn": "took longer",
+    "endless": "used more",
+    "stubborn": "used more",
     "many_threads": "started more",
     "many_files": "made more",
 }
@@ -43,7 +43,7 @@ def probe(bundle: Path, limits: Limits | None = None) -> list[str]:
 
     Raises:
         SandboxUnavailable: a promise is broken, or there is no sandbox. The message says what to do.
-        SandboxNotStarted: a sandbox did not start in time; a second try may succeed.
+        MachineTooBusy: a sandbox did not start in time; a second try may succeed.
     """
     bundle = Path(bundle).resolve()
     limits = limits or Limits()

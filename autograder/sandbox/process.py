@@ -1,6 +1,7 @@
 """One sandboxed Python process that answers one question at a time. Nothing that it sends is trusted."""
 
 import fcntl
+import math
 import os
 import secrets
 import select
@@ -10,6 +11,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +21,14 @@ from autograder.sandbox.inside import frames
 from autograder.sandbox.inside.confine import MB
 from autograder.sandbox.interpreter import CHAPTER_DISTRIBUTIONS
 from autograder.sandbox.launch import launch
-from autograder.sandbox.limits import Limits, SandboxNotStarted, SandboxUnavailable
-from autograder.sandbox.outcomes import NOT_AN_ANSWER
+from autograder.sandbox.limits import Limits, MachineTooBusy, SandboxUnavailable
+from autograder.sandbox.outcomes import NOT_AN_ANSWER, used_processor
 from autograder.sandbox.usage import exceeded_limit, processor_seconds
 from check import values
 
 WATCH_SECONDS = 0.1
+# Student code leaves the processor to the grader, as far as it needs it. Python starts at the usual priority.
+NICER = 5
 # (what the process asks, the arrays it sent along, a deadline of time.monotonic) -> the answer, as a frame.
 AnswerQuestion = Callable[[Any, list[np.ndarray], float], bytes]
 
@@ -57,18 +61,21 @@ class Process:
         distributions: tuple[str, ...] = CHAPTER_DISTRIBUTIONS,
         processor_seconds: float | None = None,
     ):
-        """Start the process. Raises SandboxUnavailable if it cannot start, SandboxNotStarted if it does not in time.
+        """Start the process. Raises SandboxUnavailable if it cannot start, MachineTooBusy if it does not in time.
 
         processor_seconds: what earlier processes left of `limits.processor_seconds`; by default all of it.
         """
         self.processor_seconds = 0.0  # used so far, as measured from outside
         self._processor_limit = limits.processor_seconds if processor_seconds is None else processor_seconds
+        self._question_limit, self._question_seconds = math.inf, math.inf  # the value of processor_seconds to stop at
+        self._sandboxed = kind != "none"
         self._limits = limits
         self._launched = launch(bundle, limits, kind, distributions)
         self._bytes_left = limits.answers_mb * MB
         self._previous_id = ""
         try:
             self._await_ready()
+            self._lower_priority()
         except BaseException:
             self.end()
             raise
@@ -87,6 +94,8 @@ class Process:
         self,
         message: dict[str, Any],
         arrays: list[np.ndarray],
+        *,
+        seconds: float,
         deadline: float,
         answer_question: AnswerQuestion | None = None,
     ) -> tuple[dict, list[np.ndarray]]:
@@ -94,23 +103,31 @@ class Process:
 
         Args:
             message, arrays: the question.
+            seconds: processor time for the question.
             deadline: of time.monotonic.
             answer_question: answers the questions that the process sends back before it replies. Without it, a
                 question is not a valid reply.
 
         Raises:
-            Ended: the process died or sent anything but a reply.
+            Ended: the process died, sent anything but a reply, or ignored its limit of processor time.
             TimeoutError: the deadline passed.
-            Exhausted: the process has used up its processor time.
+            Exhausted: the process has used up its processor time for all questions.
         """
         if self._has_unread_reply():
             raise Ended(NOT_AN_ANSWER, by_previous=True)
         question_id = secrets.token_hex(16)
+        self._measure()
+        self._question_limit = self.processor_seconds + seconds + self._limits.patience
+        self._question_seconds = seconds
+        message = {**message, "id": question_id, "milliseconds": round(seconds * 1000)}
         try:
-            self._write(frames.encode({**message, "id": question_id}, arrays), deadline)
+            self._write(frames.encode(message, arrays), deadline)
             reply, reply_arrays = self._receive(deadline)
             while answer_question and reply.keys() == {"id", "question"} and reply["id"] == question_id:
+                started = time.thread_time()
                 self._write(answer_question(reply["question"], reply_arrays, deadline), deadline)
+                self._question_limit -= time.thread_time() - started  # the grader's own work for it counts too
+                self._check_usage()
                 reply, reply_arrays = self._receive(deadline)
         except values.Malformed:
             raise Ended(NOT_AN_ANSWER) from None
@@ -132,11 +149,16 @@ class Process:
         except TimeoutError:
             seconds = f"{self._limits.start_seconds:g} seconds"
             error = f"A sandbox did not start within {seconds}. The machine may be too busy."
-            raise SandboxNotStarted(f"{error} {self._launched.startup_error()}".strip()) from None
+            raise MachineTooBusy(f"{error} {self._launched.startup_error()}".strip()) from None
         except (EOFError, values.Malformed):
             message = {}
         if message != {"ready": True}:
             raise SandboxUnavailable(f"The sandbox did not start. {self._launched.startup_error()}".strip())
+
+    def _lower_priority(self) -> None:
+        with suppress(OSError):  # not allowed, or the process is gone
+            niceness = os.getpriority(os.PRIO_PROCESS, 0) + NICER
+            os.setpriority(os.PRIO_PROCESS, self._launched.python_pid(), niceness)
 
     def _receive(self, deadline: float) -> tuple[dict[str, Any], list[np.ndarray]]:
         message, arrays = frames.decode(lambda n: self._read(n, deadline), max_bytes=self._bytes_left)
@@ -177,12 +199,16 @@ class Process:
 
     def _check_usage(self) -> None:
         """Raise Exhausted or Ended if the process exceeds a limit that the kernel does not enforce."""
-        first_pid = self._launched.first_pid()
-        self.processor_seconds = max(self.processor_seconds, processor_seconds(first_pid) if first_pid else 0.0)
+        self._measure()
         if self.processor_seconds > self._processor_limit:
             raise Exhausted
-        if first_pid and (reason := exceeded_limit(first_pid, self._limits)):
+        if self.processor_seconds > self._question_limit:
+            raise Ended(used_processor(self._question_seconds))
+        if self._sandboxed and (reason := exceeded_limit(self._launched.python_pid(), self._limits)):
             raise Ended(reason)
+
+    def _measure(self) -> None:
+        self.processor_seconds = max(self.processor_seconds, processor_seconds(self._launched.python_pid()))
 
     def _has_unread_reply(self) -> bool:
         poll = select.poll()
@@ -202,7 +228,7 @@ class Process:
             return NOT_AN_ANSWER  # it closed the pipes and still runs
         number = -status if status < 0 else status - 128
         if number == signal.SIGXCPU:
-            return f"used more than {self._limits.processor_seconds:g} seconds of processor time"
+            return used_processor(self._limits.processor_seconds)
         if number == signal.SIGKILL:
             return f"was killed, perhaps because it needed more than {self._limits.memory_mb} MB of memory"
         if number > 0:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from autograder.sandbox.answering import AnsweredFunctions, Answerer
+from autograder.sandbox.budget import Budget
 from autograder.sandbox.given import answering, functions_among
 from autograder.sandbox.interpreter import CHAPTER_DISTRIBUTIONS
 from autograder.sandbox.limits import Limits
-from autograder.sandbox.outcomes import NOT_AN_ANSWER, read_outcome, took_longer, used_too_much
+from autograder.sandbox.outcomes import NOT_AN_ANSWER, read_outcome, used_memory, used_processor, waited_longer
 from autograder.sandbox.process import AnswerQuestion, Ended, Exhausted, Process
 from check import values
 from check.calling import Outcome, Raised
@@ -61,6 +62,7 @@ def run(
     *,
     bundle: Path,
     limits: Limits | None = None,
+    budget: Budget | None = None,
     kind: str = "bwrap",
     answered: AnsweredFunctions | None = None,
     distributions: tuple[str, ...] = CHAPTER_DISTRIBUTIONS,
@@ -76,42 +78,46 @@ def run(
         calls: in order; the calls of one function need not be adjacent.
         bundle: folder of the released chapter; the code can read it and import from it.
         limits: Limits() by default.
+        budget: the time that is left to the submission; by default that of its limits. Runs may share one.
         kind: "bwrap", or "none" for the same process without isolation: it can read and write whatever you can.
         answered: functions that the grader answers, whatever the cells define under their names.
         distributions: what the cells can import besides the standard library and the bundle, with its requirements.
 
     Raises:
         SandboxUnavailable: there is no sandbox, or it cannot start.
-        SandboxNotStarted: a sandbox did not start in time; a second try may succeed. A submission cannot cause either.
+        MachineTooBusy: a sandbox did not start in time; a second try may succeed. Student code can cause neither.
     """
     limits = limits or Limits()
+    budget = budget or Budget(limits)
     with Answerer(answered, limits, kind, distributions) if answered else nullcontext() as answerer:
-        submission = _Submission(tuple(cells), tuple(calls), limits, answerer)
+        submission = _Submission(tuple(cells), tuple(calls), limits, budget, answerer)
         while not submission.complete:
-            processor_seconds = submission.processor_seconds
+            processor_seconds = budget.processor_seconds
             with Process(Path(bundle).resolve(), limits, kind, distributions, processor_seconds) as process:
                 submission.advance(process)
     return Run(submission.cells, submission.outcomes, submission.notes, answerer.count if answerer else 0)
 
 
 class _Submission:
-    """How far a submission has been run.
+    """How far a submission has been run."""
 
-    processor_seconds: what is left for all processes that are still to come.
-    """
-
-    def __init__(self, cells: tuple[Cell, ...], calls: tuple[Call, ...], limits: Limits, answerer: Answerer | None):
-        self.limits = limits
+    def __init__(
+        self,
+        cells: tuple[Cell, ...],
+        calls: tuple[Call, ...],
+        limits: Limits,
+        budget: Budget,
+        answerer: Answerer | None,
+    ):
+        self.limits, self.budget = limits, budget
         self.complete = False
         self.cells: dict[str, None | Raised | str] = {}
         self.outcomes: list[Outcome] = []
         self.notes: list[str] = []
-        self.processor_seconds = limits.processor_seconds
         self._all_cells, self._calls, self._answerer = cells, calls, answerer
         self._sources = {cell.id: cell.source for cell in cells}
         self._stopped: dict[Stage, str] = {}  # why each stage that is not tried again was stopped
         self._stage = self._previous = _NO_STAGE
-        self._deadline = time.monotonic() + limits.wall_seconds
 
     def advance(self, process: Process) -> None:
         """Run as much as one process can: to the end, or until the process breaks."""
@@ -133,7 +139,7 @@ class _Submission:
         except Exhausted:
             self._give_up_all(f"had used {self.limits.processor_seconds:g} seconds of processor time")
         finally:
-            self.processor_seconds -= process.processor_seconds
+            self.budget.processor_seconds -= process.processor_seconds
 
     def _execute(self, process: Process, cell: Cell) -> None:
         self._previous, self._stage = self._stage, ("cell", cell.id)
@@ -163,24 +169,34 @@ class _Submission:
         inputs: dict[str, Any],
         seconds: float,
     ) -> Outcome:
-        """Return the outcome. If the code exceeded its time, its stage is marked as stopped; the process goes on."""
-        stop = time.monotonic() + seconds + self.limits.patience
+        """Return the outcome.
+
+        If the code used up its processor time and obeyed the alarm, its stage is marked as stopped, and the process
+        goes on.
+        """
+        on_the_wall = seconds * self.limits.wall_factor
+        stop = time.monotonic() + on_the_wall
         try:
-            message = {**question, "milliseconds": round(seconds * 1000)}
-            answer_question = self._answer_question(question, inputs)
-            reply, reply_arrays = process.ask(message, arrays, min(stop, self._deadline), answer_question)
+            reply, reply_arrays = process.ask(
+                question,
+                arrays,
+                seconds=seconds,
+                deadline=min(stop, self.budget.deadline),
+                answer_question=self._answer_question(question, inputs),
+            )
             outcome = read_outcome(
                 reply, reply_arrays, inputs=inputs, sources=self._sources, seconds=seconds, limits=self.limits
             )
         except TimeoutError:
-            if stop > self._deadline:
+            self.budget.stopped_by_clock = True
+            if stop > self.budget.deadline:
                 raise _OutOfTime from None
-            raise Ended(took_longer(seconds)) from None
+            raise Ended(waited_longer(on_the_wall)) from None
         except values.Malformed:
             raise Ended(NOT_AN_ANSWER) from None
-        if outcome.stopped == took_longer(seconds):
+        if outcome.stopped == used_processor(seconds):
             self._stopped[self._stage] = outcome.stopped
-        if outcome.stopped == used_too_much(self.limits):
+        if outcome.stopped == used_memory(self.limits):
             raise Ended(outcome.stopped)  # the process may still hold the memory, and the other calls need it
         return outcome
 
@@ -217,4 +233,4 @@ class _Submission:
 
 
 class _OutOfTime(Exception):
-    """The submission as a whole has used up its time."""
+    """The submission as a whole has used up its time by the wall clock."""

@@ -17,7 +17,7 @@ class Attack:
     source: the cell. It defines `attempt`, which every exercise but the first calls.
     words: words that the report must contain.
     stock: whether it gets full marks from stock nbgrader.
-    endless: whether only a time limit stops it.
+    endless: whether only the limit of processor time stops it. waits: whether only the wall clock stops it.
     """
 
     what: str
@@ -25,6 +25,7 @@ class Attack:
     words: str = ""
     stock: bool = False
     endless: bool = False
+    waits: bool = False
 
 
 def notebook(attack: Attack, perfect: dict, **names: str) -> dict:

@@ -13,12 +13,13 @@ def harm():
 """
 
 
-ENDLESS = "took longer than"
+ENDLESS = "of processor time"
+WAITING = "waited longer than"
 
 
 def _breaks(what, body, words):
     lines = "\n".join(f"    {line}" for line in body.strip().splitlines())
-    return Attack(what, CELL + lines + "\n", words, endless=words == ENDLESS)
+    return Attack(what, CELL + lines + "\n", words, endless=words == ENDLESS, waits=words == WAITING)
 
 
 BREAKING = (
@@ -33,7 +34,7 @@ BREAKING = (
         "            os.kill(process, number)\n        except OSError:\n            pass\nreturn 1",
         "",
     ),
-    _breaks("stops itself and waits", "os.kill(os.getpid(), signal.SIGSTOP)", ENDLESS),
+    _breaks("stops itself and waits", "os.kill(os.getpid(), signal.SIGSTOP)", WAITING),
     _breaks("reads from address zero", "ctypes.string_at(0)", "crashed the Python process"),
     _breaks("closes every descriptor", "os.closerange(0, 1000)\nreturn 1", ""),
     _breaks(
@@ -87,8 +88,15 @@ except OSError as error:
         ENDLESS,
     ),
     _breaks(
-        "turns off the alarm and sleeps",
-        "signal.setitimer(signal.ITIMER_REAL, 0)\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\ntime.sleep(60)",
+        "turns off the alarm and computes",
+        "signal.setitimer(signal.ITIMER_PROF, 0)\nsignal.signal(signal.SIGPROF, signal.SIG_IGN)\nwhile True:\n    pass",
+        ENDLESS,
+    ),
+    _breaks("sleeps", "time.sleep(600)", WAITING),
+    _breaks(
+        "computes in threads while it sleeps",
+        "for _ in range(2):\n    threading.Thread(target=lambda: [None for _ in iter(int, 1)], daemon=True).start()\n"
+        "time.sleep(600)",
         ENDLESS,
     ),
     _breaks("spends its time in one long call into C", "return sum(range(10**12))", ENDLESS),

@@ -31,8 +31,11 @@ HOUSE = Path(autograder.__file__).parent.parent
 MARK = PATIENT.processor_seconds + os.getpid() / 2**24
 # Attacks get the time that a busy machine needs. The limits of size are small, so that floods stay small.
 SMALL = replace(PATIENT, processor_seconds=MARK, memory_mb=600, answers_mb=8, disk_mb=8)
-# An endless attack is stopped after three seconds; honest calls of the same notebook take milliseconds.
-STOPPED = replace(SMALL, call_seconds=3.0, patience=0.3)
+# An endless attack is stopped after three seconds of processor time; honest calls of the same notebook take
+# milliseconds of it.
+STOPPED = replace(SMALL, call_seconds=3.0, patience=0.3, wall_factor=200.0)
+# An attack that waits is stopped after six seconds by the wall clock.
+WAITED = replace(SMALL, wall_factor=0.01)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import pytest
 from tests.attacks.attack import HONEST_POINTS, notebook
 from tests.attacks.breaking import BREAKING
 from tests.attacks.channel import CHANNEL
-from tests.attacks.conftest import HOUSE, SMALL, STOPPED, canary
+from tests.attacks.conftest import HOUSE, SMALL, STOPPED, WAITED, canary
 from tests.attacks.dressing import DRESSING, only_honest
 from tests.attacks.forging import FORGING
 from tests.attacks.snooping import CONNECTING, SNOOPING, WRITING
@@ -31,7 +31,8 @@ def attacked(graded, perfect, course, tmp_path, token, assignment):
 
     def attacked(attack, **names):
         names = {"course": str(course), "house": str(HOUSE), "tmp": str(tmp_path), "token": token, **names}
-        report = graded(notebook(attack, perfect, **names), STOPPED if attack.endless else SMALL)
+        limits = STOPPED if attack.endless else WAITED if attack.waits else SMALL
+        report = graded(notebook(attack, perfect, **names), limits)
         text = json.dumps(report.to_json(), ensure_ascii=False)
         assert report.earned == HONEST_POINTS, text
         assert attack.words in text

@@ -21,7 +21,7 @@ from autograder.grading import grade, worker
 from autograder.grading.queue import NoSubmissions
 from autograder.grading.report import Report, Reports
 from autograder.grading.submitted_file import read_file
-from autograder.sandbox import SandboxNotStarted, SandboxUnavailable
+from autograder.sandbox import MachineTooBusy, SandboxUnavailable
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -165,18 +165,19 @@ def test_an_error_in_our_code_affects_one_submission_and_is_reported(course, han
 
 @pytest.fixture
 def busy(monkeypatch, contents):
-    """busy(times): so many times, no sandbox starts for the perfect notebook."""
+    """busy(times) -> what is graded, and whether alone. So often, no sandbox starts for the perfect notebook."""
     real = worker.grade_submission
     starts = []
 
     def busy(times):
-        def grade_submission(file, *arguments):
-            starts.append(file.raw)
-            if file.raw == contents["perfect"] and starts.count(file.raw) <= times:
-                raise SandboxNotStarted("the machine is busy")
-            return real(file, *arguments)
+        def grade_submission(file, *arguments, alone):
+            starts.append((file.raw, alone))
+            if file.raw == contents["perfect"] and len([raw for raw, _ in starts if raw == file.raw]) <= times:
+                raise MachineTooBusy("the machine is busy")
+            return real(file, *arguments, alone=alone)
 
         monkeypatch.setattr(worker, "grade_submission", grade_submission)
+        return starts
 
     return busy
 
@@ -185,16 +186,21 @@ def test_a_submission_whose_sandbox_did_not_start_is_graded_last(course, hand_in
     """It ended the run for the whole class."""
     hand_in("ada", contents["perfect"])
     hand_in("bob", contents["mistake-1"])
-    busy(1)
+    starts = busy(1)
     assert list(graded(course)) == ["ada", "bob"]
     assert (score(course, "ada"), score(course, "bob")) == (25, 21)
+    assert sorted(starts[:2], key=lambda start: start[0] != contents["perfect"]) == [
+        (contents["perfect"], False),
+        (contents["mistake-1"], False),
+    ]
+    assert starts[2:] == [(contents["perfect"], True)]
 
 
 def test_a_submission_whose_sandbox_does_not_start_twice_is_reported(course, hand_in, contents, busy):
     hand_in("ada", contents["perfect"])
     hand_in("bob", contents["mistake-1"])
     busy(2)
-    with pytest.raises(Incomplete, match="ada: SandboxNotStarted: the machine is busy") as incomplete:
+    with pytest.raises(Incomplete, match="ada: MachineTooBusy: the machine is busy") as incomplete:
         graded(course)
     assert [row.student for row in incomplete.value.rows] == ["bob"]
 

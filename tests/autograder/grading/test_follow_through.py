@@ -22,7 +22,7 @@ from autograder.grading.assignment import open_assignment, seeds_of
 from autograder.grading.follow_through import better_result, earlier_dependencies, functions_to_answer
 from autograder.grading.submitted_file import File
 from autograder.house import chapter_names
-from autograder.sandbox import CHAPTER_DISTRIBUTIONS, AnsweredFunctions, Call, Cell, run
+from autograder.sandbox import CHAPTER_DISTRIBUTIONS, AnsweredFunctions, Call, Cell, MachineTooBusy, run
 from check import judge
 from check.calling import run as run_here
 from check.faults import Verdict
@@ -34,7 +34,7 @@ from tests.patience import PATIENT
 pytestmark = pytest.mark.grading
 SEED = 2**100
 # For a notebook with code that never ends.
-STOPPED = replace(PATIENT, call_seconds=5.0, cell_seconds=5.0, patience=1.0)
+STOPPED = replace(PATIENT, call_seconds=5.0, cell_seconds=5.0, patience=1.0, wall_factor=200.0)
 
 NEXT_ROW = "def softmax(scores):\n    exps = np.exp(scores)\n    return exps / exps.sum(axis=-2, keepdims=True)"
 DIRECT = """\
@@ -67,11 +67,12 @@ def folders(assignment, tmp_path_factory):
 def graded(assignment, folders, perfect, monkeypatch):
     """graded(exercise=source, ...) -> the report of a solved notebook with these cells, and a list of its runs."""
 
-    def graded(limits=PATIENT, **sources):
+    def graded(limits=PATIENT, alone=True, **sources):
         runs = []
 
         def spied(cells, calls, **options):
-            runs.append((options.get("answered"), {call.function for call in calls}, [cell.id for cell in cells]))
+            names = {call.function for call in calls}
+            runs.append((options.get("answered"), names, [cell.id for cell in cells], options["budget"]))
             return run(cells, calls, **options)
 
         monkeypatch.setattr(grade, "run", spied)
@@ -80,7 +81,7 @@ def graded(assignment, folders, perfect, monkeypatch):
             cell["source"] = sources.get(cell["id"], cell["source"])
         file = File(json.dumps(notebook).encode())
         seeds = seeds_of(file, assignment.released, SEED)
-        return grade.grade_submission(file, seeds, assignment, *folders, limits), runs
+        return grade.grade_submission(file, seeds, assignment, *folders, limits, alone=alone), runs
 
     return graded
 
@@ -135,6 +136,32 @@ def test_a_right_notebook_is_run_once(graded):
     assert len(graded()[1]) == 1
 
 
+def test_all_runs_of_a_submission_share_one_budget(graded):
+    """A submission that slept in every run held its place for the time limit of each run."""
+    budgets = [budget for *_, budget in graded(softmax=NEXT_ROW)[1]]
+    assert len(budgets) == 4 and len(set(map(id, budgets))) == 1
+    assert budgets[0].processor_seconds < PATIENT.processor_seconds and not budgets[0].stopped_by_clock
+
+
+def test_without_time_nothing_runs_again(graded):
+    report, runs = graded(replace(PATIENT, wall_seconds=0.0), softmax=NEXT_ROW)
+    assert len(runs) == 1 and runs[0][-1].stopped_by_clock
+    assert "no time was left to run attention_weights and later exercises again" in report.log[-1]
+    report, runs = graded(replace(PATIENT, processor_seconds=0.0), softmax=NEXT_ROW)
+    assert len(runs) == 1 and not runs[0][-1].stopped_by_clock
+    assert "no time was left to run attention_weights and later exercises again" in report.log[-1]
+
+
+def test_what_only_the_wall_clock_stopped_counts_only_if_nothing_else_is_graded(graded):
+    sleeping = "import time\ndef self_attention(**inputs):\n    time.sleep(600)"
+    limits = replace(PATIENT, call_seconds=300.0, wall_factor=0.01)
+    with pytest.raises(MachineTooBusy, match="wall clock"):
+        graded(limits, alone=False, self_attention=sleeping)
+    report, _ = graded(limits, self_attention=sleeping)
+    assert report.earned == 25 - 5
+    assert report.result("self_attention").verdict.message == "`self_attention` waited longer than 3 seconds."
+
+
 def test_unwritten_exercises_are_not_run_again(graded, assignment):
     stubs = {name: stub_of(assignment, name) for name in assignment.modules}
     assert len(graded(**stubs)[1]) == len(graded(**stubs | {"softmax": NEXT_ROW})[1]) == 1
@@ -143,7 +170,7 @@ def test_unwritten_exercises_are_not_run_again(graded, assignment):
 def test_each_second_run_is_of_one_exercise_with_its_dependencies_answered(graded):
     _, ((nothing, *_), *again) = graded(softmax=NEXT_ROW, attention_weights=UNSCALED)
     assert nothing is None
-    assert [(set(answers.modules), functions) for answers, functions, _ in again] == [
+    assert [(set(answers.modules), functions) for answers, functions, _, _ in again] == [
         ({"softmax"}, {"attention_weights"}),
         ({"softmax", "attention_weights"}, {"attention"}),
         ({"softmax", "attention_weights"}, {"self_attention"}),
@@ -152,7 +179,7 @@ def test_each_second_run_is_of_one_exercise_with_its_dependencies_answered(grade
 
 def test_a_cell_that_hung_is_not_run_again(graded):
     _, (_, *again) = graded(STOPPED, softmax="while True:\n    pass")
-    assert len(again) == 3 and not any("softmax" in cells for _, _, cells in again)
+    assert len(again) == 3 and not any("softmax" in cells for _, _, cells, _ in again)
 
 
 # ----------------------------------------------------------------------------------- what is answered for

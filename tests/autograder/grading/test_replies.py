@@ -10,7 +10,7 @@ from autograder.course.handout import load_handout
 from autograder.grading import replies
 from autograder.grading.report import Report
 from autograder.grading.unpickling import NotUnpickled
-from autograder.sandbox import SandboxNotStarted, SandboxUnavailable
+from autograder.sandbox import MachineTooBusy, SandboxUnavailable
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -115,7 +115,7 @@ def test_a_value_that_is_not_a_reply_is_refused(raw):
         replies.decode_answer(future(raw))
 
 
-@pytest.mark.parametrize("kind", [SandboxUnavailable, SandboxNotStarted])
+@pytest.mark.parametrize("kind", [SandboxUnavailable, MachineTooBusy])
 def test_an_unavailable_sandbox_of_a_worker_is_reported(kind):
     def unavailable():
         raise kind("install bubblewrap")

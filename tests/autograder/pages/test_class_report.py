@@ -144,7 +144,7 @@ def test_the_example_class(graded, tmp_path):
     unreadable = [entry.student for entry in group.entries if entry.report.trouble]
     assert unreadable == ["no-notebook", "truncated"]
     page = write(group, tmp_path)
-    assert "normalises over the rows&#39; axis" in page and "took longer than" in page
+    assert "normalises over the rows&#39; axis" in page and "of processor time" in page
     assert sorted(path.stem for path in (tmp_path / "students").iterdir()) == sorted(examples)
     _, _, unexplained = page.partition("no known mistake says why")
     (entry,) = re.findall(r'<a href="students/unknown-mistake.html">.*?</pre>', unexplained, re.DOTALL)

@@ -65,7 +65,7 @@ def test_missing_limits_are_found(bundle, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "promise", ["many threads: it can have more than 16", "many files: it can make more than 10000"]
+    "promise", ["many threads: it can have more than 4", "many files: it can make more than 10000"]
 )
 def test_threads_and_files_that_nobody_counts_are_found(bundle, monkeypatch, promise):
     monkeypatch.setattr(process, "exceeded_limit", lambda first, limits: "")

@@ -121,7 +121,7 @@ def test_the_number_of_threads_and_files_is_limited(ask):
     source = "import threading, time\nthreading.stack_size(32768)\n"
     many = "def f():\n    while True:\n        threading.Thread(target=time.sleep, args=(9,)).start()"
     outcome = ask(source + many, "f")
-    assert outcome.stopped == "started more than 16 threads" or outcome.raised.type == "RuntimeError"
+    assert outcome.stopped == "started more than 4 threads" or outcome.raised.type == "RuntimeError"
     empty = "import os\ndef f():\n    for n in range(10**9):\n        os.symlink('x', f'/notebook/{n}')"
     assert ask(empty, "f").stopped == "made more than 10000 files"
 

@@ -1,0 +1,119 @@
+"""Calls are limited by their processor time. The wall clock stops only what waits, and says so."""
+
+import os
+import time
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from autograder.sandbox.inside import frames
+from autograder.sandbox.process import Ended, Process
+from check import values
+from tests.autograder.sandbox.conftest import SHORT
+from tests.patience import PATIENT
+
+pytestmark = pytest.mark.sandbox
+KINDS = pytest.mark.parametrize("kind", ["bwrap", "none"])
+USED = "used more than 2 seconds of processor time"
+SPINNING = """
+import signal, threading, time, numpy as np
+def spin():
+    x = np.random.default_rng(0).normal(size=2**18)
+    while True:
+        np.sort(x)
+def f():
+    {body}
+"""
+
+
+def test_waiting_uses_no_processor_time(ask):
+    """Time limits were limits of the wall clock, so an honest function lost points on a busy machine."""
+    source = "import time\ndef f():\n    time.sleep(0.3)\n    return 1"
+    assert ask(source, "f", limits=replace(PATIENT, call_seconds=0.2)).value == 1
+
+
+def test_the_processor_time_of_a_call_is_summed_over_its_threads(ask):
+    body = "threading.Thread(target=spin, daemon=True).start()\n    time.sleep(600)"
+    assert ask(SPINNING.format(body=body), "f", limits=SHORT).stopped == USED
+
+
+@KINDS
+@pytest.mark.parametrize(
+    "body",
+    [
+        "signal.setitimer(signal.ITIMER_PROF, 0)",
+        "signal.signal(signal.SIGPROF, signal.SIG_IGN)",
+        "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, signal.NSIG))",
+    ],
+)
+def test_processor_time_is_also_measured_from_outside(ask, kind, body):
+    assert ask(SPINNING.format(body=f"{body}\n    spin()"), "f", limits=SHORT, kind=kind).stopped == USED
+
+
+def test_a_later_call_has_processor_time_of_its_own(submit):
+    source = """
+import time
+def f():
+    end = time.process_time() + 0.6
+    while time.process_time() < end:
+        pass
+    return 1
+"""
+    result = submit(source, "f", "f", "f", limits=replace(PATIENT, call_seconds=1.0, patience=0.1))
+    assert [outcome.value for outcome in result.outcomes] == [1, 1, 1]
+
+
+def test_a_function_that_only_waits_is_stopped_by_the_wall_clock(submit):
+    limits = replace(PATIENT, call_seconds=300.0, wall_factor=0.01)
+    result = submit("import time\ndef f():\n    time.sleep(600)", "f", "good", "f", limits=limits)
+    assert [outcome.stopped for outcome in result.outcomes] == [
+        "waited longer than 3 seconds",
+        "",
+        *["waited longer than 3 seconds"],
+    ]
+    assert result.notes == ["function f waited longer than 3 seconds; the rest ran in a new process"]
+
+
+def test_a_cell_that_only_waits_is_stopped_by_the_wall_clock(submit):
+    result = submit(
+        "import time\ntime.sleep(600)", "good", limits=replace(PATIENT, cell_seconds=300.0, wall_factor=0.01)
+    )
+    assert result.cells == {"good": None, "mine": "waited longer than 3 seconds"}
+
+
+@KINDS
+def test_student_code_has_a_lower_priority_than_the_grader(ask, kind):
+    source = "import os\ndef f():\n    return os.getpriority(os.PRIO_PROCESS, 0)"
+    assert ask(source, "f", kind=kind).value == min(os.getpriority(os.PRIO_PROCESS, 0) + 5, 19)
+
+
+def test_student_code_cannot_raise_its_priority(ask):
+    outcome = ask("import os\ndef f():\n    os.setpriority(os.PRIO_PROCESS, 0, 0)", "f")
+    assert outcome.raised.type == "PermissionError"
+
+
+def test_the_graders_work_for_a_call_counts_as_its_processor_time(bundle):
+    """A function that is a case's input runs in the grader, which student code could keep busy while it waits."""
+
+    def slow_answer(question, arrays, deadline):
+        end = time.thread_time() + 0.3
+        while time.thread_time() < end:
+            pass
+        tree, _ = values.pack({"value": 1.0, "generators": [], "raised": ""})
+        return frames.encode({"answer": tree})
+
+    source = "def f():\n    while True:\n        doubled()"
+    limits = replace(PATIENT, patience=0.1)
+    with Process(bundle, limits, "bwrap") as process:
+        ask = partial(process.ask, arrays=[], seconds=2.0, deadline=time.monotonic() + 60)
+        ask({"do": "cell", "cell": "f", "source": source})
+        call = {
+            "do": "call",
+            "function": "f",
+            "inputs": values.pack({})[0],
+            "stand_ins": {"doubled": False},
+            "given": [],
+        }
+        with pytest.raises(Ended, match=USED):
+            ask(call, answer_question=slow_answer)
