@@ -262,16 +262,16 @@ def plain_shares(scores):
 
 @softmax.mistake("writes into the caller's scores")
 def in_place(scores):
-    """The numbers are right, and the caller's array has changed: `scores -= ...` writes into it. Backward passes
-    need the forward's inputs as they were, so make a new array: `scores - ...`."""
+    """The caller's array has changed: `scores -= ...` writes into it. Backward passes need the forward's inputs as they
+    were, so make a new array: `scores - ...`."""
     scores -= scores.max(axis=-1, keepdims=True)
     return reference.softmax(scores)
 
 
 @softmax.mistake("answers in float64 whatever was asked")
 def always_double(scores):
-    """The numbers are right, but float32 came back as float64, which doubles the memory of everything after it. A
-    NumPy float64 scalar or an astype promotes the whole array; Python's own numbers do not."""
+    """float32 came back as float64, which doubles the memory of everything after it. A NumPy float64 scalar or an
+    astype promotes the whole array; Python's own numbers do not."""
     return reference.softmax(scores.astype(np.float64))
 
 

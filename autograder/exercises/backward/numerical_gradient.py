@@ -115,7 +115,7 @@ def asks_the_original(f, x, h=1e-5):
 
 @numerical_gradient.mistake("leaves x not quite as it was")
 def residue_left(f, x, h=1e-5):
-    """The slopes are right, but x has changed: after + h, - 2h, + h an entry is back only up to rounding. A network
+    """x has changed: after + h, - 2h, + h an entry is back only up to rounding. A network
     checked like this drifts away from its own weights. Work on a copy, or keep the old entry and put that back."""
     gradient = np.zeros_like(x)
     for index in np.ndindex(x.shape):

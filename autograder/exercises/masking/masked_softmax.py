@@ -262,9 +262,8 @@ def renormalised(scores, mask):
 
 @masked_softmax.mistake("promotes float32 to float64")
 def promoted_softmax(scores, mask):
-    """The numbers are right, but float32 came back as float64. `np.where(mask, 0, -np.inf)` makes an array of
-    float64, and adding it to the scores promotes them. Choose between the scores and -np.inf in one `np.where`: it
-    keeps the scores' dtype."""
+    """float32 came back as float64. `np.where(mask, 0, -np.inf)` makes an array of float64, and adding it to the scores
+    promotes them. Choose between the scores and -np.inf in one `np.where`: it keeps the scores' dtype."""
     return zero_if_empty(softmax(scores + np.where(mask, 0.0, -np.inf)), mask)
 
 
@@ -280,8 +279,7 @@ def full_shape_only(scores, mask):
 
 @masked_softmax.mistake("writes into the caller's scores")
 def writes_into_scores(scores, mask):
-    """The numbers are right, and the caller's scores have changed: hidden entries were overwritten in place. Make a
-    new array, with `np.where`."""
+    """The caller's scores have changed: hidden entries were overwritten in place. Make a new array, with `np.where`."""
     np.copyto(scores, -np.inf, where=~mask)
     return zero_if_empty(softmax(scores), mask)
 

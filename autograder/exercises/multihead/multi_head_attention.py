@@ -375,8 +375,8 @@ def unstable(query, key, value, params, n_heads, mask=None):
 
 @multi_head_attention.mistake("promotes float32 to float64", reread="What one head costs, and how it is scaled")
 def promoted(query, key, value, params, n_heads, mask=None):
-    """The numbers are right, but float32 came back as float64: somewhere a float64 NumPy scalar, such as np.sqrt of an
-    integer, has touched the scores. math.sqrt gives a plain number and promotes nothing."""
+    """float32 came back as float64: somewhere a float64 NumPy scalar, such as np.sqrt of an integer, has touched the
+    scores. math.sqrt gives a plain number and promotes nothing."""
     output, _ = reference.multi_head_attention(query, key, value, params, n_heads, mask)
     return output.astype(np.float64), None
 

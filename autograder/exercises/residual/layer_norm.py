@@ -144,8 +144,8 @@ def bias_first(x, gain, bias, eps=1e-5):
 
 @layer_norm.mistake("writes into the caller's x")
 def in_place(x, gain, bias, eps=1e-5):
-    """The numbers are right, and the caller's array has changed: `x -= ...` writes into it. The residual connection
-    still needs x as it was. Make a new array: `x - ...`."""
+    """The caller's array has changed: `x -= ...` writes into it. The residual connection still needs x as it was. Make
+    a new array: `x - ...`."""
     output = reference.layer_norm(x, gain, bias, eps)
     x -= x.mean(axis=-1, keepdims=True) + 1
     return output
