@@ -7,7 +7,6 @@ from autograder.authoring.exercise import find_exercise
 from autograder.authoring.make_key import public_key
 from check.calling import run
 from check.judge import grade
-from check.render import as_text
 
 pytestmark = pytest.mark.autograder
 
