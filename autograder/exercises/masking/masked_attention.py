@@ -115,9 +115,10 @@ def inverted_attention(queries, keys, values, mask):
     return reference.masked_attention(queries, keys, values, ~mask)
 
 
-@masked_attention.mistake("multiplies the scores by the mask", reread="Why before the softmax")
+@masked_attention.mistake("gives what is hidden a score of zero", reread="Why before the softmax")
 def scores_multiplied(queries, keys, values, mask):
-    """Hidden scores become 0, which is a score like any other. Only minus infinity gets no weight."""
+    """A hidden score becomes 0, by a product with the mask, or next to 0, by 1e-9 or -1e-9 where -1e9 was meant. 0 is a
+    score like any other. Only minus infinity gets no weight."""
     return through(scores_times_mask)(queries, keys, values, mask)
 
 

@@ -87,10 +87,10 @@ def infinite_weights(scores, mask):
     return np.where(mask, softmax(scores), scores.dtype.type(-np.inf))
 
 
-@masked_softmax.mistake("multiplies the scores by the mask", reread="Why before the softmax")
+@masked_softmax.mistake("gives what is hidden a score of zero", reread="Why before the softmax")
 def scores_times_mask(scores, mask):
-    """A hidden score becomes 0, and 0 is a score like any other: exp(0) = 1 is often more than an allowed entry gets.
-    To get no weight, a score must be minus infinity."""
+    """A hidden score becomes 0, by a product with the mask, or next to 0, by 1e-9 or -1e-9 where -1e9 was meant. 0 is a
+    score like any other: exp(0) = 1 is often more than an allowed entry gets. Only minus infinity gets no weight."""
     return softmax(scores * mask)
 
 

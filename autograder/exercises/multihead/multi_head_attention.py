@@ -308,8 +308,8 @@ def masked_too_late(query, key, value, params, n_heads, mask=None):
 
 @multi_head_attention.mistake("gives what is hidden a score of zero", reread="The mask and the heads")
 def hidden_at_zero(query, key, value, params, n_heads, mask=None):
-    """A hidden score becomes 0, by a product with the mask, or next to 0, by -1e-9 where -1e9 was meant. 0 is a score
-    like any other, and more than many an allowed one has. Only minus infinity hides."""
+    """A hidden score becomes 0, by a product with the mask, or next to 0, by 1e-9 or -1e-9 where -1e9 was meant. 0 is a
+    score like any other, and more than many an allowed one has. Only minus infinity hides."""
     return naive(query, key, value, params, n_heads, mask, weigh=scores_times_mask)
 
 
