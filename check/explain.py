@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from check.calling import Outcome
-from check.faults import FORM_KINDS, KINDS, CaseFaults, faults
+from check.constant_answers import constant_answer
+from check.faults import FORM_KINDS, KINDS, CaseFaults, Verdict, faults
 from check.key import Key
-from check.matching import VALUELESS_KINDS, Match, best_matches, is_exactly
+from check.matching import VALUELESS_KINDS, Match, best_matches, has_wrong_values, is_exactly
 from check.relations import relation
 from check.sketches import slip
 
@@ -38,19 +39,30 @@ def explain(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> E
     """
     if not any(case_faults):
         return None
+    every_case = range(len(outcomes))
     for slug in key.mistakes:
         if is_exactly(key, slug, outcomes):
-            return Explanation((slug,), _case_to_show(key, case_faults, range(len(outcomes))), ())
+            return Explanation((slug,), _case_to_show(key, case_faults, every_case), ())
+    if sentence := constant_answer(key, outcomes):
+        return _explained_by(sentence, _case_to_show(key, case_faults, every_case), case_faults)
     matches = best_matches(key, outcomes, case_faults)
     unexplained = _unexplained_faults(key, outcomes, case_faults, matches)
-    form_mistake = _form_mistake(key, unexplained)
-    remarks = _remarks(key, unexplained, with_form=not form_mistake)
-    shown = _case_to_show(key, case_faults, matches[0].proof if matches else range(len(outcomes)))
-    if not matches and not form_mistake:
-        remarks.pop(case_faults[shown][0].kind)  # the verdict says it already
+    values_are_known = matches or not any(map(has_wrong_values, case_faults))
+    form_mistake = _form_mistake(key, unexplained) if values_are_known else []
+    shown = _case_to_show(key, case_faults, matches[0].proof if matches else every_case)
+    remarks = _remarks(key, unexplained, case_faults[shown][0], with_form=not form_mistake)
+    if case_faults[shown][0] in unexplained[shown]:
+        remarks.pop(case_faults[shown][0].kind, None)  # the verdict says it already
     slug, sentence = ("", "") if matches else _relation_or_slip(key, outcomes, case_faults)
     mistakes = [slug] if slug else [match.slug for match in matches]
     return Explanation((*mistakes, *form_mistake), shown, tuple(remarks.values()), sentence)
+
+
+def _explained_by(sentence: str, shown: int, case_faults: CaseFaults) -> Explanation:
+    """Return an explanation that is one sentence and nothing more."""
+    if case_faults[shown][0].kind == "value":
+        return Explanation((), shown, (), sentence)
+    return Explanation((), shown, (sentence,))
 
 
 def _case_to_show(key: Key, case_faults: CaseFaults, candidates: Iterable[int]) -> int:
@@ -75,23 +87,24 @@ def _unexplained_faults(
 
 def _form_mistake(key: Key, unexplained: CaseFaults) -> list[str]:
     """Return the mistake that has right values everywhere and exactly these faults of form, if there is one."""
-    visible = [i for i, found in enumerate(unexplained) if not any(f.kind in VALUELESS_KINDS for f in found)]
-    form = [{fault for fault in unexplained[i] if fault.kind in FORM_KINDS} for i in visible]
+    if any(fault.kind in VALUELESS_KINDS for found in unexplained for fault in found):
+        return []
+    form = [{fault for fault in found if fault.kind in FORM_KINDS} for found in unexplained]
     if not any(form):
         return []
     for slug in key.mistakes:
-        own = (set(faults(key, key.cases[i].expected, key.cases[i].mistakes[slug])) for i in visible)
+        own = (set(faults(key, case.expected, case.mistakes[slug])) for case in key.cases)
         if all(one == other for one, other in zip(own, form, strict=True)):
             return [slug]
     return []
 
 
-def _remarks(key: Key, unexplained: CaseFaults, with_form: bool) -> dict[str, str]:
-    """Return a sentence for each kind of unexplained fault, seen on its smallest case."""
+def _remarks(key: Key, unexplained: CaseFaults, verdict: Verdict, with_form: bool) -> dict[str, str]:
+    """Return a sentence for each kind of unexplained fault, seen on its smallest case, unless the verdict has it."""
     remarks: dict[str, str] = {}
     for i in sorted(range(len(unexplained)), key=lambda i: (key.cases[i].size, i)):
         for fault in unexplained[i]:
-            if with_form or fault.kind not in FORM_KINDS:
+            if fault.message != verdict.message and (with_form or fault.kind not in FORM_KINDS):
                 remarks.setdefault(fault.kind, f"{fault.message} (On the case “{key.cases[i].name}”.)")
     return dict(sorted(remarks.items(), key=lambda item: KINDS.index(item[0])))
 

@@ -33,7 +33,7 @@ def sketch(key: Key, case: Case, outcome: Outcome) -> float | None:
     tree, arrays = _packed([value for _, _, value in outputs])
     if tree != expected_tree or [array.shape for array in arrays] != [array.shape for array in expected]:
         return None
-    if any(array.dtype != np.float64 for array in (*expected, *arrays)) or not any(map(_is_distinctive, expected)):
+    if any(array.dtype != np.float64 for array in (*expected, *arrays)) or not any(map(is_distinctive, expected)):
         return None
     values = np.concatenate([array.ravel() for array in arrays])
     if not np.isfinite(values).all():
@@ -48,7 +48,7 @@ def _packed(values: list) -> tuple[Tree, list[np.ndarray]]:
     return pack([np.float64(value) if type(value) is float else value for value in values])
 
 
-def _is_distinctive(array: np.ndarray) -> bool:
+def is_distinctive(array: np.ndarray) -> bool:
     """Return whether an entry is no ratio of small integers, which different computations often have in common."""
     parts = 5040 * array[np.isfinite(array)]
     return bool((np.abs(parts - np.rint(parts)) > 1e-6).any())

@@ -1,12 +1,19 @@
 """Explanations are true: wrong answers of real exercises get no sentence that does not hold for them."""
 
+import math
+
 import numpy as np
 import pytest
 
 from autograder.authoring.exercise import find_exercise
 from autograder.authoring.make_key import public_key
+from autograder.exercises.masking.leaks import searched
 from check.calling import run
 from check.judge import grade
+from check.render import as_text
+from solutions.attention import attention, softmax
+from solutions.masking import leaks, masked_attention
+from solutions.multihead import merge_heads, split_heads
 
 pytestmark = pytest.mark.autograder
 
@@ -39,3 +46,146 @@ def test_a_mask_of_numbers_is_a_right_triangle_only_if_its_entries_are_right(wro
     result = result_of("causal_mask", lambda length: wrong(np.tri(length)))
     assert "has dtype float64 where bool is expected" in result.verdict.message
     assert names_of(result) == []
+
+
+# ------------------------------------------------------------------------------------------- mistakes of form
+
+
+def halved_in_place(scores):
+    scores -= scores.max(axis=-1, keepdims=True)
+    return 0.7 * softmax(scores)
+
+
+def promoted_but_unnormalised(scores):
+    return np.exp(scores.astype(np.float64)) ** 0.9
+
+
+def promoted_without_batches(scores):
+    if scores.ndim > 2:
+        raise ValueError("no batches")
+    return softmax(scores.astype(np.float64))
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "words"),
+    [
+        (halved_in_place, "value", "changed its input `scores` in place"),
+        (promoted_but_unnormalised, "nan", "has dtype float64 where float32 is expected"),
+        (promoted_without_batches, "raised", "has dtype float64 where float32 is expected"),
+    ],
+)
+def test_a_mistake_of_form_is_only_a_remark_beside_wrong_numbers(function, kind, words):
+    result = result_of("softmax", function)
+    assert (result.verdict.kind, names_of(result)) == (kind, [])
+    assert any(words in remark for remark in result.remarks)
+
+
+@pytest.mark.parametrize("function", [halved_in_place, promoted_but_unnormalised, promoted_without_batches])
+def test_no_remark_repeats_the_first_sentence(function):
+    result = result_of("softmax", function)
+    assert not [
+        remark
+        for remark in result.remarks
+        if result.verdict.message in remark or remark.startswith(result.verdict.message)
+    ]
+
+
+def test_a_mistake_of_form_is_named_where_the_values_are_right():
+    result = result_of("softmax", lambda scores: softmax(scores.astype(np.float64)))
+    assert names_of(result) == ["answers in float64 whatever was asked"]
+
+
+# ------------------------------------------------------------------------------------------- answers without a thought
+
+
+CONSTANT = [
+    ("softmax", lambda scores: np.zeros_like(scores), "`weights` is zero everywhere."),
+    ("masked_softmax", lambda scores, mask: np.zeros_like(scores), "`weights` is zero everywhere."),
+    ("layer_norm", lambda x, gain, bias, eps=1e-5: (np.zeros_like(x), None), "`output` is zero everywhere."),
+    ("layer_norm", lambda x, gain, bias, eps=1e-5: (x.copy(), None), "`output` is `x`, unchanged."),
+    ("softmax", lambda scores: scores.copy(), "`weights` is `scores`, unchanged."),
+    (
+        "masked_softmax",
+        lambda scores, mask: np.broadcast_to(mask, scores.shape).astype(scores.dtype),
+        "`weights` is `mask`, unchanged.",
+    ),
+    ("masked_softmax", lambda scores, mask: np.full_like(scores, 0.5), "`weights` is the same number everywhere."),
+    ("leaks", lambda decoder, sequences: True, "`leaks` gives the same answer for every input."),
+    (
+        "padding_mask",
+        lambda tokens, pad: np.ones((*tokens.shape[:-1], 1, tokens.shape[-1]), bool),
+        "`mask` is True everywhere.",
+    ),
+    ("causal_mask", lambda length: np.zeros((length, length), bool), "`mask` is False everywhere."),
+    ("exact_match", lambda predictions, references, eos=2: 0.0, "`exact_match` gives the same answer for every input."),
+    ("exact_match", lambda predictions, references, eos=2: 1.0, "`exact_match` gives the same answer for every input."),
+    (
+        "smoothed_cross_entropy",
+        lambda logits, targets, smoothing=0.0, pad=0: (0.0, None),
+        "`smoothed_cross_entropy` gives the same answer for every input.",
+    ),
+    (
+        "noam_learning_rate",
+        lambda step, d_model, warmup=4000: 1e-3,
+        "`noam_learning_rate` gives the same answer for every input.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("exercise", "function", "sentence"), CONSTANT)
+def test_an_answer_that_ignores_its_input_gets_no_name_and_no_slip(exercise, function, sentence):
+    result = result_of(exercise, function)
+    assert names_of(result) == []
+    assert result.verdict.message.endswith(sentence)
+    assert result.remarks == ()
+
+
+def test_always_false_is_told_nothing_about_how_it_came_to_that():
+    result = result_of("leaks", lambda decoder, sequences: False)
+    text = as_text(result)
+    assert "never finds a leak" in text and "The two sequences that are compared are the same" not in text
+
+
+def test_answers_of_yes_or_no_prove_a_mistake_only_together():
+    """Half of the cases agree with several mistakes by accident, because there are only two answers."""
+
+    def only_short_sequences(decoder, sequences):
+        return False if len(sequences[0]) > 6 else leaks(decoder, sequences)
+
+    assert names_of(result_of("leaks", only_short_sequences)) == []
+    late = result_of("leaks", lambda decoder, sequences: searched(decoder, sequences, cuts=lambda T: range(2, T)))
+    assert names_of(late) == ["begins with the second cut"]
+
+
+# ------------------------------------------------------------------------------------------- false names
+
+
+def test_a_mask_repeated_in_the_wrong_order_is_not_a_mask_without_an_axis_for_the_heads():
+    def tiled(query, key, value, params, n_heads, mask=None):
+        if mask is not None and mask.ndim > 2:
+            batch = query.shape[:-2]
+            mask = np.tile(mask.reshape(-1, *mask.shape[-2:]), (n_heads, 1, 1)).reshape(
+                *batch, n_heads, *mask.shape[-2:]
+            )
+        elif mask is not None:
+            mask = mask[None]
+        inputs = zip(("query", "key", "value"), (query, key, value), strict=True)
+        heads = [split_heads(x @ params[f"w_{name}"] + params[f"b_{name}"], n_heads) for name, x in inputs]
+        attended, _ = attention(*heads) if mask is None else masked_attention(*heads, mask)
+        return merge_heads(attended) @ params["w_output"] + params["b_output"], None
+
+    assert "gives the mask no axis for the heads" not in names_of(result_of("multi_head_attention", tiled))
+
+
+@pytest.mark.parametrize("number", [0.0, 1e-9, -1e-9, 1e-20])
+@pytest.mark.parametrize("exercise", ["masked_softmax", "masked_attention"])
+def test_a_hidden_score_next_to_zero_is_called_what_it_is(exercise, number):
+    def weigh(scores, mask):
+        return softmax(np.where(mask, scores, scores.dtype.type(number)))
+
+    def attend(queries, keys, values, mask):
+        return weigh(queries @ keys.swapaxes(-1, -2) / math.sqrt(keys.shape[-1]), mask) @ values, None
+
+    result = result_of(exercise, weigh if exercise == "masked_softmax" else attend)
+    assert names_of(result) == ["gives what is hidden a score of zero"]
+    assert "1e-9" in result.mistake.message
