@@ -1,15 +1,18 @@
-"""Describe how a wrong array relates to the right one ("twice what it should be") where no known mistake explains it.
+"""Describe how wrong values relate to the right ones ("twice what it should be") where no known mistake explains them.
 
 A relation is reported only if it holds within rounding on every case with wrong values, and only for arrays with
-different entries, since zeros satisfy any relation. No sentence contains an expected value.
+different entries, since zeros satisfy any relation. The arrays of a tree, such as all parameters of a model, are
+compared one by one, and scalars across cases. No sentence contains an expected value.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from check.array_relations import is_distinctive, relations_of_array
+import numpy as np
+
+from check.array_relations import constant, equal, factors, is_distinctive, proportional, relations_of_array
 from check.calling import Outcome
-from check.comparing import difference
+from check.comparing import TOLERANCES, difference, relative_error
 from check.faults import judged_outputs
 from check.key import Case, Key
 
@@ -22,24 +25,102 @@ def relation(key: Key, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> st
         cases: cases with wrong values of the right shapes.
         outcomes: their outcomes.
     """
-    shared: dict[str, None] | None = None
-    for case, outcome in zip(cases, outcomes, strict=True):
-        outputs = judged_outputs(key, case.expected.value, outcome.value)
-        wrong = next(((n, e, v) for n, e, v in outputs if difference(e, v, n, "", key.tolerance)), None)
-        if wrong is None:
-            continue
-        name, expected, value = wrong
-        others = {other: e for other, e, _ in outputs if other != name}
-        if all(map(is_distinctive, (expected, value))):
-            sentences = dict.fromkeys(
-                relations_of_array(name, key.outputs[name].split(), expected, value, case.inputs, others)
-            )
-        elif isinstance(expected, dict):
-            sentences = dict.fromkeys(_confused_size(expected, value, case.inputs))
-        else:
-            continue
-        shared = sentences if shared is None else {sentence: None for sentence in shared if sentence in sentences}
-    return next(iter(shared or ()), "")
+    wrong = [
+        (case, *first)
+        for case, outcome in zip(cases, outcomes, strict=True)
+        if (first := _first_wrong(key, case, outcome))
+    ]
+    if all(_is_float(array) for _, _, *pair in wrong for array in pair):
+        sentences = _scalar_relations(wrong)
+    else:
+        sentences = _shared(_case_relations(key, *each) for each in wrong)
+    sentence = next(iter(sentences), "")
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _first_wrong(key: Key, case: Case, outcome: Outcome) -> tuple[str, Any, Any] | None:
+    """Return (name, expected, value) of the first wrong output."""
+    outputs = judged_outputs(key, case.expected.value, outcome.value)
+    return next((output for output in outputs if difference(*output[1:], output[0], "", key.tolerance)), None)
+
+
+def _shared(found: Iterable[tuple[dict[str, None], bool]]) -> dict[str, None]:
+    """Return the sentences that are true of all cases, if one of the cases can prove them.
+
+    found: for each case its sentences, and whether it is a proof.
+    """
+    cases = list(found)
+    if not any(is_proof for _, is_proof in cases):
+        return {}
+    first, *others = (sentences for sentences, _ in cases)
+    return {sentence: None for sentence in first if all(sentence in other for other in others)}
+
+
+def _case_relations(key: Key, case: Case, name: str, expected: Any, value: Any) -> tuple[dict[str, None], bool]:
+    """Return every sentence that is true of a wrong output of one case, and whether the case can prove it."""
+    sizes = dict.fromkeys(_confused_size(expected, value, case.inputs)) if isinstance(expected, dict) else {}
+    if sizes:
+        return sizes, True
+    right, got = leaves(expected), leaves(value)
+    scale = max((np.abs(array[np.isfinite(array)]).max(initial=0.0) for array in right.values()), default=0.0)
+    wrong = [
+        path
+        for path in right.keys() & got.keys()
+        if right[path].shape == got[path].shape
+        and not (relative_error(right[path], got[path], scale) <= _allowed(key, right[path])).all()
+    ]
+    paths = [path for path in right if path in wrong and np.isfinite(got[path]).all()]
+    if not paths or len(paths) < len(wrong):
+        return {}, False
+    by_argument = {argument: leaves(array) for argument, array in case.inputs.items()}
+    proof = any(is_distinctive(right[path]) and is_distinctive(got[path]) for path in paths)
+
+    def of(path: str, subject: str, others: dict[str, Any]) -> dict[str, None]:
+        inputs = case.inputs if not path else {a: tree[path] for a, tree in by_argument.items() if path in tree}
+        axes = [] if path else key.outputs[name].split()
+        return dict.fromkeys(relations_of_array(subject, axes, right[path], got[path], inputs, others))
+
+    outputs = dict(zip(key.outputs, case.expected.value, strict=True)) if len(key.outputs) > 1 else {}
+    others = {f"{other}{path}": array for other in outputs for path, array in leaves(outputs[other]).items()}
+    first = of(paths[0], f"`{name}{paths[0]}`", {o: array for o, array in others.items() if o != f"{name}{paths[0]}"})
+    if len(paths) == 1:
+        return first, proof
+    every, *more = (of(path, f"each wrong array in `{name}`", {}) for path in paths)
+    return {sentence: None for sentence in every if all(sentence in other for other in more)} | first, proof
+
+
+def _scalar_relations(wrong: Sequence[tuple[Case, str, Any, Any]]) -> Iterator[str]:
+    """Yield every sentence that is true of a wrong number in all cases, if it differs between cases."""
+    expected, value = (np.array([pair[i] for _, _, *pair in wrong]) for i in (0, 1))
+    name = wrong[0][1]
+    if any(other != name for _, other, *_ in wrong) or len(np.unique(expected)) < 2:
+        return
+    words = (
+        {words: None for factor, words in factors((), (), case.inputs) if equal(np.array(factor * e), np.array(v))}
+        for case, _, e, v in wrong
+    )
+    yield from (f"`{name}` is {word}." for word in _shared((found, True) for found in words))
+    if len(np.unique(expected)) > 2 and value.any():
+        if proportional(expected, value):
+            yield f"`{name}` is right except for one factor, the same for every input."
+        if constant(value - expected, 0):
+            yield f"`{name}` is right except for a number that is added, the same for every input."
+
+
+def _allowed(key: Key, array: np.ndarray) -> float:
+    return max(key.tolerance, TOLERANCES.get(array.dtype.name, 0.0))
+
+
+def leaves(tree: Any, path: str = "") -> dict[str, np.ndarray]:
+    """Return the float arrays of a tree of dicts, lists and tuples, by their paths, such as "['encoder'][0]"."""
+    if isinstance(tree, np.ndarray):
+        return {path: tree} if tree.dtype.kind == "f" else {}
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, tuple | list) else ()
+    return {place: array for name, part in items for place, array in leaves(part, f"{path}[{name!r}]").items()}
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f" and not value.ndim)
 
 
 def _confused_size(expected: dict, value: dict, inputs: dict[str, Any]) -> Iterator[str]:
@@ -49,8 +130,9 @@ def _confused_size(expected: dict, value: dict, inputs: dict[str, Any]) -> Itera
         for key, sizes in expected.items()
         if isinstance(sizes, tuple)
         for pair in zip(sizes, value[key], strict=True)
+        if all(isinstance(size, int) for size in pair)
     ]
     wrong = next((v for e, v in pairs if e != v), None)
     for argument, size in inputs.items():
         if type(size) is type(wrong) is int and size == wrong:
-            yield f"It is `{argument}`: another size belongs there."
+            yield f"it is `{argument}`: another size belongs there."

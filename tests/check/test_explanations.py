@@ -11,9 +11,12 @@ from autograder.exercises.masking.leaks import searched
 from check.calling import run
 from check.judge import grade
 from check.render import as_text
+from solutions import training
 from solutions.attention import attention, softmax
+from solutions.backward import softmax_backward
 from solutions.masking import leaks, masked_attention
 from solutions.multihead import merge_heads, split_heads
+from solutions.parameters import map_tree
 
 pytestmark = pytest.mark.autograder
 
@@ -189,3 +192,87 @@ def test_a_hidden_score_next_to_zero_is_called_what_it_is(exercise, number):
     result = result_of(exercise, weigh if exercise == "masked_softmax" else attend)
     assert names_of(result) == ["gives what is hidden a score of zero"]
     assert "1e-9" in result.mistake.message
+
+
+# ------------------------------------------------------------------------------------------- relations
+
+
+def trained(change):
+    """Return a train_step whose (params, moments, loss) are changed by change(old params, params, moments, loss)."""
+
+    def train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+        new = training.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
+        return change(params, *new)
+
+    return train_step
+
+
+def loss_times(factor):
+    def smoothed_cross_entropy(logits, targets, smoothing=0.0, pad=0):
+        loss, cache = training.smoothed_cross_entropy(logits, targets, smoothing, pad)
+        return loss * factor(logits, targets), cache
+
+    return smoothed_cross_entropy
+
+
+RELATED = [
+    (
+        "train_step",
+        trained(lambda old, new, moments, loss: (map_tree(lambda a, b: 2 * a - b, old, new), moments, loss)),
+        "The step from `params` to each wrong array in `params` is minus what it should be.",
+    ),
+    (
+        "train_step",
+        trained(
+            lambda old, new, moments, loss: (new, tuple(map_tree(lambda m: 2 * m, each) for each in moments), loss)
+        ),
+        "Each wrong array in `moments` is twice what it should be.",
+    ),
+    (
+        "train_step",
+        trained(lambda old, new, moments, loss: (new, moments, 3 * loss)),
+        "`loss` is right except for one factor, the same for every input.",
+    ),
+    (
+        "smoothed_cross_entropy",
+        loss_times(lambda logits, targets: 1 / logits.shape[-1]),
+        "`loss` is what it should be divided by the length of the last axis of `logits`.",
+    ),
+    ("smoothed_cross_entropy", loss_times(lambda logits, targets: -1), "`loss` is minus what it should be."),
+    (
+        "smoothed_cross_entropy",
+        loss_times(lambda logits, targets: 1 / math.log(2)),
+        "`loss` is right except for one factor, the same for every input.",
+    ),
+    (
+        "noam_learning_rate",
+        lambda step, d_model, warmup=4000: training.noam_learning_rate(step, d_model, warmup) / d_model,
+        "`rate` is what it should be divided by `d_model`.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("exercise", "function", "sentence"), RELATED)
+def test_numbers_and_trees_have_relations(exercise, function, sentence):
+    assert sentence in str(result_of(exercise, function))
+
+
+def test_a_relation_that_a_wrong_number_contradicts_is_not_named():
+    def factor(logits, targets):
+        return 3 + 1e-6 * targets.size
+
+    assert "factor" not in str(result_of("smoothed_cross_entropy", loss_times(factor)))
+
+
+def test_a_relation_that_an_indistinct_array_contradicts_is_not_named():
+    """Equal scores have equal weights, which prove no factor but can contradict one."""
+
+    def halved(scores):
+        return softmax(scores) * (0.25 if (scores == scores.flat[0]).all() else 0.5)
+
+    assert "half of what" not in str(result_of("softmax", halved))
+
+
+def test_an_exact_factor_is_no_slip_in_a_mistake():
+    result = result_of("softmax_backward", lambda grad_weights, weights: 2 * softmax_backward(grad_weights, weights))
+    assert names_of(result) == [] and "twice what it should be" in result.verdict.message
