@@ -8,7 +8,7 @@ from check.constant_answers import constant_answer
 from check.faults import FORM_KINDS, KINDS, CaseFaults, Verdict, faults
 from check.key import Key
 from check.matching import VALUELESS_KINDS, Match, best_matches, has_wrong_values, is_exactly
-from check.relations import relation
+from check.relations import names_a_factor, relation
 from check.sketches import slip
 
 
@@ -116,7 +116,7 @@ def _relation_or_slip(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFa
         return "", ""
     sentence = relation(key, [key.cases[i] for i in wrong], [outcomes[i] for i in wrong])
     slug, words = slip(key, outcomes)
-    if not words:
+    if not words or (slug and names_a_factor(sentence)):
         return "", sentence
     origin = "that mistake with one more slip" if slug else "a right function with one slip"
     return slug, f"{sentence} Your numbers are those of {origin}: {words}.".strip()

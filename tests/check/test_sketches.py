@@ -2,6 +2,7 @@
 
 import cProfile
 import importlib
+import math
 
 import numpy as np
 import pytest
@@ -127,6 +128,22 @@ def test_a_slip_that_changes_nothing_in_a_mistake_is_no_slip():
     assert not np.isclose(rows, own).all(axis=1).any()
 
 
+def waves(x):
+    """Return 3 x cos(x)."""
+    return 3.0 * x * np.cos(x)
+
+
+def half_a_wave_and_x(x):
+    """The factor is 3, and no term follows."""
+    return 1.5 * x * np.cos(x) + x
+
+
+def test_an_exact_factor_beats_a_name_and_a_slip():
+    result = result_of(exercise_of(waves, half_a_wave_and_x), lambda x: 1.5 * x * np.cos(x))
+    assert result.mistakes == ()
+    assert result.verdict.message.endswith("`rows` is half of what it should be.")
+
+
 def test_a_slip_may_raise_where_the_answer_raises_too():
     def checked(x):
         """Return the logarithm of x + 10, which is never of a negative number."""
@@ -198,7 +215,7 @@ def test_each_slip_changes_one_place():
     assert {(slip.change.split("  ->  ")[1], slip.words) for slip in made} == {
         ("a - scale * b", "a `-` where a `+` belongs"),
         ("scale * b", "the term `a` left out"),
-        ("a", "a term left out"),
+        ("a", "the term `scale * b` left out"),
         ("scale / b", "a `/` where a `*` belongs"),
         ("b", "the factor `scale` left out"),
         ("scale", "the factor `b` left out"),
@@ -207,6 +224,19 @@ def test_each_slip_changes_one_place():
     }
     values = [slip.function(first, second, 3.0).tolist() for slip in made]
     assert [31.0, 62.0] not in values and [-29.0, -58.0] in values
+
+
+def scaled(x, width, limit):
+    """Return x in units of a root, squared."""
+    total = x.sum()
+    return (x / math.sqrt(width)) ** 2 / total + np.array(limit)[:, None].repeat(2, axis=1).sum(axis=1, keepdims=True)
+
+
+def test_a_slip_quotes_what_is_missing_if_it_has_no_names_but_the_parameters():
+    words = {slip.words for slip in slips(scaled, {"x": np.eye(2), "width": 4, "limit": np.ones(2)})}
+    assert {"the division by `math.sqrt(width)` left out", "a power of `x / math.sqrt(width)` left out"} <= words
+    assert {"a division left out", "a term left out"} <= words  # `total` is the reference's own, and the last is long
+    assert not [sentence for sentence in words if "total" in sentence]
 
 
 def test_slips_are_run_without_checking_for_changed_inputs(key, monkeypatch):
