@@ -30,6 +30,7 @@ def relation(key: Key, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> st
         for case, outcome in zip(cases, outcomes, strict=True)
         if (first := _first_wrong(key, case, outcome))
     ]
+    sentences: Iterable[str]
     if all(_is_float(array) for _, _, *pair in wrong for array in pair):
         sentences = _scalar_relations(wrong)
     else:

@@ -211,4 +211,6 @@ def _compiled(tree: ast.Module, name: str, function: Callable, variables: dict[s
     """Return the function that a tree defines. It sees the variables of the original's module, and `variables`."""
     names = getattr(function, "__globals__", {}) | (variables or {})
     exec(compile(tree, "<cell slip>", "exec"), names)
+    defaults = getattr(function, "__kwdefaults__", None) or {}  # of a family, in no source; see `Exercise.mistake`
+    names[name].__kwdefaults__ = defaults | (names[name].__kwdefaults__ or {})
     return names[name]

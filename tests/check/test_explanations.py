@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from autograder.authoring.exercise import find_exercise
-from autograder.authoring.make_key import public_key
+from autograder.authoring.make_key import make_key, public_key
+from autograder.authoring.slips import slips
 from autograder.exercises.masking.leaks import searched
 from check.calling import run
 from check.judge import grade
@@ -276,3 +277,73 @@ def test_a_relation_that_an_indistinct_array_contradicts_is_not_named():
 def test_an_exact_factor_is_no_slip_in_a_mistake():
     result = result_of("softmax_backward", lambda grad_weights, weights: 2 * softmax_backward(grad_weights, weights))
     assert names_of(result) == [] and "twice what it should be" in result.verdict.message
+
+
+# ------------------------------------------------------------------------------------------- families
+
+
+def with_eps(number):
+    def layer_norm(x, gain, bias, eps=1e-5):
+        return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + number) * gain + bias, None
+
+    return layer_norm
+
+
+def with_more(number, shift):
+    def softmax(scores):
+        strengths = np.exp(scores - (scores.max(axis=-1, keepdims=True) if shift else 0))
+        return strengths / (strengths.sum(axis=-1, keepdims=True) + number)
+
+    return softmax
+
+
+def with_penalty(number):
+    return lambda scores, mask: softmax(scores + np.where(mask, 0, number))
+
+
+FAMILIES = [
+    *(
+        ("softmax", with_more(n, True), f"adds {w} to the sum")
+        for n, w in ((1e-5, "1e-5"), (1e-7, "1e-7"), (1e-9, "1e-9"))
+    ),
+    *(
+        ("softmax", with_more(n, False), f"adds a small number such as {w} to the sum, and subtracts no maximum")
+        for n, w in ((1e-6, "1e-6"), (1e-8, "1e-8"))
+    ),
+    *(
+        ("layer_norm", with_eps(n), f"always takes eps = {w}")
+        for n, w in ((1e-5, "1e-5"), (1e-6, "1e-6"), (1e-8, "1e-8"), (1e-12, "1e-12"))
+    ),
+    *(
+        ("masked_softmax", with_penalty(n), f"adds {w} to the hidden scores")
+        for n, w in ((-1e4, "-10000"), (-1e6, "-1e6"), (-1e9, "-1e9"))
+    ),
+    (
+        "masked_softmax",
+        lambda scores, mask: softmax(np.where(mask, scores, scores.dtype.type(-1e4))),
+        "hides with -1e4 or the like, and nothing else",
+    ),
+]
+
+
+@pytest.mark.parametrize(("exercise", "function", "name"), FAMILIES)
+def test_a_family_of_mistakes_is_recognised_by_the_value_of_its_number(exercise, function, name):
+    assert names_of(result_of(exercise, function)) == [name]
+
+
+def test_each_value_of_a_family_is_a_mistake_of_its_own(exercise):
+    @exercise.mistake("adds {number} to the sum", number=(1.0, 1e-3, -2e9))
+    def adds(x, *, number):
+        """The sum is {number} larger than it should be."""
+        return x / (x.sum(axis=-1, keepdims=True) + number), x
+
+    family = {slug: mistake for slug, (mistake, _) in exercise.mistakes.items() if slug.startswith("adds")}
+    assert list(family) == ["adds", "adds_0.001", "adds_-2e9"]
+    assert family["adds_-2e9"].name == "adds -2e9 to the sum"
+    assert family["adds_-2e9"].message == "The sum is -2e9 larger than it should be."
+    assert adds(np.ones((1, 1)))[0].item() == 0.5
+    key = make_key(exercise, seed=1)
+    assert {
+        mistake.name for slug in family for mistake in grade(key, [c.mistakes[slug] for c in key.cases]).mistakes
+    } == {mistake.name for mistake in family.values()}
+    assert [slip.function(np.ones((1, 1)))[0].item() for slip in slips(adds, {"x": np.ones((1, 1))})]

@@ -129,6 +129,15 @@ def even_average_when_empty(queries, keys, values, mask):
     return through(even_weights_when_empty)(queries, keys, values, mask)
 
 
+@masked_attention.mistake(
+    "adds {number} to the hidden scores", reread="Finite substitutes for infinity", number=(-1e9, -1e4)
+)
+def penalty_added(queries, keys, values, mask, *, number):
+    """A finite penalty, {number}, is *added* to the hidden scores. For a query that may attend to nothing, all scores
+    go down together, and softmax does not see a shift: its output is that without a mask. It is to be zero."""
+    return softmax(scaled_scores(queries, keys) + np.where(mask, 0, number).astype(queries.dtype)) @ values, None
+
+
 @masked_attention.mistake("gives NaN for a query that sees nothing", reread="Rows that see nothing")
 def nan_attention(queries, keys, values, mask):
     """A query that may attend to nothing gets NaN, and from there NaN spreads through every layer and every gradient.

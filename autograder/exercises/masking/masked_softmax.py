@@ -150,12 +150,16 @@ def even_weights_when_empty(scores, mask):
     return filled(scores, mask, -1e9)
 
 
-@masked_softmax.mistake("ignores the mask in a row that sees nothing", reread="Finite substitutes for infinity")
-def unmasked_when_empty(scores, mask):
-    """A large finite penalty is *added* to the hidden scores. In a row where everything is hidden, all scores go down
-    together, and softmax does not see a shift: the weights are those without a mask. (Also, a hidden score that is
+@masked_softmax.mistake(
+    "adds {number} to the hidden scores",
+    reread="Finite substitutes for infinity",
+    number=(-1e9, -1e4, -1e5, -1e6, -1e10),
+)
+def unmasked_when_empty(scores, mask, *, number):
+    """A finite penalty, {number}, is *added* to the hidden scores. In a row where everything is hidden, all scores go
+    down together, and softmax does not see a shift: the weights are those without a mask. (Also, a hidden score that is
     large enough climbs over the penalty.)"""
-    return softmax(scores + np.where(mask, 0, -1e9))
+    return softmax(scores + np.where(mask, 0, number))
 
 
 @masked_softmax.mistake("gives NaN for a row that sees nothing", reread="Rows that see nothing")
@@ -182,6 +186,14 @@ def finite_beside_a_rule(scores, mask):
     it. No score is below minus infinity, `-np.inf`."""
     row_is_empty = ~mask.any(axis=-1, keepdims=True)
     return np.where(mask, filled(scores, mask | row_is_empty, -1e9), 0)
+
+
+@masked_softmax.mistake("hides with -1e4 or the like, and nothing else", reread="Finite substitutes for infinity")
+def not_low_enough_alone(scores, mask):
+    """Hidden scores become -10000, say. A row of scores far below that gives its weight to what is hidden, and a row in
+    which everything is hidden gets even weights, where it should get zeros. No score is below minus infinity,
+    `-np.inf`; then set the weights of rows that see nothing to zero."""
+    return filled(scores, mask, -1e4)
 
 
 @masked_softmax.mistake("hides with a number that float16 does not have", reread="Finite substitutes for infinity")

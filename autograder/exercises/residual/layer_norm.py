@@ -79,10 +79,10 @@ def without_eps(x, gain, bias, eps=1e-5):
     return normed(x, gain, bias, 0)
 
 
-@layer_norm.mistake("always takes eps = 1e-5")
-def fixed_eps(x, gain, bias, eps=1e-5):
-    """Right as long as nobody asks for another eps: the argument is not used."""
-    return normed(x, gain, bias, 1e-5)
+@layer_norm.mistake("always takes eps = {number}", number=(1e-5, 1e-3, 1e-6, 1e-7, 1e-8, 1e-12))
+def fixed_eps(x, gain, bias, eps=1e-5, *, number):
+    """Right only if eps is {number}, because the argument is not used. Add `eps` to the variance."""
+    return normed(x, gain, bias, number)
 
 
 @layer_norm.mistake("normalises over time")
