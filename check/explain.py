@@ -79,7 +79,9 @@ def _unexplained_faults(
     for i, (case, outcome) in enumerate(zip(key.cases, outcomes, strict=True)):
         matching = sorted((match for match in matches if i in match.cases), key=lambda match: i not in match.proof)
         if matching:
-            unexplained.append(list(faults(key, case.mistakes[matching[0].slug], outcome)))
+            differences = faults(key, case.mistakes[matching[0].slug], outcome)
+            # The mistake's form can be wrong where the answer's is right.
+            unexplained.append([f for f in differences if f.kind not in FORM_KINDS or f in case_faults[i]])
         else:
             unexplained.append(list(case_faults[i]))
     return unexplained

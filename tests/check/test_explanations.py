@@ -279,6 +279,17 @@ def test_an_exact_factor_is_no_slip_in_a_mistake():
     assert names_of(result) == [] and "twice what it should be" in result.verdict.message
 
 
+def test_a_right_dtype_is_no_fault_beside_a_mistake_that_changes_it():
+    """The known mistake promotes float32, and the answer does not."""
+
+    def added(scores, mask):
+        return softmax(scores + np.where(mask, 0, -1e4).astype(scores.dtype))
+
+    result = result_of("masked_softmax", added)
+    assert names_of(result) == ["adds a number such as -10000 to the hidden scores"]
+    assert not [remark for remark in result.remarks if "dtype" in remark]
+
+
 # ------------------------------------------------------------------------------------------- families
 
 
@@ -315,13 +326,13 @@ FAMILIES = [
         for n, w in ((1e-5, "1e-5"), (1e-6, "1e-6"), (1e-8, "1e-8"), (1e-12, "1e-12"))
     ),
     *(
-        ("masked_softmax", with_penalty(n), f"adds {w} to the hidden scores")
+        ("masked_softmax", with_penalty(n), f"adds a number such as {w} to the hidden scores")
         for n, w in ((-1e4, "-10000"), (-1e6, "-1e6"), (-1e9, "-1e9"))
     ),
     (
         "masked_softmax",
         lambda scores, mask: softmax(np.where(mask, scores, scores.dtype.type(-1e4))),
-        "hides with -1e4 or the like, and nothing else",
+        "hides with a number such as -10000, and nothing else",
     ),
 ]
 

@@ -130,11 +130,11 @@ def even_average_when_empty(queries, keys, values, mask):
 
 
 @masked_attention.mistake(
-    "adds {number} to the hidden scores", reread="Finite substitutes for infinity", number=(-1e9, -1e4)
+    "adds a number such as {number} to the hidden scores", reread="Finite substitutes for infinity", number=(-1e9, -1e4)
 )
 def penalty_added(queries, keys, values, mask, *, number):
-    """A finite penalty, {number}, is *added* to the hidden scores. For a query that may attend to nothing, all scores
-    go down together, and softmax does not see a shift: its output is that without a mask. It is to be zero."""
+    """A finite penalty such as {number} is *added* to the hidden scores. For a query that may attend to nothing, all
+    scores go down together, and softmax does not see a shift: its output is that without a mask. It is to be zero."""
     return softmax(scaled_scores(queries, keys) + np.where(mask, 0, number).astype(queries.dtype)) @ values, None
 
 

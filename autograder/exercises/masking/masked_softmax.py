@@ -144,21 +144,21 @@ def masked_columns(scores, mask):
 
 @masked_softmax.mistake("gives even weights to a row that sees nothing", reread="Rows that see nothing")
 def even_weights_when_empty(scores, mask):
-    """Hidden scores are replaced by a very negative *finite* number. In a row where everything is hidden all scores
-    are then equal, and softmax sees only differences: it hands out even weights, all of them to entries that must not
-    be seen. Such a row is to be zero."""
+    """Hidden scores all become the same very negative *finite* number: it replaces them, or it is added and is so large
+    that it swallows them. In a row where everything is hidden, softmax then sees no differences: it hands out even
+    weights, all of them to entries that must not be seen. Such a row is to be zero."""
     return filled(scores, mask, -1e9)
 
 
 @masked_softmax.mistake(
-    "adds {number} to the hidden scores",
+    "adds a number such as {number} to the hidden scores",
     reread="Finite substitutes for infinity",
     number=(-1e9, -1e4, -1e5, -1e6, -1e10),
 )
 def unmasked_when_empty(scores, mask, *, number):
-    """A finite penalty, {number}, is *added* to the hidden scores. In a row where everything is hidden, all scores go
-    down together, and softmax does not see a shift: the weights are those without a mask. (Also, a hidden score that is
-    large enough climbs over the penalty.)"""
+    """A finite penalty such as {number} is *added* to the hidden scores. In a row where everything is hidden, all
+    scores go down together, and softmax does not see a shift: the weights are those without a mask. (Also, a hidden
+    score that is large enough climbs over the penalty.)"""
     return softmax(scores + np.where(mask, 0, number))
 
 
@@ -169,12 +169,16 @@ def nan_when_empty(scores, mask):
     return filled(scores, mask, -np.inf)
 
 
-@masked_softmax.mistake("hides with a number that scores can fall below", reread="Finite substitutes for infinity")
-def not_low_enough(scores, mask):
-    """Hidden scores become -10000, say, and the weights are set to zero afterwards. That is right as long as every
-    score is larger. In a row of scores far below it the hidden ones tower: they take all the weight, and then lose it.
-    No score is below minus infinity, `-np.inf`."""
-    return filled(scores, mask, -1e4) * mask
+@masked_softmax.mistake(
+    "hides with a number that scores can fall below, such as {number}",
+    reread="Finite substitutes for infinity",
+    number=(-1e4, -1e3),
+)
+def not_low_enough(scores, mask, *, number):
+    """Hidden scores become a number such as {number}, and the weights are set to zero afterwards. That is right as long
+    as every score is larger. In a row of scores far below it the hidden ones tower: they take all the weight, and then
+    lose it. No score is below minus infinity, `-np.inf`."""
+    return filled(scores, mask, number) * mask
 
 
 @masked_softmax.mistake(
@@ -188,12 +192,16 @@ def finite_beside_a_rule(scores, mask):
     return np.where(mask, filled(scores, mask | row_is_empty, -1e9), 0)
 
 
-@masked_softmax.mistake("hides with -1e4 or the like, and nothing else", reread="Finite substitutes for infinity")
-def not_low_enough_alone(scores, mask):
-    """Hidden scores become -10000, say. A row of scores far below that gives its weight to what is hidden, and a row in
-    which everything is hidden gets even weights, where it should get zeros. No score is below minus infinity,
-    `-np.inf`; then set the weights of rows that see nothing to zero."""
-    return filled(scores, mask, -1e4)
+@masked_softmax.mistake(
+    "hides with a number such as {number}, and nothing else",
+    reread="Finite substitutes for infinity",
+    number=(-1e4, -1e3),
+)
+def not_low_enough_alone(scores, mask, *, number):
+    """Hidden scores become a number such as {number}. A row of scores far below that gives its weight to what is
+    hidden, and a row in which everything is hidden gets even weights, where it should get zeros. No score is below
+    minus infinity, `-np.inf`; then set the weights of rows that see nothing to zero."""
+    return filled(scores, mask, number)
 
 
 @masked_softmax.mistake("hides with a number that float16 does not have", reread="Finite substitutes for infinity")
