@@ -169,16 +169,12 @@ def nan_when_empty(scores, mask):
     return filled(scores, mask, -np.inf)
 
 
-@masked_softmax.mistake(
-    "hides with a number that scores can fall below, such as {number}",
-    reread="Finite substitutes for infinity",
-    number=(-1e4, -1e3),
-)
-def not_low_enough(scores, mask, *, number):
-    """Hidden scores become a number such as {number}, and the weights are set to zero afterwards. That is right as long
-    as every score is larger. In a row of scores far below it the hidden ones tower: they take all the weight, and then
-    lose it. No score is below minus infinity, `-np.inf`."""
-    return filled(scores, mask, number) * mask
+@masked_softmax.mistake("hides with a number that scores can fall below", reread="Finite substitutes for infinity")
+def not_low_enough(scores, mask):
+    """Hidden scores become -10000, say, and the weights are set to zero afterwards. That is right as long as every
+    score is larger. In a row of scores far below it the hidden ones tower: they take all the weight, and then lose it.
+    No score is below minus infinity, `-np.inf`."""
+    return filled(scores, mask, -1e4) * mask
 
 
 @masked_softmax.mistake(
@@ -229,11 +225,11 @@ def maximum_over_everything(scores, mask):
     return np.divide(strengths, total, out=np.zeros_like(strengths), where=total > 0)
 
 
-@masked_softmax.mistake("counts hidden scores as zero in the maximum")
+@masked_softmax.mistake("counts hidden scores as zero, or as too large a number, in the maximum")
 def zeros_in_the_maximum(scores, mask):
-    """For the maximum, hidden scores count as 0. Where every visible score is below zero, the maximum is then 0: far
-    below zero all exponentials become 0, and nothing is left to share out. For the maximum, too, what is hidden is
-    minus infinity."""
+    """For the maximum, hidden scores count as 0, or as a number such as -1000. Where every visible score is far below
+    it, all exponentials of visible scores become 0, and nothing is left to share out. For the maximum, too, what is
+    hidden is minus infinity."""
     highest = np.where(mask, scores, 0).max(axis=-1, keepdims=True)
     strengths = np.exp(np.where(mask, scores - highest, -np.inf).astype(scores.dtype))
     total = strengths.sum(axis=-1, keepdims=True)
