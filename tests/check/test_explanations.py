@@ -236,8 +236,8 @@ RELATED = [
     ),
     (
         "smoothed_cross_entropy",
-        loss_times(lambda logits, targets: 1 / logits.shape[-1]),
-        "`loss` is what it should be divided by the length of the last axis of `logits`.",
+        loss_times(lambda logits, targets: logits.shape[-1] ** -0.5),
+        "`loss` is what it should be divided by the root of the length of the last axis of `logits`.",
     ),
     ("smoothed_cross_entropy", loss_times(lambda logits, targets: -1), "`loss` is minus what it should be."),
     (
