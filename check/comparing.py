@@ -160,9 +160,10 @@ def _array_difference(
     if not isinstance(value, np.ndarray):
         return Difference("type", f"`{name}` is {a_value(value)} where a NumPy array of {expected.dtype} is expected.")
     if value.shape != expected.shape:
-        return Difference("shape", _shape_message(expected.shape, value.shape, name, axes))
+        return Difference("shape", _shape_message(expected, value, name, axes))
     if not _floats(expected, value) and not _dtype_fits(expected.dtype, value.dtype):
-        return Difference("dtype", _dtype_message(expected.dtype, value.dtype, name))
+        kind = "dtype" if np.array_equal(expected, value) else "type"  # a fault of form alone, or wrong values too
+        return Difference(kind, _dtype_message(expected.dtype, value.dtype, name))
     if expected.dtype.kind != "f":
         wrong = expected != value
         return _value_difference(wrong, wrong, name, "") if wrong.any() else None
@@ -220,7 +221,8 @@ def _value_difference(errors: np.ndarray, wrong: np.ndarray, name: str, allowed:
     return Difference("value", full, f"{message}{'; the worst is ' * bool(size)}{size}.")
 
 
-def _shape_message(expected: tuple[int, ...], got: tuple[int, ...], name: str, axes: str) -> str:
+def _shape_message(expected_array: np.ndarray, value: np.ndarray, name: str, axes: str) -> str:
+    expected, got = expected_array.shape, value.shape
     names = axes.split()
     leading = len(expected) - len([axis for axis in names if axis != "..."])
     if names and names[0] == "..." and leading >= 0:
@@ -232,7 +234,8 @@ def _shape_message(expected: tuple[int, ...], got: tuple[int, ...], name: str, a
         return f"`{name}` has too many entries or axes: shape {expected} is expected{legend}."
     message = f"`{name}` has shape {got} where {expected} is expected{legend}."
     if len(got) >= 2 and got[:-2] + (got[-1], got[-2]) == expected:
-        message += " Yours is its transpose: the last two axes are exchanged."
+        transposed = difference(expected_array, value.swapaxes(-1, -2), name) is None
+        message += " Yours is its transpose." if transposed else " The lengths of the last two axes are exchanged."
     elif sorted(got) == sorted(expected):
         message += " The axes are there, in another order."
     elif len(got) == len(expected) + 1 and _without_ones(got) == _without_ones(expected):

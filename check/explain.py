@@ -1,22 +1,15 @@
-"""Explain why an exercise is wrong: which known mistakes its outcomes match, and what else to tell the student.
-
-A mistake is recognised by its values. A different dtype or an input changed in place is a fault of form, which neither
-hides the mistake nor proves it; a case that raises shows no values at all.
-"""
+"""Explain why an exercise is wrong: which known mistakes its outcomes match, and what else to tell the student."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from check.calling import Outcome
-from check.comparing import TOLERANCES
+from check.constant_answers import constant_answer
 from check.faults import FORM_KINDS, KINDS, CaseFaults, Verdict, faults
-from check.key import Case, Key
-from check.relations import relation
+from check.key import Key
+from check.matching import VALUELESS_KINDS, Match, best_matches, has_wrong_values, is_exactly
+from check.relations import names_a_factor, relation
 from check.sketches import slip
-from check.values import pack
-
-MAX_MISTAKES = 2  # with more of them, almost any outcome could be explained
-VALUELESS_KINDS = ("stopped", "blank", "raised")  # after such a fault nobody knows what the values would have been
 
 
 @dataclass(frozen=True)
@@ -33,20 +26,6 @@ class Explanation:
     relation: str = ""
 
 
-@dataclass(frozen=True)
-class _Match:
-    """How well a known mistake matches the outcomes; cases are given by their indices.
-
-    cases: those with the mistake's values. proof: those of them on which the mistake is wrong. form_faults: how many
-    faults of form these cases have that the mistake does not.
-    """
-
-    slug: str
-    cases: frozenset[int]
-    proof: frozenset[int]
-    form_faults: int
-
-
 def explain(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> Explanation | None:
     """Explain the outcomes of an exercise.
 
@@ -60,42 +39,30 @@ def explain(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> E
     """
     if not any(case_faults):
         return None
+    every_case = range(len(outcomes))
     for slug in key.mistakes:
-        if _is_exactly(key, slug, outcomes):
-            return Explanation((slug,), _case_to_show(key, case_faults, range(len(outcomes))), ())
-    matches = _best_matches(key, outcomes, case_faults)
+        if is_exactly(key, slug, outcomes):
+            return Explanation((slug,), _case_to_show(key, case_faults, every_case), ())
+    if sentence := constant_answer(key, outcomes):
+        return _explained_by(sentence, _case_to_show(key, case_faults, every_case), case_faults)
+    matches = best_matches(key, outcomes, case_faults)
     unexplained = _unexplained_faults(key, outcomes, case_faults, matches)
-    form_mistake = _form_mistake(key, unexplained)
-    remarks = _remarks(key, unexplained, with_form=not form_mistake)
-    shown = _case_to_show(key, case_faults, matches[0].proof if matches else range(len(outcomes)))
-    if not matches and not form_mistake:
-        remarks.pop(case_faults[shown][0].kind)  # the verdict says it already
+    values_are_known = matches or not any(map(has_wrong_values, case_faults))
+    form_mistake = _form_mistake(key, unexplained) if values_are_known else []
+    shown = _case_to_show(key, case_faults, matches[0].proof if matches else every_case)
+    remarks = _remarks(key, unexplained, case_faults[shown][0], with_form=not form_mistake)
+    if case_faults[shown][0] in unexplained[shown]:
+        remarks.pop(case_faults[shown][0].kind, None)  # the verdict says it already
     slug, sentence = ("", "") if matches else _relation_or_slip(key, outcomes, case_faults)
     mistakes = [slug] if slug else [match.slug for match in matches]
     return Explanation((*mistakes, *form_mistake), shown, tuple(remarks.values()), sentence)
 
 
-def same(key: Key, case: Case, known: Outcome, outcome: Outcome) -> bool:
-    """Return whether two outcomes of a case agree, up to the rounding of the case's own dtype."""
-    return not _differences(key, case, known, outcome) and set(known.modified) == set(outcome.modified)
-
-
-def _differences(key: Key, case: Case, known: Outcome, outcome: Outcome) -> list[Verdict]:
-    """Return how an outcome differs from a known one.
-
-    A mistake may promote float32 to float64 without making its digits any better, so the coarsest dtype's tolerance
-    applies. Many mistakes raise the same type of exception, so an exception matches only with the same message.
-    """
-    if known.raised and outcome.raised and not case.expected.raised and known.raised.message != outcome.raised.mark:
-        return [Verdict(False, "raised", "")]
-    dtypes = {array.dtype.name for array in pack(case.expected.value)[1]}
-    coarsest = max([key.tolerance, *(TOLERANCES[name] for name in dtypes & set(TOLERANCES))])
-    return list(faults(replace(key, tolerance=coarsest), known, outcome))
-
-
-def _is_exactly(key: Key, slug: str, outcomes: Sequence[Outcome]) -> bool:
-    pairs = zip(key.cases, outcomes, strict=True)
-    return all(same(key, case, case.mistakes[slug], outcome) for case, outcome in pairs)
+def _explained_by(sentence: str, shown: int, case_faults: CaseFaults) -> Explanation:
+    """Return an explanation that is one sentence and nothing more."""
+    if case_faults[shown][0].kind == "value":
+        return Explanation((), shown, (), sentence)
+    return Explanation((), shown, (sentence,))
 
 
 def _case_to_show(key: Key, case_faults: CaseFaults, candidates: Iterable[int]) -> int:
@@ -104,50 +71,17 @@ def _case_to_show(key: Key, case_faults: CaseFaults, candidates: Iterable[int]) 
     return min(wrong, key=lambda i: (KINDS.index(case_faults[i][0].kind), key.cases[i].size, i))
 
 
-def _best_matches(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> list[_Match]:
-    """Return the fewest mistakes that explain at least half of the cases with wrong values; or none."""
-    candidates = [match for slug in key.mistakes if (match := _match(key, slug, outcomes, case_faults))]
-    wrong = {i for i, found in enumerate(case_faults) if _has_wrong_values(found)}
-    # Many mistakes raise the same exception, so exceptions are proof only where no case has values.
-    with_values = {i for i in wrong if case_faults[i][0].kind not in VALUELESS_KINDS} or wrong
-    chosen: list[_Match] = []
-    while candidates and len(chosen) < MAX_MISTAKES:
-        open_cases = with_values.difference(*(match.proof for match in chosen))
-        candidates.sort(key=lambda match: (-len(match.proof & open_cases), match.form_faults, -len(match.proof)))
-        best, *others = candidates
-        tied = any(other.proof == best.proof and other.form_faults == best.form_faults for other in others)
-        if tied or not best.proof & open_cases:
-            break
-        chosen.append(best)
-        candidates = others
-    explained = frozenset().union(*(match.proof for match in chosen))
-    return chosen if 2 * len(explained & with_values) >= len(with_values) else []
-
-
-def _match(key: Key, slug: str, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> _Match | None:
-    """Return how a mistake matches; None if no case proves it, or if a case is right where the mistake is wrong."""
-    cases, proof, form_faults = set(), set(), 0
-    for i, (case, outcome) in enumerate(zip(key.cases, outcomes, strict=True)):
-        mistake_is_wrong = _has_wrong_values(faults(key, case.expected, case.mistakes[slug]))
-        if mistake_is_wrong and not _has_wrong_values(case_faults[i]):
-            return None
-        differences = _differences(key, case, case.mistakes[slug], outcome)
-        if not _has_wrong_values(differences):
-            cases.add(i)
-            proof |= {i} if mistake_is_wrong else set()
-            form_faults += len(differences)
-    return _Match(slug, frozenset(cases), frozenset(proof), form_faults) if proof else None
-
-
 def _unexplained_faults(
-    key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults, matches: Sequence[_Match]
+    key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults, matches: Sequence[Match]
 ) -> CaseFaults:
     """Return the faults of each case that are not the matching mistake's own."""
     unexplained = []
     for i, (case, outcome) in enumerate(zip(key.cases, outcomes, strict=True)):
         matching = sorted((match for match in matches if i in match.cases), key=lambda match: i not in match.proof)
         if matching:
-            unexplained.append(list(faults(key, case.mistakes[matching[0].slug], outcome)))
+            differences = faults(key, case.mistakes[matching[0].slug], outcome)
+            # The mistake's form can be wrong where the answer's is right.
+            unexplained.append([f for f in differences if f.kind not in FORM_KINDS or f in case_faults[i]])
         else:
             unexplained.append(list(case_faults[i]))
     return unexplained
@@ -155,23 +89,24 @@ def _unexplained_faults(
 
 def _form_mistake(key: Key, unexplained: CaseFaults) -> list[str]:
     """Return the mistake that has right values everywhere and exactly these faults of form, if there is one."""
-    visible = [i for i, found in enumerate(unexplained) if not any(f.kind in VALUELESS_KINDS for f in found)]
-    form = [{fault for fault in unexplained[i] if fault.kind in FORM_KINDS} for i in visible]
+    if any(fault.kind in VALUELESS_KINDS for found in unexplained for fault in found):
+        return []
+    form = [{fault for fault in found if fault.kind in FORM_KINDS} for found in unexplained]
     if not any(form):
         return []
     for slug in key.mistakes:
-        own = (set(faults(key, key.cases[i].expected, key.cases[i].mistakes[slug])) for i in visible)
+        own = (set(faults(key, case.expected, case.mistakes[slug])) for case in key.cases)
         if all(one == other for one, other in zip(own, form, strict=True)):
             return [slug]
     return []
 
 
-def _remarks(key: Key, unexplained: CaseFaults, with_form: bool) -> dict[str, str]:
-    """Return a sentence for each kind of unexplained fault, seen on its smallest case."""
+def _remarks(key: Key, unexplained: CaseFaults, verdict: Verdict, with_form: bool) -> dict[str, str]:
+    """Return a sentence for each kind of unexplained fault, seen on its smallest case, unless the verdict has it."""
     remarks: dict[str, str] = {}
     for i in sorted(range(len(unexplained)), key=lambda i: (key.cases[i].size, i)):
         for fault in unexplained[i]:
-            if with_form or fault.kind not in FORM_KINDS:
+            if fault.message != verdict.message and (with_form or fault.kind not in FORM_KINDS):
                 remarks.setdefault(fault.kind, f"{fault.message} (On the case “{key.cases[i].name}”.)")
     return dict(sorted(remarks.items(), key=lambda item: KINDS.index(item[0])))
 
@@ -183,11 +118,7 @@ def _relation_or_slip(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFa
         return "", ""
     sentence = relation(key, [key.cases[i] for i in wrong], [outcomes[i] for i in wrong])
     slug, words = slip(key, outcomes)
-    if not words:
+    if not words or (slug and names_a_factor(sentence)):
         return "", sentence
     origin = "that mistake with one more slip" if slug else "a right function with one slip"
     return slug, f"{sentence} Your numbers are those of {origin}: {words}.".strip()
-
-
-def _has_wrong_values(found: Iterable[Verdict]) -> bool:
-    return any(fault.kind not in FORM_KINDS for fault in found)

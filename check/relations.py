@@ -1,14 +1,16 @@
-"""Describe how a wrong array relates to the right one ("twice what it should be") where no known mistake explains it.
+"""Describe how wrong values relate to the right ones ("twice what it should be") where no known mistake explains them.
 
 A relation is reported only if it holds within rounding on every case with wrong values, and only for arrays with
-different entries, since zeros satisfy any relation. No sentence contains an expected value.
+different entries, since zeros satisfy any relation. The arrays of a tree, such as all parameters of a model, are
+compared one by one, and scalars across cases. No sentence contains an expected value.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from check.array_relations import constant, equal, factors, is_distinctive, proportional, relations_of_array
 from check.calling import Outcome
 from check.comparing import TOLERANCES, difference, relative_error
 from check.faults import judged_outputs
@@ -23,85 +25,108 @@ def relation(key: Key, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> st
         cases: cases with wrong values of the right shapes.
         outcomes: their outcomes.
     """
-    shared: dict[str, None] | None = None
-    for case, outcome in zip(cases, outcomes, strict=True):
-        outputs = judged_outputs(key, case.expected.value, outcome.value)
-        wrong = next(((n, e, v) for n, e, v in outputs if difference(e, v, n, "", key.tolerance)), None)
-        if wrong is None:
-            continue
-        name, expected, value = wrong
-        others = {other: e for other, e, _ in outputs if other != name}
-        if all(map(_is_distinctive, (expected, value))):
-            sentences = dict.fromkeys(_relations(name, key.outputs[name].split(), expected, value, case.inputs, others))
-        elif isinstance(expected, dict):
-            sentences = dict.fromkeys(_confused_size(expected, value, case.inputs))
-        else:
-            continue
-        shared = sentences if shared is None else {sentence: None for sentence in shared if sentence in sentences}
-    return next(iter(shared or ()), "")
+    wrong = [
+        (case, *first)
+        for case, outcome in zip(cases, outcomes, strict=True)
+        if (first := _first_wrong(key, case, outcome))
+    ]
+    sentences: Iterable[str]
+    if all(_is_float(array) for _, _, *pair in wrong for array in pair):
+        sentences = _scalar_relations(wrong)
+    else:
+        sentences = _shared(_case_relations(key, *each) for each in wrong)
+    sentence = next(iter(sentences), "")
+    return sentence[:1].upper() + sentence[1:]
 
 
-def _is_distinctive(array: Any) -> bool:
-    """Return whether an array can prove a relation: finite floats with at least three different values, or all zero."""
-    if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or not np.isfinite(array).all():
-        return False
-    return len(np.unique(array)) > 2 or not array.any()
+def names_a_factor(sentence: str) -> bool:
+    """Return whether a sentence of `relation` says that the right values are only multiplied by something."""
+    return "what it should be" in sentence or "except for one factor" in sentence
 
 
-def _relations(
-    name: str,
-    axes: Sequence[str],
-    expected: np.ndarray,
-    value: np.ndarray,
-    inputs: dict[str, Any],
-    others: dict[str, Any],
-) -> Iterator[str]:
-    """Yield every sentence that is true of one wrong array, the most informative first."""
-    if not value.any():
-        yield f"`{name}` is zero everywhere."
-    if not expected.any() or not value.any():
+def _first_wrong(key: Key, case: Case, outcome: Outcome) -> tuple[str, Any, Any] | None:
+    """Return (name, expected, value) of the first wrong output."""
+    outputs = judged_outputs(key, case.expected.value, outcome.value)
+    return next((output for output in outputs if difference(*output[1:], output[0], "", key.tolerance)), None)
+
+
+def _shared(found: Iterable[tuple[dict[str, None], bool]]) -> dict[str, None]:
+    """Return the sentences that are true of all cases, if one of the cases can prove them.
+
+    found: for each case its sentences, and whether it is a proof.
+    """
+    cases = list(found)
+    if not any(is_proof for _, is_proof in cases):
+        return {}
+    first, *others = (sentences for sentences, _ in cases)
+    return {sentence: None for sentence in first if all(sentence in other for other in others)}
+
+
+def _case_relations(key: Key, case: Case, name: str, expected: Any, value: Any) -> tuple[dict[str, None], bool]:
+    """Return every sentence that is true of a wrong output of one case, and whether the case can prove it."""
+    sizes = dict.fromkeys(_confused_size(expected, value, case.inputs)) if isinstance(expected, dict) else {}
+    if sizes:
+        return sizes, True
+    right, got = leaves(expected), leaves(value)
+    scale = max((np.abs(array[np.isfinite(array)]).max(initial=0.0) for array in right.values()), default=0.0)
+    wrong = [
+        path
+        for path in right.keys() & got.keys()
+        if right[path].shape == got[path].shape
+        and not (relative_error(right[path], got[path], scale) <= _allowed(key, right[path])).all()
+    ]
+    paths = [path for path in right if path in wrong and np.isfinite(got[path]).all()]
+    if not paths or len(paths) < len(wrong):
+        return {}, False
+    by_argument = {argument: leaves(array) for argument, array in case.inputs.items()}
+    proof = any(is_distinctive(right[path]) and is_distinctive(got[path]) for path in paths)
+
+    def of(path: str, subject: str, others: dict[str, Any]) -> dict[str, None]:
+        inputs = case.inputs if not path else {a: tree[path] for a, tree in by_argument.items() if path in tree}
+        axes = [] if path else key.outputs[name].split()
+        return dict.fromkeys(relations_of_array(subject, axes, right[path], got[path], inputs, others))
+
+    outputs = dict(zip(key.outputs, case.expected.value, strict=True)) if len(key.outputs) > 1 else {}
+    others = {f"{other}{path}": array for other in outputs for path, array in leaves(outputs[other]).items()}
+    first = of(paths[0], f"`{name}{paths[0]}`", {o: array for o, array in others.items() if o != f"{name}{paths[0]}"})
+    if len(paths) == 1:
+        return first, proof
+    every, *more = (of(path, f"each wrong array in `{name}`", {}) for path in paths)
+    return {sentence: None for sentence in every if all(sentence in other for other in more)} | first, proof
+
+
+def _scalar_relations(wrong: Sequence[tuple[Case, str, Any, Any]]) -> Iterator[str]:
+    """Yield every sentence that is true of a wrong number in all cases, if it differs between cases."""
+    expected, value = (np.array([pair[i] for _, _, *pair in wrong]) for i in (0, 1))
+    name = wrong[0][1]
+    if any(other != name for _, other, *_ in wrong) or len(np.unique(expected)) < 2:
         return
-    axis_names = _axis_names(axes, expected.ndim)
-    for factor, words in _factors(axis_names, expected.shape, inputs):
-        if _equal(factor * expected, value):
-            yield f"`{name}` is {words}."
-    if _proportional(expected, value):
-        yield f"`{name}` is right except for one factor, the same for all entries."
-    for other, array in others.items():
-        if _equal(array, value):
-            yield f"`{name}` is what `{other}` should be."
-    for argument, array in inputs.items():
-        if _equal(array, value):
-            yield f"`{name}` is `{argument}`, unchanged."
-        elif _equal(array, value - expected):
-            yield f"`{name}` contains `{argument}` once too often: subtract it and it is right."
-        elif _equal(array, expected - value):
-            yield f"`{name}` lacks `{argument}`: add it and it is right."
-    if expected.ndim > 1 and _equal(np.swapaxes(expected, -1, -2), value):
-        yield f"`{name}` is right except that its last two axes are exchanged."
-    for axis in range(expected.ndim):
-        yield from _along(name, axis, axis_names, expected, value)
+    words = (
+        {words: None for factor, words in factors((), (), case.inputs) if equal(np.array(factor * e), np.array(v))}
+        for case, _, e, v in wrong
+    )
+    yield from (f"`{name}` is {word}." for word in _shared((found, True) for found in words))
+    if len(np.unique(expected)) > 2 and value.any():
+        if proportional(expected, value):
+            yield f"`{name}` is right except for one factor, the same for every input."
+        if constant(value - expected, 0):
+            yield f"`{name}` is right except for a number that is added, the same for every input."
 
 
-def _along(name: str, axis: int, axis_names: Sequence[str], expected: np.ndarray, value: np.ndarray) -> Iterator[str]:
-    """Yield the sentences that are true along one axis of a wrong array."""
-    axis_name = axis_names[axis]
-    if expected.shape[axis] < 2:
-        return
-    if _equal(np.flip(expected, axis), value):
-        yield f"`{name}` is right except that the order along {axis_name} is reversed."
-    places = [_equal_at(expected, value, axis, i) for i in range(expected.shape[axis])]
-    if places[0] and not any(places[1:]):
-        yield f"`{name}` is right at the first place along {axis_name} and wrong at all others."
-    if places[-1] and not any(places[:-1]):
-        yield f"`{name}` is right at the last place along {axis_name} and wrong at all others."
-    if _equal(np.ones(()), expected.sum(axis)) and not _equal(np.ones(()), value.sum(axis)):
-        summed = [other for i, other in enumerate(axis_names) if i != axis and _equal(np.ones(()), value.sum(i))]
-        yield from (f"`{name}` sums to one along {other}, but should along {axis_name}." for other in summed)
-    if _proportional(expected, value, axis):
-        yield f"`{name}` has the right proportions along {axis_name}, but not the right size."
-    if _constant(value - expected, axis):
-        yield f"`{name}` has the right differences along {axis_name}: a constant is added to all entries."
+def _allowed(key: Key, array: np.ndarray) -> float:
+    return max(key.tolerance, TOLERANCES.get(array.dtype.name, 0.0))
+
+
+def leaves(tree: Any, path: str = "") -> dict[str, np.ndarray]:
+    """Return the float arrays of a tree of dicts, lists and tuples, by their paths, such as "['encoder'][0]"."""
+    if isinstance(tree, np.ndarray):
+        return {path: tree} if tree.dtype.kind == "f" else {}
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, tuple | list) else ()
+    return {place: array for name, part in items for place, array in leaves(part, f"{path}[{name!r}]").items()}
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f" and not value.ndim)
 
 
 def _confused_size(expected: dict, value: dict, inputs: dict[str, Any]) -> Iterator[str]:
@@ -111,68 +136,9 @@ def _confused_size(expected: dict, value: dict, inputs: dict[str, Any]) -> Itera
         for key, sizes in expected.items()
         if isinstance(sizes, tuple)
         for pair in zip(sizes, value[key], strict=True)
+        if all(isinstance(size, int) for size in pair)
     ]
     wrong = next((v for e, v in pairs if e != v), None)
     for argument, size in inputs.items():
         if type(size) is type(wrong) is int and size == wrong:
-            yield f"It is `{argument}`: another size belongs there."
-
-
-def _factors(names: Sequence[str], shape: Sequence[int], inputs: dict[str, Any]) -> Iterator[tuple[float, str]]:
-    """Yield factors with their descriptions: -1, 2, one half, and those that come from the sizes of the case."""
-    yield -1.0, "minus what it should be"
-    yield 2.0, "twice what it should be"
-    yield 0.5, "half of what it should be"
-    sizes = list(zip(names, shape, strict=True))
-    for argument, array in inputs.items():
-        if isinstance(array, np.ndarray):
-            ordinals = {-1: "last", -2: "last but one", 0: "first"}
-            sizes += [
-                (f"the {ordinal} axis of `{argument}`", array.shape[i])
-                for i, ordinal in ordinals.items()
-                if -array.ndim <= i < array.ndim
-            ]
-    for axis_name, size in sizes:
-        if size > 1:
-            yield float(size), f"what it should be times the length of {axis_name}"
-            yield 1 / size, f"what it should be divided by the length of {axis_name}"
-            yield size**0.5, f"what it should be times the root of the length of {axis_name}"
-            yield size**-0.5, f"what it should be divided by the root of the length of {axis_name}"
-
-
-def _axis_names(axes: Sequence[str], ndim: int) -> list[str]:
-    """Return a name for each axis of an array."""
-    names = [axis for axis in axes if axis != "..."]
-    if len(names) > ndim:
-        return [f"axis {i}" for i in range(ndim)]
-    leading = ndim - len(names)
-    batch = [f"batch axis {i}" if leading > 1 else "the batch" for i in range(leading)]
-    return batch + [f"`{axis}`" for axis in names]
-
-
-def _equal(expected: Any, value: np.ndarray) -> bool:
-    """Return whether two arrays are equal up to the coarser one's rounding; a scalar is broadcast."""
-    if not isinstance(expected, np.ndarray) or expected.dtype.kind != "f" or not np.isfinite(expected).all():
-        return False
-    if expected.shape != value.shape and expected.ndim:
-        return False
-    allowed = max(TOLERANCES.get(array.dtype.name, 1e-9) for array in (expected, value))
-    return bool((relative_error(np.broadcast_to(expected, value.shape), value) <= allowed).all())
-
-
-def _equal_at(expected: np.ndarray, value: np.ndarray, axis: int, index: int) -> bool:
-    return _equal(np.asarray(expected.take(index, axis)), np.asarray(value.take(index, axis)))
-
-
-def _proportional(expected: np.ndarray, value: np.ndarray, axis: int | None = None) -> bool:
-    """Return whether one array is a multiple of the other: by one factor, or along an axis by one factor each."""
-    largest = np.abs(expected).argmax(axis, keepdims=axis is not None)
-    if axis is None:
-        return _equal(expected * value.ravel()[largest], value * expected.ravel()[largest])
-    one, other = (np.take_along_axis(array, largest, axis) for array in (value, expected))
-    return _equal(expected * one, value * other)
-
-
-def _constant(array: np.ndarray, axis: int) -> bool:
-    """Return whether an array is constant along an axis."""
-    return _equal(np.array(np.broadcast_to(array.take([0], axis), array.shape)), array)
+            yield f"it is `{argument}`: another size belongs there."

@@ -1,10 +1,11 @@
 """Recognise wrong answers by sketches: one number for each case, a random weighted sum of all judged outputs.
 
-A key holds sketches of the outcomes of right functions, and of known mistakes, with one slip more. An answer with the
-same sketch on every sketched case has the same values, however it is written.
+A key holds sketches of the outcomes of right functions, and of known mistakes, with one slip more, on at least one
+case of every aspect, because a slip may show in one aspect only. An answer with the same sketches has the same values,
+however it is written.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -13,13 +14,20 @@ from check.faults import has_all_outputs, judged_outputs
 from check.key import Case, Key
 from check.values import Tree, pack
 
-MAX_CASES = 2  # different functions already differ on random inputs of one case
 TOLERANCE = 1e-8
 
 
 def sketched_cases(key: Key) -> list[int]:
-    """Return the indices of the sketched cases: the first ones with float64 outputs only."""
-    return [i for i, case in enumerate(key.cases) if sketch(key, case, case.expected) is not None][:MAX_CASES]
+    """Return the indices of the sketched cases: of those with float64 outputs, the first two and one of each aspect."""
+    possible = [i for i, case in enumerate(key.cases) if sketch(key, case, case.expected) is not None]
+    first_of_aspects = {key.cases[i].aspect: i for i in reversed(possible)}
+    return sorted({*possible[:2], *first_of_aspects.values()})
+
+
+def sketch_row(key: Key, cases: Sequence[Case], outcomes: Iterable[Outcome]) -> np.ndarray:
+    """Return the sketches of the outcomes of these cases; NaN for an outcome without a sketch."""
+    sketches = (sketch(key, case, outcome) for case, outcome in zip(cases, outcomes, strict=True))
+    return np.array([np.nan if number is None else number for number in sketches])
 
 
 def sketch(key: Key, case: Case, outcome: Outcome) -> float | None:
@@ -33,7 +41,7 @@ def sketch(key: Key, case: Case, outcome: Outcome) -> float | None:
     tree, arrays = _packed([value for _, _, value in outputs])
     if tree != expected_tree or [array.shape for array in arrays] != [array.shape for array in expected]:
         return None
-    if any(array.dtype != np.float64 for array in (*expected, *arrays)) or not any(map(_is_distinctive, expected)):
+    if any(array.dtype != np.float64 for array in (*expected, *arrays)) or not any(map(is_distinctive, expected)):
         return None
     values = np.concatenate([array.ravel() for array in arrays])
     if not np.isfinite(values).all():
@@ -48,7 +56,7 @@ def _packed(values: list) -> tuple[Tree, list[np.ndarray]]:
     return pack([np.float64(value) if type(value) is float else value for value in values])
 
 
-def _is_distinctive(array: np.ndarray) -> bool:
+def is_distinctive(array: np.ndarray) -> bool:
     """Return whether an entry is no ratio of small integers, which different computations often have in common."""
     parts = 5040 * array[np.isfinite(array)]
     return bool((np.abs(parts - np.rint(parts)) > 1e-6).any())
@@ -62,11 +70,11 @@ def slip(key: Key, outcomes: Sequence[Outcome]) -> tuple[str, str]:
         description: of the slip; "" if the outcomes show none.
     """
     cases = sketched_cases(key) if key.slips else []
-    sketches = [sketch(key, key.cases[i], outcomes[i]) for i in cases]
-    if sketches and None not in sketches:
-        row = np.array(sketches, np.float64)
-        for slug, descriptions in key.slips.items():
-            for description, rows in descriptions.items():
-                if (np.abs(rows - row) <= TOLERANCE * np.maximum(1.0, np.abs(rows))).all(axis=1).any():
-                    return slug, description
+    row = sketch_row(key, [key.cases[i] for i in cases], [outcomes[i] for i in cases])
+    if not np.isfinite(row).any():
+        return "", ""
+    for slug, descriptions in key.slips.items():
+        for description, rows in descriptions.items():
+            if np.isclose(rows, row, TOLERANCE, TOLERANCE, equal_nan=True).all(axis=1).any():
+                return slug, description
     return "", ""

@@ -19,7 +19,9 @@ def with_loops(scores):
 """
 
 import importlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import FunctionType
 
 import numpy as np
 
@@ -120,25 +122,32 @@ class Exercise:
 
         return register
 
-    def mistake(self, name: str, *, reread: str = "") -> Decorator:
+    def mistake(self, name: str, *, reread: str = "", **family: Sequence[float]) -> Decorator:
         """Return a decorator for a wrong solution. Its docstring is the message that students read.
 
         Args:
             name: the mistake in a few words, such as "normalises over the wrong axis".
             reread: title of the section to read again; by default the exercise's section.
+            family: a keyword-only parameter of the wrong solution and its values, such as number=(1e-8, 1e-6). Each
+                value is a mistake of its own, and {number} stands for it in the name and the docstring. The first
+                mistake has the name of the function as its slug; the value follows it in the slugs of the others.
 
         Raises ValueError if the wrong solution has no docstring, or another mistake has the name of its function.
         """
 
         def register(wrong: Callable) -> Callable:
-            _refuse_duplicate(wrong.__name__ in self.mistakes, f"{self.name}: the mistake {wrong.__name__}")
             if not wrong.__doc__:
                 raise ValueError(
                     f"{self.name}: the mistake {wrong.__name__} needs a docstring, the message for students"
                 )
             message = " ".join(wrong.__doc__.split())
-            self.mistakes[wrong.__name__] = (Mistake(name, message, reread or self.section), wrong)
-            return wrong
+            members = [(wrong.__name__, name, message, wrong)]
+            for parameter, values in family.items():
+                members = list(_members(wrong, name, message, parameter, values))
+            for slug, short, long, function in members:
+                _refuse_duplicate(slug in self.mistakes, f"{self.name}: the mistake {slug}")
+                self.mistakes[slug] = (Mistake(short, long, reread or self.section), function)
+            return members[0][-1]
 
         return register
 
@@ -169,6 +178,31 @@ def find_exercise(name: str) -> Exercise:
                 return exercise
             others.append(exercise.name)
     raise UserError(f"there is no exercise called {name!r}; there are: {', '.join(others)}")
+
+
+def _members(
+    wrong: Callable, name: str, message: str, parameter: str, values: Sequence[float]
+) -> Iterator[tuple[str, str, str, Callable]]:
+    """Yield (slug, name, message, function) of each mistake of a family."""
+    for i, value in enumerate(values):
+        words = {parameter: short_number(value)}
+        slug = f"{wrong.__name__}_{words[parameter]}" if i else wrong.__name__
+        yield slug, name.format(**words), message.format(**words), _with_default(wrong, parameter, value)
+
+
+def short_number(number: float) -> str:
+    """Return a number as people write it: 1e-8, -10000, 1e9."""
+    return re.sub(r"e([+-])0*", lambda sign: "e" + sign[1].strip("+"), f"{number:g}")
+
+
+def _with_default(function: Callable, parameter: str, value: float) -> FunctionType:
+    """Return a copy of a function with a default value for a keyword-only parameter."""
+    assert isinstance(function, FunctionType)
+    copied = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    copied.__kwdefaults__ = {parameter: value}
+    return copied
 
 
 def _refuse_duplicate(exists: bool, what: str) -> None:

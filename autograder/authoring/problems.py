@@ -10,9 +10,9 @@ from itertools import combinations
 from autograder.authoring.exercise import Exercise
 from check import judge
 from check.calling import run
-from check.explain import same
 from check.judge import Result
 from check.key import Case, Key
+from check.matching import same
 
 
 def catching_cases(key: Key, slug: str) -> Iterator[Case]:

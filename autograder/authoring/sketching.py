@@ -10,8 +10,8 @@ import numpy as np
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.slips import slips
 from check.calling import answer
-from check.key import Case, Key
-from check.sketches import sketch, sketched_cases
+from check.key import Key
+from check.sketches import sketch_row, sketched_cases
 
 LARGE_CASE = 1000  # entries in all input arrays; for larger cases, making all sketches takes too long
 _warnings_lock = Lock()  # because a change of the warning filters affects all threads
@@ -41,12 +41,14 @@ def sketches_of_slips(exercise: Exercise, key: Key) -> dict[str, dict[str, np.nd
     """Return sketches of functions with one slip, in the form of `Key.slips`.
 
     The functions are the reference, the equivalents and the known mistakes; if the cases are large, only the reference.
-    Of several slips with the same values, the result contains one.
+    Of several slips with the same values, the result contains one, and none with the values of the reference or of a
+    known mistake.
     """
     cases = [key.cases[i] for i in sketched_cases(key)]
     if not cases:
         return {}
-    known_rows = np.array([[sketch(key, case, case.expected) for case in cases]])
+    known = [[case.expected for case in cases], *([case.mistakes[slug] for case in cases] for slug in key.mistakes)]
+    known_rows = np.array([sketch_row(key, cases, outcomes) for outcomes in known])
     sources: dict[str, tuple[Callable, ...]] = {"": (exercise.reference,)}
     if cases[0].size <= LARGE_CASE:
         sources = {"": (exercise.reference, *exercise.equivalents.values())}
@@ -55,19 +57,19 @@ def sketches_of_slips(exercise: Exercise, key: Key) -> dict[str, dict[str, np.nd
     with _warnings_lock, warnings.catch_warnings(action="ignore"):
         for slug, functions in sources.items():
             for slip in (slip for function in functions for slip in slips(function, cases[0].inputs)):
-                row = _sketch_row(key, cases, slip.function)
-                if row is not None and not (np.abs(known_rows - row) <= 1e-7 * (1 + np.abs(row))).all(axis=1).any():
+                row = sketch_row(key, cases, (answer(slip.function, case.inputs) for case in cases))
+                if not _equal_where_both_have_one(row, known_rows[0]) and not _is_known(row, known_rows):
                     known_rows = np.vstack([known_rows, row])
                     sketches.setdefault(slug, {}).setdefault(slip.words, []).append(row)
     return {slug: {words: np.stack(rows) for words, rows in by_words.items()} for slug, by_words in sketches.items()}
 
 
-def _sketch_row(key: Key, cases: list[Case], function: Callable) -> np.ndarray | None:
-    """Return the sketches of a function's outcomes, one for each case; None if a case has no sketch."""
-    row = []
-    for case in cases:
-        number = sketch(key, case, answer(function, case.inputs))
-        if number is None:
-            return None  # the function raises, or the judge reports another fault than wrong values
-        row.append(number)
-    return np.array(row)
+def _equal_where_both_have_one(row: np.ndarray, other: np.ndarray) -> bool:
+    """Return whether two rows differ in no case that has a sketch in both."""
+    both = np.isfinite(row) & np.isfinite(other)
+    return _is_known(row[both], other[None, both])
+
+
+def _is_known(row: np.ndarray, known_rows: np.ndarray) -> bool:
+    """Return whether a row is one of the known ones."""
+    return bool(np.isclose(known_rows, row, 1e-7, 1e-7, equal_nan=True).all(axis=1).any())

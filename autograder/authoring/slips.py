@@ -33,6 +33,9 @@ COMPARISONS: dict[type, tuple[str, type]] = {
 }
 AXES = {-1: -2, -2: -1, 0: 1, 1: 0}
 TRANSPOSES = ("swapaxes", "transpose")
+MODULES = {"np", "math"}
+LONGEST = 40  # characters of an expression that a slip may quote
+DIVISION, POWER = "a division left out", "a power left out"
 VALUES = "__values__"  # name of the dict in which an instrumented function stores its variables
 
 Replacement = tuple[ast.expr, str]  # (new expression, the slip in words)
@@ -94,8 +97,10 @@ def _replacements(node: ast.expr, values: dict[str, Any], parameters: set[str]) 
             if type(op) in LEFT_OUT:
                 yield right, _left_out(LEFT_OUT[type(op)], left, parameters)
                 yield left, _left_out(LEFT_OUT[type(op)], right, parameters)
-            elif isinstance(op, ast.Div | ast.Pow):
-                yield left, "a division left out" if isinstance(op, ast.Div) else "a power left out"
+            elif isinstance(op, ast.Div):
+                yield left, f"the division by `{known}` left out" if (known := _known(right, parameters)) else DIVISION
+            elif isinstance(op, ast.Pow):
+                yield left, f"a power of `{known}` left out" if (known := _known(left, parameters)) else POWER
         case ast.UnaryOp(ast.USub(), ast.Constant(int(value))) if -value in AXES:
             yield ast.Constant(AXES[-value]), f"{AXES[-value]} where {-value} belongs"
         case ast.UnaryOp(ast.USub(), operand):
@@ -121,9 +126,15 @@ def _replacements(node: ast.expr, values: dict[str, Any], parameters: set[str]) 
 
 def _left_out(what: str, node: ast.expr, parameters: set[str]) -> str:
     """Return in words that a term or factor is left out. what: "term" or "factor"."""
-    if isinstance(node, ast.Name) and node.id in parameters:
-        return f"the {what} `{node.id}` left out"
-    return f"a {what} left out"
+    known = _known(node, parameters)
+    return f"the {what} `{known}` left out" if known else f"a {what} left out"
+
+
+def _known(node: ast.expr, parameters: set[str]) -> str:
+    """Return the source of a short expression that has no names but the function's parameters; otherwise ""."""
+    names = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    source = ast.unparse(node)
+    return source if names & parameters and names <= parameters | MODULES and len(source) <= LONGEST else ""
 
 
 def _used_instead(other: str, name: str, parameters: set[str]) -> str:
@@ -200,4 +211,6 @@ def _compiled(tree: ast.Module, name: str, function: Callable, variables: dict[s
     """Return the function that a tree defines. It sees the variables of the original's module, and `variables`."""
     names = getattr(function, "__globals__", {}) | (variables or {})
     exec(compile(tree, "<cell slip>", "exec"), names)
+    defaults = getattr(function, "__kwdefaults__", None) or {}  # of a family, in no source; see `Exercise.mistake`
+    names[name].__kwdefaults__ = defaults | (names[name].__kwdefaults__ or {})
     return names[name]

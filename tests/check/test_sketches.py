@@ -2,6 +2,7 @@
 
 import cProfile
 import importlib
+import math
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from autograder.authoring.sketching import sketches_of_slips
 from autograder.authoring.slips import slips
 from check.calling import run
 from check.judge import grade
+from check.sketches import sketch_row, sketched_cases
 
 pytestmark = pytest.mark.autograder
 
@@ -31,6 +33,10 @@ def key():
     def _(draw):
         for name, shape in {"one": (3, 4), "two": (5, 2), "three": (2, 3, 4)}.items():
             yield name, {name: draw.normal(*shape if name == "x" else shape[-1:]) for name in ("x", "gain", "bias")}
+
+    @exercise.cases("large numbers", points=1)
+    def _(draw):
+        yield "large", {"x": 100 * draw.normal(3, 5), "gain": draw.normal(5), "bias": draw.normal(5)}
 
     @exercise.mistake("adds no epsilon")
     def without_epsilon(x, gain, bias):
@@ -79,6 +85,83 @@ def test_no_slip_is_named_if_it_does_not_explain_every_case(key, words):
         return ONE_SLIP[words](x, gain, bias) + 1e-6 * (x.shape == (5, 2))
 
     assert "one slip" not in result_of(key, nearly).verdict.message
+
+
+@pytest.mark.parametrize("words", ONE_SLIP)
+def test_no_slip_is_named_if_it_does_not_explain_every_aspect(key, words):
+    def only_small(x, gain, bias):
+        return ONE_SLIP[words](x, gain, bias) + 1e-3 * (x.shape == (3, 5))
+
+    assert "one slip" not in result_of(key, only_small).verdict.message
+
+
+def exercise_of(function, *mistakes):
+    """Return the key of an exercise with two aspects. mistakes: wrong functions with docstrings."""
+    exercise = Exercise(function, outputs={"rows": "... T d"}, section="Rows")
+    for aspect in ("the idea", "more"):
+
+        @exercise.cases(aspect, points=1)
+        def _(draw):
+            yield "one", {"x": draw.normal(3, 4)}
+
+    for wrong in mistakes:
+        exercise.mistake(wrong.__name__)(wrong)
+    return full_key(exercise, seed=5)
+
+
+def doubled(x):
+    """Return 2 x + 1."""
+    return 2.0 * x + 1
+
+
+def without_the_factor(x):
+    """The factor 2 belongs there, and so does the term that follows it."""
+    return x + 1 + 0.0 * (1.0 - 1.0)
+
+
+def test_a_slip_that_changes_nothing_in_a_mistake_is_no_slip():
+    key = exercise_of(doubled, without_the_factor)
+    rows = np.concatenate([rows for by_words in key.slips.values() for rows in by_words.values()])
+    cases = [key.cases[i] for i in sketched_cases(key)]
+    own = sketch_row(key, cases, [case.mistakes["without_the_factor"] for case in cases])
+    assert len(cases) == 2 and len(rows) > 2
+    assert not np.isclose(rows, own).all(axis=1).any()
+
+
+def waves(x):
+    """Return 3 x cos(x)."""
+    return 3.0 * x * np.cos(x)
+
+
+def half_a_wave_and_x(x):
+    """The factor is 3, and no term follows."""
+    return 1.5 * x * np.cos(x) + x
+
+
+def test_an_exact_factor_beats_a_name_and_a_slip():
+    result = result_of(exercise_of(waves, half_a_wave_and_x), lambda x: 1.5 * x * np.cos(x))
+    assert result.mistakes == ()
+    assert result.verdict.message.endswith("`rows` is half of what it should be.")
+
+
+def test_a_slip_may_raise_where_the_answer_raises_too():
+    def checked(x):
+        """Return the logarithm of x + 10, which is never of a negative number."""
+        return np.log(x + 10)
+
+    exercise = Exercise(checked, outputs={"rows": "... T d"}, section="Rows")
+
+    @exercise.cases("near zero", points=1)
+    def _(draw):
+        yield "one", {"x": np.abs(draw.normal(3, 4))}
+
+    @exercise.cases("below zero", points=1)
+    def _(draw):
+        yield "one", {"x": -np.abs(draw.normal(3, 4))}
+
+    key = full_key(exercise, seed=5)
+    assert "a term left out" in result_of(key, lambda x: np.log(x)).remarks[-1]
+    assert "one slip" not in str(result_of(key, lambda x: np.log(np.abs(x))))
 
 
 @pytest.mark.parametrize("power", [0.25, 1.0, 2.0])
@@ -132,7 +215,7 @@ def test_each_slip_changes_one_place():
     assert {(slip.change.split("  ->  ")[1], slip.words) for slip in made} == {
         ("a - scale * b", "a `-` where a `+` belongs"),
         ("scale * b", "the term `a` left out"),
-        ("a", "a term left out"),
+        ("a", "the term `scale * b` left out"),
         ("scale / b", "a `/` where a `*` belongs"),
         ("b", "the factor `scale` left out"),
         ("scale", "the factor `b` left out"),
@@ -141,6 +224,19 @@ def test_each_slip_changes_one_place():
     }
     values = [slip.function(first, second, 3.0).tolist() for slip in made]
     assert [31.0, 62.0] not in values and [-29.0, -58.0] in values
+
+
+def scaled(x, width, limit):
+    """Return x in units of a root, squared."""
+    total = x.sum()
+    return (x / math.sqrt(width)) ** 2 / total + np.array(limit)[:, None].repeat(2, axis=1).sum(axis=1, keepdims=True)
+
+
+def test_a_slip_quotes_what_is_missing_if_it_has_no_names_but_the_parameters():
+    words = {slip.words for slip in slips(scaled, {"x": np.eye(2), "width": 4, "limit": np.ones(2)})}
+    assert {"the division by `math.sqrt(width)` left out", "a power of `x / math.sqrt(width)` left out"} <= words
+    assert {"a division left out", "a term left out"} <= words  # `total` is the reference's own, and the last is long
+    assert not [sentence for sentence in words if "total" in sentence]
 
 
 def test_slips_are_run_without_checking_for_changed_inputs(key, monkeypatch):

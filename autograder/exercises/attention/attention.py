@@ -195,8 +195,8 @@ def overflows(queries, keys, values):
 
 @attention.mistake("promotes float32 to float64")
 def promoted_attention(queries, keys, values):
-    """The numbers are right, but float32 came back as float64. `np.sqrt(d_key)` is a float64 *NumPy* scalar and
-    promotes every array it touches; `math.sqrt(d_key)` is a plain Python number and promotes nothing."""
+    """float32 came back as float64. `np.sqrt(d_key)` is a float64 *NumPy* scalar and promotes every array it touches;
+    `math.sqrt(d_key)` is a plain Python number and promotes nothing."""
     return promoted(queries, keys) @ values, None
 
 

@@ -185,8 +185,8 @@ def unstable(x, w_query, w_key, w_value):
 
 @self_attention.mistake("promotes float32 to float64")
 def projected_promoted(x, w_query, w_key, w_value):
-    """The numbers are right, but float32 came back as float64. `np.sqrt(d_key)` is a float64 *NumPy* scalar and
-    promotes every array it touches; `math.sqrt(d_key)` is a plain Python number and promotes nothing."""
+    """float32 came back as float64. `np.sqrt(d_key)` is a float64 *NumPy* scalar and promotes every array it touches;
+    `math.sqrt(d_key)` is a plain Python number and promotes nothing."""
     return promoted(x @ w_query, x @ w_key) @ (x @ w_value), None
 
 

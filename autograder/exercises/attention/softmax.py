@@ -133,21 +133,24 @@ def overflowing(scores):
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-@softmax.mistake("adds a small number to the sum, and subtracts no maximum")
-def small_number_against_zero(scores):
-    """A small number in the denominator keeps 0/0 away, and puts a row of zeros in its place: far below zero, no row
-    adds up to one. Large scores still overflow to infinity over infinity, NaN. Take each row's maximum off first: then
-    one exponential is 1, and no sum is near zero."""
+@softmax.mistake(
+    "adds a small number such as {number} to the sum, and subtracts no maximum",
+    number=(1e-12, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9),
+)
+def small_number_against_zero(scores, *, number):
+    """A small number in the denominator, such as {number}, keeps 0/0 away, and puts a row of zeros in its place: far
+    below zero, no row adds up to one. Large scores still overflow to infinity over infinity, NaN. Take each row's
+    maximum off first: then one exponential is 1, and no sum is near zero."""
     exponentials = np.exp(scores)
-    return exponentials / (exponentials.sum(axis=-1, keepdims=True) + 1e-12)
+    return exponentials / (exponentials.sum(axis=-1, keepdims=True) + number)
 
 
-@softmax.mistake("adds a small number to the sum")
-def a_little_more(scores):
-    """Each row's maximum is subtracted, as it should be, and 1e-8 or so is added to each sum: now no row quite adds up
+@softmax.mistake("adds {number} to the sum", number=(1e-8, 1e-5, 1e-6, 1e-7, 1e-9))
+def a_little_more(scores, *, number):
+    """Each row's maximum is subtracted, as it should be, and {number} is added to each sum: now no row quite adds up
     to one. It protects from nothing: with the maximum gone, one exponential is exp(0) = 1, so no sum is below 1."""
     strengths = unnormalised(scores)
-    return strengths / (strengths.sum(axis=-1, keepdims=True) + 1e-8)
+    return strengths / (strengths.sum(axis=-1, keepdims=True) + number)
 
 
 @softmax.mistake("subtracts one maximum for the whole array")
@@ -262,16 +265,16 @@ def plain_shares(scores):
 
 @softmax.mistake("writes into the caller's scores")
 def in_place(scores):
-    """The numbers are right, and the caller's array has changed: `scores -= ...` writes into it. Backward passes
-    need the forward's inputs as they were, so make a new array: `scores - ...`."""
+    """The caller's array has changed: `scores -= ...` writes into it. Backward passes need the forward's inputs as they
+    were, so make a new array: `scores - ...`."""
     scores -= scores.max(axis=-1, keepdims=True)
     return reference.softmax(scores)
 
 
 @softmax.mistake("answers in float64 whatever was asked")
 def always_double(scores):
-    """The numbers are right, but float32 came back as float64, which doubles the memory of everything after it. A
-    NumPy float64 scalar or an astype promotes the whole array; Python's own numbers do not."""
+    """float32 came back as float64, which doubles the memory of everything after it. A NumPy float64 scalar or an
+    astype promotes the whole array; Python's own numbers do not."""
     return reference.softmax(scores.astype(np.float64))
 
 

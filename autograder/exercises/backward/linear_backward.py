@@ -110,9 +110,8 @@ def bias_from_the_weight(grad_output, cache):
 
 @linear_backward.mistake("adds up in float64 whatever was asked")
 def float64_sums(grad_output, cache):
-    """The numbers are right, but for float32 inputs the gradients of weight and bias came back as float64, which is
-    what `np.zeros(shape)` makes. `np.zeros_like(weight)` keeps the dtype, and a matrix product needs no zeros to begin
-    with."""
+    """For float32 inputs the gradients of weight and bias came back as float64, which is what `np.zeros(shape)` makes.
+    `np.zeros_like(weight)` keeps the dtype, and a matrix product needs no zeros to begin with."""
     _, grad_weight, grad_bias = reference.linear_backward(grad_output, cache)
     doubles = {"grad_weight": grad_weight.astype(np.float64), "grad_bias": grad_bias.astype(np.float64)}
     return gradients(grad_output, cache, **doubles)

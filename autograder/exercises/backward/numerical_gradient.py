@@ -106,16 +106,16 @@ def entry_replaced(f, x, h=1e-5):
     return slopes(lambda e: (f(x * (1 - e) + h * e) - f(x * (1 - e) - h * e)) / (2 * h), x)
 
 
-@numerical_gradient.mistake("asks f where nothing was moved")
+@numerical_gradient.mistake("gives slopes of zero")
 def asks_the_original(f, x, h=1e-5):
-    """Every slope is zero, as if f were asked at the same place both times: so it comes out where a copy is nudged, and
-    f gets x itself. Hand f the array that was nudged."""
+    """Every slope is zero. That happens if f gets the same array both times, for example if you nudge a copy and hand f
+    x itself. Hand f the array that you nudged."""
     return np.zeros_like(x)
 
 
 @numerical_gradient.mistake("leaves x not quite as it was")
 def residue_left(f, x, h=1e-5):
-    """The slopes are right, but x has changed: after + h, - 2h, + h an entry is back only up to rounding. A network
+    """x has changed: after + h, - 2h, + h an entry is back only up to rounding. A network
     checked like this drifts away from its own weights. Work on a copy, or keep the old entry and put that back."""
     gradient = np.zeros_like(x)
     for index in np.ndindex(x.shape):

@@ -181,16 +181,16 @@ def softmax_skipped(grad_weights, weights):
 
 @softmax_backward.mistake("writes into the caller's cotangent")
 def cotangent_changed(grad_weights, weights):
-    """The numbers are right, and grad_weights has changed: `grad_weights -= ...` writes into the caller's array, which
-    other paths of the network may still need. Make a new one: `grad_weights - ...`."""
+    """grad_weights has changed: `grad_weights -= ...` writes into the caller's array, which other paths of the network
+    may still need. Make a new one: `grad_weights - ...`."""
     grad_weights -= (weights * grad_weights).sum(axis=-1, keepdims=True)
     return weights * grad_weights
 
 
 @softmax_backward.mistake("answers in float64 whatever was asked")
 def always_double(grad_weights, weights):
-    """The numbers are right, but float32 came back as float64, which doubles the memory of everything after it. Nothing
-    here needs a float64 scalar or an astype."""
+    """float32 came back as float64, which doubles the memory of everything after it. Nothing here needs a float64
+    scalar or an astype."""
     return reference.softmax_backward(grad_weights.astype(np.float64), weights)
 
 

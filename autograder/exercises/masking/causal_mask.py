@@ -62,14 +62,14 @@ def additive_causal(length):
 
 @causal_mask.mistake("holds ones and zeros", reread="Two conventions, opposite to each other")
 def ones_and_zeros(length):
-    """The triangle is right, but it is made of numbers. Then `~mask` does not mean 'not' (~1 is -2 for integers, an
+    """The mask is made of numbers. Then `~mask` does not mean 'not' (~1 is -2 for integers, an
     error for floats), and indexing with it picks rows instead of filtering. Say dtype=bool."""
     return np.tri(length)
 
 
 @causal_mask.mistake("holds whole numbers", reread="Two conventions, opposite to each other")
 def whole_numbers(length):
-    """The triangle is right, but it is made of the integers 1 and 0. Then `~mask` does not mean 'not' (~1 is -2), and
+    """The mask is made of the integers 1 and 0. Then `~mask` does not mean 'not' (~1 is -2), and
     indexing with it picks rows 1 and 0 instead of filtering. Say dtype=bool."""
     return np.tri(length, dtype=np.int64)
 

@@ -202,10 +202,10 @@ def sums_compared(decoder, sequences):
     return searched(decoder, sequences, close=lambda a, b: fixed_tolerance(a.sum(), b.sum()))
 
 
-@leaks.mistake("changes nothing")
+@leaks.mistake("never finds a leak")
 def changes_nothing(decoder, sequences):
-    """The two sequences that are compared are the same, so their outputs are: no leak can ever show. Take what comes
-    after the cut from another sequence."""
+    """The answer is False for every decoder. Give the decoder two sequences that differ after the cut, and compare the
+    outputs before it: if these differ, return True. Take what comes after the cut from another sequence."""
     return searched(decoder, sequences, pairs=[(x, x) for x in sequences])
 
 

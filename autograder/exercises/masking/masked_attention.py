@@ -115,9 +115,10 @@ def inverted_attention(queries, keys, values, mask):
     return reference.masked_attention(queries, keys, values, ~mask)
 
 
-@masked_attention.mistake("multiplies the scores by the mask", reread="Why before the softmax")
+@masked_attention.mistake("gives what is hidden a score of zero", reread="Why before the softmax")
 def scores_multiplied(queries, keys, values, mask):
-    """Hidden scores become 0, which is a score like any other. Only minus infinity gets no weight."""
+    """A hidden score becomes 0, by a product with the mask, or next to 0, by 1e-9 or -1e-9 where -1e9 was meant. 0 is a
+    score like any other. Only minus infinity gets no weight."""
     return through(scores_times_mask)(queries, keys, values, mask)
 
 
@@ -126,6 +127,15 @@ def even_average_when_empty(queries, keys, values, mask):
     """A query that may attend to nothing gets the plain average of all values, every one of them hidden from it: with
     a finite 'minus infinity' all its scores are equal. Its output is to be zero."""
     return through(even_weights_when_empty)(queries, keys, values, mask)
+
+
+@masked_attention.mistake(
+    "adds a number such as {number} to the hidden scores", reread="Finite substitutes for infinity", number=(-1e9, -1e4)
+)
+def penalty_added(queries, keys, values, mask, *, number):
+    """A finite penalty such as {number} is *added* to the hidden scores. For a query that may attend to nothing, all
+    scores go down together, and softmax does not see a shift: its output is that without a mask. It is to be zero."""
+    return softmax(scaled_scores(queries, keys) + np.where(mask, 0, number).astype(queries.dtype)) @ values, None
 
 
 @masked_attention.mistake("gives NaN for a query that sees nothing", reread="Rows that see nothing")

@@ -87,10 +87,10 @@ def infinite_weights(scores, mask):
     return np.where(mask, softmax(scores), scores.dtype.type(-np.inf))
 
 
-@masked_softmax.mistake("multiplies the scores by the mask", reread="Why before the softmax")
+@masked_softmax.mistake("gives what is hidden a score of zero", reread="Why before the softmax")
 def scores_times_mask(scores, mask):
-    """A hidden score becomes 0, and 0 is a score like any other: exp(0) = 1 is often more than an allowed entry gets.
-    To get no weight, a score must be minus infinity."""
+    """A hidden score becomes 0, by a product with the mask, or next to 0, by 1e-9 or -1e-9 where -1e9 was meant. 0 is a
+    score like any other: exp(0) = 1 is often more than an allowed entry gets. Only minus infinity gets no weight."""
     return softmax(scores * mask)
 
 
@@ -144,18 +144,22 @@ def masked_columns(scores, mask):
 
 @masked_softmax.mistake("gives even weights to a row that sees nothing", reread="Rows that see nothing")
 def even_weights_when_empty(scores, mask):
-    """Hidden scores are replaced by a very negative *finite* number. In a row where everything is hidden all scores
-    are then equal, and softmax sees only differences: it hands out even weights, all of them to entries that must not
-    be seen. Such a row is to be zero."""
+    """Hidden scores all become the same very negative *finite* number: it replaces them, or it is added and is so large
+    that it swallows them. In a row where everything is hidden, softmax then sees no differences: it hands out even
+    weights, all of them to entries that must not be seen. Such a row is to be zero."""
     return filled(scores, mask, -1e9)
 
 
-@masked_softmax.mistake("ignores the mask in a row that sees nothing", reread="Finite substitutes for infinity")
-def unmasked_when_empty(scores, mask):
-    """A large finite penalty is *added* to the hidden scores. In a row where everything is hidden, all scores go down
-    together, and softmax does not see a shift: the weights are those without a mask. (Also, a hidden score that is
-    large enough climbs over the penalty.)"""
-    return softmax(scores + np.where(mask, 0, -1e9))
+@masked_softmax.mistake(
+    "adds a number such as {number} to the hidden scores",
+    reread="Finite substitutes for infinity",
+    number=(-1e9, -1e4, -1e5, -1e6, -1e10),
+)
+def unmasked_when_empty(scores, mask, *, number):
+    """A finite penalty such as {number} is *added* to the hidden scores. In a row where everything is hidden, all
+    scores go down together, and softmax does not see a shift: the weights are those without a mask. (Also, a hidden
+    score that is large enough climbs over the penalty.)"""
+    return softmax(scores + np.where(mask, 0, number))
 
 
 @masked_softmax.mistake("gives NaN for a row that sees nothing", reread="Rows that see nothing")
@@ -184,6 +188,18 @@ def finite_beside_a_rule(scores, mask):
     return np.where(mask, filled(scores, mask | row_is_empty, -1e9), 0)
 
 
+@masked_softmax.mistake(
+    "hides with a number such as {number}, and nothing else",
+    reread="Finite substitutes for infinity",
+    number=(-1e4, -1e3),
+)
+def not_low_enough_alone(scores, mask, *, number):
+    """Hidden scores become a number such as {number}. A row of scores far below that gives its weight to what is
+    hidden, and a row in which everything is hidden gets even weights, where it should get zeros. No score is below
+    minus infinity, `-np.inf`; then set the weights of rows that see nothing to zero."""
+    return filled(scores, mask, number)
+
+
 @masked_softmax.mistake("hides with a number that float16 does not have", reread="Finite substitutes for infinity")
 def no_such_half(scores, mask):
     """-1e9 is a fine substitute in float32 and float64, and the zeros afterwards mend rows that see nothing. But
@@ -209,11 +225,11 @@ def maximum_over_everything(scores, mask):
     return np.divide(strengths, total, out=np.zeros_like(strengths), where=total > 0)
 
 
-@masked_softmax.mistake("counts hidden scores as zero in the maximum")
+@masked_softmax.mistake("counts hidden scores as zero, or as too large a number, in the maximum")
 def zeros_in_the_maximum(scores, mask):
-    """For the maximum, hidden scores count as 0. Where every visible score is below zero, the maximum is then 0: far
-    below zero all exponentials become 0, and nothing is left to share out. For the maximum, too, what is hidden is
-    minus infinity."""
+    """For the maximum, hidden scores count as 0, or as a number such as -1000. Where every visible score is far below
+    it, all exponentials of visible scores become 0, and nothing is left to share out. For the maximum, too, what is
+    hidden is minus infinity."""
     highest = np.where(mask, scores, 0).max(axis=-1, keepdims=True)
     strengths = np.exp(np.where(mask, scores - highest, -np.inf).astype(scores.dtype))
     total = strengths.sum(axis=-1, keepdims=True)
@@ -262,9 +278,8 @@ def renormalised(scores, mask):
 
 @masked_softmax.mistake("promotes float32 to float64")
 def promoted_softmax(scores, mask):
-    """The numbers are right, but float32 came back as float64. `np.where(mask, 0, -np.inf)` makes an array of
-    float64, and adding it to the scores promotes them. Choose between the scores and -np.inf in one `np.where`: it
-    keeps the scores' dtype."""
+    """float32 came back as float64. `np.where(mask, 0, -np.inf)` makes an array of float64, and adding it to the scores
+    promotes them. Choose between the scores and -np.inf in one `np.where`: it keeps the scores' dtype."""
     return zero_if_empty(softmax(scores + np.where(mask, 0.0, -np.inf)), mask)
 
 
@@ -280,8 +295,7 @@ def full_shape_only(scores, mask):
 
 @masked_softmax.mistake("writes into the caller's scores")
 def writes_into_scores(scores, mask):
-    """The numbers are right, and the caller's scores have changed: hidden entries were overwritten in place. Make a
-    new array, with `np.where`."""
+    """The caller's scores have changed: hidden entries were overwritten in place. Make a new array, with `np.where`."""
     np.copyto(scores, -np.inf, where=~mask)
     return zero_if_empty(softmax(scores), mask)
 

@@ -99,7 +99,7 @@ def pad_is_smallest(tokens, pad):
 
 @padding_mask.mistake("holds ones and zeros", reread="Two conventions, opposite to each other")
 def padding_in_numbers(tokens, pad):
-    """The right entries as numbers. A mask is boolean in this book: `~` means 'not' then, and `&` means 'and'."""
+    """The entries are numbers. A mask is boolean in this book: `~` means 'not' then, and `&` means 'and'."""
     return (tokens != pad)[..., None, :].astype(np.int64)
 
 

@@ -129,8 +129,8 @@ def large_without_product(x, w_query, w_key, w_value, mask):
 
 @repaired_masked_self_attention.mistake("almost: float32 comes back as float64", reread="From masked scores to weights")
 def large_and_promoted(x, w_query, w_key, w_value, mask):
-    """The mask is right in every row. What is left: `np.where` between two plain numbers makes an array of float64,
-    and that promotes the scores."""
+    """What is left is the dtype: `np.where` between two plain numbers makes an array of float64, which promotes the
+    scores."""
     return published(x, w_query, w_key, w_value, mask, penalty=-1e20)
 
 

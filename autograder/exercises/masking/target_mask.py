@@ -94,7 +94,7 @@ def target_for_the_heads(tokens, pad):
 
 @target_mask.mistake("holds ones and zeros", reread="Two conventions, opposite to each other")
 def target_in_numbers(tokens, pad):
-    """The right entries as numbers: a product of two masks of numbers, say. A mask is boolean in this book, and two are
+    """The entries are numbers, from a product of two masks of numbers, say. A mask is boolean in this book, and two are
     combined with `&`."""
     return reference.target_mask(tokens, pad).astype(np.int64)
 

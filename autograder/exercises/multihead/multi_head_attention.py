@@ -308,8 +308,8 @@ def masked_too_late(query, key, value, params, n_heads, mask=None):
 
 @multi_head_attention.mistake("gives what is hidden a score of zero", reread="The mask and the heads")
 def hidden_at_zero(query, key, value, params, n_heads, mask=None):
-    """A hidden score becomes 0, by a product with the mask, or next to 0, by -1e-9 where -1e9 was meant. 0 is a score
-    like any other, and more than many an allowed one has. Only minus infinity hides."""
+    """A hidden score becomes 0, by a product with the mask, or next to 0, by 1e-9 or -1e-9 where -1e9 was meant. 0 is a
+    score like any other, and more than many an allowed one has. Only minus infinity hides."""
     return naive(query, key, value, params, n_heads, mask, weigh=scores_times_mask)
 
 
@@ -375,8 +375,8 @@ def unstable(query, key, value, params, n_heads, mask=None):
 
 @multi_head_attention.mistake("promotes float32 to float64", reread="What one head costs, and how it is scaled")
 def promoted(query, key, value, params, n_heads, mask=None):
-    """The numbers are right, but float32 came back as float64: somewhere a float64 NumPy scalar, such as np.sqrt of an
-    integer, has touched the scores. math.sqrt gives a plain number and promotes nothing."""
+    """float32 came back as float64: somewhere a float64 NumPy scalar, such as np.sqrt of an integer, has touched the
+    scores. math.sqrt gives a plain number and promotes nothing."""
     output, _ = reference.multi_head_attention(query, key, value, params, n_heads, mask)
     return output.astype(np.float64), None
 

@@ -96,7 +96,7 @@ def promoted(tokens, table):
 
 @embed.mistake("scales the caller's table")
 def table_scaled_in_place(tokens, table):
-    """The output is right, and the caller's table is larger than before: the next call will scale it again. Scale
+    """The caller's table is larger than before: the next call will scale it again. Scale
     what you looked up, not the table."""
     output, cache = reference.embed(tokens, table)
     table *= math.sqrt(table.shape[1])

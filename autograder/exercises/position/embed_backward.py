@@ -132,8 +132,8 @@ def token_0_frozen(grad_output, cache):
 
 @embed_backward.mistake("writes into grad_output")
 def in_place(grad_output, cache):
-    """The numbers are right, and the caller's grad_output has changed: `grad_output *= ...` writes into it. Make a new
-    array, or scale what you have gathered."""
+    """The caller's grad_output has changed: `grad_output *= ...` writes into it. Make a new array, or scale what you
+    have gathered."""
     grad_table = reference.embed_backward(grad_output, cache)
     grad_output *= math.sqrt(grad_output.shape[-1]) + 1
     return grad_table

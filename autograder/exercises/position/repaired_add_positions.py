@@ -79,8 +79,8 @@ def copy_mended(x):
 
 @repaired_add_positions.mistake("almost: the caller's array is written into", reread="What enters the first layer")
 def only_copy_left(x):
-    """The numbers are right for every width. What is left: `+=` writes into the caller's x. Call the function twice
-    with the same array, and the second result has its positions twice."""
+    """What is left is the caller's array: `+=` writes into x. Call the function twice with the same array, and the
+    second result has its positions twice."""
     return published(x, copy=False)
 
 
@@ -98,8 +98,7 @@ def only_base_left(x):
 
 @repaired_add_positions.mistake("almost: float32 comes back as float64", reread="What enters the first layer")
 def sum_promoted(x):
-    """The numbers are right, and the caller's array is safe. What is left: a new sum with a float64 encoding is
-    float64; writing into x had kept the dtype."""
+    """What is left is the dtype: a new sum with a float64 encoding is float64, but writing into x kept x's dtype."""
     return published(x).astype(np.float64)
 
 

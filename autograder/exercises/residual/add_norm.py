@@ -103,8 +103,8 @@ def never_drops(x, update, params, rate=0.0, rng=None):
 
 @add_norm.mistake("writes the sum into the caller's x")
 def in_place(x, update, params, rate=0.0, rng=None):
-    """The numbers are right, and the caller's x has changed: `x += ...` writes the sum into it. Whoever needs x again,
-    the way back for one, finds another array. Make a new one: `x + ...`."""
+    """The caller's x has changed: `x += ...` writes the sum into it. The backward pass then finds another array. Make a
+    new one: `x + ...`."""
     output = reference.add_norm(x, update, params, rate, rng)
     x += update
     return output

@@ -144,8 +144,7 @@ def always_enlarged(x, rate, rng=None):
 
 @dropout.mistake("writes into the caller's x")
 def in_place(x, rate, rng=None):
-    """The numbers are right, and the caller's array has changed: `x *= ...` writes into it. Make a new array: `x *
-    scale`."""
+    """The caller's array has changed: `x *= ...` writes into it. Make a new array: `x * scale`."""
     output, scale = reference.dropout(x, rate, rng)
     x *= scale
     return output.copy(), scale

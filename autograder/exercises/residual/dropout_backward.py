@@ -70,8 +70,8 @@ def gradient_shrunk(grad_output, cache):
 
 @dropout_backward.mistake("writes into grad_output")
 def in_place(grad_output, cache):
-    """The numbers are right, and the caller's grad_output has changed: `grad_output *= cache` writes into it. The
-    stream needs the same array whole. Make a new one: `grad_output * cache`."""
+    """The caller's grad_output has changed: `grad_output *= cache` writes into it. The stream needs the same array
+    whole. Make a new one: `grad_output * cache`."""
     grad_output *= cache
     return grad_output.copy()
 

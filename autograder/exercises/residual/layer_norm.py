@@ -79,10 +79,10 @@ def without_eps(x, gain, bias, eps=1e-5):
     return normed(x, gain, bias, 0)
 
 
-@layer_norm.mistake("always takes eps = 1e-5")
-def fixed_eps(x, gain, bias, eps=1e-5):
-    """Right as long as nobody asks for another eps: the argument is not used."""
-    return normed(x, gain, bias, 1e-5)
+@layer_norm.mistake("always takes eps = {number}", number=(1e-5, 1e-3, 1e-6, 1e-7, 1e-8, 1e-12))
+def fixed_eps(x, gain, bias, eps=1e-5, *, number):
+    """Right only if eps is {number}, because the argument is not used. Add `eps` to the variance."""
+    return normed(x, gain, bias, number)
 
 
 @layer_norm.mistake("normalises over time")
@@ -144,8 +144,8 @@ def bias_first(x, gain, bias, eps=1e-5):
 
 @layer_norm.mistake("writes into the caller's x")
 def in_place(x, gain, bias, eps=1e-5):
-    """The numbers are right, and the caller's array has changed: `x -= ...` writes into it. The residual connection
-    still needs x as it was. Make a new array: `x - ...`."""
+    """The caller's array has changed: `x -= ...` writes into it. The residual connection still needs x as it was. Make
+    a new array: `x - ...`."""
     output = reference.layer_norm(x, gain, bias, eps)
     x -= x.mean(axis=-1, keepdims=True) + 1
     return output

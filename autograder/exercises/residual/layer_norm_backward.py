@@ -199,8 +199,8 @@ def gain_in_both(grad_output, cache):
 
 @layer_norm_backward.mistake("writes into grad_output")
 def in_place(grad_output, cache):
-    """The numbers are right, and the caller's grad_output has changed: `grad_output *= gain` writes into it. The
-    residual connection hands the same array on along another path. Make a new array: `grad_output * gain`."""
+    """The caller's grad_output has changed: `grad_output *= gain` writes into it. The residual connection hands the
+    same array on along another path. Make a new array: `grad_output * gain`."""
     right = reference.layer_norm_backward(grad_output, cache)
     grad_output *= 1 + cache[2] ** 2
     return right

@@ -147,9 +147,8 @@ def old_moments(parameters, gradients, moments, step, learning_rate, beta_1=0.9,
 
 @adam_step.mistake("updates the averages in place")
 def in_place_moments(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
-    """The numbers are right, and the caller's averages have changed: `mean *= ...` writes into them. If several
-    parameters share an array of zeros at the start, as they may, each then remembers the others' gradients. Make new
-    arrays."""
+    """The caller's averages have changed: `mean *= ...` writes into them. If several parameters share an array of zeros
+    at the start, as they may, each then remembers the others' gradients. Make new arrays."""
     new, fresh = reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
     for old, value in zip(moments, fresh, strict=True):
         map_tree(np.copyto, old, value)
@@ -158,8 +157,8 @@ def in_place_moments(parameters, gradients, moments, step, learning_rate, beta_1
 
 @adam_step.mistake("updates the parameters in place")
 def in_place_parameters(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
-    """The numbers are right, and the caller's parameters have changed: `parameters -= ...` writes into them. Then no
-    earlier checkpoint can be kept or averaged. Make a new array."""
+    """The caller's parameters have changed: `parameters -= ...` writes into them. Then no earlier checkpoint can be
+    kept or averaged. Make a new array."""
     new, fresh = reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
     map_tree(np.copyto, parameters, new)
     return parameters, fresh

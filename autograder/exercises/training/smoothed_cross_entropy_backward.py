@@ -136,8 +136,7 @@ def first_places(grad_loss, cache):
 
 @smoothed_cross_entropy_backward.mistake("answers in float64 whatever was asked")
 def double_gradient(grad_loss, cache):
-    """The numbers are right, and float32 came back as float64: np.zeros makes float64 unless you say
-    dtype=..."""
+    """float32 came back as float64: np.zeros makes float64 unless you say dtype=..."""
     return reference.smoothed_cross_entropy_backward(grad_loss, cache).astype(np.float64)
 
 

@@ -1,0 +1,141 @@
+"""Find what is true of one wrong array: sentences that relate it to the right array and to the inputs.
+
+No sentence contains an expected value.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from check.comparing import TOLERANCES, relative_error
+
+SIMPLE_FACTORS = {-1.0: "minus what it should be", 2.0: "twice what it should be", 0.5: "half of what it should be"}
+
+
+def is_distinctive(array: Any) -> bool:
+    """Return whether an array can prove a relation: finite floats with at least three different values, or all zero."""
+    if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or not np.isfinite(array).all():
+        return False
+    return len(np.unique(array)) > 2 or not array.any()
+
+
+def relations_of_array(
+    subject: str,
+    axes: Sequence[str],
+    expected: np.ndarray,
+    value: np.ndarray,
+    inputs: dict[str, Any],
+    others: dict[str, Any],
+) -> Iterator[str]:
+    """Yield every sentence that is true of one wrong array, the most informative first.
+
+    subject: the array in words. inputs: argument -> value. others: name -> what another output should be.
+    """
+    if not value.any():
+        yield f"{subject} is zero everywhere."
+    if not expected.any() or not value.any():
+        return
+    axis_names = _axis_names(axes, expected.ndim)
+    for factor, words in factors(axis_names, expected.shape, inputs):
+        if equal(factor * expected, value):
+            yield f"{subject} is {words}."
+    if expected.ndim and proportional(expected, value):
+        yield f"{subject} is right except for one factor, the same for all entries."
+    for other, array in others.items():
+        if equal(array, value):
+            yield f"{subject} is what `{other}` should be."
+    for argument, array in inputs.items():
+        if equal(array, value):
+            yield f"{subject} is `{argument}`, unchanged."
+        elif equal(array, value - expected):
+            yield f"{subject} contains `{argument}` once too often: subtract it and it is right."
+        elif equal(array, expected - value):
+            yield f"{subject} lacks `{argument}`: add it and it is right."
+        elif isinstance(array, np.ndarray) and array.shape == expected.shape:
+            steps = (f for f in SIMPLE_FACTORS if equal(f * (expected - array), value - array))
+            yield from (f"the step from `{argument}` to {subject} is {SIMPLE_FACTORS[factor]}." for factor in steps)
+    if expected.ndim > 1 and equal(np.swapaxes(expected, -1, -2), value):
+        yield f"{subject} is right except that its last two axes are exchanged."
+    for axis in range(expected.ndim):
+        yield from _along(subject, axis, axis_names, expected, value)
+
+
+def _along(
+    subject: str, axis: int, axis_names: Sequence[str], expected: np.ndarray, value: np.ndarray
+) -> Iterator[str]:
+    """Yield the sentences that are true along one axis of a wrong array."""
+    axis_name = axis_names[axis]
+    if equal(np.flip(expected, axis), value):
+        yield f"{subject} is right except that the order along {axis_name} is reversed."
+    places = [_equal_at(expected, value, axis, i) for i in range(expected.shape[axis])]
+    if len(places) > 1 and places[0] and not any(places[1:]):
+        yield f"{subject} is right at the first place along {axis_name} and wrong at all others."
+    if len(places) > 1 and places[-1] and not any(places[:-1]):
+        yield f"{subject} is right at the last place along {axis_name} and wrong at all others."
+    if equal(np.ones(()), expected.sum(axis)) and not equal(np.ones(()), value.sum(axis)):
+        summed = [other for i, other in enumerate(axis_names) if i != axis and equal(np.ones(()), value.sum(i))]
+        yield from (f"{subject} sums to one along {other}, but should along {axis_name}." for other in summed)
+    if proportional(expected, value, axis):
+        yield f"{subject} has the right proportions along {axis_name}, but not the right size."
+    if constant(value - expected, axis):
+        yield f"{subject} has the right differences along {axis_name}: a constant is added to all entries."
+
+
+def factors(names: Sequence[str], shape: Sequence[int], inputs: dict[str, Any]) -> Iterator[tuple[float, str]]:
+    """Yield factors with their descriptions: simple ones, and those from the sizes and numbers of the case."""
+    yield from SIMPLE_FACTORS.items()
+    sizes: list[tuple[str, float]] = [(f"the length of {name}", size) for name, size in zip(names, shape, strict=True)]
+    for argument, value in inputs.items():
+        if isinstance(value, np.ndarray):
+            ordinals = {-1: "last", -2: "last but one", 0: "first"}
+            places = [(ordinal, i) for i, ordinal in ordinals.items() if -value.ndim <= i < value.ndim]
+            sizes += [(f"the length of the {ordinal} axis of `{argument}`", value.shape[i]) for ordinal, i in places]
+            sizes += [(f"the number of entries of `{argument}`", value.size)]
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            sizes += [(f"`{argument}`", value)]
+            sizes += [(f"1 - `{argument}`", 1 - value)] if 0 < value < 1 else []
+    for words, size in sizes:
+        if size > 0 and size != 1:
+            yield float(size), f"what it should be times {words}"
+            yield 1 / size, f"what it should be divided by {words}"
+            yield size**0.5, f"what it should be times the root of {words}"
+            yield size**-0.5, f"what it should be divided by the root of {words}"
+
+
+def _axis_names(axes: Sequence[str], ndim: int) -> list[str]:
+    """Return a name for each axis of an array."""
+    names = [axis for axis in axes if axis != "..."]
+    if len(names) > ndim:
+        return [f"axis {i}" for i in range(ndim)]
+    leading = ndim - len(names)
+    batch = [f"batch axis {i}" if leading > 1 else "the batch" for i in range(leading)]
+    return batch + [f"`{axis}`" for axis in names]
+
+
+def equal(expected: Any, value: np.ndarray) -> bool:
+    """Return whether two arrays are equal up to the coarser one's rounding; a scalar is broadcast."""
+    if not isinstance(expected, np.ndarray) or expected.dtype.kind != "f" or not np.isfinite(expected).all():
+        return False
+    if expected.shape != value.shape and expected.ndim:
+        return False
+    allowed = max(TOLERANCES.get(array.dtype.name, 1e-9) for array in (expected, value))
+    return bool((relative_error(np.broadcast_to(expected, value.shape), value) <= allowed).all())
+
+
+def _equal_at(expected: np.ndarray, value: np.ndarray, axis: int, index: int) -> bool:
+    return equal(np.asarray(expected.take(index, axis)), np.asarray(value.take(index, axis)))
+
+
+def proportional(expected: np.ndarray, value: np.ndarray, axis: int | None = None) -> bool:
+    """Return whether one array is a multiple of the other: by one factor, or along an axis by one factor each."""
+    largest = np.abs(expected).argmax(axis, keepdims=axis is not None)
+    if axis is None:
+        return equal(expected * value.ravel()[largest], value * expected.ravel()[largest])
+    one, other = (np.take_along_axis(array, largest, axis) for array in (value, expected))
+    return equal(expected * one, value * other)
+
+
+def constant(array: np.ndarray, axis: int) -> bool:
+    """Return whether an array is constant along an axis."""
+    return equal(np.array(np.broadcast_to(array.take([0], axis), array.shape)), array)

@@ -1,0 +1,69 @@
+"""Recognise answers that take no computation: one number everywhere, one answer for every input, or an input itself.
+
+Known mistakes agree with such answers on some cases by accident, so only a sentence about the answer is true of them.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from check.calling import Outcome
+from check.faults import has_all_outputs, judged_outputs
+from check.key import Case, Key
+
+
+def constant_answer(key: Key, outcomes: Sequence[Outcome]) -> str:
+    """Return a sentence if every case with a value shows such an answer; otherwise "". outcomes: one for each case."""
+    answered = [
+        (case, outcome.value)
+        for case, outcome in zip(key.cases, outcomes, strict=True)
+        if not (outcome.raised or outcome.stopped or case.expected.raised)
+    ]
+    if len(answered) < 2 or not all(len(key.outputs) == 1 or has_all_outputs(key, value) for _, value in answered):
+        return ""
+    return next(_sentences(key, answered), "")
+
+
+def _sentences(key: Key, answered: list[tuple[Case, Any]]) -> Iterator[str]:
+    judged = [judged_outputs(key, case.expected.value, value) for case, value in answered]
+    columns = list(zip(*judged, strict=True))  # of (name, expected, value), one column for each judged output
+    values = [value for column in columns for _, _, value in column]
+    name = f"`{columns[0][0][0]}`" if len(columns) == 1 else "Every output"
+    if len(columns) == 1 and _is_one_answer([expected for _, expected, _ in columns[0]], values):
+        yield f"`{key.function}` gives the same answer for every input."
+    if all(isinstance(value, np.ndarray) and value.size for value in values):
+        entry = values[0].flat[0]
+        if all((value == entry).all() for value in values):
+            is_truth_value = values[0].dtype == np.bool_
+            yield f"{name} is {entry if is_truth_value else 'zero' if entry == 0 else 'the same number'} everywhere."
+    if len(columns) == 1:
+        for argument in answered[0][0].inputs:
+            if all(
+                _is_input(case.inputs.get(argument), value) for (case, _), value in zip(answered, values, strict=True)
+            ):
+                yield f"{name} is `{argument}`, unchanged."
+
+
+def _is_one_answer(expected: list[Any], values: list[Any]) -> bool:
+    """Return whether the values are one and the same bool, number or text, though the expected ones differ."""
+    return _are_one(values) and not _are_one(expected)
+
+
+def _are_one(values: list[Any]) -> bool:
+    plain = [_plain(value) for value in values]
+    return all(isinstance(p, bool | int | float | str) and type(p) is type(plain[0]) and p == plain[0] for p in plain)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+
+
+def _is_input(array: Any, value: Any) -> bool:
+    """Return whether a value has the entries of an input array, which may be broadcast or have another dtype."""
+    if not isinstance(array, np.ndarray) or not isinstance(value, np.ndarray) or not value.size:
+        return False
+    try:
+        return bool((np.broadcast_to(array, value.shape) == value).all())
+    except ValueError:
+        return False

@@ -1,0 +1,129 @@
+"""Match an exercise's outcomes with known mistakes.
+
+A mistake is recognised by its values. A different dtype or an input changed in place is a fault of form, which neither
+hides the mistake nor proves it; a case that raises shows no values at all.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from check.calling import Outcome
+from check.comparing import TOLERANCES
+from check.faults import FORM_KINDS, CaseFaults, Verdict, faults
+from check.key import Case, Key
+from check.sketches import is_distinctive
+from check.values import pack
+
+MAX_MISTAKES = 2  # with more of them, almost any outcome could be explained
+VALUELESS_KINDS = ("stopped", "blank", "raised")  # after such a fault nobody knows what the values would have been
+
+
+@dataclass(frozen=True)
+class Match:
+    """How well a known mistake matches the outcomes; cases are given by their indices.
+
+    cases: those with the mistake's values. proof: those of them on which the mistake is wrong. form_faults: how many
+    faults of form these cases have that the mistake does not.
+    """
+
+    slug: str
+    cases: frozenset[int]
+    proof: frozenset[int]
+    form_faults: int
+
+
+def same(key: Key, case: Case, known: Outcome, outcome: Outcome) -> bool:
+    """Return whether two outcomes of a case agree, up to the rounding of the case's own dtype."""
+    return not _differences(key, case, known, outcome) and set(known.modified) == set(outcome.modified)
+
+
+def _differences(key: Key, case: Case, known: Outcome, outcome: Outcome) -> list[Verdict]:
+    """Return how an outcome differs from a known one.
+
+    A mistake may promote float32 to float64 without making its digits any better, so the coarsest dtype's tolerance
+    applies. Many mistakes raise the same type of exception, so an exception matches only with the same message.
+    """
+    if known.raised and outcome.raised and not case.expected.raised and known.raised.message != outcome.raised.mark:
+        return [Verdict(False, "raised", "")]
+    dtypes = {array.dtype.name for array in pack(case.expected.value)[1]}
+    coarsest = max([key.tolerance, *(TOLERANCES[name] for name in dtypes & set(TOLERANCES))])
+    return list(faults(replace(key, tolerance=coarsest), known, outcome))
+
+
+def is_exactly(key: Key, slug: str, outcomes: Sequence[Outcome]) -> bool:
+    """Return whether the outcomes of all cases are those of a known mistake."""
+    pairs = zip(key.cases, outcomes, strict=True)
+    return all(same(key, case, case.mistakes[slug], outcome) for case, outcome in pairs)
+
+
+def best_matches(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> list[Match]:
+    """Return the fewest mistakes that explain the cases with wrong values; or none.
+
+    Half of the cases are enough if the mistakes have entries there that no other function has by accident.
+    """
+    candidates = [match for slug in key.mistakes if (match := _match(key, slug, outcomes, case_faults))]
+    wrong = {i for i, found in enumerate(case_faults) if has_wrong_values(found)}
+    # Many mistakes raise the same exception, so exceptions are proof only where no case has values.
+    with_values = {i for i in wrong if case_faults[i][0].kind not in VALUELESS_KINDS} or wrong
+    chosen: list[Match] = []
+    while candidates and len(chosen) < MAX_MISTAKES:
+        open_cases = with_values.difference(*(match.proof for match in chosen))
+        candidates.sort(key=lambda match: (-len(match.proof & open_cases), match.form_faults, -len(match.proof)))
+        best, *others = candidates
+        tied = any(other.proof == best.proof and other.form_faults == best.form_faults for other in others)
+        if tied or not best.proof & open_cases:
+            break
+        chosen.append(best)
+        candidates = others
+    explained = frozenset().union(*(match.proof for match in chosen)) & with_values
+    telling = any(_is_telling(key.cases[i], match.slug) for match in chosen for i in match.proof & with_values)
+    return chosen if explained == with_values or (telling and 2 * len(explained) >= len(with_values)) else []
+
+
+def _is_telling(case: Case, slug: str) -> bool:
+    """Return whether the entries on which a mistake is wrong can hardly be those of another function.
+
+    Yes and no, whole numbers, zeros and NaN can: many functions have them in common.
+    """
+    known, right = (_float_entries(outcome.value) for outcome in (case.mistakes[slug], case.expected))
+    return is_distinctive(known[known != right] if known.shape == right.shape else known)
+
+
+def _float_entries(value: object) -> np.ndarray:
+    """Return all float entries of a value, in one axis."""
+    if isinstance(value, float):
+        return np.array([value])
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return value.ravel().astype(np.float64)
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
+    return np.concatenate([np.zeros(0), *map(_float_entries, parts)])
+
+
+def _match(key: Key, slug: str, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> Match | None:
+    """Return how a mistake matches; None if no case proves it, or if a case contradicts it.
+
+    A case does if it is right where the mistake is wrong, or has a value where the mistake raises an exception.
+    """
+    cases, proof, form_faults = set(), set(), 0
+    for i, (case, outcome) in enumerate(zip(key.cases, outcomes, strict=True)):
+        mistake_is_wrong = has_wrong_values(faults(key, case.expected, case.mistakes[slug]))
+        if mistake_is_wrong and (not has_wrong_values(case_faults[i]) or _only_first_raises(case, slug, outcome)):
+            return None
+        differences = _differences(key, case, case.mistakes[slug], outcome)
+        if not has_wrong_values(differences):
+            cases.add(i)
+            proof |= {i} if mistake_is_wrong else set()
+            form_faults += len(differences)
+    return Match(slug, frozenset(cases), frozenset(proof), form_faults) if proof else None
+
+
+def _only_first_raises(case: Case, slug: str, outcome: Outcome) -> bool:
+    """Return whether a mistake raises an exception where an outcome has a value."""
+    return bool(case.mistakes[slug].raised) and not (outcome.raised or outcome.stopped)
+
+
+def has_wrong_values(found: Iterable[Verdict]) -> bool:
+    """Return whether one of these faults is none of form."""
+    return any(fault.kind not in FORM_KINDS for fault in found)

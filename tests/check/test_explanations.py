@@ -1,0 +1,360 @@
+"""Explanations are true: wrong answers of real exercises get no sentence that does not hold for them."""
+
+import math
+
+import numpy as np
+import pytest
+
+from autograder.authoring.exercise import find_exercise
+from autograder.authoring.make_key import make_key, public_key
+from autograder.authoring.slips import slips
+from autograder.exercises.masking.leaks import searched
+from check.calling import run
+from check.judge import grade
+from check.render import as_text
+from solutions import training
+from solutions.attention import attention, softmax
+from solutions.backward import softmax_backward
+from solutions.masking import leaks, masked_attention
+from solutions.multihead import merge_heads, split_heads
+from solutions.parameters import map_tree
+
+pytestmark = pytest.mark.autograder
+
+
+def result_of(exercise, function):
+    """Return the result of a function for the public key of an exercise."""
+    key = public_key(find_exercise(exercise))
+    return grade(key, [run(function, case.inputs) for case in key.cases])
+
+
+def names_of(result):
+    return [mistake.name for mistake in result.mistakes]
+
+
+# ------------------------------------------------------------------------------------------- shapes and dtypes
+
+
+def test_only_a_transpose_is_called_the_transpose():
+    def stacked(heads):
+        *batch, n_heads, length, d_head = heads.shape
+        return heads.reshape(*batch, n_heads * length, d_head)
+
+    message = result_of("merge_heads", stacked).verdict.message
+    assert "(9, 3)" in message and "The lengths of the last two axes are exchanged." in message
+    assert "transpose" not in message
+
+
+@pytest.mark.parametrize("wrong", [np.triu, np.zeros_like, lambda tri: 2 * tri])
+def test_a_mask_of_numbers_is_a_right_triangle_only_if_its_entries_are_right(wrong):
+    result = result_of("causal_mask", lambda length: wrong(np.tri(length)))
+    assert "has dtype float64 where bool is expected" in result.verdict.message
+    assert names_of(result) == []
+
+
+# ------------------------------------------------------------------------------------------- mistakes of form
+
+
+def halved_in_place(scores):
+    scores -= scores.max(axis=-1, keepdims=True)
+    return 0.7 * softmax(scores)
+
+
+def promoted_but_unnormalised(scores):
+    return np.exp(scores.astype(np.float64)) ** 0.9
+
+
+def promoted_without_batches(scores):
+    if scores.ndim > 2:
+        raise ValueError("no batches")
+    return softmax(scores.astype(np.float64))
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "words"),
+    [
+        (halved_in_place, "value", "changed its input `scores` in place"),
+        (promoted_but_unnormalised, "nan", "has dtype float64 where float32 is expected"),
+        (promoted_without_batches, "raised", "has dtype float64 where float32 is expected"),
+    ],
+)
+def test_a_mistake_of_form_is_only_a_remark_beside_wrong_numbers(function, kind, words):
+    result = result_of("softmax", function)
+    assert (result.verdict.kind, names_of(result)) == (kind, [])
+    assert any(words in remark for remark in result.remarks)
+
+
+@pytest.mark.parametrize("function", [halved_in_place, promoted_but_unnormalised, promoted_without_batches])
+def test_no_remark_repeats_the_first_sentence(function):
+    result = result_of("softmax", function)
+    assert not [
+        remark
+        for remark in result.remarks
+        if result.verdict.message in remark or remark.startswith(result.verdict.message)
+    ]
+
+
+def test_a_mistake_of_form_is_named_where_the_values_are_right():
+    result = result_of("softmax", lambda scores: softmax(scores.astype(np.float64)))
+    assert names_of(result) == ["answers in float64 whatever was asked"]
+
+
+# ------------------------------------------------------------------------------------------- answers without a thought
+
+
+CONSTANT = [
+    ("softmax", lambda scores: np.zeros_like(scores), "`weights` is zero everywhere."),
+    ("masked_softmax", lambda scores, mask: np.zeros_like(scores), "`weights` is zero everywhere."),
+    ("layer_norm", lambda x, gain, bias, eps=1e-5: (np.zeros_like(x), None), "`output` is zero everywhere."),
+    ("layer_norm", lambda x, gain, bias, eps=1e-5: (x.copy(), None), "`output` is `x`, unchanged."),
+    ("softmax", lambda scores: scores.copy(), "`weights` is `scores`, unchanged."),
+    (
+        "masked_softmax",
+        lambda scores, mask: np.broadcast_to(mask, scores.shape).astype(scores.dtype),
+        "`weights` is `mask`, unchanged.",
+    ),
+    ("masked_softmax", lambda scores, mask: np.full_like(scores, 0.5), "`weights` is the same number everywhere."),
+    ("leaks", lambda decoder, sequences: True, "`leaks` gives the same answer for every input."),
+    (
+        "padding_mask",
+        lambda tokens, pad: np.ones((*tokens.shape[:-1], 1, tokens.shape[-1]), bool),
+        "`mask` is True everywhere.",
+    ),
+    ("causal_mask", lambda length: np.zeros((length, length), bool), "`mask` is False everywhere."),
+    ("exact_match", lambda predictions, references, eos=2: 0.0, "`exact_match` gives the same answer for every input."),
+    ("exact_match", lambda predictions, references, eos=2: 1.0, "`exact_match` gives the same answer for every input."),
+    (
+        "smoothed_cross_entropy",
+        lambda logits, targets, smoothing=0.0, pad=0: (0.0, None),
+        "`smoothed_cross_entropy` gives the same answer for every input.",
+    ),
+    (
+        "noam_learning_rate",
+        lambda step, d_model, warmup=4000: 1e-3,
+        "`noam_learning_rate` gives the same answer for every input.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("exercise", "function", "sentence"), CONSTANT)
+def test_an_answer_that_ignores_its_input_gets_no_name_and_no_slip(exercise, function, sentence):
+    result = result_of(exercise, function)
+    assert names_of(result) == []
+    assert result.verdict.message.endswith(sentence)
+    assert result.remarks == ()
+
+
+def test_always_false_is_told_nothing_about_how_it_came_to_that():
+    result = result_of("leaks", lambda decoder, sequences: False)
+    text = as_text(result)
+    assert "never finds a leak" in text and "The two sequences that are compared are the same" not in text
+
+
+def test_answers_of_yes_or_no_prove_a_mistake_only_together():
+    """Half of the cases agree with several mistakes by accident, because there are only two answers."""
+
+    def only_short_sequences(decoder, sequences):
+        return False if len(sequences[0]) > 6 else leaks(decoder, sequences)
+
+    assert names_of(result_of("leaks", only_short_sequences)) == []
+    late = result_of("leaks", lambda decoder, sequences: searched(decoder, sequences, cuts=lambda T: range(2, T)))
+    assert names_of(late) == ["begins with the second cut"]
+
+
+# ------------------------------------------------------------------------------------------- false names
+
+
+def test_a_mask_repeated_in_the_wrong_order_is_not_a_mask_without_an_axis_for_the_heads():
+    def tiled(query, key, value, params, n_heads, mask=None):
+        if mask is not None and mask.ndim > 2:
+            batch = query.shape[:-2]
+            mask = np.tile(mask.reshape(-1, *mask.shape[-2:]), (n_heads, 1, 1)).reshape(
+                *batch, n_heads, *mask.shape[-2:]
+            )
+        elif mask is not None:
+            mask = mask[None]
+        inputs = zip(("query", "key", "value"), (query, key, value), strict=True)
+        heads = [split_heads(x @ params[f"w_{name}"] + params[f"b_{name}"], n_heads) for name, x in inputs]
+        attended, _ = attention(*heads) if mask is None else masked_attention(*heads, mask)
+        return merge_heads(attended) @ params["w_output"] + params["b_output"], None
+
+    assert "gives the mask no axis for the heads" not in names_of(result_of("multi_head_attention", tiled))
+
+
+@pytest.mark.parametrize("number", [0.0, 1e-9, -1e-9, 1e-20])
+@pytest.mark.parametrize("exercise", ["masked_softmax", "masked_attention"])
+def test_a_hidden_score_next_to_zero_is_called_what_it_is(exercise, number):
+    def weigh(scores, mask):
+        return softmax(np.where(mask, scores, scores.dtype.type(number)))
+
+    def attend(queries, keys, values, mask):
+        return weigh(queries @ keys.swapaxes(-1, -2) / math.sqrt(keys.shape[-1]), mask) @ values, None
+
+    result = result_of(exercise, weigh if exercise == "masked_softmax" else attend)
+    assert names_of(result) == ["gives what is hidden a score of zero"]
+    assert "1e-9" in result.mistake.message
+
+
+# ------------------------------------------------------------------------------------------- relations
+
+
+def trained(change):
+    """Return a train_step whose (params, moments, loss) are changed by change(old params, params, moments, loss)."""
+
+    def train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+        new = training.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
+        return change(params, *new)
+
+    return train_step
+
+
+def loss_times(factor):
+    def smoothed_cross_entropy(logits, targets, smoothing=0.0, pad=0):
+        loss, cache = training.smoothed_cross_entropy(logits, targets, smoothing, pad)
+        return loss * factor(logits, targets), cache
+
+    return smoothed_cross_entropy
+
+
+RELATED = [
+    (
+        "train_step",
+        trained(lambda old, new, moments, loss: (map_tree(lambda a, b: 2 * a - b, old, new), moments, loss)),
+        "The step from `params` to each wrong array in `params` is minus what it should be.",
+    ),
+    (
+        "train_step",
+        trained(
+            lambda old, new, moments, loss: (new, tuple(map_tree(lambda m: 2 * m, each) for each in moments), loss)
+        ),
+        "Each wrong array in `moments` is twice what it should be.",
+    ),
+    (
+        "train_step",
+        trained(lambda old, new, moments, loss: (new, moments, 3 * loss)),
+        "`loss` is right except for one factor, the same for every input.",
+    ),
+    (
+        "smoothed_cross_entropy",
+        loss_times(lambda logits, targets: logits.shape[-1] ** -0.5),
+        "`loss` is what it should be divided by the root of the length of the last axis of `logits`.",
+    ),
+    ("smoothed_cross_entropy", loss_times(lambda logits, targets: -1), "`loss` is minus what it should be."),
+    (
+        "smoothed_cross_entropy",
+        loss_times(lambda logits, targets: 1 / math.log(2)),
+        "`loss` is right except for one factor, the same for every input.",
+    ),
+    (
+        "noam_learning_rate",
+        lambda step, d_model, warmup=4000: training.noam_learning_rate(step, d_model, warmup) / d_model,
+        "`rate` is what it should be divided by `d_model`.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("exercise", "function", "sentence"), RELATED)
+def test_numbers_and_trees_have_relations(exercise, function, sentence):
+    assert sentence in str(result_of(exercise, function))
+
+
+def test_a_relation_that_a_wrong_number_contradicts_is_not_named():
+    def factor(logits, targets):
+        return 3 + 1e-6 * targets.size
+
+    assert "factor" not in str(result_of("smoothed_cross_entropy", loss_times(factor)))
+
+
+def test_a_relation_that_an_indistinct_array_contradicts_is_not_named():
+    """Equal scores have equal weights, which prove no factor but can contradict one."""
+
+    def halved(scores):
+        return softmax(scores) * (0.25 if (scores == scores.flat[0]).all() else 0.5)
+
+    assert "half of what" not in str(result_of("softmax", halved))
+
+
+def test_an_exact_factor_is_no_slip_in_a_mistake():
+    result = result_of("softmax_backward", lambda grad_weights, weights: 2 * softmax_backward(grad_weights, weights))
+    assert names_of(result) == [] and "twice what it should be" in result.verdict.message
+
+
+def test_a_right_dtype_is_no_fault_beside_a_mistake_that_changes_it():
+    """The known mistake promotes float32, and the answer does not."""
+
+    def added(scores, mask):
+        return softmax(scores + np.where(mask, 0, -1e4).astype(scores.dtype))
+
+    result = result_of("masked_softmax", added)
+    assert names_of(result) == ["adds a number such as -10000 to the hidden scores"]
+    assert not [remark for remark in result.remarks if "dtype" in remark]
+
+
+# ------------------------------------------------------------------------------------------- families
+
+
+def with_eps(number):
+    def layer_norm(x, gain, bias, eps=1e-5):
+        return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + number) * gain + bias, None
+
+    return layer_norm
+
+
+def with_more(number, shift):
+    def softmax(scores):
+        strengths = np.exp(scores - (scores.max(axis=-1, keepdims=True) if shift else 0))
+        return strengths / (strengths.sum(axis=-1, keepdims=True) + number)
+
+    return softmax
+
+
+def with_penalty(number):
+    return lambda scores, mask: softmax(scores + np.where(mask, 0, number))
+
+
+FAMILIES = [
+    *(
+        ("softmax", with_more(n, True), f"adds {w} to the sum")
+        for n, w in ((1e-5, "1e-5"), (1e-7, "1e-7"), (1e-9, "1e-9"))
+    ),
+    *(
+        ("softmax", with_more(n, False), f"adds a small number such as {w} to the sum, and subtracts no maximum")
+        for n, w in ((1e-6, "1e-6"), (1e-8, "1e-8"))
+    ),
+    *(
+        ("layer_norm", with_eps(n), f"always takes eps = {w}")
+        for n, w in ((1e-5, "1e-5"), (1e-6, "1e-6"), (1e-8, "1e-8"), (1e-12, "1e-12"))
+    ),
+    *(
+        ("masked_softmax", with_penalty(n), f"adds a number such as {w} to the hidden scores")
+        for n, w in ((-1e4, "-10000"), (-1e6, "-1e6"), (-1e9, "-1e9"))
+    ),
+    (
+        "masked_softmax",
+        lambda scores, mask: softmax(np.where(mask, scores, scores.dtype.type(-1e4))),
+        "hides with a number such as -10000, and nothing else",
+    ),
+]
+
+
+@pytest.mark.parametrize(("exercise", "function", "name"), FAMILIES)
+def test_a_family_of_mistakes_is_recognised_by_the_value_of_its_number(exercise, function, name):
+    assert names_of(result_of(exercise, function)) == [name]
+
+
+def test_each_value_of_a_family_is_a_mistake_of_its_own(exercise):
+    @exercise.mistake("adds {number} to the sum", number=(1.0, 1e-3, -2e9))
+    def adds(x, *, number):
+        """The sum is {number} larger than it should be."""
+        return x / (x.sum(axis=-1, keepdims=True) + number), x
+
+    family = {slug: mistake for slug, (mistake, _) in exercise.mistakes.items() if slug.startswith("adds")}
+    assert list(family) == ["adds", "adds_0.001", "adds_-2e9"]
+    assert family["adds_-2e9"].name == "adds -2e9 to the sum"
+    assert family["adds_-2e9"].message == "The sum is -2e9 larger than it should be."
+    assert adds(np.ones((1, 1)))[0].item() == 0.5
+    key = make_key(exercise, seed=1)
+    assert {
+        mistake.name for slug in family for mistake in grade(key, [c.mistakes[slug] for c in key.cases]).mistakes
+    } == {mistake.name for mistake in family.values()}
+    assert [slip.function(np.ones((1, 1)))[0].item() for slip in slips(adds, {"x": np.ones((1, 1))})]
