@@ -1,0 +1,59 @@
+"""What a student reads about names, calls, types and prints that have nothing to do with the mathematics."""
+
+import numpy as np
+import pytest
+
+from check import checking as module
+from check.calling import describe
+from check.checking import checked
+
+pytestmark = pytest.mark.autograder
+PUBLIC_KEY = module.public_key
+
+
+@pytest.fixture(autouse=True)
+def public(monkeypatch, key):
+    monkeypatch.setattr(module, "public_key", {"normalised": key}.__getitem__)
+
+
+def defined(source, **names):
+    """Return what a cell of a notebook defines."""
+    exec(compile(source, "<cell normalised>", "exec"), names)
+    return names["normalised"]
+
+
+def read_about(source, **names):
+    return checked(defined(source, np=np, **names)).text
+
+
+def raised(source):
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        exec(source, {"np": np, "softmax": len, "scores": np.ones(3)})
+    return describe(caught.value).message
+
+
+def test_an_unknown_name_gets_the_name_that_is_close_to_it():
+    text = read_about("def normalised(x):\n    return x / row_sms(x), x", row_sums=np.sum)
+    assert "name 'row_sms' is not defined; did you mean `row_sums`?" in text
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("sofmax(scores)", "name 'sofmax' is not defined; did you mean `softmax`?"),
+        ("def f(queries):\n    return querys\nf(1)", "name 'querys' is not defined; did you mean `queries`?"),
+        ("pritn(scores)", "name 'pritn' is not defined; did you mean `print`?"),
+        ("scores.tranpose()", "'numpy.ndarray' object has no attribute 'tranpose'; did you mean `transpose`?"),
+        ("nothing_like_it", "name 'nothing_like_it' is not defined"),
+        ("raise NameError('mine')", "mine"),
+        ("raise AttributeError('mine')", "mine"),
+    ],
+)
+def test_a_name_is_suggested_only_if_one_is_close(source, message):
+    assert raised(source) == message
+
+
+def test_an_object_that_cannot_list_its_attributes_is_no_problem():
+    assert (
+        raised("class A:\n    def __dir__(self):\n        raise ValueError\nA().b") == "'A' object has no attribute 'b'"
+    )
