@@ -1,11 +1,14 @@
 """What a student reads about names, calls, types and prints that have nothing to do with the mathematics."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from check import checking as module
-from check.calling import describe
+from check.calling import Outcome, Raised, describe
 from check.checking import checked
+from check.faults import faults
 
 pytestmark = pytest.mark.autograder
 PUBLIC_KEY = module.public_key
@@ -57,3 +60,27 @@ def test_an_object_that_cannot_list_its_attributes_is_no_problem():
     assert (
         raised("class A:\n    def __dir__(self):\n        raise ValueError\nA().b") == "'A' object has no attribute 'b'"
     )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "hint"),
+    [
+        ("x, axis", "`check` calls `normalised(x)`; yours also needs `axis`."),
+        ("x, axis, *, eps", "`check` calls `normalised(x)`; yours also needs `axis`."),
+        ("x, *, eps, axis", "`check` calls `normalised(x)`; yours also needs `eps` and `axis`."),
+        ("rows", "`check` calls `normalised(x)`: your parameters must have these names."),
+        ("", "`check` calls `normalised(x)`: your parameters must have these names."),
+    ],
+)
+def test_a_function_with_other_parameters_hears_how_it_is_called(parameters, hint):
+    assert hint in read_about(f"def normalised({parameters}):\n    return None")
+
+
+def test_a_forged_message_about_parameters_is_not_repeated(key):
+    message = "normalised() missing 1 required positional argument: 'hidden_17'"
+    outcome = Outcome(raised=Raised("TypeError", message))
+    expected = key.cases[0].expected
+    assert "yours also needs `hidden_17`" in next(faults(key, expected, outcome)).message
+    unquoted = Outcome(raised=replace(outcome.raised, quoted=False))
+    sentence = next(faults(key, expected, unquoted)).message
+    assert "hidden" not in sentence and "`check` calls `normalised(x)`; yours needs more than that." in sentence
