@@ -25,6 +25,7 @@ from check.key import Case, Key, load
 from check.picture import picture
 from check.printing import printing_under
 from check.showing import Shown, note, show
+from check.words import prints_its_result
 
 # nbgrader sets it when it validates or autogrades: https://nbgrader.readthedocs.io/en/stable/user_guide/faq.html
 NBGRADER = "NBGRADER_EXECUTION"
@@ -130,10 +131,15 @@ def _outcomes(function: Callable, key: Key) -> list[Outcome]:
     """Return the outcome of each case; as in grading, a function that uses forbidden modules is not called."""
     if not isinstance(function, type) and (names := foreign(function)):
         return [Outcome(raised=Raised("ImportError", refusal(names[0])))] * len(key.cases)
-    outcomes = []
+    outcomes, stream = [], sys.stdout
     for case in key.cases:
-        with printing_under(case.name, sys.stdout):
-            outcomes.append(run(function, case.inputs))
+        with printing_under(case.name, stream) as printed:
+            outcome = run(function, case.inputs)
+        outcomes.append(outcome)
+        returns_nothing = outcome.value is None and not outcome.raised and case.expected.value is not None
+        if printed.is_used and returns_nothing and stream is sys.stdout:
+            print(prints_its_result(key.function))
+            stream = io.StringIO()  # what the other cases print says the same
     return outcomes
 
 

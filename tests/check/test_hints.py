@@ -7,7 +7,7 @@ import pytest
 
 from check import checking as module
 from check.calling import Outcome, Raised, describe
-from check.checking import checked
+from check.checking import CheckFailed, check, checked
 from check.faults import faults
 
 pytestmark = pytest.mark.autograder
@@ -84,3 +84,18 @@ def test_a_forged_message_about_parameters_is_not_repeated(key):
     unquoted = Outcome(raised=replace(outcome.raised, quoted=False))
     sentence = next(faults(key, expected, unquoted)).message
     assert "hidden" not in sentence and "`check` calls `normalised(x)`; yours needs more than that." in sentence
+
+
+def test_a_function_that_prints_its_result_prints_one_case_and_hears_to_return_it(capsys):
+    with pytest.raises(CheckFailed):
+        check(defined("def normalised(x):\n    print('ROW', x / x.sum(axis=-1, keepdims=True))", np=np))
+    shown = capsys.readouterr().out
+    assert shown.count("ROW") == 1
+    assert "You print the result of `normalised`. Return it: the checks read only what it returns." in shown
+
+
+def test_prints_beside_a_result_stay(capsys):
+    with pytest.raises(CheckFailed):
+        check(defined("def normalised(x):\n    print('ROW')\n    return x, x"))
+    shown = capsys.readouterr().out
+    assert shown.count("ROW") == 4 and "You print" not in shown
