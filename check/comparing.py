@@ -237,6 +237,8 @@ def _shape_message(expected: tuple[int, ...], got: tuple[int, ...], name: str, a
         message += " Yours lacks an axis of length 1: `keepdims=True` keeps one."
     elif math.prod(got) == math.prod(expected):
         message += " The number of entries is right; they are folded differently."
+    elif len(expected) > 2 and got == expected[:-1] + expected[:-2] + expected[-1:]:
+        message += " `np.dot` pairs each matrix of one batch with each of the other; `@` pairs them in order."
     elif len(got) != len(expected):
         message += f" Yours has {len(got)} axes, {len(expected)} are expected."
     return message

@@ -1,5 +1,6 @@
 """What a student reads about names, calls, types and prints that have nothing to do with the mathematics."""
 
+import linecache
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from check import checking as module
 from check.calling import Outcome, Raised, describe
 from check.checking import CheckFailed, check, checked
+from check.comparing import difference
 from check.faults import faults
 
 pytestmark = pytest.mark.autograder
@@ -99,3 +101,32 @@ def test_prints_beside_a_result_stay(capsys):
         check(defined("def normalised(x):\n    print('ROW')\n    return x, x"))
     shown = capsys.readouterr().out
     assert shown.count("ROW") == 4 and "You print" not in shown
+
+
+BATCHES = {"a": np.ones((2, 3, 4)), "b": np.ones((2, 5, 4)), "np": np}
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("a @ b.T", "`.T` reverses all axes, those of a batch too"),
+        ("np.dot(a, b)", "`np.dot` does not pair the matrices of two batches"),
+        ("a.dot(b)", "`np.dot` does not pair the matrices of two batches"),
+        ("np.matmul(a, b.transpose())", "`.transpose()` reverses all axes, those of a batch too"),
+        ("a @ b", None),
+    ],
+)
+def test_a_product_of_batches_that_does_not_fit_gets_the_hint_about_axes(line, hint):
+    source = f"def normalised(x):\n    return {line}, x"
+    function = defined(source, **BATCHES)
+    linecache.cache["<cell normalised>"] = (len(source), None, source.splitlines(keepends=True), "<cell normalised>")
+    text = checked(function).text
+    assert "raised ValueError" in text
+    assert (hint in text) if hint else ("batch" not in text)
+
+
+def test_np_dot_of_two_batches_is_recognised_by_its_shape():
+    a, b = np.ones((2, 3, 4)), np.ones((2, 4, 5))
+    message = difference(a @ b, np.dot(a, b), "scores", "... T_query T_key").message
+    assert "`np.dot` pairs each matrix of one batch with each of the other" in message
+    assert "np.dot" not in difference(a @ b, np.ones((2, 3, 5, 5)), "scores", "... T_query T_key").message
