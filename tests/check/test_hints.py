@@ -130,3 +130,8 @@ def test_np_dot_of_two_batches_is_recognised_by_its_shape():
     message = difference(a @ b, np.dot(a, b), "scores", "... T_query T_key").message
     assert "`np.dot` pairs each matrix of one batch with each of the other" in message
     assert "np.dot" not in difference(a @ b, np.ones((2, 3, 5, 5)), "scores", "... T_query T_key").message
+
+
+def test_a_masked_array_gets_the_method_that_fills_it():
+    text = read_about("def normalised(x):\n    return np.ma.array(x / x.sum(), mask=x > 1), x")
+    assert "MaskedArray" in text and "`.filled(0)`" in text
