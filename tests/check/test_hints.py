@@ -135,3 +135,15 @@ def test_np_dot_of_two_batches_is_recognised_by_its_shape():
 def test_a_masked_array_gets_the_method_that_fills_it():
     text = read_about("def normalised(x):\n    return np.ma.array(x / x.sum(), mask=x > 1), x")
     assert "MaskedArray" in text and "`.filled(0)`" in text
+
+
+def test_a_lambda_is_checked_under_the_name_that_it_has_in_the_notebook():
+    text = read_about("normalised = lambda x: (x / x.sum(axis=-1, keepdims=True), x)")
+    assert "✓ the idea" in text
+
+
+def test_a_lambda_without_a_name_hears_to_be_written_with_def(tmp_path, monkeypatch):
+    (tmp_path / "keys").mkdir()
+    monkeypatch.setattr(module, "data_folder", lambda: tmp_path)
+    with pytest.raises(LookupError, match="a lambda has no name: write the function with def"):
+        PUBLIC_KEY("<lambda>")
