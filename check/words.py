@@ -26,6 +26,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"; did you mean `{closest[0]}`?" if closest else ""
 
 
+def not_installed(module: str) -> str:
+    """Return what to do without a module."""
+    return f"{module} is not installed here. Write the exercises with NumPy."
+
+
 def prints_its_result(name: str) -> str:
     """Return what to do with a function that prints its result in place of returning it."""
     return f"You print the result of `{name}`. Return it: the checks read only what it returns."

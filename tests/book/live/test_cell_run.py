@@ -123,3 +123,8 @@ def test_matplotlib_is_loaded_only_for_a_cell_that_draws():
         assert cell_run.draws({"cells": job["cells"][:2]})
     finally:
         sys.modules |= loaded
+
+
+def test_a_module_that_a_page_does_not_have_gets_a_sentence():
+    answer = tried("import torch_of_another_world")
+    assert answer["error"].endswith("torch_of_another_world is not installed here. Write the exercises with NumPy.")
