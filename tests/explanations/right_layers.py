@@ -213,7 +213,7 @@ def by_einsum(query, key, value, params, n_heads, mask=None):
     if mask is None:
         shares = softmax(scores)
     else:
-        mask = np.asarray(mask)[..., None, :, :]
+        mask = np.atleast_2d(mask)[..., None, :, :]
         shares = np.where(mask, np.nan_to_num(softmax(np.where(mask, scores, -np.inf))), 0).astype(scores.dtype)
     output = np.einsum("...hqk,...khe->...qhe", shares, v)
     w_output = params["w_output"].reshape(n_heads, -1, params["w_output"].shape[-1])
