@@ -123,7 +123,7 @@ def keys_transposed_twice(grad_output, cache):
     return transposed(grad_scores) @ keys, transposed(grad_scores) @ queries, transposed(weights) @ grad_output
 
 
-@wrong("self_attention_backward", "https://github.com/TrenTorch/TrenTorch/pull/182")
+@wrong("self_attention_backward", "https://github.com/TrenTorch/TrenTorch/pull/182", names="queries_only")
 def first_path_only(grad_output, cache):
     """Drops all paths to x but the first."""
     x, w_query, w_key, w_value, attention_cache = cache

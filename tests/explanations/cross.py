@@ -78,7 +78,7 @@ def source_mask_unknown(x, memory, params, n_heads, self_mask=None, memory_mask=
     return decoded(x, memory, params, n_heads, self_mask, None, rate, rng)
 
 
-@wrong("decoder_layer", "https://github.com/georgepar/slp/pull/26")
+@wrong("decoder_layer", "https://github.com/georgepar/slp/pull/26", names="memory_added")
 def memory_as_the_residual(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
     """Adds the encoder's output in place of the decoder's stream."""
     masks = (self_mask, memory_mask, rate, rng)

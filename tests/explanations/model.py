@@ -110,7 +110,7 @@ def predicts_what_it_reads(params, src, tgt, n_heads, pad=0):
     return loss, backward(cross_entropy_backward(1.0, loss_cache), cache)
 
 
-@wrong("loss_and_gradients", "https://github.com/huggingface/transformers/issues/47394")
+@wrong("loss_and_gradients", "https://github.com/huggingface/transformers/issues/47394", names="shifted_twice")
 def shifted_twice(params, src, tgt, n_heads, pad=0):
     """Shifts the labels twice, and predicts token t + 2."""
     logits, cache = forward(params, src, tgt[..., :-2], n_heads, pad)
@@ -181,7 +181,7 @@ def stops_with_the_first(params, src, n_heads, beam_width=4, length_penalty=0.6,
     return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), done=lambda ends: ends[0])
 
 
-@wrong("beam_search", "https://github.com/awslabs/sockeye/issues/483")
+@wrong("beam_search", "https://github.com/awslabs/sockeye/issues/483", names="one_token_too_few")
 def one_token_short(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     """Counts one token less than a hypothesis has."""
 

@@ -47,7 +47,11 @@ def along_the_sentence(x, gain, bias, eps=1e-5):
     return normalised(x, gain, bias, eps, axis=-2 if x.ndim > 1 else -1)
 
 
-@wrong("layer_norm", "https://github.com/Qualcomm-AI-research/geometric-algebra-transformer/pull/8")
+@wrong(
+    "layer_norm",
+    "https://github.com/Qualcomm-AI-research/geometric-algebra-transformer/pull/8",
+    names="all_but_the_first",
+)
 def all_axes_but_the_first(x, gain, bias, eps=1e-5):
     """Normalises over all axes but the first."""
     return normalised(x, gain, bias, eps, axis=tuple(range(1, x.ndim)) or -1)
@@ -63,7 +67,7 @@ def eps_beside_the_root(x, gain, bias, eps=1e-5):
 @wrong("layer_norm", "https://github.com/Kyubyong/transformer/issues/40")
 def batch_norm(x, gain, bias, eps=1e-5):
     """Normalises each feature over all rows."""
-    return normalised(x, gain, bias, eps, axis=tuple(range(x.ndim - 1)) or -1)
+    return normalised(x, gain, bias, eps, axis=tuple(range(x.ndim - 1)))
 
 
 @wrong("layer_norm", "https://github.com/HenryNdubuaku/nanodl/pull/24")

@@ -17,7 +17,7 @@ MISNAMED = (
     "masked_softmax-minus_billionth",
     "leaks-padding_is_enough",
     "multi_head_attention-mask_repeated_in_the_wrong_order",
-    "layer_norm-batch_norm",
+    "decoder_layer-layer_input_as_the_residual",
     "add_norm_backward-skip_not_added",
     "loss_and_gradients-predicts_what_it_reads",
     "smoothed_cross_entropy_backward-divided_twice",

@@ -102,6 +102,20 @@ def without_the_values(grad_output, cache):
     return assemble(cache[0], into_the_projections(grad_output, cache), keep=("queries", "keys"))
 
 
+@self_attention_backward.mistake("goes back to x through the queries only")
+def queries_only(grad_output, cache):
+    """grad_x holds the way through the queries alone, as if x were used once. It is used three times, for queries,
+    keys and values: add the three gradients up, where `=` overwrites."""
+    return assemble(cache[0], into_the_projections(grad_output, cache), keep=("queries",))
+
+
+@self_attention_backward.mistake("goes back to x through the keys only")
+def keys_only(grad_output, cache):
+    """grad_x holds the way through the keys alone, as if x were used once. It is used three times, for queries, keys
+    and values: add the three gradients up, where `=` overwrites."""
+    return assemble(cache[0], into_the_projections(grad_output, cache), keep=("keys",))
+
+
 @self_attention_backward.mistake("goes back to x through the values only")
 def values_only(grad_output, cache):
     """grad_x holds the way through the values alone, as if the weights were constants. They depend on x too, through

@@ -76,6 +76,11 @@ def shift_reversed(params, src, tgt, n_heads, pad=0):
     """The decoder is given tgt[1:] and asked for tgt[:-1]: it learns to name the token *before* the one that it is
     given. Give it tgt[:-1] and ask for tgt[1:]."""
     return trained(params, src, tgt, n_heads, pad, given=tgt[..., 1:], asked=tgt[..., :-1])
+@loss_and_gradients.mistake("shifts the target twice", reread="Teacher forcing")
+def shifted_twice(params, src, tgt, n_heads, pad=0):
+    """From tgt[:t] you ask for token t + 1, and nobody asks for token t: the target was shifted already when you
+    shifted it again. Give the decoder tgt[:-1] and ask for tgt[1:]."""
+    return trained(params, src, tgt, n_heads, pad, given=tgt[..., :-2], asked=tgt[..., 2:])
 
 
 @loss_and_gradients.mistake("shifts by rolling the flattened batch", reread="Teacher forcing")
