@@ -145,7 +145,7 @@ def describe(error: BaseException) -> Raised:
     """Return an exception as Raised; its line is the innermost one in a cell of the student's notebook."""
     frames = traceback.extract_tb(error.__traceback__)
     in_cells = [frame for frame in frames if frame.filename.startswith("<cell ") or "ipykernel" in frame.filename]
-    message = str(error)[:500] + _suggestion(error)
+    message = str(error)[:500] + suggestion(error)
     if not in_cells:
         return Raised(type(error).__name__, message)
     file, number = in_cells[-1].filename, in_cells[-1].lineno or 0
@@ -153,7 +153,7 @@ def describe(error: BaseException) -> Raised:
     return Raised(type(error).__name__, message, line_reference(number, source), (file, number))
 
 
-def _suggestion(error: BaseException) -> str:
+def suggestion(error: BaseException) -> str:
     """Return "; did you mean `softmax`?" if an unknown name or attribute is close to a known one; otherwise ""."""
     if not isinstance(error, NameError | AttributeError) or type(error.name) is not str:
         return ""

@@ -28,7 +28,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def not_installed(module: str) -> str:
     """Return what to do without a module."""
-    return f"{module} is not installed here. Write the exercises with NumPy."
+    return f"{module} is not installed here. Write your functions with NumPy."
 
 
 def prints_its_result(name: str) -> str:
