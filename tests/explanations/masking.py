@@ -144,7 +144,7 @@ def future_or_padding(tokens, pad):
     return causal_mask(tokens.shape[-1]) | padding_mask(tokens, pad)
 
 
-@wrong("padding_mask", "https://github.com/yg211/bert_nli/pull/3")
+@wrong("padding_mask", "https://github.com/yg211/bert_nli/pull/3", names="all_real")
 def all_ones(tokens, pad):
     """Takes every token for a real one."""
     return np.ones((*tokens.shape[:-1], 1, tokens.shape[-1]), bool)

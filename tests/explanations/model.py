@@ -102,7 +102,7 @@ def layer_beside_layer(params, src, tgt, n_heads, pad=0):
     return decoded(params, tgt, (memories + [x] * n_decoder)[:n_decoder], src, n_heads, pad), None
 
 
-@wrong("loss_and_gradients", "https://github.com/Project-MONAI/GenerativeModels/issues/314")
+@wrong("loss_and_gradients", "https://github.com/Project-MONAI/GenerativeModels/issues/314", names="not_cut")
 def predicts_what_it_reads(params, src, tgt, n_heads, pad=0):
     """Predicts token t from the tokens up to t."""
     logits, cache = forward(params, src, tgt, n_heads, pad)
@@ -191,7 +191,7 @@ def one_token_short(params, src, n_heads, beam_width=4, length_penalty=0.6, max_
     return searched(params, src, n_heads, beam_width, max_length, bos, eos, pad, score=score)
 
 
-@wrong("beam_search", "https://github.com/atulkum/pointer_summarizer/issues/26")
+@wrong("beam_search", "https://github.com/atulkum/pointer_summarizer/issues/26", names="probabilities_added")
 def adds_probabilities(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     """Adds up probabilities, not their logarithms."""
     marks = (beam_width, max_length, bos, eos, pad)

@@ -47,12 +47,10 @@ def reshaped_only(heads):
 
 @wrong("merge_heads", "https://github.com/gazelle93/Transformer-Various-Positional-Encoding/issues/1")
 def batch_taken_for_heads(heads):
-    """Reads batch and heads in the other order before it moves them."""
-    if heads.ndim < 4:
-        return merge_heads(heads)
-    *batch, n_batch, n_heads, length, d_head = heads.shape
-    swapped = heads.reshape(*batch, n_heads, n_batch, length, d_head).swapaxes(-3, -2)
-    return swapped.reshape(*batch, n_batch, length, n_heads * d_head)
+    """Reads the heads as the first axis and the batch as the second before it moves them."""
+    *batch, n_heads, length, d_head = heads.shape
+    misread = heads.reshape(n_heads, -1, length, d_head)
+    return misread.transpose(1, 2, 0, 3).reshape(*batch, length, n_heads * d_head)
 
 
 @wrong("multi_head_attention", "https://github.com/lucidrains/vit-pytorch/issues/65", names="scaled_by_d_model")

@@ -63,7 +63,7 @@ def exponents_of_zero(length, d_model):
     return waves(length, d_model, positions(length) / 10000.0 ** (2 * (np.arange(d_model) // 2) // d_model))
 
 
-@wrong("shift_matrix", "https://github.com/bkitano/llama-from-scratch/issues/8")
+@wrong("shift_matrix", "https://github.com/bkitano/llama-from-scratch/issues/8", names="pairs_from_minus_one")
 def pairs_counted_from_one(k, d_model):
     """Subtracts one from a pair's number that begins at zero."""
     if d_model % 2:

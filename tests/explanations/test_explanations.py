@@ -19,7 +19,6 @@ MISNAMED = (
     "multi_head_attention-mask_repeated_in_the_wrong_order",
     "decoder_layer-layer_input_as_the_residual",
     "add_norm_backward-skip_not_added",
-    "loss_and_gradients-predicts_what_it_reads",
     "smoothed_cross_entropy_backward-divided_twice",
     "noam_learning_rate-step_counts_from_zero",
     "noam_learning_rate-signs_of_the_exponents",

@@ -76,7 +76,11 @@ def padding_as_a_word(logits, targets, smoothing=0.0, pad=0):
     return smoothed_cross_entropy(logits, targets, smoothing, pad=-1)
 
 
-@wrong("smoothed_cross_entropy", "https://github.com/ZhugeKongan/torch-template-for-deep-learning/issues/2")
+@wrong(
+    "smoothed_cross_entropy",
+    "https://github.com/ZhugeKongan/torch-template-for-deep-learning/issues/2",
+    names="one_class_less",
+)
 def one_class_less(logits, targets, smoothing=0.0, pad=0):
     """Divides the even part by K - 1, with the right class in its sum."""
     counted = targets != pad
@@ -227,7 +231,7 @@ def share_of_tokens(predictions, references, eos=2):
     return float((predictions[:, :width] == references[:, :width]).mean())
 
 
-@wrong("train_step", "https://github.com/huggingface/transformers/issues/16940")
+@wrong("train_step", "https://github.com/huggingface/transformers/issues/16940", names="not_cut")
 def label_not_shifted(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
     """Predicts the token that the decoder just read."""
     logits, cache = forward(params, src, tgt, n_heads, pad)

@@ -123,6 +123,15 @@ def values_only(grad_output, cache):
     return assemble(cache[0], into_the_projections(grad_output, cache), keep=("values",))
 
 
+@self_attention_backward.mistake("adds the way through the queries once too often")
+def queries_once_too_often(grad_output, cache):
+    """grad_x has all three ways back, and that through the queries once more. Each way adds its gradient to that of x
+    once."""
+    parts = into_the_projections(grad_output, cache)
+    (all_ways, *_), (once_more, *_) = assemble(cache[0], parts), assemble(cache[0], parts, keep=("queries",))
+    return instead(grad_output, cache, grad_x=all_ways + once_more)
+
+
 @self_attention_backward.mistake("counts the way through the queries twice")
 def queries_twice(grad_output, cache):
     """grad_x has the way through the queries twice, and that through the keys not at all: one name was copied and not
