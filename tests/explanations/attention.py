@@ -34,7 +34,7 @@ def sum_over_axis_zero(scores):
     return np.exp(scores) / np.sum(np.exp(scores), axis=0)
 
 
-@wrong("softmax", "https://github.com/FluxML/NNlib.jl/pull/43")
+@wrong("softmax", "https://github.com/FluxML/NNlib.jl/pull/43", names="zero_or_the_maximum")
 def maximum_not_below_zero(scores):
     """Subtracts the larger of 0 and the row's maximum, so that rows far below zero become 0 / 0."""
     top = np.maximum(scores.max(axis=-1, keepdims=True), 0)

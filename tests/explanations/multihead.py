@@ -45,7 +45,11 @@ def reshaped_only(heads):
     return heads.reshape(*batch, length, n_heads * d_head)
 
 
-@wrong("merge_heads", "https://github.com/gazelle93/Transformer-Various-Positional-Encoding/issues/1")
+@wrong(
+    "merge_heads",
+    "https://github.com/gazelle93/Transformer-Various-Positional-Encoding/issues/1",
+    names="merged_batch_and_heads_exchanged",
+)
 def batch_taken_for_heads(heads):
     """Reads the heads as the first axis and the batch as the second before it moves them."""
     *batch, n_heads, length, d_head = heads.shape

@@ -64,7 +64,7 @@ def eps_beside_the_root(x, gain, bias, eps=1e-5):
     return centred / (x.std(axis=-1, keepdims=True) + eps) * gain + bias, None
 
 
-@wrong("layer_norm", "https://github.com/Kyubyong/transformer/issues/40")
+@wrong("layer_norm", "https://github.com/Kyubyong/transformer/issues/40", names="batch_norm")
 def batch_norm(x, gain, bias, eps=1e-5):
     """Normalises each feature over all rows."""
     return normalised(x, gain, bias, eps, axis=tuple(range(x.ndim - 1)))
@@ -95,7 +95,7 @@ def mean_subtracted_twice(grad_output, cache):
     return grad_x - inverse_std * np.mean(grad_output * gain, axis=-1, keepdims=True), grad_gain, grad_bias
 
 
-@wrong("layer_norm_backward", "https://github.com/Oneflow-Inc/oneflow/pull/6149", says="is what `grad_gain` should be")
+@wrong("layer_norm_backward", "https://github.com/Oneflow-Inc/oneflow/pull/6149", names="gain_and_bias_exchanged")
 def gain_and_bias_exchanged(grad_output, cache):
     """Returns the gradients of gain and bias in each other's place."""
     grad_x, grad_gain, grad_bias = layer_norm_backward(grad_output, cache)
@@ -183,7 +183,7 @@ def always_half(x, rate, rng=None):
     return x * scale, scale
 
 
-@wrong("dropout", "https://github.com/CSTR-Edinburgh/mlpractical/pull/32", says="one factor")
+@wrong("dropout", "https://github.com/CSTR-Edinburgh/mlpractical/pull/32", names="enlarged_twice")
 def scaled_twice(x, rate, rng=None):
     """Divides by 1 - rate twice."""
     output, scale = dropout(x, rate, rng)

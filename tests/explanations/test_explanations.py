@@ -16,7 +16,6 @@ MISNAMED = (
     "masked_softmax-billionth_for_minus_billion",
     "masked_softmax-minus_billionth",
     "leaks-padding_is_enough",
-    "multi_head_attention-mask_repeated_in_the_wrong_order",
     "decoder_layer-layer_input_as_the_residual",
     "add_norm_backward-skip_not_added",
     "smoothed_cross_entropy_backward-divided_twice",
