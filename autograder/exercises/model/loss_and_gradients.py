@@ -76,6 +76,8 @@ def shift_reversed(params, src, tgt, n_heads, pad=0):
     """The decoder is given tgt[1:] and asked for tgt[:-1]: it learns to name the token *before* the one that it is
     given. Give it tgt[:-1] and ask for tgt[1:]."""
     return trained(params, src, tgt, n_heads, pad, given=tgt[..., 1:], asked=tgt[..., :-1])
+
+
 @loss_and_gradients.mistake("predicts the whole target from the whole target", reread="Teacher forcing")
 def not_cut(params, src, tgt, n_heads, pad=0):
     """The decoder reads all of tgt and is asked for all of tgt, so each position is asked for the token that it reads.
