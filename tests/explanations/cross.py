@@ -66,7 +66,7 @@ def first_norm_again(x, memory, params, n_heads, self_mask=None, memory_mask=Non
     return decoded(x, memory, params, n_heads, *masks, norms="norm_attention")
 
 
-@wrong("decoder_layer", "https://github.com/facebookresearch/detr/issues/528")
+@wrong("decoder_layer", "https://github.com/facebookresearch/detr/issues/528", names="self_mask_over_memory")
 def target_mask_over_the_memory(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
     """Hides the memory by the target's mask."""
     return decoded(x, memory, params, n_heads, self_mask, self_mask, rate, rng)
@@ -85,7 +85,7 @@ def memory_as_the_residual(x, memory, params, n_heads, self_mask=None, memory_ma
     return decoded(x, memory, params, n_heads, *masks, residual=lambda x, attended, stream: memory)
 
 
-@wrong("decoder_layer", "https://github.com/JanSchm/CapMarket/issues/8")
+@wrong("decoder_layer", "https://github.com/JanSchm/CapMarket/issues/8", names="second_residual_from_x")
 def layer_input_as_the_residual(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
     """Adds the layer's input once more behind the cross-attention."""
     masks = (self_mask, memory_mask, rate, rng)

@@ -55,7 +55,11 @@ def one_norm_more(params, src, n_heads, pad=0):
     return layer_norm(memory, np.ones(width, memory.dtype), np.zeros(width, memory.dtype))[0], None
 
 
-@wrong("encode", "https://github.com/649453932/Chinese-Text-Classification-Pytorch/issues/53")
+@wrong(
+    "encode",
+    "https://github.com/649453932/Chinese-Text-Classification-Pytorch/issues/53",
+    names="positions_in_every_layer",
+)
 def positions_before_each_layer(params, src, n_heads, pad=0):
     """Adds the positions before every layer but the first, too."""
     positions, first = None, True
@@ -199,7 +203,7 @@ def adds_probabilities(params, src, n_heads, beam_width=4, length_penalty=0.6, m
     return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), **probabilities)
 
 
-@wrong("beam_search", "https://github.com/huggingface/transformers/issues/26624")
+@wrong("beam_search", "https://github.com/huggingface/transformers/issues/26624", names="begin_mark_has_length")
 def begin_mark_in_the_length(
     params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0
 ):

@@ -27,7 +27,7 @@ def adam(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, up
     return map_tree(lambda p, m, v: p - learning_rate * update(m, v), parameters, m, v), (m, v)
 
 
-@wrong("smooth_labels", "https://github.com/TimDettmers/ConvE/issues/55")
+@wrong("smooth_labels", "https://github.com/TimDettmers/ConvE/issues/55", names="whole_even_part")
 def adds_one_over_k(targets, vocab, smoothing):
     """Adds 1/K, not eps/K."""
     return (1 - smoothing) * one_hot(targets, vocab) + 1 / vocab
@@ -121,7 +121,7 @@ def all_places_for_the_targets(grad_loss, cache):
     return smoothed_cross_entropy_backward(grad_loss * max(1, len(cache[1])) / cache[2].size, cache)
 
 
-@wrong("noam_learning_rate", "https://github.com/google-research/big_transfer/issues/58")
+@wrong("noam_learning_rate", "https://github.com/google-research/big_transfer/issues/58", names="one_step_late")
 def step_counts_from_zero(step, d_model, warmup=4000):
     """Counts steps from zero, so that the first rate is zero."""
     if step < 1:
@@ -161,14 +161,14 @@ def bias_not_corrected(parameters, gradients, moments, step, learning_rate, beta
     return adam(*parts, lambda m, v: m / (np.sqrt(v) + eps))
 
 
-@wrong("adam_step", "https://github.com/tensorflow/tensorflow/issues/9047")
+@wrong("adam_step", "https://github.com/tensorflow/tensorflow/issues/9047", names="eps_hat")
 def eps_corrected_too(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
     """Corrects the root with eps already added to it."""
     parts = (parameters, gradients, moments, step, learning_rate, beta_1, beta_2)
     return adam(*parts, lambda m, v: (1 - beta_2**step) ** 0.5 / (1 - beta_1**step) * m / (np.sqrt(v) + eps))
 
 
-@wrong("adam_step", "https://github.com/tensorflow/tensorflow/pull/61411")
+@wrong("adam_step", "https://github.com/tensorflow/tensorflow/pull/61411", names="eps_subtracted")
 def eps_subtracted(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
     """Subtracts eps from the root."""
     parts = (parameters, gradients, moments, step, learning_rate, beta_1, beta_2)
