@@ -3,12 +3,13 @@
 `check` in the student's notebook, the sandbox, and the making of keys all call functions in this way.
 """
 
+import builtins
 import hashlib
 import json
 import linecache
 import re
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from check import given_functions, values
+from check.words import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -144,11 +146,30 @@ def describe(error: BaseException) -> Raised:
     """Return an exception as Raised; its line is the innermost one in a cell of the student's notebook."""
     frames = traceback.extract_tb(error.__traceback__)
     in_cells = [frame for frame in frames if frame.filename.startswith("<cell ") or "ipykernel" in frame.filename]
+    message = str(error)[:500] + suggestion(error)
     if not in_cells:
-        return Raised(type(error).__name__, str(error)[:500])
+        return Raised(type(error).__name__, message)
     file, number = in_cells[-1].filename, in_cells[-1].lineno or 0
     source = linecache.getline(file, number).strip() or (in_cells[-1].line or "").strip()
-    return Raised(type(error).__name__, str(error)[:500], line_reference(number, source), (file, number))
+    return Raised(type(error).__name__, message, line_reference(number, source), (file, number))
+
+
+def suggestion(error: BaseException) -> str:
+    """Return "; did you mean `softmax`?" if an unknown name or attribute is close to a known one; otherwise ""."""
+    if not isinstance(error, NameError | AttributeError) or type(error.name) is not str:
+        return ""
+    try:
+        return did_you_mean(error.name, _known_names(error))
+    except Exception:  # the student's class decides what `dir` does
+        return ""
+
+
+def _known_names(error: NameError | AttributeError) -> Iterable[str]:
+    """Return the names that the innermost frame of an exception knows, or the attributes of its object."""
+    if isinstance(error, AttributeError):
+        return dir(error.obj)
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return [*frame.f_locals, *frame.f_globals, *dir(builtins)]
 
 
 def line_reference(number: int, source: str) -> str:

@@ -26,6 +26,7 @@ from check.long_run import telling_what_runs
 from check.picture import picture
 from check.printing import printing_under
 from check.showing import Shown, note, show
+from check.words import prints_its_result
 
 # nbgrader sets it when it validates or autogrades: https://nbgrader.readthedocs.io/en/stable/user_guide/faq.html
 NBGRADER = "NBGRADER_EXECUTION"
@@ -98,7 +99,15 @@ def checked(function: Callable) -> Checked:
         raise NoPyTorch(
             f"{name} is a PyTorch module, and PyTorch is not installed: pip install torch, then check again."
         )
-    return tried(function, public_key(function.__name__))
+    return tried(function, public_key(_name(function)))
+
+
+def _name(function: Callable) -> str:
+    """Return the name of a function; of a lambda, the name that its notebook gives it."""
+    if function.__name__ != "<lambda>":
+        return function.__name__
+    names = getattr(function, "__globals__", {}).items()
+    return next((name for name, value in names if value is function), function.__name__)
 
 
 def tried(function: Callable, key: Key) -> Checked:
@@ -131,12 +140,17 @@ def _outcomes(function: Callable, key: Key) -> list[Outcome]:
     """Return the outcome of each case; as in grading, a function that uses forbidden modules is not called."""
     if not isinstance(function, type) and (names := foreign(function)):
         return [Outcome(raised=Raised("ImportError", refusal(names[0])))] * len(key.cases)
-    outcomes = []
+    outcomes, stream = [], sys.stdout
     with telling_what_runs(key.function) as begins:
         for case in key.cases:
             begins(case.name)
-            with printing_under(case.name, sys.stdout):
-                outcomes.append(run(function, case.inputs))
+            with printing_under(case.name, stream) as printed:
+                outcome = run(function, case.inputs)
+            outcomes.append(outcome)
+            returns_nothing = outcome.value is None and not outcome.raised and case.expected.value is not None
+            if printed.is_used and returns_nothing and stream is sys.stdout:
+                print(prints_its_result(key.function))
+                stream = io.StringIO()  # what the other cases print says the same
     return outcomes
 
 
@@ -147,6 +161,8 @@ def public_key(name: str) -> Key:
         return load(keys / f"{name}.npz")
     if not keys.is_dir():
         raise LookupError(f"there are no answer keys in {keys}: use `check` in the folder of an unzipped chapter")
+    if name == "<lambda>":
+        raise LookupError("a lambda has no name: write the function with def")
     names = ", ".join(sorted(file.stem for file in keys.glob("*.npz")))
     raise LookupError(f"there is no exercise called {name!r} here; there are: {names}")
 

@@ -19,6 +19,7 @@ from check.values import Foreign
 TOLERANCES = {"float16": 1e-2, "float32": 2e-5}
 MAX_KEYS = 8  # that one sentence names
 MAX_LENGTH = 100  # of an axis that a sentence names, unless more entries are expected
+_MASKED_HINT = " Its method `.filled(0)` returns one, with zeros where it is masked."
 MUCH_TOO_LARGE = "more than ten times too large or too small"
 
 
@@ -158,7 +159,8 @@ def _array_difference(
     if value is None:
         return Difference("type", f"`{name}` is None: is a `return` missing?")
     if not isinstance(value, np.ndarray):
-        return Difference("type", f"`{name}` is {a_value(value)} where a NumPy array of {expected.dtype} is expected.")
+        message = f"`{name}` is {a_value(value)} where a NumPy array of {expected.dtype} is expected."
+        return Difference("type", message + _MASKED_HINT * plain_type(value).endswith("MaskedArray"))
     if value.shape != expected.shape:
         return Difference("shape", _shape_message(expected, value, name, axes))
     if not _floats(expected, value) and not _dtype_fits(expected.dtype, value.dtype):
@@ -244,6 +246,8 @@ def _shape_message(expected_array: np.ndarray, value: np.ndarray, name: str, axe
         message += " Yours lacks an axis of length 1: `keepdims=True` keeps one."
     elif math.prod(got) == math.prod(expected):
         message += " The number of entries is right; they are folded differently."
+    elif len(expected) > 2 and got == expected[:-1] + expected[:-2] + expected[-1:]:
+        message += " `np.dot` pairs each matrix of one batch with each of the other; `@` pairs them in order."
     elif len(got) != len(expected):
         message += f" Yours has {len(got)} axes, {len(expected)} are expected."
     return message

@@ -7,17 +7,22 @@ from typing import TextIO
 
 
 @contextmanager
-def printing_under(name: str, stream: TextIO) -> Iterator[None]:
+def printing_under(name: str, stream: TextIO) -> Iterator["Headed"]:
     """Send standard output to a stream, below a line that names the case; without output, the line is left out."""
-    with redirect_stdout(_Headed(f"Printed in the case {name!r}:\n", stream)):  # type: ignore[type-var]
-        yield
+    with redirect_stdout(Headed(f"Printed in the case {name!r}:\n", stream)) as headed:  # type: ignore[type-var]
+        yield headed
 
 
-class _Headed(io.TextIOBase):
+class Headed(io.TextIOBase):
     """Passes text on at once, so that an endless loop still shows where it is."""
 
     def __init__(self, head: str, stream: TextIO) -> None:
         self.head, self.stream = head, stream
+
+    @property
+    def is_used(self) -> bool:
+        """Whether anything was printed."""
+        return not self.head
 
     def writable(self) -> bool:
         return True

@@ -1,6 +1,7 @@
 """Phrase the parts of sentences that messages share."""
 
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 NOBODY_THERE = "input() cannot be used while grading: nobody is there to answer"
 
@@ -17,6 +18,22 @@ def not_defined(name: str, instead: Sequence[str]) -> str:
     """Return why a function cannot be called. instead: names of the functions that its cell does define."""
     why = f"its cell defines {', '.join(instead)} and no {name}." if instead else "was its cell deleted or did it fail?"
     return f"{name} is not defined: {why}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return "; did you mean `softmax`?" for the known name that is closest to a name; "" if none is close."""
+    closest = get_close_matches(name, known, n=1, cutoff=0.75)
+    return f"; did you mean `{closest[0]}`?" if closest else ""
+
+
+def not_installed(module: str) -> str:
+    """Return what to do without a module."""
+    return f"{module} is not installed here. Write your functions with NumPy."
+
+
+def prints_its_result(name: str) -> str:
+    """Return what to do with a function that prints its result in place of returning it."""
+    return f"You print the result of `{name}`. Return it: the checks read only what it returns."
 
 
 def quoted(text: object) -> str:

@@ -76,7 +76,7 @@ def test_a_renamed_parameter_is_named(key):
         return right(values)
 
     normalised.__qualname__ = "normalised"  # as in a notebook
-    assert "must have the names" in graded(key, normalised).verdict.message
+    assert "must have these names" in graded(key, normalised).verdict.message
 
 
 def test_each_aspect_earns_its_own_points(key):

@@ -102,11 +102,34 @@ def without_the_values(grad_output, cache):
     return assemble(cache[0], into_the_projections(grad_output, cache), keep=("queries", "keys"))
 
 
+@self_attention_backward.mistake("goes back to x through the queries only")
+def queries_only(grad_output, cache):
+    """grad_x holds the way through the queries alone, as if x were used once. It is used three times, for queries,
+    keys and values: add the three gradients up, where `=` overwrites."""
+    return assemble(cache[0], into_the_projections(grad_output, cache), keep=("queries",))
+
+
+@self_attention_backward.mistake("goes back to x through the keys only")
+def keys_only(grad_output, cache):
+    """grad_x holds the way through the keys alone, as if x were used once. It is used three times, for queries, keys
+    and values: add the three gradients up, where `=` overwrites."""
+    return assemble(cache[0], into_the_projections(grad_output, cache), keep=("keys",))
+
+
 @self_attention_backward.mistake("goes back to x through the values only")
 def values_only(grad_output, cache):
     """grad_x holds the way through the values alone, as if the weights were constants. They depend on x too, through
     queries and keys: three ways back, and they add up."""
     return assemble(cache[0], into_the_projections(grad_output, cache), keep=("values",))
+
+
+@self_attention_backward.mistake("adds the way through the queries once too often")
+def queries_once_too_often(grad_output, cache):
+    """grad_x has all three ways back, and that through the queries once more. Each way adds its gradient to that of x
+    once."""
+    parts = into_the_projections(grad_output, cache)
+    (all_ways, *_), (once_more, *_) = assemble(cache[0], parts), assemble(cache[0], parts, keep=("queries",))
+    return instead(grad_output, cache, grad_x=all_ways + once_more)
 
 
 @self_attention_backward.mistake("counts the way through the queries twice")

@@ -66,6 +66,20 @@ def first_norm_for_cross(*inputs, **named):
     return layered(*inputs, **named, norms={"cross_attention": "attention"})
 
 
+@decoder_layer.mistake("adds the memory, not the stream")
+def memory_added(x, memory, **named):
+    """Behind the cross-attention you add the memory to its output. The stream runs through the decoder: add the
+    sub-layer's output to what asked, which is the output of the first Add & Norm. The memory may have another
+    length."""
+    streams = iter((None, memory, None))
+
+    def add(x, update, *parts):
+        stream = next(streams)
+        return add_norm(x if stream is None else stream, update, *parts)
+
+    return layered(x, memory, **named, add=add)
+
+
 @decoder_layer.mistake("puts cross-attention before self-attention")
 def cross_first(*inputs, **named):
     """You look at the source before you have looked at what is written. A query for the source needs to know what came

@@ -32,6 +32,12 @@ def inverted_padding(tokens, pad):
     return (tokens == pad)[..., None, :]
 
 
+@padding_mask.mistake("takes every token for a real one")
+def all_real(tokens, pad):
+    """Every entry is True, whatever the tokens are, so that nothing is hidden. A token is real if it is not `pad`."""
+    return np.ones((*tokens.shape[:-1], 1, tokens.shape[-1]), bool)
+
+
 @padding_mask.mistake("masks the queries, not the keys", reread="Why padding masks keys, not queries")
 def padded_queries(tokens, pad):
     """Your mask has shape (..., T, 1): it switches off the *rows* of the padding and lets every real word attend to

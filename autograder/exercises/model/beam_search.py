@@ -201,6 +201,24 @@ def end_has_no_length(params, src, n_heads, beam_width=4, length_penalty=0.6, ma
     )
 
 
+@beam_search.mistake("adds up probabilities")
+def probabilities_added(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """The scores are sums of probabilities. The probability of a sentence is the *product* of those of its tokens, so
+    their logarithms add up: use log_softmax."""
+    marks = (beam_width, max_length, bos, eos, pad)
+    probabilities = {"logs_of": lambda row: np.exp(log_softmax(row))}
+    return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), **probabilities)
+
+
+@beam_search.mistake("counts one token too few")
+def one_token_too_few(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """Every length is too small by one: it is that of the hypothesis before its newest token was added. L counts all
+    tokens whose log-probabilities are in log p, the newest among them."""
+    marks = (beam_width, max_length, bos, eos, pad)
+    score = by_penalty(length_penalty)
+    return searched(params, src, n_heads, *marks, score=lambda log_p, length, last: score(log_p, length - 1, last))
+
+
 @beam_search.mistake("multiplies by the length penalty")
 def penalty_multiplied(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     """log p is multiplied by ((5 + L) / 6)^alpha. It is negative, so that long hypotheses lose even more; *divide* by

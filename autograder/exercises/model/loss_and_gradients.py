@@ -78,6 +78,20 @@ def shift_reversed(params, src, tgt, n_heads, pad=0):
     return trained(params, src, tgt, n_heads, pad, given=tgt[..., 1:], asked=tgt[..., :-1])
 
 
+@loss_and_gradients.mistake("predicts the whole target from the whole target", reread="Teacher forcing")
+def not_cut(params, src, tgt, n_heads, pad=0):
+    """The decoder reads all of tgt and is asked for all of tgt, so each position is asked for the token that it reads.
+    Give the decoder tgt[:-1] and ask for tgt[1:]."""
+    return trained(params, src, tgt, n_heads, pad, given=tgt, asked=tgt)
+
+
+@loss_and_gradients.mistake("shifts the target twice", reread="Teacher forcing")
+def shifted_twice(params, src, tgt, n_heads, pad=0):
+    """From tgt[:t] you ask for token t + 1, and nobody asks for token t: the target was shifted already when you
+    shifted it again. Give the decoder tgt[:-1] and ask for tgt[1:]."""
+    return trained(params, src, tgt, n_heads, pad, given=tgt[..., :-2], asked=tgt[..., 2:])
+
+
 @loss_and_gradients.mistake("shifts by rolling the flattened batch", reread="Teacher forcing")
 def rolled(params, src, tgt, n_heads, pad=0):
     """Rolling the flattened batch puts the last token of one sentence in front of the next, and the begin mark is asked

@@ -84,6 +84,13 @@ def one_speed(k, d_model):
     return blocks(k, d_model, base=1.0)
 
 
+@shift_matrix.mistake("counts the pairs from -1")
+def pairs_from_minus_one(k, d_model):
+    """Pair i gets the frequency of pair i - 1. A formula that numbers the pairs from 1 has i - 1 in its exponent; here
+    they count from 0, and the first pair turns by k radians."""
+    return blocks(k * 10000 ** (2 / d_model), d_model)
+
+
 @shift_matrix.mistake("ignores k")
 def always_one(k, d_model):
     """The matrix moves one position on, whatever k is."""

@@ -85,6 +85,13 @@ def fixed_eps(x, gain, bias, eps=1e-5, *, number):
     return normed(x, gain, bias, number)
 
 
+@layer_norm.mistake("normalises over all axes but the first")
+def all_but_the_first(x, gain, bias, eps=1e-5):
+    """Everything behind the first axis counts as the features of one row. That is right for a matrix; with a batch in
+    front, all positions of a sentence share one mean and one variance. The features are the last axis alone."""
+    return normed(x, gain, bias, eps, axis=tuple(range(1, x.ndim)) or -1)
+
+
 @layer_norm.mistake("normalises over time")
 def over_time(x, gain, bias, eps=1e-5):
     """Mean and variance are taken over the positions of a sentence, feature by feature. A position would then know

@@ -136,6 +136,16 @@ def loss_of_the_variant(logits, targets, smoothing=0.0, pad=0):
     return reference.smoothed_cross_entropy(logits, targets, smoothing * K / (K - 1), pad)
 
 
+@smoothed_cross_entropy.mistake("divides the sum over all classes by K - 1", reread="Three ways to spread it")
+def one_class_less(logits, targets, smoothing=0.0, pad=0):
+    """Your even part is a sum over all K classes, the right one among them, divided by K - 1. A mean over K classes
+    divides by K."""
+    counts = targets != pad
+    all_classes = -model.log_softmax(logits[counts]).sum(axis=-1) * smoothing / (logits.shape[-1] - 1)
+    right = loss_rows(logits[counts], targets[counts], 0.0) * (1 - smoothing)
+    return (all_classes + right).sum() / max(1, counts.sum()), None
+
+
 @smoothed_cross_entropy.mistake("leaves the padding class out of the smoothing", reread="Three ways to spread it")
 def smoothing_without_padding(logits, targets, smoothing=0.0, pad=0):
     """The even part is spread over K - 2 classes and the padding class gets nothing. PyTorch and this book give eps/K

@@ -87,6 +87,14 @@ def not_shifted(params, moments, step, src, tgt, n_heads, learning_rate, smoothi
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, targets=tgt[:, :-1])
 
 
+@train_step.mistake("predicts the whole target from the whole target")
+def not_cut(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """The decoder reads all of `tgt` and is asked for all of `tgt`: each position is asked for the token that it reads.
+    Give the decoder `tgt[:, :-1]` and ask for `tgt[:, 1:]`."""
+    both = {"inner": tgt, "targets": tgt}
+    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, **both)
+
+
 @train_step.mistake("lets the decoder read the answer")
 def reads_the_answer(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
     """The decoder reads `tgt[:, 1:]`, the tokens that it is to predict. It reads up to the last but one, starting with

@@ -10,7 +10,10 @@ import traceback
 from collections.abc import Iterator
 from typing import Any
 
+from check.allowed_imports import is_ours
+from check.calling import suggestion
 from check.checking import NoPyTorch, checked
+from check.words import not_installed
 
 from .own_solutions import Namespace, Reader, compiled, file_of, runs, solutions_by
 
@@ -104,6 +107,10 @@ def own_traceback(error: BaseException) -> str:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith("<cell ")]
     lines = [f"line {frame.lineno}: {frame.line}\n" if frame.line else f"line {frame.lineno}\n" for frame in frames]
     message = traceback.format_exception_only(error)
+    if "Did you mean" not in message[-1]:  # newer versions of Python say it for attributes
+        message[-1] = message[-1].rstrip() + suggestion(error)
+    if isinstance(error, ModuleNotFoundError) and error.name and not is_ours(error.name):
+        message.append("\n" + not_installed(error.name.partition(".")[0]))
     if isinstance(error, SyntaxError):
         message = [line for line in message if not line.lstrip().startswith('File "<cell ')]
         lines = [f"line {error.lineno}:\n"] if error.lineno else []

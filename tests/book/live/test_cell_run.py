@@ -123,3 +123,14 @@ def test_matplotlib_is_loaded_only_for_a_cell_that_draws():
         assert cell_run.draws({"cells": job["cells"][:2]})
     finally:
         sys.modules |= loaded
+
+
+def test_a_module_that_a_page_does_not_have_gets_a_sentence():
+    answer = tried("import torch_of_another_world")
+    assert answer["error"].endswith("torch_of_another_world is not installed here. Write your functions with NumPy.")
+
+
+def test_an_unknown_name_gets_a_suggestion_in_a_page():
+    answer = tried("def softmax(scores):\n    return scores", "sofmax(1)")
+    assert answer["error"] == "line 1: sofmax(1)\nNameError: name 'sofmax' is not defined; did you mean `softmax`?"
+    assert tried("np.ones(3).tranpose()")["error"].lower().count("did you mean") == 1

@@ -1,0 +1,149 @@
+"""What a student reads about names, calls, types and prints that have nothing to do with the mathematics."""
+
+import linecache
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from check import checking as module
+from check.calling import Outcome, Raised, describe
+from check.checking import CheckFailed, check, checked
+from check.comparing import difference
+from check.faults import faults
+
+pytestmark = pytest.mark.autograder
+PUBLIC_KEY = module.public_key
+
+
+@pytest.fixture(autouse=True)
+def public(monkeypatch, key):
+    monkeypatch.setattr(module, "public_key", {"normalised": key}.__getitem__)
+
+
+def defined(source, **names):
+    """Return what a cell of a notebook defines."""
+    exec(compile(source, "<cell normalised>", "exec"), names)
+    return names["normalised"]
+
+
+def read_about(source, **names):
+    return checked(defined(source, np=np, **names)).text
+
+
+def raised(source):
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        exec(source, {"np": np, "softmax": len, "scores": np.ones(3)})
+    return describe(caught.value).message
+
+
+def test_an_unknown_name_gets_the_name_that_is_close_to_it():
+    text = read_about("def normalised(x):\n    return x / row_sms(x), x", row_sums=np.sum)
+    assert "name 'row_sms' is not defined; did you mean `row_sums`?" in text
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("sofmax(scores)", "name 'sofmax' is not defined; did you mean `softmax`?"),
+        ("def f(queries):\n    return querys\nf(1)", "name 'querys' is not defined; did you mean `queries`?"),
+        ("pritn(scores)", "name 'pritn' is not defined; did you mean `print`?"),
+        ("scores.tranpose()", "'numpy.ndarray' object has no attribute 'tranpose'; did you mean `transpose`?"),
+        ("nothing_like_it", "name 'nothing_like_it' is not defined"),
+        ("raise NameError('mine')", "mine"),
+        ("raise AttributeError('mine')", "mine"),
+    ],
+)
+def test_a_name_is_suggested_only_if_one_is_close(source, message):
+    assert raised(source) == message
+
+
+def test_an_object_that_cannot_list_its_attributes_is_no_problem():
+    assert (
+        raised("class A:\n    def __dir__(self):\n        raise ValueError\nA().b") == "'A' object has no attribute 'b'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "hint"),
+    [
+        ("x, axis", "`check` calls `normalised(x)`; yours also needs `axis`."),
+        ("x, axis, *, eps", "`check` calls `normalised(x)`; yours also needs `axis`."),
+        ("x, *, eps, axis", "`check` calls `normalised(x)`; yours also needs `eps` and `axis`."),
+        ("rows", "`check` calls `normalised(x)`: your parameters must have these names."),
+        ("", "`check` calls `normalised(x)`: your parameters must have these names."),
+    ],
+)
+def test_a_function_with_other_parameters_hears_how_it_is_called(parameters, hint):
+    assert hint in read_about(f"def normalised({parameters}):\n    return None")
+
+
+def test_a_forged_message_about_parameters_is_not_repeated(key):
+    message = "normalised() missing 1 required positional argument: 'hidden_17'"
+    outcome = Outcome(raised=Raised("TypeError", message))
+    expected = key.cases[0].expected
+    assert "yours also needs `hidden_17`" in next(faults(key, expected, outcome)).message
+    unquoted = Outcome(raised=replace(outcome.raised, quoted=False))
+    sentence = next(faults(key, expected, unquoted)).message
+    assert "hidden" not in sentence and "`check` calls `normalised(x)`; yours needs more than that." in sentence
+
+
+def test_a_function_that_prints_its_result_prints_one_case_and_hears_to_return_it(capsys):
+    with pytest.raises(CheckFailed):
+        check(defined("def normalised(x):\n    print('ROW', x / x.sum(axis=-1, keepdims=True))", np=np))
+    shown = capsys.readouterr().out
+    assert shown.count("ROW") == 1
+    assert "You print the result of `normalised`. Return it: the checks read only what it returns." in shown
+
+
+def test_prints_beside_a_result_stay(capsys):
+    with pytest.raises(CheckFailed):
+        check(defined("def normalised(x):\n    print('ROW')\n    return x, x"))
+    shown = capsys.readouterr().out
+    assert shown.count("ROW") == 4 and "You print" not in shown
+
+
+BATCHES = {"a": np.ones((2, 3, 4)), "b": np.ones((2, 5, 4)), "np": np}
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("a @ b.T", "`.T` reverses all axes, those of a batch too"),
+        ("np.dot(a, b)", "`np.dot` does not pair the matrices of two batches"),
+        ("a.dot(b)", "`np.dot` does not pair the matrices of two batches"),
+        ("np.matmul(a, b.transpose())", "`.transpose()` reverses all axes, those of a batch too"),
+        ("a @ b", None),
+    ],
+)
+def test_a_product_of_batches_that_does_not_fit_gets_the_hint_about_axes(line, hint):
+    source = f"def normalised(x):\n    return {line}, x"
+    function = defined(source, **BATCHES)
+    linecache.cache["<cell normalised>"] = (len(source), None, source.splitlines(keepends=True), "<cell normalised>")
+    text = checked(function).text
+    assert "raised ValueError" in text
+    assert (hint in text) if hint else ("batch" not in text)
+
+
+def test_np_dot_of_two_batches_is_recognised_by_its_shape():
+    a, b = np.ones((2, 3, 4)), np.ones((2, 4, 5))
+    message = difference(a @ b, np.dot(a, b), "scores", "... T_query T_key").message
+    assert "`np.dot` pairs each matrix of one batch with each of the other" in message
+    assert "np.dot" not in difference(a @ b, np.ones((2, 3, 5, 5)), "scores", "... T_query T_key").message
+
+
+def test_a_masked_array_gets_the_method_that_fills_it():
+    text = read_about("def normalised(x):\n    return np.ma.array(x / x.sum(), mask=x > 1), x")
+    assert "MaskedArray" in text and "`.filled(0)`" in text
+
+
+def test_a_lambda_is_checked_under_the_name_that_it_has_in_the_notebook():
+    text = read_about("normalised = lambda x: (x / x.sum(axis=-1, keepdims=True), x)")
+    assert "✓ the idea" in text
+
+
+def test_a_lambda_without_a_name_hears_to_be_written_with_def(tmp_path, monkeypatch):
+    (tmp_path / "keys").mkdir()
+    monkeypatch.setattr(module, "data_folder", lambda: tmp_path)
+    with pytest.raises(LookupError, match="a lambda has no name: write the function with def"):
+        PUBLIC_KEY("<lambda>")

@@ -1,0 +1,128 @@
+"""Wrong answers to chapter 7, cross-attention."""
+
+import numpy as np
+
+from solutions.backward import linear_backward
+from solutions.cross import cross_attention, multi_head_cross_attention
+from solutions.masking import masked_attention, masked_attention_backward
+from solutions.multihead import multi_head_attention
+from solutions.residual import add_norm, feed_forward
+from tests.explanations.registry import wrong
+
+
+def decoded(x, memory, params, n_heads, self_mask, memory_mask, rate, rng, *, query=None, norms=None, residual=None):
+    """A decoder layer; query and residual of the cross-attention, and its norm, are left open."""
+    attended, _ = multi_head_attention(x, x, x, params["attention"], n_heads, self_mask)
+    stream, _ = add_norm(x, attended, params["norm_attention"], rate, rng)
+    asks = stream if query is None else query(x, attended, stream)
+    recalled, _ = multi_head_cross_attention(asks, memory, params["cross_attention"], n_heads, memory_mask)
+    before = stream if residual is None else residual(x, attended, stream)
+    stream, _ = add_norm(before, recalled, params[norms or "norm_cross_attention"], rate, rng)
+    thought, _ = feed_forward(stream, params["feed_forward"])
+    return add_norm(stream, thought, params["norm_feed_forward"], rate, rng)[0], None
+
+
+@wrong("cross_attention", "https://github.com/rexrex9/nlp_torchtext/pull/2", names="memory_asks")
+def queries_from_the_encoder(x, memory, w_query, w_key, w_value, mask):
+    """Makes the queries from the encoder's output, and keys and values from the decoder."""
+    return cross_attention(memory, x, w_query, w_key, w_value, np.swapaxes(mask, -1, -2))
+
+
+@wrong("cross_attention", "https://github.com/bentrevett/pytorch-seq2seq/issues/143", names="only_x")
+def keys_and_values_from_the_decoder(x, memory, w_query, w_key, w_value, mask):
+    """Makes keys and values from the decoder."""
+    return masked_attention(x @ w_query, x @ w_key, x @ w_value, mask)[0], None
+
+
+@wrong("cross_attention", "https://github.com/zhouhaoyi/Informer2020/issues/38", names="mask_left_out")
+def memory_not_masked(x, memory, w_query, w_key, w_value, mask):
+    """Does not mask the memory."""
+    return cross_attention(x, memory, w_query, w_key, w_value, np.ones_like(mask))
+
+
+@wrong("multi_head_cross_attention", "https://github.com/bentrevett/pytorch-seq2seq/issues/143", names="many_only_x")
+def heads_look_at_the_decoder(x, memory, params, n_heads, mask=None):
+    """Makes keys and values from the decoder."""
+    return multi_head_attention(x, x, x, params, n_heads, mask)
+
+
+@wrong("multi_head_cross_attention", "https://github.com/bytedance/lightseq/pull/22", names="many_values_from_x")
+def values_from_the_decoder(x, memory, params, n_heads, mask=None):
+    """Makes the values from the decoder."""
+    return multi_head_attention(x, memory, x, params, n_heads, mask)
+
+
+@wrong("decoder_layer", "https://github.com/ml-explore/mlx/pull/3382", names="asks_with_the_update")
+def raw_attention_asks(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+    """Asks the memory with the output of the self-attention, before Add & Norm."""
+    masks = (self_mask, memory_mask, rate, rng)
+    return decoded(x, memory, params, n_heads, *masks, query=lambda x, attended, stream: attended)
+
+
+@wrong("decoder_layer", "https://github.com/ml-explore/mlx/issues/1636", names="first_norm_for_cross")
+def first_norm_again(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+    """Uses the first norm behind the cross-attention."""
+    masks = (self_mask, memory_mask, rate, rng)
+    return decoded(x, memory, params, n_heads, *masks, norms="norm_attention")
+
+
+@wrong("decoder_layer", "https://github.com/facebookresearch/detr/issues/528", names="self_mask_over_memory")
+def target_mask_over_the_memory(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+    """Hides the memory by the target's mask."""
+    return decoded(x, memory, params, n_heads, self_mask, self_mask, rate, rng)
+
+
+@wrong("decoder_layer", "https://github.com/keras-team/keras-io/pull/1046", names="layer_without_memory_mask")
+def source_mask_unknown(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+    """Does not know the source's padding."""
+    return decoded(x, memory, params, n_heads, self_mask, None, rate, rng)
+
+
+@wrong("decoder_layer", "https://github.com/georgepar/slp/pull/26", names="memory_added")
+def memory_as_the_residual(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+    """Adds the encoder's output in place of the decoder's stream."""
+    masks = (self_mask, memory_mask, rate, rng)
+    return decoded(x, memory, params, n_heads, *masks, residual=lambda x, attended, stream: memory)
+
+
+@wrong("decoder_layer", "https://github.com/JanSchm/CapMarket/issues/8", names="second_residual_from_x")
+def layer_input_as_the_residual(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+    """Adds the layer's input once more behind the cross-attention."""
+    masks = (self_mask, memory_mask, rate, rng)
+    return decoded(x, memory, params, n_heads, *masks, residual=lambda x, attended, stream: x)
+
+
+@wrong("repaired_decoder_norms", "https://github.com/ml-explore/mlx/issues/1636")
+def first_norm_not_repaired(x, memory, params, n_heads, self_mask, memory_mask):
+    """Uses the first norm behind the cross-attention."""
+    return decoded(x, memory, params, n_heads, self_mask, memory_mask, 0.0, None, norms="norm_attention")[0]
+
+
+@wrong("cross_attention_backward", "https://github.com/NVIDIA/warp/issues/168", names="memory_through_values")
+def memory_overwritten(grad_output, cache):
+    """The values' gradient of the memory overwrites the keys'."""
+    x, memory, w_query, w_key, w_value, attention_cache = cache
+    grads = masked_attention_backward(grad_output, attention_cache)
+    grad_x, grad_w_query, _ = linear_backward(grads[0], (x, w_query))
+    grad_memory, grad_w_key, _ = linear_backward(grads[1], (memory, w_key))
+    grad_memory, grad_w_value, _ = linear_backward(grads[2], (memory, w_value))
+    return grad_x, grad_memory, grad_w_query, grad_w_key, grad_w_value
+
+
+@wrong(
+    "predicted_cross_shapes",
+    "https://github.com/jadore801120/attention-is-all-you-need-pytorch/issues/211",
+    names="whole_width",
+)
+def every_head_as_wide_as_the_model(n_batch, T, T_memory, d_model, d_memory, n_heads):
+    """Gives every head the width of the model."""
+    return {
+        "w_query": (d_model, d_model),
+        "w_key": (d_memory, d_model),
+        "queries": (n_batch, n_heads, T, d_model),
+        "keys": (n_batch, n_heads, T_memory, d_model),
+        "weights": (n_batch, n_heads, T, T_memory),
+        "output": (n_batch, T, d_model),
+        "grad_memory": (n_batch, T_memory, d_memory),
+        "padding": (n_batch, 1, T_memory),
+    }

@@ -1,0 +1,174 @@
+"""Wrong answers to chapter 3, masking."""
+
+import numpy as np
+
+from solutions.attention import scaled_scores, softmax
+from solutions.masking import causal_mask, masked_attention, masked_softmax, padding_mask
+from tests.explanations.registry import wrong
+
+
+def filled(scores, mask, number):
+    """Softmax with one number in the hidden places."""
+    return softmax(np.where(mask, scores, scores.dtype.type(number)))
+
+
+@wrong("masked_softmax", "https://github.com/huggingface/pytorch-image-models/pull/2236", names="after_the_softmax")
+def mask_after_softmax(scores, mask):
+    """Multiplies the weights by the mask."""
+    return softmax(scores) * mask
+
+
+@wrong("masked_softmax", "https://github.com/georg-wolflein/good-features/pull/1", names="scores_times_mask")
+def scores_times_mask(scores, mask):
+    """Multiplies the scores by the mask, so that hidden ones count as 0."""
+    return softmax(scores * mask)
+
+
+@wrong(
+    "masked_softmax",
+    "https://github.com/jadore801120/attention-is-all-you-need-pytorch/issues/5",
+    names="nan_when_empty",
+)
+def nan_where_nothing_is_seen(scores, mask):
+    """Minus infinity everywhere in a row gives NaN."""
+    return filled(scores, mask, -np.inf)
+
+
+@wrong("masked_softmax", "https://github.com/awslabs/gluonts/pull/1401")
+def billionth_for_minus_billion(scores, mask):
+    """Fills with 1e-9 in place of -1e9."""
+    return filled(scores, mask, 1e-9)
+
+
+@wrong("masked_softmax", "https://github.com/Shujun-He/RibonanzaNet/issues/5")
+def minus_billionth(scores, mask):
+    """Fills with -1e-9 in place of -1e9."""
+    return filled(scores, mask, -1e-9)
+
+
+@wrong(
+    "masked_softmax", "https://github.com/TransformerLensOrg/TransformerLens/pull/319", names="even_weights_when_empty"
+)
+def minus_hundred_thousand(scores, mask):
+    """Fills with -1e5, and scores can be smaller."""
+    return filled(scores, mask, -1e5)
+
+
+@wrong("masked_softmax", "https://github.com/huggingface/transformers/issues/14859")
+def adds_minus_ten_thousand(scores, mask):
+    """Adds -1e4 to what is hidden."""
+    return softmax(scores + (~mask * -1e4).astype(scores.dtype))
+
+
+@wrong(
+    "masked_softmax",
+    "https://github.com/lucidrains/memory-compressed-attention/issues/2",
+    names="hidden_by_plus_infinity",
+)
+def plus_infinity(scores, mask):
+    """Two minus signs make the infinity positive."""
+    return filled(scores, mask, np.inf)
+
+
+@wrong("masked_softmax", "https://github.com/ruotianluo/self-critical.pytorch/issues/89", names="renormalised")
+def renormalised(scores, mask):
+    """Divides the masked weights by their sum, which can be zero."""
+    weights = softmax(scores) * mask
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+@wrong("masked_softmax", "https://github.com/tracel-ai/burn/pull/4697")
+def maximum_clamped(scores, mask):
+    """Rows without a visible entry divide 0 by a small number; the maximum has a floor of -1e4."""
+    hidden = np.where(mask, scores, -np.inf)
+    powers = np.exp(hidden - np.maximum(hidden.max(axis=-1, keepdims=True), -1e4))
+    return (powers / (powers.sum(axis=-1, keepdims=True) + 1e-6)).astype(scores.dtype)
+
+
+@wrong("masked_softmax", "https://github.com/ml-explore/mlx/issues/2395", names="even_weights_when_empty")
+def finite_fill(scores, mask):
+    """Fills with the smallest number, so that a row that sees nothing is spread evenly."""
+    return filled(scores, mask, np.finfo(scores.dtype).min)
+
+
+@wrong("masked_attention", "https://github.com/lucidrains/halonet-pytorch/pull/6", names="inverted_attention")
+def hides_what_is_real(queries, keys, values, mask):
+    """Fills where the mask is True."""
+    return masked_attention(queries, keys, values, ~np.asarray(mask))
+
+
+@wrong("masked_attention", "https://github.com/delzac/cntkx/issues/10", names="unscaled_masked")
+def not_scaled(queries, keys, values, mask):
+    """Leaves out the root of d_key."""
+    if queries.shape[-1] != keys.shape[-1]:
+        raise ValueError
+    weights = masked_softmax(queries @ np.swapaxes(keys, -1, -2), mask)
+    return weights @ values, (queries, keys, values, weights)
+
+
+@wrong("masked_attention", "https://github.com/abisee/pointer-generator/issues/88", names="nan_attention")
+def masked_and_renormalised(queries, keys, values, mask):
+    """Masks the weights and divides them by their sum again."""
+    weights = softmax(scaled_scores(queries, keys)) * mask
+    weights = weights / weights.sum(axis=-1, keepdims=True)
+    return weights @ values, (queries, keys, values, weights)
+
+
+@wrong("causal_mask", "https://github.com/hkproj/pytorch-transformer/issues/19", names="inverted_causal")
+def above_the_diagonal(length):
+    """Forgets the comparison with zero: what should be hidden is visible."""
+    return np.triu(np.ones((length, length)), k=1).astype(bool)
+
+
+@wrong("causal_mask", "https://github.com/JohnSnowLabs/spark-nlp/pull/2149", names="additive_causal")
+def zeros_everywhere(length):
+    """A matrix of zeros, to be added, that hides nothing."""
+    return np.zeros((length, length))
+
+
+@wrong("target_mask", "https://github.com/facebookresearch/SymbolicMathematics/issues/19", names="causal_alone")
+def no_padding_in_it(tokens, pad):
+    """Hides the future and forgets the padding."""
+    return np.broadcast_to(causal_mask(tokens.shape[-1]), (*tokens.shape, tokens.shape[-1]))
+
+
+@wrong("target_mask", "https://github.com/keras-team/keras-io/pull/1046", names="rows_of_padding")
+def padding_along_the_rows(tokens, pad):
+    """Broadcasts the padding along the queries' axis."""
+    return causal_mask(tokens.shape[-1]) & (tokens != pad)[..., None]
+
+
+@wrong("target_mask", "https://github.com/zai-org/GLM-4-Voice/issues/182", names="either")
+def future_or_padding(tokens, pad):
+    """Joins the two masks so that one of them is enough to be visible."""
+    return causal_mask(tokens.shape[-1]) | padding_mask(tokens, pad)
+
+
+@wrong("padding_mask", "https://github.com/yg211/bert_nli/pull/3", names="all_real")
+def all_ones(tokens, pad):
+    """Takes every token for a real one."""
+    return np.ones((*tokens.shape[:-1], 1, tokens.shape[-1]), bool)
+
+
+@wrong("padding_mask", "https://github.com/CarryCKW/AES-NPCR/issues/7")
+def padding_is_one(tokens, pad):
+    """Takes token 1 for padding."""
+    return (tokens != 1)[..., None, :]
+
+
+@wrong("padding_mask", "https://github.com/lucidrains/feedback-transformer-pytorch/issues/6", names="inverted_padding")
+def padding_is_visible(tokens, pad):
+    """Marks padding with True."""
+    return (tokens == pad)[..., None, :]
+
+
+@wrong("memory_mask", "https://github.com/keras-team/keras-io/issues/1964", names="memory_transposed")
+def source_along_the_rows(source_tokens, target_length, pad):
+    """A row for each source token and a column for each target token."""
+    return np.repeat((source_tokens != pad)[..., None], target_length, axis=-1)
+
+
+@wrong("leaks", "https://github.com/kzl/decision-transformer/issues/30")
+def padding_is_enough(decoder, **sequences):
+    """Says that nothing leaks because padding is hidden."""
+    return False

@@ -1,0 +1,249 @@
+"""Wrong answers to chapter 9, training."""
+
+import numpy as np
+
+from solutions.logarithms import log_softmax
+from solutions.model import backward, forward
+from solutions.parameters import map_tree
+from solutions.training import (
+    adam_step,
+    smooth_labels,
+    smoothed_cross_entropy,
+    smoothed_cross_entropy_backward,
+)
+from tests.explanations.registry import wrong
+
+
+def one_hot(targets, vocab):
+    return np.eye(vocab)[targets]
+
+
+def adam(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, update):
+    """A step of Adam; update(m, v) is left open."""
+    if step < 1:
+        raise ValueError
+    m = map_tree(lambda m, g: beta_1 * m + (1 - beta_1) * g, moments[0], gradients)
+    v = map_tree(lambda v, g: beta_2 * v + (1 - beta_2) * g**2, moments[1], gradients)
+    return map_tree(lambda p, m, v: p - learning_rate * update(m, v), parameters, m, v), (m, v)
+
+
+@wrong("smooth_labels", "https://github.com/TimDettmers/ConvE/issues/55", names="whole_even_part")
+def adds_one_over_k(targets, vocab, smoothing):
+    """Adds 1/K, not eps/K."""
+    return (1 - smoothing) * one_hot(targets, vocab) + 1 / vocab
+
+
+@wrong("smooth_labels", "https://github.com/fastai/fastai/pull/1814", names="over_the_wrong_ones")
+def wrong_classes_share_eps(targets, vocab, smoothing):
+    """Shares eps among the wrong classes alone."""
+    hot = one_hot(targets, vocab)
+    return hot * (1 - smoothing) + (1 - hot) * smoothing / (vocab - 1)
+
+
+@wrong("smooth_labels", "https://github.com/ildoonet/pytorch-randaugment/issues/30", says="a division left out")
+def takes_a_share_of_eps(targets, vocab, smoothing):
+    """Takes eps/K from the right class, not eps, so that a row adds up to more than one."""
+    share = smoothing / vocab
+    return one_hot(targets, vocab) * (1 - share) + share
+
+
+@wrong("smooth_labels", "https://github.com/harvardnlp/annotated-transformer/issues/39", names="zero_row_at_padding")
+def two_classes_less(targets, vocab, smoothing):
+    """Shares eps among K - 2 classes, and leaves padding out."""
+    labels = np.full((*targets.shape, vocab), smoothing / (vocab - 2))
+    np.put_along_axis(labels, targets[..., None], 1 - smoothing, axis=-1)
+    labels[..., 0] = 0
+    labels[targets == 0] = 0
+    return labels
+
+
+@wrong("smooth_labels", "https://github.com/Hsuxu/Loss_ToolBox-PyTorch/issues/4", names="eps_for_each")
+def clamped(targets, vocab, smoothing):
+    """Clamps the one-hot labels between eps and 1 - eps."""
+    return np.clip(one_hot(targets, vocab), smoothing, 1 - smoothing)
+
+
+@wrong("smoothed_cross_entropy", "https://github.com/eladhoffer/utils.pytorch/issues/4", names="mean_over_padding")
+def averaged_over_all_places(logits, targets, smoothing=0.0, pad=0):
+    """Divides by all places, padding too."""
+    loss, cache = smoothed_cross_entropy(logits, targets, smoothing, pad)
+    return loss * logits.dtype.type((targets != pad).mean()), cache
+
+
+@wrong("smoothed_cross_entropy", "https://github.com/DaoyuanLi2816/Molecule-Generator/pull/20", names="padding_counts")
+def padding_as_a_word(logits, targets, smoothing=0.0, pad=0):
+    """Counts padding like any word."""
+    return smoothed_cross_entropy(logits, targets, smoothing, pad=-1)
+
+
+@wrong(
+    "smoothed_cross_entropy",
+    "https://github.com/ZhugeKongan/torch-template-for-deep-learning/issues/2",
+    names="one_class_less",
+)
+def one_class_less(logits, targets, smoothing=0.0, pad=0):
+    """Divides the even part by K - 1, with the right class in its sum."""
+    counted = targets != pad
+    log_p, labels = log_softmax(logits[counted]), targets[counted]
+    right = log_p[np.arange(len(labels)), labels].sum()
+    even = log_p.sum() / (logits.shape[-1] - 1)
+    return -((1 - smoothing) * right + smoothing * even) / max(1, len(labels)), None
+
+
+@wrong("smoothed_cross_entropy", "https://github.com/pytorch/pytorch/issues/32520", names="divergence")
+def divergence(logits, targets, smoothing=0.0, pad=0):
+    """Returns the Kullback-Leibler divergence, with a small number in the logarithm."""
+    counted = targets != pad
+    log_p, labels = log_softmax(logits[counted]), smooth_labels(targets[counted], logits.shape[-1], smoothing)
+    terms = labels * (np.log(np.maximum(labels, 1e-12)) - log_p)
+    return (terms.sum() / max(1, counted.sum())).astype(logits.dtype), None
+
+
+@wrong("smoothed_cross_entropy_backward", "https://github.com/fetchai/ledger/pull/1580", says="one factor")
+def divided_twice(grad_loss, cache):
+    """Divides by the number of targets twice."""
+    return smoothed_cross_entropy_backward(grad_loss / max(1, len(cache[1])), cache)
+
+
+@wrong(
+    "smoothed_cross_entropy_backward",
+    "https://github.com/jxgu1016/MNIST_center_loss_pytorch/issues/9",
+    names="not_divided",
+)
+def not_divided(grad_loss, cache):
+    """Does not divide by the number of targets."""
+    return smoothed_cross_entropy_backward(grad_loss * max(1, len(cache[1])), cache)
+
+
+@wrong("smoothed_cross_entropy_backward", "https://github.com/paiml/aprender/pull/2182", names="divided_by_all")
+def all_places_for_the_targets(grad_loss, cache):
+    """Divides by all places."""
+    return smoothed_cross_entropy_backward(grad_loss * max(1, len(cache[1])) / cache[2].size, cache)
+
+
+@wrong("noam_learning_rate", "https://github.com/google-research/big_transfer/issues/58", names="one_step_late")
+def step_counts_from_zero(step, d_model, warmup=4000):
+    """Counts steps from zero, so that the first rate is zero."""
+    if step < 1:
+        raise ValueError
+    return 0.0 if step == 1 else d_model**-0.5 * min((step - 1) ** -0.5, (step - 1) * warmup**-1.5)
+
+
+@wrong("noam_learning_rate", "https://github.com/tugstugi/pytorch-saltnet/issues/7")
+def first_rate_twice(step, d_model, warmup=4000):
+    """Uses the rate of step 1 in the first two steps."""
+    if step < 1:
+        raise ValueError
+    step = max(1, step - 1)
+    return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+
+
+@wrong("noam_learning_rate", "https://github.com/Kyubyong/transformer/issues/89", names="peak_of_one")
+def root_of_the_warmup(step, d_model, warmup=4000):
+    """Multiplies by the root of the warm-up, not by that of 1 / d_model."""
+    if step < 1:
+        raise ValueError
+    return warmup**0.5 * min(step**-0.5, step * warmup**-1.5)
+
+
+@wrong("noam_learning_rate", "https://github.com/chemprop/chemprop/issues/969")
+def signs_of_the_exponents(step, d_model, warmup=4000):
+    """Has the root of the step, and divides by warmup to the power -1.5."""
+    if step < 1:
+        raise ValueError
+    return d_model**-0.5 * min(step**0.5, step / warmup**-1.5)
+
+
+@wrong("adam_step", "https://github.com/oxiglade/mlx-rs/issues/301", names="uncorrected")
+def bias_not_corrected(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
+    """Corrects the bias of neither average."""
+    parts = (parameters, gradients, moments, step, learning_rate, beta_1, beta_2)
+    return adam(*parts, lambda m, v: m / (np.sqrt(v) + eps))
+
+
+@wrong("adam_step", "https://github.com/tensorflow/tensorflow/issues/9047", names="eps_hat")
+def eps_corrected_too(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
+    """Corrects the root with eps already added to it."""
+    parts = (parameters, gradients, moments, step, learning_rate, beta_1, beta_2)
+    return adam(*parts, lambda m, v: (1 - beta_2**step) ** 0.5 / (1 - beta_1**step) * m / (np.sqrt(v) + eps))
+
+
+@wrong("adam_step", "https://github.com/tensorflow/tensorflow/pull/61411", names="eps_subtracted")
+def eps_subtracted(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
+    """Subtracts eps from the root."""
+    parts = (parameters, gradients, moments, step, learning_rate, beta_1, beta_2)
+    c_1, c_2 = 1 - beta_1**step, 1 - beta_2**step
+    return adam(*parts, lambda m, v: m / c_1 / (np.sqrt(v / c_2) - eps))
+
+
+@wrong("adam_step", "https://github.com/karpathy/convnetjs/pull/107", names="correction_multiplied")
+def correction_multiplied(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
+    """Multiplies by the corrections."""
+    parts = (parameters, gradients, moments, step, learning_rate, beta_1, beta_2)
+    c_1, c_2 = 1 - beta_1**step, 1 - beta_2**step
+    return adam(*parts, lambda m, v: m * c_1 / (np.sqrt(v * c_2) + eps))
+
+
+@wrong("adam_step", "https://github.com/eriklindernoren/ML-From-Scratch/issues/35", names="without_power")
+def correction_without_the_step(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
+    """Corrects by 1 - beta in every step."""
+    parts = (parameters, gradients, moments, step, learning_rate, beta_1, beta_2)
+    return adam(*parts, lambda m, v: m / (1 - beta_1) / (np.sqrt(v / (1 - beta_2)) + eps))
+
+
+@wrong("adam_step", "https://github.com/keras-team/keras/issues/17391", names="eps_inside")
+def eps_in_the_root(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
+    """Adds eps below the root."""
+    parts = (parameters, gradients, moments, step, learning_rate, beta_1, beta_2)
+    c_1, c_2 = 1 - beta_1**step, 1 - beta_2**step
+    return adam(*parts, lambda m, v: m / c_1 / np.sqrt(v / c_2 + eps))
+
+
+@wrong("exact_match", "https://github.com/DeepChainBio/bio-transformers/pull/23", names="whole_rows")
+def what_follows_the_end(predictions, references, eos=2):
+    """Compares what follows the end mark, too."""
+    width = min(predictions.shape[1], references.shape[1])
+    return float((predictions[:, :width] == references[:, :width]).all(axis=1).mean())
+
+
+@wrong("exact_match", "https://github.com/google/seq2seq/issues/39")
+def begin_mark_on_one_side(predictions, references, eos=2):
+    """Compares sentences of which only one has a begin mark."""
+    pairs = zip(predictions.tolist(), references.tolist(), strict=True)
+    return sum([1, *p] == r for p, r in pairs) / len(predictions)
+
+
+@wrong("exact_match", "https://github.com/OpenNMT/OpenNMT-py/issues/1944", names="bag_of_words")
+def same_words(predictions, references, eos=2):
+    """Asks for the same words in any order."""
+
+    def words(tokens):
+        tokens = tokens.tolist()
+        return sorted(tokens[: tokens.index(eos)]) if eos in tokens else None
+
+    return float(np.mean([words(p) == words(r) for p, r in zip(predictions, references, strict=True)]))
+
+
+@wrong("exact_match", "https://github.com/DaoyuanLi2816/Molecule-Generator/pull/21")
+def share_of_tokens(predictions, references, eos=2):
+    """Counts equal tokens, padding among them."""
+    width = min(predictions.shape[1], references.shape[1])
+    return float((predictions[:, :width] == references[:, :width]).mean())
+
+
+@wrong("train_step", "https://github.com/huggingface/transformers/issues/16940", names="not_cut")
+def label_not_shifted(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """Predicts the token that the decoder just read."""
+    logits, cache = forward(params, src, tgt, n_heads, pad)
+    loss, loss_cache = smoothed_cross_entropy(logits, tgt, smoothing, pad)
+    gradients = backward(smoothed_cross_entropy_backward(1.0, loss_cache), cache)
+    return *adam_step(params, gradients, moments, step, learning_rate), float(loss)
+
+
+@wrong("train_step", "https://github.com/karpathy/micrograd/pull/102", says="twice")
+def gradient_added_up_twice(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+    """Adds the gradient to one that was not set back to zero."""
+    logits, cache = forward(params, src, tgt[:, :-1], n_heads, pad)
+    loss, loss_cache = smoothed_cross_entropy(logits, tgt[:, 1:], smoothing, pad)
+    gradients = backward(smoothed_cross_entropy_backward(2.0, loss_cache), cache)
+    return *adam_step(params, gradients, moments, step, learning_rate), float(loss)
