@@ -116,8 +116,8 @@ CONSTANT = [
     ("masked_softmax", lambda scores, mask: np.full_like(scores, 0.5), "`weights` is the same number everywhere."),
     ("leaks", lambda decoder, sequences: True, "`leaks` gives the same answer for every input."),
     (
-        "padding_mask",
-        lambda tokens, pad: np.ones((*tokens.shape[:-1], 1, tokens.shape[-1]), bool),
+        "target_mask",
+        lambda tokens, pad: np.ones((*tokens.shape, tokens.shape[-1]), bool),
         "`mask` is True everywhere.",
     ),
     ("causal_mask", lambda length: np.zeros((length, length), bool), "`mask` is False everywhere."),

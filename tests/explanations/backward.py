@@ -86,7 +86,7 @@ def not_summed_over_the_batch(grad_output, cache):
     return grad_output @ weight.T, transposed(x) @ grad_output, grad_bias
 
 
-@wrong("linear_backward", "https://github.com/tile-ai/TileOPs/pull/54", names="weight_not_turned")
+@wrong("linear_backward", "https://github.com/tile-ai/TileOPs/pull/54")
 def nothing_transposed(grad_output, cache):
     """Multiplies by the weight and by x as they are, without a transpose."""
     x, weight = cache

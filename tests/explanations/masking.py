@@ -34,13 +34,13 @@ def nan_where_nothing_is_seen(scores, mask):
     return filled(scores, mask, -np.inf)
 
 
-@wrong("masked_softmax", "https://github.com/awslabs/gluonts/pull/1401")
+@wrong("masked_softmax", "https://github.com/awslabs/gluonts/pull/1401", names="scores_times_mask")
 def billionth_for_minus_billion(scores, mask):
     """Fills with 1e-9 in place of -1e9."""
     return filled(scores, mask, 1e-9)
 
 
-@wrong("masked_softmax", "https://github.com/Shujun-He/RibonanzaNet/issues/5")
+@wrong("masked_softmax", "https://github.com/Shujun-He/RibonanzaNet/issues/5", names="scores_times_mask")
 def minus_billionth(scores, mask):
     """Fills with -1e-9 in place of -1e9."""
     return filled(scores, mask, -1e-9)
@@ -54,7 +54,7 @@ def minus_hundred_thousand(scores, mask):
     return filled(scores, mask, -1e5)
 
 
-@wrong("masked_softmax", "https://github.com/huggingface/transformers/issues/14859")
+@wrong("masked_softmax", "https://github.com/huggingface/transformers/issues/14859", names="unmasked_when_empty_-10000")
 def adds_minus_ten_thousand(scores, mask):
     """Adds -1e4 to what is hidden."""
     return softmax(scores + (~mask * -1e4).astype(scores.dtype))
@@ -85,7 +85,7 @@ def maximum_clamped(scores, mask):
     return (powers / (powers.sum(axis=-1, keepdims=True) + 1e-6)).astype(scores.dtype)
 
 
-@wrong("masked_softmax", "https://github.com/ml-explore/mlx/issues/2395", names="even_weights_when_empty")
+@wrong("masked_softmax", "https://github.com/ml-explore/mlx/issues/2395")
 def finite_fill(scores, mask):
     """Fills with the smallest number, so that a row that sees nothing is spread evenly."""
     return filled(scores, mask, np.finfo(scores.dtype).min)
@@ -120,7 +120,7 @@ def above_the_diagonal(length):
     return np.triu(np.ones((length, length)), k=1).astype(bool)
 
 
-@wrong("causal_mask", "https://github.com/JohnSnowLabs/spark-nlp/pull/2149", names="additive_causal")
+@wrong("causal_mask", "https://github.com/JohnSnowLabs/spark-nlp/pull/2149", says="zero everywhere")
 def zeros_everywhere(length):
     """A matrix of zeros, to be added, that hides nothing."""
     return np.zeros((length, length))
@@ -168,7 +168,7 @@ def source_along_the_rows(source_tokens, target_length, pad):
     return np.repeat((source_tokens != pad)[..., None], target_length, axis=-1)
 
 
-@wrong("leaks", "https://github.com/kzl/decision-transformer/issues/30")
+@wrong("leaks", "https://github.com/kzl/decision-transformer/issues/30", names="changes_nothing")
 def padding_is_enough(decoder, **sequences):
     """Says that nothing leaks because padding is hidden."""
     return False

@@ -65,7 +65,9 @@ def root_of_the_whole_width(query, key, value, params, n_heads, mask=None):
     return merge_heads(output) @ params["w_output"] + params["b_output"], None
 
 
-@wrong("multi_head_attention", "https://github.com/lsdefine/attention-is-all-you-need-keras/issues/36")
+@wrong(
+    "multi_head_attention", "https://github.com/lsdefine/attention-is-all-you-need-keras/issues/36", names="mask_tiled"
+)
 def mask_repeated_in_the_wrong_order(query, key, value, params, n_heads, mask=None):
     """Folds the heads in front of the batch, and repeats the mask the other way round."""
     heads = projected(query, key, value, params, n_heads)

@@ -11,16 +11,8 @@ from tests.explanations.judged import RIGHT, WRONG, judged
 pytestmark = pytest.mark.autograder
 
 NAMED_OR_RELATED = 0.85  # of all wrong answers
-# The judge names a mistake that these do not contain.
-MISNAMED = (
-    "masked_softmax-billionth_for_minus_billion",
-    "masked_softmax-minus_billionth",
-    "leaks-padding_is_enough",
-    "add_norm_backward-skip_not_added",
-    "smoothed_cross_entropy_backward-divided_twice",
-    "noam_learning_rate-signs_of_the_exponents",
-    "exact_match-begin_mark_on_one_side",
-)
+# The judge names a mistake that this answer does not contain: with one more slip, its numbers are the same.
+MISNAMED = ("noam_learning_rate-signs_of_the_exponents",)
 
 
 def parameters(answers):

@@ -40,7 +40,11 @@ def wrong_classes_share_eps(targets, vocab, smoothing):
     return hot * (1 - smoothing) + (1 - hot) * smoothing / (vocab - 1)
 
 
-@wrong("smooth_labels", "https://github.com/ildoonet/pytorch-randaugment/issues/30", says="a division left out")
+@wrong(
+    "smooth_labels",
+    "https://github.com/ildoonet/pytorch-randaugment/issues/30",
+    says="the division by `vocab` left out",
+)
 def takes_a_share_of_eps(targets, vocab, smoothing):
     """Takes eps/K from the right class, not eps, so that a row adds up to more than one."""
     share = smoothing / vocab
@@ -199,14 +203,14 @@ def eps_in_the_root(parameters, gradients, moments, step, learning_rate, beta_1=
     return adam(*parts, lambda m, v: m / c_1 / np.sqrt(v / c_2 + eps))
 
 
-@wrong("exact_match", "https://github.com/DeepChainBio/bio-transformers/pull/23", names="whole_rows")
+@wrong("exact_match", "https://github.com/DeepChainBio/bio-transformers/pull/23")
 def what_follows_the_end(predictions, references, eos=2):
     """Compares what follows the end mark, too."""
     width = min(predictions.shape[1], references.shape[1])
     return float((predictions[:, :width] == references[:, :width]).all(axis=1).mean())
 
 
-@wrong("exact_match", "https://github.com/google/seq2seq/issues/39")
+@wrong("exact_match", "https://github.com/google/seq2seq/issues/39", says="the same answer for every input")
 def begin_mark_on_one_side(predictions, references, eos=2):
     """Compares sentences of which only one has a begin mark."""
     pairs = zip(predictions.tolist(), references.tolist(), strict=True)

@@ -258,9 +258,9 @@ def mask_without_heads(query, key, value, params, n_heads, mask=None):
 
 @multi_head_attention.mistake("repeats the mask in the wrong order", reread="The mask and the heads")
 def mask_tiled(query, key, value, params, n_heads, mask=None):
-    """The masks of the batch are repeated as a whole, once for each head, and the scores have all heads of the first
-    sentence first: so most heads get another sentence's mask. (It is np.tile where np.repeat belongs.) An axis of
-    length 1 for the heads needs no repetition at all."""
+    """The repeated masks and the scores have different orders: in one, all heads of a sentence follow each other; in
+    the other, all sentences of a head. So most heads get another sentence's mask. (np.tile repeats the whole batch,
+    np.repeat each sentence.) An axis of length 1 for the heads needs no repetition at all."""
     if mask is None:
         return naive(query, key, value, params, n_heads)
     allowed = np.broadcast_to(mask, (*query.shape[:-1], key.shape[-2]))
