@@ -66,7 +66,7 @@ class Process:
         processor_seconds: what earlier processes left of `limits.processor_seconds`; by default all of it.
         """
         self.processor_seconds = 0.0  # used so far, as measured from outside
-        self._processor_limit = limits.processor_seconds if processor_seconds is None else processor_seconds
+        self._processor_limit = math.inf  # until it has started
         self._question_limit, self._question_seconds = math.inf, math.inf  # the value of processor_seconds to stop at
         self._sandboxed = kind != "none"
         self._limits = limits
@@ -75,6 +75,7 @@ class Process:
         self._previous_id = ""
         try:
             self._await_ready()
+            self._processor_limit = limits.processor_seconds if processor_seconds is None else processor_seconds
             self._lower_priority()
         except BaseException:
             self.end()

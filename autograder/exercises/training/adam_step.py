@@ -269,8 +269,8 @@ def eps_hat(parameters, gradients, moments, step, learning_rate, beta_1=0.9, bet
 
 @adam_step.mistake("corrects by the root of the factor")
 def corrected_by_a_root(**asked):
-    """You divide each average by the *root* of 1 - beta**step. It is too small by 1 - beta**step itself, so divide by
-    that. (The root of the factor is right only where you have taken the root of the average already.)"""
+    """You divide each average by the *root* of `1 - beta**step`. It is too small by `1 - beta**step` itself, so divide
+    by that. (The root of the factor is right only where you have taken the root of the average already.)"""
     return adam(**asked, correct=lambda average, share: average / np.sqrt(share))
 
 

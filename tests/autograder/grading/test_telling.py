@@ -222,5 +222,5 @@ def test_a_report_reveals_no_hidden_input_by_wrong_values(assignment, perfect):
     for cell in notebook["cells"]:
         cell["source"] = replaced.get(cell["id"], cell["source"])
     file = File(json.dumps(notebook).encode())
-    report = json.dumps(grade_file(file, seeds_of(file, assignment.released, SEED), assignment))
+    report = json.dumps(grade_file(file, seeds_of(file, assignment.released, SEED), assignment, alone=True))
     assert "a value of another type" in report and "unexpected keys" in report and "SEEN_" not in report

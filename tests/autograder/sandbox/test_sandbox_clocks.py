@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 
+from autograder.sandbox import process
 from autograder.sandbox.inside import frames
 from autograder.sandbox.process import Ended, Process
 from check import values
@@ -117,3 +118,12 @@ def test_the_graders_work_for_a_call_counts_as_its_processor_time(bundle):
         }
         with pytest.raises(Ended, match=USED):
             ask(call, answer_question=slow_answer)
+
+
+def test_a_process_starts_even_if_no_processor_time_is_left(submit, monkeypatch):
+    """A start that took long enough to be measured raised Exhausted where nobody expects it."""
+    monkeypatch.setattr(process, "WATCH_SECONDS", 0.001)
+    result = submit("def f():\n    return 1", "f", limits=replace(PATIENT, processor_seconds=0.0))
+    assert [outcome.stopped for outcome in result.outcomes] == [
+        "was not finished when the whole submission had used 0 seconds of processor time"
+    ]
