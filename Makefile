@@ -138,7 +138,8 @@ $(HUB)/.done: deploy/requirements.txt deploy/package-lock.json
 	touch $@
 
 # ------------------------------------------------------------------------------------------------ tests
-PYTEST := $(BIN)/pytest --dist=loadgroup --no-loadscope-reorder
+# A process that ends early ends the run: pytest-xdist 3.8 may wait forever after it has replaced one (its issue 1323).
+PYTEST := $(BIN)/pytest --dist=loadgroup --no-loadscope-reorder --max-worker-restart=0
 # Many tests wait for a time limit, a browser or another process, so two processes of pytest share a processor.
 TESTERS ?= $(shell expr 2 \* $$(nproc))
 # Only root can run a hub, and npm installs its proxy. Without them the tests of the hub are skipped, and say why.

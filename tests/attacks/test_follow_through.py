@@ -6,20 +6,21 @@ import json
 import pytest
 
 from tests.attacks import following
+from tests.attacks.conftest import SMALL, STOPPED
 
 pytestmark = pytest.mark.attacks
 
 
 @pytest.fixture
 def followed(graded, perfect, token):
-    """followed(sources) -> the report on a notebook with these exercises."""
+    """followed(sources, limits) -> the report on a notebook with these exercises."""
 
-    def followed(sources):
+    def followed(sources, limits=SMALL):
         notebook = copy.deepcopy(perfect)
         for cell in notebook["cells"]:
             if cell["id"] in sources:
                 cell["source"] = sources[cell["id"]].replace("{token}", token)
-        return graded(notebook)
+        return graded(notebook, limits)
 
     return followed
 
@@ -55,4 +56,4 @@ def test_the_code_of_the_reference_cannot_be_found(followed):
 
 @pytest.mark.thorough("the limits on questions and time, which tests of the sandbox show for one call")
 def test_floods_of_questions_earn_nothing(followed):
-    assert earned(followed(following.FLOODS)) == {}
+    assert earned(followed(following.FLOODS, limits=STOPPED)) == {}
