@@ -17,7 +17,7 @@ from check.sketches import is_distinctive
 from check.values import pack
 
 MAX_MISTAKES = 2  # with more of them, almost any outcome could be explained
-VALUELESS_KINDS = ("stopped", "blank", "raised")  # after such a fault nobody knows what the values would have been
+VALUELESS_KINDS = ("stopped", "blank", "raised")  # such a fault hides what the values would have been
 
 
 @dataclass(frozen=True)

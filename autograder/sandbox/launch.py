@@ -187,8 +187,7 @@ def _python_command(
         "answer_bytes": limits.answers_mb * MB,
         "limits": {
             "memory_mb": limits.memory_mb,
-            # The kernel counts the start, too. The grader measures what comes after it.
-            "processor_seconds": limits.processor_seconds + limits.start_seconds,
+            "processor_seconds": limits.processor_seconds,
             "disk_mb": limits.disk_mb,
             "open_files": limits.open_files,
             "threads": limits.threads,

@@ -80,15 +80,15 @@ def shift_reversed(params, src, tgt, n_heads, pad=0):
 
 @loss_and_gradients.mistake("predicts the whole target from the whole target", reread="Teacher forcing")
 def not_cut(params, src, tgt, n_heads, pad=0):
-    """The decoder reads all of tgt and is asked for all of tgt, so each position is asked for the token that it reads.
-    Give the decoder tgt[:-1] and ask for tgt[1:]."""
+    """The decoder reads all of tgt and must predict all of tgt, so each position only repeats the token that it reads.
+    Give the decoder tgt[:-1] and let it predict tgt[1:]."""
     return trained(params, src, tgt, n_heads, pad, given=tgt, asked=tgt)
 
 
 @loss_and_gradients.mistake("shifts the target twice", reread="Teacher forcing")
 def shifted_twice(params, src, tgt, n_heads, pad=0):
-    """From tgt[:t] you ask for token t + 1, and nobody asks for token t: the target was shifted already when you
-    shifted it again. Give the decoder tgt[:-1] and ask for tgt[1:]."""
+    """After reading tgt[:t], the decoder must predict token t + 1 instead of token t: the target had been shifted when
+    you shifted it again. Give the decoder tgt[:-1] and let it predict tgt[1:]."""
     return trained(params, src, tgt, n_heads, pad, given=tgt[..., :-2], asked=tgt[..., 2:])
 
 

@@ -67,7 +67,7 @@ def step_of(
 ):  # fmt: skip
     """The reference in pieces, so that a mistake can exchange one.
 
-    inner: what the decoder reads. targets: what it is asked for. loss_pad: padding of the loss. back: from
+    inner: what the decoder reads. targets: what it must predict. loss_pad: padding of the loss. back: from
     (loss, cache of the loss) to the gradient of the logits.
     """
     inner = tgt[:, :-1] if inner is None else inner
@@ -89,8 +89,8 @@ def not_shifted(params, moments, step, src, tgt, n_heads, learning_rate, smoothi
 
 @train_step.mistake("predicts the whole target from the whole target")
 def not_cut(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """The decoder reads all of `tgt` and is asked for all of `tgt`: each position is asked for the token that it reads.
-    Give the decoder `tgt[:, :-1]` and ask for `tgt[:, 1:]`."""
+    """The decoder reads all of `tgt` and must predict all of `tgt`, so each position only repeats the token that it
+    reads. Give the decoder `tgt[:, :-1]` and let it predict `tgt[:, 1:]`."""
     both = {"inner": tgt, "targets": tgt}
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, **both)
 

@@ -22,7 +22,7 @@ from autograder.grading.assignment import open_assignment, seeds_of
 from autograder.grading.follow_through import better_result, earlier_dependencies, functions_to_answer
 from autograder.grading.submitted_file import File
 from autograder.house import chapter_names
-from autograder.sandbox import CHAPTER_DISTRIBUTIONS, AnsweredFunctions, Call, Cell, MachineTooBusy, run
+from autograder.sandbox import CHAPTER_DISTRIBUTIONS, AnsweredFunctions, Budget, Call, Cell, MachineTooBusy, run
 from check import judge
 from check.calling import run as run_here
 from check.faults import Verdict
@@ -86,6 +86,12 @@ def graded(assignment, folders, perfect, monkeypatch):
     return graded
 
 
+def without_processor_time(limits):
+    budget = Budget(limits)
+    budget.processor_seconds = 0.0
+    return budget
+
+
 def stub_of(assignment, name):
     return assignment.released.source(assignment.released.position(name, None))
 
@@ -143,11 +149,12 @@ def test_all_runs_of_a_submission_share_one_budget(graded):
     assert budgets[0].processor_seconds < PATIENT.processor_seconds and not budgets[0].stopped_by_clock
 
 
-def test_without_time_nothing_runs_again(graded):
+def test_without_time_nothing_runs_again(graded, monkeypatch):
     report, runs = graded(replace(PATIENT, wall_seconds=0.0), softmax=NEXT_ROW)
     assert len(runs) == 1 and runs[0][-1].stopped_by_clock
     assert "no time was left to run attention_weights and later exercises again" in report.log[-1]
-    report, runs = graded(replace(PATIENT, processor_seconds=0.0), softmax=NEXT_ROW)
+    monkeypatch.setattr(grade, "Budget", without_processor_time)
+    report, runs = graded(softmax=NEXT_ROW)
     assert len(runs) == 1 and not runs[0][-1].stopped_by_clock
     assert "no time was left to run attention_weights and later exercises again" in report.log[-1]
 

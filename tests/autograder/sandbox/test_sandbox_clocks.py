@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from autograder.sandbox import process
+from autograder.sandbox import Budget, Call, Cell, process, run
 from autograder.sandbox.inside import frames
 from autograder.sandbox.process import Ended, Process
 from check import values
@@ -120,10 +120,11 @@ def test_the_graders_work_for_a_call_counts_as_its_processor_time(bundle):
             ask(call, answer_question=slow_answer)
 
 
-def test_a_process_starts_even_if_no_processor_time_is_left(submit, monkeypatch):
-    """A start that took long enough to be measured raised Exhausted where nobody expects it."""
+def test_a_process_starts_even_if_no_processor_time_is_left(bundle, monkeypatch):
+    """A start that took long enough to be measured raised an exception that nothing caught."""
     monkeypatch.setattr(process, "WATCH_SECONDS", 0.001)
-    result = submit("def f():\n    return 1", "f", limits=replace(PATIENT, processor_seconds=0.0))
-    assert [outcome.stopped for outcome in result.outcomes] == [
-        "was not finished when the whole submission had used 0 seconds of processor time"
-    ]
+    budget = Budget(PATIENT)
+    budget.processor_seconds = 0.0
+    cells, calls = [Cell("f", "def f():\n    return 1")], [Call("f", {})]
+    (outcome,) = run(cells, calls, bundle=bundle, limits=PATIENT, budget=budget).outcomes
+    assert outcome.stopped == "was not finished when the whole submission had used 3600 seconds of processor time"
