@@ -12,6 +12,7 @@ from autograder.chapter.targets import read_targets
 from autograder.errors import UserError
 from autograder.house import HOUSE, chapter_names, solution_modules
 from autograder.release import gate
+from autograder.release.bundle import modules
 from autograder.release.lending import FOLDER, last_lent_chapter, lent_files, sentence
 from autograder.release.notebook import source_notebook
 from book.live.in_page import exercise_run
@@ -257,16 +258,19 @@ def test_every_lent_module_runs_beside_the_reader_s_functions(tmp_path, monkeypa
 
 
 @pytest.fixture(scope="module")
-def folder_of_page(tmp_path_factory):
-    """What a page that lends everything unpacks for its Python: helper modules, lent modules and all public keys."""
-    folder = tmp_path_factory.mktemp("page")
-    helpers = [f"solutions/{name}.py" for name, number in solution_modules().items() if number is None]
-    files = {path: (HOUSE / path).read_bytes() for path in helpers} | lent_files(len(chapter_names()))
-    for path, content in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(content)
+def public_keys(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("keys")
     save_public_keys(folder / "keys")
     return folder
+
+
+def write_modules_of_page(folder, chapter):
+    """Write what a page that lends everything unpacks for its Python: its helper modules and all lent ones."""
+    solved = {f"solutions/{name}.py" for name, number in solution_modules().items() if number is not None}
+    helpers = {path: content for path, content in modules(chapter).items() if path not in solved}
+    for path, content in (helpers | lent_files(len(chapter_names()))).items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
 
 
 def answers(chapter):
@@ -277,11 +281,12 @@ def answers(chapter):
 
 
 @pytest.mark.parametrize("name", chapter_names())
-def test_the_book_s_answers_pass_with_borrowed_functions_and_wait_without(name, folder_of_page, monkeypatch):
-    monkeypatch.setenv(bundle_data.FOLDER, str(folder_of_page))
-    monkeypatch.chdir(folder_of_page)
-    importlib.invalidate_caches()
+def test_the_book_s_answers_pass_with_borrowed_functions_and_wait_without(name, public_keys, tmp_path, monkeypatch):
     chapter = read_chapter(name)
+    write_modules_of_page(tmp_path, chapter)
+    monkeypatch.setenv(bundle_data.FOLDER, str(public_keys))
+    monkeypatch.chdir(tmp_path)
+    importlib.invalidate_caches()
     exercises = {exercise.name: exercise for exercise in chapter.exercises}
     lent = lent_functions(chapter.number - 1)
     given = given_functions(chapter)
