@@ -131,6 +131,12 @@ def _folded(summary: str, text: str) -> str:
     return f"<details>\n<summary>{summary}</summary>\n\n{text}\n\n</details>"
 
 
+def _derivation(page: Page, directive: Directive) -> str:
+    return _folded(
+        f"The derivation. First solve <code>{directive.argument}</code>, then open it.", _body(page, directive)
+    )
+
+
 def _exercise(page: Page, directive: Directive) -> str:
     return f"### Exercise: {_title(page, directive)}\n\n{_body(page, directive)}"
 
@@ -278,6 +284,7 @@ DIRECTIVES: dict[str, Callable[[Page, Directive], str]] = {
     **dict.fromkeys(myst.NOTES, _note),
     "admonition": _admonition,
     "dropdown": _dropdown,
+    "derivation": _derivation,
     "exercise": _exercise,
     "question": _question,
     "answer": _answer,

@@ -13,6 +13,7 @@ EXTENSIONS = (
     "book.extensions.stale_pages",
     "book.extensions.notebook_runs",
     "book.extensions.questions",
+    "book.extensions.derivations",
     "book.extensions.explorers",
     "book.extensions.core_path",
     "book.extensions.glossary",

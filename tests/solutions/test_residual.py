@@ -23,6 +23,8 @@ from solutions.residual import (
     pre_norm_encoder_layer,
     pre_norm_encoder_layer_backward,
     repaired_pre_norm_encoder,
+    rms_norm,
+    rms_norm_backward,
 )
 from tests.solutions.comparing import (
     assert_close,
@@ -93,6 +95,12 @@ PIECES = {
         layer_norm_backward,
         lambda x, gain, bias: functional.layer_norm(x, x.shape[-1:], gain, bias),
         norm_inputs,
+    ),
+    "rms_norm": (
+        rms_norm,
+        rms_norm_backward,
+        lambda x, gain: functional.rms_norm(x, x.shape[-1:], gain, 1e-5),
+        lambda *arguments: norm_inputs(*arguments)[:2],
     ),
     "feed_forward": (feed_forward, feed_forward_backward, torch_feed_forward, feed_forward_inputs),
     "add_norm": (add_norm, add_norm_backward, torch_add_norm, add_norm_inputs),

@@ -9,7 +9,7 @@ from solutions import training as reference
 smoothed_cross_entropy_backward = Exercise(
     reference.smoothed_cross_entropy_backward,
     outputs={"grad_logits": "... T vocab"},
-    section="The gradient: p minus q′",
+    section="The gradient: yours to derive",
 )
 
 

@@ -3,6 +3,7 @@
 import { availableSource, importOf, isBorrowed, isLent } from "./borrowing.js";
 import { Cell, printed } from "./cell.js";
 import { linkSections, make } from "./elements.js";
+import { openWhatWaitsFor } from "./opening.js";
 import { config } from "./page_data.js";
 import { python } from "./python.js";
 import { storedExercise } from "./storage.js";
@@ -76,7 +77,15 @@ export class Exercise extends Cell {
     this.resetButton.hidden = isStub;
     this.copyForPaper(!isStub);
     this.uses.show();
+    this.openWhatWaits();
     this.page.show();
+  }
+
+  /** Opens once what waits for this exercise, so that the reader can fold it again. */
+  openWhatWaits() {
+    if (this.state.passing === undefined || this.hasOpened) return;
+    openWhatWaitsFor(this.name);
+    this.hasOpened = true;
   }
 
   /** Replaces the text in the editor, by that of a notebook for example. */

@@ -67,6 +67,11 @@ def test_code_cells_do_not_change(plain: Convert) -> None:
             ":::{dropdown} Hint 1: `a < b`\nA.\n:::",
             "<details>\n<summary>Hint 1: <code>a &lt; b</code></summary>\n\nA.\n\n</details>",
         ),
+        (
+            ":::{derivation} softmax\n$$\nx\n$$\n:::",
+            "<details>\n<summary>The derivation. First solve <code>softmax</code>, then open it.</summary>\n\n"
+            "$$\nx\n$$\n\n</details>",
+        ),
         (":::{exercise} Softmax\n:label: card\n**4 points**\n:::", "### Exercise: Softmax\n\n**4 points**"),
         (":::{prf:theorem} Shift\nA.\n:::", "> **Theorem (Shift).**\n>\n> A."),
         (":::{prf:proof}\nA.\n:::", "**Proof.** A. ∎"),

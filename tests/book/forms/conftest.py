@@ -27,6 +27,10 @@ $$ (the-formula)
 What the dropdown hides.
 :::
 
+:::{derivation} an_exercise
+What the derivation shows.
+:::
+
 ::::{question} Which of the two?
 :kind: prediction
 
@@ -92,6 +96,7 @@ An address that is long: [https://example.org/{{ADDRESS}}](https://example.org/e
 """
 HIDDEN = [
     "What the dropdown hides",
+    "What the derivation shows",
     "the right answer’s reason",
     "What the model answer says",
     "The second tab",

@@ -1,0 +1,196 @@
+"""rms_norm_backward: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.residual.shared import to_normalise
+from solutions import residual as reference
+
+rms_norm_backward = Exercise(
+    reference.rms_norm_backward,
+    outputs={"grad_x": "... d_model", "grad_gain": "d_model"},
+    order=("grad_gain", "grad_x"),
+    section="RMSNorm: yours to derive",
+)
+
+
+def normalised(draw, n_axes=1, dtype=np.float64, **options):
+    """Return a random cotangent and the cache that rms_norm left."""
+    inputs = to_normalise(draw, n_axes, dtype)
+    output, cache = reference.rms_norm(inputs["x"], inputs["gain"], **options)
+    return {"grad_output": draw.normal(*output.shape, dtype=dtype), "cache": cache}
+
+
+@rms_norm_backward.cases("the idea", points=2)
+def _(draw):
+    yield "one position", normalised(draw, 0)
+    yield "one sentence", normalised(draw)
+
+
+@rms_norm_backward.cases("batches", points=1)
+def _(draw):
+    yield "one batch axis", normalised(draw, 2)
+    yield "two batch axes", normalised(draw, 3)
+
+
+@rms_norm_backward.cases("eps, float32 and a row of zeros", points=1)
+def _(draw):
+    yield "eps = 2", normalised(draw, eps=2.0)
+    yield "float32", normalised(draw, 2, np.float32)
+    inputs = to_normalise(draw)
+    inputs["x"][0] = 0
+    output, cache = reference.rms_norm(inputs["x"], inputs["gain"])
+    yield "a position whose features are all zero", {"grad_output": draw.normal(*output.shape), "cache": cache}
+
+
+def gradients(grad_output, cache, size=1, grad_normalised=None, **put):
+    """Return both gradients, with another factor before the size's term or in it, or with single gradients replaced."""
+    normalised_x, inverse_rms, gain = cache
+    g = grad_output * gain if grad_normalised is None else grad_normalised
+    term = put.get("outer", normalised_x) * (g * put.get("inner", normalised_x)).mean(axis=-1, keepdims=True)
+    right = reference.rms_norm_backward(grad_output, cache)
+    return put.get("grad_x", inverse_rms * (g - size * term)), put.get("grad_gain", right[1])
+
+
+@rms_norm_backward.mistake("treats the size of the row as a constant")
+def size_constant(grad_output, cache):
+    """You go straight through: gradient times gain, divided by the root of the mean square. But the mean square is made
+    from the same row, so each feature moves every output through it. Doubling x changes nothing, so with a tiny eps
+    the row of grad_x must be at right angles to the normalised row."""
+    return gradients(grad_output, cache, size=0)
+
+
+@rms_norm_backward.mistake("adds the way through the size")
+def size_added(grad_output, cache):
+    """The second term has the wrong sign. A larger feature makes the mean square larger, and one over its root
+    smaller, so this way has a minus."""
+    return gradients(grad_output, cache, size=-1)
+
+
+@rms_norm_backward.mistake("takes a sum where the mean belongs")
+def sum_for_mean(grad_output, cache):
+    """The mean square has a factor 1/d_model, and the factor stays on the way back. You take a sum along the row."""
+    return gradients(grad_output, cache, size=cache[0].shape[-1])
+
+
+@rms_norm_backward.mistake("has half of the way through the size")
+def half_of_the_size(grad_output, cache):
+    """The second term is half as large as it should be. The slope of the root has a factor 1/2, the slope of the square
+    has a factor 2, and the two cancel."""
+    return gradients(grad_output, cache, size=0.5)
+
+
+@rms_norm_backward.mistake("takes off the mean as well")
+def mean_taken_off(grad_output, cache):
+    """The rows of your grad_x add up to zero. That is true of LayerNorm, which does not see a shift of its row.
+    RMSNorm does see it: it takes off no mean forwards, so its backward pass takes off none either."""
+    normalised_x, inverse_rms, gain = cache
+    g = grad_output * gain
+    through_size = normalised_x * (g * normalised_x).mean(axis=-1, keepdims=True)
+    grad_x = inverse_rms * (g - g.mean(axis=-1, keepdims=True) - through_size)
+    return gradients(grad_output, cache, grad_x=grad_x)
+
+
+@rms_norm_backward.mistake("forgets the gain on the way to x")
+def gain_forgotten(grad_output, cache):
+    """grad_x does not depend on the gain. The normalised row was multiplied by the gain, so its gradient is grad_output
+    * gain, and both ways begin there. With gains of one the two agree."""
+    return gradients(grad_output, cache, grad_normalised=grad_output)
+
+
+@rms_norm_backward.mistake("multiplies by the gain at the end")
+def gain_last(grad_output, cache):
+    """The gain comes after the mean was taken. The gain differs from feature to feature, so it must be in the row
+    *before* you average the row. With equal gains the two agree."""
+    plain, grad_gain = gradients(grad_output, cache, grad_normalised=grad_output)
+    return plain * cache[2], grad_gain
+
+
+@rms_norm_backward.mistake("forgets to divide by the root of the mean square")
+def not_divided(grad_output, cache):
+    """Both terms are right, and the factor in front of them is missing. The forward pass multiplied the row by
+    inverse_rms, so the backward pass does so, too."""
+    return gradients(grad_output, cache, grad_x=reference.rms_norm_backward(grad_output, cache)[0] / cache[1])
+
+
+@rms_norm_backward.mistake("loses the normalised row inside the mean")
+def mean_without_the_row(grad_output, cache):
+    """In the second term you take the mean of grad_output * gain alone. It is the mean of that *times the normalised
+    row*: every output n_i = r x_i changes with r in proportion to x_i."""
+    return gradients(grad_output, cache, inner=1)
+
+
+@rms_norm_backward.mistake("loses the normalised row before the mean")
+def term_without_the_row(grad_output, cache):
+    """Your second term is the same number for every feature. The slope of the mean square is proportional to the
+    feature, so this number is multiplied by the normalised row."""
+    return gradients(grad_output, cache, outer=1)
+
+
+@rms_norm_backward.mistake("averages over the whole array")
+def one_mean_for_all(grad_output, cache):
+    """Your mean runs over the whole array and mixes positions. Each row has its own size: axis=-1 with keepdims=True.
+    With one position the two agree."""
+    normalised_x, inverse_rms, gain = cache
+    g = grad_output * gain
+    return gradients(grad_output, cache, grad_x=inverse_rms * (g - normalised_x * (g * normalised_x).mean()))
+
+
+@rms_norm_backward.mistake("does not add up the gradient of the gain")
+def not_summed(grad_output, cache):
+    """grad_gain has a row for every position. One gain serves all positions of all sentences, so its gradient is the
+    sum over *all* leading axes."""
+    return gradients(grad_output, cache, grad_gain=grad_output * cache[0])
+
+
+@rms_norm_backward.mistake("adds the gradient of the gain up over one axis only")
+def summed_over_one_axis(grad_output, cache):
+    """`sum(axis=0)` is the whole sum only while there is one leading axis. With a batch an axis is left over, and with
+    a single position it adds up the features. Sum over *all* leading axes."""
+    return gradients(grad_output, cache, grad_gain=np.sum(grad_output * cache[0], axis=0))
+
+
+@rms_norm_backward.mistake("forgets the normalised row in the gradient of the gain")
+def gain_like_bias(grad_output, cache):
+    """grad_gain is the sum of grad_output. The gain was *multiplied* by the normalised row, so multiply grad_output by
+    that row before you sum."""
+    return gradients(grad_output, cache, grad_gain=grad_output.sum(axis=tuple(range(grad_output.ndim - 1))))
+
+
+@rms_norm_backward.mistake("writes into grad_output")
+def in_place(grad_output, cache):
+    """The caller's grad_output has changed: `grad_output *= gain` writes into it, and the residual connection passes
+    the same array on along another way. Make a new array: `grad_output * gain`."""
+    right = reference.rms_norm_backward(grad_output, cache)
+    grad_output *= 1 + cache[2] ** 2
+    return right
+
+
+@rms_norm_backward.equivalent
+def with_the_jacobian(grad_output, cache):
+    normalised_x, inverse_rms, gain = cache
+    d_model = gain.size
+    jacobian = np.eye(d_model, dtype=gain.dtype) - normalised_x[..., :, None] * normalised_x[..., None, :] / d_model
+    grad_x = np.einsum("...i,...ij->...j", grad_output * gain, jacobian) * inverse_rms
+    return grad_x, np.einsum("nd,nd->d", grad_output.reshape(-1, d_model), normalised_x.reshape(-1, d_model))
+
+
+@rms_norm_backward.equivalent
+def row_after_row(grad_output, cache):
+    normalised_x, inverse_rms, gain = cache
+    grad_x, grad_gain = np.zeros_like(grad_output), np.zeros_like(gain)
+    for index in np.ndindex(grad_output.shape[:-1]):
+        g, n = grad_output[index] * gain, normalised_x[index]
+        grad_x[index] = inverse_rms[index] * (g - n * (g @ n) / len(g))
+        grad_gain += grad_output[index] * n
+    return grad_x, grad_gain
+
+
+@rms_norm_backward.equivalent
+def through_the_mean_square(grad_output, cache):
+    """First the mean square's gradient, then that of x, in the order of the walk back."""
+    normalised_x, inverse_rms, gain = cache
+    g, x = grad_output * gain, normalised_x / inverse_rms
+    grad_mean_square = -0.5 * inverse_rms**3 * np.sum(g * x, axis=-1, keepdims=True)
+    grad_gain = (grad_output * normalised_x).reshape(-1, gain.size).sum(axis=0)
+    return [g * inverse_rms + 2 / gain.size * grad_mean_square * x, grad_gain]
