@@ -201,14 +201,20 @@ def forward(params, src, tgt, n_heads, pad=0):
 
 
 def backward(grad_logits, cache):
-    """The gradient of every parameter.
+    """The gradient of every parameter, from that of the logits.
 
     Args:
         grad_logits: (..., T_tgt, vocab)
-        cache: (encoder_cache, decoder_cache, table_names) of `forward`.
+        cache: (encoder_cache, decoder_cache, table_names) of `forward`:
+            encoder_cache is (embedding_cache, layer_caches), decoder_cache
+            is (embedding_cache, layer_caches, output_cache), and
+            output_cache is (x, table), whose product are the logits. Layers
+            stand in the order of params, tables in table_names.
 
     Returns:
         grad_params: nested dict with the keys and shapes of params.
+
+    Source: derived in this chapter.
     """
     encoder_cache, decoder_cache, table_names = cache
     grad_memory, grad_target, grad_output, grad_decoder = decode_backward(grad_logits, decoder_cache)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.exercises.model import backward as backward_mistakes
 from autograder.exercises.model.shared import EVERYWHERE, question, renamed
 from solutions import model as reference
 from solutions.cross import decoder_layer
@@ -11,11 +12,8 @@ from solutions.model import (
     backward,
     cross_entropy,
     cross_entropy_backward,
-    decode_backward,
-    encode_backward,
     log_softmax,
     table_for,
-    tie,
     unembed,
 )
 from solutions.parameters import map_tree
@@ -24,23 +22,15 @@ from solutions.position import positional_embedding
 loss_and_gradients = Exercise(
     reference.loss_and_gradients,
     outputs={"loss": "", "grad_params": "dict"},
-    section="All the way back",
-    uses=("encode", "decode", "forward"),
+    section="The loss",
+    uses=("encode", "decode", "forward", "backward"),
 )
 
 
-@loss_and_gradients.cases("separate tables", points=3)
+@loss_and_gradients.cases("nothing padded", points=2)
 def _(draw):
-    yield "nothing padded", question(draw, tied=False, n=2, padded=False)
-
-
-@loss_and_gradients.cases("several layers", points=2)
-def _(draw):
+    yield "separate tables", question(draw, tied=False, n=2, padded=False)
     yield "two decoder layers", question(draw, (1, 2), tied=False, n=2, padded=False)
-
-
-@loss_and_gradients.cases("one shared table", points=2)
-def _(draw):
     yield "tied three ways", question(draw, n=2, padded=False)
 
 
@@ -112,77 +102,46 @@ def pad_kept_from_the_loss(params, src, tgt, n_heads, pad=0):
     return trained(params, src, tgt, n_heads, pad, loss=lambda logits, asked, _: cross_entropy(logits, asked))
 
 
-def one_role(role):
-    def back(grad_logits, cache):
-        encoder_cache, decoder_cache, names = cache
-        grad_memory, grad_target, grad_output, grad_decoder = decode_backward(grad_logits, decoder_cache)
-        grad_source, grad_encoder = encode_backward(grad_memory, encoder_cache)
-        roles = {"source": grad_source, "target": grad_target, "output": grad_output}
-        tied = tie(roles, names)
-        tables = {"shared": roles[role]} if "shared" in tied else tied
-        return {"embeddings": tables, "encoder": grad_encoder, "decoder": grad_decoder}
-
-    return back
-
-
 @loss_and_gradients.mistake("the tied table learns as source only", reread="One table in three roles")
 def tied_source_only(params, src, tgt, n_heads, pad=0):
     """The shared table's gradient holds the source's part alone. It was used three times, so three gradients come back
     to it, and they add up."""
-    return trained(params, src, tgt, n_heads, pad, back=one_role("source"))
+    return trained(params, src, tgt, n_heads, pad, back=backward_mistakes.tied_source_only)
 
 
 @loss_and_gradients.mistake("the tied table learns as target only", reread="One table in three roles")
 def tied_target_only(params, src, tgt, n_heads, pad=0):
     """The shared table's gradient holds the target's part alone: what the decoder's entrance sent back. The source and
     the output used the table too, and the three parts add up."""
-    return trained(params, src, tgt, n_heads, pad, back=one_role("target"))
+    return trained(params, src, tgt, n_heads, pad, back=backward_mistakes.tied_target_only)
 
 
 @loss_and_gradients.mistake("the tied table learns as output only", reread="One table in three roles")
 def tied_output_only(params, src, tgt, n_heads, pad=0):
     """The shared table's gradient holds the output's part alone. That part is the largest, so training seems to work;
     the two look-ups are missing. The three parts add up."""
-    return trained(params, src, tgt, n_heads, pad, back=one_role("output"))
-
-
-def memory_from(chosen):
-    def back(grad_logits, cache):
-        encoder_cache, decoder_cache, names = cache
-        embedding_cache, layer_caches, output_cache = decoder_cache
-        _, grad_target, grad_output, grad_decoder = decode_backward(grad_logits, decoder_cache)
-        grad_x, _ = reference.unembed_backward(grad_logits, output_cache)
-        parts = []
-        for layer_cache in reversed(layer_caches):
-            grad_x, part, _ = reference.decoder_layer_backward(grad_x, layer_cache)
-            parts.append(part)
-        grad_memory = 0 * parts[0] if chosen is None else parts[chosen]
-        grad_source, grad_encoder = encode_backward(grad_memory, encoder_cache)
-        tables = tie({"source": grad_source, "target": grad_target, "output": grad_output}, names)
-        return {"embeddings": tables, "encoder": grad_encoder, "decoder": grad_decoder}
-
-    return back
+    return trained(params, src, tgt, n_heads, pad, back=backward_mistakes.tied_output_only)
 
 
 @loss_and_gradients.mistake("the memory learns from the last decoder layer only")
 def last_layer_only(params, src, tgt, n_heads, pad=0):
     """The memory's gradient is that of the last decoder layer. Every decoder layer has read the memory, so every one
     adds its part; with one layer the slip cannot be seen."""
-    return trained(params, src, tgt, n_heads, pad, back=memory_from(0))
+    return trained(params, src, tgt, n_heads, pad, back=backward_mistakes.last_layer_only)
 
 
 @loss_and_gradients.mistake("the memory learns from the first decoder layer only")
 def first_layer_only(params, src, tgt, n_heads, pad=0):
     """Each decoder layer overwrites the memory's gradient, so that the first layer's, computed last, is what remains.
     Add them up."""
-    return trained(params, src, tgt, n_heads, pad, back=memory_from(-1))
+    return trained(params, src, tgt, n_heads, pad, back=backward_mistakes.first_layer_only)
 
 
 @loss_and_gradients.mistake("the encoder learns nothing")
 def nothing_for_the_encoder(params, src, tgt, n_heads, pad=0):
     """The gradients of the encoder, and of the source's look-up, are zero: you do not go on through the memory. It
     was the keys and the values of every decoder layer, and its gradient goes back into the encoder."""
-    return trained(params, src, tgt, n_heads, pad, back=memory_from(None))
+    return trained(params, src, tgt, n_heads, pad, back=backward_mistakes.nothing_for_the_encoder)
 
 
 def without_causal_mask(params, src, tgt, n_heads, pad):

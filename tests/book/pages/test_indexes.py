@@ -64,8 +64,8 @@ def test_the_map_shows_which_exercises_need_which():
 def test_the_map_includes_exercises_that_a_helper_calls():
     every = indexes.listed()
     layers = {"embed_backward", "encoder_layer_backward", "decoder_layer_backward"}
-    # `loss_and_gradients` calls `backward`, which is not an exercise, and `backward` calls the three.
-    assert "backward" not in every and layers <= set(every["loss_and_gradients"].needs)
+    # `backward` calls `decode_backward` and `encode_backward`, which are not exercises, and they call the three.
+    assert "decode_backward" not in every and layers <= set(every["backward"].needs)
     # Calls inside another exercise belong to that exercise.
     assert "softmax" not in every["attention"].needs
 
