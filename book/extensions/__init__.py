@@ -11,6 +11,7 @@ EXTENSIONS = (
     "book.extensions.formulas",
     "book.extensions.formula_punctuation",
     "book.extensions.stale_pages",
+    "book.extensions.build_record",
     "book.extensions.notebook_runs",
     "book.extensions.questions",
     "book.extensions.derivations",

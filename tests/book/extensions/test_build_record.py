@@ -1,0 +1,57 @@
+"""When the tests take the book that `make` has built, in place of building it again."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from book.extensions.build_record import BuildRecord, is_current
+from tests.book.conftest import build_unless_current, jupyter_book, page
+
+pytestmark = pytest.mark.book
+
+
+def write(file, text):
+    """Write text into a file, and return the file."""
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_a_book_is_taken_as_it_is_only_if_its_sources_are_those_that_it_was_built_from(little_book):
+    page(little_book)
+    config = little_book / "_config.yml"
+    lends = config.read_text(encoding="utf-8").replace("lend: nothing", "lend: all")
+    other = write(little_book / "other.yml", lends)
+    assert jupyter_book(little_book, "--config", "other.yml").returncode == 0
+    assert not is_current(little_book), "it was built with another configuration"
+    other.unlink()
+    output = build_unless_current(little_book, jupyter_book)
+    assert output.startswith("0\n") and is_current(little_book)
+    assert build_unless_current(little_book, build=None) == "0\n"
+
+    changes = {
+        little_book / "chapters" / "01_attention.md": "# Another page",
+        little_book / "book" / "static" / "house.css": "/* another style */",
+        little_book / "solutions" / "new.py": "",
+        config: lends,
+    }
+    for file, changed in changes.items():
+        before = file.read_bytes() if file.exists() else None
+        write(file, changed)
+        assert not is_current(little_book), file.name
+        file.write_bytes(before) if before is not None else file.unlink()
+        assert is_current(little_book)
+    (little_book / "_build" / "html" / "index.html").unlink()
+    assert not is_current(little_book), "its pages are gone"
+
+
+def test_a_build_that_fails_or_has_not_ended_leaves_no_record(tmp_path):
+    pages = tmp_path / "_build" / "html"
+    pages.mkdir(parents=True)
+    app = SimpleNamespace(outdir=pages, builder=SimpleNamespace(name="html"))
+    record = BuildRecord()
+    record.sources = "a digest"
+    record.save(app, None)
+    assert pages.with_name("html.sources").exists()
+    record.delete(app)
+    record.save(app, RuntimeError())
+    assert not pages.with_name("html.sources").exists()
