@@ -109,7 +109,7 @@ def test_a_wrong_function_costs_only_its_own_points(graded):
 
 @pytest.mark.parametrize("softmax", ["# gone", "raise ValueError", "def softmax(scores):\n    while True: pass"])
 def test_a_missing_or_endless_function_costs_no_more_than_a_wrong_one(graded, softmax):
-    assert graded(STOPPED, softmax=softmax, self_attention="# gone too")[0].earned == 25 - 4 - 5
+    assert graded(STOPPED, softmax=softmax, self_attention="# gone too")[0].earned == 25 - 4 - 3
 
 
 def test_an_unwritten_function_costs_no_more_than_a_wrong_one(graded, assignment):
@@ -165,7 +165,7 @@ def test_what_only_the_wall_clock_stopped_counts_only_if_nothing_else_is_graded(
     with pytest.raises(MachineTooBusy, match="wall clock"):
         graded(limits, alone=False, self_attention=sleeping)
     report, _ = graded(limits, self_attention=sleeping)
-    assert report.earned == 25 - 5
+    assert report.earned == 25 - 3
     assert report.result("self_attention").verdict.message == "`self_attention` waited longer than 3 seconds."
 
 
