@@ -23,12 +23,13 @@ class Malformed(ValueError):
 
 @dataclass(frozen=True)
 class Attention:
-    """What attention did: weights (..., T, T_key), output (..., T, n_words) or None, counts (..., T).
+    """What attention did: strengths (..., T, T_key), output (..., T, n_words) or None, counts (..., T).
 
+    The strengths of a row are its weights as shares of the largest weight; the output may have any scale, row by row.
     counts says which positions are judged.
     """
 
-    weights: np.ndarray
+    strengths: np.ndarray
     output: np.ndarray | None
     counts: np.ndarray
 
@@ -45,12 +46,12 @@ def properties(attention: Attention, asks: Sequence[str]) -> tuple[np.ndarray | 
 
 
 def _attended(attention: Attention) -> np.ndarray:
-    best, second = (np.partition(attention.weights, -n, axis=-1)[..., -n] for n in (1, 2))
-    return np.where(best - second > 1e-9, attention.weights.argmax(axis=-1), NO_POSITION)
+    second = np.partition(attention.strengths, -2, axis=-1)[..., -2]
+    return np.where(second < 1 - 1e-9, attention.strengths.argmax(axis=-1), NO_POSITION)
 
 
 def _sharpness(attention: Attention) -> np.ndarray:
-    largest = attention.weights.max(axis=-1)
+    largest = 1 / attention.strengths.sum(axis=-1)
     return (largest >= HALF).astype(np.int64) + (largest >= SURE)
 
 
@@ -65,11 +66,12 @@ def words_and_positions(words: np.ndarray, n_words: int, length: int) -> np.ndar
     return np.concatenate([np.eye(n_words)[words], positions], axis=-1)
 
 
-def attend(x: np.ndarray, w_query: np.ndarray, w_key: np.ndarray) -> np.ndarray:
-    """Return the weights (..., T, T) with which the rows of x attend to each other."""
+def attend(x: np.ndarray, w_query: np.ndarray, w_key: np.ndarray, *, causal: bool = False) -> np.ndarray:
+    """Return the strengths (..., T, T) with which rows of x attend to each other; if causal, none to later rows."""
     scores = (x @ w_query) @ (x @ w_key).swapaxes(-1, -2) / np.sqrt(max(w_query.shape[-1], 1))
-    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+    if causal:
+        scores = np.where(np.tri(x.shape[-2], dtype=bool), scores, -np.inf)
+    return np.exp(scores - scores.max(axis=-1, keepdims=True))
 
 
 def matrices(value: Any, names: Sequence[str], rows: int, columns: dict[str, int]) -> list[np.ndarray]:
@@ -113,9 +115,56 @@ def copying(value: Any, n_words: int, length: int, words: np.ndarray) -> Attenti
         value, ("w_query", "w_key", "w_value"), n_words + length, columns={"w_value": n_words}
     )
     x = words_and_positions(words, n_words, length)
-    weights = attend(x, w_query, w_key)
-    return Attention(weights, weights @ x @ w_value, np.broadcast_to(np.arange(words.shape[-1]) > 0, words.shape))
+    strengths = attend(x, w_query, w_key)
+    return Attention(strengths, strengths @ x @ w_value, np.broadcast_to(np.arange(words.shape[-1]) > 0, words.shape))
+
+
+def looking_back(value: Any, k: int, d_model: int, encoding: np.ndarray) -> Attention:
+    """Let positions attend to each other; those without a position k before them are not judged.
+
+    value: w_query and w_key, with d_model rows. encoding: (T, d_model), a row for each position.
+    """
+    w_query, w_key = matrices(value, ("w_query", "w_key"), d_model, columns={})
+    places = np.arange(len(encoding)) - k
+    return Attention(attend(encoding, w_query, w_key), None, (places >= 0) & (places < len(encoding)))
+
+
+def two_heads(value: Any, n_words: int, length: int, words: np.ndarray) -> Attention:
+    """Let each word attend in two heads; its arrays are (2, sentences, T, ...).
+
+    value: w_query, w_key and w_value as in `copying`; the left half of their columns belongs to head 0, the right half
+    to head 1. The first word is judged in head 1 only.
+    """
+    names = ("w_query", "w_key", "w_value")
+    whole = matrices(value, names, n_words + length, columns={"w_value": 2 * n_words})
+    if whole[0].shape[1] % 2:
+        raise Malformed(f"`w_query` has {whole[0].shape[1]} columns, which two heads cannot share equally.")
+    x = words_and_positions(words, n_words, length)
+    heads = [[np.split(w, 2, axis=1)[head] for w in whole] for head in (0, 1)]
+    strengths = np.stack([attend(x, w_query, w_key) for w_query, w_key, _ in heads])
+    output = np.stack([strengths[head] @ x @ heads[head][2] for head in (0, 1)])
+    counts = np.ones((2, *words.shape), dtype=bool)
+    counts[0, :, 0] = False
+    return Attention(strengths, output, counts)
+
+
+def finding_subjects(value: Any, kinds: np.ndarray, length: int, words: np.ndarray) -> Attention:
+    """Let each word of sentences attend to itself and to earlier words; only verbs are judged.
+
+    value: as in `copying`. kinds: (n_words,), the kind of each word; 3 and 4 are verbs. words: (sentences, T), ints.
+    """
+    n_words = len(kinds)
+    names = ("w_query", "w_key", "w_value")
+    w_query, w_key, w_value = matrices(value, names, n_words + length, columns={"w_value": n_words})
+    x = words_and_positions(words, n_words, length)
+    strengths = attend(x, w_query, w_key, causal=True)
+    return Attention(strengths, strengths @ x @ w_value, kinds[words] >= 3)
 
 
 # Takes the value, the inputs of the function, and the unseen inputs except `asks`; raises Malformed.
-MEASURES: dict[str, Callable[..., Attention]] = {"copying": copying}
+MEASURES: dict[str, Callable[..., Attention]] = {
+    "copying": copying,
+    "looking_back": looking_back,
+    "two_heads": two_heads,
+    "finding_subjects": finding_subjects,
+}

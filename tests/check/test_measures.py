@@ -85,17 +85,17 @@ def test_the_function_gets_the_sizes_only(key):
 
 
 def test_equal_largest_weights_attend_to_no_position():
-    weights = np.array([[0.4, 0.4, 0.2], [0.2, 0.3, 0.5]])
+    strengths = np.array([[1.0, 1.0, 0.5], [0.4, 0.6, 1.0]])
     attended, sharpness, copied = properties(
-        Attention(weights, None, np.array([True, True])), ["attended", "sharpness"]
+        Attention(strengths, None, np.array([True, True])), ["attended", "sharpness"]
     )
     assert attended.tolist() == [-1, 2] and sharpness.tolist() == [0, 1] and copied is None
 
 
 @pytest.mark.parametrize(("largest", "band"), [(0.49, 0), (0.51, 1), (0.98, 1), (0.991, 2)])
 def test_sharpness_has_three_bands(largest, band):
-    weights = np.array([[largest, *2 * [(1 - largest) / 2]]])
-    assert properties(Attention(weights, None, np.array([True])), ["sharpness"])[1] == [band]
+    strengths = np.array([[1.0, *2 * [(1 - largest) / 2 / largest]]])
+    assert properties(Attention(strengths, None, np.array([True])), ["sharpness"])[1] == [band]
 
 
 def test_other_matrices_that_do_the_same_pass(key):

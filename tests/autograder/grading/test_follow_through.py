@@ -28,6 +28,7 @@ from check.calling import run as run_here
 from check.faults import Verdict
 from check.judge import Aspect, Result
 from check.key import Mistake
+from check.measuring import measured
 from tests.conftest import CHAPTER
 from tests.patience import PATIENT
 
@@ -256,7 +257,7 @@ def test_an_answered_function_alone_earns_nothing(chapter, name):
                 def attempt(handed=handed, pick=pick, reference=reference, **inputs):
                     return pick(reference(*(inputs[word] for word in handed)))
 
-                outcomes = [run_here(attempt, case.inputs) for case in few]
+                outcomes = [measured(key.measure, case, run_here(attempt, case.inputs)) for case in few]
                 passed = [judge.judge(key, case, o).passed for case, o in zip(few, outcomes, strict=True)]
                 assert not all(passed), f"{name} is {answered}{handed}"
 
