@@ -63,7 +63,7 @@ def _sentence(name: str, place: tuple[int, ...], expected: np.ndarray, value: np
     """Return a sentence about the first position, place[-1], that has a wrong property."""
     where = f"In a sentence of {expected.shape[-1]} words,"
     if len(place) == 3:
-        where += f" in head {place[0]},"
+        where = f"Head {place[0]}: in a sentence of {expected.shape[-1]} words,"
     position, right, own = place[-1], int(expected[place]), int(value[place])
     if name == "attended" and own == NO_POSITION:
         return f"{where} position {position} does not attend most to one position; it should to position {right}."
