@@ -19,10 +19,10 @@ from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, full_key
 from autograder.authoring.slips import slips
 from autograder.house import chapter_names
-from check.calling import run
 from check.explain import explain
 from check.faults import of_cases
 from check.judge import result_of
+from check.measuring import outcomes_of
 
 
 def without(exercise, name):
@@ -34,7 +34,7 @@ def without(exercise, name):
 
 def explanation(key, function):
     """Return what a student reads of a wrong function; "" if the judge accepts it, or has no reason for its values."""
-    outcomes = [run(function, case.inputs) for case in key.cases]
+    outcomes = outcomes_of(function, key)
     case_faults = of_cases(key, outcomes)
     why = explain(key, outcomes, case_faults)
     if why is None or not (why.mistakes or why.relation):

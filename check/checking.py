@@ -23,6 +23,7 @@ from check.explain import Explanation, explain
 from check.faults import Verdict, judged_outputs, of_cases
 from check.key import Case, Key, load
 from check.long_run import telling_what_runs
+from check.measuring import measured, unseen_inputs
 from check.picture import picture
 from check.printing import printing_under
 from check.showing import Shown, note, show
@@ -146,7 +147,7 @@ def _outcomes(function: Callable, key: Key) -> list[Outcome]:
             begins(case.name)
             with printing_under(case.name, stream) as printed:
                 outcome = run(function, case.inputs)
-            outcomes.append(outcome)
+            outcomes.append(measured(key.measure, case, outcome))
             returns_nothing = outcome.value is None and not outcome.raised and case.expected.value is not None
             if printed.is_used and returns_nothing and stream is sys.stdout:
                 print(prints_its_result(key.function))
@@ -189,7 +190,7 @@ def _message(key: Key, outcomes: list[Outcome], result: judge.Result, why: Expla
     text, more = render.as_text(result), []
     if why and result.verdict:
         case = key.cases[why.shown]
-        inputs = _inputs(case.inputs)
+        inputs = _inputs(case.inputs | unseen_inputs(case))
         text += f"\nThe smallest failing input: {inputs}"
         more = [
             f"<details><summary>The smallest failing input</summary><pre>{escape(inputs)}</pre></details>",
@@ -211,7 +212,7 @@ def _inputs(inputs: dict[str, Any]) -> str:
 
 def _pictures(key: Key, case: Case, outcome: Outcome, verdict: Verdict) -> list[str]:
     """Return a picture of the first wrong output, if the verdict is about values."""
-    if verdict.kind not in ("nan", "value"):
+    if verdict.kind not in ("nan", "value") or key.measure:
         return []
     outputs = judged_outputs(key, case.expected.value, outcome.value)
     return [picture(e, v, name) for name, e, v in outputs if difference(e, v, name, "", key.tolerance)][:1]

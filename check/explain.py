@@ -114,7 +114,7 @@ def _remarks(key: Key, unexplained: CaseFaults, verdict: Verdict, with_form: boo
 def _relation_or_slip(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> tuple[str, str]:
     """Return the slug of a mistake that has one slip more, or "", and a sentence about wrong values, or ""."""
     wrong = [i for i, found in enumerate(case_faults) if found and found[0].kind == "value"]
-    if not wrong:
+    if not wrong or key.measure:  # the values of a measure are positions, which have no factors and no slips
         return "", ""
     sentence = relation(key, [key.cases[i] for i in wrong], [outcomes[i] for i in wrong])
     slug, words = slip(key, outcomes)

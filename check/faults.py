@@ -14,6 +14,7 @@ import numpy as np
 from check.calling import Outcome, Raised
 from check.comparing import Difference, a_value, difference, precision_difference
 from check.key import UNJUDGED, Key
+from check.measuring import measured_differences
 from check.words import listed
 
 # In the order in which faults are reported.
@@ -117,6 +118,9 @@ def _lost_axis_hint(message: str) -> str:
 
 def _output_differences(key: Key, expected: Any, value: Any) -> Iterator[Difference]:
     """Yield the first output with wrong values, then the first output with another float dtype."""
+    if key.measure:
+        yield from measured_differences(key, expected, value)
+        return
     value = _unstacked(key, expected, value)
     if len(key.outputs) > 1 and not has_all_outputs(key, expected):  # only a mistake can return that
         outputs = [("the result", expected, value)]

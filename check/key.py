@@ -40,6 +40,7 @@ class Case:
 
     inputs: argument name -> value. expected: the reference's outcome. mistakes: slug -> the mistake's outcome on the
     same inputs. In place of an exception's message, both have its `mark`.
+    unseen: name -> value of what only the key's measure gets, and the function does not.
     """
 
     name: str
@@ -47,11 +48,12 @@ class Case:
     inputs: dict
     expected: Outcome
     mistakes: dict[str, Outcome]
+    unseen: dict = field(default_factory=dict)
 
     @property
     def size(self) -> int:
         """Number of entries in all input arrays; smaller failing cases are easier to read."""
-        return sum(array.size for array in pack(self.inputs)[1])
+        return sum(array.size for array in pack([self.inputs, self.unseen])[1])
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class Key:
     tolerance: allowed error in float64, as a share of the largest expected entry.
     slips: slug of a mistake, or "" for a right function -> description of a slip -> sketches (rows, cases) of the
         outcomes of such functions with that one slip.
+    measure: name of the measure of `check.measures` that outcomes pass before they are compared; "" for none.
     """
 
     function: str
@@ -77,6 +80,7 @@ class Key:
     mistakes: dict[str, Mistake]
     cases: tuple[Case, ...]
     slips: Mapping[str, dict[str, np.ndarray]] = field(default_factory=dict)
+    measure: str = ""
 
     @property
     def points(self) -> float:
@@ -116,6 +120,8 @@ def _to_bytes(key: Key) -> bytes:
         "mistakes": {slug: astuple(mistake) for slug, mistake in key.mistakes.items()},
         "cases": [_case_fields(case) for case in key.cases],
     }
+    if not key.measure:  # most keys have none; without the field, their digests are those of earlier versions
+        del fields["measure"]
     tree, arrays = pack(fields)
     places, numbers = _laid_out(arrays)
     buffer = io.BytesIO()
@@ -145,12 +151,13 @@ def _laid_out(arrays: list[np.ndarray]) -> tuple[list[tuple], dict[str, np.ndarr
 
 def _case_fields(case: Case) -> tuple:
     outcomes = {slug: _outcome_fields(outcome) for slug, outcome in case.mistakes.items()}
-    return (case.name, case.aspect, case.inputs, _outcome_fields(case.expected), outcomes)
+    unseen = (case.unseen,) if case.unseen else ()
+    return (case.name, case.aspect, case.inputs, _outcome_fields(case.expected), outcomes, *unseen)
 
 
 def _case(fields: tuple) -> Case:
-    name, aspect, inputs, expected, mistakes = fields
-    return Case(name, aspect, inputs, _outcome(expected), {slug: _outcome(f) for slug, f in mistakes.items()})
+    name, aspect, inputs, expected, mistakes, *unseen = fields
+    return Case(name, aspect, inputs, _outcome(expected), {slug: _outcome(f) for slug, f in mistakes.items()}, *unseen)
 
 
 def _outcome_fields(outcome: Outcome) -> tuple:

@@ -109,32 +109,32 @@ def self_attention(x, w_query, w_key, w_value):
     return output, (x, w_query, w_key, w_value, attention_cache)
 
 
-def predicted_shapes(n_batch, T_query, T_key, d_key, d_value):
-    """The shapes on the way through attention, told from the sizes.
+def copies_predecessor(n_words, length):
+    """Choose weights of self-attention: each word copies its predecessor.
 
-    The inputs are queries (n_batch, T_query, d_key),
-    keys (n_batch, T_key, d_key) and values (n_batch, T_key, d_value).
+    A row of the input x (T, n_words + length), with T <= length, has two
+    ones: in the column of the word, from 0 to n_words - 1, and in the
+    column n_words + position. Positions begin with 0.
+
+    Each position but the first gives at least 99% of its weight to the
+    position before it, and its output is largest at the word there.
 
     Args:
-        n_batch, T_query, T_key, d_key, d_value: ints, at least 1.
+        n_words: int, how many different words there are.
+        length: int, the most words in a sentence, at least 2.
 
     Returns:
-        dict of tuples of ints, with these keys:
-            "keys_transposed": what the queries are multiplied by.
-            "scores": one number for each pair of a query and a key.
-            "row_maxima": each row's largest, ready to be subtracted.
-            "weights": the softmax of the scores.
-            "output": the weighted averages.
-            "output_of_one_query": the output for queries (1, d_key).
+        w_query: (n_words + length, d_key), for any d_key up to 512.
+        w_key: (n_words + length, d_key)
+        w_value: (n_words + length, n_words)
     """
-    return {
-        "keys_transposed": (n_batch, d_key, T_key),
-        "scores": (n_batch, T_query, T_key),
-        "row_maxima": (n_batch, T_query, 1),
-        "weights": (n_batch, T_query, T_key),
-        "output": (n_batch, T_query, d_value),
-        "output_of_one_query": (n_batch, 1, d_value),
-    }
+    no_words, no_positions = np.zeros((n_words, length)), np.zeros((length, n_words))
+    # exp(strength) = 1000 * length: the other keys together get a thousandth of the weight.
+    strength = math.log(1000 * length) * math.sqrt(length)
+    w_query = np.vstack([no_words, strength * np.eye(length, k=-1)])
+    w_key = np.vstack([no_words, np.eye(length)])
+    w_value = np.vstack([np.eye(n_words), no_positions])
+    return w_query, w_key, w_value
 
 
 def repaired_attention(queries, keys, values):

@@ -165,39 +165,34 @@ def fused_projection(x, w_fused, b_fused):
     return queries, keys, values
 
 
-def predicted_multi_head_shapes(n_batch, T_query, T_key, d_model, n_heads):
-    """The shapes on the way through multi-head attention, from the sizes.
+def two_heads(n_words, length):
+    """Choose weights of two heads: the word before, and the first word.
 
-    The inputs are query (n_batch, T_query, d_model), key and value
-    (n_batch, T_key, d_model); every projection has d_model outputs, shared
-    out evenly among the heads.
+    A row of the input x (T, n_words + length), with T <= length, has two
+    ones: in the column of the word, and in the column n_words + position.
+    Of each matrix, the left half of the columns belongs to head 0 and the
+    right half to head 1.
+
+    In head 0, each position but the first gives at least 99% of its weight
+    to the position before it; in head 1, every position to position 0. The
+    output of a head is largest at the word that stands there.
 
     Args:
-        n_batch, T_query, T_key, d_model, n_heads: ints, at least 1;
-            n_heads divides d_model.
+        n_words: int, how many different words there are.
+        length: int, the most words in a sentence, at least 2.
 
     Returns:
-        dict of tuples of ints, with these keys:
-            "projected_keys": the keys before they are split.
-            "queries": one query per head and position.
-            "keys": one key per head and position.
-            "weights": who attends to whom, for each head.
-            "averaged_weights": the mean of the weights over the heads.
-            "attended": each head's weighted averages.
-            "merged": the heads beside each other.
-            "output": what leaves the last projection.
+        w_query: (n_words + length, 2 * d_head), for any d_head up to 256.
+        w_key: (n_words + length, 2 * d_head)
+        w_value: (n_words + length, 2 * n_words)
     """
-    d_head = d_model // n_heads
-    return {
-        "projected_keys": (n_batch, T_key, d_model),
-        "queries": (n_batch, n_heads, T_query, d_head),
-        "keys": (n_batch, n_heads, T_key, d_head),
-        "weights": (n_batch, n_heads, T_query, T_key),
-        "averaged_weights": (n_batch, T_query, T_key),
-        "attended": (n_batch, n_heads, T_query, d_head),
-        "merged": (n_batch, T_query, d_model),
-        "output": (n_batch, T_query, d_model),
-    }
+    no_words = np.zeros((n_words, 2 * length))
+    before, first = np.eye(length, k=-1), np.repeat(np.eye(1, length), length, axis=0)
+    strength = np.log(1000 * length) * np.sqrt(length)  # sqrt of one head's width
+    w_query = np.vstack([no_words, strength * np.hstack([before, first])])
+    w_key = np.vstack([no_words, np.hstack([np.eye(length)] * 2)])
+    w_value = np.vstack([np.hstack([np.eye(n_words)] * 2), np.zeros((length, 2 * n_words))])
+    return w_query, w_key, w_value
 
 
 def repaired_fused_attention(x, w_fused, b_fused, w_output, b_output, n_heads):

@@ -63,6 +63,25 @@ def shift_matrix(k, d_model):
     return rotation
 
 
+def looks_back(k, d_model):
+    """Choose weights with which every position attends k positions back.
+
+    The input of the head is the sinusoidal encoding (T, d_model) alone, of
+    any length T up to 200. Position t gives at least 99% of its weight to
+    position t - k, if there is such a position.
+
+    Args:
+        k: int; negative looks ahead.
+        d_model: int, width of the encoding, even, at least 4.
+
+    Returns:
+        w_query: (d_model, d_key), for any d_key up to 512.
+        w_key: (d_model, d_key)
+    """
+    # Row t of the encoding becomes row t - k, whose dot product is largest with the key that equals it.
+    return 1e4 * math.sqrt(d_model) * shift_matrix(-k, d_model), np.eye(d_model)
+
+
 def embed(tokens, table):
     """Look up each token's row and scale it by sqrt(d_model).
 
@@ -129,26 +148,6 @@ def positional_embedding(tokens, table, start=0):
     embedding, cache = embed(tokens, table)
     encoding = sinusoidal_encoding(start + tokens.shape[-1], table.shape[-1])[start:]
     return embedding + encoding.astype(table.dtype), cache
-
-
-def predicted_squared_lengths(d_model, variance):
-    """Mean squared lengths of what is added, from the sizes.
-
-    The entries of the table are independent, with mean 0.
-
-    Args:
-        d_model: int, even.
-        variance: float, of each entry of the table.
-
-    Returns:
-        dict of floats, with these keys:
-            "row": a row of the table.
-            "scaled": the same row times sqrt(d_model).
-            "encoding": a row of the sinusoidal encoding.
-            "sum": the scaled row plus the encoding.
-    """
-    row, encoding = d_model * variance, d_model / 2
-    return {"row": row, "scaled": d_model * row, "encoding": encoding, "sum": d_model * row + encoding}
 
 
 def repaired_add_positions(x):

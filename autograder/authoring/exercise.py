@@ -75,6 +75,9 @@ class Exercise:
             order of `outputs`.
         uses: names of the exercises of the same chapter that the reference calls.
         tolerance: the largest allowed error in float64, as a share of the largest expected entry.
+        measure: name of a measure of `check.measures`, for an exercise that asks for matrices: the judge compares what
+            the matrices do.
+        unseen: names of the inputs that only the measure gets, such as the sentences.
 
     Attributes:
         aspects: name of each aspect -> its points, and the generator of its cases.
@@ -91,6 +94,8 @@ class Exercise:
         order: Iterable[str] | None = None,
         uses: Iterable[str] = (),
         tolerance: float = 1e-9,
+        measure: str = "",
+        unseen: Iterable[str] = (),
     ) -> None:
         self.reference = reference
         self.name = reference.__name__
@@ -99,6 +104,8 @@ class Exercise:
         self.order = tuple(order or outputs)
         self.uses = tuple(uses)
         self.tolerance = tolerance
+        self.measure = measure
+        self.unseen = tuple(unseen)
         self.aspects: dict[str, tuple[float, Callable]] = {}
         self.mistakes: dict[str, tuple[Mistake, Callable]] = {}
         self.equivalents: dict[str, Callable] = {}

@@ -4,6 +4,7 @@ Students get the public key. Grading makes another key for each submission, with
 """
 
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from autograder.authoring.sketching import LazySketches, sketches_of_slips
 from autograder.house import chapter_names
 from check.calling import Outcome, Raised, run
 from check.key import UNJUDGED, Case, Key, save
+from check.measuring import measured
 from check.values import pack, unpack
 
 PUBLIC_SEED = 2017
@@ -40,10 +42,8 @@ def make_questions(exercise: Exercise, seed: int) -> Key:
     Raises:
         ValueError: two cases of one aspect share a name.
     """
-    cases = tuple(
-        Case(name, aspect, inputs, _with_mark_only(_judged_part(exercise, run(exercise.reference, inputs))), {})
-        for aspect in exercise.aspects
-        for name, inputs in _inputs(exercise, aspect, seed)
+    cases = (
+        _case(exercise, aspect, *drawn) for aspect in exercise.aspects for drawn in _inputs(exercise, aspect, seed)
     )
     return Key(
         function=exercise.name,
@@ -54,7 +54,10 @@ def make_questions(exercise: Exercise, seed: int) -> Key:
         uses=exercise.uses,
         tolerance=exercise.tolerance,
         mistakes={},
-        cases=cases,
+        cases=tuple(
+            replace(case, expected=_with_mark_only(_outcome(exercise, exercise.reference, case))) for case in cases
+        ),
+        measure=exercise.measure,
     )
 
 
@@ -108,11 +111,23 @@ def _inputs(exercise: Exercise, aspect: str, seed: int) -> list[tuple[str, dict[
     return cases
 
 
+def _case(exercise: Exercise, aspect: str, name: str, inputs: dict[str, Any]) -> Case:
+    """Return a case without outcomes. inputs: the function's inputs, and those that only the measure gets."""
+    seen = {argument: value for argument, value in inputs.items() if argument not in exercise.unseen}
+    unseen = {argument: inputs[argument] for argument in exercise.unseen}
+    return Case(name, aspect, seen, Outcome(), {}, unseen)
+
+
+def _outcome(exercise: Exercise, function: Callable, case: Case) -> Outcome:
+    """Return the outcome of a function of ours on a case, as a key stores it."""
+    return _judged_part(exercise, measured(exercise.measure, case, run(function, case.inputs)))
+
+
 def _case_with_mistakes(exercise: Exercise, case: Case) -> Case:
     """Return the case with the outcomes of the known mistakes. Arrays that differ only by rounding become equal."""
     seen: SeenArrays = {}
     _without_rounding(seen, case.expected)
-    outcomes = {slug: _judged_part(exercise, run(wrong, case.inputs)) for slug, (_, wrong) in exercise.mistakes.items()}
+    outcomes = {slug: _outcome(exercise, wrong, case) for slug, (_, wrong) in exercise.mistakes.items()}
     mistakes = {slug: _with_mark_only(_without_rounding(seen, outcome)) for slug, outcome in outcomes.items()}
     return replace(case, mistakes=mistakes)
 

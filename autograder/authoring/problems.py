@@ -9,10 +9,10 @@ from itertools import combinations
 
 from autograder.authoring.exercise import Exercise
 from check import judge
-from check.calling import run
 from check.judge import Result
 from check.key import Case, Key
 from check.matching import same
+from check.measuring import outcomes_of
 
 
 def catching_cases(key: Key, slug: str) -> Iterator[Case]:
@@ -27,7 +27,7 @@ def distinguishing_cases(key: Key, one: str, other: str) -> Iterator[Case]:
 
 def grade_function(key: Key, function: Callable) -> Result:
     """Grade a function of our own with a key. It runs in this process, without a sandbox."""
-    return judge.grade(key, [run(function, case.inputs) for case in key.cases])
+    return judge.grade(key, outcomes_of(function, key))
 
 
 def problems(exercise: Exercise, key: Key) -> list[str]:

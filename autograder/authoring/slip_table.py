@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.make_key import full_key
 from autograder.authoring.slips import slips
-from check.calling import run
 from check.explain import explain
 from check.faults import of_cases
 from check.judge import grade
 from check.key import Key
+from check.measuring import outcomes_of
 
 # How the judge explains a slip: with a known mistake, a relation to the right values, one slip, a fault of another kind
 # (a shape, a dtype, an exception), or only as wrong values. It accepts a slip that changes nothing visible.
@@ -41,7 +41,7 @@ def slip_table(exercise: Exercise, seed: int) -> SlipTable:
 
 def kind_of_slip(key: Key, function: Callable) -> str:
     """Return which of KINDS a function with a slip is."""
-    outcomes = [run(function, case.inputs) for case in key.cases]
+    outcomes = outcomes_of(function, key)
     result = grade(key, outcomes)
     if result.verdict is None:
         return "accepted"

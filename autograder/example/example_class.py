@@ -32,9 +32,9 @@ from autograder.pages import terminal
 from autograder.release.notebook import BEGIN, END
 from autograder.release.publish import publish
 from check import judge
-from check.calling import run
 from check.judge import Result
 from check.key import Key
+from check.measuring import outcomes_of
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def _damaged(chapter: _Chapter) -> Iterator[Example]:
 
 
 def _graded(questions: Key, namespace: dict[str, Any]) -> Result:
-    return judge.grade(questions, [run(namespace[questions.function], case.inputs) for case in questions.cases])
+    return judge.grade(questions, outcomes_of(namespace[questions.function], questions))
 
 
 def _wrong_score(chapter: str, example: Example, earned: float) -> str:

@@ -12,6 +12,7 @@ from check import judge
 from check.calling import Outcome
 from check.judge import Result
 from check.key import Key
+from check.measuring import measured_outcomes
 
 
 def questions_of(chapter: str, seeds: Mapping[str, int]) -> dict[str, Key]:
@@ -26,7 +27,11 @@ def exercises_by_name(chapter: str) -> dict[str, Exercise]:
 
 
 def judge_exercise(exercise: Exercise, questions: Key, outcomes: Sequence[Outcome]) -> Result:
-    """Return the result of an exercise; if it is wrong, with the known mistakes or the slip that explain it."""
+    """Return the result of an exercise; if it is wrong, with the known mistakes or the slip that explain it.
+
+    outcomes: of the calls, not measured.
+    """
+    outcomes = measured_outcomes(questions, outcomes)
     result = judge.grade(questions, outcomes)
     if result.passed or not any(map(_is_informative, outcomes)):
         return result

@@ -28,8 +28,8 @@ from autograder.release.fingerprints import Fingerprints
 from autograder.release.lending import choice_of, last_lent_chapter, lent_files, sentence
 from autograder.release.zip_content import content_digest
 from check import judge
-from check.calling import run
 from check.key import Key
+from check.measuring import outcomes_of
 
 _NO_TEXT = frozenset({".png", ".jpg", ".gif", ".ico", ".woff", ".woff2", ".ttf", ".otf", ".eot", ".inv", ".pdf"})
 _ZIPS = frozenset({".zip", ".epub", ".npz", ".whl"})
@@ -222,7 +222,7 @@ def unsound(keys: Iterable[Key], source: NotebookNode, released: NotebookNode) -
     for notebook, solved in ((source, True), (released, False)):
         namespace = _run_exercises(notebook)
         for key in keys:
-            result = judge.grade(key, [run(namespace[key.function], case.inputs) for case in key.cases])
+            result = judge.grade(key, outcomes_of(namespace[key.function], key))
             if solved and result.verdict:
                 problems.append(f"{key.function}: the solution fails its check: {result.verdict.message}")
             if not solved and result.passed:

@@ -5,7 +5,7 @@ answer it.
 """
 
 WRONG = "def softmax(scores):\n    return scores\n"
-OTHERS = dict.fromkeys(("predicted_shapes", "repaired_attention"), "pass")
+OTHERS = dict.fromkeys(("copies_predecessor", "repaired_attention"), "pass")
 RIGHT_WEIGHTS = """\
 def attention_weights(queries, keys):
     if queries.shape[-1] != keys.shape[-1]:

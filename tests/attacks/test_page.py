@@ -69,7 +69,7 @@ def hostile(perfect):
         f"# {ALL!r}\ndef attention(*args):\n    raise type({name!r}, (Exception,), {{}})({ALL!r})"
     )
     solved["self_attention"]["source"] = f"def self_attention(*args):\n    return type({name!r}, (), {{}})()"
-    solved["predicted_shapes"]["source"] = f"def predicted_shapes(**sizes):\n    return {{{name!r}: 1}}"
+    solved["copies_predecessor"]["source"] = f"def copies_predecessor(**sizes):\n    return {{{name!r}: 1}}"
     solved["softmax"]["outputs"] = [html]
     notebook["cells"] += [own_cell("markdown", script, id=f"own-{n}") for n, script in enumerate(SCRIPTS)]
     notebook["cells"] += [

@@ -16,8 +16,8 @@ from tabulate import tabulate
 from autograder.authoring.exercise import find_exercise
 from autograder.authoring.make_key import public_key
 from autograder.house import chapter_names, number_and_word
-from check.calling import run
 from check.judge import Result, grade
+from check.measuring import outcomes_of
 from tests.explanations.registry import RIGHT, WRONG, Answer
 
 CHAPTERS = {number_and_word(chapter)[1]: chapter for chapter in chapter_names()}
@@ -44,7 +44,7 @@ class Judged:
 def judged(answer: Answer) -> Judged:
     """Return what the judge says of an answer, with the public key of its exercise."""
     key = public_key(find_exercise(answer.exercise))
-    result = grade(key, [run(answer.function, case.inputs) for case in key.cases])
+    result = grade(key, outcomes_of(answer.function, key))
     slugs = {mistake: slug for slug, mistake in key.mistakes.items()}
     return Judged(result, tuple(slugs[mistake] for mistake in result.mistakes))
 

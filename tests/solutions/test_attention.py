@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 from solutions.attention import (
     attention,
     attention_weights,
-    predicted_shapes,
+    copies_predecessor,
     repaired_attention,
     self_attention,
     softmax,
@@ -136,15 +136,10 @@ def test_queries_and_keys_must_share_their_width(rng):
         attention_weights(np.ones((4, 1)), np.ones((7, 5)))
 
 
-@given(*[st.integers(1, 6)] * 5)
-def test_the_predicted_shapes_are_those_of_the_arrays(n_batch, T_query, T_key, d_key, d_value):
-    queries, keys = np.ones((n_batch, T_query, d_key)), np.ones((n_batch, T_key, d_key))
-    values = np.ones((n_batch, T_key, d_value))
-    shapes = predicted_shapes(n_batch, T_query, T_key, d_key, d_value)
-    scores = queries @ keys.swapaxes(-1, -2)
-    assert shapes["keys_transposed"] == keys.swapaxes(-1, -2).shape
-    assert shapes["scores"] == scores.shape
-    assert shapes["row_maxima"] == scores.max(axis=-1, keepdims=True).shape
-    assert shapes["weights"] == attention_weights(queries, keys).shape
-    assert shapes["output"] == attention(queries, keys, values)[0].shape
-    assert shapes["output_of_one_query"] == attention(queries[0, :1], keys, values)[0].shape
+@given(st.integers(1, 12), st.integers(2, 80), st.integers(0, 10))
+def test_each_word_copies_its_predecessor(n_words, length, seed):
+    words = np.random.default_rng(seed).integers(n_words, size=(3, length))
+    for x in (np.concatenate([np.eye(n_words)[w], np.eye(length)], axis=1) for w in words):
+        output, (*_, (_, _, _, weights)) = self_attention(x, *copies_predecessor(n_words, length))
+        assert (np.diagonal(weights, offset=-1) > 0.99).all()
+        assert (output[1:].argmax(axis=-1) == x[:-1, :n_words].argmax(axis=-1)).all()

@@ -14,9 +14,9 @@ from solutions.multihead import (
     merge_heads,
     multi_head_attention,
     multi_head_attention_backward,
-    predicted_multi_head_shapes,
     repaired_fused_attention,
     split_heads,
+    two_heads,
 )
 from tests.solutions.comparing import (
     assert_close,
@@ -293,23 +293,13 @@ def test_the_repaired_fused_attention_is_right(rng, leading, dtype):
     assert_close((output, weights), (expected, cached_weights(cache)), TOLERANCE[dtype])
 
 
-def test_the_predicted_shapes_are_those_of_the_arrays(rng):
-    n_batch, T_query, T_key, d_model, n_heads = 2, 5, 7, 12, 3
-    shapes = predicted_multi_head_shapes(n_batch, T_query, T_key, d_model, n_heads)
-    query, memory = random_arrays(rng, np.float64, (n_batch, T_query, d_model), (n_batch, T_key, d_model))
-    output, cache = multi_head_attention(query, memory, memory, square_params(rng, np.float64, SELF), n_heads)
-    _, _, _, (queries, keys, values, weights), (merged, _) = cache
-    made = {
-        "projected_keys": merge_heads(keys),
-        "queries": queries,
-        "keys": keys,
-        "weights": weights,
-        "averaged_weights": weights.mean(axis=-3),
-        "attended": weights @ values,
-        "merged": merged,
-        "output": output,
-    }
-    assert shapes == {name: array.shape for name, array in made.items()}
+@pytest.mark.parametrize(("n_words", "length"), [(1, 2), (6, 9), (30, 80)])
+def test_one_head_finds_the_word_before_and_the_other_the_first_word(n_words, length, rng):
+    words = rng.integers(n_words, size=length)
+    x = np.concatenate([np.eye(n_words)[words], np.eye(length)], axis=1)
+    output, (*_, weights) = attention(*(split_heads(x @ w, 2) for w in two_heads(n_words, length)))
+    assert (np.diagonal(weights[0], offset=-1) > 0.99).all() and (weights[1, :, 0] > 0.99).all()
+    assert (output[0, 1:].argmax(axis=-1) == words[:-1]).all() and (output[1].argmax(axis=-1) == words[0]).all()
 
 
 def test_under_a_causal_mask_the_first_output_depends_only_on_the_first_position(rng):

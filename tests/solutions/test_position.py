@@ -7,7 +7,15 @@ import pytest
 import torch
 
 from solutions import position
-from solutions.position import embed, embed_backward, positional_embedding, shift_matrix, sinusoidal_encoding
+from solutions.attention import softmax
+from solutions.position import (
+    embed,
+    embed_backward,
+    looks_back,
+    positional_embedding,
+    shift_matrix,
+    sinusoidal_encoding,
+)
 from tests.solutions.conftest import relative_error
 
 pytestmark = pytest.mark.solutions
@@ -84,11 +92,10 @@ def test_the_bug_hunt_s_reference_does_not_change_its_argument():
     np.testing.assert_array_equal(x, before)
 
 
-@pytest.mark.parametrize("d_model, variance", [(6, 0.5), (16, 1 / 16)])
-def test_the_predicted_lengths_are_means_over_all_signs(d_model, variance):
-    # Entries are plus or minus the standard deviation. The mean over antithetic pairs of signs is exact.
-    rows = np.random.default_rng(3).choice([-1, 1], size=(50, d_model)) * math.sqrt(variance)
-    rows = np.concatenate([rows, -rows])
-    scaled, encoding = rows * math.sqrt(d_model), sinusoidal_encoding(9, d_model)[-1]
-    measured = [np.square(part).sum(axis=-1).mean() for part in (rows, scaled, encoding, scaled + encoding)]
-    np.testing.assert_allclose(list(position.predicted_squared_lengths(d_model, variance).values()), measured)
+@pytest.mark.parametrize("d_model", [4, 6, 64])
+@pytest.mark.parametrize("k", [-30, -1, 0, 1, 2, 70])
+def test_each_position_looks_k_positions_back(k, d_model):
+    encoding = sinusoidal_encoding(200, d_model)
+    w_query, w_key = looks_back(k, d_model)
+    weights = softmax((encoding @ w_query) @ (encoding @ w_key).T / math.sqrt(w_query.shape[1]))
+    assert (np.diagonal(weights, offset=-k) > 0.99).all()

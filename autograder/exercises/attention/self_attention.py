@@ -38,7 +38,7 @@ def layer(draw, n_batch_axes=0, dtype=np.float64):
     }
 
 
-@self_attention.cases("the idea", points=3)
+@self_attention.cases("the idea", points=1)
 def _(draw):
     yield "one sentence", layer(draw)
     square = {name: draw.normal(3, 3) for name in ("w_query", "w_key", "w_value")}

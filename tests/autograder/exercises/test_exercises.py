@@ -14,8 +14,9 @@ from autograder.authoring.problems import catching_cases, problems
 from autograder.chapter import myst
 from autograder.chapter.chapter import stubs, text_of
 from autograder.house import chapter_names, exercise_names, number_and_word
-from check.calling import Outcome, Raised, run
+from check.calling import Outcome, Raised
 from check.judge import grade
+from check.measuring import measured_outcomes, outcomes_of
 from check.values import pack
 from tests.choosing import thinned
 
@@ -42,7 +43,7 @@ def test_the_grader_is_graded(exercise, seed):
 def test_every_mistake_is_named_as_itself(exercise):
     key = key_of(exercise, PUBLIC_SEED)
     for slug, (mistake, wrong) in exercise.mistakes.items():
-        result = grade(key, [run(wrong, case.inputs) for case in key.cases])
+        result = grade(key, outcomes_of(wrong, key))
         assert (result.mistakes, result.remarks, result.passed) == ((mistake,), (), False), slug
         assert result.earned < result.points
 
@@ -117,5 +118,6 @@ def test_a_secret_key_asks_other_questions(exercise):
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_remembered_answers_earn_nothing(exercise):
     remembered = [case.expected for case in key_of(exercise, PUBLIC_SEED).cases]
+    keys = [key_of(exercise, seed) for seed in (*SECRET_SEEDS, 8)]
     # A key of few sizes may happen to ask the same as the public one, so one of three keys is enough.
-    assert any(grade(key_of(exercise, seed), remembered).earned == 0 for seed in (*SECRET_SEEDS, 8))
+    assert any(grade(key, measured_outcomes(key, remembered)).earned == 0 for key in keys)

@@ -28,6 +28,7 @@ from check.calling import run as run_here
 from check.faults import Verdict
 from check.judge import Aspect, Result
 from check.key import Mistake
+from check.measuring import measured
 from tests.conftest import CHAPTER
 from tests.patience import PATIENT
 
@@ -109,7 +110,7 @@ def test_a_wrong_function_costs_only_its_own_points(graded):
 
 @pytest.mark.parametrize("softmax", ["# gone", "raise ValueError", "def softmax(scores):\n    while True: pass"])
 def test_a_missing_or_endless_function_costs_no_more_than_a_wrong_one(graded, softmax):
-    assert graded(STOPPED, softmax=softmax, self_attention="# gone too")[0].earned == 25 - 4 - 5
+    assert graded(STOPPED, softmax=softmax, self_attention="# gone too")[0].earned == 25 - 4 - 3
 
 
 def test_an_unwritten_function_costs_no_more_than_a_wrong_one(graded, assignment):
@@ -165,7 +166,7 @@ def test_what_only_the_wall_clock_stopped_counts_only_if_nothing_else_is_graded(
     with pytest.raises(MachineTooBusy, match="wall clock"):
         graded(limits, alone=False, self_attention=sleeping)
     report, _ = graded(limits, self_attention=sleeping)
-    assert report.earned == 25 - 5
+    assert report.earned == 25 - 3
     assert report.result("self_attention").verdict.message == "`self_attention` waited longer than 3 seconds."
 
 
@@ -256,7 +257,7 @@ def test_an_answered_function_alone_earns_nothing(chapter, name):
                 def attempt(handed=handed, pick=pick, reference=reference, **inputs):
                     return pick(reference(*(inputs[word] for word in handed)))
 
-                outcomes = [run_here(attempt, case.inputs) for case in few]
+                outcomes = [measured(key.measure, case, run_here(attempt, case.inputs)) for case in few]
                 passed = [judge.judge(key, case, o).passed for case, o in zip(few, outcomes, strict=True)]
                 assert not all(passed), f"{name} is {answered}{handed}"
 

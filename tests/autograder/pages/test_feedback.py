@@ -96,7 +96,7 @@ def pages(graded_class, released_course, perfect, tmp_path_factory):
 def test_a_known_mistake_comes_with_its_message_the_section_to_reread_and_the_next_step(pages):
     text = text_of(pages["mistake-1"])
     assert "21 of 25 points" in text
-    assert "✗ softmax 0 of 4 points" in text and "✓ predicted_shapes 3 of 3 points" in text
+    assert "✗ softmax 0 of 4 points" in text and "✓ copies_predecessor 5 of 5 points" in text
     assert "First thing wrong weights has the right shape and wrong values" in text
     assert "A known mistake normalises over the rows' axis. The weights add up" in text
     assert "that is the last axis, -1. Reread “From scores to weights: the softmax”" in text

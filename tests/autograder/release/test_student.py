@@ -67,6 +67,7 @@ def test_a_given_cell_names_the_exercise_that_it_waits_for(ran):
     assert set(waiting) == {
         "This cell waits for `attention`, which is not written yet.",
         "This cell waits for `self_attention`, which is not written yet.",
+        "This cell waits for `copies_predecessor`, which is not written yet.",
         "This cell waits for `attention_weights`, which does not pass its check yet.",
         "This cell waits for `repaired_attention`, which does not pass its check yet.",
     }
@@ -84,7 +85,7 @@ def test_the_last_cell_shows_what_is_left_to_do(ran):
   ✗ `attention_weights`: 0 of 5 points
   · `attention`: not written yet
   · `self_attention`: not written yet
-  · `predicted_shapes`: not written yet
+  · `copies_predecessor`: not written yet
   ✗ `repaired_attention`: 0 of 4 points
 Save this notebook, then hand in this one file: `01_attention.ipynb`"""
     )

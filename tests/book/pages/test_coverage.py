@@ -9,8 +9,8 @@ from mdit_py_plugins.anchors.index import slugify
 
 from autograder.authoring.exercise import find_exercise
 from autograder.authoring.make_key import public_key
-from check.calling import run
 from check.judge import grade
+from check.measuring import outcomes_of
 from tests.book.conftest import ROOT
 from tests.book.pages.published import NAMELESS, WRONG
 
@@ -58,7 +58,7 @@ def test_every_row_links_to_a_section(row):
 def test_a_submitted_error_gets_its_name(row_id, wrong):
     exercise, mistake = named(row_id)
     key = key_of(exercise)
-    result = grade(key, [run(wrong, case.inputs) for case in key.cases])
+    result = grade(key, outcomes_of(wrong, key))
     assert [known.name for known in result.mistakes] == [mistake]
     assert result.earned < result.points
 

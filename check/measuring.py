@@ -1,0 +1,75 @@
+"""Replace matrices by what they do, before the judge compares them, and describe the first difference.
+
+The outcome of an exercise without a measure stays as it is.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from check.calling import Outcome, run
+from check.comparing import Difference
+from check.key import Case, Key
+from check.measures import MEASURES, NO_POSITION, Malformed, properties
+
+
+def outcomes_of(function: Callable, key: Key) -> list[Outcome]:
+    """Call a function on the inputs of every case. Return its outcomes as the judge compares them."""
+    return measured_outcomes(key, [run(function, case.inputs) for case in key.cases])
+
+
+def measured_outcomes(key: Key, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Return the outcomes as the judge compares them. outcomes: what the calls returned, one for each case."""
+    return [measured(key.measure, case, outcome) for case, outcome in zip(key.cases, outcomes, strict=True)]
+
+
+def measured(measure: str, case: Case, outcome: Outcome) -> Outcome:
+    """Return the outcome with what its matrices do in place of the matrices, or with a sentence if they are malformed.
+
+    measure: its name; "" returns the outcome as it is.
+    """
+    if not measure or outcome.raised or outcome.stopped:
+        return outcome
+    try:
+        with np.errstate(all="ignore"):
+            attention = MEASURES[measure](outcome.value, **case.inputs, **unseen_inputs(case))
+        value: Any = properties(attention, case.unseen["asks"])
+    except Malformed as error:
+        value = str(error)
+    return replace(outcome, value=value)
+
+
+def unseen_inputs(case: Case) -> dict[str, Any]:
+    """Return the inputs that only the measure gets, without the names of the properties that the case asks for."""
+    return {name: value for name, value in case.unseen.items() if name != "asks"}
+
+
+def measured_differences(key: Key, expected: Any, value: Any) -> Iterator[Difference]:
+    """Yield the first difference between two measured values of a case. They contain nothing that is secret."""
+    if isinstance(value, str) or isinstance(expected, str):
+        if value != expected:
+            yield Difference("structure", value if isinstance(value, str) else "The matrices should be malformed.")
+        return
+    for name, right, own in zip(key.outputs, expected, value, strict=True):
+        if right is not None and not np.array_equal(right, own):
+            place = tuple(int(i) for i in np.argwhere(right != own)[0])
+            yield Difference("value", _sentence(name, place, right, own))
+            return
+
+
+def _sentence(name: str, place: tuple[int, ...], expected: np.ndarray, value: np.ndarray) -> str:
+    """Return a sentence about the first position, place[-1], that has a wrong property."""
+    where = f"In a sentence of {expected.shape[-1]} words,"
+    if len(place) == 3:
+        where = f"Head {place[0]}: in a sentence of {expected.shape[-1]} words,"
+    position, right, own = place[-1], int(expected[place]), int(value[place])
+    if name == "attended" and own == NO_POSITION:
+        return f"{where} position {position} does not attend most to one position; it should to position {right}."
+    if name == "attended":
+        return f"{where} position {position} attends most to position {own}, not to position {right}."
+    if name == "sharpness":
+        share = "less than half" if own == 0 else "less than 99%" if own == 1 else "at least 99%"
+        return f"{where} position {position} gives {share} of its weight to one position, and should give at least 99%."
+    return f"{where} the output at position {position} is largest for word {own}, not for word {right}."
