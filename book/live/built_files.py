@@ -4,6 +4,7 @@ Their addresses contain a hash, so that a browser can cache them without end.
 """
 
 import hashlib
+import json
 import shutil
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -17,6 +18,7 @@ from book.live.self_study import all_chapters, unzipped, zipped
 
 IN_PAGE = Path(__file__).with_name("in_page")
 SERVICE_WORKER = "live-offline.js"
+HASHES = "const HASHES = {};"  # line of the service worker that gets the hashes
 OUT = "_static/live"
 ALL = "_static/self-study.zip"
 
@@ -65,8 +67,7 @@ def write_scripts(app: Sphinx, python: dict[str, Path]) -> str:
         for path in sorted(IN_PAGE.rglob("*.*"))
         if "__pycache__" not in path.parts and path.name != "__init__.py"
     }
-    # A service worker controls the pages in its own folder and below, so it lies at the top.
-    Path(app.outdir, SERVICE_WORKER).write_bytes(contents.pop("service_worker.js"))
+    del contents["service_worker.js"]
     contents |= editor_files()
     contents |= {f"pyodide/{name}": data for name, data in python_files(python).items()}
     total = hashlib.sha256()
@@ -83,6 +84,22 @@ def write_scripts(app: Sphinx, python: dict[str, Path]) -> str:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(data)
     return folder
+
+
+def write_service_worker(out: Path) -> None:
+    """Write the service worker of a built book, with the hashes of all other files.
+
+    It controls the pages in its own folder and below, so it lies at the top.
+    """
+    worker = out / SERVICE_WORKER
+    hashes = {
+        path.relative_to(out).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(out.rglob("*"))
+        if path.is_file() and path != worker
+    }
+    source = (IN_PAGE / "service_worker.js").read_text(encoding="utf-8")
+    before, after = source.split(HASHES)
+    worker.write_text(f"{before}const HASHES = {json.dumps(hashes)};{after}", encoding="utf-8")
 
 
 def python_files(python: dict[str, Path]) -> dict[str, bytes]:

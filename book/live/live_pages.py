@@ -146,4 +146,5 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("env-updated", scripts.prepare)
     app.connect("html-page-context", scripts.add_to_page, priority=600)  # after the other entries of the head
     app.connect("doctree-resolved", remove_from_other_forms)
+    app.connect("build-finished", scripts.finish, priority=900)  # after everything that writes files
     return {"version": "1", "env_version": 3, "parallel_read_safe": True, "parallel_write_safe": True}

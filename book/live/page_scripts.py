@@ -17,7 +17,7 @@ from sphinx.errors import SphinxError
 
 from autograder.release.lending import lent_files
 from book.live import assets
-from book.live.built_files import LOCK, OUT, copy_stored, store, write_all_chapters, write_scripts
+from book.live.built_files import LOCK, OUT, copy_stored, store, write_all_chapters, write_scripts, write_service_worker
 from book.live.lending import last_lent
 from book.live.page_data import FRONT, KEY, for_front_page, for_map, for_page, for_progress, live_pages
 from book.live.self_study import zipped
@@ -56,6 +56,11 @@ class Scripts:
                     changed.append(docname)
                 metadata["live scripts"] = now
         return changed
+
+    def finish(self, app: Sphinx, exception: Exception | None) -> None:
+        """Write the service worker, if the build succeeded and its pages have scripts."""
+        if exception is None and self.folder:
+            write_service_worker(Path(app.outdir))
 
     def add_to_page(
         self, app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None

@@ -6,6 +6,7 @@ const BOOK = registration.scope; // where the book begins; other books may be on
 const SHARED = "book"; // earlier versions of all books on a server used one cache
 const CACHE = `book ${new URL(BOOK).pathname}`;
 const IMMUTABLE = "/_static/live/"; // the names in this folder contain a hash
+const HASHES = {}; // the build writes the path of each file of the book and its SHA-256 here
 
 addEventListener("install", () => skipWaiting());
 addEventListener("activate", (event) => event.waitUntil(Promise.all([clients.claim(), leaveShared()])));
@@ -28,7 +29,18 @@ async function store(addresses, folder) {
     if (within && name !== folder) await cache.delete(url);
   }
   const wanted = addresses.filter((address) => address.startsWith(BOOK));
-  await Promise.allSettled(wanted.map(async (url) => (await cache.match(url)) ?? keep(cache, url, await fetch(url))));
+  const keepIt = async (url) => (await isOfThisBuild(url, await cache.match(url))) || keep(cache, url, await fetch(url));
+  await Promise.allSettled(wanted.map(keepIt));
+}
+
+/** Whether a response from the cache has the bytes that the build wrote: every script on this server can write into the
+    cache. The browser takes this service worker, and so the hashes, from the network only. */
+async function isOfThisBuild(url, response) {
+  if (!response) return false;
+  const path = decodeURI(new URL(url).pathname.slice(new URL(BOOK).pathname.length));
+  const digest = await crypto.subtle.digest("SHA-256", await response.clone().arrayBuffer());
+  const hash = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hash === HASHES[path.replace(/(^|\/)$/, "$1index.html")];
 }
 
 /** Stores a response, unless it is an error or the server forbids to store it. */
@@ -48,13 +60,14 @@ addEventListener("fetch", (event) => {
 async function answer(request) {
   const cache = await caches.open(CACHE);
   const cached = await cache.match(request);
-  if (cached && request.url.includes(IMMUTABLE)) return cached;
+  const isRight = await isOfThisBuild(request.url, cached);
+  if (isRight && request.url.includes(IMMUTABLE)) return cached;
   try {
     const response = await fetch(request);
     if (cached) await keep(cache, request, response);
     return response;
   } catch (error) {
-    if (cached) return cached;
+    if (isRight) return cached;
     throw error;
   }
 }
