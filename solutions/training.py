@@ -282,6 +282,52 @@ def repaired_padded_loss(logits, targets, pad):
     return loss
 
 
+def diagnose_training(run):
+    """Name the bug in a training run, and the first step that shows it.
+
+    Args:
+        run: dict of arrays with a row for each step, counted from 0.
+            loss, copied, past_moves: (n_steps,).
+            gradient_norms, update_norms: (n_steps, n_layers).
+            See 'What a log shows'.
+
+    Returns:
+        bug: str, a name in the table of 'What a log shows'.
+        first: int, the first step with the bug; None if the bug is
+            "nothing".
+    """
+    loss, copied, past_moves = (run[name] for name in ("loss", "copied", "past_moves"))
+    gradients, updates = run["gradient_norms"], run["update_norms"]
+    updates_grow, gradients_grow = _growth(updates).mean(axis=-1), _growth(gradients).min(axis=-1)
+    loss_grows = _growth(loss)
+    jumps = loss_grows > 1.15
+    stays_high = loss[-1] > 0.5 * loss[jumps.argmax()]
+    jump = (
+        "target not shifted" if copied[-1] > 0.4 else "labels of other sentences" if stays_high else "padding counted"
+    )
+    signs = {
+        "mask forgotten": past_moves > 1e-9,
+        "layer not updated": (updates == 0).any(axis=-1),
+        "way back cut": (gradients == 0).any(axis=-1),
+        "rate too high": updates_grow > 3,
+        "moments lost": updates_grow > 1.1,
+        "loss summed": loss_grows > 15,
+        jump: jumps,
+        "gradients not cleared": gradients_grow > 1.6,
+    }
+    shown = np.array(list(signs.values()))
+    if not shown.any():
+        return "nothing", None
+    first = int(shown.any(axis=0).argmax())
+    return list(signs)[shown[:, first].argmax()], first
+
+
+def _growth(norms):
+    """Each row over the row before it; 1 for the first row and where the row before is zero."""
+    before = np.concatenate([norms[:1], norms[:-1]])
+    return np.divide(norms, before, out=np.ones_like(norms), where=before > 0)
+
+
 def _sentence(tokens, eos):
     """The tokens up to and including the first `eos`, as a list; all of them if there is none."""
     tokens = tokens.tolist()

@@ -1,0 +1,266 @@
+"""diagnose_training: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from solutions import training as reference
+from solutions.runs import training_run
+
+diagnose_training = Exercise(reference.diagnose_training, outputs={"bug": "", "first": ""}, section="What a log shows")
+
+
+def runs(draw, *bugs):
+    """A healthy run and one run of each bug, in an order and under names that tell nothing."""
+    drawn = draw.rng.permutation(["nothing", *bugs])
+    for i, bug in enumerate(drawn, start=1):
+        run, _ = training_run(str(bug), draw.rng)
+        yield f"run {i}", {"run": run}
+
+
+@diagnose_training.cases("one number shows it", points=2)
+def _(draw):
+    yield from runs(draw, "mask forgotten", "layer not updated", "way back cut", "loss summed")
+
+
+@diagnose_training.cases("the gradients and the updates show it", points=2)
+def _(draw):
+    yield from runs(draw, "rate too high", "moments lost", "gradients not cleared")
+
+
+@diagnose_training.cases("the loss shows it, and its later course", points=2)
+def _(draw):
+    yield from runs(draw, "target not shifted", "labels of other sentences", "padding counted")
+
+
+def ratios(norms):
+    """Each row over the row before it, without the first row."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return norms[1:] / norms[:-1]
+
+
+def renamed(run, *bugs, to):
+    """The right diagnosis, but for some bugs that all get one name."""
+    bug, first = reference.diagnose_training(run)
+    return (to if bug in bugs else bug), first
+
+
+@diagnose_training.mistake("dates every bug by the loss")
+def dated_by_the_loss(run):
+    """You name the first step at which the loss rises. Several bugs show earlier: the updates of a rate that is too
+    high are too long one step before the loss rises, and a layer that is not updated may never show in the loss.
+    Look at every number of the log, and take the first step at which one of them shows the bug."""
+    bug, first = reference.diagnose_training(run)
+    rises = np.flatnonzero(np.diff(run["loss"]) > 0)
+    return bug, None if first is None else int(rises[0]) + 1 if len(rises) else len(run["loss"]) - 1
+
+
+@diagnose_training.mistake("names the last step")
+def dated_by_the_end(run):
+    """You name the last step of the log. The bug is in the code from an earlier step on: find the first step that
+    differs from the step before it."""
+    bug, first = reference.diagnose_training(run)
+    return bug, None if first is None else len(run["loss"]) - 1
+
+
+@diagnose_training.mistake("counts steps from 1")
+def from_one(run):
+    """Your step is one too large. Row 0 of the log is step 0. If you compare rows 1, 2, ... with rows 0, 1, ..., the
+    index in the comparison is one too small, and one more is right; do not add it twice."""
+    bug, first = reference.diagnose_training(run)
+    return bug, None if first is None else first + 1
+
+
+@diagnose_training.mistake("names the step before the bug")
+def one_early(run):
+    """Your step is one too small: it is the last step without the bug. `a[1:] / a[:-1]` and `np.diff` begin with step
+    1, so their index 0 is step 1."""
+    bug, first = reference.diagnose_training(run)
+    return bug, None if first is None else first - 1
+
+
+@diagnose_training.mistake("gives a step to a healthy run")
+def step_for_nothing(run):
+    """Where the bug is "nothing", `first` must be None: no step of a healthy run has a bug. You return 0."""
+    bug, first = reference.diagnose_training(run)
+    return bug, 0 if first is None else first
+
+
+@diagnose_training.mistake("gives -1 as the step of a healthy run")
+def minus_one_for_nothing(run):
+    """Where the bug is "nothing", `first` must be None. You return -1, which Python reads as the last step."""
+    bug, first = reference.diagnose_training(run)
+    return bug, -1 if first is None else first
+
+
+@diagnose_training.mistake("takes lost moments for a high rate")
+def moments_as_rate(run):
+    """You name a high rate wherever the updates grow. Adam with moments of zero takes one step of the full length,
+    which is less than three times the usual one, and its next steps are short again. Ten times as long is the rate."""
+    return renamed(run, "moments lost", to="rate too high")
+
+
+@diagnose_training.mistake("takes a high rate for lost moments")
+def rate_as_moments(run):
+    """You name lost moments wherever the updates grow. Without moments, Adam's first step has the length of the rate
+    for every parameter, and no more. Updates that are many times as long need another rate."""
+    return renamed(run, "rate too high", to="moments lost")
+
+
+@diagnose_training.mistake("takes a gradient of zero for a layer that is not updated")
+def cut_as_not_updated(run):
+    """You name a layer that is not updated where the *gradients* are zero. Then the way back is cut above this layer.
+    A layer that is not updated has a gradient, but its *update* is zero."""
+    return renamed(run, "way back cut", to="layer not updated")
+
+
+@diagnose_training.mistake("takes an update of zero for a way back that is cut")
+def not_updated_as_cut(run):
+    """You name a cut way back where the *updates* of a layer are zero. Its gradient is not zero, so the gradient
+    arrives; the optimiser leaves the layer out."""
+    return renamed(run, "layer not updated", to="way back cut")
+
+
+@diagnose_training.mistake("looks at the first layer alone")
+def first_layer_alone(run):
+    """You miss a layer that is not updated if it is not the first one. Look at all columns of `update_norms`."""
+    return ("nothing", None) if renamed(run, to="")[0] == "layer not updated" else reference.diagnose_training(run)
+
+
+@diagnose_training.mistake("looks at the last layer alone")
+def last_layer_alone(run):
+    """You miss a way back that is cut: the layers above the cut, the last one among them, have gradients as before.
+    Look at all columns of `gradient_norms`."""
+    return ("nothing", None) if renamed(run, to="")[0] == "way back cut" else reference.diagnose_training(run)
+
+
+@diagnose_training.mistake("takes a summed loss for gradients that are not cleared")
+def summed_as_not_cleared(run):
+    """You read the gradients, and not the loss. A loss that is summed is about a hundred times as large at once, as
+    its gradients are. Gradients that are not cleared grow by one gradient a step, and the loss does not jump."""
+    return renamed(run, "loss summed", to="gradients not cleared")
+
+
+@diagnose_training.mistake("takes gradients that are not cleared for a summed loss")
+def not_cleared_as_summed(run):
+    """You name a summed loss wherever the gradients grow. A sum makes the loss itself about a hundred times as large.
+    If only the gradients grow, first to twice their size and then on, they are added up from step to step."""
+    return renamed(run, "gradients not cleared", to="loss summed")
+
+
+@diagnose_training.mistake("does not look at the past")
+def past_ignored(run):
+    """You miss a mask that was forgotten: the loss hardly shows it. `past_moves` is zero as long as no output depends
+    on a later token."""
+    return ("nothing", None) if renamed(run, to="")[0] == "mask forgotten" else reference.diagnose_training(run)
+
+
+@diagnose_training.mistake("takes every jump of the loss for a target that is not shifted")
+def jump_as_not_shifted(run):
+    """Three bugs make the loss jump, and you name one of them for all three. Look at what the model learns afterwards:
+    it repeats the word that it reads (`copied`) only if the target is not shifted."""
+    return renamed(run, "labels of other sentences", "padding counted", to="target not shifted")
+
+
+@diagnose_training.mistake("takes counted padding for labels of other sentences")
+def padding_as_labels(run):
+    """The loss jumps in both runs. That padding follows padding can be learnt, and the loss soon falls below half of
+    its peak. Labels of other sentences cannot be learnt, and the loss stays high. You name the labels for both."""
+    return renamed(run, "padding counted", to="labels of other sentences")
+
+
+@diagnose_training.mistake("takes labels of other sentences for counted padding")
+def labels_as_padding(run):
+    """The loss jumps in both runs. Labels of other sentences cannot be learnt: the loss stays above half of its peak.
+    Padding is easy to learn, and the loss falls. You name the padding for both."""
+    return renamed(run, "labels of other sentences", to="padding counted")
+
+
+@diagnose_training.mistake("does not look at what the model repeats")
+def copies_ignored(run):
+    """You name counted padding where the target is not shifted. In both runs the loss jumps and falls again; but after
+    a target that is not shifted the model repeats the word that it reads, and `copied` goes towards 1."""
+    return renamed(run, "target not shifted", to="padding counted")
+
+
+@diagnose_training.mistake("returns the step before the name")
+def step_first(run):
+    """You return `(first, bug)`. The name comes first: `(bug, first)`."""
+    return reference.diagnose_training(run)[::-1]
+
+
+def all_but_the_past(run):
+    yield "layer not updated", (run["update_norms"][1:] == 0).any(axis=1)
+    yield "way back cut", (run["gradient_norms"][1:] == 0).any(axis=1)
+    updates, loss = np.median(ratios(run["update_norms"]), axis=1), ratios(run["loss"])
+    yield "rate too high", updates > 5
+    yield "moments lost", updates > 1.1
+    yield "loss summed", loss > 40
+    yield "jump", loss > 1.2
+    yield "gradients not cleared", np.median(ratios(run["gradient_norms"]), axis=1) > 1.65
+
+
+@diagnose_training.equivalent
+def step_by_step(run):
+    """The first step, then its name, with other bounds."""
+    signs = list(all_but_the_past(run))
+    for t in range(1, len(run["loss"])):
+        if run["past_moves"][t] > 0.01:
+            return "mask forgotten", t
+        for bug, shown in signs:
+            if shown[t - 1]:
+                return (which_jump(run, t) if bug == "jump" else bug), t
+    return "nothing", None
+
+
+def which_jump(run, first):
+    if run["copied"][-5:].mean() > 0.4:
+        return "target not shifted"
+    stays = run["loss"][-1] > 0.52 * run["loss"][first]
+    return "labels of other sentences" if stays else "padding counted"
+
+
+@diagnose_training.equivalent
+def by_geometric_means(run):
+    """Sizes of the whole model in logarithms, and NumPy numbers as the step."""
+    with np.errstate(divide="ignore"):
+        logs = {name: np.log(np.asarray(column)) for name, column in run.items() if name != "copied"}
+    updates, loss = run["update_norms"], logs["loss"]
+    lengths = [np.log(np.linalg.norm(run[name], axis=1)) for name in ("update_norms", "gradient_norms")]
+    (updates_jump, gradients_jump), loss_jump = (np.diff(rows, prepend=rows[0]) for rows in lengths), np.diff(loss)
+    loss_jump = np.concatenate([[0], loss_jump])
+    conditions = [
+        (run["past_moves"] > 0, "mask forgotten"),
+        (updates.min(axis=1) == 0, "layer not updated"),
+        (run["gradient_norms"].min(axis=1) == 0, "way back cut"),
+        (updates_jump > np.log(4), "rate too high"),
+        (updates_jump > np.log(1.15), "moments lost"),
+        (loss_jump > np.log(20), "loss summed"),
+        (loss_jump > np.log(1.18), "jump"),
+        (gradients_jump > np.log(1.65), "gradients not cleared"),
+    ]
+    which = np.select([shown for shown, _ in conditions], np.arange(len(conditions)), -1)
+    if (which < 0).all():
+        return "nothing", None
+    first = np.flatnonzero(which >= 0)[0]
+    bug = conditions[which[first]][1]
+    return (which_jump(run, first) if bug == "jump" else bug), first
+
+
+@diagnose_training.equivalent
+def against_the_first_steps(run):
+    """A band around what the steps up to now have done, and a list of strings."""
+    loss, updates, gradients = run["loss"], run["update_norms"].sum(axis=1), run["gradient_norms"].sum(axis=1)
+    for t in range(2, len(loss)):
+        if run["past_moves"][t]:
+            return ["mask forgotten", t]
+        if not run["update_norms"][t].all():
+            return ["layer not updated", t]
+        if not run["gradient_norms"][t].all():
+            return ["way back cut", t]
+        if updates[t] > 1.12 * updates[t - 1]:
+            return ["rate too high" if updates[t] > 4 * updates[t - 1] else "moments lost", t]
+        if loss[t] > 1.2 * loss[t - 1]:
+            return ["loss summed" if loss[t] > 30 * loss[t - 1] else which_jump(run, t), t]
+        if gradients[t] > 1.6 * gradients[t - 1]:
+            return ["gradients not cleared", t]
+    return ["nothing", None]
