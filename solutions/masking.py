@@ -4,6 +4,8 @@ A mask is boolean, True = may attend, and broadcasts to (..., T_query, T_key). A
 nothing gets weights of zero, an output of zero and gradients of zero.
 """
 
+import math
+
 import numpy as np
 
 from solutions.attention import scaled_scores, softmax
@@ -165,6 +167,85 @@ def masked_attention_backward(grad_output, cache):
     """
     # Nothing is left to do for the mask: a weight of zero lets no gradient through to its score or its value.
     return attention_backward(grad_output, cache)
+
+
+def streaming_attention(queries, keys, values, size, causal=False):
+    """Return attention's output from blocks of keys, one after the other.
+
+    The array of all weights, (..., T_query, T_key), is never made.
+
+    Args:
+        queries: (..., T_query, d_key)
+        keys: (..., T_key, d_key)
+        values: (..., T_key, d_value)
+        size: int, the number of keys in a block; the last block may have
+            fewer.
+        causal: bool; if True, T_query is T_key, and a query sees its own
+            position and those before it.
+
+    Returns:
+        output: (..., T_query, d_value), that of attention, finite however
+            large the scores.
+        log_total: (..., T_query, 1), the logarithm of the sum of the
+            exponentials of all scores that the query sees.
+
+    Both are in the dtype of the inputs.
+
+    Source: Milakov & Gimelshein 2018 (arXiv 1805.02867); Rabe & Staats
+    2021 (arXiv 2112.05682); Dao et al. 2022 (arXiv 2205.14135).
+    """
+    top = np.full_like(queries[..., :1], -np.inf)  # the largest score so far
+    total = np.zeros_like(top)
+    output = np.zeros((*queries.shape[:-1], values.shape[-1]), values.dtype)
+    for start in range(0, keys.shape[-2], size):
+        scores = _block_of_scores(queries, keys, start, size, causal)
+        new_top = np.maximum(top, scores.max(axis=-1, keepdims=True))
+        shrink = np.exp(top - new_top)
+        strengths = np.exp(scores - new_top)
+        total = shrink * total + strengths.sum(axis=-1, keepdims=True)
+        output = shrink * output + strengths @ values[..., start : start + size, :]
+        top = new_top
+    return output / total, top + np.log(total)
+
+
+def streaming_attention_backward(grad_output, cache, size, causal=False):
+    """Return the gradients of `streaming_attention`, block by block.
+
+    Args:
+        grad_output: (..., T_query, d_value), the gradient of output.
+        cache: (queries, keys, values, output, log_total), what
+            `streaming_attention` took and returned.
+        size, causal: as in `streaming_attention`.
+
+    Returns:
+        grad_queries: (..., T_query, d_key)
+        grad_keys: (..., T_key, d_key)
+        grad_values: (..., T_key, d_value), all three in the dtype of
+            grad_output.
+
+    Source: derived in this chapter; Dao et al. 2022, section 3.1.
+    """
+    queries, keys, values, output, log_total = cache
+    grad_queries, grad_keys, grad_values = (np.zeros_like(array) for array in (queries, keys, values))
+    row_sums = np.sum(grad_output * output, axis=-1, keepdims=True)
+    root = math.sqrt(keys.shape[-1])
+    for start in range(0, keys.shape[-2], size):
+        block = np.s_[..., start : start + size, :]
+        weights = np.exp(_block_of_scores(queries, keys, start, size, causal) - log_total)
+        grad_scores = weights * (grad_output @ values[block].swapaxes(-1, -2) - row_sums) / root
+        grad_queries += grad_scores @ keys[block]
+        grad_keys[block] = grad_scores.swapaxes(-1, -2) @ queries
+        grad_values[block] = weights.swapaxes(-1, -2) @ grad_output
+    return grad_queries, grad_keys, grad_values
+
+
+def _block_of_scores(queries, keys, start, size, causal):
+    """Return the scores of the keys from `start` on, -inf where a query may not see the key."""
+    scores = scaled_scores(queries, keys[..., start : start + size, :])
+    if not causal:
+        return scores
+    rows, columns = np.arange(scores.shape[-2]), np.arange(start, start + scores.shape[-1])
+    return np.where(columns <= rows[:, None], scores, -np.inf)
 
 
 def leaks(decoder, sequences):

@@ -105,6 +105,24 @@ def cached_weights(cache):
     return attention_cache[3]
 
 
+def without_needless_biases(params):
+    """Return the parameters of an equivalent layer without idle biases.
+
+    Args:
+        params: dict of the eight arrays of `multi_head_attention`.
+
+    Returns:
+        equivalent: dict with the same keys, shapes and dtypes; b_key and
+            b_value are zeros, and only b_output differs besides. Wherever
+            a query sees at least one key, the layer's output is the same.
+            params stays as it is.
+
+    Source: derived in this chapter.
+    """
+    idle = {name: np.zeros_like(params[name]) for name in ("b_key", "b_value")}
+    return params | idle | {"b_output": params["b_output"] + params["b_value"] @ params["w_output"]}
+
+
 def multi_head_attention_backward(grad_output, cache):
     """The gradients of `multi_head_attention`, walked backwards.
 

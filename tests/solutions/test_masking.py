@@ -16,6 +16,8 @@ from solutions.masking import (
     padding_mask,
     predicted_mask_shapes,
     repaired_masked_self_attention,
+    streaming_attention,
+    streaming_attention_backward,
     target_mask,
 )
 from tests.solutions.comparing import (
@@ -294,3 +296,21 @@ def test_the_repaired_self_attention_is_right(rng, sizes, leading, dtype):
     expected = functional.scaled_dot_product_attention(*(torch_x @ w for w in torch_weights), is_causal=True)
     assert_close(output, expected.numpy(), 1e-12 if dtype == np.float64 else 5e-6)
     assert_close(weights @ (x @ w_value), output, 1e-12 if dtype == np.float64 else 1e-6)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("size", [1, 3, 5, 7, 20])
+def test_attention_in_blocks_is_attention_in_both_directions(rng, size, causal):
+    queries, keys = random_arrays(rng, np.float64, *[(2, 7, 4)] * 2)
+    (values,) = random_arrays(rng, np.float64, (2, 7, 3))
+    mask = causal_mask(7) if causal else np.ones((7, 7), bool)
+    expected, cache = masked_attention(20 * queries, keys, values, mask)
+    output, log_total = streaming_attention(20 * queries, keys, values, size, causal)
+    assert_close(output, expected, 1e-12)
+    scores = np.where(mask, 20 * queries @ keys.swapaxes(-1, -2) / 2, -np.inf)
+    assert_close(log_total, np.logaddexp.reduce(scores, axis=-1, keepdims=True), 1e-12)
+    cotangent = rng.normal(size=output.shape)
+    kept = (20 * queries, keys, values, output, log_total)
+    gradients = streaming_attention_backward(cotangent, kept, size, causal)
+    for gradient, right in zip(gradients, masked_attention_backward(cotangent, cache), strict=True):
+        assert_close(gradient, right, 1e-12)

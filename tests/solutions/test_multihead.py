@@ -17,6 +17,7 @@ from solutions.multihead import (
     repaired_fused_attention,
     split_heads,
     two_heads,
+    without_needless_biases,
 )
 from tests.solutions.comparing import (
     assert_close,
@@ -308,3 +309,16 @@ def test_under_a_causal_mask_the_first_output_depends_only_on_the_first_position
     output, _ = multi_head_attention(x, x, x, params, HEADS, causal_mask(5))
     first, _ = multi_head_attention(x[:, :1], x[:, :1], x[:, :1], params, HEADS)
     assert_close(output[:, :1], first, 1e-13)
+
+
+def test_a_layer_without_needless_biases_is_equivalent_where_a_query_sees_something(rng, sizes):
+    params = make_params(rng, sizes)
+    arrays = rng.normal(size=(5, 11)), rng.normal(size=(6, 13)), rng.normal(size=(6, 14))
+    mask = rng.random((5, 6)) < 0.6
+    mask[:, 0], mask[2] = True, False
+    fewer = without_needless_biases(params)
+    assert not fewer["b_key"].any() and not fewer["b_value"].any() and params["b_value"].all()
+    ours, same = (multi_head_attention(*arrays, each, sizes.n_heads, mask)[0] for each in (params, fewer))
+    sees = mask.any(axis=1)
+    assert_close(same[sees], ours[sees], 1e-13)
+    assert not np.isclose(same[~sees], ours[~sees]).all()

@@ -1,0 +1,230 @@
+"""streaming_attention: its cases, its known mistakes and its right rewrites."""
+
+import math
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.masking.streaming import all_scores, block_of_scores, stream
+from solutions import masking as reference
+
+streaming_attention = Exercise(
+    reference.streaming_attention,
+    outputs={"output": "... T_query d_value", "log_total": "... T_query 1"},
+    order=("log_total", "output"),
+    section="Attention in blocks",
+)
+
+
+@streaming_attention.cases("the idea", points=2)
+def _(draw):
+    yield "blocks of two", stream(draw, size=2, T_key=8, T_query=5)
+    yield "one key in each block", stream(draw, size=1)
+    yield "one block for all keys", stream(draw, size=9)
+
+
+@streaming_attention.cases("any size, any batch", points=1)
+def _(draw):
+    yield "a shorter block at the end", stream(draw, size=3, T_key=8)
+    yield "two batch axes", stream(draw, batch=(2, 3), size=2, T_key=7)
+    yield "float32", stream(draw, batch=(2,), size=3, T_key=7, dtype=np.float32)
+
+
+@streaming_attention.cases("a causal mask", points=1)
+def _(draw):
+    yield "one sentence", stream(draw, size=2, T_key=7, causal=True)
+    yield "a batch", stream(draw, batch=(2,), size=3, T_key=8, causal=True)
+
+
+@streaming_attention.cases("large scores", points=1)
+def _(draw):
+    inputs = stream(draw, size=2, T_key=8)
+    yield "scores in the thousands", inputs | {"queries": 100 * inputs["queries"], "keys": 100 * inputs["keys"]}
+    rising = np.linspace(1, 60, 8)[:, None] * np.ones((8, 4))
+    inputs = stream(draw, size=2, T_key=8, T_query=3, d_key=4)
+    signs = np.array([[1.0], [-1.0], [100.0]])
+    yield (
+        "scores that rise, that fall, and that rise steeply",
+        inputs
+        | {
+            "queries": signs * np.ones((3, 4)),
+            "keys": rising + inputs["keys"],
+        },
+    )
+
+
+def streamed(queries, keys, values, size, causal=False, *, scores_of=block_of_scores, **put):
+    """Attention in blocks with single steps replaced.
+
+    put: `shrink` and `shrink_total`, functions of the old and the new maximum; `highest`, of the scores of a block;
+    `stop`, the number of keys that are read.
+    """
+    shrink = put.get("shrink", lambda old, new: np.exp(old - new))
+    shrink_total = put.get("shrink_total", shrink)
+    highest = put.get("highest", lambda scores: scores.max(axis=-1, keepdims=True))
+    top = np.full_like(queries[..., :1], -np.inf)
+    total, output = np.zeros_like(top), np.zeros((*queries.shape[:-1], values.shape[-1]), values.dtype)
+    for start in range(0, put.get("stop", keys.shape[-2]), size):
+        scores = scores_of(queries, keys, start, size, causal).astype(queries.dtype)
+        new_top = np.maximum(top, highest(scores))
+        strengths = np.exp(scores - new_top)
+        total = shrink_total(top, new_top) * total + strengths.sum(axis=-1, keepdims=True)
+        output = shrink(top, new_top) * output + strengths @ values[..., start : start + size, :]
+        top = new_top
+    return output / total, top + np.log(total)
+
+
+def nothing_shrinks(old, new):
+    return np.ones_like(old)
+
+
+@streaming_attention.mistake("does not correct what it has when the maximum rises")
+def not_corrected(queries, keys, values, size, causal=False):
+    """You add the exponentials of all blocks as they are, but each block has subtracted another maximum. When the
+    maximum rises from m to m', multiply the sum and the output so far by e^(m - m')."""
+    return streamed(queries, keys, values, size, causal, shrink=nothing_shrinks)
+
+
+@streaming_attention.mistake("corrects the output, but not the sum")
+def total_not_corrected(queries, keys, values, size, causal=False):
+    """The running sum keeps exponentials with older maxima. It shrinks by the same factor as the running output."""
+    return streamed(queries, keys, values, size, causal, shrink_total=nothing_shrinks)
+
+
+@streaming_attention.mistake("corrects the sum, but not the output")
+def output_not_corrected(queries, keys, values, size, causal=False):
+    """log_total is right, and the running output keeps exponentials with older maxima. It shrinks by the same factor
+    as the running sum."""
+    return streamed(
+        queries, keys, values, size, causal, shrink=nothing_shrinks, shrink_total=lambda old, new: np.exp(old - new)
+    )
+
+
+@streaming_attention.mistake("averages the outputs of the blocks")
+def mean_of_blocks(queries, keys, values, size, causal=False):
+    """Each block has a softmax of its own, and you average the results. A block with low scores then counts as much
+    as one with high scores. Each block must count by its sum of exponentials, all of them with one maximum."""
+    output, log_total = [], []
+    for start in range(0, keys.shape[-2], size):
+        scores = block_of_scores(queries, keys, start, size, causal)
+        scores = np.where(np.isneginf(scores).all(-1, keepdims=True), 0, scores)
+        top = scores.max(axis=-1, keepdims=True)
+        strengths = np.exp(scores - top)
+        total = strengths.sum(axis=-1, keepdims=True)
+        output.append(strengths / total @ values[..., start : start + size, :])
+        log_total.append(top + np.log(total))
+    return np.mean(output, axis=0).astype(values.dtype), np.mean(log_total, axis=0).astype(values.dtype)
+
+
+@streaming_attention.mistake("keeps no maximum")
+def no_maximum(queries, keys, values, size, causal=False):
+    """The exponential of a large score is infinite, and infinity divided by infinity is NaN. Subtract the largest
+    score of each query so far before you take exponentials."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        strengths = np.exp(all_scores(queries, keys, causal)).astype(values.dtype)
+        total = strengths.sum(axis=-1, keepdims=True)
+        return strengths @ values / total, np.log(total)
+
+
+@streaming_attention.mistake("has one maximum for all queries")
+def one_maximum_for_all(queries, keys, values, size, causal=False):
+    """You subtract the largest score of the whole block. A query whose scores are all far below it has only
+    exponentials of zero left, and zero divided by zero is NaN. Each query has its own maximum, axis=-1 with
+    keepdims=True."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return streamed(
+            queries, keys, values, size, causal, highest=lambda scores: scores.max(axis=(-2, -1), keepdims=True)
+        )
+
+
+@streaming_attention.mistake("leaves out the shorter block at the end")
+def last_block_lost(queries, keys, values, size, causal=False):
+    """The keys after the last whole block are missing. Let the blocks start at 0, size, 2 * size, ... as long as
+    there are keys. A slice that reaches beyond the end is shorter, and that is no error."""
+    whole = keys.shape[-2] // size * size
+    return streamed(queries, keys, values, size, causal, stop=max(whole, 1))
+
+
+@streaming_attention.mistake("does not scale the scores")
+def not_scaled(queries, keys, values, size, causal=False):
+    """The scores are the dot products as they are. Divide them by the square root of d_key, in every block."""
+    return streamed(queries * math.sqrt(keys.shape[-1]), keys, values, size, causal)
+
+
+@streaming_attention.mistake("does not divide by the sum")
+def not_divided(queries, keys, values, size, causal=False):
+    """The output is the sum of values times exponentials. Divide it by the sum of the exponentials, once, at the
+    end."""
+    output, log_total = reference.streaming_attention(queries, keys, values, size, causal)
+    top = all_scores(queries, keys, causal).max(axis=-1, keepdims=True)
+    return output * np.exp(log_total - top).astype(output.dtype), log_total
+
+
+@streaming_attention.mistake("leaves the maximum out of log_total")
+def without_the_maximum(queries, keys, values, size, causal=False):
+    """log_total is the logarithm of the running sum alone. The maximum was subtracted from every score, so add it
+    again."""
+    output, log_total = reference.streaming_attention(queries, keys, values, size, causal)
+    top = all_scores(queries, keys, causal).max(axis=-1, keepdims=True)
+    return output, (log_total - top).astype(output.dtype)
+
+
+@streaming_attention.mistake("ignores `causal`")
+def sees_the_future(queries, keys, values, size, causal=False):
+    """With causal=True, a query at position i sees the keys at positions up to i. You let it see all keys."""
+    return reference.streaming_attention(queries, keys, values, size)
+
+
+@streaming_attention.mistake("counts the positions of each block from zero")
+def columns_from_zero(queries, keys, values, size, causal=False):
+    """The causal mask is right in the first block and too generous in later ones. The first key of a block stands at
+    position `start`, not at 0."""
+
+    def scores_of(queries, keys, start, size, causal):
+        return block_of_scores(queries, keys, start, size, causal, first=0)
+
+    return streamed(queries, keys, values, size, causal, scores_of=scores_of)
+
+
+@streaming_attention.mistake("returns float64 whatever comes in")
+def in_float64(queries, keys, values, size, causal=False):
+    """The outputs are float64 although the inputs are float32. Arrays from np.zeros and np.full are float64 unless
+    you name a dtype."""
+    output, log_total = reference.streaming_attention(queries, keys, values, size, causal)
+    return output.astype(np.float64), log_total.astype(np.float64)
+
+
+@streaming_attention.equivalent
+def all_at_once(queries, keys, values, size, causal=False):
+    scores = all_scores(queries, keys, causal).astype(queries.dtype)
+    top = scores.max(axis=-1, keepdims=True)
+    strengths = np.exp(scores - top)
+    total = strengths.sum(axis=-1, keepdims=True)
+    return [strengths @ values / total, top + np.log(total)]
+
+
+@streaming_attention.equivalent
+def maximum_first(queries, keys, values, size, causal=False):
+    """Two passes over the keys: one for the maximum, one for the rest."""
+    starts = range(0, keys.shape[-2], size)
+    tops = [block_of_scores(queries, keys, start, size, causal).max(-1, keepdims=True) for start in starts]
+    top = np.max(tops, axis=0).astype(queries.dtype)
+    total = output = 0
+    for start in starts:
+        strengths = np.exp(block_of_scores(queries, keys, start, size, causal).astype(queries.dtype) - top)
+        total = total + strengths.sum(-1, keepdims=True)
+        output = output + strengths @ values[..., start : start + size, :]
+    return output / total, top + np.log(total)
+
+
+@streaming_attention.equivalent
+def normalised_all_along(queries, keys, values, size, causal=False):
+    """The output is divided in every block, and the logarithm of the sum is carried along."""
+    log_total = np.full_like(queries[..., :1], -np.inf)
+    output = np.zeros((*queries.shape[:-1], values.shape[-1]), values.dtype)
+    for start in range(0, keys.shape[-2], size):
+        scores = block_of_scores(queries, keys, start, size, causal).astype(queries.dtype)
+        new = np.logaddexp(log_total, np.logaddexp.reduce(scores, axis=-1, keepdims=True))
+        output = np.exp(log_total - new) * output + np.exp(scores - new) @ values[..., start : start + size, :]
+        log_total = new
+    return output, log_total
