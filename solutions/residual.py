@@ -44,26 +44,6 @@ def layer_norm(x, gain, bias, eps=1e-5):
     return normalised * gain + bias, (normalised, inverse_std, gain)
 
 
-def rms_norm(x, gain, eps=1e-5):
-    """Bring each row to mean square one, then stretch.
-
-    Args:
-        x: (..., d_model)
-        gain: (d_model,)
-        eps: float, added to the mean square, inside the root.
-
-    Returns:
-        output: (..., d_model), in the dtype of x.
-        cache: (normalised, inverse_rms, gain); normalised: (..., d_model),
-            inverse_rms: (..., 1), one over the root of mean square plus eps.
-
-    Source: Zhang & Sennrich 2019 (arXiv 1910.07467).
-    """
-    inverse_rms = 1 / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps)
-    normalised = x * inverse_rms
-    return normalised * gain, (normalised, inverse_rms, gain)
-
-
 def rms_norm_backward(grad_output, cache):
     """Return the gradients of `rms_norm`: of x by two ways, and of the gain.
 

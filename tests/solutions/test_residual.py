@@ -9,6 +9,7 @@ from torch.nn import functional
 from solutions.backward import numerical_gradient
 from solutions.masking import causal_mask, padding_mask
 from solutions.multihead import multi_head_attention
+from solutions.norms import rms_norm
 from solutions.residual import (
     add_norm,
     add_norm_backward,
@@ -23,7 +24,6 @@ from solutions.residual import (
     pre_norm_encoder_layer,
     pre_norm_encoder_layer_backward,
     repaired_pre_norm_encoder,
-    rms_norm,
     rms_norm_backward,
 )
 from tests.solutions.comparing import (

@@ -18,6 +18,7 @@ from nbconvert.filters import Highlight2HTML
 
 from autograder.chapter.chapter import Chapter, read_chapter, stubs, text_of
 from autograder.errors import UserError
+from autograder.house import HOUSE
 from autograder.release import gate
 from autograder.release.fingerprints import Fingerprints
 from autograder.release.publish import ReleaseRefused, publish
@@ -407,6 +408,11 @@ def test_the_book_may_contain_no_solution_of_any_chapter(copy, capsys):
     assert [str(leak) for leak in gate.scan_book(pages, house=house)] == [f"html/index.html:2: {BODY}"]
     assert gate.main([str(pages), "--course", str(course)]) == 1
     assert f"html/index.html:2: {BODY}" in capsys.readouterr().out
+
+
+def test_no_page_of_the_book_prints_a_solution_in_its_source():
+    pages = sorted((HOUSE / "chapters").glob("*.md"))
+    assert gate.scan(pages, gate.secrets_of_book()) == []
 
 
 def test_a_path_that_does_not_exist_is_an_error_of_the_user(tmp_path, capsys):
