@@ -14,8 +14,10 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+
+from jinja2 import FileSystemBytecodeCache
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 900  # after which a build is stopped
@@ -24,7 +26,16 @@ LATE = (
     *("jupyter_book.cli.main", "sphinx.application", "sphinx.cmd.build", "sphinx.builders.html", "sphinx.environment"),
     *("sphinx.search.en", "sphinx.writers.html5", "pygments.formatters.html", "pygments.lexers.python", "nbclient"),
     *("jupyter_cache.executors.utils", "IPython", "myst_nb.sphinx_ext", "sphinx_design.extension", "lxml.html"),
-    "numpy",
+    *(
+        "numpy",
+        "nbgrader.apps",
+        "jupytext",
+        "num2words",
+        "rapidfuzz",
+        "pybtex.plugin",
+        "nbconvert.exporters",
+        "ipykernel",
+    ),
 )
 
 
@@ -46,9 +57,16 @@ def _server():
 
 
 def serve():
-    """Answer requests until the input ends."""
+    """Import everything, then answer requests."""
     sys.path[0] = ""  # as for `python -c`: import from the current folder and not from this file's
     import_everything()
+    with tempfile.TemporaryDirectory() as templates:
+        compile_templates_once(templates)
+        answer_requests()
+
+
+def answer_requests():
+    """Answer requests until the input ends."""
     for line in sys.stdin:
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             child = os.fork()
@@ -68,6 +86,14 @@ def import_everything():
     ours = sphinx["local_extensions"]
     for name in (*LATE, *builtin_extensions, *(name for name in sphinx["config"]["extensions"] if name not in ours)):
         importlib.import_module(name)
+
+
+def compile_templates_once(folder):
+    """Let all builds share the compiled templates of the theme, which take a third of a little book's build."""
+    from sphinx import jinja2glue
+
+    shared = FileSystemBytecodeCache(folder)
+    jinja2glue.SandboxedEnvironment = partial(jinja2glue.SandboxedEnvironment, bytecode_cache=shared)
 
 
 def build(request, out, err):

@@ -8,7 +8,7 @@ pytestmark = pytest.mark.book
 
 
 def test_a_page_builds_and_is_not_executed_again(little_book):
-    page(little_book)
+    page(little_book, code="print('here')")
     built = jupyter_book_command(little_book)
     assert built.returncode == 0 and "WARNING" not in built.stderr
     again = jupyter_book(little_book)
