@@ -106,6 +106,7 @@ def test_an_unknown_chapter_is_refused():
         exercises_of("10_nowhere")
 
 
+@pytest.mark.thorough("the grader is graded with the public key, and remembered answers fail with secret ones")
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_a_secret_key_asks_other_questions(exercise):
     public, secret = (key_of(exercise, seed) for seed in (PUBLIC_SEED, SECRET_SEEDS[0]))

@@ -59,6 +59,7 @@ def test_the_next_run_shows_manual_scores_without_grading_again(ada, tmp_path):
     assert is_kept(ada, tmp_path, 21 + 4)
 
 
+@pytest.mark.thorough("another reason to grade again")
 def test_manual_scores_are_kept_with_force(ada, tmp_path):
     graded(ada, force=True)
     assert is_kept(ada, tmp_path, 21 + 4)
@@ -72,6 +73,7 @@ def test_manual_scores_are_kept_after_a_changed_key(ada, tmp_path):
     assert is_kept(ada, tmp_path, 21 + 4)
 
 
+@pytest.mark.thorough("another reason to grade again")
 def test_manual_scores_are_kept_after_a_changed_exercise(ada, tmp_path):
     notebook = ada / "release" / CHAPTER / f"{CHAPTER}.ipynb"
     released = json.loads(notebook.read_text(encoding="utf-8"))

@@ -1,6 +1,7 @@
 """The graph of the exercises: each stands below what it builds on, and the page lights that up."""
 
 import re
+from functools import cache
 from itertools import combinations
 
 import exercise_graph
@@ -23,6 +24,7 @@ SEND = """((link, type, pointerType) => link.dispatchEvent(
     document.querySelector('.exercise-graph a[data-name="{name}"]'), "{event}", "{pointer}")"""
 
 
+@cache
 def needs():
     every = indexes.listed()
     functions = {name: every[name].needs for name in every if not name.startswith(("predicted_", "repaired_"))}

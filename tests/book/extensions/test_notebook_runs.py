@@ -15,6 +15,7 @@ def test_a_page_builds_and_is_not_executed_again(little_book):
     assert again.returncode == 0 and "0 added, 0 changed" in again.stdout
 
 
+@pytest.mark.thorough("the same beside another page is tested")
 def test_a_failing_cell_stops_the_build(little_book):
     page(little_book, code="raise RuntimeError('a cell that fails')")
     built = jupyter_book(little_book)

@@ -37,6 +37,7 @@ def letters(caption):
     return re.sub(r"[\W_]", "", caption)
 
 
+@pytest.mark.thorough("the little book has every kind of element")
 def test_the_book_and_the_notebooks_have_the_same_numbers(html):
     labels, captions = numbers_in(ROOT)
     known = read_targets(ROOT / "chapters")

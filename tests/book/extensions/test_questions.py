@@ -10,6 +10,7 @@ from bs4 import BeautifulSoup
 from autograder.chapter.chapter import text_of
 from autograder.house import chapter_names
 from tests.book.conftest import ROOT, built_page, jupyter_book, make_little_book, page
+from tests.choosing import thinned
 
 pytestmark = pytest.mark.book
 
@@ -273,7 +274,7 @@ def test_all_answers_are_printed(tab):
         tab.send("Emulation.setEmulatedMedia", media="")
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", thinned([False, True], [True], "the other colours"), ids=["light", "dark"])
 def test_questions_are_readable_and_large_enough_to_touch_on_a_phone(tab, dark):
     tab.open(tab.url, width=390, dark=dark)
     tab.evaluate("document.querySelectorAll('.question details').forEach(d => { d.open = true; })")

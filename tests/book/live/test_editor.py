@@ -8,6 +8,7 @@ from tests.book.live.conftest import NEW_READER
 from tests.book.live.reader import EDITOR, RIGHT, Page, only_in_chromium, quick_in_both
 from tests.browsers.axe import violations
 from tests.browsers.contrast import pale
+from tests.choosing import thinned
 
 pytestmark = pytest.mark.book
 
@@ -100,7 +101,6 @@ def test_codemirror_takes_over_what_the_reader_wrote_in_the_textarea(page, brows
     assert browser.complaints() == [] and browser.exceptions() == []
 
 
-@quick_in_both
 def test_keys_write_python(writer):
     assert {text: writer.write(*keys) for text, keys in WRITTEN.items()} == {text: text for text in WRITTEN}
 
@@ -143,6 +143,7 @@ def test_the_editor_suggests_names_and_tab_accepts_one(writer, page, browser):
     weights.wait_for_suggestion("ma")
 
 
+@pytest.mark.thorough("only another version of NumPy changes the names")
 @only_in_chromium
 def test_numpy_in_the_page_has_every_name_that_the_editor_suggests(page, writer):
     code = f"names = {members()!r}\n"
@@ -189,6 +190,7 @@ def test_escape_and_tab_leave_the_editor(writer, page, browser):
     assert not page.is_in_editor and not is_focused(browser, "Run & check")
 
 
+@quick_in_both
 def test_shift_and_enter_run_the_code(writer, page, browser):
     writer.write("y = 1 / 0")
     browser.press("Enter", shift=True)
@@ -217,6 +219,7 @@ def test_the_field_has_a_name_and_says_how_to_leave(writer, browser):
     assert "press Escape, then Tab" in browser.evaluate(described)
 
 
+@pytest.mark.thorough("the name and the description of the field are tested by themselves")
 def test_axe_finds_nothing_wrong_with_the_editor(writer, page, browser):
     before = violations(browser)
     writer.write("x = '" + 200 * "a", "End", "; np.swap")
@@ -227,7 +230,7 @@ def test_axe_finds_nothing_wrong_with_the_editor(writer, page, browser):
     assert violations(browser) == before
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", thinned([False, True], [False], "the other colours"), ids=["light", "dark"])
 def test_all_code_is_legible(writer, page, browser, dark):
     page.write("softmax", OF_ALL_KINDS)
     browser.prefer(dark)
@@ -266,7 +269,6 @@ class WithoutCodeMirror(Handler):
             super().do_GET()
 
 
-@quick_in_both
 def test_without_codemirror_the_textarea_stays(browser, book):
     with serving(book / "_build" / "html", WithoutCodeMirror) as address:
         page = Page(browser, address)

@@ -21,8 +21,9 @@ from book.serve import serving
 from check import bundle_data, key
 from tests.book.conftest import jupyter_book
 from tests.book.live.conftest import write_book
-from tests.book.live.reader import RIGHT, Page, only_in_chromium, quick_in_both
+from tests.book.live.reader import RIGHT, Page, only_in_chromium
 from tests.book.live.test_tried_cells import Tries
+from tests.choosing import thinned
 
 pytestmark = pytest.mark.book
 
@@ -85,7 +86,6 @@ def new_reader(browser, site):
 # ------------------------------------------------------------------------------------------------ in a page
 
 
-@quick_in_both
 def test_an_exercise_waits_for_an_earlier_one_until_it_is_solved_or_borrowed(new_reader, browser, site):
     masking = new_reader("03_masking")
     uses = "document.querySelector('#live-masked_softmax .live-uses')"
@@ -116,6 +116,7 @@ def test_an_exercise_waits_for_an_earlier_one_until_it_is_solved_or_borrowed(new
     assert masking.run("masked_softmax").passes
 
 
+@pytest.mark.thorough("exercises that borrow and cells that wait are each tested")
 @only_in_chromium
 def test_a_cell_of_the_book_runs_with_a_borrowed_function(new_reader, browser):
     masking = Tries(new_reader("03_masking"))
@@ -276,7 +277,7 @@ def answers(chapter):
     return {tags.grade_id: source for tags, source in cells if tags.solution and "nn.Module" not in source}
 
 
-@pytest.mark.parametrize("name", chapter_names())
+@pytest.mark.parametrize("name", thinned(chapter_names(), ["03_masking"], "the same for every chapter"))
 def test_the_book_s_answers_pass_with_borrowed_functions_and_wait_without(name, folder_of_page, monkeypatch):
     monkeypatch.setenv(bundle_data.FOLDER, str(folder_of_page))
     monkeypatch.chdir(folder_of_page)

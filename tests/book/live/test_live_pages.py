@@ -13,7 +13,7 @@ import pytest
 from book.serve import POLICY, serving
 from check.key import load
 from tests.book.conftest import ROOT, jupyter_book
-from tests.book.live.reader import RIGHT, Page, only_in_chromium, quick_in_both
+from tests.book.live.reader import RIGHT, Page, only_in_chromium
 from tests.browsers.devtools import Browser
 from tests.patience import SECONDS
 
@@ -39,7 +39,6 @@ EXPLANATION = "document.querySelector('details.explanation')"  # softmax's, the 
 LOCAL = ("file:", "data:", "blob:", "about:")
 
 
-@quick_in_both
 def test_a_reader_learns_what_is_wrong_and_gets_it_right(page, browser):
     """One test for many answers, because the worker's first answer takes seconds."""
     large = [url for url in browser.requested_urls() if "pyodide" in url or url.endswith(".zip")]
@@ -181,6 +180,7 @@ def test_it_works_without_storage(browser, site):
         assert page.progress.startswith("1 of 6 exercises pass. This browser does not store")
 
 
+@pytest.mark.thorough("test_lending shows the same in a book that also lends")
 @only_in_chromium
 def test_a_later_page_uses_answers_that_pass_on_an_earlier_page(page, browser):
     later = Page(browser, page.site, "02_backward")
@@ -309,6 +309,7 @@ def test_each_exercise_shows_examples_of_what_its_check_prints(book):
     assert html.count("verdict-pass") == 6 and html.count("Known mistake: ") >= 6
 
 
+@pytest.mark.thorough("figures, formulas and bundles are each made twice in other tests")
 def test_a_second_build_gives_the_same_bytes(book, tmp_path):
     copy = shutil.copytree(book, tmp_path / "copy")
 
@@ -323,6 +324,7 @@ def test_a_second_build_gives_the_same_bytes(book, tmp_path):
     assert everything() == first
 
 
+@pytest.mark.thorough("test_lending scans a book, and `make` scans the whole book")
 def test_the_pages_contain_no_solutions(book):
     from autograder.release.gate import scan_book
 

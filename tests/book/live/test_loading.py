@@ -50,12 +50,20 @@ Worker.prototype.postMessage = function (message) {
 """
 
 
+OTHER_FAULT = pytest.mark.thorough("another fault of the server; the page reports each of them in the same way")
+
+
 @pytest.mark.parametrize(
     "file, fault, reason",
     [
-        ("pyodide.asm.wasm", Faulty.not_found, "pyodide.asm.wasm: the server of the book answers with the error 404"),
+        pytest.param(
+            "pyodide.asm.wasm",
+            Faulty.not_found,
+            "pyodide.asm.wasm: the server of the book answers with the error 404",
+            marks=OTHER_FAULT,
+        ),
         (".whl", Faulty.broken_off, "the connection to the server of the book failed"),
-        (".whl", Faulty.stalled, "nothing has arrived for 2 seconds"),
+        pytest.param(".whl", Faulty.stalled, "nothing has arrived for 2 seconds", marks=OTHER_FAULT),
     ],
     ids=["missing", "broken off", "stalled"],
 )

@@ -11,6 +11,7 @@ from tests.book.live.reader import only_in_chromium
 pytestmark = [pytest.mark.book, only_in_chromium]
 
 
+@pytest.mark.thorough("test_live_pages shows some verdicts in the browser")
 def test_the_browser_gives_each_known_answer_the_same_verdict(python_for_pages, browser):
     ((_, here, in_browser),) = parity.compared(browser, ["01_attention"])
     assert len(here) > 60

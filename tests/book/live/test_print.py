@@ -35,6 +35,7 @@ def test_a_printed_page_shows_the_reader_s_code_whole_in_place_of_the_stub(page,
     assert printed(browser) == before
 
 
+@pytest.mark.thorough("the same for a given cell as for an exercise")
 @only_in_chromium
 def test_a_printed_page_shows_the_cells_that_the_reader_has_changed(page, browser):
     browser.evaluate(f"document.querySelector('#{CELL} .live-try button').click()")

@@ -66,6 +66,7 @@ def test_what_was_stored_before_does_not_replace_what_the_book_has(two_books, br
     assert one.source("softmax") == "# of this book"
 
 
+@pytest.mark.thorough("test_live_pages shows that each book keeps a copy of its own")
 @only_in_chromium
 def test_the_offline_copy_of_one_book_leaves_that_of_another(two_books, browser):
     one, _ = two_books

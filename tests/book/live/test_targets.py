@@ -3,6 +3,7 @@
 import pytest
 
 from tests.browsers.targets import small_targets
+from tests.choosing import thinned
 
 pytestmark = pytest.mark.book
 
@@ -25,14 +26,14 @@ HIT = f"""(box => [...Array(40).keys()].map(place => {{
 MEETING = f"{BAR}.getBoundingClientRect().right > {TOP}.getBoundingClientRect().left"
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", thinned([390, 1280], [390], "another width"))
 def test_no_target_of_an_exercise_is_too_small_for_a_finger(page, browser, width):
     page.open(width=width)
     assert browser.evaluate("document.querySelectorAll('.live-bar button').length") > 6
     assert small_targets(browser) == []
 
 
-@pytest.mark.parametrize("width", [390, 800])
+@pytest.mark.parametrize("width", thinned([390, 800], [390], "another width"))
 def test_back_to_top_never_covers_the_run_bar(page, browser, width):
     page.open(width=width)
     browser.evaluate(f"{BAR}.scrollIntoView({{block: 'center', behavior: 'instant'}})")

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from tests.book.live.reader import Page, quick_in_both
+from tests.book.live.reader import Page
 
 pytestmark = pytest.mark.book
 
@@ -53,7 +53,6 @@ def test_a_tab_without_changes_follows_the_other(tab):
         assert tab.text == source and not tab.asks
 
 
-@quick_in_both
 def test_a_tab_with_changes_asks_when_the_other_has_stored_another_text(tab):
     tab.write("softmax", MINE)
     tab.write_in_other_tab(THEIRS)

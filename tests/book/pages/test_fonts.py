@@ -9,6 +9,7 @@ import matplotlib
 import pytest
 
 from tests.browsers.devtools import Browser
+from tests.choosing import thinned
 
 pytestmark = pytest.mark.book
 
@@ -43,7 +44,7 @@ def machines(chromium, tmp_path_factory):
         yield browsers
 
 
-@pytest.mark.parametrize("page", ["02_backward", "exercises"])
+@pytest.mark.parametrize("page", thinned(["02_backward", "exercises"], ["exercises"], "the same for a longer page"))
 def test_a_page_has_the_same_pixels_on_machines_with_other_fonts(html, machines, page):
     for browser in machines:
         browser.open((html / "chapters" / f"{page}.html").as_uri(), width=390)

@@ -40,6 +40,7 @@ def week(released_course, tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.thorough("tests of the rooms and of the command line run each command")
 def test_the_commands_of_the_week_work(week, capsys, monkeypatch):
     assert len(COMMANDS) > 10
     monkeypatch.setattr(kill_table, "both_named", lambda *pair: True)  # other tests run the 800 pairs
