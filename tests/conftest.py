@@ -14,10 +14,11 @@ do_without_address_checks()  # in each of the processes that pytest-xdist starts
 pytest_plugins = ["tests.choosing"]
 CHAPTER = "01_attention"
 # The longest groups of tests start first: the build of the book, and the tests that mostly wait for a time limit or for
-# another process. Then come the other tests of the built book, then the rest.
+# another process. Then come the other tests of the built book, then the rest. Two groups that need the same small book
+# do not start together, because one would wait for the other.
 FIRST = (
-    *("book/pages/test_browser", "book/live/test_live_pages", "book/live/test_editor"),
-    *("autograder/gradebook/test_killed", "attacks/test_attacks breaking_code", "book/live/test_lending"),
+    *("book/pages/test_browser", "book/live/test_live_pages", "book/live/test_lending"),
+    *("autograder/gradebook/test_killed", "attacks/test_attacks breaking_code", "book/live/test_editor"),
     *("book/live/test_progress", "book/live/test_loading", "book/live/test_tried_cells", "book/live/test_two_tabs"),
     *("book/live/test_parity", "book/live/test_front_page"),
     *("little books", "autograder/exercises/test_exercises", "attacks/test_attacks forged_replies"),

@@ -208,6 +208,7 @@ def test_a_submission_whose_sandbox_does_not_start_twice_is_reported(course, han
 # ----------------------------------------------------------------------------- nbgrader's own commands
 
 
+@pytest.mark.thorough("formgrader's button runs the same command of nbgrader")
 def test_nbgraders_command_gives_the_same_scores(graded_class, tmp_path):
     made, _, graded_course = graded_class
     course = shutil.copytree(graded_course, tmp_path / "course")

@@ -335,6 +335,7 @@ def test_a_very_long_cell_is_cut_and_says_so(pages, released_course):
 # ----------------------------------------------------------------------------------- every command, one page
 
 
+@pytest.mark.thorough("formgrader's button runs the same command of nbgrader")
 def test_nbgraders_command_in_the_course_folder_makes_the_same_page(course, hand_in, contents):
     hand_in("ada", contents["mistake-1"])
     class_run.grade_class(course, CHAPTER)

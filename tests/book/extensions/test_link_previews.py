@@ -44,7 +44,7 @@ def test_a_book_with_an_address_links_its_preview_image_and_its_pages_absolutely
     chapter = little_book / "chapters" / "01_attention.md"
     text = chapter.read_text(encoding="utf-8")
     sentence = 'myst:\n  html_meta:\n    description: "What \\"it\\" is."\n'
-    chapter.write_text(text.replace("\n---\n", f"\n{sentence}---\n", 1), encoding="utf-8")
+    chapter.write_text(f"---\n{sentence}---\n\n{text}", encoding="utf-8")
     config = little_book / "_config.yml"
     text = config.read_text(encoding="utf-8")
     assert 'baseurl: ""' in text
