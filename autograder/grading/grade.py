@@ -13,6 +13,7 @@ from autograder.grading.assignment import Assignment, digest
 from autograder.grading.cell_imports import imported_modules
 from autograder.grading.follow_through import follow_through
 from autograder.grading.magics import without_magics
+from autograder.grading.misspelled import defined_names
 from autograder.grading.questions import exercises_by_name, judge_exercise, questions_of
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import File
@@ -104,8 +105,8 @@ def _sandboxed(
     result = run(cells, calls, bundle=bundle, limits=limits, budget=budget, kind=kind, **options)
     if not assignment.hidden:
         return result
-    messages = possible_grader_messages(cells)
-    return replace(result, outcomes=[redacted(outcome, messages) for outcome in result.outcomes])
+    messages, names = possible_grader_messages(cells), defined_names(cells)
+    return replace(result, outcomes=[redacted(outcome, messages, names) for outcome in result.outcomes])
 
 
 def _cells_to_run(submission: reading.Submission, released: Handout) -> tuple[list[Cell], list[str]]:

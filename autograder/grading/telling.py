@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from autograder.grading.cell_imports import imported_modules
+from autograder.grading.misspelled import suggestion
 from autograder.sandbox import Cell
 from check.allowed_imports import refusal
 from check.calling import Outcome
@@ -43,16 +44,23 @@ _KNOWN_TYPES = frozenset(
 _DEFINITION = re.compile(r"^(?:async )?def (\w+)", re.MULTILINE)
 
 
-def redacted(outcome: Outcome, grader_messages: frozenset[str]) -> Outcome:
+def redacted(outcome: Outcome, grader_messages: frozenset[str], names: frozenset[str]) -> Outcome:
     """Return the outcome without a type that the student named, or a message that is not the grader's.
 
-    No sentence about the outcome may quote from its value, either.
+    No sentence about the outcome may quote from its value, either. The line gets a suggestion for a misspelled name.
+
+    Args:
+        outcome: of one call.
+        grader_messages: the messages that may be shown.
+        names: those that the submission defines.
     """
     raised = outcome.raised
     if not raised:
         return replace(outcome, value=_with_known_types(outcome.value), quoted=False)
     type_name = raised.type if _is_known(raised.type) else "an exception of your own"
-    return replace(outcome, raised=replace(raised, type=type_name, quoted=raised.message in grader_messages))
+    line = raised.line + suggestion(raised, names)
+    quoted = raised.message in grader_messages
+    return replace(outcome, raised=replace(raised, type=type_name, line=line, quoted=quoted))
 
 
 def possible_grader_messages(cells: Iterable[Cell]) -> frozenset[str]:

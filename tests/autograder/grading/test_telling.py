@@ -14,6 +14,7 @@ from autograder.authoring.make_key import full_key, make_questions
 from autograder.authoring.sketching import LazySketches
 from autograder.course.seed import case_seed
 from autograder.grading.assignment import open_assignment, seeds_of
+from autograder.grading.misspelled import defined_names, suggestion
 from autograder.grading.questions import exercises_by_name, judge_exercise, questions_of
 from autograder.grading.submitted_file import File
 from autograder.grading.telling import possible_grader_messages, redacted
@@ -103,7 +104,8 @@ def test_slips_are_searched_only_if_nothing_else_explains_the_outcomes(monkeypat
 
 def shown(kind, message, *cells):
     """Return the type and the message that a report shows for an exception in these cells."""
-    raised = redacted(Outcome(raised=Raised(kind, message, "line 1: f()")), possible_grader_messages(cells)).raised
+    outcome = Outcome(raised=Raised(kind, message, "line 1: f()"))
+    raised = redacted(outcome, possible_grader_messages(cells), defined_names(cells)).raised
     return raised.type, raised.message if raised.quoted else ""
 
 
@@ -112,6 +114,67 @@ def test_messages_and_exception_types_of_students_are_removed():
     assert shown("LinAlgError", "0.25 0.5") == ("LinAlgError", "")
     assert shown("Carrying_0_25", "") == ("an exception of your own", "")
     assert shown("int", "") == ("an exception of your own", "")
+
+
+CELLS = (
+    Cell("setup", "import math\n\nimport numpy as np\n"),
+    Cell("softmax", "def softmax(scores):\n    strengths = np.exp(scores)\n    return strengths / strengths.sum()\n"),
+    Cell("broken", "def ("),
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "words"),
+    [
+        ("NameError", "weights = softmx(scores)", "; did you mean `softmax`?"),
+        ("NameError", "for i in rang(len(scores)):", "; did you mean `range`?"),
+        ("NameError", "return strenghts @ score", ""),  # two misspelled names
+        ("NameError", "return softmax(scores)", ""),
+        ("AttributeError", "return np.swapaxis(scores, -1, -2)", "; did you mean `swapaxes`?"),
+        ("AttributeError", "return scores.swapaxis(-1, -2) @ np.eye(3)", "; did you mean `swapaxes`?"),
+        ("AttributeError", "return np.exp(scores)", ""),
+        ("ValueError", "return softmx(scores)", ""),
+    ],
+)
+def test_a_misspelled_name_gets_a_suggestion(kind, line, words):
+    raised = Raised(kind, "0.25", f"line 3: {line}")
+    assert suggestion(raised, defined_names(CELLS)) == words
+    seen = redacted(Outcome(raised=raised), frozenset(), defined_names(CELLS)).raised
+    assert seen.line == f"line 3: {line}{words}" and not seen.quoted
+
+
+NAMES_FROM_INPUTS = """
+def softmax(scores):
+    value = f"swapaxes_{scores.flat[0]:.3f}".replace(".", "_").replace("-", "m")
+    {do}
+"""
+
+
+@pytest.mark.parametrize(
+    "do",
+    [
+        "getattr(np, value)",
+        "raise AttributeError(value, name=value, obj=np)",
+        "raise AttributeError(name='swapaxis', obj=type('T', (), {value: 1})())",
+        "raise NameError(f'name {value!r} is not defined; did you mean `{value}`?', name=value)",
+        "exec(value)",
+        "globals()[value] = 1; eval(value[:-1])",
+    ],
+)
+def test_names_that_code_makes_from_its_inputs_suggest_nothing_about_them(do):
+    """The code hides a value in the name of an attribute, or in a known name that a suggestion would quote."""
+    cells = (CELLS[0], Cell("softmax", NAMES_FROM_INPUTS.replace("{do}", do)))
+    names = {"np": np}
+    exec(compile(cells[1].source, "<cell softmax>", "exec"), names)
+    seen = set()
+    for value in (0.25, -7.0, 1234.5):
+        outcome = run(names["softmax"], {"scores": np.array([value])})
+        place = cells[1].source.splitlines()[outcome.raised.place[1] - 1].strip()
+        raised = replace(outcome.raised, line=f"line 4: {place}")
+        shown_raised = redacted(Outcome(raised=raised), possible_grader_messages(cells), defined_names(cells)).raised
+        assert not shown_raised.quoted
+        seen.add((shown_raised.type, shown_raised.line))
+    assert len(seen) == 1, "what is shown depends on the input"
 
 
 def test_messages_of_the_grader_stay():
@@ -187,7 +250,7 @@ def sentences(value):
     """What a report says of a value where `EXPECTED` should be."""
     questions = replace(make_questions(SOFTMAX, 3), outputs={"params": ""}, order=("params",))
     case = replace(questions.cases[0], expected=Outcome(value=EXPECTED))
-    outcome = redacted(run(lambda: value, {}), frozenset())
+    outcome = redacted(run(lambda: value, {}), frozenset(), frozenset())
     return judge.judge(questions, case, outcome).message
 
 

@@ -1,0 +1,64 @@
+"""Suggest a name for a misspelled one, without the exception's message, which student code chooses.
+
+A suggestion depends on the exception's type, its line and the submitted source, which feedback shows anyway. So it
+reveals nothing about hidden inputs, whatever names the code makes from them while it runs.
+"""
+
+import ast
+import builtins
+import keyword
+import re
+from collections.abc import Iterable
+
+import numpy as np
+
+from autograder.sandbox import Cell
+from check.calling import Raised
+from check.words import did_you_mean
+
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+_ATTRIBUTE = re.compile(r"([\w\])])\.([A-Za-z_]\w*)")
+_NUMPY = re.compile(r"(?<![\w.])(?:np|numpy)\.([A-Za-z_]\w*)")
+
+
+def defined_names(cells: Iterable[Cell]) -> frozenset[str]:
+    """Return the names that cells define anywhere: functions, classes, parameters, variables and imports."""
+    names: set[str] = set()
+    for cell in cells:
+        try:
+            nodes = list(ast.walk(ast.parse(cell.source)))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        names |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        names |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+        names |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        names |= {(node.asname or node.name).partition(".")[0] for node in nodes if isinstance(node, ast.alias)}
+    return frozenset(names)
+
+
+def suggestion(raised: Raised, names: frozenset[str]) -> str:
+    """Return "; did you mean `softmax`?" if the line of an exception has one misspelled name; otherwise "".
+
+    names: those that the submission defines.
+    """
+    source = raised.line.partition(": ")[2]
+    if raised.type == "NameError":
+        known = names | set(dir(builtins)) | set(keyword.kwlist)
+        unknown = set(_NAME.findall(source)) - known
+        return _only(did_you_mean(name, names | set(dir(builtins))) for name in unknown)
+    if raised.type == "AttributeError":
+        in_numpy = set(_NUMPY.findall(source)) - set(dir(np))
+        of_arrays = {name for _, name in _ATTRIBUTE.findall(_NUMPY.sub("", source))} - set(dir(np.ndarray))
+        return _only(
+            [
+                *(did_you_mean(name, dir(np)) for name in in_numpy),
+                *(did_you_mean(name, dir(np.ndarray)) for name in of_arrays),
+            ]
+        )
+    return ""
+
+
+def _only(suggestions: Iterable[str]) -> str:
+    """Return the only suggestion; "" if there is none, or more than one."""
+    made = [words for words in suggestions if words]
+    return made[0] if len(made) == 1 else ""
