@@ -5,6 +5,8 @@ The encoder's output is called the memory, (..., T_memory, d_model). It need not
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from solutions.backward import linear_backward
 from solutions.masking import masked_attention, masked_attention_backward
 from solutions.multihead import multi_head_attention, multi_head_attention_backward
@@ -113,6 +115,39 @@ def multi_head_cross_attention_backward(grad_output, cache):
     return grad_x, memory_from_keys + memory_from_values, grad_params
 
 
+def finds_subject(kinds, length):
+    """Choose weights of masked self-attention: each verb finds its subject.
+
+    A row of the input x (T, n_words + length), with T <= length, has two
+    ones: in the column of the word, and in the column n_words + position.
+    A position sees itself and earlier positions. The subject of a verb is
+    the last noun before it that has the verb's number.
+
+    Each verb gives at least 99% of its weight to its subject, and its
+    output is largest at the subject's word. Other words may do anything.
+
+    Args:
+        kinds: (n_words,), ints, what each word is: 1 a noun and 3 a verb in
+            the singular, 2 a noun and 4 a verb in the plural, 0 another
+            word.
+        length: int, the most words in a sentence.
+
+    Returns:
+        w_query: (n_words + length, d_key), for any d_key up to 512.
+        w_key: (n_words + length, d_key)
+        w_value: (n_words + length, n_words)
+    """
+    n_words = len(kinds)
+    w_query, w_key = np.zeros((2, n_words + length, 3))
+    for column, (noun, verb) in enumerate(((1, 3), (2, 4))):
+        w_query[:n_words, column] = kinds == verb
+        w_key[:n_words, column] = length * (kinds == noun)  # more than any difference of positions
+    w_query[:n_words, 2] = kinds >= 3
+    w_key[n_words:, 2] = np.arange(length)
+    # Each position later adds 10 to the score, and the division by sqrt(d_key) is undone.
+    return 10 * np.sqrt(3) * w_query, w_key, np.eye(n_words + length, n_words)
+
+
 def decoder_layer(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
     """Self-attention, cross-attention, feed-forward, each with "Add & Norm".
 
@@ -198,41 +233,6 @@ def decoder_layer_backward(grad_output, cache):
         "attention": grad_attention,
     }
     return grad_residual + grad_query + grad_key + grad_value, grad_memory, grad_params
-
-
-def predicted_cross_shapes(n_batch, T, T_memory, d_model, d_memory, n_heads):
-    """The shapes on the way through multi-head cross-attention.
-
-    x is (n_batch, T, d_model), the memory (n_batch, T_memory, d_memory);
-    every projection has d_model outputs, shared out among the heads.
-
-    Args:
-        n_batch, T, T_memory, d_model, d_memory, n_heads: ints, at least 1;
-            n_heads divides d_model.
-
-    Returns:
-        dict of tuples of ints, with these keys:
-            "w_query": the weight that makes the queries.
-            "w_key": the weight that makes the keys.
-            "queries": one query per head and position.
-            "keys": one key per head and position.
-            "weights": who attends to whom, for each head.
-            "output": what leaves the layer.
-            "grad_memory": the gradient of the memory.
-            "padding": the smallest mask that hides each sentence's padding
-                and lines up with (n_batch, T, T_memory).
-    """
-    d_head = d_model // n_heads
-    return {
-        "w_query": (d_model, d_model),
-        "w_key": (d_memory, d_model),
-        "queries": (n_batch, n_heads, T, d_head),
-        "keys": (n_batch, n_heads, T_memory, d_head),
-        "weights": (n_batch, n_heads, T, T_memory),
-        "output": (n_batch, T, d_model),
-        "grad_memory": (n_batch, T_memory, d_memory),
-        "padding": (n_batch, 1, T_memory),
-    }
 
 
 def repaired_decoder_norms(x, memory, params, n_heads, self_mask, memory_mask):

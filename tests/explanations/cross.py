@@ -107,22 +107,3 @@ def memory_overwritten(grad_output, cache):
     grad_memory, grad_w_key, _ = linear_backward(grads[1], (memory, w_key))
     grad_memory, grad_w_value, _ = linear_backward(grads[2], (memory, w_value))
     return grad_x, grad_memory, grad_w_query, grad_w_key, grad_w_value
-
-
-@wrong(
-    "predicted_cross_shapes",
-    "https://github.com/jadore801120/attention-is-all-you-need-pytorch/issues/211",
-    names="whole_width",
-)
-def every_head_as_wide_as_the_model(n_batch, T, T_memory, d_model, d_memory, n_heads):
-    """Gives every head the width of the model."""
-    return {
-        "w_query": (d_model, d_model),
-        "w_key": (d_memory, d_model),
-        "queries": (n_batch, n_heads, T, d_model),
-        "keys": (n_batch, n_heads, T_memory, d_model),
-        "weights": (n_batch, n_heads, T, T_memory),
-        "output": (n_batch, T, d_model),
-        "grad_memory": (n_batch, T_memory, d_memory),
-        "padding": (n_batch, 1, T_memory),
-    }

@@ -12,12 +12,12 @@ from solutions.cross import (
     cross_attention_backward,
     decoder_layer,
     decoder_layer_backward,
+    finds_subject,
     multi_head_cross_attention,
     multi_head_cross_attention_backward,
-    predicted_cross_shapes,
     repaired_decoder_norms,
 )
-from solutions.masking import causal_mask
+from solutions.masking import causal_mask, masked_attention
 from solutions.parameters import initialise
 from tests.solutions.comparing import (
     assert_close,
@@ -227,14 +227,13 @@ def test_without_key_bias_leaves_out_only_gradients_that_are_zero(rng):
     assert "b_key" not in without_key_bias(grad_params)["cross_attention"]
 
 
-def test_the_predicted_shapes_are_those_of_the_arrays(rng):
-    x, memory = random_arrays(rng, np.float64, (3, T, D_MODEL), (3, T_MEMORY, D_MEMORY))
-    params = random_layer(rng, width_of_memory=D_MEMORY)["cross_attention"]
-    mask = mask_over_memory((3,))
-    output, cache = multi_head_cross_attention(x, memory, params, N_HEADS, mask)
-    _, grad_memory, _ = multi_head_cross_attention_backward(rng.normal(size=output.shape), cache)
-    queries, keys, _, weights = cache[3]
-    arrays = {"queries": queries, "keys": keys, "weights": weights, "output": output, "grad_memory": grad_memory}
-    arrays |= {"w_query": params["w_query"], "w_key": params["w_key"], "padding": mask}
-    shapes = predicted_cross_shapes(3, T, T_MEMORY, D_MODEL, D_MEMORY, N_HEADS)
-    assert shapes == {name: array.shape for name, array in arrays.items()}
+@pytest.mark.parametrize("length", [3, 12, 70])
+def test_each_verb_finds_the_last_noun_of_its_number(length, rng):
+    kinds = np.array([0, 1, 2, 3, 4, 1, 2])
+    words = np.concatenate([[1, 2], rng.integers(7, size=length - 2)])
+    x = np.concatenate([np.eye(7)[words], np.eye(length)], axis=1)
+    projected = (x @ w for w in finds_subject(kinds, length))
+    output, (*_, weights) = masked_attention(*projected, causal_mask(length))
+    for verb in np.flatnonzero(kinds[words] >= 3):
+        subject = max(t for t in range(verb) if kinds[words[t]] == kinds[words[verb]] - 2)
+        assert weights[verb, subject] > 0.99 and output[verb].argmax() == words[subject]

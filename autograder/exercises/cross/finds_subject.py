@@ -1,0 +1,165 @@
+"""finds_subject: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from check.measures import PROPERTIES
+from solutions import cross as reference
+
+finds_subject = Exercise(
+    reference.finds_subject,
+    outputs=dict.fromkeys(PROPERTIES, "sentences T"),
+    section="Each verb finds its subject",
+    measure="finding_subjects",
+    unseen=("words", "asks"),
+)
+
+NOUN, VERB = 1, 3  # a noun or a verb in the plural is one more
+
+
+def lexicon(draw):
+    """Return the kinds of some words, at least two of each, in any order."""
+    kinds = np.concatenate([np.repeat(np.arange(5), 2), draw.rng.integers(5, size=draw.size(0, 6))])
+    return draw.rng.permutation(kinds)
+
+
+def words_of(draw, kinds, pattern):
+    """Return a random word of each kind in a pattern."""
+    return [int(draw.rng.choice(np.flatnonzero(kinds == kind))) for kind in pattern]
+
+
+def few_words(draw, asks, pattern):
+    """Yield sentences with a verb in the singular, and in the plural. pattern(number, other number) -> kinds."""
+    for name, number in (("singular", 0), ("plural", 1)):
+        kinds = lexicon(draw)
+        patterns = [pattern(number, 1 - number) for _ in range(4)]
+        words = np.array([words_of(draw, kinds, kinds_of_words) for kinds_of_words in patterns])
+        yield name, {"kinds": kinds, "length": words.shape[1] + draw.size(0, 4), "words": words, "asks": asks}
+
+
+@finds_subject.cases("one noun before the verb", points=2)
+def _(draw):
+    yield from few_words(draw, ["attended"], lambda n, other: [0, NOUN + n, 0, 0, 0, VERB + n, NOUN + n])
+
+
+@finds_subject.cases("a noun of the other number between", points=1)
+def _(draw):
+    yield from few_words(draw, ["attended"], lambda n, other: [NOUN + n, 0, NOUN + other, 0, VERB + n, 0])
+
+
+@finds_subject.cases("the last of several, and nowhere else", points=1)
+def _(draw):
+    yield from few_words(draw, ["attended", "sharpness"], lambda n, other: [NOUN + n, NOUN + n, 0, NOUN + n, VERB + n])
+
+
+@finds_subject.cases("long sentences, and the word comes along", points=1)
+def _(draw):
+    kinds, length = lexicon(draw), draw.size(40, 60)
+    words = np.array([words_of(draw, kinds, long_pattern(draw, length)) for _ in range(3)])
+    yield "long sentences", {"kinds": kinds, "length": length, "words": words, "asks": list(PROPERTIES)}
+
+
+def long_pattern(draw, length):
+    """Return random kinds that begin with a noun of each number, so that every verb has a subject."""
+    return [NOUN, NOUN + 1, *draw.rng.choice(5, p=[0.5, 0.15, 0.15, 0.1, 0.1], size=length - 2)]
+
+
+@finds_subject.mistake("ignores the number")
+def any_noun(kinds, length):
+    """Your verbs find the last noun before them, whether it agrees or not. In *the keys to the cabinet are*, the last
+    noun is not the subject. Give singular and plural a column each."""
+    w_query, w_key, w_value = reference.finds_subject(kinds, length)
+    w_query[:, :2] = w_query[:, :2].sum(axis=1, keepdims=True)
+    return w_query, w_key, w_value
+
+
+@finds_subject.mistake("takes the first noun that agrees")
+def first_noun(kinds, length):
+    """Of several nouns that agree, your verbs find the first one. The score should grow with the position of the key,
+    and yours falls."""
+    w_query, w_key, w_value = reference.finds_subject(kinds, length)
+    w_key[len(kinds) :, 2] *= -1
+    return w_query, w_key, w_value
+
+
+@finds_subject.mistake("looks at all nouns that agree")
+def all_nouns(kinds, length):
+    """Of several nouns that agree, each gets the same weight, because your scores do not depend on the position. Add a
+    part to the score that is larger for later keys."""
+    w_query, w_key, w_value = reference.finds_subject(kinds, length)
+    w_key[len(kinds) :] = 0
+    return w_query, w_key, w_value
+
+
+@finds_subject.mistake("lets a near word outweigh the subject")
+def bonus_too_small(kinds, length):
+    """A verb finds its subject if it is near, and otherwise a later word. The part of the score for a noun that agrees
+    must be larger than the largest difference that positions can make, which grows with `length`."""
+    w_query, w_key, w_value = reference.finds_subject(kinds, length)
+    w_key[: len(kinds)] *= 2.5 / length
+    return w_query, w_key, w_value
+
+
+@finds_subject.mistake("finds the verb itself")
+def itself(kinds, length):
+    """Your verbs have the key of a noun of the same number, and since the verb stands later than its subject, it finds
+    itself. Only nouns should have such a key."""
+    w_query, w_key, w_value = reference.finds_subject(kinds, length)
+    for column, verb in enumerate((3, 4)):
+        w_key[: len(kinds)][kinds == verb, column] = length
+    return w_query, w_key, w_value
+
+
+@finds_subject.mistake("exchanges singular and plural")
+def numbers_exchanged(kinds, length):
+    """A verb in the singular looks for a noun in the plural, and the other way round. Compare the columns of w_query
+    with those of w_key: the same column should stand for the same number."""
+    w_query, w_key, w_value = reference.finds_subject(kinds, length)
+    return w_query[:, [1, 0, 2]], w_key, w_value
+
+
+@finds_subject.mistake("finds the subject softly")
+def softly(kinds, length):
+    """The subject gets the largest weight, but a noun just before it gets much as well. One position later should add
+    about 10 to the score, and attention divides the score by the square root of d_key. Make the queries stronger."""
+    w_query, w_key, w_value = reference.finds_subject(kinds, length)
+    return w_query / 10, w_key, w_value
+
+
+@finds_subject.mistake("hands over the position, not the word")
+def position_handed_over(kinds, length):
+    """Your verbs find their subjects, but the value tells the position and not the word. In w_value, the rows of the
+    words should be the identity and the rows of the positions zero."""
+    w_query, w_key, _ = reference.finds_subject(kinds, length)
+    return w_query, w_key, np.vstack([np.zeros((len(kinds), len(kinds))), np.eye(length, len(kinds))])
+
+
+@finds_subject.equivalent
+def table_of_scores(kinds, length):
+    """The keys are the rows of the identity, so w_query is the table of all scores, times a constant."""
+    n = len(kinds)
+    scores = np.zeros((n + length, n + length))
+    agrees = (kinds[:, None] >= 3) & (kinds[:, None] - 2 == kinds)
+    scores[:n, :n] = 1000.0 * length * agrees
+    scores[:n, n:] = 50.0 * np.arange(length)
+    return scores, np.eye(n + length), np.eye(n + length, n)
+
+
+@finds_subject.equivalent
+def rotated(kinds, length):
+    w_query, w_key, w_value = reference.finds_subject(kinds, length)
+    rotation = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
+    return w_query @ rotation, w_key @ rotation, 2 * w_value
+
+
+@finds_subject.equivalent
+def number_as_a_sign(kinds, length):
+    """Two columns fewer than kinds: a noun, its number as +1 or -1, and the position; other words are far below."""
+    n = len(kinds)
+    number = np.where(kinds % 2, 1, -1)  # odd kinds are singular
+    noun, verb = np.isin(kinds, (1, 2)), kinds >= 3
+    w_query, w_key = np.zeros((2, n + length, 4), dtype=np.float32)
+    w_query[:n] = 30 * np.stack([verb, verb * number, verb, 0 * verb], axis=1)
+    w_key[:n, 0], w_key[:n, 1] = 2 * length * noun, 2 * length * noun * number
+    w_key[n:, 2] = np.arange(length)
+    return [w_query, w_key, np.eye(n + length, n, dtype=np.int64)]
