@@ -278,6 +278,41 @@ def leaks(decoder, sequences):
     return False
 
 
+def diagnose_masks(weights, tokens, pad):
+    """Name the bug of a target mask, and the first row of weights with it.
+
+    Args:
+        weights: (N, T, T), those of the decoder's self-attention. A query
+            that may attend to nothing has weights of zero.
+        tokens: (N, T) integers, padded at the end.
+        pad: int, the padding token.
+
+    Returns:
+        bug: str, a name in the table of 'Read the mask from the weights'.
+        first: (sentence, query), two ints, the first row, in reading order,
+            that a right mask would not give; None if there is no such row.
+    """
+    causal, real = causal_mask(tokens.shape[-1]), padding_mask(tokens, pad)
+    right = causal & real
+    masks = {
+        "no causal mask": np.broadcast_to(real, right.shape),
+        "causal mask transposed": causal.T & real,
+        "own position hidden": np.tri(tokens.shape[-1], k=-1, dtype=bool) & real,
+        "no padding mask": np.broadcast_to(causal, right.shape),
+        "queries masked, not keys": causal & real.swapaxes(-1, -2),
+        "padding of another sentence": causal & np.roll(real, 1, axis=0),
+        "or in place of and": causal | real,
+        "mask inverted": ~right,
+        "mask after the softmax": right,
+    }
+    visible = weights > 0
+    wrong = (visible != right).any(axis=-1) | (np.abs(weights.sum(axis=-1) - right.any(axis=-1)) > 1e-6)
+    if not wrong.any():
+        return "nothing", None
+    bug = next(name for name, mask in masks.items() if np.array_equal(visible, mask))
+    return bug, tuple(int(i) for i in np.argwhere(wrong)[0])
+
+
 def repaired_masked_self_attention(x, w_query, w_key, w_value, mask):
     """Self-attention in which each position sees only what its mask allows.
 

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from autograder.authoring.exercise import Draw
 from autograder.authoring.make_key import PUBLIC_SEED, make_questions
+from autograder.exercises.masking.diagnose_masks import diagnose_masks, weights_of
 from autograder.exercises.training.diagnose_training import diagnose_training
-from check.calling import run
+from check.calling import Outcome
 from check.judge import grade
 from check.values import pack
 from solutions.runs import BUGS, training_run
@@ -14,6 +16,11 @@ from tests.choosing import thinned
 pytestmark = pytest.mark.autograder
 
 SECRET_SEEDS = (20_260_101, 7, 8)
+MASK_BUGS = (
+    "nothing", "no causal mask", "causal mask transposed", "own position hidden", "no padding mask",
+    "queries masked, not keys", "padding of another sentence", "or in place of and", "mask inverted",
+    "mask after the softmax",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", thinned(range(200), range(len(BUGS)), "more runs"))
@@ -24,27 +31,45 @@ def test_every_right_diagnosis_names_every_run(seed):
     assert [tuple(diagnose(log)) for diagnose in diagnoses] == [(bug, first)] * len(diagnoses)
 
 
+@pytest.mark.parametrize("seed", thinned(range(200), range(6), "more weights"))
+def test_every_right_diagnosis_names_every_mask(seed):
+    diagnoses = diagnose_masks.reference, *diagnose_masks.equivalents.values()
+    for bug in MASK_BUGS:
+        inputs = weights_of(Draw(seed), bug)
+        answers = [diagnose(**inputs) for diagnose in diagnoses]
+        assert [name for name, _ in answers] == [bug] * len(answers)
+        assert len({first and tuple(first) for _, first in answers}) == 1
+
+
+def test_a_key_asks_for_every_mask():
+    asked = [case.expected.value[0] for case in make_questions(diagnose_masks, PUBLIC_SEED).cases]
+    assert set(asked) == set(MASK_BUGS)
+
+
 def test_a_key_asks_for_every_bug():
     asked = [case.expected.value[0] for case in make_questions(diagnose_training, PUBLIC_SEED).cases]
     assert set(asked) == set(BUGS)
 
 
-def fingerprint(log):
-    return b"".join(array.tobytes() for array in pack(log)[1])
+def fingerprint(inputs):
+    return b"".join(array.tobytes() for array in pack(inputs)[1])
 
 
-@pytest.mark.parametrize("guess", BUGS)
-def test_a_table_of_the_public_runs_earns_nothing(guess):
-    public = make_questions(diagnose_training, PUBLIC_SEED)
-    table = {fingerprint(case.inputs["run"]): case.expected.value for case in public.cases}
+@pytest.mark.parametrize("exercise", [diagnose_training, diagnose_masks], ids=lambda exercise: exercise.name)
+def test_a_table_of_the_public_cases_earns_nothing(exercise):
+    public = make_questions(exercise, PUBLIC_SEED)
+    table = {fingerprint(case.inputs): case.expected.value for case in public.cases}
+    secret = [make_questions(exercise, seed) for seed in SECRET_SEEDS]
+    for guess in {case.expected.value[0] for case in public.cases}:
 
-    def remembered(run):
-        return table.get(fingerprint(run), (guess, None))
+        def remembered(guess=guess, **inputs):
+            return table.get(fingerprint(inputs), (guess, None))
 
-    assert grade(public, [run(remembered, case.inputs) for case in public.cases]).earned == public.points
-    for seed in SECRET_SEEDS:
-        secret = make_questions(diagnose_training, seed)
-        assert grade(secret, [run(remembered, case.inputs) for case in secret.cases]).earned == 0
+        def earned(key, answer=remembered):
+            return grade(key, [Outcome(answer(**case.inputs)) for case in key.cases]).earned
+
+        assert earned(public) == public.points
+        assert [earned(key) for key in secret] == [0] * len(secret)
 
 
 def test_the_same_generator_gives_the_same_run():

@@ -1,0 +1,226 @@
+"""diagnose_masks: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from solutions import masking as reference
+from solutions.attention import softmax
+
+diagnose_masks = Exercise(
+    reference.diagnose_masks, outputs={"bug": "", "first": ""}, section="Read the mask from the weights"
+)
+
+
+def weights_with(bug, scores, tokens, pad):
+    """Return the weights (N, T, T) of a self-attention whose target mask has a bug."""
+    length = tokens.shape[-1]
+    causal, real = reference.causal_mask(length), reference.padding_mask(tokens, pad)
+    if bug == "mask after the softmax":
+        return softmax(scores) * (causal & real)
+    masks = {
+        "nothing": causal & real,
+        "no causal mask": real,
+        "causal mask transposed": causal.T & real,
+        "own position hidden": np.tri(length, k=-1, dtype=bool) & real,
+        "no padding mask": causal,
+        "queries masked, not keys": causal & real.swapaxes(-1, -2),
+        "padding of another sentence": causal & np.roll(real, 1, axis=0),
+        "or in place of and": causal | real,
+        "mask inverted": ~(causal & real),
+    }
+    return reference.masked_softmax(scores, masks[bug])
+
+
+def weights_of(draw, bug):
+    """Draw padded sentences of three different lengths, and weights with this bug."""
+    length, pad = draw.size(5, 8), draw.size(0, 4)
+    tokens = draw.tokens(3, length, vocab=12, low=4)
+    for sentence, n_words in zip(tokens, draw.sizes(3, low=2, high=length + 1), strict=True):
+        sentence[n_words:] = pad
+    scores = draw.normal(3, length, length)
+    return {"weights": weights_with(bug, scores, tokens, pad), "tokens": tokens, "pad": pad}
+
+
+def drawn(draw, *bugs):
+    """Right weights and those of each bug, in an order and under names that tell nothing."""
+    for i, bug in enumerate(draw.rng.permutation(["nothing", *bugs]), start=1):
+        yield f"weights {i}", weights_of(draw, str(bug))
+
+
+@diagnose_masks.cases("the future", points=2)
+def _(draw):
+    yield from drawn(draw, "no causal mask", "causal mask transposed", "own position hidden")
+
+
+@diagnose_masks.cases("the padding", points=2)
+def _(draw):
+    yield from drawn(draw, "no padding mask", "queries masked, not keys", "padding of another sentence")
+
+
+@diagnose_masks.cases("both, and the softmax", points=1)
+def _(draw):
+    yield from drawn(draw, "or in place of and", "mask inverted", "mask after the softmax")
+
+
+def renamed(weights, tokens, pad, *bugs, to):
+    """The right diagnosis, but for some bugs that all get one name."""
+    bug, first = reference.diagnose_masks(weights, tokens, pad)
+    return (to if bug in bugs else bug), first
+
+
+def overlooked(weights, tokens, pad, *bugs):
+    """The right diagnosis, but for some bugs that look like none."""
+    bug, first = reference.diagnose_masks(weights, tokens, pad)
+    return ("nothing", None) if bug in bugs else (bug, first)
+
+
+@diagnose_masks.mistake("looks above the diagonal alone")
+def future_alone(weights, tokens, pad):
+    """You look for weights on later positions alone. Padding that is not masked stands below the diagonal too, in the
+    rows of padding, and a word that is hidden by mistake has no weight anywhere."""
+    hidden = "no padding mask", "queries masked, not keys", "padding of another sentence", "own position hidden"
+    return overlooked(weights, tokens, pad, *hidden)
+
+
+@diagnose_masks.mistake("looks for too much weight alone")
+def too_much_alone(weights, tokens, pad):
+    """You look for weights that should be zero. A mask can also hide what should be visible: the position itself, or
+    the words that a row of padding attends to. Compare in both directions."""
+    return overlooked(weights, tokens, pad, "own position hidden", "queries masked, not keys")
+
+
+@diagnose_masks.mistake("does not add up the rows")
+def sums_ignored(weights, tokens, pad):
+    """You miss a mask that comes after the softmax. Its zeros stand in the right places, but the rest of a row does
+    not add up to one, because the softmax had given weight to the hidden keys."""
+    return overlooked(weights, tokens, pad, "mask after the softmax")
+
+
+@diagnose_masks.mistake("names the last row with the bug")
+def last_row(weights, tokens, pad):
+    """You name the last wrong row. `first` is the first one in reading order: sentence by sentence, and in each
+    sentence query by query."""
+    bug, first = reference.diagnose_masks(weights, tokens, pad)
+    rows = [(n, t) for n in range(len(tokens)) for t in range(tokens.shape[1]) if is_wrong(weights, tokens, pad, n, t)]
+    return bug, rows[-1] if rows else None
+
+
+@diagnose_masks.mistake("returns the query alone")
+def query_alone(weights, tokens, pad):
+    """`first` holds two numbers, the sentence and the query: `(sentence, query)`. You return the query alone."""
+    bug, first = reference.diagnose_masks(weights, tokens, pad)
+    return bug, None if first is None else first[1]
+
+
+@diagnose_masks.mistake("exchanges sentence and query")
+def query_first(weights, tokens, pad):
+    """Your `first` is `(query, sentence)`. The axes of the weights are sentence, query and key, in this order."""
+    bug, first = reference.diagnose_masks(weights, tokens, pad)
+    return bug, None if first is None else first[::-1]
+
+
+@diagnose_masks.mistake("names the key as well")
+def with_the_key(weights, tokens, pad):
+    """`first` is a row of weights: `(sentence, query)`. You add the key, so your tuple has three numbers."""
+    bug, first = reference.diagnose_masks(weights, tokens, pad)
+    return bug, None if first is None else (*first, 0)
+
+
+@diagnose_masks.mistake("gives a row to right weights")
+def row_for_nothing(weights, tokens, pad):
+    """Where the bug is "nothing", `first` must be None: every row is right. You return `(0, 0)`."""
+    bug, first = reference.diagnose_masks(weights, tokens, pad)
+    return bug, (0, 0) if first is None else first
+
+
+@diagnose_masks.mistake("takes a transposed mask for a missing one")
+def transposed_as_missing(weights, tokens, pad):
+    """You name a missing causal mask wherever a position attends to a later one. A transposed mask shows the future
+    too, but it hides the past: below the diagonal all its weights are zero."""
+    return renamed(weights, tokens, pad, "causal mask transposed", to="no causal mask")
+
+
+@diagnose_masks.mistake("takes masked queries for a hidden position")
+def queries_as_own(weights, tokens, pad):
+    """Both bugs give rows of zeros. A mask that hides the own position leaves the first row of each sentence empty.
+    Masked queries leave exactly the rows of padding empty."""
+    return renamed(weights, tokens, pad, "queries masked, not keys", to="own position hidden")
+
+
+@diagnose_masks.mistake("takes the padding of another sentence for no padding mask")
+def another_as_none(weights, tokens, pad):
+    """You name a missing padding mask because some padding has weight. In the same batch words of a sentence are
+    hidden, or padding of another sentence is: each sentence has the mask of the one before it."""
+    return renamed(weights, tokens, pad, "padding of another sentence", to="no padding mask")
+
+
+@diagnose_masks.mistake("takes or for a missing causal mask")
+def or_as_missing(weights, tokens, pad):
+    """In both cases a position attends to later words. With `or`, a row of padding also attends to padding before it,
+    since the past is always allowed. Without a causal mask no padding has weight anywhere."""
+    return renamed(weights, tokens, pad, "or in place of and", to="no causal mask")
+
+
+@diagnose_masks.mistake("assumes that padding is 0")
+def pad_is_zero(weights, tokens, pad):
+    """You compare the tokens with 0. The padding token is the argument `pad`, and may be another number."""
+    return reference.diagnose_masks(weights, tokens, 0)
+
+
+def is_wrong(weights, tokens, pad, n, t):
+    """Whether row t of sentence n differs from that of a right mask."""
+    right = [key <= t and token != pad for key, token in enumerate(tokens[n])]
+    return [bool(w) for w in weights[n, t]] != right or not np.isclose(weights[n, t].sum(), any(right))
+
+
+def first_wrong_row(weights, tokens, pad):
+    n_sentences, length = tokens.shape
+    rows = ((n, t) for n in range(n_sentences) for t in range(length) if is_wrong(weights, tokens, pad, n, t))
+    return next(rows, None)
+
+
+@diagnose_masks.equivalent
+def by_questions(weights, tokens, pad):
+    """One question after the other, without a mask of any bug."""
+    first = first_wrong_row(weights, tokens, pad)
+    if first is None:
+        return "nothing", None
+    words = tokens != pad
+    seen, length = weights > 0, tokens.shape[1]
+    future = np.triu(np.ones((length, length), bool), 1)
+    on_words, on_padding = seen & words[:, None, :], seen & ~words[:, None, :]
+    if (seen & future).any():
+        if not on_padding.any():
+            past = np.tri(length, k=-1, dtype=bool)
+            return ("no causal mask" if (on_words & past).any() else "causal mask transposed"), first
+        return ("or in place of and" if seen[:, 0, 0].all() else "mask inverted"), first
+    if not seen[:, 0].any():
+        return "own position hidden", first
+    if not seen[~words].any():
+        return "queries masked, not keys", first
+    if np.array_equal(seen, np.broadcast_to(~future, seen.shape)):
+        return "no padding mask", first
+    return ("padding of another sentence" if on_padding.any() else "mask after the softmax"), first
+
+
+@diagnose_masks.equivalent
+def by_making_each(weights, tokens, pad):
+    """Makes weights with each bug from arbitrary scores, and a list of the row."""
+    first = first_wrong_row(weights, tokens, pad)
+    if first is None:
+        return "nothing", None
+    bugs = (
+        "no causal mask", "causal mask transposed", "own position hidden", "no padding mask",
+        "queries masked, not keys", "padding of another sentence", "or in place of and", "mask inverted",
+    )  # fmt: skip
+    for bug in bugs:
+        if ((weights_with(bug, np.zeros_like(weights), tokens, pad) > 0) == (weights > 0)).all():
+            return bug, list(first)
+    return "mask after the softmax", list(first)
+
+
+@diagnose_masks.equivalent
+def with_numpy_numbers(weights, tokens, pad):
+    """The row as numbers of NumPy."""
+    bug, first = by_questions(weights, tokens, pad)
+    return bug, None if first is None else tuple(np.array(first))
