@@ -2,6 +2,7 @@
 
 import math
 
+import learnt_map
 import numpy as np
 import pytest
 import torch
@@ -273,6 +274,17 @@ def trained():
     """Return the model that `translator.learn` trains with seed 0, and the numbers held out from it."""
     _, test, test_pairs = numbers.split(np.random.default_rng(0))
     return load(HOUSE / "chapters" / "translator.npz"), test, test_pairs
+
+
+def test_the_map_that_opens_chapter_1_is_that_of_the_trained_translator(trained):
+    """`chapters/learnt_map.py` has a forward pass of its own, because chapter 1 comes before `solutions.model`."""
+    params, _, _ = trained
+    src, tgt = numbers.batch([245])
+    memory, _ = encode(params, src, translator.N_HEADS)
+    _, cache = decode(params, tgt[:, :-1], memory, src, translator.N_HEADS)
+    expected = cross_attention_weights(cache)[-1, 0].mean(axis=0)[:-1]
+    drawn = learnt_map.cross_attention(HOUSE / "chapters" / "translator.npz", src[0].tolist(), tgt[0, :-2].tolist())
+    np.testing.assert_allclose(drawn, expected, atol=1e-5)
 
 
 def test_the_model_translates_numbers_that_it_has_never_seen(trained):
