@@ -48,7 +48,7 @@ def write_book(folder, chapters=CHAPTERS):
     make_little_book(folder)
     for empty in ("autograder", "solutions"):  # so that Python imports the repository's own
         (folder / empty).rmdir()
-    for name in ("figures.py", "model_map.py"):
+    for name in ("figures.py", "learnt_map.py", "model_map.py"):
         shutil.copy(ROOT / "chapters" / name, folder / "chapters" / name)
     for name in chapters:
         (folder / "chapters" / f"{name}.md").write_text(exercises_alone(name), encoding="utf-8")
