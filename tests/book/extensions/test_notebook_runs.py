@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests.book.conftest import built_page, jupyter_book, jupyter_book_command, page
+from tests.book.conftest import built_page, jupyter_book, page
 
 pytestmark = pytest.mark.book
 
 
 def test_a_page_builds_and_is_not_executed_again(little_book):
     page(little_book, code="print('here')")
-    built = jupyter_book_command(little_book)
+    built = jupyter_book(little_book)
     assert built.returncode == 0 and "WARNING" not in built.stderr
     again = jupyter_book(little_book)
     assert again.returncode == 0 and "0 added, 0 changed" in again.stdout
