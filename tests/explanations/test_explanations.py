@@ -11,15 +11,11 @@ from tests.explanations.judged import RIGHT, WRONG, judged
 pytestmark = pytest.mark.autograder
 
 NAMED_OR_RELATED = 0.85  # of all wrong answers
-# The judge names a mistake that this answer does not contain: with one more slip, its numbers are the same.
-MISNAMED = ("noam_learning_rate-signs_of_the_exponents",)
 
 
 def parameters(answers):
     """Return (exercise, answer) of each answer; `make exercise` chooses by the first."""
-    misnamed = pytest.mark.xfail(strict=True, reason="the judge names a mistake that is not in the function")
-    marks = {answer: [misnamed] if answer.id in MISNAMED else [] for answer in answers}
-    return [pytest.param(answer.exercise, answer, id=answer.id, marks=marks[answer]) for answer in answers]
+    return [pytest.param(answer.exercise, answer, id=answer.id) for answer in answers]
 
 
 @pytest.mark.parametrize(("exercise", "answer"), parameters(WRONG))
