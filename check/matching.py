@@ -61,7 +61,8 @@ def is_exactly(key: Key, slug: str, outcomes: Sequence[Outcome]) -> bool:
 def best_matches(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> list[Match]:
     """Return the fewest mistakes that explain the cases with wrong values; or none.
 
-    Half of the cases are enough if the mistakes have entries there that no other function has by accident.
+    Half of the cases are enough if the mistakes have entries there that no other function has by accident. Two mistakes
+    are no explanation if one of them shows only in yes and no, tokens or one simple number: many answers have these.
     """
     candidates = [match for slug in key.mistakes if (match := _match(key, slug, outcomes, case_faults))]
     wrong = {i for i, found in enumerate(case_faults) if has_wrong_values(found)}
@@ -73,10 +74,11 @@ def best_matches(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults)
         candidates.sort(key=lambda match: (-len(match.proof & open_cases), match.form_faults, -len(match.proof)))
         best, *others = candidates
         tied = any(other.proof == best.proof and other.form_faults == best.form_faults for other in others)
-        if tied or not best.proof & open_cases:
+        is_rare = any(_is_rare(key.cases[i], best.slug) for i in best.proof & with_values)
+        if tied or not best.proof & open_cases or (chosen and not is_rare):
             break
         chosen.append(best)
-        candidates = others
+        candidates = others if is_rare else []
     explained = frozenset().union(*(match.proof for match in chosen)) & with_values
     telling = any(_is_telling(key.cases[i], match.slug) for match in chosen for i in match.proof & with_values)
     return chosen if explained == with_values or (telling and 2 * len(explained) >= len(with_values)) else []
@@ -87,8 +89,19 @@ def _is_telling(case: Case, slug: str) -> bool:
 
     Yes and no, whole numbers, zeros and NaN can: many functions have them in common.
     """
+    return is_distinctive(_wrong_entries(case, slug))
+
+
+def _is_rare(case: Case, slug: str) -> bool:
+    """Return whether a mistake is wrong on several float entries, or on one that is telling, NaN or infinite."""
+    entries = _wrong_entries(case, slug)
+    return entries.size > 1 or is_distinctive(entries) or not np.isfinite(entries).all()
+
+
+def _wrong_entries(case: Case, slug: str) -> np.ndarray:
+    """Return the float entries on which a mistake is wrong, in one axis."""
     known, right = (_float_entries(outcome.value) for outcome in (case.mistakes[slug], case.expected))
-    return is_distinctive(known[known != right] if known.shape == right.shape else known)
+    return known[known != right] if known.shape == right.shape else known
 
 
 def _float_entries(value: object) -> np.ndarray:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from distributed import Client, Future
+from distributed import Client, Future, wait
 
 from autograder.course.seed import secret_seed
 from autograder.course.student_ids import reason_to_reject_id
@@ -60,14 +60,18 @@ class GradingQueue:
     def graded(self, path: Path) -> Graded:
         """Wait for the report on one file. After an exception, a second call grades the file again.
 
-        After MachineTooBusy, make the second call when nothing else is being graded: what the wall clock stops then
-        counts.
+        After MachineTooBusy, the second call waits until nothing else is being graded, because then it counts what the
+        wall clock stops.
 
         Raises NoReport, MachineTooBusy or SandboxUnavailable. In a second call, no file's content causes them.
         """
         if self._last is None or self._last[0] != path:
-            self._start(path)
-            self._work_ahead()
+            if path in self._too_busy_for:
+                self._wait_for_others()
+                self._start(path)
+            else:
+                self._start(path)
+                self._work_ahead()
             try:
                 self._last = path, self._finish(*self._started.pop(path))
             except MachineTooBusy:
@@ -79,6 +83,9 @@ class GradingQueue:
         # Not the whole class at once: this bounds the memory, and what an interrupted run still waits for.
         while self._expected and len(self._started) < self._at_once:
             self._start(next(iter(self._expected)))
+
+    def _wait_for_others(self) -> None:
+        wait([work for _, _, work in self._started.values() if isinstance(work, Future)])
 
     def _start(self, path: Path) -> None:
         self._expected.pop(path, None)

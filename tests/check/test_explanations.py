@@ -195,6 +195,48 @@ def test_a_hidden_score_next_to_zero_is_called_what_it_is(exercise, number):
     assert "1e-9" in result.mistake.message
 
 
+def test_two_mistakes_in_whole_numbers_are_no_explanation():
+    """The two agree by accident: the answer counts the end marks down the columns, and asks for no end mark."""
+
+    def down_the_columns(predictions, references, eos=2):
+        width = max(predictions.shape[1], references.shape[1])
+        p, r = (np.pad(a, ((0, 0), (0, width - a.shape[1])), constant_values=-1) for a in (predictions, references))
+        counts = np.cumsum(r == eos, axis=0) - (r == eos) == 0
+        return ((p == r) | ~counts).all(axis=1).mean()
+
+    assert names_of(result_of("exact_match", down_the_columns)) == []
+
+
+def test_rows_that_differ_in_width_prove_no_way_to_compare_them():
+    """The answer never matches where the widths differ, as np.array_equal does not."""
+
+    def without_the_end(predictions, references, eos=2):
+        width = max(predictions.shape[1], references.shape[1])
+        p, r = (np.pad(a, ((0, 0), (0, width - a.shape[1])), constant_values=-1) for a in (predictions, references))
+        return ((p == r) | (np.cumsum(r == eos, axis=1) == 0)).all(axis=1).mean()
+
+    def first_word(predictions, references, eos=2):
+        return float((predictions[:, 0] == references[:, 0]).mean())
+
+    for function in (without_the_end, first_word):
+        assert names_of(result_of("exact_match", function)) == []
+
+
+def test_no_cause_is_named_for_an_array_that_is_not_what_it_was():
+    def emptied(f, x, h=1e-5):
+        gradient = np.zeros(x.shape)
+        for i in range(x.size):
+            x.flat[i] = h
+            above = f(x)
+            x.flat[i] = -h
+            gradient.flat[i] = (above - f(x)) / (2 * h)
+            x.flat[i] = 0
+        return gradient
+
+    text = as_text(result_of("numerical_gradient", emptied))
+    assert "leaves x changed" in text and "not quite" not in text and "The slopes are right" not in text
+
+
 # ------------------------------------------------------------------------------------------- relations
 
 

@@ -11,19 +11,16 @@ from tests.explanations.judged import RIGHT, WRONG, judged
 pytestmark = pytest.mark.autograder
 
 NAMED_OR_RELATED = 0.85  # of all wrong answers
-# The judge names a mistake that this answer does not contain: with one more slip, its numbers are the same.
-MISNAMED = ("noam_learning_rate-signs_of_the_exponents",)
 
 
 def parameters(answers):
     """Return (exercise, answer) of each answer; `make exercise` chooses by the first."""
-    misnamed = pytest.mark.xfail(strict=True, reason="the judge names a mistake that is not in the function")
     first = {answer.exercise: answer for answer in reversed(answers)}
-    marks = {answer: [misnamed] if answer.id in MISNAMED else [] for answer in answers}
-    for answer in answers:
-        if answer != first[answer.exercise]:
-            marks[answer].append(pytest.mark.thorough("more answers to the same exercise"))
-    return [pytest.param(answer.exercise, answer, id=answer.id, marks=marks[answer]) for answer in answers]
+    repeats = pytest.mark.thorough("more answers to the same exercise")
+    return [
+        pytest.param(answer.exercise, answer, id=answer.id, marks=[] if answer == first[answer.exercise] else [repeats])
+        for answer in answers
+    ]
 
 
 @pytest.mark.parametrize(("exercise", "answer"), parameters(WRONG))

@@ -150,7 +150,7 @@ def root_of_the_warmup(step, d_model, warmup=4000):
     return warmup**0.5 * min(step**-0.5, step * warmup**-1.5)
 
 
-@wrong("noam_learning_rate", "https://github.com/chemprop/chemprop/issues/969")
+@wrong("noam_learning_rate", "https://github.com/chemprop/chemprop/issues/969", names="no_minus")
 def signs_of_the_exponents(step, d_model, warmup=4000):
     """Has the root of the step, and divides by warmup to the power -1.5."""
     if step < 1:
@@ -203,7 +203,7 @@ def eps_in_the_root(parameters, gradients, moments, step, learning_rate, beta_1=
     return adam(*parts, lambda m, v: m / c_1 / np.sqrt(v / c_2 + eps))
 
 
-@wrong("exact_match", "https://github.com/DeepChainBio/bio-transformers/pull/23")
+@wrong("exact_match", "https://github.com/DeepChainBio/bio-transformers/pull/23", names="rows_cut_to_the_shorter")
 def what_follows_the_end(predictions, references, eos=2):
     """Compares what follows the end mark, too."""
     width = min(predictions.shape[1], references.shape[1])

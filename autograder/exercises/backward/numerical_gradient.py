@@ -113,10 +113,11 @@ def asks_the_original(f, x, h=1e-5):
     return np.zeros_like(x)
 
 
-@numerical_gradient.mistake("leaves x not quite as it was")
+@numerical_gradient.mistake("leaves x changed")
 def residue_left(f, x, h=1e-5):
-    """x has changed: after + h, - 2h, + h an entry is back only up to rounding. A network
-    checked like this drifts away from its own weights. Work on a copy, or keep the old entry and put that back."""
+    """x is not what it was before the call. Even after + h, - 2h, + h an entry is back only up to rounding, and a
+    network checked like this drifts away from its own weights. Work on a copy, or keep the old entry and put that back.
+    """
     gradient = np.zeros_like(x)
     for index in np.ndindex(x.shape):
         x[index] += h

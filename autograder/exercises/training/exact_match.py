@@ -23,6 +23,8 @@ def sentences(draw, n, eos, low, width):
 def predicted(draw, eos=2, low=3):
     """Nine predictions: right; right with noise behind the end; a wrong word; too short; too long; endless; ...
 
+    Of the rest, one has the first two words exchanged, and one a wrong last word.
+
     Each comes another number of times, so that a fraction says which of them were counted.
     """
     width = draw.size(7, 9)
@@ -36,6 +38,7 @@ def predicted(draw, eos=2, low=3):
     predictions[5, ends[5]], predictions[5, ends[5] + 1] = low + 4, eos
     predictions[6, ends[6] :] = low + 4
     predictions[7, :2] = predictions[7, 1::-1]
+    predictions[8, ends[8] - 1] = low + 9
     rows = np.repeat(np.arange(9), 1 + draw.rng.permutation(9))
     return {"predictions": predictions[rows], "references": references[rows], "eos": eos}
 
@@ -61,6 +64,9 @@ def _(draw):
         {"predictions": references[:, :longest], "references": references, "eos": 2},
     )
     yield "every sentence right", {"predictions": references.copy(), "references": references, "eos": 2}
+    inputs = predicted(draw)
+    width = inputs["references"].shape[1]
+    yield "equal widths, and leftovers", inputs | {"predictions": inputs["predictions"][:, :width]}
 
 
 def up_to(tokens, eos, and_with=True):
@@ -79,6 +85,15 @@ def whole_rows(predictions, references, eos=2):
     width = max(predictions.shape[1], references.shape[1])
     p, r = (np.pad(a, ((0, 0), (0, width - a.shape[1]))) for a in (predictions, references))
     return float((p == r).all(axis=1).mean())
+
+
+@exact_match.mistake("compares rows, cut to the shorter width")
+def rows_cut_to_the_shorter(predictions, references, eos=2):
+    """You compare whole rows as far as both arrays go. What follows the end mark is compared, so a right sentence fails
+    when its leftovers differ. And predictions that are too narrow for the end mark match without it. Cut each pair of
+    rows behind the first end mark, and compare what is left."""
+    width = min(predictions.shape[1], references.shape[1])
+    return float((predictions[:, :width] == references[:, :width]).all(axis=1).mean())
 
 
 @exact_match.mistake("counts tokens, not sentences")

@@ -141,6 +141,14 @@ def never_up(step, d_model, warmup=4000):
     return d_model**-0.5 * min(checked(step) ** -0.5, step * warmup**1.5)
 
 
+@noam_learning_rate.mistake("has no minus in either exponent")
+def no_minus(step, d_model, warmup=4000):
+    """The rate is d_model**-0.5 times the root of the step, and climbs for ever: both exponents have lost their minus,
+    or the branch with `warmup` is divided by a power that is negative already. The branches are `step**-0.5` and
+    `step * warmup**-1.5`."""
+    return d_model**-0.5 * min(checked(step) ** 0.5, step * warmup**1.5)
+
+
 @noam_learning_rate.mistake("is one step late")
 def one_step_late(step, d_model, warmup=4000):
     """Your rate is that of the step before, and the first step gets 0: it changes nothing. In this book steps count

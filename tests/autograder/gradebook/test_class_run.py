@@ -6,6 +6,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.rows import Incomplete
 from autograder.grading import assignment as assignments
 from autograder.grading import grade, worker
-from autograder.grading.queue import NoSubmissions
+from autograder.grading.cluster import connected
+from autograder.grading.queue import GradingQueue, NoSubmissions, open_queue, submissions
 from autograder.grading.report import Report, Reports
 from autograder.grading.submitted_file import read_file
 from autograder.sandbox import MachineTooBusy, SandboxUnavailable
@@ -203,6 +205,40 @@ def test_a_submission_whose_sandbox_does_not_start_twice_is_reported(course, han
     with pytest.raises(Incomplete, match="ada: MachineTooBusy: the machine is busy") as incomplete:
         graded(course)
     assert [row.student for row in incomplete.value.rows] == ["bob"]
+
+
+def test_a_second_try_waits_until_nothing_else_is_graded(course, hand_in, contents, monkeypatch):
+    """nbgrader's command asks for the second try at once, while the next submissions are being graded."""
+    hand_in("ada", contents["perfect"])
+    hand_in("bob", contents["mistake-1"])
+    real, wait_for_others = worker.grade_submission, GradingQueue._wait_for_others
+    second_try, order = threading.Event(), []
+
+    def grade_submission(file, *arguments, alone):
+        if file.raw == contents["mistake-1"]:
+            second_try.wait()
+            order.append("bob")
+        else:
+            order.append(("ada", alone))
+            if not alone:
+                raise MachineTooBusy("the machine is busy")
+            second_try.set()
+        return real(file, *arguments, alone=alone)
+
+    def wait_until_done(queue):
+        second_try.set()
+        wait_for_others(queue)
+
+    monkeypatch.setattr(worker, "grade_submission", grade_submission)
+    monkeypatch.setattr(GradingQueue, "_wait_for_others", wait_until_done)
+    paths = submissions(course, CHAPTER)
+    with connected(None, 2) as client:
+        queue = open_queue(course, CHAPTER, client)
+        queue.expect(paths.values())
+        with pytest.raises(MachineTooBusy):
+            queue.graded(paths["ada"])
+        queue.graded(paths["ada"])
+    assert order == [("ada", False), "bob", ("ada", True)]
 
 
 # ----------------------------------------------------------------------------- nbgrader's own commands
