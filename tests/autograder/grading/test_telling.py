@@ -22,6 +22,7 @@ from autograder.grading.worker import grade_file
 from autograder.sandbox import Cell
 from check import judge
 from check.calling import Outcome, Raised, run
+from check.measuring import measured_outcomes
 from check.values import pack
 from check.words import NOBODY_THERE
 from tests.choosing import thinned
@@ -87,7 +88,7 @@ def test_explanations_equal_those_of_a_complete_key(exercise):
     whole, questions = full_key(exercise, 3), make_questions(exercise, 3)
     for _, wrong in exercise.mistakes.values():
         outcomes = [run(wrong, case.inputs) for case in questions.cases]
-        assert judge_exercise(exercise, questions, outcomes) == judge.grade(whole, outcomes)
+        assert judge_exercise(exercise, questions, outcomes) == judge.grade(whole, measured_outcomes(whole, outcomes))
 
 
 def test_slips_are_searched_only_if_nothing_else_explains_the_outcomes(monkeypatch):
