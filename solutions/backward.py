@@ -122,6 +122,44 @@ def attention_backward(grad_output, cache):
     return grad_queries, grad_keys, grad_values
 
 
+def diagnose_gradient(analytic, numeric, weights):
+    """Name the slip in a backward pass of attention, and the first array with it.
+
+    Args:
+        analytic: dict of the arrays that a backward pass computed:
+            grad_values, (T, d_value), grad_weights and grad_scores, (T, T),
+            grad_queries and grad_keys, (T, d_key).
+        numeric: the same arrays, measured, with errors up to 1e-6 of the
+            largest entry.
+        weights: (T, T), the softmax's weights.
+
+    Returns:
+        slip: str, a name in the table of 'Name the slip from the slopes'.
+        first: str, the name of the first wrong array in the order in which
+            attention is walked backwards; None if all are right.
+    """
+    for first in ("grad_values", "grad_weights", "grad_scores", "grad_queries", "grad_keys"):
+        got, slopes = analytic[first], numeric[first]
+        if not _agree(got, slopes):
+            break
+    else:
+        return "nothing", None
+    rest = np.concatenate([slopes[:-1], np.zeros_like(slopes[-1:])])
+    candidates = {
+        "zero": np.zeros_like(slopes),
+        "sign": -slopes,
+        "factor": slopes * (got * slopes).sum() / (slopes * slopes).sum(),
+        "transposed": slopes.T,
+        "last row left out": rest,
+        "diagonal Jacobian": weights * numeric["grad_weights"],
+    }
+    return next(slip for slip, candidate in candidates.items() if _agree(got, candidate)), first
+
+
+def _agree(one, other):
+    return one.shape == other.shape and np.abs(one - other).max() <= 1e-4 * np.abs(other).max()
+
+
 def self_attention_backward(grad_output, cache):
     """Back through attention, then through the three projections of x.
 

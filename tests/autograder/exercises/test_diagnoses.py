@@ -5,6 +5,7 @@ import pytest
 
 from autograder.authoring.exercise import Draw
 from autograder.authoring.make_key import PUBLIC_SEED, make_questions
+from autograder.exercises.backward.diagnose_gradient import diagnose_gradient, slopes
 from autograder.exercises.masking.diagnose_masks import diagnose_masks, weights_of
 from autograder.exercises.training.diagnose_training import diagnose_training
 from check.calling import Outcome
@@ -41,6 +42,28 @@ def test_every_right_diagnosis_names_every_mask(seed):
         assert len({first and tuple(first) for _, first in answers}) == 1
 
 
+SQUARES = "grad_weights", "grad_scores"
+BRANCHES = "grad_values", "grad_queries", "grad_keys"
+PLACES = {
+    "zero": SQUARES, "sign": SQUARES + BRANCHES, "factor": SQUARES + BRANCHES, "transposed": SQUARES,
+    "last row left out": SQUARES + BRANCHES, "diagonal Jacobian": ("grad_scores",), "nothing": (None,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", thinned(range(200), range(6), "more gradients"))
+def test_every_right_diagnosis_names_every_slip(seed):
+    diagnoses = diagnose_gradient.reference, *diagnose_gradient.equivalents.values()
+    for slip, places in PLACES.items():
+        for place in places:
+            inputs = slopes(Draw(seed), slip, place)
+            assert [tuple(diagnose(**inputs)) for diagnose in diagnoses] == [(slip, place)] * len(diagnoses)
+
+
+def test_a_key_asks_for_every_slip():
+    asked = [case.expected.value[0] for case in make_questions(diagnose_gradient, PUBLIC_SEED).cases]
+    assert set(asked) == set(PLACES)
+
+
 def test_a_key_asks_for_every_mask():
     asked = [case.expected.value[0] for case in make_questions(diagnose_masks, PUBLIC_SEED).cases]
     assert set(asked) == set(MASK_BUGS)
@@ -55,7 +78,9 @@ def fingerprint(inputs):
     return b"".join(array.tobytes() for array in pack(inputs)[1])
 
 
-@pytest.mark.parametrize("exercise", [diagnose_training, diagnose_masks], ids=lambda exercise: exercise.name)
+@pytest.mark.parametrize(
+    "exercise", [diagnose_training, diagnose_masks, diagnose_gradient], ids=lambda exercise: exercise.name
+)
 def test_a_table_of_the_public_cases_earns_nothing(exercise):
     public = make_questions(exercise, PUBLIC_SEED)
     table = {fingerprint(case.inputs): case.expected.value for case in public.cases}
