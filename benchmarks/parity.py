@@ -70,7 +70,7 @@ def run(job):
         answers = {"reference": exercise.reference, "stub": blank, **exercise.equivalents}
         answers |= {slug: function for slug, (_, function) in exercise.mistakes.items()}
         for name, function in answers.items():
-            result = tried(function, exercise_key).result
+            result = tried(function, exercise_key, exercise.tested_functions).result
             verdict = result.verdict.kind if result.verdict else "passed"
             names = [mistake.name for mistake in result.mistakes]
             verdicts[f"{exercise.name}/{name}"] = [result.earned, verdict, result.case, names]

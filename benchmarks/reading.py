@@ -23,6 +23,7 @@ from check.explain import explain
 from check.faults import of_cases
 from check.judge import result_of
 from check.measuring import outcomes_of
+from check.verdicts_of_test import bound_key
 
 
 def without(exercise, name):
@@ -47,7 +48,7 @@ def explanation(key, function):
 def explained(exercise, rng):
     """Yield (exercise, rewrite, change in the source, explanation) of the slips in one rewrite, in random order."""
     name = str(rng.choice(sorted(exercise.equivalents)))
-    key = full_key(without(exercise, name), PUBLIC_SEED)
+    key = bound_key(full_key(without(exercise, name), PUBLIC_SEED), exercise.tested_functions)
     all_slips = list(slips(exercise.equivalents[name], key.cases[0].inputs))
     for i in rng.permutation(len(all_slips)):
         if text := explanation(key, all_slips[i].function):

@@ -18,17 +18,18 @@ from autograder.authoring.make_key import PUBLIC_SEED, full_key
 from autograder.authoring.slip_table import KINDS, kind_of_slip
 from autograder.authoring.slips import slips
 from autograder.house import chapter_names
+from check.verdicts_of_test import bound_key
 
 
 def functions_to_change(exercise, rewrites):
     """Yield (key, function): the reference, or each rewrite with a key that does not know it."""
     if not rewrites:
-        yield full_key(exercise, PUBLIC_SEED), exercise.reference
+        yield bound_key(full_key(exercise, PUBLIC_SEED), exercise.tested_functions), exercise.reference
         return
     for name, rewrite in exercise.equivalents.items():
         without = copy(exercise)
         without.equivalents = {other: function for other, function in exercise.equivalents.items() if other != name}
-        yield full_key(without, PUBLIC_SEED), rewrite
+        yield bound_key(full_key(without, PUBLIC_SEED), exercise.tested_functions), rewrite
 
 
 def main():

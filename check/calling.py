@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from check import given_functions, values
+from check import given_functions, tested, values
 from check.words import did_you_mean
 
 
@@ -89,7 +89,8 @@ def _call_on_copies(function: Callable, inputs: dict[str, Any]) -> tuple[Outcome
         function = partial(build_and_call, function)
     try:
         with np.errstate(all="ignore"):
-            value = function(**copies)
+            is_a_test = tested.tested_names(inputs)
+            value = tested.verdict(function, copies) if is_a_test else function(**copies)
     except (Exception, SystemExit) as error:
         return Outcome(raised=describe(error)), copies
     return Outcome(value=_as_from_sandbox(value)), copies
@@ -187,10 +188,13 @@ def _as_from_sandbox(value: Any) -> Any:
 
 def _copy(inputs: dict[str, Any]) -> dict[str, Any]:
     """Return copies of the inputs; functions among them show nothing but their values."""
-    return {
-        name: given_functions.disguised(value) if callable(value) else values.unpack(*values.pack(value))
-        for name, value in inputs.items()
-    }
+    return {name: _copy_of(value) for name, value in inputs.items()}
+
+
+def _copy_of(value: Any) -> Any:
+    if isinstance(value, tested.FunctionUnderTest):
+        return value  # `tested.verdict` hides it
+    return given_functions.disguised(value) if callable(value) else values.unpack(*values.pack(value))
 
 
 def _sha256(tree: values.Tree, arrays: list[np.ndarray]) -> str:

@@ -15,18 +15,21 @@ import numpy as np
 
 from check import judge, render
 from check.allowed_imports import foreign, refusal
-from check.blank import waits_for
+from check.blank import is_blank, waits_for
 from check.bundle_data import data_folder, sections_around
 from check.calling import Outcome, Raised, run
 from check.comparing import difference
 from check.explain import Explanation, explain
 from check.faults import Verdict, judged_outputs, of_cases
+from check.harms import bound
 from check.key import Case, Key, load
 from check.long_run import telling_what_runs
 from check.measuring import measured, unseen_inputs
 from check.picture import picture
 from check.printing import printing_under
 from check.showing import Shown, note, show
+from check.tested import withheld
+from check.verdicts_of_test import with_rejections
 from check.words import prints_its_result
 
 # nbgrader sets it when it validates or autogrades: https://nbgrader.readthedocs.io/en/stable/user_guide/faq.html
@@ -111,14 +114,17 @@ def _name(function: Callable) -> str:
     return next((name for name, value in names if value is function), function.__name__)
 
 
-def tried(function: Callable, key: Key) -> Checked:
-    """Check a function of any name with a key."""
-    outcomes = _outcomes(function, key)
+def tried(function: Callable, key: Key, own: dict[str, Any] | None = None) -> Checked:
+    """Check a function of any name with a key.
+
+    own: the right functions that a test is tried on, by name; by default those of the function's notebook.
+    """
+    outcomes = _outcomes(function, key, own)
     case_faults = of_cases(key, outcomes)
     why = explain(key, outcomes, case_faults)
     result = judge.blame_what_is_used(judge.result_of(key, case_faults, why), key, _failing_helpers(function, key))
     if result.blank:
-        message = note(_not_written(function, result))
+        message = note(_not_written(function, result, key.tests))
         return Checked(message.text, message.html, result)
     return Checked(*_message(key, outcomes, result, why), result, _place(key, outcomes, result))
 
@@ -131,28 +137,42 @@ def _place(key: Key, outcomes: list[Outcome], result: judge.Result) -> tuple[str
     return raised[0].place if raised and raised[0] else ("", 0)
 
 
-def _not_written(function: Callable, result: judge.Result) -> str:
+def _not_written(function: Callable, result: judge.Result, tested: str) -> str:
+    if tested and not is_blank(function):
+        return (
+            f"`{result.function}` is tried on your own `{tested}`, with harm done to it. Write that first, until it "
+            f"passes its check: then check this again."
+        )
     if other := waits_for(function):
         return f"`{result.function}` waits for `{other}`, which is not written yet."
     return f"{render.first_fault(result)} {render.where_to_begin(result)}"
 
 
-def _outcomes(function: Callable, key: Key) -> list[Outcome]:
-    """Return the outcome of each case; as in grading, a function that uses forbidden modules is not called."""
+def _outcomes(function: Callable, key: Key, own: dict[str, Any] | None = None) -> list[Outcome]:
+    """Return the outcome of each case; as in grading, a function that uses forbidden modules is not called.
+
+    A test is not called either, as if it were blank, if the function that it is to be tried on is not right.
+    """
     if not isinstance(function, type) and (names := foreign(function)):
         return [Outcome(raised=Raised("ImportError", refusal(names[0])))] * len(key.cases)
+    if own is None:
+        own = getattr(function, "__globals__", {})
+        if key.tests and not _is_solved(own.get(key.tests), key.tests):
+            return [Outcome(raised=Raised("NotImplementedError", ""))] * len(key.cases)
     outcomes, stream = [], sys.stdout
     with telling_what_runs(key.function) as begins:
         for case in key.cases:
             begins(case.name)
             with printing_under(case.name, stream) as printed:
-                outcome = run(function, case.inputs)
+                inputs = bound(case.inputs, own)
+                with withheld(own, {key.tests}):
+                    outcome = run(function, inputs)
             outcomes.append(measured(key.measure, case, outcome))
             returns_nothing = outcome.value is None and not outcome.raised and case.expected.value is not None
             if printed.is_used and returns_nothing and stream is sys.stdout:
                 print(prints_its_result(key.function))
                 stream = io.StringIO()  # what the other cases print says the same
-    return outcomes
+    return with_rejections(key, outcomes)
 
 
 def public_key(name: str) -> Key:
@@ -174,6 +194,10 @@ def _failing_helpers(function: Callable, key: Key) -> set[str]:
     return {name for name in key.uses if callable(names.get(name)) and not passes(names[name], public_key(name))}
 
 
+def _is_solved(function: Any, name: str) -> bool:
+    return callable(function) and passes(function, public_key(name))
+
+
 def passes(function: Callable, key: Key) -> bool:
     """Return whether a function passes all cases of a key."""
     return all(aspect.holds for aspect in quietly_tried(function, key))
@@ -188,7 +212,7 @@ def quietly_tried(function: Callable, key: Key) -> tuple[judge.Aspect, ...]:
 
 def _message(key: Key, outcomes: list[Outcome], result: judge.Result, why: Explanation | None) -> tuple[str, str]:
     text, more = render.as_text(result), []
-    if why and result.verdict:
+    if why and result.verdict and not key.tests:
         case = key.cases[why.shown]
         inputs = _inputs(case.inputs | unseen_inputs(case))
         text += f"\nThe smallest failing input: {inputs}"

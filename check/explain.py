@@ -10,6 +10,7 @@ from check.key import Key
 from check.matching import VALUELESS_KINDS, Match, best_matches, has_wrong_values, is_exactly
 from check.relations import names_a_factor, relation
 from check.sketches import slip
+from check.verdicts_of_test import on_case
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def explain(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> E
     for slug in key.mistakes:
         if is_exactly(key, slug, outcomes):
             return Explanation((slug,), _case_to_show(key, case_faults, every_case), ())
-    if sentence := constant_answer(key, outcomes):
+    if not key.tests and (sentence := constant_answer(key, outcomes)):
         return _explained_by(sentence, _case_to_show(key, case_faults, every_case), case_faults)
     matches = best_matches(key, outcomes, case_faults)
     unexplained = _unexplained_faults(key, outcomes, case_faults, matches)
@@ -66,9 +67,16 @@ def _explained_by(sentence: str, shown: int, case_faults: CaseFaults) -> Explana
 
 
 def _case_to_show(key: Key, case_faults: CaseFaults, candidates: Iterable[int]) -> int:
-    """Return the wrong case that helps most: the most basic kind of fault first, then the smallest input."""
+    """Return the wrong case that helps most: the most basic kind of fault first, then the smallest input.
+
+    Of a student's test, a right function that it rejects comes before the wrong ones that it accepts.
+    """
     wrong = (i for i in candidates if case_faults[i])
-    return min(wrong, key=lambda i: (KINDS.index(case_faults[i][0].kind), key.cases[i].size, i))
+    rejects_right = [bool(key.tests and case.expected.value) for case in key.cases]
+    return min(
+        wrong,
+        key=lambda i: (KINDS.index(case_faults[i][0].kind), not rejects_right[i], key.cases[i].size, i),
+    )
 
 
 def _unexplained_faults(
@@ -107,7 +115,7 @@ def _remarks(key: Key, unexplained: CaseFaults, verdict: Verdict, with_form: boo
     for i in sorted(range(len(unexplained)), key=lambda i: (key.cases[i].size, i)):
         for fault in unexplained[i]:
             if fault.message != verdict.message and (with_form or fault.kind not in FORM_KINDS):
-                remarks.setdefault(fault.kind, f"{fault.message} (On the case “{key.cases[i].name}”.)")
+                remarks.setdefault(fault.kind, on_case(fault.message, key.cases[i].name))
     return dict(sorted(remarks.items(), key=lambda item: KINDS.index(item[0])))
 
 

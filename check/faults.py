@@ -15,6 +15,7 @@ from check.calling import Outcome, Raised
 from check.comparing import Difference, a_value, difference, precision_difference
 from check.key import UNJUDGED, Key
 from check.measuring import measured_differences
+from check.verdicts_of_test import verdicts_of_test
 from check.words import listed
 
 # In the order in which faults are reported.
@@ -38,7 +39,8 @@ CaseFaults = Sequence[Sequence[Verdict]]  # the faults of each case
 
 def of_cases(key: Key, outcomes: Sequence[Outcome]) -> CaseFaults:
     """Return what is wrong with each outcome of an exercise, one outcome for each case of the key."""
-    return [list(faults(key, case.expected, outcome)) for case, outcome in zip(key.cases, outcomes, strict=True)]
+    found = [list(faults(key, case.expected, outcome)) for case, outcome in zip(key.cases, outcomes, strict=True)]
+    return verdicts_of_test(key, outcomes, found) if key.tests else found
 
 
 def faults(key: Key, expected: Outcome, outcome: Outcome) -> Iterator[Verdict]:

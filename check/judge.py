@@ -12,6 +12,7 @@ from check.calling import Outcome
 from check.explain import Explanation, explain
 from check.faults import CaseFaults, Verdict, faults, of_cases
 from check.key import Case, Key, Mistake
+from check.verdicts_of_test import with_rejections
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,7 @@ def grade(key: Key, outcomes: Sequence[Outcome]) -> Result:
         Result. Points are earned aspect by aspect, but none at all if no case passes that asks for a value: a function
         that always raises must not earn the points for raising.
     """
+    outcomes = with_rejections(key, outcomes)
     case_faults = of_cases(key, outcomes)
     return result_of(key, case_faults, explain(key, outcomes, case_faults))
 

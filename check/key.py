@@ -63,7 +63,8 @@ class Key:
     function: its name. section: title of the section to read again.
     outputs: name -> axes ("... T_query d_value"), or UNJUDGED for a cache; in the order that the function returns them.
     order: the same names in the order of the derivation; the first wrong one is reported.
-    aspects: name -> points. uses: exercises of the same chapter that this one calls.
+    aspects: name -> points. uses: exercises of the same chapter that this one calls. tests: the exercise whose
+        functions this one tests, if it asks for a test; otherwise "".
     tolerance: allowed error in float64, as a share of the largest expected entry.
     slips: slug of a mistake, or "" for a right function -> description of a slip -> sketches (rows, cases) of the
         outcomes of such functions with that one slip.
@@ -81,6 +82,7 @@ class Key:
     cases: tuple[Case, ...]
     slips: Mapping[str, dict[str, np.ndarray]] = field(default_factory=dict)
     measure: str = ""
+    tests: str = ""
 
     @property
     def points(self) -> float:

@@ -9,6 +9,7 @@ from html import escape
 
 from check.judge import Result
 from check.key import Mistake
+from check.verdicts_of_test import on_case
 from check.words import listed
 
 # For the mistakes of a result, in their order; explain.py finds no more than three.
@@ -74,8 +75,7 @@ def replacements(result: Result) -> Iterator[str]:
 def first_fault(result: Result) -> str:
     """Return the sentence about the first fault of an exercise that fails, with the name of its case."""
     assert result.verdict
-    case = "" if result.blank else f" (On the case “{result.case}”.)"
-    return result.verdict.message + case
+    return result.verdict.message if result.blank else on_case(result.verdict.message, result.case)
 
 
 def _advice(result: Result) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from check import given_functions
+from check import given_functions, harms
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 DTYPES = ("bool", *INTEGERS, "float16", "float32", "float64")
@@ -37,7 +37,8 @@ def pack(value: Any) -> tuple[Tree, list[np.ndarray]]:
 
     Args:
         value: None, bool, int, float, str, NumPy array, scalar or random generator, a function of
-            `given_functions`, or tuples, lists and string-keyed dicts of these. A named tuple becomes a plain one.
+            `given_functions`, a `Harmed`, or tuples, lists and string-keyed dicts of these. A named tuple becomes a
+            plain one.
 
     Returns:
         tree: JSON-serialisable; it refers to arrays by their index.
@@ -82,6 +83,8 @@ def _pack(value: Any, arrays: list[np.ndarray], depth: int) -> Tree:
     for name, drawn in given_functions.DRAWN.items():
         if kind is drawn:
             return {"kind": name, "weights": _pack(value.weights, arrays, depth + 1)}
+    if kind is harms.Harmed:
+        return {"kind": "harmed", "exercise": value.exercise, "harm": value.harm}
     if kind is Foreign:  # packed a second time, on the way out of the sandbox
         return _foreign(value.type_name)
     return _foreign(f"{kind.__module__}.{kind.__qualname__}" if kind.__module__ != "builtins" else kind.__qualname__)
@@ -129,6 +132,8 @@ def _unpack(tree: Any, arrays: Sequence[np.ndarray], budget: list[int], seen: se
                 return given_functions.by_name(_exactly(tree["name"], str))
             case "mixture" | "waves" as kind:
                 return given_functions.DRAWN[kind](_unpack(tree["weights"], arrays, budget, seen, depth + 1))
+            case "harmed":
+                return harms.Harmed(_exactly(tree["exercise"], str), _exactly(tree["harm"], str))
             case "foreign":
                 return Foreign("".join(filter(str.isprintable, _exactly(tree["type"], str)))[:200])
     except (KeyError, TypeError, ValueError, OverflowError) as error:

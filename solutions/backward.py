@@ -8,6 +8,8 @@ import math
 
 import numpy as np
 
+from solutions.attention import softmax
+
 
 def numerical_gradient(f, x, h=1e-5):
     """Measure the slope of f along every entry of x, by central differences.
@@ -94,6 +96,37 @@ def softmax_backward(grad_weights, weights):
     Source: derived in this chapter: (diag(s) - s s^T) g = s * (g - s . g).
     """
     return weights * (grad_weights - (weights * grad_weights).sum(axis=-1, keepdims=True))
+
+
+def tests_softmax_backward(function):
+    """Test a function that claims to go back through a softmax.
+
+    Args:
+        function: a candidate for `softmax_backward`, with the same arguments.
+            It takes grad_weights and weights, both (..., n) and of the same
+            dtype; each row of weights comes from `softmax`.
+
+    Returns:
+        verdict: True if the function keeps every promise of
+            `softmax_backward`: right numbers for any number of axes, the dtype
+            of the weights, arguments left as they were. False if it breaks
+            one. An `assert` that fails and an exception of the function also
+            say False, and the end of a test without a `return` says True.
+
+    Source: derived in this chapter: numerical_gradient, a random cotangent.
+    """
+    rng = np.random.default_rng(0)
+    for shape in ((5,), (3, 4), (2, 3, 4)):
+        scores, cotangent = rng.normal(size=shape), rng.normal(size=shape)
+        weights = softmax(scores)
+        copies = cotangent.copy(), weights.copy()
+        slopes = numerical_gradient(lambda s, g=cotangent: (g * softmax(s)).sum(), scores)
+        if not np.allclose(function(cotangent, weights), slopes, rtol=0, atol=1e-7):
+            return False
+        if not (np.array_equal(cotangent, copies[0]) and np.array_equal(weights, copies[1])):
+            return False
+    single = weights.astype(np.float32)
+    return function(single, single).dtype == np.float32
 
 
 def attention_backward(grad_output, cache):
@@ -204,38 +237,3 @@ def repaired_bilinear_backward(grad_scores, x, a):
     as_columns = grad_scores.swapaxes(-1, -2) @ x @ a
     grad_a = x.swapaxes(-1, -2) @ grad_scores @ x
     return as_rows + as_columns, grad_a.reshape(-1, *a.shape).sum(axis=0)
-
-
-def predicted_backward_shapes(n_batch, T, d_model, d_key, d_value):
-    """The shapes on the way back through self-attention, told from the sizes.
-
-    The forward pass took x (n_batch, T, d_model), w_query and w_key
-    (d_model, d_key) and w_value (d_model, d_value).
-
-    Args:
-        n_batch, T, d_model, d_key, d_value: ints, at least 1.
-
-    Returns:
-        dict of tuples of ints, with these keys:
-            "grad_output": what comes in, the gradient of the layer's output.
-            "grad_values": the gradient of the values.
-            "grad_weights": the gradient of the softmax's weights.
-            "grad_scores": the gradient of the scores.
-            "grad_keys": the gradient of the keys.
-            "grad_w_key": the gradient of the matrix that made the keys.
-            "grad_w_key_of_each_sentence": what each sentence adds to it.
-            "grad_x": the gradient of the sequence.
-            "softmax_jacobians": the slope of each weight along each score of
-                its own row, if one built them all.
-    """
-    return {
-        "grad_output": (n_batch, T, d_value),
-        "grad_values": (n_batch, T, d_value),
-        "grad_weights": (n_batch, T, T),
-        "grad_scores": (n_batch, T, T),
-        "grad_keys": (n_batch, T, d_key),
-        "grad_w_key": (d_model, d_key),
-        "grad_w_key_of_each_sentence": (n_batch, d_model, d_key),
-        "grad_x": (n_batch, T, d_model),
-        "softmax_jacobians": (n_batch, T, T, T),
-    }

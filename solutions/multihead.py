@@ -34,6 +34,36 @@ def split_heads(x, n_heads):
     return x.reshape(*batch, length, n_heads, d_model // n_heads).swapaxes(-2, -3)
 
 
+def tests_split_heads(function):
+    """Test a function that claims to split the heads.
+
+    Args:
+        function: a candidate for `split_heads`, with the same arguments:
+            x (..., T, n_heads * d_head) and n_heads, an int.
+
+    Returns:
+        verdict: True if the function keeps every promise of `split_heads`:
+            each entry in its place for any number of batch axes, the dtype of
+            x, and a ValueError for features that cannot be divided. False if
+            it breaks one. An `assert` that fails and an exception also say
+            False, and the end of a test without a `return` says True.
+    """
+    for shape, n_heads in (((5, 6), 3), ((2, 4, 15), 5), ((3, 2, 4, 10), 5)):
+        x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+        d_head = shape[-1] // n_heads
+        heads = function(x, n_heads)
+        if heads.shape != (*shape[:-2], n_heads, shape[-2], d_head) or heads.dtype != x.dtype:
+            return False
+        for h in range(n_heads):
+            if not np.array_equal(heads[..., h, :, :], x[..., h * d_head : (h + 1) * d_head]):
+                return False
+    try:
+        function(np.ones((4, 7)), 3)
+    except ValueError:
+        return True
+    return False
+
+
 def merge_heads(heads):
     """Write the heads beside each other again; undoes `split_heads`.
 

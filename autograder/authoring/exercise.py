@@ -22,11 +22,14 @@ import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import FunctionType
+from typing import Any
 
 import numpy as np
 
 from autograder.errors import UserError
 from autograder.house import chapter_names, exercise_names, number_and_word
+from check.calling import Outcome, run
+from check.harms import bound
 from check.key import UNJUDGED, Mistake
 
 __all__ = ["UNJUDGED", "Draw", "Exercise", "exercises_of"]
@@ -38,10 +41,13 @@ class Draw:
     """Draw random inputs for cases, from a seed.
 
     Draw all sizes of a case in one call of `sizes`. They are different, so that a transposed axis gives a wrong shape.
+
+    at_home: whether the cases are for a public key, which may hold no hidden function.
     """
 
-    def __init__(self, seed: int | Sequence[int]) -> None:
+    def __init__(self, seed: int | Sequence[int], at_home: bool = False) -> None:
         self.rng = np.random.default_rng(seed)
+        self.at_home = at_home
 
     def sizes(self, count: int, low: int = 2, high: int = 8) -> list[int]:
         """Return `count` different ints from low to high - 1."""
@@ -78,6 +84,7 @@ class Exercise:
         measure: name of a measure of `check.measures`, for an exercise that asks for matrices: the judge compares what
             the matrices do.
         unseen: names of the inputs that only the measure gets, such as the sentences.
+        tests: the exercise whose functions this one tests, if it asks for a test; see `functions_to_test`.
 
     Attributes:
         aspects: name of each aspect -> its points, and the generator of its cases.
@@ -96,6 +103,7 @@ class Exercise:
         tolerance: float = 1e-9,
         measure: str = "",
         unseen: Iterable[str] = (),
+        tests: "Exercise | None" = None,
     ) -> None:
         self.reference = reference
         self.name = reference.__name__
@@ -106,6 +114,7 @@ class Exercise:
         self.tolerance = tolerance
         self.measure = measure
         self.unseen = tuple(unseen)
+        self.tests = tests
         self.aspects: dict[str, tuple[float, Callable]] = {}
         self.mistakes: dict[str, tuple[Mistake, Callable]] = {}
         self.equivalents: dict[str, Callable] = {}
@@ -114,6 +123,15 @@ class Exercise:
     def points(self) -> float:
         """The points of all aspects together."""
         return float(sum(points for points, _ in self.aspects.values()))
+
+    @property
+    def tested_functions(self) -> dict[str, Callable]:
+        """The reference of the exercise whose functions this one tests, by name; empty if it asks for no test."""
+        return {self.tests.name: self.tests.reference} if self.tests else {}
+
+    def outcome(self, function: Callable, inputs: dict[str, Any]) -> Outcome:
+        """Return the outcome of a function of ours on a case. Harm is done to the reference of the tested exercise."""
+        return run(function, bound(inputs, self.tested_functions))
 
     def cases(self, aspect: str, *, points: float) -> Decorator:
         """Return a decorator for the function that generates the cases of an aspect.

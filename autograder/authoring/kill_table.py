@@ -90,7 +90,7 @@ def table_of(exercise: Exercise, seeds: Mapping[str, int], with_slips: bool = Fa
         lines=tuple(_line(exercise, slug, keys) for slug in exercise.mistakes),
         pairs=tuple(_pair(one, other, keys) for one, other in combinations(exercise.mistakes, 2)),
         equivalents={
-            slug: all(grade_function(key, rewrite).passed for key in keys.values())
+            slug: all(grade_function(exercise, key, rewrite).passed for key in keys.values())
             for slug, rewrite in exercise.equivalents.items()
         },
         problems=tuple(f"{problem} ({name} key)" for name, key in keys.items() for problem in problems(exercise, key)),

@@ -16,10 +16,11 @@ from autograder.authoring.answer_key_cache import cached_key
 from autograder.authoring.exercise import Draw, Exercise, exercises_of
 from autograder.authoring.sketching import LazySketches, sketches_of_slips
 from autograder.house import chapter_names
-from check.calling import Outcome, Raised, run
+from check.calling import Outcome, Raised
 from check.key import UNJUDGED, Case, Key, save
 from check.measuring import measured
 from check.values import pack, unpack
+from check.verdicts_of_test import rejection
 
 PUBLIC_SEED = 2017
 # As shares of the largest entry: much less than the judge tolerates, but more than sums in another order differ by.
@@ -29,12 +30,14 @@ ROUNDING = {"float16": 1e-4, "float32": 1e-7, "float64": 1e-13}
 SeenArrays = dict[tuple[int, np.dtype, tuple[int, ...]], list[np.ndarray]]
 
 
-def make_questions(exercise: Exercise, seed: int) -> Key:
+def make_questions(exercise: Exercise, seed: int, at_home: bool = False) -> Key:
     """Return a key that can judge answers, but not explain mistakes: the cases and the reference's outcomes.
 
     Args:
         exercise: the exercise.
         seed: decides the values and shapes of the inputs; the same seed gives the same key.
+        at_home: whether the key is public. Then it has no hidden functions, but harms that `check` does to the
+            student's own function.
 
     Returns:
         Key without mistakes and slips, with the cases in the order of the aspects.
@@ -43,7 +46,9 @@ def make_questions(exercise: Exercise, seed: int) -> Key:
         ValueError: two cases of one aspect share a name.
     """
     cases = (
-        _case(exercise, aspect, *drawn) for aspect in exercise.aspects for drawn in _inputs(exercise, aspect, seed)
+        _case(exercise, aspect, *drawn)
+        for aspect in exercise.aspects
+        for drawn in _inputs(exercise, aspect, seed, at_home)
     )
     return Key(
         function=exercise.name,
@@ -54,10 +59,9 @@ def make_questions(exercise: Exercise, seed: int) -> Key:
         uses=exercise.uses,
         tolerance=exercise.tolerance,
         mistakes={},
-        cases=tuple(
-            replace(case, expected=_with_mark_only(_outcome(exercise, exercise.reference, case))) for case in cases
-        ),
+        cases=tuple(replace(case, expected=_with_mark_only(_expected(exercise, case))) for case in cases),
         measure=exercise.measure,
+        tests=exercise.tests.name if exercise.tests else "",
     )
 
 
@@ -69,9 +73,9 @@ def with_mistakes(exercise: Exercise, questions: Key) -> Key:
     )
 
 
-def make_key(exercise: Exercise, seed: int) -> Key:
+def make_key(exercise: Exercise, seed: int, at_home: bool = False) -> Key:
     """Return a key with the outcomes of the reference and every known mistake; see `make_questions`."""
-    return with_mistakes(exercise, make_questions(exercise, seed))
+    return with_mistakes(exercise, make_questions(exercise, seed, at_home))
 
 
 def with_mistakes_and_slips(exercise: Exercise, questions: Key) -> Key:
@@ -89,7 +93,7 @@ def full_key(exercise: Exercise, seed: int) -> Key:
 
     The exercise must not change afterwards, because each process makes this key only once.
     """
-    key = make_key(exercise, seed)
+    key = make_key(exercise, seed, at_home=True)
     return replace(key, slips=sketches_of_slips(exercise, key))
 
 
@@ -99,13 +103,13 @@ def public_key(exercise: Exercise) -> Key:
     return cached_key(f"{exercise.reference.__module__}.{exercise.name}", lambda: full_key(exercise, PUBLIC_SEED))
 
 
-def _inputs(exercise: Exercise, aspect: str, seed: int) -> list[tuple[str, dict[str, Any]]]:
+def _inputs(exercise: Exercise, aspect: str, seed: int, at_home: bool) -> list[tuple[str, dict[str, Any]]]:
     """Return (name, inputs) of each case of an aspect.
 
     Each aspect has its own random numbers, so a new case in one aspect does not change the other aspects.
     """
     _, generate = exercise.aspects[aspect]
-    cases = list(generate(Draw([seed, zlib.crc32(f"{exercise.name}/{aspect}".encode())])))
+    cases = list(generate(Draw([seed, zlib.crc32(f"{exercise.name}/{aspect}".encode())], at_home)))
     if len({name for name, _ in cases}) < len(cases):
         raise ValueError(f"{exercise.name}: two cases of {aspect!r} share a name")
     return cases
@@ -120,16 +124,27 @@ def _case(exercise: Exercise, aspect: str, name: str, inputs: dict[str, Any]) ->
 
 def _outcome(exercise: Exercise, function: Callable, case: Case) -> Outcome:
     """Return the outcome of a function of ours on a case, as a key stores it."""
-    return _judged_part(exercise, measured(exercise.measure, case, run(function, case.inputs)))
+    return _judged_part(exercise, measured(exercise.measure, case, exercise.outcome(function, case.inputs)))
 
 
 def _case_with_mistakes(exercise: Exercise, case: Case) -> Case:
     """Return the case with the outcomes of the known mistakes. Arrays that differ only by rounding become equal."""
     seen: SeenArrays = {}
     _without_rounding(seen, case.expected)
-    outcomes = {slug: _outcome(exercise, wrong, case) for slug, (_, wrong) in exercise.mistakes.items()}
+    outcomes = {slug: _outcome_of_mistake(exercise, wrong, case) for slug, (_, wrong) in exercise.mistakes.items()}
     mistakes = {slug: _with_mark_only(_without_rounding(seen, outcome)) for slug, outcome in outcomes.items()}
     return replace(case, mistakes=mistakes)
+
+
+def _expected(exercise: Exercise, case: Case) -> Outcome:
+    """Return the reference's outcome. A model test rejects a function that makes it raise an exception."""
+    outcome = _outcome(exercise, exercise.reference, case)
+    return Outcome(value=False) if exercise.tests and outcome.raised else outcome
+
+
+def _outcome_of_mistake(exercise: Exercise, wrong: Callable, case: Case) -> Outcome:
+    outcome = _outcome(exercise, wrong, case)
+    return rejection(case.expected, outcome) if exercise.tests else outcome
 
 
 def _with_mark_only(outcome: Outcome) -> Outcome:

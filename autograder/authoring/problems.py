@@ -13,6 +13,7 @@ from check.judge import Result
 from check.key import Case, Key
 from check.matching import same
 from check.measuring import outcomes_of
+from check.verdicts_of_test import bound_key
 
 
 def catching_cases(key: Key, slug: str) -> Iterator[Case]:
@@ -25,9 +26,9 @@ def distinguishing_cases(key: Key, one: str, other: str) -> Iterator[Case]:
     return (case for case in key.cases if not same(key, case, case.mistakes[one], case.mistakes[other]))
 
 
-def grade_function(key: Key, function: Callable) -> Result:
+def grade_function(exercise: Exercise, key: Key, function: Callable) -> Result:
     """Grade a function of our own with a key. It runs in this process, without a sandbox."""
-    return judge.grade(key, outcomes_of(function, key))
+    return judge.grade(key, outcomes_of(function, bound_key(key, exercise.tested_functions)))
 
 
 def problems(exercise: Exercise, key: Key) -> list[str]:
@@ -52,7 +53,7 @@ def _indistinguishable_mistakes(key: Key) -> list[str]:
 
 def _rejected_equivalents(exercise: Exercise, key: Key) -> Iterator[str]:
     for slug, rewrite in exercise.equivalents.items():
-        result = grade_function(key, rewrite)
+        result = grade_function(exercise, key, rewrite)
         if result.verdict:
             yield f"{key.function}: the equivalent {slug} is rejected on {result.case!r}: {result.verdict.message}"
 

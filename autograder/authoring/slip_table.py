@@ -12,6 +12,7 @@ from check.faults import of_cases
 from check.judge import grade
 from check.key import Key
 from check.measuring import outcomes_of
+from check.verdicts_of_test import bound_key
 
 # How the judge explains a slip: with a known mistake, a relation to the right values, one slip, a fault of another kind
 # (a shape, a dtype, an exception), or only as wrong values. It accepts a slip that changes nothing visible.
@@ -32,7 +33,7 @@ class SlipTable:
 
 def slip_table(exercise: Exercise, seed: int) -> SlipTable:
     """Return the slips in an exercise's reference, explained with the key of this seed."""
-    key = full_key(exercise, seed)
+    key = bound_key(full_key(exercise, seed), exercise.tested_functions)
     all_slips = slips(exercise.reference, key.cases[0].inputs)
     changes = [(slip.change, kind_of_slip(key, slip.function)) for slip in all_slips]
     unnamed = {wanted: tuple(change for change, kind in changes if kind == wanted) for wanted in UNNAMED_KINDS}

@@ -21,5 +21,6 @@ def run(options: argparse.Namespace) -> int:
     print("● caught with the public key, · not caught", kill_page.as_text(table), sep="\n\n")
     key = public_key(exercise)
     for slug, (_, wrong) in exercise.mistakes.items():
-        print(f"\n--- What a student reads who makes the mistake {slug}:\n\n{tried(wrong, key).text}")
+        text = tried(wrong, key, exercise.tested_functions).text
+        print(f"\n--- What a student reads who makes the mistake {slug}:\n\n{text}")
     return 0

@@ -14,6 +14,7 @@ import numpy as np
 from autograder.grading.cell_imports import imported_modules
 from autograder.grading.misspelled import suggestion
 from autograder.sandbox import Cell
+from check import tested
 from check.allowed_imports import refusal
 from check.calling import Outcome
 from check.values import Foreign
@@ -65,8 +66,9 @@ def redacted(outcome: Outcome, grader_messages: frozenset[str], names: frozenset
 
 def possible_grader_messages(cells: Iterable[Cell]) -> frozenset[str]:
     """Return the messages of the grader's own exceptions that these cells can cause, whatever their inputs are."""
-    messages = {NOBODY_THERE}
+    messages = {NOBODY_THERE, tested.TOO_MANY_CALLS, tested.TOO_LARGE, tested.UNSUITABLE}
     for cell in cells:
+        messages.add(tested.out_of_reach(cell.id))
         messages |= {refusal(name) for name in imported_modules(cell.source)}
         messages |= {not_defined(cell.id, ()), not_defined(cell.id, _DEFINITION.findall(cell.source))}
     return frozenset(messages)

@@ -30,6 +30,7 @@ from autograder.release.zip_content import content_digest
 from check import judge
 from check.key import Key
 from check.measuring import outcomes_of
+from check.verdicts_of_test import bound_key
 
 _NO_TEXT = frozenset({".png", ".jpg", ".gif", ".ico", ".woff", ".woff2", ".ttf", ".otf", ".eot", ".inv", ".pdf"})
 _ZIPS = frozenset({".zip", ".epub", ".npz", ".whl"})
@@ -222,7 +223,7 @@ def unsound(keys: Iterable[Key], source: NotebookNode, released: NotebookNode) -
     for notebook, solved in ((source, True), (released, False)):
         namespace = _run_exercises(notebook)
         for key in keys:
-            result = judge.grade(key, outcomes_of(namespace[key.function], key))
+            result = judge.grade(key, outcomes_of(namespace[key.function], bound_key(key, namespace)))
             if solved and result.verdict:
                 problems.append(f"{key.function}: the solution fails its check: {result.verdict.message}")
             if not solved and result.passed:

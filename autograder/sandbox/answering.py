@@ -81,7 +81,7 @@ class Answerer:
         if self.count > self._limits.questions:
             raise Ended(f"asked the grader for more than {self._limits.questions} values")
         packed, packed_arrays = values.pack(question)
-        call = {"do": "call", "function": "answer", "inputs": packed, "stand_ins": {}, "given": []}
+        call = {"do": "call", "function": "answer", "inputs": packed, "stand_ins": {}, "given": {}}
         outcome = self._ask(call, packed_arrays, seconds=self._limits.call_seconds, deadline=deadline)
         if outcome is None or outcome.stopped:
             raise Ended("asked the grader for a value that exceeds its limits")

@@ -129,6 +129,7 @@ class Process:
                 self._write(answer_question(reply["question"], reply_arrays, deadline), deadline)
                 self._question_limit -= time.thread_time() - started  # the grader's own work for it counts too
                 self._check_usage()
+                self._bytes_left += sum(array.nbytes for array in reply_arrays)  # a question is not kept
                 reply, reply_arrays = self._receive(deadline)
         except values.Malformed:
             raise Ended(NOT_AN_ANSWER) from None

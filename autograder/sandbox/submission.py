@@ -18,6 +18,7 @@ from autograder.sandbox.outcomes import NOT_AN_ANSWER, read_outcome, used_memory
 from autograder.sandbox.process import AnswerQuestion, Ended, Exhausted, Process
 from check import values
 from check.calling import Outcome, Raised
+from check.tested import FunctionUnderTest
 
 # What a process is asked to do: ("cell", its id) or ("function", its name).
 Stage = tuple[str, str]
@@ -156,7 +157,9 @@ class _Submission:
             "do": "call",
             "function": call.function,
             "inputs": tree,
-            "given": list(given),
+            "given": {
+                name: value.exercise if isinstance(value, FunctionUnderTest) else "" for name, value in given.items()
+            },
             "stand_ins": self._answerer.functions if self._answerer else {},
         }
         return self._ask(process, question, arrays, call.inputs, self.limits.call_seconds)

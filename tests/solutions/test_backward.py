@@ -10,7 +10,6 @@ from solutions.backward import (
     linear,
     linear_backward,
     numerical_gradient,
-    predicted_backward_shapes,
     repaired_bilinear_backward,
     self_attention_backward,
     softmax_backward,
@@ -186,25 +185,3 @@ def test_the_gradient_check_rejects_a_wrong_gradient(rng):
             inputs,
             rng,
         )
-
-
-def test_the_predicted_shapes_are_those_of_the_arrays(rng):
-    n_batch, length = 2, 4
-    x, w_query, w_key, w_value = self_attention_inputs(rng, (n_batch,))
-    shapes = predicted_backward_shapes(n_batch, length, D_MODEL, D_KEY, D_VALUE)
-    output, cache = self_attention(x, w_query, w_key, w_value)
-    _, keys, values, weights = cache[4]
-    grad_weights = output @ values.swapaxes(-1, -2)
-    jacobians = np.stack([[np.diag(row) - np.outer(row, row) for row in rows] for rows in weights])
-    grad_x, _, grad_w_key, _ = self_attention_backward(output, cache)
-    assert shapes == {
-        "grad_output": output.shape,
-        "grad_values": values.shape,
-        "grad_weights": grad_weights.shape,
-        "grad_scores": softmax_backward(grad_weights, weights).shape,
-        "grad_keys": keys.shape,
-        "grad_w_key": grad_w_key.shape,
-        "grad_w_key_of_each_sentence": (x.swapaxes(-1, -2) @ keys).shape,
-        "grad_x": grad_x.shape,
-        "softmax_jacobians": jacobians.shape,
-    }

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from check import calling, values, words
+from check import calling, tested, values, words
 
 from . import confine, frames, refusing, stand_ins
 
@@ -74,8 +74,14 @@ class Worker:
         for name, in_pytorch in request["stand_ins"].items():
             make = stand_ins.stand_in_module if in_pytorch else stand_ins.stand_in
             self.module.__dict__[name] = make(name, self._ask)
-        given = {name: stand_ins.given_function(name, self._ask) for name in request["given"]}
-        return self._call(request["function"], values.unpack(request["inputs"], arrays) | given)
+        given = {
+            name: stand_ins.tested_function(name, exercise, self._ask)
+            if exercise
+            else stand_ins.given_function(name, self._ask)
+            for name, exercise in request["given"].items()
+        }
+        with tested.withheld(self.module.__dict__, tested.tested_names(given)):
+            return self._call(request["function"], values.unpack(request["inputs"], arrays) | given)
 
     def _execute(self, cell: str, source: str) -> Reply:
         name = f"<cell {cell}>"

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from check.tested import FunctionUnderTest, arrays_in
+
 # Sends a question to the grader and returns its answer, both as dicts.
 Ask = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -34,6 +36,21 @@ def given_function(name: str, ask: Ask) -> Callable:
         return _with_scalars(answer["value"])
 
     return given
+
+
+def tested_function(name: str, exercise: str, ask: Ask) -> FunctionUnderTest:
+    """Return a function for an input of that name, on which a student's test is tried. exercise: what it answers."""
+
+    def answered(*args: Any, **kwargs: Any) -> Any:
+        answer = ask({"function": name, "args": args, "kwargs": kwargs})
+        if answer["raised"]:
+            raise _exception_type(answer["raised"])("raised by the function that your test is tried on")
+        arrays = arrays_in((args, kwargs))
+        for index, changed in answer["changed"].items():
+            arrays[int(index)][...] = changed
+        return _with_scalars(answer["value"])
+
+    return FunctionUnderTest(exercise, answered)
 
 
 def stand_in_module(name: str, ask: Ask) -> type:
@@ -83,6 +100,8 @@ def _exception_type(name: str) -> type[Exception]:
 
 def _with_scalars(value: Any) -> Any:
     """Return the value with NumPy scalars, as NumPy's functions return them, for arrays without axes."""
-    if isinstance(value, tuple):
-        return tuple(map(_with_scalars, value))
+    if isinstance(value, dict):
+        return {name: _with_scalars(part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return type(value)(map(_with_scalars, value))
     return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value

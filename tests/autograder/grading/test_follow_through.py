@@ -293,7 +293,7 @@ def test_answered_functions_work_like_the_functions_of_a_student(chapter, name, 
     calls = [Call(name, case.inputs) for case in key.cases]
     assert not judge.grade(key, run(cells, calls, **options).outcomes).passed
     ran = run(cells, calls, answered=answers, **options)
-    assert judge.grade(key, ran.outcomes) == grade_function(key, exercises[name].reference)
+    assert judge.grade(key, ran.outcomes) == grade_function(exercises[name], key, exercises[name].reference)
     assert ran.questions >= len(calls) and ran.notes == []
 
 

@@ -1,0 +1,69 @@
+"""Make the cases of an exercise that asks for a test: each hands the test a right or a wrong function.
+
+Grading uses known mistakes and right rewrites of another exercise, which it answers outside the sandbox. A public key
+names harms instead, which `check` does to the student's own function.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from autograder.authoring.exercise import Draw, Exercise
+from check import harms
+from check.tested import FunctionUnderTest
+from check.verdicts_of_test import AGAIN
+
+REFERENCE = "reference"
+DECOYS = 2  # wrong functions that an aspect has twice, because it has every right function twice or more
+
+NamedCase = tuple[str, dict[str, Any]]
+OwnFunction = tuple[str, Callable]  # what it does, after the words "a function that", and the function
+
+
+def functions_to_test(
+    draw: Draw,
+    exercise: Exercise,
+    *,
+    right: Sequence[str],
+    wrong: Sequence[str | OwnFunction],
+    at_home: Sequence[str],
+) -> Iterator[NamedCase]:
+    """Yield the cases of one aspect. The test gets each function as the argument `function`.
+
+    In a secret key the order is drawn, so that no counter knows which function comes next. Two wrong functions come
+    twice, so that a test cannot take a function for right because it has met its values before.
+
+    Args:
+        draw: the aspect's.
+        exercise: the exercise whose functions are tested.
+        right: names of right functions: of its rewrites, or REFERENCE.
+        wrong: slugs of its known mistakes, or further wrong functions with what they do.
+        at_home: names of harms for the public key.
+
+    Raises:
+        KeyError: there is no such rewrite, mistake or harm.
+    """
+    if draw.at_home:
+        yield f"your own `{exercise.name}`", {"function": harms.Harmed(exercise.name, harms.UNHARMED)}
+        for harm in at_home:
+            yield f"a function that {harms.words(harm)}", {"function": harms.Harmed(exercise.name, harm)}
+        return
+    cases = [*_right(exercise, right), *_wrong(exercise, wrong)]
+    decoys = draw.rng.choice(len(wrong), size=min(DECOYS, len(wrong)), replace=False)
+    cases += [(f"{name}{AGAIN}", inputs) for name, inputs in (cases[len(right) + i] for i in decoys)]
+    yield from (cases[i] for i in draw.rng.permutation(len(cases)))
+
+
+def _right(exercise: Exercise, names: Sequence[str]) -> Iterator[NamedCase]:
+    for name in names:
+        function = exercise.reference if name == REFERENCE else exercise.equivalents[name]
+        yield f"a right function ({name.replace('_', ' ')})", _inputs(exercise, function)
+
+
+def _wrong(exercise: Exercise, functions: Sequence[str | OwnFunction]) -> Iterator[NamedCase]:
+    for one in functions:
+        words, function = (exercise.mistakes[one][0].name, exercise.mistakes[one][1]) if isinstance(one, str) else one
+        yield f"a function that {words}", _inputs(exercise, function)
+
+
+def _inputs(exercise: Exercise, function: Callable) -> dict[str, Any]:
+    return {"function": FunctionUnderTest(exercise.name, function)}

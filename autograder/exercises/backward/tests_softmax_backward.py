@@ -1,0 +1,303 @@
+"""tests_softmax_backward: its cases, its known mistakes and its right rewrites."""
+
+from functools import partial
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.authoring.functions_to_test import REFERENCE, functions_to_test
+from autograder.exercises.backward.softmax_backward import softmax_backward
+from solutions import backward as reference
+from solutions.attention import softmax
+
+tests_softmax_backward = Exercise(
+    reference.tests_softmax_backward,
+    outputs={"verdict": ""},
+    section="Why ones test nothing",
+    uses=("numerical_gradient",),
+    tests=softmax_backward,
+)
+
+tried = partial(functions_to_test, exercise=softmax_backward)
+
+
+def first_column_only(grad_weights, weights):
+    return reference.softmax_backward(grad_weights * (np.arange(weights.shape[-1]) == 0), weights)
+
+
+def one_number_for_each_row(grad_weights, weights):
+    return (weights * grad_weights).sum(axis=-1)
+
+
+def mean_times_rows(grad_weights, weights):
+    rows = weights.shape[-2] if weights.ndim > 1 else weights.shape[-1]
+    mean = (weights * grad_weights).mean(axis=-1, keepdims=True, dtype=weights.dtype)
+    return weights * (grad_weights - mean * weights.dtype.type(rows))
+
+
+# A test that always gives the same answer fails every aspect: each has right functions and wrong ones.
+@tests_softmax_backward.cases("plainly wrong formulas", points=1)
+def _(draw):
+    formulas = ["diagonal_jacobian", "without_the_outer_product", "without_the_diagonal", "slope_alone"]
+    others = ["as_after_cross_entropy", "arguments_exchanged", "wrong_sign", "unweighted_sum", "softmax_skipped"]
+    yield from tried(
+        draw,
+        right=[REFERENCE, "with_the_jacobian", "by_pairwise_differences"],
+        wrong=[*formulas, *others, ("returns one number for each row", one_number_for_each_row)],
+        at_home=["first argument", "zeros", "sums"],
+    )
+
+
+@tests_softmax_backward.cases("wrong functions that some cotangents and weights hide", points=2)
+def _(draw):
+    yield from tried(
+        draw,
+        right=[REFERENCE, "row_by_row", "by_pairwise_differences"],
+        wrong=[
+            *("always_zero", "unweighted_mean", "without_the_weights_in_front", "softmax_twice"),
+            ("reads only the first column of its cotangent", first_column_only),
+        ],
+        at_home=["sign", "large", "one column", "equal second"],
+    )
+
+
+@tests_softmax_backward.cases("wrong functions that some shapes hide", points=2)
+def _(draw):
+    yield from tried(
+        draw,
+        right=[REFERENCE, "both_terms_multiplied_out", "by_pairwise_differences"],
+        wrong=[
+            *("one_sum_for_all", "over_the_rows", "over_the_first_axis", "divided_by_the_rows"),
+            *("sum_without_keepdims", "mean_of_the_products"),
+            ("is right only where there are as many rows as weights", mean_times_rows),
+        ],
+        at_home=["first row", "reversed rows", "square", "first item", "batches"],
+    )
+
+
+@tests_softmax_backward.cases("right numbers, and yet wrong", points=1)
+def _(draw):
+    yield from tried(
+        draw,
+        right=[REFERENCE, "both_terms_multiplied_out", "with_the_jacobian"],
+        wrong=["cotangent_changed", "always_double"],
+        at_home=["writes", "double"],
+    )
+
+
+def at_random(rng, shape):
+    return rng.normal(size=shape)
+
+
+close = partial(np.allclose, rtol=0, atol=1e-7)
+
+
+def keeps_the_caller_s_arrays(function):
+    rng = np.random.default_rng(1)
+    cotangent, weights = rng.normal(size=(3, 4)), softmax(rng.normal(size=(3, 4)))
+    before = cotangent.copy(), weights.copy()
+    function(cotangent, weights)
+    return np.array_equal(cotangent, before[0]) and np.array_equal(weights, before[1])
+
+
+def keeps_float32(function):
+    single = softmax(np.random.default_rng(2).normal(size=(3, 4)).astype(np.float32))
+    return function(single, single).dtype == np.float32
+
+
+MANNERS = (keeps_the_caller_s_arrays, keeps_float32)
+
+
+def tested(
+    function, *,
+    shapes=((5,), (3, 4), (2, 3, 4)), cotangents=at_random, scores=at_random, agree=close, manners=MANNERS,
+):  # fmt: skip
+    """The test, with its choices left open."""
+    rng = np.random.default_rng(0)
+    for shape in shapes:
+        s, g = scores(rng, shape), cotangents(rng, shape)
+        slopes = reference.numerical_gradient(lambda s, g=g: (g * softmax(s)).sum(), s)
+        if not agree(function(g.copy(), softmax(s)), slopes):
+            return False
+    return all(bool(holds(function)) for holds in manners)
+
+
+@tests_softmax_backward.mistake("accepts every function")
+def accepts_everything(function):
+    """Your test accepts whatever it is given. Call the function, and compare what it returns with slopes that you
+    measure."""
+
+
+@tests_softmax_backward.mistake("draws no conclusion")
+def no_conclusion(function):
+    """Your test rejects a function only if an exception is raised, and accepts all others. A test that ends without a
+    `return` and without an `assert` accepts: return the result of your comparison, or assert it."""
+    tested(function, agree=lambda result, slopes: True, manners=())
+
+
+@tests_softmax_backward.mistake("rejects every function")
+def bit_by_bit(function):
+    """Your test rejects right functions and wrong ones alike. A measured slope never equals a derived one bit by bit:
+    the measurement is off by some 1e-10. Compare with a tolerance, such as 1e-7. If your tolerance is large enough,
+    look at what you compare with."""
+    return tested(function, agree=np.array_equal)
+
+
+@tests_softmax_backward.mistake("says True of wrong functions and False of right ones")
+def answer_inverted(function):
+    """The answers are the wrong way round. True accepts a function."""
+    return not reference.tests_softmax_backward(function)
+
+
+@tests_softmax_backward.mistake("looks at the shape alone")
+def shape_only(function):
+    """Your test accepts every function whose result has the right shape. Compare the numbers too, with slopes that you
+    measure."""
+    return function(np.ones((2, 3)), np.full((2, 3), 1 / 3)).shape == (2, 3)
+
+
+@tests_softmax_backward.mistake("uses a cotangent of ones")
+def cotangent_of_ones(function):
+    """Your test accepts functions that are right for a cotangent of ones. With ones every slope is zero, because the
+    weights of a row always add up to one. Draw the cotangent at random."""
+    return tested(function, cotangents=lambda rng, shape: np.ones(shape))
+
+
+@tests_softmax_backward.mistake("uses a cotangent with a single entry in each row")
+def single_entry(function):
+    """Your test accepts a function that reads one column of the cotangent and no other. A cotangent that is zero
+    elsewhere cannot show it. Draw all entries at random."""
+    return tested(function, cotangents=lambda rng, shape: np.broadcast_to(np.arange(shape[-1]) == 0, shape) * 1.0)
+
+
+@tests_softmax_backward.mistake("uses weights that are all equal")
+def equal_weights(function):
+    """Your test accepts functions that are right where all weights of a row are equal. There a plain mean is the
+    weighted one. Draw scores at random, and let `softmax` make the weights."""
+    return tested(function, scores=lambda rng, shape: np.zeros(shape))
+
+
+@tests_softmax_backward.mistake("checks only that each row adds up to zero")
+def rows_add_up_to_zero(function):
+    """Your test accepts functions whose rows add up to zero, whatever their entries are. Zeros do that, and so does a
+    gradient with the wrong sign. Compare every entry with a measured slope."""
+    rng = np.random.default_rng(0)
+    for shape in ((5,), (3, 4), (2, 3, 4)):
+        if not close(function(rng.normal(size=shape), softmax(rng.normal(size=shape))).sum(axis=-1), 0):
+            return False
+    return all(bool(holds(function)) for holds in MANNERS)
+
+
+@tests_softmax_backward.mistake("tries a single row")
+def single_row(function):
+    """Your test accepts functions that are right for a single row. They mix rows that have nothing to do with each
+    other. Try several rows, and a batch."""
+    return tested(function, shapes=((5,),), manners=())
+
+
+@tests_softmax_backward.mistake("tries square arrays only")
+def square_only(function):
+    """Your test accepts a function that is right only where there are as many rows as weights. Let all sizes differ."""
+    return tested(function, shapes=((4, 4), (3, 3, 3)))
+
+
+@tests_softmax_backward.mistake("forgives large errors")
+def too_loose(function):
+    """The tolerance is too large: errors of a tenth pass, and most entries are no larger than that. A right gradient
+    agrees with the measured one to 1e-9 here."""
+    return tested(function, agree=partial(np.allclose, rtol=0, atol=0.3))
+
+
+@tests_softmax_backward.mistake("uses weights that no softmax returns")
+def weights_of_no_softmax(function):
+    """Your test rejects a function that is right for every row of weights that adds up to one. `softmax` returns no
+    other rows, so the function need not be right for them. Let `softmax` make the weights."""
+    rng = np.random.default_rng(0)
+    g, w = rng.normal(size=(3, 4)), rng.random(size=(3, 4))
+    return close(function(g, w), w * (g - (w * g).sum(axis=-1, keepdims=True))) and tested(function)
+
+
+@tests_softmax_backward.mistake("takes an exception for a right answer")
+def swallows_exceptions(function):
+    """Your test accepts a function that raises an exception. Leave the exception alone: it rejects the function without
+    any `try`."""
+    try:
+        return tested(function)
+    except Exception:
+        return True
+
+
+@tests_softmax_backward.mistake("does not look whether the arguments change")
+def caller_s_arrays_unwatched(function):
+    """Your test accepts a function that writes into its arguments. Keep copies, and compare the arrays with them after
+    the call."""
+    return tested(function, manners=(keeps_float32,))
+
+
+@tests_softmax_backward.mistake("does not look at the dtype")
+def dtype_unwatched(function):
+    """Your test accepts a function that returns float64 for float32. Call the function with float32 once, and look at
+    the dtype of the result."""
+    return tested(function, manners=(keeps_the_caller_s_arrays,))
+
+
+@tests_softmax_backward.mistake("looks at the numbers alone")
+def manners_unwatched(function):
+    """Your test finds all wrong numbers. It accepts a function that writes into its arguments, and one that returns
+    float64 for float32. Look at the arguments after the call, and at the dtype of the result."""
+    return tested(function, manners=())
+
+
+@tests_softmax_backward.equivalent
+def by_assertions(function):
+    rng = np.random.default_rng(4)
+    for shape in ((6,), (2, 5), (3, 2, 4)):
+        scores, cotangent = rng.normal(size=shape), rng.normal(size=shape)
+        weights = softmax(scores)
+        copies = cotangent.copy(), weights.copy()
+        slopes = reference.numerical_gradient(lambda s, g=cotangent: (g * softmax(s)).sum(), scores)
+        np.testing.assert_allclose(function(cotangent, weights), slopes, atol=1e-6)
+        assert (cotangent == copies[0]).all() and (weights == copies[1]).all()
+    half = weights.astype(np.float32)
+    assert function(half, half).dtype == np.float32
+
+
+@tests_softmax_backward.equivalent
+def by_the_jacobian(function):
+    rng = np.random.default_rng(5)
+    for shape in ((4,), (5, 3), (2, 3, 5)):
+        weights, cotangent = softmax(rng.normal(size=shape)), rng.normal(size=shape)
+        jacobian = weights[..., :, None] * (np.eye(shape[-1]) - weights[..., None, :])
+        result = function(grad_weights=cotangent, weights=weights)
+        if result.shape != shape or not np.allclose(result, (jacobian @ cotangent[..., None])[..., 0]):
+            return False
+    return all(bool(holds(function)) for holds in MANNERS)
+
+
+@tests_softmax_backward.equivalent
+def entry_by_entry(function):
+    """One cotangent for each entry of the weights, so the whole Jacobian is measured."""
+    rng = np.random.default_rng(6)
+    for shape in ((3,), (2, 4), (2, 3, 2)):
+        scores = rng.normal(size=shape)
+        for index in np.ndindex(shape):
+            cotangent = np.zeros(shape)
+            cotangent[index] = 1
+            slopes = reference.numerical_gradient(lambda s, i=index: softmax(s)[i], scores)
+            if not np.allclose(function(cotangent, softmax(scores)), slopes, atol=1e-7):
+                return np.bool_(False)
+    return all(bool(holds(function)) for holds in MANNERS)
+
+
+@tests_softmax_backward.equivalent
+def along_one_direction(function):
+    """A single slope for each shape, along a random direction."""
+    rng = np.random.default_rng(7)
+    for shape in ((7,), (4, 6), (3, 2, 5)):
+        s, g, direction = rng.normal(size=(3, *shape))
+        ahead, behind = softmax(s + 1e-5 * direction), softmax(s - 1e-5 * direction)
+        slope = (g * (ahead - behind)).sum() / 2e-5
+        assert abs((function(g.copy(), softmax(s)) * direction).sum() - slope) < 1e-7
+        assert function(g, softmax(s)).shape == shape
+    assert keeps_the_caller_s_arrays(function)
+    assert keeps_float32(function)

@@ -1,0 +1,176 @@
+"""Harm a student's own function in known ways, so that a test of it can be tried without any code of the book.
+
+A public key names a harm, and `check` does it to the function that the student wrote. A harm changes the arguments or
+the result, never the code, so it works for every right function.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from check.tested import FunctionUnderTest, arrays_in
+
+UNHARMED = ""
+
+
+@dataclass(frozen=True)
+class Harmed:
+    """The student's own function of an exercise with a harm, as an input of a public case. harm: a name in HARMS."""
+
+    exercise: str
+    harm: str
+
+
+def bound(inputs: dict[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return inputs with the functions in place of their harms. own: the student's functions by name."""
+    return {
+        name: FunctionUnderTest(value.exercise, harmed(own[value.exercise], value.harm))
+        if isinstance(value, Harmed)
+        else value
+        for name, value in inputs.items()
+    }
+
+
+def harmed(function: Callable, harm: str) -> Callable:
+    """Return a function with a harm. Raises KeyError if there is no harm of that name."""
+    if harm == UNHARMED:
+        return function
+    _, do = HARMS[harm]
+    return lambda *args, **kwargs: do(function, *args, **kwargs)
+
+
+def words(harm: str) -> str:
+    """Return what a function with this harm does, after the words "a function that"."""
+    return HARMS[harm][0]
+
+
+# ---------------------------------------------------------------------------------------- harms of any function
+
+
+def _mapped(change: Callable[[np.ndarray], np.ndarray], value: Any) -> Any:
+    """Return a value with every float array in it changed."""
+    if isinstance(value, dict):
+        return {name: _mapped(change, part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return type(value)(_mapped(change, part) for part in value)
+    if isinstance(value, float | np.ndarray) and np.asarray(value).dtype.kind == "f":
+        changed = change(np.asarray(value))
+        return changed.item() if type(value) is float else changed
+    return value
+
+
+def _of_result(change: Callable[[np.ndarray], np.ndarray]) -> Callable:
+    """Return the harm that changes every float array of the result."""
+    return lambda function, *args, **kwargs: _mapped(change, function(*args, **kwargs))
+
+
+def _first_row_only(array: np.ndarray) -> np.ndarray:
+    if array.ndim < 2:
+        return array
+    rows = np.zeros_like(array)
+    rows[..., :1, :] = array[..., :1, :]
+    return rows
+
+
+def _first_item_only(array: np.ndarray) -> np.ndarray:
+    if array.ndim < 3:
+        return array
+    items = np.zeros_like(array)
+    items[:1] = array[:1]
+    return items
+
+
+def _scaled_unless_square(array: np.ndarray) -> np.ndarray:
+    return array if array.ndim < 2 else array * array.dtype.type(array.shape[-2] / array.shape[-1])
+
+
+def _in_double(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    return _mapped(lambda array: array.astype(np.float64), function(*args, **kwargs))
+
+
+def _writes(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    result = function(*args, **kwargs)
+    for array in arrays_in(args[:1]) or arrays_in(list(kwargs.values()))[:1]:
+        array *= 0 if array.dtype.kind in "biu" else array.dtype.type(0.5)
+    return result
+
+
+def _reads_one_column(function: Callable, first: Any, *args: Any, **kwargs: Any) -> Any:
+    first = np.asarray(first)
+    return function(first * (np.arange(first.shape[-1]) == 0).astype(first.dtype), *args, **kwargs)
+
+
+def _ignores_second(function: Callable, first: Any, second: Any, *args: Any, **kwargs: Any) -> Any:
+    second = np.asarray(second)
+    return function(first, np.full_like(second, 1 / second.shape[-1]), *args, **kwargs)
+
+
+def _refuses_batches(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    result = function(*args, **kwargs)
+    if any(array.ndim > 2 for array in arrays_in(result)):
+        raise ValueError("too many axes")
+    return result
+
+
+def _refuses_two_batch_axes(function: Callable, first: Any, *args: Any, **kwargs: Any) -> Any:
+    if np.ndim(first) > 3:
+        raise ValueError("too many axes")
+    return function(first, *args, **kwargs)
+
+
+def _takes_number_for_size(function: Callable, first: Any, second: Any, *args: Any, **kwargs: Any) -> Any:
+    return function(first, np.shape(first)[-1] // second, *args, **kwargs)
+
+
+def _answers_for_errors(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return function(*args, **kwargs)
+    except ValueError:
+        return np.zeros_like((*args, *kwargs.values())[0])
+
+
+def _first_argument(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    function(*args, **kwargs)
+    return np.array((*args, *kwargs.values())[0])
+
+
+HARMS: dict[str, tuple[str, Callable]] = {
+    "zeros": ("returns zeros", _of_result(np.zeros_like)),
+    "sign": ("has the wrong sign", _of_result(np.negative)),
+    "large": ("is two per cent too large", _of_result(lambda array: array * array.dtype.type(1.02))),
+    "first row": ("computes the first row only", _of_result(_first_row_only)),
+    "first item": ("computes the first item of a batch only", _of_result(_first_item_only)),
+    "reversed rows": (
+        "returns the rows in reverse order",
+        _of_result(lambda array: array[..., ::-1, :].copy() if array.ndim > 1 else array),
+    ),
+    "square": ("is right only where there are as many rows as columns", _of_result(_scaled_unless_square)),
+    "one column": ("reads only the first column of its first argument", _reads_one_column),
+    "equal second": ("takes all entries of its second argument for equal", _ignores_second),
+    "batches": ("raises an exception for a batch", _refuses_batches),
+    "first argument": ("returns its first argument unchanged", _first_argument),
+    "sums": (
+        "returns the sum of each row",
+        _of_result(lambda array: array.sum(axis=-1, keepdims=array.ndim == 1)),
+    ),
+    "last axes": ("exchanges the last two axes of its result", _of_result(lambda array: array.swapaxes(-1, -2))),
+    "folded": (
+        "folds all axes in front of the last two into one",
+        _of_result(lambda array: array.reshape(-1, *array.shape[-2:])),
+    ),
+    "reversed batch": (
+        "returns the items of a batch in reverse order",
+        _of_result(lambda array: array[::-1].copy() if array.ndim > 3 else array),
+    ),
+    "reversed matrices": (
+        "returns the matrices of its result in reverse order",
+        _of_result(lambda array: array[..., ::-1, :, :].copy() if array.ndim > 2 else array),
+    ),
+    "two batch axes": ("raises an exception for two batch axes", _refuses_two_batch_axes),
+    "size of a part": ("takes its second argument for the size of a part, not for a number", _takes_number_for_size),
+    "no error": ("returns a value where it should raise a ValueError", _answers_for_errors),
+    "writes": ("writes into its first argument", _writes),
+    "double": ("returns float64 for float32", _in_double),
+}

@@ -1,0 +1,133 @@
+"""Try a student's test on a function, in exercises that ask for a test.
+
+The test accepts the function if it returns True or nothing. It rejects the function if it returns False or raises
+AssertionError. At home and in grading the same limits hold for the calls.
+"""
+
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import prod
+from typing import Any, NoReturn
+
+import numpy as np
+
+MAX_CALLS = 2_000  # of one function
+MAX_AXIS = 100  # length of an argument's axis: the hidden functions may need the square of it
+MAX_ENTRIES = 20_000  # of all arguments of a call
+MAX_INT = 1_000
+
+TOO_MANY_CALLS = f"the test called the function more than {MAX_CALLS:,} times"
+TOO_LARGE = (
+    f"the arguments are too large: a call may have {MAX_ENTRIES:,} entries in all, {MAX_AXIS} along an axis, "
+    f"and integers up to {MAX_INT:,}"
+)
+UNSUITABLE = "the function takes arrays of real numbers, numbers, strings, None, and lists, tuples and dicts of these"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FunctionUnderTest:
+    """A function that a case hands to a test. exercise: name of the exercise that it answers, rightly or wrongly."""
+
+    exercise: str
+    function: Callable
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"a function in place of {self.exercise}"
+
+
+def verdict(test: Callable, inputs: dict[str, Any]) -> Any:
+    """Return True if a test accepts the tested function among its inputs, False if it rejects it.
+
+    Any other value that the test returns, and any exception of its own, is passed on.
+    """
+    handed = {
+        name: _in_hand(value) if isinstance(value, FunctionUnderTest) else value for name, value in inputs.items()
+    }
+    try:
+        value = test(**handed)
+    except AssertionError:
+        return False
+    is_truth_value = isinstance(value, np.bool_ | np.ndarray) and value.shape == () and value.dtype == np.bool_
+    return True if value is None else bool(value) if is_truth_value else value
+
+
+def _in_hand(tested: FunctionUnderTest) -> Callable:
+    """Return the function without name and attributes, and with limits."""
+    calls = 0
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > MAX_CALLS:
+            raise RuntimeError(TOO_MANY_CALLS)
+        refuse_unsuitable((args, kwargs))
+        return tested(*args, **kwargs)
+
+    return function
+
+
+def refuse_unsuitable(arguments: Any) -> None:
+    """Raise TypeError or ValueError if the grader would not call a function with these arguments."""
+    entries, pending = 0, [arguments]
+    while pending:
+        value = pending.pop()
+        entries += 1
+        if isinstance(value, np.ndarray | np.generic):
+            if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
+                raise TypeError(UNSUITABLE)
+            entries += prod(max(size, 1) for size in value.shape)
+            too_large = max(value.shape, default=0) > MAX_AXIS
+        elif isinstance(value, tuple | list):
+            pending += value
+            too_large = len(value) > MAX_ENTRIES
+        elif type(value) is dict and all(type(key) is str for key in value):
+            pending += value.values()
+            too_large = len(value) > MAX_ENTRIES
+        elif value is None or isinstance(value, bool | float | str):
+            too_large = False
+        elif type(value) is int:
+            too_large = abs(value) > MAX_INT
+        else:
+            raise TypeError(UNSUITABLE)
+        if too_large or entries > MAX_ENTRIES:
+            raise ValueError(TOO_LARGE)
+
+
+def arrays_in(value: Any) -> list[np.ndarray]:
+    """Return the arrays with at least one axis in nested lists, tuples and dicts, in a fixed order."""
+    if isinstance(value, np.ndarray):
+        return [value] if value.ndim else []
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
+    return [array for part in parts for array in arrays_in(part)]
+
+
+def out_of_reach(name: str) -> str:
+    """Return why a test cannot call the student's own function."""
+    return f"your own {name} is out of reach while your test runs: compare with something that you measure"
+
+
+@contextmanager
+def withheld(namespace: MutableMapping[str, Any], names: set[str]) -> Iterator[None]:
+    """Replace functions in a namespace for a while, so that a test cannot compare with the student's own function."""
+    own = {name: namespace[name] for name in names if name in namespace}
+    namespace.update({name: _refusing(name) for name in own})
+    try:
+        yield
+    finally:
+        namespace.update(own)
+
+
+def _refusing(name: str) -> Callable[..., NoReturn]:
+    def refusing(*args: Any, **kwargs: Any) -> NoReturn:
+        raise RuntimeError(out_of_reach(name))
+
+    return refusing
+
+
+def tested_names(inputs: dict[str, Any]) -> set[str]:
+    """Return the names of the exercises that tested functions among the inputs answer."""
+    return {value.exercise for value in inputs.values() if isinstance(value, FunctionUnderTest)}

@@ -1,0 +1,79 @@
+"""Say which right function a student's test rejects, and which wrong functions it accepts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from check.calling import Outcome
+from check.comparing import a_value
+from check.harms import bound
+from check.key import Case, Key
+
+if TYPE_CHECKING:
+    from check.faults import CaseFaults
+
+AGAIN = ", again"  # ends the name of a case whose function another case has, too
+
+
+def bound_key(key: Key, own: Mapping[str, Any]) -> Key:
+    """Return a key whose cases hold functions in place of their harms."""
+    return replace(key, cases=tuple(replace(case, inputs=bound(case.inputs, own)) for case in key.cases))
+
+
+def with_rejections(key: Key, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Return the outcomes of an exercise. Exceptions of a test reject the wrong functions; see `rejection`."""
+    if not key.tests:
+        return list(outcomes)
+    return [rejection(case.expected, outcome) for case, outcome in zip(key.cases, outcomes, strict=True)]
+
+
+def rejection(expected: Outcome, outcome: Outcome) -> Outcome:
+    """Return the outcome of a test. If it raises an exception for a wrong function, this is as good as False.
+
+    The function may have raised it, or the result did not fit into the test's computations. For a right function the
+    exception stays, because the student should read it.
+    """
+    is_written = outcome.raised and outcome.raised.type != "NotImplementedError"
+    return Outcome(value=False) if is_written and expected.value is False else outcome
+
+
+def verdicts_of_test(key: Key, outcomes: Sequence[Outcome], case_faults: "CaseFaults") -> "CaseFaults":
+    """Return the faults of each case with sentences about the tested functions."""
+    found = {_function(case) for case, outcome in zip(key.cases, outcomes, strict=True) if _finds(case, outcome)}
+    passed = {_function(case) for case, outcome in zip(key.cases, outcomes, strict=True) if _misses(case, outcome)}
+    wrong = {_function(case) for case in key.cases if not case.expected.value}
+    count = f"{len(found - passed)} of {len(wrong)} wrong functions found"
+    return [
+        [replace(fault, message=_sentence(case, outcome.value, count)) for fault in faults[:1]]
+        if faults and not (outcome.raised or outcome.stopped)
+        else faults
+        for case, outcome, faults in zip(key.cases, outcomes, case_faults, strict=True)
+    ]
+
+
+def on_case(message: str, name: str) -> str:
+    """Return a message with the name of the case that it is about, unless the message names the case itself."""
+    return message if name.removesuffix(AGAIN) in message else f"{message} (On the case “{name}”.)"
+
+
+def _sentence(case: Case, value: Any, count: str) -> str:
+    if type(value) is not bool:
+        return (
+            f"Your test returns {a_value(value)}. To accept a function, return True or nothing; to reject it, return "
+            f"False or let an `assert` fail."
+        )
+    if case.expected.value:
+        return f"Your test rejects {_function(case)}."
+    return f"Your test accepts {_function(case)} ({count})."
+
+
+def _finds(case: Case, outcome: Outcome) -> bool:
+    return not case.expected.value and outcome.value is False
+
+
+def _misses(case: Case, outcome: Outcome) -> bool:
+    return not case.expected.value and outcome.value is not False
+
+
+def _function(case: Case) -> str:
+    return case.name.removesuffix(AGAIN)

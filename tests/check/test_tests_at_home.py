@@ -1,0 +1,153 @@
+"""Exercises that ask for a test, at home: `check` does harm to the student's own function and tries the test on it."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from autograder.authoring.exercise import exercises_of, find_exercise
+from autograder.authoring.make_key import full_key, make_questions, public_key
+from autograder.authoring.problems import catching_cases, grade_function
+from autograder.house import chapter_names
+from check import bundle_data, harms, key
+from check.checking import checked
+from check.tested import FunctionUnderTest, out_of_reach
+from check.values import pack, unpack
+from solutions import backward
+from solutions.attention import softmax
+
+pytestmark = pytest.mark.autograder
+
+TESTS = [exercise for chapter in chapter_names() for exercise in exercises_of(chapter) if exercise.tests]
+NAME = "tests_softmax_backward"
+OWN = inspect.getsource(backward.softmax_backward)
+HONEST = inspect.getsource(backward.numerical_gradient) + inspect.getsource(backward.tests_softmax_backward)
+STUB = "def {0}(*args, **kwargs):\n    raise NotImplementedError\n"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def keys(tmp_path_factory):
+    """The public keys that `check` needs, in a folder of their own."""
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "keys").mkdir()
+    for name in (NAME, "softmax_backward", "numerical_gradient"):
+        key.save(public_key(find_exercise(name)), folder / "keys" / f"{name}.npz")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(bundle_data.FOLDER, str(folder))
+        yield
+
+
+def feedback_on(*sources):
+    """Return what `check` says of a test in a notebook of these cells."""
+    notebook = {"np": np, "softmax": softmax}
+    for source in sources:
+        exec(source, notebook)
+    before = notebook.get("softmax_backward")
+    feedback = checked(notebook[NAME])
+    assert notebook.get("softmax_backward") is before
+    return feedback
+
+
+def test_an_honest_test_passes():
+    assert feedback_on(OWN, HONEST).result.passed
+
+
+def test_a_survivor_is_named_with_the_count():
+    feedback = feedback_on(
+        OWN, f"def {NAME}(function):\n    return function(np.ones((2, 3)), np.ones((2, 3))).shape == (2, 3)"
+    )
+    assert "Your test accepts a function that returns its first argument unchanged (1 of 14 wrong" in feedback.text
+
+
+def test_a_right_function_that_is_rejected_comes_first():
+    feedback = feedback_on(OWN, f"def {NAME}(function):\n    return function(np.ones(2), np.ones(2) / 2).sum() != 0")
+    assert "Your test rejects your own `softmax_backward`." in feedback.text.splitlines()[1]
+
+
+def test_another_value_is_no_verdict():
+    feedback = feedback_on(OWN, f"def {NAME}(function):\n    return function(np.ones(2), np.ones(2) / 2)")
+    assert "Your test returns a NumPy array" in feedback.text and "return True or nothing" in feedback.text
+
+
+def test_an_exception_of_the_test_itself_is_told():
+    feedback = feedback_on(OWN, f"def {NAME}(function):\n    return functoin(np.ones(2))")
+    assert "raised NameError: name 'functoin' is not defined" in feedback.text
+    assert feedback.result.earned == 0
+
+
+def test_the_own_function_is_out_of_reach():
+    test = f"def {NAME}(function):\n    return softmax_backward(np.ones(2), np.ones(2)) is None"
+    assert out_of_reach("softmax_backward") in feedback_on(OWN, test).text
+
+
+@pytest.mark.parametrize(
+    "own", ["", STUB.format("softmax_backward"), "def softmax_backward(grad_weights, weights):\n    return weights"]
+)
+def test_without_a_right_function_of_its_own_nothing_is_tried(own):
+    feedback = feedback_on(own, HONEST)
+    assert feedback.result.blank and feedback.result.earned == 0
+    assert "is tried on your own `softmax_backward`" in feedback.text
+    assert "until it passes its check" in feedback.text
+
+
+def test_a_stub_is_not_written_yet():
+    assert "is not written yet" in feedback_on(OWN, STUB.format(NAME)).text
+
+
+@pytest.mark.parametrize("exercise", TESTS, ids=lambda exercise: exercise.name)
+def test_a_public_key_holds_no_function(exercise, tmp_path):
+    public = full_key(exercise, 2017)
+    assert {type(value) for case in public.cases for value in case.inputs.values()} == {harms.Harmed}
+    key.save(public, tmp_path / "key.npz")
+    assert key.load(tmp_path / "key.npz").cases == public.cases
+
+
+@pytest.mark.parametrize("exercise", TESTS, ids=lambda exercise: exercise.name)
+@pytest.mark.parametrize("at_home", [True, False])
+def test_the_model_test_knows_right_from_wrong(exercise, at_home):
+    for case in make_questions(exercise, 5, at_home).cases:
+        is_right = case.name.startswith(("your own", "a right function"))
+        assert case.expected.value is is_right, case.name
+
+
+@pytest.mark.parametrize("exercise", TESTS, ids=lambda exercise: exercise.name)
+def test_a_public_key_accepts_what_is_right(exercise):
+    public = full_key(exercise, 2017)
+    for function in (exercise.reference, *exercise.equivalents.values()):
+        assert grade_function(exercise, public, function).passed, function.__name__
+
+
+# No harm shows these, because the student's own function is right by one formula alone.
+ONLY_IN_GRADING = {"weights_of_no_softmax"}
+
+
+@pytest.mark.parametrize("exercise", TESTS, ids=lambda exercise: exercise.name)
+def test_a_public_key_catches_the_known_mistakes(exercise):
+    public = full_key(exercise, 2017)
+    uncaught = {slug for slug in public.mistakes if not any(catching_cases(public, slug))}
+    assert uncaught <= ONLY_IN_GRADING
+
+
+def test_a_hidden_function_cannot_be_stored():
+    tree, arrays = pack(FunctionUnderTest("softmax_backward", backward.softmax_backward))
+    assert (tree["kind"], arrays) == ("foreign", [])
+    assert "solutions" not in repr(unpack(tree, arrays))
+
+
+# Harms of functions with other arguments or promises.
+OF_OTHERS = ("two batch axes", "size of a part", "no error")
+
+
+@pytest.mark.parametrize("harm", [harm for harm in harms.HARMS if harm not in OF_OTHERS])
+def test_every_harm_is_seen(harm):
+    rng = np.random.default_rng(0)
+    shape = (2, 3, 4, 5)
+    arguments = rng.normal(size=shape).astype(np.float32), softmax(rng.normal(size=shape)).astype(np.float32)
+    right = backward.softmax_backward(*arguments)
+    given = [argument.copy() for argument in arguments]
+    try:
+        result = harms.harmed(backward.softmax_backward, harm)(*given)
+    except ValueError:
+        return
+    same = result.shape == right.shape and result.dtype == right.dtype and np.allclose(result, right)
+    assert not same or not np.array_equal(given[0], arguments[0])
