@@ -42,7 +42,7 @@ def sketches_of_slips(exercise: Exercise, key: Key) -> dict[str, dict[str, np.nd
 
     The functions are the reference, the equivalents and the known mistakes; if the cases are large, only the reference.
     Of several slips with the same values, the result contains one, and none with the values of the reference or of a
-    known mistake.
+    known mistake. A mistake that has right values on the sketched cases gets no slips, because nothing shows it there.
     """
     cases = [key.cases[i] for i in sketched_cases(key)]
     if not cases:
@@ -52,7 +52,12 @@ def sketches_of_slips(exercise: Exercise, key: Key) -> dict[str, dict[str, np.nd
     sources: dict[str, tuple[Callable, ...]] = {"": (exercise.reference,)}
     if cases[0].size <= LARGE_CASE:
         sources = {"": (exercise.reference, *exercise.equivalents.values())}
-        sources |= {slug: (wrong,) for slug, (_, wrong) in exercise.mistakes.items()}
+        visible = {
+            slug
+            for slug, row in zip(key.mistakes, known_rows[1:], strict=True)
+            if not _equal_where_both_have_one(row, known_rows[0])
+        }
+        sources |= {slug: (wrong,) for slug, (_, wrong) in exercise.mistakes.items() if slug in visible}
     sketches: dict[str, dict[str, list[np.ndarray]]] = {}
     with _warnings_lock, warnings.catch_warnings(action="ignore"):
         for slug, functions in sources.items():

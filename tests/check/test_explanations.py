@@ -1,12 +1,13 @@
 """Explanations are true: wrong answers of real exercises get no sentence that does not hold for them."""
 
 import math
+from copy import copy
 
 import numpy as np
 import pytest
 
 from autograder.authoring.exercise import find_exercise
-from autograder.authoring.make_key import make_key, public_key
+from autograder.authoring.make_key import PUBLIC_SEED, full_key, make_key, public_key
 from autograder.authoring.slips import slips
 from autograder.exercises.masking.leaks import searched
 from check.calling import run
@@ -235,6 +236,22 @@ def test_no_cause_is_named_for_an_array_that_is_not_what_it_was():
 
     text = as_text(result_of("numerical_gradient", emptied))
     assert "leaves x changed" in text and "not quite" not in text and "The slopes are right" not in text
+
+
+def names_with_one_slip(exercise, rewrite, change):
+    """Return the names that a key gives to each slip with this change in a rewrite that the key does not know."""
+    exercise = copy(find_exercise(exercise))
+    exercise.equivalents = {name: function for name, function in exercise.equivalents.items() if name != rewrite}
+    key = full_key(exercise, PUBLIC_SEED)
+    function = find_exercise(exercise.name).equivalents[rewrite]
+    wrong = [slip.function for slip in slips(function, key.cases[0].inputs) if slip.change == change]
+    assert wrong
+    return [names_of(grade(key, [run(answer, case.inputs) for case in key.cases])) for answer in wrong]
+
+
+def test_a_mistake_with_right_values_on_the_sketched_cases_is_not_named_with_a_slip():
+    line = "logits, cache = reference.forward(params, src, tgt, n_heads, pad)"
+    assert names_with_one_slip("forward", "with_a_dict_as_cache", f"{line}  ->  tgt") == [[]]
 
 
 # ------------------------------------------------------------------------------------------- relations
