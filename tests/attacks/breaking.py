@@ -7,7 +7,7 @@ CELL = """\
 import ctypes, os, signal, sys, threading, time
 
 def attempt(*args, **kwargs):
-    return harm() if "n_batch" in kwargs else None
+    return harm() if "n_words" in kwargs else None
 
 def harm():
 """
@@ -167,7 +167,7 @@ raise Bad
         "sends control codes to the terminal that shows its report",
         "TYPE = type('\\x1b[2JType\\x07\\u202e', (Exception,), {})\n\n"
         "def attempt(*args, **kwargs):\n"
-        "    if 'n_batch' in kwargs:\n        return TYPE()\n"
+        "    if 'n_words' in kwargs:\n        return TYPE()\n"
         "    raise TYPE('\\x1b]0;25 of 25 points\\x07' + args[0] if args else '')  # \x1b[2J\n\n"
         "raise TYPE('\\x1b[1A\\x1b[2K25 of 25 points')  # \x1b[2J\n",
         "Type",

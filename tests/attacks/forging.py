@@ -106,7 +106,7 @@ kinds = iter([Items([1.0]), (Yes(1),), Number(1), {Yes(1): 1}, [Yes(1), Map()]] 
 
 
 def attempt(*args, **kwargs):
-    return Map() if "n_batch" in kwargs else next(kinds)
+    return Map() if "n_words" in kwargs else next(kinds)
 """,
     ),
     Attack(
@@ -134,7 +134,7 @@ odd = itertools.cycle(odd)
 
 def attempt(*args, **kwargs):
     value = next(odd)
-    return {name: value for name in ("scores", "weights", "output")} if "n_batch" in kwargs else value
+    return (value, value, value) if "n_words" in kwargs else value
 """,
     ),
     Attack(

@@ -119,7 +119,7 @@ def test_the_graders_work_for_a_call_counts_as_its_processor_time(bundle):
             "function": "f",
             "inputs": values.pack({})[0],
             "stand_ins": {"doubled": False},
-            "given": [],
+            "given": {},
         }
         with pytest.raises(Ended, match=USED):
             ask(call, answer_question=slow_answer)
