@@ -102,16 +102,17 @@ def tests_softmax_backward(function):
     """Test a function that claims to go back through a softmax.
 
     Args:
-        function: a candidate for `softmax_backward`, with the same arguments.
-            It takes grad_weights and weights, both (..., n) and of the same
-            dtype; each row of weights comes from `softmax`.
+        function: a candidate for `softmax_backward`. It takes grad_weights
+            and weights, both (..., n) and of the same dtype; each row of
+            weights comes from `softmax`.
 
     Returns:
         verdict: True if the function keeps every promise of
-            `softmax_backward`: right numbers for any number of axes, the dtype
-            of the weights, arguments left as they were. False if it breaks
-            one. An `assert` that fails and an exception of the function also
-            say False, and the end of a test without a `return` says True.
+            `softmax_backward`: right numbers for any number of axes, the
+            dtype of the weights, arguments left as they were. False if it
+            breaks one. An `assert` that fails and an exception of the
+            function also say False; a test that ends without a `return`
+            says True.
 
     Source: derived in this chapter: numerical_gradient, a random cotangent.
     """
