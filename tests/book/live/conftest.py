@@ -7,6 +7,7 @@ import pytest
 
 from autograder.chapter import myst
 from autograder.chapter.chapter import PARTS, text_of
+from autograder.house import exercise_names
 from book.live import assets
 from book.serve import serving
 from tests.book.conftest import ROOT, jupyter_book, make_little_book
@@ -14,6 +15,7 @@ from tests.book.live.reader import LITTLE_MEMORY, Page
 from tests.choosing import thinned
 
 CHAPTERS = ("01_attention", "02_backward")
+N_EXERCISES = sum(len(exercise_names(chapter)) for chapter in CHAPTERS)
 # The small book keeps the cells of chapter 1 above this text, and the cells that import PyTorch.
 TRIED_UP_TO = "stacked_keys ="
 KEPT = ("exercise", "dropdown", "code-cell")
