@@ -24,7 +24,7 @@ FIRST = {
     "layernorm": LAYER_NORM,
     "layer norm": LAYER_NORM,
     "layer normalization": LAYER_NORM,
-    "RMS norm": "since_then#rmsnorm",
+    "RMS norm": "05_residual#rmsnorm-yours-to-derive",
     "cross attention": "07_cross",
     "cross-attention": "07_cross",
     "crossattention": "07_cross",

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.book
 
 LONG = "\n".join(f"line_{number}_of_mine = {number}" for number in range(120))
 WIDE = "wide = '" + "word " * 60 + "the_end_of_a_wide_line'"
-CELL = "cell-3"
+CELL = "cell-4"
 
 
 def printed(browser):

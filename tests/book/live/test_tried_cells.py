@@ -8,7 +8,7 @@ from tests.book.live.reader import RIGHT, only_in_chromium
 
 pytestmark = pytest.mark.book
 
-PRINTS, DRAWS, NEEDS_SOFTMAX, TORCH = "cell-3", "cell-2", "cell-8", "cell-9"
+PRINTS, DRAWS, NEEDS_SOFTMAX, TORCH = "cell-4", "cell-3", "cell-9", "cell-11"
 CHANGED = "JSON.stringify(bookStorage.read('cells 01_attention'))"
 TWO_FOR_TORCH = f"""
 import(new URL("given_cell.js", document.querySelector("script[src$='start.js']").src)).then((module) => {{
@@ -86,17 +86,17 @@ def test_a_cell_can_be_changed_run_and_restored(tries, browser):
     assert "Tom: 1.00, weight 0.33" in tries.run(PRINTS)[1]
     assert "np.array([0.0, 0.0])" in browser.evaluate(CHANGED)
     # The cells below use the change.
-    tries.press("cell-4", "Try it")
-    assert "AssertionError" in tries.run("cell-4")[1]
+    tries.press("cell-5", "Try it")
+    assert "AssertionError" in tries.run("cell-5")[1]
     tries.write(PRINTS, "query =", "query +=")
-    status, _ = tries.run("cell-4")
+    status, _ = tries.run("cell-5")
     assert status.startswith("NameError")
-    assert "A cell above that you have changed raises an error" in tries.finish("cell-4")[1]
+    assert "A cell above that you have changed raises an error" in tries.finish("cell-5")[1]
 
     tries.press(PRINTS, "Reset")
     assert tries.still(PRINTS) == still and tries.finish(PRINTS) == ["The book’s cell is back.", ""]
     assert browser.evaluate("document.activeElement.textContent") == "Bring back what I wrote"
-    assert tries.run("cell-4") == ["The cell ran, and printed nothing.", ""]
+    assert tries.run("cell-5") == ["The cell ran, and printed nothing.", ""]
     tries.press(PRINTS, "Bring back what I wrote")
     tries.page.open()
     assert "query +=" in tries.page.source(PRINTS)
