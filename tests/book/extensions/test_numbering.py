@@ -29,12 +29,15 @@ def numbers_in(folder):
             value = NUMBER.search(number.get_text())[0]
             whole = number.find_parent(["figure", "table"])
             labels |= {element["id"]: value for element in (whole, *whole.select(":scope > span[id]"))}
-            captions[letters(number.find_next(class_="caption-text").get_text())] = value
+            caption = number.find_next(class_="caption-text")
+            for formula in caption.select("[data-tex]"):
+                formula.replace_with(formula["data-tex"])
+            captions[letters(caption.get_text())] = value
     return {label: number for label, number in labels.items() if not GIVEN.fullmatch(label)}, captions
 
 
 def letters(caption):
-    return re.sub(r"[\W_]", "", caption)
+    return re.sub(r"(?<=\])\([^)]*\)|[\W_]", "", caption)  # without the target of a Markdown link
 
 
 @pytest.mark.thorough("the little book has every kind of element")

@@ -1,5 +1,6 @@
 """The style of our figures: a text for every picture, unique ids, and colours with enough contrast."""
 
+import ast
 import math
 import re
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
-from autograder.chapter.chapter import text_of
+from autograder.chapter.chapter import cells, text_of
 from autograder.house import chapter_names
 from tests.book.conftest import ROOT
 
@@ -188,6 +189,18 @@ def test_maps_that_are_compared_share_a_scale():
 def test_a_heatmap_rotates_labels_that_are_wide_when_drawn(labels, turned):
     ax = figures.heatmap(np.eye(2), columns=labels).axes[0]
     assert all((label.get_rotation() != 0) == turned for label in ax.get_xticklabels())
+
+
+def test_a_cell_that_draws_ends_with_its_figure():
+    """A notebook shows the value of a cell's last line. A figure on an earlier line is drawn and never seen."""
+    last_lines = [
+        ast.parse(cell.source).body[-1]
+        for name in chapter_names()
+        for cell in cells(text_of(name))
+        if cell.part == "demo" and "figures.show(" in cell.source
+    ]
+    assert len(last_lines) > 40
+    assert [ast.unparse(line) for line in last_lines if not isinstance(line, ast.Expr)] == []
 
 
 def test_no_caption_says_left_or_right():
