@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.weights_to_choose import sentences
 from solutions import attention as reference
 
 copies_predecessor = Exercise(
@@ -16,16 +17,6 @@ copies_predecessor = Exercise(
 )
 
 THE_SCALE = "Why divide by the square root of the key width"
-
-
-def sentences(draw, low, high, asks):
-    """Yield sentences of full length, with one word only, and of three words."""
-    n_words, length = draw.sizes(2, low=low, high=high)
-    inputs = {"n_words": n_words, "length": length, "asks": asks}
-    yield "sentences of full length", inputs | {"words": draw.tokens(5, length, vocab=n_words, low=0)}
-    yield "one word again and again", inputs | {"words": np.full((1, length), n_words - 1)}
-    first, second = draw.rng.permutation(n_words)[:2]
-    yield "three words", inputs | {"words": np.array([[first, second, first], [second, second, first]])}
 
 
 @copies_predecessor.cases("looks one back", points=2)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from autograder.authoring.diagnoses import overlooked, renamed
 from autograder.authoring.exercise import Exercise
 from solutions import backward as reference
 from solutions.attention import softmax
@@ -87,12 +88,6 @@ def _(draw):
     yield from drawn(draw, ("sign", branches), ("factor", branches), ("last row left out", branches))
 
 
-def renamed(analytic, numeric, weights, *slips, to):
-    """The right diagnosis, but for some slips that all get one name."""
-    slip, first = reference.diagnose_gradient(analytic, numeric, weights)
-    return (to if slip in slips else slip), first
-
-
 def wrong_arrays(analytic, numeric):
     return [name for name in ORDER if not np.allclose(analytic[name], numeric[name], rtol=1e-4, atol=1e-5)]
 
@@ -124,21 +119,20 @@ def to_the_last_digit(analytic, numeric, weights):
 def lengths_alone(analytic, numeric, weights):
     """You compare the lengths of the arrays. A wrong sign and a transposed array have the right length. Compare entry
     by entry."""
-    slip, first = reference.diagnose_gradient(analytic, numeric, weights)
-    return ("nothing", None) if slip in ("sign", "transposed") else (slip, first)
+    return overlooked(reference.diagnose_gradient(analytic, numeric, weights), ["sign", "transposed"])
 
 
 @diagnose_gradient.mistake("takes a wrong sign for a factor")
 def sign_as_factor(analytic, numeric, weights):
     """A wrong sign is a factor of -1, and it has a name of its own, "sign". Ask for it before you ask for a factor."""
-    return renamed(analytic, numeric, weights, "sign", to="factor")
+    return renamed(reference.diagnose_gradient(analytic, numeric, weights), ["sign"], to="factor")
 
 
 @diagnose_gradient.mistake("takes zeros for a factor")
 def zero_as_factor(analytic, numeric, weights):
     """An array of zeros is the slopes times zero, and it has a name of its own, "zero". Ask for it before you ask for a
     factor."""
-    return renamed(analytic, numeric, weights, "zero", to="factor")
+    return renamed(reference.diagnose_gradient(analytic, numeric, weights), ["zero"], to="factor")
 
 
 @diagnose_gradient.mistake("takes everything that is off for a factor")
@@ -146,20 +140,20 @@ def all_factors(analytic, numeric, weights):
     """You name a factor without checking that it is the same in all places. Divide the arrays: with a factor all
     quotients are equal."""
     slips = "transposed", "last row left out", "diagonal Jacobian"
-    return renamed(analytic, numeric, weights, *slips, to="factor")
+    return renamed(reference.diagnose_gradient(analytic, numeric, weights), slips, to="factor")
 
 
 @diagnose_gradient.mistake("takes a row of zeros for an array of zeros")
 def row_as_zero(analytic, numeric, weights):
     """You name "zero" where one row is zero. The other rows are right, so a loop ends one row too early."""
-    return renamed(analytic, numeric, weights, "last row left out", to="zero")
+    return renamed(reference.diagnose_gradient(analytic, numeric, weights), ["last row left out"], to="zero")
 
 
 @diagnose_gradient.mistake("takes a diagonal Jacobian for a transposed array")
 def diagonal_as_transposed(analytic, numeric, weights):
     """You name "transposed" where the Jacobian of the softmax was taken for diagonal. The array is the weights times
     the gradient of the weights, and its rows do not add up to zero as those of a right `grad_scores` do."""
-    return renamed(analytic, numeric, weights, "diagonal Jacobian", to="transposed")
+    return renamed(reference.diagnose_gradient(analytic, numeric, weights), ["diagonal Jacobian"], to="transposed")
 
 
 def close(one, other):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from autograder.authoring.diagnoses import one_of_each, overlooked, renamed
 from autograder.authoring.exercise import Exercise
 from solutions import masking as reference
 from solutions.attention import softmax
@@ -42,9 +43,7 @@ def weights_of(draw, bug):
 
 
 def drawn(draw, *bugs):
-    """Right weights and those of each bug, in an order and under names that tell nothing."""
-    for i, bug in enumerate(draw.rng.permutation(["nothing", *bugs]), start=1):
-        yield f"weights {i}", weights_of(draw, str(bug))
+    return one_of_each(draw, "weights", bugs, lambda bug: weights_of(draw, bug))
 
 
 @diagnose_masks.cases("the future", points=2)
@@ -62,38 +61,28 @@ def _(draw):
     yield from drawn(draw, "or in place of and", "mask inverted", "mask after the softmax")
 
 
-def renamed(weights, tokens, pad, *bugs, to):
-    """The right diagnosis, but for some bugs that all get one name."""
-    bug, first = reference.diagnose_masks(weights, tokens, pad)
-    return (to if bug in bugs else bug), first
-
-
-def overlooked(weights, tokens, pad, *bugs):
-    """The right diagnosis, but for some bugs that look like none."""
-    bug, first = reference.diagnose_masks(weights, tokens, pad)
-    return ("nothing", None) if bug in bugs else (bug, first)
-
-
 @diagnose_masks.mistake("looks above the diagonal alone")
 def future_alone(weights, tokens, pad):
     """You look for weights on later positions alone. Padding that is not masked stands below the diagonal too, in the
     rows of padding, and a word that is hidden by mistake has no weight anywhere."""
     hidden = "no padding mask", "queries masked, not keys", "padding of another sentence", "own position hidden"
-    return overlooked(weights, tokens, pad, *hidden)
+    return overlooked(reference.diagnose_masks(weights, tokens, pad), hidden)
 
 
 @diagnose_masks.mistake("looks for too much weight alone")
 def too_much_alone(weights, tokens, pad):
     """You look for weights that should be zero. A mask can also hide what should be visible: the position itself, or
     the words that a row of padding attends to. Compare in both directions."""
-    return overlooked(weights, tokens, pad, "own position hidden", "queries masked, not keys")
+    return overlooked(
+        reference.diagnose_masks(weights, tokens, pad), ["own position hidden", "queries masked, not keys"]
+    )
 
 
 @diagnose_masks.mistake("does not add up the rows")
 def sums_ignored(weights, tokens, pad):
     """You miss a mask that comes after the softmax. Its zeros stand in the right places, but the rest of a row does
     not add up to one, because the softmax had given weight to the hidden keys."""
-    return overlooked(weights, tokens, pad, "mask after the softmax")
+    return overlooked(reference.diagnose_masks(weights, tokens, pad), ["mask after the softmax"])
 
 
 @diagnose_masks.mistake("names the last row with the bug")
@@ -137,28 +126,32 @@ def row_for_nothing(weights, tokens, pad):
 def transposed_as_missing(weights, tokens, pad):
     """You name a missing causal mask wherever a position attends to a later one. A transposed mask shows the future
     too, but it hides the past: below the diagonal all its weights are zero."""
-    return renamed(weights, tokens, pad, "causal mask transposed", to="no causal mask")
+    return renamed(reference.diagnose_masks(weights, tokens, pad), ["causal mask transposed"], to="no causal mask")
 
 
 @diagnose_masks.mistake("takes masked queries for a hidden position")
 def queries_as_own(weights, tokens, pad):
     """Both bugs give rows of zeros. A mask that hides the own position leaves the first row of each sentence empty.
     Masked queries leave exactly the rows of padding empty."""
-    return renamed(weights, tokens, pad, "queries masked, not keys", to="own position hidden")
+    return renamed(
+        reference.diagnose_masks(weights, tokens, pad), ["queries masked, not keys"], to="own position hidden"
+    )
 
 
 @diagnose_masks.mistake("takes the padding of another sentence for no padding mask")
 def another_as_none(weights, tokens, pad):
     """You name a missing padding mask because some padding has weight. In the same batch words of a sentence are
     hidden, or padding of another sentence is: each sentence has the mask of the one before it."""
-    return renamed(weights, tokens, pad, "padding of another sentence", to="no padding mask")
+    return renamed(
+        reference.diagnose_masks(weights, tokens, pad), ["padding of another sentence"], to="no padding mask"
+    )
 
 
 @diagnose_masks.mistake("takes or for a missing causal mask")
 def or_as_missing(weights, tokens, pad):
     """In both cases a position attends to later words. With `or`, a row of padding also attends to padding before it,
     since the past is always allowed. Without a causal mask no padding has weight anywhere."""
-    return renamed(weights, tokens, pad, "or in place of and", to="no causal mask")
+    return renamed(reference.diagnose_masks(weights, tokens, pad), ["or in place of and"], to="no causal mask")
 
 
 @diagnose_masks.mistake("assumes that padding is 0")

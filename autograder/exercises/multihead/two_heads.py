@@ -3,6 +3,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.weights_to_choose import sentences
 from check.measures import PROPERTIES
 from solutions import multihead as reference
 
@@ -13,16 +14,6 @@ two_heads = Exercise(
     measure="two_heads",
     unseen=("words", "asks"),
 )
-
-
-def sentences(draw, low, high, asks):
-    """Yield sentences of full length, with one word only, and of three words."""
-    n_words, length = draw.sizes(2, low=low, high=high)
-    inputs = {"n_words": n_words, "length": length, "asks": asks}
-    yield "sentences of full length", inputs | {"words": draw.tokens(5, length, vocab=n_words, low=0)}
-    yield "one word again and again", inputs | {"words": np.full((1, length), n_words - 1)}
-    first, second, third = draw.rng.permutation(n_words)[:3]
-    yield "three words", inputs | {"words": np.array([[first, second, third], [second, second, first]])}
 
 
 @two_heads.cases("both look where they should", points=2)

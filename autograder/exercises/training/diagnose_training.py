@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from autograder.authoring.diagnoses import one_of_each, overlooked, renamed
 from autograder.authoring.exercise import Exercise
 from solutions import training as reference
 from solutions.runs import training_run
@@ -10,11 +11,7 @@ diagnose_training = Exercise(reference.diagnose_training, outputs={"bug": "", "f
 
 
 def runs(draw, *bugs):
-    """A healthy run and one run of each bug, in an order and under names that tell nothing."""
-    drawn = draw.rng.permutation(["nothing", *bugs])
-    for i, bug in enumerate(drawn, start=1):
-        run, _ = training_run(str(bug), draw.rng)
-        yield f"run {i}", {"run": run}
+    return one_of_each(draw, "run", bugs, lambda bug: {"run": training_run(bug, draw.rng)[0]})
 
 
 @diagnose_training.cases("one number shows it", points=2)
@@ -36,12 +33,6 @@ def ratios(norms):
     """Each row over the row before it, without the first row."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return norms[1:] / norms[:-1]
-
-
-def renamed(run, *bugs, to):
-    """The right diagnosis, but for some bugs that all get one name."""
-    bug, first = reference.diagnose_training(run)
-    return (to if bug in bugs else bug), first
 
 
 @diagnose_training.mistake("dates every bug by the loss")
@@ -96,90 +87,92 @@ def minus_one_for_nothing(run):
 def moments_as_rate(run):
     """You name a high rate wherever the updates grow. Adam with moments of zero takes one step of the full length,
     which is less than three times the usual one, and its next steps are short again. Ten times as long is the rate."""
-    return renamed(run, "moments lost", to="rate too high")
+    return renamed(reference.diagnose_training(run), ["moments lost"], to="rate too high")
 
 
 @diagnose_training.mistake("takes a high rate for lost moments")
 def rate_as_moments(run):
     """You name lost moments wherever the updates grow. Without moments, Adam's first step has the length of the rate
     for every parameter, and no more. Updates that are many times as long need another rate."""
-    return renamed(run, "rate too high", to="moments lost")
+    return renamed(reference.diagnose_training(run), ["rate too high"], to="moments lost")
 
 
 @diagnose_training.mistake("takes a gradient of zero for a layer that is not updated")
 def cut_as_not_updated(run):
     """You name a layer that is not updated where the *gradients* are zero. Then the way back is cut above this layer.
     A layer that is not updated has a gradient, but its *update* is zero."""
-    return renamed(run, "way back cut", to="layer not updated")
+    return renamed(reference.diagnose_training(run), ["way back cut"], to="layer not updated")
 
 
 @diagnose_training.mistake("takes an update of zero for a way back that is cut")
 def not_updated_as_cut(run):
     """You name a cut way back where the *updates* of a layer are zero. Its gradient is not zero, so the gradient
     arrives; the optimiser leaves the layer out."""
-    return renamed(run, "layer not updated", to="way back cut")
+    return renamed(reference.diagnose_training(run), ["layer not updated"], to="way back cut")
 
 
 @diagnose_training.mistake("looks at the first layer alone")
 def first_layer_alone(run):
     """You miss a layer that is not updated if it is not the first one. Look at all columns of `update_norms`."""
-    return ("nothing", None) if renamed(run, to="")[0] == "layer not updated" else reference.diagnose_training(run)
+    return overlooked(reference.diagnose_training(run), ["layer not updated"])
 
 
 @diagnose_training.mistake("looks at the last layer alone")
 def last_layer_alone(run):
     """You miss a way back that is cut: the layers above the cut, the last one among them, have gradients as before.
     Look at all columns of `gradient_norms`."""
-    return ("nothing", None) if renamed(run, to="")[0] == "way back cut" else reference.diagnose_training(run)
+    return overlooked(reference.diagnose_training(run), ["way back cut"])
 
 
 @diagnose_training.mistake("takes a summed loss for gradients that are not cleared")
 def summed_as_not_cleared(run):
     """You read the gradients, and not the loss. A loss that is summed is about a hundred times as large at once, as
     its gradients are. Gradients that are not cleared grow by one gradient a step, and the loss does not jump."""
-    return renamed(run, "loss summed", to="gradients not cleared")
+    return renamed(reference.diagnose_training(run), ["loss summed"], to="gradients not cleared")
 
 
 @diagnose_training.mistake("takes gradients that are not cleared for a summed loss")
 def not_cleared_as_summed(run):
     """You name a summed loss wherever the gradients grow. A sum makes the loss itself about a hundred times as large.
     If only the gradients grow, first to twice their size and then on, they are added up from step to step."""
-    return renamed(run, "gradients not cleared", to="loss summed")
+    return renamed(reference.diagnose_training(run), ["gradients not cleared"], to="loss summed")
 
 
 @diagnose_training.mistake("does not look at the past")
 def past_ignored(run):
     """You miss a mask that was forgotten: the loss hardly shows it. `past_moves` is zero as long as no output depends
     on a later token."""
-    return ("nothing", None) if renamed(run, to="")[0] == "mask forgotten" else reference.diagnose_training(run)
+    return overlooked(reference.diagnose_training(run), ["mask forgotten"])
 
 
 @diagnose_training.mistake("takes every jump of the loss for a target that is not shifted")
 def jump_as_not_shifted(run):
     """Three bugs make the loss jump, and you name one of them for all three. Look at what the model learns afterwards:
     it repeats the word that it reads (`copied`) only if the target is not shifted."""
-    return renamed(run, "labels of other sentences", "padding counted", to="target not shifted")
+    return renamed(
+        reference.diagnose_training(run), ["labels of other sentences", "padding counted"], to="target not shifted"
+    )
 
 
 @diagnose_training.mistake("takes counted padding for labels of other sentences")
 def padding_as_labels(run):
     """The loss jumps in both runs. That padding follows padding can be learnt, and the loss soon falls below half of
     its peak. Labels of other sentences cannot be learnt, and the loss stays high. You name the labels for both."""
-    return renamed(run, "padding counted", to="labels of other sentences")
+    return renamed(reference.diagnose_training(run), ["padding counted"], to="labels of other sentences")
 
 
 @diagnose_training.mistake("takes labels of other sentences for counted padding")
 def labels_as_padding(run):
     """The loss jumps in both runs. Labels of other sentences cannot be learnt: the loss stays above half of its peak.
     Padding is easy to learn, and the loss falls. You name the padding for both."""
-    return renamed(run, "labels of other sentences", to="padding counted")
+    return renamed(reference.diagnose_training(run), ["labels of other sentences"], to="padding counted")
 
 
 @diagnose_training.mistake("does not look at what the model repeats")
 def copies_ignored(run):
     """You name counted padding where the target is not shifted. In both runs the loss jumps and falls again; but after
     a target that is not shifted the model repeats the word that it reads, and `copied` goes towards 1."""
-    return renamed(run, "target not shifted", to="padding counted")
+    return renamed(reference.diagnose_training(run), ["target not shifted"], to="padding counted")
 
 
 @diagnose_training.mistake("returns the step before the name")
