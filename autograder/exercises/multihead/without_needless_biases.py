@@ -89,7 +89,7 @@ def removed(params):
 
 @without_needless_biases.mistake("writes into params")
 def in_place(params):
-    """The caller's params have changed, so nobody can compare the two layers any more. Make a new dictionary, and new
+    """The caller's params have changed, so the two layers can no longer be compared. Make a new dictionary, and new
     arrays for the three biases."""
     right = reference.without_needless_biases(params)
     for name in ("b_key", "b_value", "b_output"):
