@@ -1,0 +1,169 @@
+"""Wrong answers to exercises about the whole model: its marks and padding, positions, training."""
+
+import numpy as np
+
+from autograder.exercises.model.beam_search import by_penalty
+from autograder.exercises.model.beam_search import searched as beams_found
+from autograder.exercises.model.greedy_decode import greedily, likeliest, padded_by
+from autograder.exercises.model.loss_and_gradients import trained
+from autograder.exercises.model.repaired_model_loss import PADS
+from autograder.exercises.model.repaired_model_loss import padded_by as loss_by_pads
+from autograder.exercises.model.shared import decoded
+from solutions import decoding, masking, model, model_torch, position, training
+from tests.autograder.exercises.holes.register import MANY, SOME, hole
+
+# ------------------------------------------------------------------------------------------- padding and marks
+
+
+@hole("decode")
+def decode_ignores_pad(params, tgt, memory, src, n_heads, pad=0):
+    return decoded(params, tgt, memory, src, n_heads, 0)
+
+
+@hole("decode")
+def target_mask_ignores_pad(params, tgt, memory, src, n_heads, pad=0):
+    return decoded(params, tgt, memory, src, n_heads, pad, over_target=masking.target_mask(tgt, 0))
+
+
+@hole("decode")
+def memory_mask_ignores_pad(params, tgt, memory, src, n_heads, pad=0):
+    over_memory = masking.memory_mask(src, tgt.shape[-1], 0)
+    return decoded(params, tgt, memory, src, n_heads, pad, over_memory=over_memory)
+
+
+@hole("loss_and_gradients")
+def model_without_pad(params, src, tgt, n_heads, pad=0):
+    return trained(params, src, tgt, n_heads, pad, forward=lambda p, s, t, n, pad: model.forward(p, s, t, n))
+
+
+@hole("loss_and_gradients")
+def loss_without_pad(params, src, tgt, n_heads, pad=0):
+    return trained(params, src, tgt, n_heads, pad, loss=lambda logits, asked, pad: model.cross_entropy(logits, asked))
+
+
+for part in PADS:
+
+    @hole("repaired_model_loss", name=f"pad is 0 for the {part}")
+    def repaired_model_loss(params, src, tgt, n_heads, pad, part=part):
+        return loss_by_pads(params, src, tgt, n_heads, **dict.fromkeys(PADS, pad) | {part: 0})
+
+
+for part, told in (("model", (False, False)), ("decoder", (True, False)), ("encoder", (False, True))):
+    hole("greedy_decode", SOME, name=f"pad is 0 for the {part}")(padded_by(*told))
+
+
+@hole("greedy_decode", SOME)
+def zeros_after_the_end(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    def keep(newest, ended):
+        return np.where(ended, 0, newest)
+
+    return greedily(params, src, n_heads, max_length, bos, eos, pad, step=likeliest, keep=keep)
+
+
+@hole("greedy_decode", SOME)
+def begin_mark_is_one(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    return decoding.greedy_decode(params, src, n_heads, max_length, 1, eos, pad)
+
+
+def beams_by(params, src, n_heads, beam_width, length_penalty, max_length, bos, eos, pad, **changed):
+    return beams_found(
+        params, src, n_heads, beam_width, max_length, bos, eos, pad, score=by_penalty(length_penalty), **changed
+    )
+
+
+@hole("beam_search", MANY)
+def beams_without_pad(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    tokens, scores = beams_by(params, src, n_heads, beam_width, length_penalty, max_length, bos, eos, 0)
+    ends = np.cumsum(tokens == eos, axis=1) - (tokens == eos) > 0
+    return np.where(ends, pad, tokens), scores
+
+
+@hole("beam_search", MANY)
+def beams_of_begin_mark_one(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    return beams_by(params, src, n_heads, beam_width, length_penalty, max_length, 1, eos, pad)
+
+
+@hole("beam_search", MANY)
+def beams_of_end_mark_two(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    return beams_by(params, src, n_heads, beam_width, length_penalty, max_length, bos, 2, pad)
+
+
+@hole("beam_search", MANY)
+def beams_pruned_by_log_p(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    settings = (beam_width, length_penalty, max_length, bos, eos, pad)
+    return beams_by(params, src, n_heads, *settings, rank=by_penalty(0))
+
+
+@hole("Transformer", name="pad is 0")
+class ModelOfPadZero(model_torch.Transformer):
+    def padding_mask(self, tokens):
+        return (tokens != 0).unsqueeze(-2)
+
+
+# ------------------------------------------------------------------------------------------- positions
+
+
+def with_a_table_of(n_rows):
+    def embedding(tokens, table, start=0):
+        output, cache = position.embed(tokens, table)
+        encoding = position.sinusoidal_encoding(n_rows, table.shape[1])[start : start + tokens.shape[-1]]
+        return output + encoding.astype(table.dtype), cache
+
+    return embedding
+
+
+for n_rows in (10, 100, 512):
+    hole("positional_embedding", MANY, name=f"a table of {n_rows} rows")(with_a_table_of(n_rows))
+
+
+# ------------------------------------------------------------------------------------------- training
+
+
+def before_the_last_word(targets, pad):
+    """The targets up to the last word of each sentence, padding before a word included."""
+    return np.logical_or.accumulate((targets != pad)[..., ::-1], axis=-1)[..., ::-1]
+
+
+def before_the_first_padding(targets, pad):
+    return np.logical_and.accumulate(targets != pad, axis=-1)
+
+
+def as_many_as_words(targets, pad):
+    """The first places of each sentence, as many as it has words."""
+    return np.arange(targets.shape[-1]) < (targets != pad).sum(axis=-1, keepdims=True)
+
+
+for counted in (before_the_last_word, before_the_first_padding, as_many_as_words):
+
+    @hole("smoothed_cross_entropy", name=counted.__name__)
+    def smoothed(logits, targets, smoothing=0.0, pad=0, counted=counted):
+        counts = counted(targets, pad)
+        return training.smoothed_cross_entropy(logits[counts], targets[counts], smoothing, pad=-1)
+
+    @hole("repaired_padded_loss", name=counted.__name__)
+    def hard(logits, targets, pad, counted=counted):
+        counts = counted(targets, pad)
+        return model.cross_entropy(logits[counts], targets[counts], pad=-1)[0]
+
+
+@hole("smoothed_cross_entropy_backward")
+def rows_in_the_first_places(grad_loss, cache):
+    counted = cache[2]
+    first = np.arange(counted.shape[-1]) < counted.sum(axis=-1, keepdims=True)
+    return training.smoothed_cross_entropy_backward(grad_loss, (*cache[:2], first, cache[3]))
+
+
+@hole("exact_match", MANY)
+def cut_before_the_end(predictions, references, eos=2):
+    def words(tokens):
+        return tokens[: tokens.tolist().index(eos)].tolist() if eos in tokens else tokens.tolist()
+
+    pairs = zip(predictions, references, strict=True)
+    return sum(words(p) == words(r) for p, r in pairs) / len(references)
+
+
+@hole("adam_step")
+def only_step_zero_refused(parameters, gradients, moments, step, *constants, **named):
+    if step == 0:
+        raise ValueError("steps count from 1")
+    return training.adam_step(parameters, gradients, moments, max(step, 1), *constants, **named)
