@@ -16,6 +16,8 @@ from tests.book.live.test_live_pages import WEIGHTS
 pytestmark = pytest.mark.book
 
 FOLDED = """
+## Folds
+
 :::{derivation} softmax
 The shift cancels.
 :::
@@ -34,7 +36,7 @@ print("the answer")
 print("shown")
 ```
 """
-OPEN = "[...document.querySelectorAll('[class*=opens-with-] > details, details.derivation')].slice(-3).map(d => d.open)"
+OPEN = "[...document.querySelectorAll('#folds details')].map(details => details.open)"
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +59,8 @@ def site(book):
 
 @quick_in_both
 def test_a_fold_opens_once_when_its_exercise_passes(page, browser):
-    lines = "[...document.querySelectorAll('details.derivation > summary, .collapsed')]"
-    derivation, cell, other_cell = browser.evaluate(f"{lines}.slice(-3).map(line => line.textContent.trim())")
+    lines = "[...document.querySelectorAll('#folds details.derivation > summary, #folds .collapsed')]"
+    derivation, cell, other_cell = browser.evaluate(f"{lines}.map(line => line.textContent.trim())")
     assert derivation == "The derivation. It opens when your softmax passes, or open it now."
     assert cell == "This cell has the answer. It opens when your softmax passes, or open it now."
     assert "attention_weights" in other_cell
@@ -67,7 +69,7 @@ def test_a_fold_opens_once_when_its_exercise_passes(page, browser):
     assert page.run("softmax", RIGHT).passes
     assert browser.evaluate(OPEN) == [True, True, False]
 
-    browser.evaluate("document.querySelector('details.derivation').open = false")
+    browser.evaluate("document.querySelector('#folds details.derivation').open = false")
     assert page.run("attention_weights", WEIGHTS).passes
     assert page.run("softmax", RIGHT + "\n").passes
     assert browser.evaluate(OPEN) == [False, True, True], "a fold that the reader has closed stays closed"
