@@ -24,7 +24,7 @@ from check.faults import Verdict, judged_outputs, of_cases
 from check.harms import bound
 from check.key import Case, Key, load
 from check.long_run import telling_what_runs
-from check.measuring import measured, unseen_inputs
+from check.measuring import measured, shown_inputs
 from check.picture import picture
 from check.printing import printing_under
 from check.showing import Shown, note, show
@@ -214,7 +214,7 @@ def _message(key: Key, outcomes: list[Outcome], result: judge.Result, why: Expla
     text, more = render.as_text(result), []
     if why and result.verdict and not key.tests:
         case = key.cases[why.shown]
-        inputs = _inputs(case.inputs | unseen_inputs(case))
+        inputs = _inputs(shown_inputs(key, case))
         text += f"\nThe smallest failing input: {inputs}"
         more = [
             f"<details><summary>The smallest failing input</summary><pre>{escape(inputs)}</pre></details>",

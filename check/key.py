@@ -68,7 +68,8 @@ class Key:
     tolerance: allowed error in float64, as a share of the largest expected entry.
     slips: slug of a mistake, or "" for a right function -> description of a slip -> sketches (rows, cases) of the
         outcomes of such functions with that one slip.
-    measure: name of the measure of `check.measures` that outcomes pass before they are compared; "" for none.
+    measure: name of the measure of `check.measures` that outcomes pass before they are compared, or
+        `check.predictions.ORDER`; "" for none.
     """
 
     function: str

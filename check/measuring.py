@@ -1,5 +1,7 @@
 """Replace matrices by what they do, before the judge compares them, and describe the first difference.
 
+A predicted order of runs is compared with runs that were made.
+
 The outcome of an exercise without a measure stays as it is.
 """
 
@@ -13,6 +15,7 @@ from check.calling import Outcome, run
 from check.comparing import Difference
 from check.key import Case, Key
 from check.measures import MEASURES, NO_POSITION, Malformed, properties
+from check.predictions import ORDER, predicted
 
 
 def outcomes_of(function: Callable, key: Key) -> list[Outcome]:
@@ -33,12 +36,23 @@ def measured(measure: str, case: Case, outcome: Outcome) -> Outcome:
     if not measure or outcome.raised or outcome.stopped:
         return outcome
     try:
-        with np.errstate(all="ignore"):
-            attention = MEASURES[measure](outcome.value, **case.inputs, **unseen_inputs(case))
-        value: Any = properties(attention, case.unseen["asks"])
+        value: Any = _measured_value(measure, case, outcome.value)
     except Malformed as error:
         value = str(error)
     return replace(outcome, value=value)
+
+
+def _measured_value(measure: str, case: Case, value: Any) -> tuple:
+    if measure == ORDER:
+        return predicted(value, **case.inputs, **case.unseen)
+    with np.errstate(all="ignore"):
+        attention = MEASURES[measure](value, **case.inputs, **unseen_inputs(case))
+    return properties(attention, case.unseen["asks"])
+
+
+def shown_inputs(key: Key, case: Case) -> dict[str, Any]:
+    """Return the inputs of a case that a student may see: all but the results of runs that are to be predicted."""
+    return case.inputs if key.measure == ORDER else case.inputs | unseen_inputs(case)
 
 
 def unseen_inputs(case: Case) -> dict[str, Any]:
@@ -50,7 +64,11 @@ def measured_differences(key: Key, expected: Any, value: Any) -> Iterator[Differ
     """Yield the first difference between two measured values of a case. They contain nothing that is secret."""
     if isinstance(value, str) or isinstance(expected, str):
         if value != expected:
-            yield Difference("structure", value if isinstance(value, str) else "The matrices should be malformed.")
+            yield Difference("structure", value if isinstance(value, str) else "The value should be malformed.")
+        return
+    if key.measure == ORDER:
+        if not all(np.array_equal(right, own) for right, own in zip(expected[:2], value[:2], strict=True)):
+            yield Difference("value", value[2] or "")
         return
     for name, right, own in zip(key.outputs, expected, value, strict=True):
         if right is not None and not np.array_equal(right, own):

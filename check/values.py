@@ -36,7 +36,7 @@ def pack(value: Any) -> tuple[Tree, list[np.ndarray]]:
     """Convert a value.
 
     Args:
-        value: None, bool, int, float, str, NumPy array, scalar or random generator, a function of
+        value: None, bool, int, float, str, NumPy array, scalar, text or random generator, a function of
             `given_functions`, a `Harmed`, or tuples, lists and string-keyed dicts of these. A named tuple becomes a
             plain one.
 
@@ -65,8 +65,8 @@ def _pack(value: Any, arrays: list[np.ndarray], depth: int) -> Tree:
         return {"kind": "int", "value": value} if abs(value) < 2**63 else _foreign("int of more than 64 bits")
     if kind is float:
         return {"kind": "float", "value": value.hex()}
-    if kind is str:
-        return {"kind": "str", "value": value[:10_000]}
+    if kind is str or kind is np.str_:
+        return {"kind": "str", "value": str(value[:10_000])}
     if kind is np.ndarray or isinstance(value, np.generic):
         return _pack_array(value, arrays)
     if isinstance(value, tuple) or kind is list:

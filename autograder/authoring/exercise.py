@@ -82,7 +82,7 @@ class Exercise:
         uses: names of the exercises of the same chapter that the reference calls.
         tolerance: the largest allowed error in float64, as a share of the largest expected entry.
         measure: name of a measure of `check.measures`, for an exercise that asks for matrices: the judge compares what
-            the matrices do.
+            the matrices do. For an exercise that asks to predict runs, `check.predictions.ORDER`.
         unseen: names of the inputs that only the measure gets, such as the sentences.
         tests: the exercise whose functions this one tests, if it asks for a test; see `functions_to_test`.
 

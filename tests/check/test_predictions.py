@@ -1,0 +1,155 @@
+"""A predicted order of runs is judged by runs that were made."""
+
+import numpy as np
+import pytest
+
+from autograder.authoring.exercise import Exercise
+from autograder.authoring.make_key import make_key
+from autograder.authoring.runs_to_order import OUTPUTS, UNSEEN, runs_to_order
+from check.checking import tried
+from check.judge import grade
+from check.key import load, save
+from check.measuring import outcomes_of
+from check.predictions import ORDER
+from solutions.predictions import order_and_reasons
+
+RUNS = [{"height": h, "width": w} for h, w in ((3, 1), (1, 1), (2, 10), (9, 9))]  # areas 3, 1, 20 and 81
+
+
+def areas(runs, seed):
+    return [float(run["height"] * run["width"]) for run in runs]
+
+
+def predicted_areas(runs):
+    return order_and_reasons(lambda run: run["height"] * run["width"], runs)
+
+
+def heights_alone(runs):
+    """It orders by the height, and a wider run may be larger."""
+    return order_and_reasons(lambda run: run["height"] + run["width"] / 1000, runs)
+
+
+class Unshuffled:
+    """A Draw whose permutations leave everything in place."""
+
+    def __init__(self):
+        self.rng = self
+
+    def permutation(self, n):
+        return range(n)
+
+    def integers(self, n):
+        return 0
+
+
+@pytest.fixture(scope="module")
+def exercise():
+    exercise = Exercise(predicted_areas, outputs=OUTPUTS, section="Areas", measure=ORDER, unseen=UNSEEN)
+    for name, reasons in (("order", False), ("reasons", True)):
+
+        @exercise.cases(name, points=1)
+        def _(draw, reasons=reasons):
+            yield "four runs", runs_to_order(Unshuffled(), areas, RUNS, reasons=reasons)
+
+    exercise.mistake("orders by the height")(heights_alone)
+    return exercise
+
+
+@pytest.fixture(scope="module")
+def key(exercise):
+    return make_key(exercise, 1)
+
+
+def returns(order, reasons):
+    return lambda runs: (order, reasons)
+
+
+RIGHT = [1, 0, 2, 3], ["height", "width", "height"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [RIGHT, (np.array(RIGHT[0]), tuple(RIGHT[1])), list(RIGHT), (list(np.array(RIGHT[0])), list(np.array(RIGHT[1])))],
+)
+def test_right_predictions_pass_in_any_form(key, answer):
+    assert grade(key, outcomes_of(lambda runs: answer, key)).passed
+
+
+def test_the_runs_decide_and_not_the_reference(key):
+    order, reasons, _ = key.cases[1].expected.value
+    assert order.tolist() == RIGHT[0] and reasons.tolist() == [0, 1, 0]
+    assert key.cases[0].expected.value[1] is None
+
+
+@pytest.mark.parametrize(
+    ("order", "reasons", "expected"),
+    [
+        (
+            [1, 2, 0, 3],
+            RIGHT[1],
+            "Run 2 comes directly before run 0 in your order. The runs were made: run 2 gives 20, and run 0 gives 3.",
+        ),
+        (
+            RIGHT[0],
+            ["height", "height", "height"],
+            "Your order is right: run 0 gives 3 and run 2 gives 20. But run 0 with the `height` of run 2 gives 2, and "
+            "another setting brings it closer.",
+        ),
+        (
+            RIGHT[0],
+            ["width", "width", "height"],
+            "Your order is right: run 1 gives 1 and run 0 gives 3. But both have the same `width`, so it cannot be the "
+            "reason.",
+        ),
+        ([1, 0, 2], RIGHT[1], "`order` should hold each of the indices 0 to 3 once."),
+        ([1, 0, 2, 2], RIGHT[1], "`order` should hold each of the indices 0 to 3 once."),
+        ([1.0, 0, 2, 3], RIGHT[1], "`order` should hold each of the indices 0 to 3 once."),
+        ([[1], [0, 2], 3], RIGHT[1], "`order` should hold each of the indices 0 to 3 once."),
+        ([True, False, 2, 3], RIGHT[1], "`order` should hold each of the indices 0 to 3 once."),
+        (np.array(1), RIGHT[1], "`order` should hold each of the indices 0 to 3 once."),
+        (None, RIGHT[1], "`order` should hold each of the indices 0 to 3 once."),
+        (RIGHT[0], ["height"], "`reasons` should be a list of 3 names, one for each two neighbours in your order."),
+        (
+            RIGHT[0],
+            np.array(RIGHT[1]),
+            "`reasons` should be a list of 3 names, one for each two neighbours in your order.",
+        ),
+        (RIGHT[0], None, "`reasons` should be a list of 3 names, one for each two neighbours in your order."),
+        (
+            RIGHT[0],
+            ["height", "depth", "width"],
+            "Each of `reasons` should be the name of a setting: 'height', 'width'.",
+        ),
+        (RIGHT[0], [0, 1, 0], "Each of `reasons` should be the name of a setting: 'height', 'width'."),
+    ],
+)
+def test_a_wrong_prediction_gets_a_sentence(key, order, reasons, expected):
+    assert grade(key, outcomes_of(returns(order, reasons), key)).verdict.message == expected
+
+
+@pytest.mark.parametrize("answer", [None, [1, 0, 2, 3], (1, 2, 3)])
+def test_an_answer_without_two_parts_gets_a_sentence(key, answer):
+    result = grade(key, outcomes_of(lambda runs: answer, key))
+    assert result.verdict.message == "The result should be an order and its reasons: end with `return order, reasons`."
+
+
+def test_a_right_order_with_wrong_reasons_earns_the_order(key):
+    assert grade(key, outcomes_of(returns(RIGHT[0], ["height"] * 3), key)).earned == 1
+
+
+def test_a_mistake_is_named(key):
+    result = grade(key, outcomes_of(heights_alone, key))
+    assert result.mistakes == (key.mistakes["heights_alone"],) and not result.remarks
+
+
+def test_at_home_the_results_of_the_runs_stay_hidden(key):
+    text = tried(returns(RIGHT[0][::-1], RIGHT[1]), key).text
+    assert "runs = [{'height': 3, 'width': 1}" in text
+    assert "made = " not in text and "moved = " not in text and "asks" not in text
+
+
+def test_a_key_is_kept(key, tmp_path):
+    save(key, tmp_path / "key.npz")
+    stored = load(tmp_path / "key.npz")
+    assert stored.digest == key.digest
+    assert grade(stored, outcomes_of(predicted_areas, stored)).passed
