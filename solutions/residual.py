@@ -3,12 +3,14 @@
 Parameters are plain nested dicts; their gradients come back as dicts of the same structure.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from solutions.backward import linear, linear_backward
 from solutions.multihead import multi_head_attention, multi_head_attention_backward
+from solutions.predictions import order_and_reasons
 
 
 class EncoderLayerCache(NamedTuple):
@@ -378,6 +380,30 @@ def pre_norm_encoder_layer_backward(grad_output, cache):
         "norm_attention": grad_norm_attention,
     }
     return grad_residual + grad_through, grad_params
+
+
+def predicted_gradients(runs):
+    """Predict the order of fresh stacks by the gradient at their top.
+
+    Args:
+        runs: list of dicts, one for each stack.
+            norm: "pre" or "post".
+            depth: number of sub-layers.
+            update: standard deviation of each sub-layer's output.
+
+    Returns:
+        order: list of indices of `runs`, from the smallest gradient of
+            the last sub-layer's second weight to the largest.
+        reasons: list of names of settings, one for each two neighbours
+            in the order: if the first of the two takes this setting
+            from the second, its gradient comes closest to the second's.
+    """
+
+    def gradient(run):
+        n_updates = run["depth"] if run["norm"] == "pre" else 1
+        return 1 / math.sqrt(1 + n_updates * run["update"] ** 2)
+
+    return order_and_reasons(gradient, runs)
 
 
 def repaired_pre_norm_encoder(x, layers, norm, n_heads, mask=None):

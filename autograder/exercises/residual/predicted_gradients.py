@@ -1,0 +1,209 @@
+"""predicted_gradients: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.authoring.runs_to_order import OUTPUTS, UNSEEN, runs_to_order
+from check.predictions import ORDER
+from solutions import residual as reference
+from solutions.predictions import order_and_reasons
+from solutions.stacks import top_gradients
+
+predicted_gradients = Exercise(
+    reference.predicted_gradients, outputs=OUTPUTS, section="Before or after?", measure=ORDER, unseen=UNSEEN
+)
+
+
+def stack(norm, depth, update):
+    return {"norm": norm, "depth": int(depth), "update": round(float(update), 2)}
+
+
+def by_depth(draw):
+    """Return three pre-norm stacks of different depth, and a post-norm stack that is not shallow."""
+    update = draw.rng.uniform(0.9, 1.1)
+    ranges = ("pre", 4, 6), ("pre", 13, 17), ("pre", 48, 60), ("post", 8, 20)
+    return [stack(norm, draw.size(low, high), update) for norm, low, high in ranges]
+
+
+def by_small_updates(draw):
+    """Return stacks of which the deep ones have small updates."""
+    large, small = draw.rng.uniform(0.95, 1.1), draw.rng.uniform(0.25, 0.3)
+    shallow, deep = draw.size(14, 18), draw.size(20, 25)
+    return [
+        stack("pre", draw.size(48, 60), large),
+        stack("pre", shallow, large),
+        stack("pre", deep, small),
+        stack("post", draw.size(26, 32), small),
+    ]
+
+
+def by_large_updates(draw):
+    """Return stacks of which the post-norm one has large updates."""
+    large, small = draw.rng.uniform(1.4, 1.6), draw.rng.uniform(0.2, 0.25)
+    return [
+        stack("pre", draw.size(40, 49), large),
+        stack("pre", draw.size(8, 11), large),
+        stack("post", draw.size(12, 30), large),
+        stack("pre", draw.size(3, 5), small),
+    ]
+
+
+def case(draw, runs, *, reasons):
+    return runs_to_order(draw, top_gradients, runs(draw), reasons=reasons)
+
+
+@predicted_gradients.cases("depth and norm", points=1)
+def _(draw):
+    yield "four stacks", case(draw, by_depth, reasons=False)
+    yield "four more", case(draw, by_depth, reasons=False)
+
+
+@predicted_gradients.cases("the size of the updates", points=1)
+def _(draw):
+    yield "small updates", case(draw, by_small_updates, reasons=False)
+    yield "large updates", case(draw, by_large_updates, reasons=False)
+
+
+@predicted_gradients.cases("the reasons", points=2)
+def _(draw):
+    yield "depth and norm", case(draw, by_depth, reasons=True)
+    yield "small updates", case(draw, by_small_updates, reasons=True)
+    yield "large updates", case(draw, by_large_updates, reasons=True)
+
+
+def variance(n_updates, run):
+    """Return the variance of a sum of the words and this many updates."""
+    return 1 + n_updates * run["update"] ** 2
+
+
+@predicted_gradients.mistake("counts all updates in post-norm, too")
+def post_sums_all(runs):
+    """You expect the same gradient from both norms. In post-norm a norm follows each sum, so the last norm gets one
+    normalised row and one update, however deep the stack is. Only the pre-norm stream adds up all updates."""
+    return order_and_reasons(lambda run: 1 / variance(run["depth"], run), runs)
+
+
+@predicted_gradients.mistake("lets each norm shrink the gradient on its way")
+def post_vanishes(runs):
+    """You let the gradient pass all norms of a post-norm stack. The gradient at the *top* passes only the last norm,
+    because the last sub-layer stands directly below it. And further down, the sub-layers give back what the norms
+    take."""
+    return order_and_reasons(
+        lambda run: 1 / variance(run["depth"], run) if run["norm"] == "pre" else 1e-3 / run["depth"], runs
+    )
+
+
+@predicted_gradients.mistake("lets the gradient fall in post-norm and not in pre-norm")
+def norms_exchanged(runs):
+    """You exchanged the norms. The pre-norm stream is never normalised on its way, so the sum in front of the last norm
+    grows with the depth. In post-norm this sum has two terms at any depth."""
+    return order_and_reasons(lambda run: 1 / variance(run["depth"] if run["norm"] == "post" else 1, run), runs)
+
+
+@predicted_gradients.mistake("ignores the size of the updates")
+def update_ignored(runs):
+    """You count the updates and ignore their size. An update of standard deviation 0.25 adds 0.06 to the variance of
+    the sum, and one of standard deviation 1.5 adds 2.25."""
+    return order_and_reasons(lambda run: 1 / (1 + (run["depth"] if run["norm"] == "pre" else 1)), runs)
+
+
+@predicted_gradients.mistake("looks at the size of one update alone")
+def depth_ignored(runs):
+    """You take the size of one update and ignore how many a sum has. In pre-norm, the sum in front of the last norm has
+    one update for each sub-layer, and their variances add up."""
+    return order_and_reasons(lambda run: 1 / variance(2 if run["norm"] == "pre" else 1, run), runs)
+
+
+@predicted_gradients.mistake("expects more from larger updates")
+def larger_updates(runs):
+    """You expect a larger gradient from larger updates. The gradient of the last weight passes the norm, which divides
+    it by the standard deviation of the sum. Larger updates make the sum larger, and the gradient smaller."""
+    return order_and_reasons(
+        lambda run: run["update"] ** 4 / variance(run["depth"] if run["norm"] == "pre" else 1, run), runs
+    )
+
+
+@predicted_gradients.mistake("gives every post-norm stack the largest gradient")
+def post_first(runs):
+    """You give post-norm the largest gradient in every case. Its last norm divides by the standard deviation of a sum,
+    too: of one normalised row and one update. If this update is large, a shallow pre-norm stack with small updates gets
+    more."""
+    return order_and_reasons(
+        lambda run: 1 / variance(run["depth"], run) if run["norm"] == "pre" else 2 - run["update"] / 10, runs
+    )
+
+
+@predicted_gradients.mistake("begins with the largest")
+def largest_first(runs):
+    """Your order begins with the largest gradient. Begin with the smallest: the norm divides by the spread of the sum,
+    so the stack with the largest spread comes first."""
+    order, reasons = reference.predicted_gradients(runs)
+    return order[::-1], reasons[::-1]
+
+
+@predicted_gradients.mistake("returns the rank of each stack")
+def ranks(runs):
+    """You return for each stack its place in the order. `order` should hold the indices of the stacks, so `order[0]` is
+    the stack with the smallest gradient. `np.argsort` of the predictions gives it."""
+    order, reasons = reference.predicted_gradients(runs)
+    return np.argsort(order), reasons
+
+
+@predicted_gradients.mistake("names the depth for every pair")
+def depth_for_all(runs):
+    """You name the depth for every pair. In post-norm the depth does not matter at all, and many small updates weigh
+    less than a few large ones. Give the first stack of the pair each setting of the second in turn, and compare."""
+    return reference.predicted_gradients(runs)[0], ["depth"] * 3
+
+
+@predicted_gradients.mistake("names the norm wherever it differs")
+def norm_if_it_differs(runs):
+    """You name the norm wherever the two stacks differ in it. Two settings may differ. Change the norm alone and
+    predict again: if the gradient does not come near the other one, the norm does not decide."""
+    order, reasons = reference.predicted_gradients(runs)
+    pairs = zip(order, order[1:], reasons, strict=False)
+    return order, ["norm" if runs[one]["norm"] != runs[other]["norm"] else reason for one, other, reason in pairs]
+
+
+@predicted_gradients.equivalent
+def by_the_spread(runs):
+    """Sorts by the variance, the largest first, and tries each setting."""
+
+    def spread(run):
+        return (run["depth"] if run["norm"] == "pre" else 1) * run["update"] ** 2
+
+    order = np.argsort([-spread(run) for run in runs])
+    reasons = []
+    for first, second in zip(order[:-1], order[1:], strict=True):
+        goal = np.log1p(spread(runs[second]))
+        tries = {name: runs[first] | {name: runs[second][name]} for name in ("norm", "depth", "update")}
+        reasons.append(min(tries, key=lambda name: abs(np.log1p(spread(tries[name])) - goal)))
+    return order, reasons
+
+
+@predicted_gradients.equivalent
+def by_rules(runs):
+    """Reasons by rules, and tuples."""
+    terms = [(run["depth"] if run["norm"] == "pre" else 1) * run["update"] ** 2 for run in runs]
+    order = tuple(sorted(range(4), key=lambda i: -terms[i]))
+    reasons = []
+    for i, j in zip(order, order[1:], strict=False):
+        first, second = runs[i], runs[j]
+        if first["update"] > 2 * second["update"]:
+            reasons.append("update")
+        else:
+            reasons.append("norm" if first["norm"] != second["norm"] else "depth")
+    return order, tuple(reasons)
+
+
+@predicted_gradients.equivalent
+def by_adding_up(runs):
+    """Adds up variances layer by layer, and lets the page's function do the rest."""
+
+    def prediction(run):
+        total = 1.0
+        for _ in range(run["depth"]):
+            total = (total if run["norm"] == "pre" else 1.0) + run["update"] * run["update"]
+        return total**-0.5
+
+    return list(order_and_reasons(prediction, runs))
