@@ -45,7 +45,7 @@ def training_run(bug, rng):
     """
     first = int(rng.integers(12, 20))
     layer, too_high = int(rng.integers(1, len(SHAPES))), rng.uniform(8, 16)
-    sentences = _sentences(rng, N_SENTENCES + N_WATCHED)
+    sentences = random_sentences(rng, N_SENTENCES + N_WATCHED)
     batch, watched = sentences[:N_SENTENCES], sentences[N_SENTENCES:]
     last_token_changed = watched.copy()
     last_token_changed[:, -2] = 1 + watched[:, -2] % N_WORDS
@@ -85,7 +85,7 @@ def training_run(bug, rng):
     return run, (None if bug == "nothing" else first)
 
 
-def _sentences(rng, count):
+def random_sentences(rng, count):
     """Sentences in which nine words of ten are followed by a word of their own, padded at the end."""
     circle = rng.permutation(N_WORDS)
     follower = np.zeros_like(circle)
@@ -107,7 +107,7 @@ def _forward(layers, inputs, mixing):
     return h @ output, (past, y, h)
 
 
-def _log_softmax(logits):
+def log_softmax(logits):
     shifted = logits - logits.max(axis=-1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
 
@@ -115,7 +115,7 @@ def _log_softmax(logits):
 def _loss_and_gradient(layers, inputs, targets, counted, mixing):
     embedding, mix, hidden, output = layers
     logits, (past, y, h) = _forward(layers, inputs, mixing)
-    log_p = _log_softmax(logits)
+    log_p = log_softmax(logits)
     labels = targets[..., None] == np.arange(N_WORDS + 1)
     n = counted.sum()
     loss = -log_p[labels][counted.ravel()].sum() / n

@@ -10,6 +10,7 @@ import numpy as np
 from solutions.logarithms import log_softmax
 from solutions.model import backward, cross_entropy, forward, table_for
 from solutions.parameters import map_tree
+from solutions.predictions import order_and_reasons
 
 
 def smooth_labels(targets, vocab, smoothing):
@@ -263,6 +264,32 @@ def predicted_losses(vocab, smoothing):
             "is_perfect": the lowest loss that there is.
     """
     return {"knows_nothing": math.log(vocab), "is_perfect": label_entropy(vocab, smoothing)}
+
+
+def predicted_final_losses(runs):
+    """Predict the order of training runs by the loss at their end.
+
+    Args:
+        runs: list of dicts, one for each run of 80 steps.
+            rate: highest rate of the schedule.
+            warmup: the step at which the schedule reaches it.
+            smoothing: eps of the label smoothing.
+
+    Returns:
+        order: list of indices of `runs`, from the lowest loss to the
+            highest.
+        reasons: list of names of settings, one for each two neighbours
+            in the order: if the first of the two takes this setting
+            from the second, its loss comes closest to the second's.
+    """
+
+    def final_loss(run):
+        reached = run["rate"] * min(1, 80 / run["warmup"])
+        still_to_learn = np.interp(math.log10(reached), (-3, -2, -1, 0), (0.9, 0.3, 0, 0.9))
+        losses = predicted_losses(11, run["smoothing"])
+        return losses["is_perfect"] + still_to_learn * (losses["knows_nothing"] - losses["is_perfect"])
+
+    return order_and_reasons(final_loss, runs)
 
 
 def repaired_padded_loss(logits, targets, pad):

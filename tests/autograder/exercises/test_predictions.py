@@ -4,6 +4,7 @@ import pytest
 
 from autograder.authoring.exercise import Draw
 from autograder.exercises.residual import predicted_gradients as stacks
+from autograder.exercises.training import predicted_final_losses as schedules
 from check.predictions import predicted, right
 from tests.choosing import thinned
 
@@ -12,6 +13,9 @@ pytestmark = pytest.mark.autograder
 QUESTIONS = [
     *((stacks.predicted_gradients, stacks.case, runs) for runs in (
         stacks.by_depth, stacks.by_small_updates, stacks.by_large_updates
+    )),
+    *((schedules.predicted_final_losses, schedules.case, runs) for runs in (
+        schedules.by_smoothing, schedules.by_rate, schedules.by_long_warmup, schedules.by_high_rate
     )),
 ]  # fmt: skip
 
