@@ -141,3 +141,27 @@ def _padded(sentences):
 def _trimmed(rows):
     """Without the columns that are padding in every row."""
     return rows[:, (rows != PAD).any(axis=0)]
+
+
+def exact_match(predictions, references, eos=2):
+    """Share of predictions that equal their reference to the first end mark.
+
+    Args:
+        predictions: (N, T_predicted), integers. What follows the first
+            `eos` of a row does not count.
+        references: (N, T_reference), integers, each row with an `eos`.
+        eos: the token that ends a sentence; a prediction that never ends
+            is no match.
+
+    Returns:
+        fraction: float from 0 to 1.
+    """
+    pairs = zip(predictions, references, strict=True)
+    matches = [_sentence(prediction, eos) == _sentence(reference, eos) for prediction, reference in pairs]
+    return sum(matches) / len(matches)
+
+
+def _sentence(tokens, eos):
+    """The tokens up to and including the first `eos`, as a list; all of them if there is none."""
+    tokens = tokens.tolist()
+    return tokens[: tokens.index(eos) + 1] if eos in tokens else tokens

@@ -145,24 +145,6 @@ def adam_step(parameters, gradients, moments, step, learning_rate, beta_1=0.9, b
     return map_tree(moved, parameters, mean, mean_of_squares), (mean, mean_of_squares)
 
 
-def exact_match(predictions, references, eos=2):
-    """Share of predictions that equal their reference to the first end mark.
-
-    Args:
-        predictions: (N, T_predicted), integers. What follows the first
-            `eos` of a row does not count.
-        references: (N, T_reference), integers, each row with an `eos`.
-        eos: the token that ends a sentence; a prediction that never ends
-            is no match.
-
-    Returns:
-        fraction: float from 0 to 1.
-    """
-    pairs = zip(predictions, references, strict=True)
-    matches = [_sentence(prediction, eos) == _sentence(reference, eos) for prediction, reference in pairs]
-    return sum(matches) / len(matches)
-
-
 def zero_moments(params):
     """What Adam remembers before step 1: (mean, mean_of_squares), two trees of zeros like params."""
     zeros = map_tree(np.zeros_like, params)
@@ -353,9 +335,3 @@ def _growth(norms):
     """Each row over the row before it; 1 for the first row and where the row before is zero."""
     before = np.concatenate([norms[:1], norms[:-1]])
     return np.divide(norms, before, out=np.ones_like(norms), where=before > 0)
-
-
-def _sentence(tokens, eos):
-    """The tokens up to and including the first `eos`, as a list; all of them if there is none."""
-    tokens = tokens.tolist()
-    return tokens[: tokens.index(eos) + 1] if eos in tokens else tokens

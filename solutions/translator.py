@@ -13,7 +13,7 @@ import numpy as np
 from solutions import numbers
 from solutions.decoding import incremental_greedy_decode
 from solutions.parameters import initialise, save
-from solutions.training import average, exact_match, train
+from solutions.training import average, train
 
 D_MODEL, N_HEADS = 32, 4
 
@@ -49,7 +49,7 @@ def translate(params, number_list):
     """Decode numbers: their English words in, German tokens out, and how many of them are right to the last token."""
     src, tgt = numbers.batch(number_list)
     tokens = incremental_greedy_decode(params, src, N_HEADS)
-    return tokens, exact_match(tokens, tgt[:, 1:])
+    return tokens, numbers.exact_match(tokens, tgt[:, 1:])
 
 
 def main(path):

@@ -19,13 +19,15 @@ from solutions.backward import softmax_backward
 from solutions.masking import leaks, masked_attention
 from solutions.multihead import merge_heads, split_heads
 from solutions.parameters import map_tree
+from tests.check.exact_match import exact_match
 
 pytestmark = pytest.mark.autograder
 
 
 def result_of(exercise, function):
     """Return the result of a function for the public key of an exercise."""
-    key = public_key(find_exercise(exercise))
+    is_ours = exercise == exact_match.name
+    key = full_key(exact_match, PUBLIC_SEED) if is_ours else public_key(find_exercise(exercise))
     return grade(key, [run(function, case.inputs) for case in key.cases])
 
 

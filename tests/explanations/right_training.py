@@ -164,17 +164,6 @@ def step_size_first(parameters, gradients, moments, step, learning_rate, beta_1=
     return new, (m, v)
 
 
-@right("exact_match", "https://github.com/modelscope/ms-swift/pull/10049")
-def up_to_the_first_end(predictions, references, eos=2):
-    """Compares lists up to the first end mark."""
-
-    def until_end(row):
-        words = list(map(int, row))
-        return words[: words.index(eos)] if eos in words else None
-
-    return float(np.mean([until_end(p) == until_end(r) for p, r in zip(predictions, references, strict=True)]))
-
-
 @right("greedy_decode", ANNOTATED)
 def sentence_by_sentence(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
     """Decodes one sentence after another, and fills up with padding."""

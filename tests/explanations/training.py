@@ -203,38 +203,6 @@ def eps_in_the_root(parameters, gradients, moments, step, learning_rate, beta_1=
     return adam(*parts, lambda m, v: m / c_1 / np.sqrt(v / c_2 + eps))
 
 
-@wrong("exact_match", "https://github.com/DeepChainBio/bio-transformers/pull/23", names="rows_cut_to_the_shorter")
-def what_follows_the_end(predictions, references, eos=2):
-    """Compares what follows the end mark, too."""
-    width = min(predictions.shape[1], references.shape[1])
-    return float((predictions[:, :width] == references[:, :width]).all(axis=1).mean())
-
-
-@wrong("exact_match", "https://github.com/google/seq2seq/issues/39", says="the same answer for every input")
-def begin_mark_on_one_side(predictions, references, eos=2):
-    """Compares sentences of which only one has a begin mark."""
-    pairs = zip(predictions.tolist(), references.tolist(), strict=True)
-    return sum([1, *p] == r for p, r in pairs) / len(predictions)
-
-
-@wrong("exact_match", "https://github.com/OpenNMT/OpenNMT-py/issues/1944", names="bag_of_words")
-def same_words(predictions, references, eos=2):
-    """Asks for the same words in any order."""
-
-    def words(tokens):
-        tokens = tokens.tolist()
-        return sorted(tokens[: tokens.index(eos)]) if eos in tokens else None
-
-    return float(np.mean([words(p) == words(r) for p, r in zip(predictions, references, strict=True)]))
-
-
-@wrong("exact_match", "https://github.com/DaoyuanLi2816/Molecule-Generator/pull/21")
-def share_of_tokens(predictions, references, eos=2):
-    """Counts equal tokens, padding among them."""
-    width = min(predictions.shape[1], references.shape[1])
-    return float((predictions[:, :width] == references[:, :width]).mean())
-
-
 @wrong("train_step", "https://github.com/huggingface/transformers/issues/16940", names="not_cut")
 def label_not_shifted(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
     """Predicts the token that the decoder just read."""

@@ -20,7 +20,6 @@ from solutions.parameters import flatten, initialise, load, named
 from solutions.training import (
     adam_step,
     average,
-    exact_match,
     label_entropy,
     noam_learning_rate,
     predicted_losses,
@@ -185,10 +184,10 @@ def test_the_first_step_of_adam_is_the_sign_of_the_gradient():
 def test_exact_match_ignores_tokens_after_the_end_mark():
     references = np.array([[5, 6, 2, 0], [7, 2, 0, 0], [5, 5, 5, 2], [3, 2, 0, 0]])
     predictions = np.array([[5, 6, 2, 9, 9], [7, 7, 2, 0, 0], [5, 5, 5, 5, 5], [3, 2, 0, 0, 0]])
-    assert exact_match(predictions, references) == 0.5
-    assert exact_match(references[:, :3], references) == 0.75
-    assert exact_match(np.array([[4, 3]]), np.array([[4, 3, 9]]), eos=3) == 1.0
-    assert exact_match(np.array([[4, 3], [4, 3]]), np.array([[4, 3], [4, 5]]), eos=9) == 0.5
+    assert numbers.exact_match(predictions, references) == 0.5
+    assert numbers.exact_match(references[:, :3], references) == 0.75
+    assert numbers.exact_match(np.array([[4, 3]]), np.array([[4, 3, 9]]), eos=3) == 1.0
+    assert numbers.exact_match(np.array([[4, 3], [4, 3]]), np.array([[4, 3], [4, 5]]), eos=9) == 0.5
 
 
 def test_train_steps_agree_with_pytorch(rng):
@@ -223,7 +222,7 @@ def test_one_batch_can_be_memorised(rng):
     history = list(train(params, [(src, tgt)] * 150, 2, warmup=40, peak=0.5, smoothing=0.0))
     (params, last), (_, first) = history[-1], history[0]
     assert first > 3 and last < 0.05
-    assert exact_match(greedy_decode(params, src, 2), tgt[:, 1:]) == 1
+    assert numbers.exact_match(greedy_decode(params, src, 2), tgt[:, 1:]) == 1
 
 
 def test_average_is_the_mean_array_by_array(rng):
@@ -312,9 +311,9 @@ def test_the_three_ways_of_decoding_agree(trained):
     np.testing.assert_array_equal(tokens, incremental_greedy_decode(params, src, translator.N_HEADS))
     for source, row in zip(src[:5], tokens[:5], strict=True):
         alone, _ = beam_search(params, source, translator.N_HEADS, beam_width=1)
-        assert exact_match(alone, row[np.newaxis]) == 1
+        assert numbers.exact_match(alone, row[np.newaxis]) == 1
         several, scores = beam_search(params, source, translator.N_HEADS)
-        assert exact_match(several[:1], row[np.newaxis]) == 1 and np.exp(scores[0]) > 0.5
+        assert numbers.exact_match(several[:1], row[np.newaxis]) == 1 and np.exp(scores[0]) > 0.5
 
 
 def test_the_model_translates_short_and_round_numbers(trained):

@@ -153,15 +153,6 @@ def rows_in_the_first_places(grad_loss, cache):
     return training.smoothed_cross_entropy_backward(grad_loss, (*cache[:2], first, cache[3]))
 
 
-@hole("exact_match", MANY)
-def cut_before_the_end(predictions, references, eos=2):
-    def words(tokens):
-        return tokens[: tokens.tolist().index(eos)].tolist() if eos in tokens else tokens.tolist()
-
-    pairs = zip(predictions, references, strict=True)
-    return sum(words(p) == words(r) for p, r in pairs) / len(references)
-
-
 @hole("adam_step")
 def only_step_zero_refused(parameters, gradients, moments, step, *constants, **named):
     if step == 0:
