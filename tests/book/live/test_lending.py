@@ -15,7 +15,7 @@ from autograder.release import gate
 from autograder.release.bundle import modules
 from autograder.release.lending import FOLDER, last_lent_chapter, lent_files, sentence
 from autograder.release.notebook import source_notebook
-from book.live.in_page import exercise_run
+from book.live.in_page import cell_run, exercise_run
 from book.live.lending import import_of, lent_functions, module_of, used_functions
 from book.live.self_study import given_functions, setup_of
 from book.serve import serving
@@ -281,6 +281,16 @@ def answers(chapter):
     return {tags.grade_id: source for tags, source in cells if tags.solution and "nn.Module" not in source}
 
 
+def borrowed_chapters(before):
+    """Return the chapters before a chapter, as a Reader takes them, with the book's function for each exercise."""
+    chapters = []
+    for other in map(read_chapter, chapter_names()[: before - 1]):
+        imports = [[e.name, import_of(e.name, module_of(e))] for e in other.exercises]
+        about = {"number": other.number, "setup": setup_of(other), "names": [name for name, _ in imports]}
+        chapters.append(about | {"cells": imports})
+    return chapters
+
+
 @pytest.mark.parametrize("name", thinned(chapter_names(), ["03_masking", "08_model"], "the same for every chapter"))
 def test_the_book_s_answers_pass_with_borrowed_functions_and_wait_without(name, public_keys, tmp_path, monkeypatch):
     chapter = read_chapter(name)
@@ -291,12 +301,8 @@ def test_the_book_s_answers_pass_with_borrowed_functions_and_wait_without(name, 
     exercises = {exercise.name: exercise for exercise in chapter.exercises}
     lent = lent_functions(chapter.number - 1)
     given = given_functions(chapter)
-    borrowed, unsolved = [], []
-    for other in map(read_chapter, chapter_names()[: chapter.number - 1]):
-        imports = [[e.name, import_of(e.name, module_of(e))] for e in other.exercises]
-        about = {"number": other.number, "setup": setup_of(other), "names": [name for name, _ in imports]}
-        borrowed.append(about | {"cells": imports})
-        unsolved.append(about | {"cells": []})
+    borrowed = borrowed_chapters(before=chapter.number)
+    unsolved = [about | {"cells": []} for about in borrowed]
     exercises_of_earlier_chapters = {name for about in unsolved for name in about["names"]}
     cells = []
     for exercise, source in answers(chapter).items():
@@ -308,3 +314,21 @@ def test_the_book_s_answers_pass_with_borrowed_functions_and_wait_without(name, 
         waits = set(exercise_run.run(job | {"earlier": unsolved, "given": given})["waits"])
         # The book's own answers also call functions that no chapter imports, such as scaled_scores.
         assert waits if needed else not waits & exercises_of_earlier_chapters, exercise
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["borrowed", "own"])
+def test_cells_that_replace_a_function_reach_the_functions_that_call_it(own, tmp_path, monkeypatch):
+    """Neither the borrowed functions nor the reader's are in the modules that chapter 9 imports."""
+    chapter = read_chapter("09_training")
+    write_modules_of_page(tmp_path, chapter)
+    monkeypatch.chdir(tmp_path)
+    importlib.invalidate_caches()
+    earlier = borrowed_chapters(before=9)
+    if own:
+        earlier[-1]["cells"] = list(answers(read_chapter("08_model")).items())
+    sources = [cell.source for cell in chapter.cells if cell.part in ("setup", "exercise", "demo")]
+    (last,) = (i for i, source in enumerate(sources) if "finds(keeps_the_past" in source)
+    cells = [[f"cell-{i}", source] for i, source in enumerate(sources[: last + 1])]
+    given = lent_functions(8) | given_functions(chapter)
+    answer = cell_run.run({"cells": cells, "rests": [], "earlier": earlier, "given": given})
+    assert (answer["error"], answer["waits"]) == ("", ""), answer
