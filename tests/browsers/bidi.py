@@ -89,8 +89,9 @@ class Firefox(Tab):
             time.sleep(0.05)
         self._socket = websocket.create_connection(f"{listens[1]}/session", timeout=SECONDS, suppress_origin=True)
         self.send("session.new", capabilities={})
-        self.send("session.subscribe", events=["log.entryAdded", "network.beforeRequestSent"])
         self._tab = self.send("browsingContext.getTree")["contexts"][0]["context"]
+        events = ["log.entryAdded", "network.beforeRequestSent"]
+        self.send("session.subscribe", events=events, contexts=[self._tab])
         self._window = self.send("browsingContext.getTree", **{"moz:scope": "chrome"})["contexts"][0]["context"]
         return self
 
@@ -110,6 +111,16 @@ class Firefox(Tab):
 
     def go(self, url):
         self.send("browsingContext.navigate", context=self._tab, url=url, wait="complete")
+
+    @contextmanager
+    def tab_behind(self, url):
+        """Open a page in a second tab, which stays in the background, and close it after the `with` block."""
+        tab = self.send("browsingContext.create", type="tab", background=True)["context"]
+        self.send("browsingContext.navigate", context=tab, url=url, wait="complete")
+        try:
+            yield
+        finally:
+            self.send("browsingContext.close", context=tab)
 
     def requested_urls(self):
         """Return the URLs that the browser has requested since the page was opened."""

@@ -111,6 +111,15 @@ class Browser(Tab):
         while loader and loader not in [event["frame"]["loaderId"] for event in self.events("Page.frameNavigated")]:
             self._receive()
 
+    @contextmanager
+    def tab_behind(self, url):
+        """Open a page in a second tab, which stays in the background, and close it after the `with` block."""
+        target = self.send("Target.createTarget", url=url, background=True)["targetId"]
+        try:
+            yield
+        finally:
+            self.send("Target.closeTarget", targetId=target)
+
     def requested_urls(self):
         """Return the URLs that the browser has requested since the page was opened."""
         return [event["request"]["url"] for event in self.events("Network.requestWillBeSent")]

@@ -11,6 +11,7 @@ from autograder.house import exercise_names
 from book.live import assets
 from book.serve import serving
 from tests.book.conftest import ROOT, jupyter_book, make_little_book
+from tests.book.live.lasting_python import ADDRESS, WORKER, WithSecondTab
 from tests.book.live.reader import LITTLE_MEMORY, Page
 from tests.choosing import thinned
 
@@ -86,7 +87,7 @@ def book(python_for_pages, made_once):
 
 @pytest.fixture(scope="session")
 def site(book):
-    with serving(book / "_build" / "html") as address:
+    with serving(book / "_build" / "html", WithSecondTab) as address:
         yield address
 
 
@@ -102,19 +103,35 @@ def browser(request):
 NEW_READER = "try { localStorage.clear() } catch {};"  # about:blank has none
 
 
+@pytest.fixture(scope="module")
+def second_tab(browser, site):
+    """Open a second tab, which runs Python for the tests of a file."""
+    with browser.tab_behind(site + ADDRESS):
+        yield
+
+
 @pytest.fixture
-def page(browser, site):
-    page = Page(browser, site)
+def lasting_python(browser, second_tab):
+    """Let the pages of a test use the Python that another test of the file has started. Request it before the page."""
+    with browser.before_each_page(WORKER):
+        yield
+
+
+def opened_by_new_reader(browser, site, chapter="01_attention"):
+    """Open a chapter for a reader who has not opened the book before, and return its page."""
+    page = Page(browser, site, chapter)
     with browser.before_each_page(NEW_READER):
         page.open()
     return page
 
 
 @pytest.fixture
+def page(browser, site):
+    return opened_by_new_reader(browser, site)
+
+
+@pytest.fixture
 def page_with_textareas(browser, site):
     """Return a page on which no textarea becomes a CodeMirror."""
-    page = Page(browser, site)
     with browser.before_each_page(LITTLE_MEMORY):
-        with browser.before_each_page(NEW_READER):
-            page.open()
-        yield page
+        yield opened_by_new_reader(browser, site)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.book.live.conftest import N_EXERCISES
+from tests.book.live.conftest import N_EXERCISES, opened_by_new_reader
 from tests.book.live.reader import Page, only_in_chromium
 from tests.browsers.axe import violations
 
@@ -18,11 +18,9 @@ MINE, THEIRS = "# mine", "# of the file"
 
 
 @pytest.fixture
-def progress(browser, site):
+def progress(browser, site, lasting_python):
     """The page of a reader who has solved softmax, tried attention, answered a question and read for an hour."""
-    page = Page(browser, site, "progress")
-    with browser.before_each_page("try { localStorage.clear() } catch {}"):
-        page.open()
+    page = opened_by_new_reader(browser, site, "progress")
     softmax, attention = (
         browser.evaluate(f"{CHAPTER}.exercises.find(({{ name }}) => name === '{name}').version")
         for name in ("softmax", "attention")
@@ -175,7 +173,7 @@ def test_a_reader_without_javascript_reads_a_sentence(book):
     assert "<noscript><p>The list needs JavaScript" in html
 
 
-def test_a_chapter_counts_the_time_during_which_it_is_visible(browser, site):
+def test_a_chapter_counts_the_time_during_which_it_is_visible(browser, site, lasting_python):
     page = Page(browser, site)
     with browser.before_each_page("performance.now = () => window.passed ?? 0; try { localStorage.clear() } catch {}"):
         page.open()

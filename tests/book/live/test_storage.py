@@ -4,23 +4,32 @@ import pytest
 
 from book.serve import serving
 from tests.book.conftest import ROOT
+from tests.book.live.conftest import NEW_READER
+from tests.book.live.lasting_python import WithSecondTab
 from tests.book.live.reader import RIGHT, Page, only_in_chromium
 
 pytestmark = pytest.mark.book
 
-CLEAR = "try { localStorage.clear() } catch {}"
+BOOKS = ("one", "two")
+
+
+@pytest.fixture(scope="module")
+def site(book, tmp_path_factory):
+    """The address of a server of two books."""
+    folder = tmp_path_factory.mktemp("two books")
+    for name in BOOKS:
+        (folder / name).symlink_to(book / "_build" / "html")
+    with serving(folder, WithSecondTab) as address:
+        yield address
 
 
 @pytest.fixture
-def two_books(book, browser, tmp_path):
+def two_books(browser, site, lasting_python):
     """Return the same page of two books on one server, for a reader who has not opened them before."""
-    for name in ("one", "two"):
-        (tmp_path / name).symlink_to(book / "_build" / "html")
-    with serving(tmp_path) as address:
-        pages = [Page(browser, f"{address}/{name}") for name in ("one", "two")]
-        with browser.before_each_page(CLEAR):
-            pages[0].open()
-        yield pages
+    pages = [Page(browser, f"{site}/{name}") for name in BOOKS]
+    with browser.before_each_page(NEW_READER):
+        pages[0].open()
+    return pages
 
 
 def test_only_one_script_uses_the_storage_of_the_browser():

@@ -42,7 +42,7 @@ class Tab(Page):
 
 
 @pytest.fixture
-def tab(page):
+def tab(lasting_python, page):
     return Tab(page.browser, page.site)
 
 
