@@ -7,6 +7,7 @@ AssertionError. At home and in grading the same limits hold for the calls.
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from inspect import signature
 from math import prod
 from typing import Any, NoReturn
 
@@ -95,6 +96,13 @@ def refuse_unsuitable(arguments: Any) -> None:
             raise TypeError(UNSUITABLE)
         if too_large or entries > MAX_ENTRIES:
             raise ValueError(TOO_LARGE)
+
+
+def named_arguments(function: Callable, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call by name, with those that have their default."""
+    call = signature(function).bind(*args, **kwargs)
+    call.apply_defaults()
+    return call.arguments
 
 
 def arrays_in(value: Any) -> list[np.ndarray]:
