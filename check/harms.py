@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from check.step_harms import STEP_HARMS
 from check.tested import FunctionUnderTest, arrays_in, named_arguments
 
 UNHARMED = ""
@@ -187,6 +188,7 @@ HARMS: dict[str, tuple[str, Callable]] = {
     "no error": ("returns a value where it should raise a ValueError", _answers_for_errors),
     "writes": ("writes into its first argument", _writes),
     "double": ("returns float64 for float32", _in_double),
+    **STEP_HARMS,
 }
 
 # What a right function is beside the student's own, after its name.
@@ -195,4 +197,5 @@ HARMLESS: dict[str, tuple[str, Callable]] = {
         "multiplied by the sum of each row of weights, which is 1 for every row that `softmax` returns",
         _times_sums_of_weights,
     ),
+    "rounding": ("rounded in another way", _of_result(lambda array: array * array.dtype.type(1 + 1e-13))),
 }

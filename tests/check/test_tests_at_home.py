@@ -8,13 +8,16 @@ import pytest
 from autograder.authoring.exercise import exercises_of, find_exercise
 from autograder.authoring.make_key import full_key, make_questions, public_key
 from autograder.authoring.problems import catching_cases, grade_function
+from autograder.exercises.training.tests_train_step import ARGUMENTS, arrays_of, situation
 from autograder.house import chapter_names
 from check import bundle_data, harms, key
 from check.checking import checked
+from check.step_harms import STEP_HARMS
 from check.tested import FunctionUnderTest, out_of_reach
 from check.values import pack, unpack
-from solutions import backward
+from solutions import backward, training
 from solutions.attention import softmax
+from solutions.parameters import flatten
 
 pytestmark = pytest.mark.autograder
 
@@ -142,7 +145,7 @@ def test_a_hidden_function_cannot_be_stored():
 OF_OTHERS = ("two batch axes", "size of a part", "no error")
 
 
-@pytest.mark.parametrize("harm", [harm for harm in harms.HARMS if harm not in OF_OTHERS])
+@pytest.mark.parametrize("harm", [harm for harm in harms.HARMS if harm not in {*OF_OTHERS, *STEP_HARMS}])
 def test_every_harm_is_seen(harm):
     rng = np.random.default_rng(0)
     shape = (2, 3, 4, 5)
@@ -155,6 +158,20 @@ def test_every_harm_is_seen(harm):
         return
     same = result.shape == right.shape and result.dtype == right.dtype and np.allclose(result, right)
     assert not same or not np.array_equal(given[0], arguments[0])
+
+
+@pytest.mark.parametrize("harm", STEP_HARMS)
+@pytest.mark.parametrize("by_name", [True, False])
+def test_every_harm_of_a_step_is_seen(harm, by_name):
+    def flat(result):
+        params, (mean, squares), loss = result
+        return np.append(flatten([params, mean, squares]), loss)
+
+    given, kept = situation(), situation()
+    step = harms.harmed(training.train_step, harm)
+    result = flat(step(**given) if by_name else step(*given.values()))
+    same_arguments = all(np.array_equal(arrays_of(given, [name]), arrays_of(kept, [name])) for name in ARGUMENTS)
+    assert not np.allclose(result, flat(training.train_step(**kept)), rtol=0, atol=1e-4) or not same_arguments
 
 
 @pytest.mark.parametrize("change", harms.HARMLESS)
