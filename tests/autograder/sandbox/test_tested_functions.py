@@ -128,6 +128,23 @@ def test_the_grader_enforces_the_limits_itself(called, argument):
     assert received == []
 
 
+@pytest.mark.parametrize("argument", ["np.zeros(21)", "[0.5] * 21"])
+def test_a_costly_function_takes_shorter_axes_and_lists(bundle, argument):
+    """The scores of a training step have four axes, and a model as many layers as its list."""
+    received = []
+    honest = f"def f(function):\n    function({argument})"
+    through_the_pipe = FIND_CHANNEL + (
+        "def g(function):\n"
+        f"    question = {{'function': 'function', 'args': ({argument},), 'kwargs': {{}}}}\n"
+        "    return runner()._ask(question)['raised']"
+    )
+    cells = [Cell("setup", SETUP), Cell("f", honest), Cell("g", through_the_pipe)]
+    inputs = {"function": FunctionUnderTest("train_step", received.append)}
+    honest, asked = run(cells, [Call(name, inputs) for name in "fg"], bundle=bundle, limits=PATIENT).outcomes
+    assert honest.raised.message == tested.too_large(20) and asked.value == "ValueError"
+    assert received == []
+
+
 def test_the_number_of_calls_has_a_limit(called):
     received = []
     source = "def f(function):\n    for _ in range(3000):\n        function(1)"
