@@ -30,7 +30,11 @@ def number_and_word(chapter: str) -> tuple[int, str]:
 
 def exercise_names(chapter: str, house: Path = HOUSE) -> list[str]:
     """Return the names of a chapter's exercises, in the order in which its text checks them."""
-    text = (house / "chapters" / f"{chapter}.md").read_text(encoding="utf-8")
+    return exercises_checked_in((house / "chapters" / f"{chapter}.md").read_text(encoding="utf-8"))
+
+
+def exercises_checked_in(text: str) -> list[str]:
+    """Return the names of the exercises that a page checks, in the order of its text."""
     return re.findall(r"^check\((\w+)\)$", text, re.MULTILINE)
 
 

@@ -1,7 +1,8 @@
 """Harm a student's own function in known ways, so that a test of it can be tried without any code of the book.
 
 A public key names a harm, and `check` does it to the function that the student wrote. A harm changes the arguments or
-the result, never the code, so it works for every right function.
+the result, never the code, so it works for every right function. A few changes are harmless: the function stays right,
+but returns other numbers where it promises none.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,14 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from check.tested import FunctionUnderTest, arrays_in
+from check.step_harms import STEP_HARMS
+from check.tested import FunctionUnderTest, arrays_in, named_arguments
 
 UNHARMED = ""
 
 
 @dataclass(frozen=True)
 class Harmed:
-    """The student's own function of an exercise with a harm, as an input of a public case. harm: a name in HARMS."""
+    """The student's own function of an exercise with a change, as an input of a public case.
+
+    harm: a name in HARMS or HARMLESS, or UNHARMED.
+    """
 
     exercise: str
     harm: str
@@ -34,16 +39,21 @@ def bound(inputs: dict[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def harmed(function: Callable, harm: str) -> Callable:
-    """Return a function with a harm. Raises KeyError if there is no harm of that name."""
+    """Return a function with a change. Raises KeyError if there is no harm or harmless change of that name."""
     if harm == UNHARMED:
         return function
-    _, do = HARMS[harm]
+    _, do = (HARMS | HARMLESS)[harm]
     return lambda *args, **kwargs: do(function, *args, **kwargs)
 
 
 def words(harm: str) -> str:
     """Return what a function with this harm does, after the words "a function that"."""
     return HARMS[harm][0]
+
+
+def harmless_words(change: str) -> str:
+    """Return what a function with this harmless change is, after its name and a comma."""
+    return HARMLESS[change][0]
 
 
 # ---------------------------------------------------------------------------------------- harms of any function
@@ -136,6 +146,11 @@ def _first_argument(function: Callable, *args: Any, **kwargs: Any) -> Any:
     return np.array((*args, *kwargs.values())[0])
 
 
+def _times_sums_of_weights(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    sums = np.sum(named_arguments(function, args, kwargs)["weights"], axis=-1, keepdims=True)
+    return _mapped(lambda array: array * sums, function(*args, **kwargs))
+
+
 HARMS: dict[str, tuple[str, Callable]] = {
     "zeros": ("returns zeros", _of_result(np.zeros_like)),
     "sign": ("has the wrong sign", _of_result(np.negative)),
@@ -173,4 +188,14 @@ HARMS: dict[str, tuple[str, Callable]] = {
     "no error": ("returns a value where it should raise a ValueError", _answers_for_errors),
     "writes": ("writes into its first argument", _writes),
     "double": ("returns float64 for float32", _in_double),
+    **STEP_HARMS,
+}
+
+# What a right function is beside the student's own, after its name.
+HARMLESS: dict[str, tuple[str, Callable]] = {
+    "sums of weights": (
+        "multiplied by the sum of each row of weights, which is 1 for every row that `softmax` returns",
+        _times_sums_of_weights,
+    ),
+    "rounding": ("rounded in another way", _of_result(lambda array: array * array.dtype.type(1 + 1e-13))),
 }

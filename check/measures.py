@@ -66,32 +66,37 @@ def words_and_positions(words: np.ndarray, n_words: int, length: int) -> np.ndar
     return np.concatenate([np.eye(n_words)[words], positions], axis=-1)
 
 
-def attend(x: np.ndarray, w_query: np.ndarray, w_key: np.ndarray, *, causal: bool = False) -> np.ndarray:
-    """Return the strengths (..., T, T) with which rows of x attend to each other; if causal, none to later rows."""
-    scores = (x @ w_query) @ (x @ w_key).swapaxes(-1, -2) / np.sqrt(max(w_query.shape[-1], 1))
+def attend(
+    x: np.ndarray, memory: np.ndarray, w_query: np.ndarray, w_key: np.ndarray, *, causal: bool = False
+) -> np.ndarray:
+    """Return the strengths (..., T, T_memory) with which rows of x attend to rows of memory; if causal, none to later
+    ones.
+    """
+    scores = (x @ w_query) @ (memory @ w_key).swapaxes(-1, -2) / np.sqrt(max(w_query.shape[-1], 1))
     if causal:
         scores = np.where(np.tri(x.shape[-2], dtype=bool), scores, -np.inf)
     return np.exp(scores - scores.max(axis=-1, keepdims=True))
 
 
-def matrices(value: Any, names: Sequence[str], rows: int, columns: dict[str, int]) -> list[np.ndarray]:
+def matrices(value: Any, names: Sequence[str], rows: int | dict[str, int], columns: dict[str, int]) -> list[np.ndarray]:
     """Return a student's matrices in float64.
 
     Args:
         value: what the student's function returned.
         names: of the matrices, in their order. `w_query` and `w_key` must have equally many columns.
-        rows: how many rows each must have.
+        rows: how many rows each must have, or name -> how many rows that matrix must have.
         columns: name -> how many columns that matrix must have.
 
     Raises Malformed.
     """
     if not isinstance(value, tuple | list) or len(value) != len(names):
         raise Malformed(f"The result should be {len(names)} matrices: end with `return {', '.join(names)}`.")
+    rows_of = dict.fromkeys(names, rows) if isinstance(rows, int) else rows
     for name, matrix in zip(names, value, strict=True):
         if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
             raise Malformed(f"`{name}` should be a matrix: a NumPy array of numbers with two axes.")
-        if len(matrix) != rows:
-            raise Malformed(f"`{name}` has {len(matrix)} rows, but the input has {rows} features.")
+        if len(matrix) != rows_of[name]:
+            raise Malformed(f"`{name}` has {len(matrix)} rows, but the input has {rows_of[name]} features.")
         if matrix.shape[1] > MOST_COLUMNS:
             raise Malformed(f"`{name}` has {matrix.shape[1]} columns, but at most {MOST_COLUMNS} are allowed.")
         if matrix.shape[1] != columns.get(name, matrix.shape[1]):
@@ -115,7 +120,7 @@ def copying(value: Any, n_words: int, length: int, words: np.ndarray) -> Attenti
         value, ("w_query", "w_key", "w_value"), n_words + length, columns={"w_value": n_words}
     )
     x = words_and_positions(words, n_words, length)
-    strengths = attend(x, w_query, w_key)
+    strengths = attend(x, x, w_query, w_key)
     return Attention(strengths, strengths @ x @ w_value, np.broadcast_to(np.arange(words.shape[-1]) > 0, words.shape))
 
 
@@ -126,7 +131,7 @@ def looking_back(value: Any, k: int, d_model: int, encoding: np.ndarray) -> Atte
     """
     w_query, w_key = matrices(value, ("w_query", "w_key"), d_model, columns={})
     places = np.arange(len(encoding)) - k
-    return Attention(attend(encoding, w_query, w_key), None, (places >= 0) & (places < len(encoding)))
+    return Attention(attend(encoding, encoding, w_query, w_key), None, (places >= 0) & (places < len(encoding)))
 
 
 def two_heads(value: Any, n_words: int, length: int, words: np.ndarray) -> Attention:
@@ -141,7 +146,7 @@ def two_heads(value: Any, n_words: int, length: int, words: np.ndarray) -> Atten
         raise Malformed(f"`w_query` has {whole[0].shape[1]} columns, which two heads cannot share equally.")
     x = words_and_positions(words, n_words, length)
     heads = [[np.split(w, 2, axis=1)[head] for w in whole] for head in (0, 1)]
-    strengths = np.stack([attend(x, w_query, w_key) for w_query, w_key, _ in heads])
+    strengths = np.stack([attend(x, x, w_query, w_key) for w_query, w_key, _ in heads])
     output = np.stack([strengths[head] @ x @ heads[head][2] for head in (0, 1)])
     counts = np.ones((2, *words.shape), dtype=bool)
     counts[0, :, 0] = False
@@ -157,8 +162,26 @@ def finding_subjects(value: Any, kinds: np.ndarray, length: int, words: np.ndarr
     names = ("w_query", "w_key", "w_value")
     w_query, w_key, w_value = matrices(value, names, n_words + length, columns={"w_value": n_words})
     x = words_and_positions(words, n_words, length)
-    strengths = attend(x, w_query, w_key, causal=True)
+    strengths = attend(x, x, w_query, w_key, causal=True)
     return Attention(strengths, strengths @ x @ w_value, kinds[words] >= 3)
+
+
+def copying_sources(value: Any, n_words: int, backwards: bool, words: np.ndarray) -> Attention:
+    """Let a decoder that has written a part of each source attend to the memory of it.
+
+    value: w_query with a row for each word and the mark, w_key and w_value with a row for each word and the mark, and
+    for each as the word before. words: (sentences, T), ints; a mark follows the last word. The output has a position
+    for each word that the decoder writes, and one for the mark.
+    """
+    n = n_words + 1
+    names = ("w_query", "w_key", "w_value")
+    rows = dict(zip(names, (n, 2 * n, 2 * n), strict=True))
+    w_query, w_key, w_value = matrices(value, names, rows, columns={"w_value": n})
+    here = np.concatenate([words, np.full_like(words[..., :1], n_words)], axis=-1)
+    before = np.roll(here, 1, axis=-1)  # the mark stands before the first word, too
+    memory = np.concatenate([np.eye(n)[here], np.eye(n)[before]], axis=-1)
+    strengths = attend(np.eye(n)[here[..., ::-1] if backwards else before], memory, w_query, w_key)
+    return Attention(strengths, strengths @ memory @ w_value, np.ones(here.shape, dtype=bool))
 
 
 # Takes the value, the inputs of the function, and the unseen inputs except `asks`; raises Malformed.
@@ -167,4 +190,5 @@ MEASURES: dict[str, Callable[..., Attention]] = {
     "looking_back": looking_back,
     "two_heads": two_heads,
     "finding_subjects": finding_subjects,
+    "copying_sources": copying_sources,
 }

@@ -7,6 +7,7 @@ AssertionError. At home and in grading the same limits hold for the calls.
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from inspect import signature
 from math import prod
 from typing import Any, NoReturn
 
@@ -14,14 +15,11 @@ import numpy as np
 
 MAX_CALLS = 2_000  # of one function
 MAX_AXIS = 100  # length of an argument's axis: the hidden functions may need the square of it
+SHORTER_AXES = {"train_step": 20}  # exercise -> that length for a function that needs more
 MAX_ENTRIES = 20_000  # of all arguments of a call
 MAX_INT = 1_000
 
 TOO_MANY_CALLS = f"the test called the function more than {MAX_CALLS:,} times"
-TOO_LARGE = (
-    f"the arguments are too large: a call may have {MAX_ENTRIES:,} entries in all, {MAX_AXIS} along an axis, "
-    f"and integers up to {MAX_INT:,}"
-)
 UNSUITABLE = "the function takes arrays of real numbers, numbers, strings, None, and lists, tuples and dicts of these"
 
 
@@ -34,6 +32,11 @@ class FunctionUnderTest:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
+
+    @property
+    def max_axis(self) -> int:
+        """The largest length of an argument's axis, and of a list or tuple of arguments."""
+        return SHORTER_AXES.get(self.exercise, MAX_AXIS)
 
     def __repr__(self) -> str:
         return f"a function in place of {self.exercise}"
@@ -64,13 +67,21 @@ def _in_hand(tested: FunctionUnderTest) -> Callable:
         calls += 1
         if calls > MAX_CALLS:
             raise RuntimeError(TOO_MANY_CALLS)
-        refuse_unsuitable((args, kwargs))
+        refuse_unsuitable((args, kwargs), tested.max_axis)
         return tested(*args, **kwargs)
 
     return function
 
 
-def refuse_unsuitable(arguments: Any) -> None:
+def too_large(max_axis: int) -> str:
+    """Return what arguments are too large."""
+    return (
+        f"the arguments are too large: a call may have {MAX_ENTRIES:,} entries in all, {max_axis} along an axis, "
+        f"and integers up to {MAX_INT:,}"
+    )
+
+
+def refuse_unsuitable(arguments: Any, max_axis: int) -> None:
     """Raise TypeError or ValueError if the grader would not call a function with these arguments."""
     entries, pending = 0, [arguments]
     while pending:
@@ -80,21 +91,28 @@ def refuse_unsuitable(arguments: Any) -> None:
             if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
                 raise TypeError(UNSUITABLE)
             entries += prod(max(size, 1) for size in value.shape)
-            too_large = max(value.shape, default=0) > MAX_AXIS
+            is_too_large = max(value.shape, default=0) > max_axis
         elif isinstance(value, tuple | list):
             pending += value
-            too_large = len(value) > MAX_ENTRIES
+            is_too_large = len(value) > max_axis
         elif type(value) is dict and all(type(key) is str for key in value):
             pending += value.values()
-            too_large = len(value) > MAX_ENTRIES
+            is_too_large = len(value) > MAX_ENTRIES
         elif value is None or isinstance(value, bool | float | str):
-            too_large = False
+            is_too_large = False
         elif type(value) is int:
-            too_large = abs(value) > MAX_INT
+            is_too_large = abs(value) > MAX_INT
         else:
             raise TypeError(UNSUITABLE)
-        if too_large or entries > MAX_ENTRIES:
-            raise ValueError(TOO_LARGE)
+        if is_too_large or entries > MAX_ENTRIES:
+            raise ValueError(too_large(max_axis))
+
+
+def named_arguments(function: Callable, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call by name, with those that have their default."""
+    call = signature(function).bind(*args, **kwargs)
+    call.apply_defaults()
+    return call.arguments
 
 
 def arrays_in(value: Any) -> list[np.ndarray]:

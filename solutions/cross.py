@@ -115,6 +115,36 @@ def multi_head_cross_attention_backward(grad_output, cache):
     return grad_x, memory_from_keys + memory_from_values, grad_params
 
 
+def copies_source(n_words, backwards):
+    """Choose weights of cross-attention with which a decoder copies.
+
+    Let n = n_words + 1; the number n_words is the mark. A row of x (T, n)
+    has a one for what the decoder wrote last, at first the mark. A row of
+    the memory (T_memory, 2 * n) has a one for the word at its place, and
+    in the second half a one for the word before it. The mark follows the
+    last word, and counts as the word before the first one. No word stands
+    twice in a sentence.
+
+    Each position gives at least 99% of its weight to one place of the
+    memory, and its output is largest for what comes next.
+
+    Args:
+        n_words: int, the number of words, up to 100.
+        backwards: bool, whether the decoder writes from the last word to
+            the first one. The mark comes last in both directions.
+
+    Returns:
+        w_query: (n, d_key), for any d_key up to 512.
+        w_key: (2 * n, d_key)
+        w_value: (2 * n, n)
+    """
+    n = n_words + 1
+    here, before = np.eye(2 * n, n), np.eye(2 * n, n, k=-n)
+    w_key, w_value = (here, before) if backwards else (before, here)
+    # The right key scores 12 and all others 0, after the division by sqrt(d_key).
+    return 12 * np.sqrt(n) * np.eye(n), w_key, w_value
+
+
 def finds_subject(kinds, length):
     """Choose weights of masked self-attention: each verb finds its subject.
 
@@ -233,25 +263,3 @@ def decoder_layer_backward(grad_output, cache):
         "attention": grad_attention,
     }
     return grad_residual + grad_query + grad_key + grad_value, grad_memory, grad_params
-
-
-def repaired_decoder_norms(x, memory, params, n_heads, self_mask, memory_mask):
-    """A decoder layer in which every sub-layer has a norm of its own.
-
-    Args:
-        x: (..., T, d_model)
-        memory: (..., T_memory, d_model)
-        params: see `decoder_layer`.
-        n_heads: int
-        self_mask: boolean, broadcastable to (..., T, T),
-            True = may attend.
-        memory_mask: boolean, broadcastable to (..., T, T_memory),
-            True = may attend.
-
-    Returns:
-        output: (..., T, d_model), in the dtype of x.
-
-    Source: Vaswani et al. 2017, section 3.1 and figure 1, right.
-    """
-    output, _ = decoder_layer(x, memory, params, n_heads, self_mask, memory_mask)
-    return output

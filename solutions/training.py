@@ -8,8 +8,8 @@ import math
 import numpy as np
 
 from solutions.logarithms import log_softmax
-from solutions.model import backward, cross_entropy, forward, table_for
-from solutions.parameters import map_tree
+from solutions.model import backward, forward, table_for
+from solutions.parameters import flatten, initialise, map_tree, unflatten
 from solutions.predictions import order_and_reasons
 
 
@@ -182,6 +182,49 @@ def train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothin
     return params, moments, float(loss)
 
 
+def tests_train_step(function):
+    """Test a function that claims to make one step of training.
+
+    Args:
+        function: a candidate for `train_step`, with the same arguments.
+
+    Returns:
+        verdict: True if the function keeps every promise of `train_step`:
+            the loss, the new parameters and both new moments, for any step,
+            moments, smoothing and pad, and all arguments left as they were.
+            False if it breaks one. An `assert` that fails and an exception
+            also say False, and the end of a test without a `return` says
+            True.
+    """
+    rng = np.random.default_rng(0)
+    params = initialise(rng, {"shared": 9}, 4, 6, 1, 1)
+    mean = map_tree(lambda array: 0.1 * rng.normal(size=array.shape), params)
+    squares = map_tree(lambda array: 0.5 + rng.normal(size=array.shape) ** 2, params)
+    src = np.array([[5, 6, 7, 4], [4, 8, 3, 3]])
+    tgt = np.array([[1, 7, 5, 4, 2], [1, 6, 2, 3, 3]])
+    arguments = [params, mean, squares, src, tgt]
+    copies = map_tree(np.copy, arguments)
+    new, (new_mean, new_squares), loss = function(params, (mean, squares), 4, src, tgt, 2, 0.1, 0.3, 3)
+    if not np.array_equal(flatten(arguments), flatten(copies)):
+        return False
+
+    def loss_at(vector):
+        logits, _ = forward(unflatten(vector, params), src, tgt[:, :-1], 2, 3)
+        return smoothed_cross_entropy(logits, tgt[:, 1:], 0.3, 3)[0]
+
+    start = flatten(params)
+    gradient = (flatten(new_mean) - 0.9 * flatten(mean)) / 0.1  # the one that the function used
+    direction = rng.normal(size=start.shape)
+    slope = (loss_at(start + 1e-5 * direction) - loss_at(start - 1e-5 * direction)) / 2e-5
+    moved, (_, squares) = adam_step(start, gradient, (flatten(mean), flatten(squares)), 4, 0.1)
+    return bool(
+        np.isclose(loss, loss_at(start))
+        and np.isclose(gradient @ direction, slope, atol=1e-6)
+        and np.allclose(flatten(new_squares), squares)
+        and np.allclose(flatten(new), moved)
+    )
+
+
 def train(params, batches, n_heads, warmup, peak=1.0, smoothing=0.1, pad=0):
     """Step after step along the paper's schedule; a generator, so that the caller looks on and stops when it likes.
 
@@ -272,23 +315,6 @@ def predicted_final_losses(runs):
         return losses["is_perfect"] + still_to_learn * (losses["knows_nothing"] - losses["is_perfect"])
 
     return order_and_reasons(final_loss, runs)
-
-
-def repaired_padded_loss(logits, targets, pad):
-    """Cross-entropy with hard labels, padding left out; its mistakes mended.
-
-    Args:
-        logits: (..., T, vocab), real numbers, however large.
-        targets: (..., T), integers in 0 .. vocab - 1, not all padding.
-        pad: targets equal to it do not count, whatever their logits are,
-            even -inf.
-
-    Returns:
-        loss: a scalar, the mean over the targets that are not padding,
-            finite where their logits are.
-    """
-    loss, _ = cross_entropy(logits, targets, pad)
-    return loss
 
 
 def diagnose_training(run):

@@ -26,6 +26,7 @@ def functions_to_test(
     right: Sequence[str],
     wrong: Sequence[str | OwnFunction],
     at_home: Sequence[str],
+    right_at_home: Sequence[str] = (),
 ) -> Iterator[NamedCase]:
     """Yield the cases of one aspect. The test gets each function as the argument `function`.
 
@@ -38,12 +39,17 @@ def functions_to_test(
         right: names of right functions: of its rewrites, or REFERENCE.
         wrong: slugs of its known mistakes, or further wrong functions with what they do.
         at_home: names of harms for the public key.
+        right_at_home: names of harmless changes for the public key, for tests that reject other right functions than
+            the student's own.
 
     Raises:
-        KeyError: there is no such rewrite, mistake or harm.
+        KeyError: there is no such rewrite, mistake, harm or harmless change.
     """
     if draw.at_home:
         yield f"your own `{exercise.name}`", {"function": harms.Harmed(exercise.name, harms.UNHARMED)}
+        for change in right_at_home:
+            name = f"your own `{exercise.name}`, {harms.harmless_words(change)}"
+            yield name, {"function": harms.Harmed(exercise.name, change)}
         for harm in at_home:
             yield f"a function that {harms.words(harm)}", {"function": harms.Harmed(exercise.name, harm)}
         return

@@ -66,7 +66,8 @@ def redacted(outcome: Outcome, grader_messages: frozenset[str], names: frozenset
 
 def possible_grader_messages(cells: Iterable[Cell]) -> frozenset[str]:
     """Return the messages of the grader's own exceptions that these cells can cause, whatever their inputs are."""
-    messages = {NOBODY_THERE, tested.TOO_MANY_CALLS, tested.TOO_LARGE, tested.UNSUITABLE}
+    too_large = map(tested.too_large, (tested.MAX_AXIS, *tested.SHORTER_AXES.values()))
+    messages = {NOBODY_THERE, tested.TOO_MANY_CALLS, *too_large, tested.UNSUITABLE}
     for cell in cells:
         messages.add(tested.out_of_reach(cell.id))
         messages |= {refusal(name) for name in imported_modules(cell.source)}

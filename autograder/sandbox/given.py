@@ -76,7 +76,7 @@ def _tested_frame(function: FunctionUnderTest, args: tuple, kwargs: dict[str, An
     try:
         if calls > tested.MAX_CALLS:
             raise RuntimeError(tested.TOO_MANY_CALLS)
-        tested.refuse_unsuitable((args, kwargs))
+        tested.refuse_unsuitable((args, kwargs), function.max_axis)
         arrays = tested.arrays_in((args, kwargs))
         before = [array.tobytes() for array in arrays]
         with np.errstate(all="ignore"):

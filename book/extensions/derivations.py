@@ -6,13 +6,21 @@
 
 is a fold. The page's script opens it when the check of `rms_norm_backward` passes, and the reader can open it earlier.
 A code cell that the page folds (`hide-input`, `hide-cell`) opens in the same way if its metadata has the entry
-`opens_with: rms_norm_backward`.
+`opens_with: rms_norm_backward`. The build warns about a name that no check on the page has.
 """
+
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.util import logging
 from sphinx.util.typing import ExtensionMetadata
 from sphinx_design.dropdown import DropdownDirective
+
+from autograder.house import exercises_checked_in
+from check.words import listed
+
+logger = logging.getLogger(__name__)
 
 
 def class_for(exercise: str) -> str:
@@ -31,7 +39,31 @@ class Derivation(DropdownDirective):
         exercise = self.arguments[0]
         self.arguments = [f"The derivation. It opens when your `{exercise}` passes, or open it now."]
         self.options = {"class-container": ["derivation", class_for(exercise)]}
-        return super().run_with_defaults()
+        (fold,) = super().run_with_defaults()
+        fold["opens_with"] = exercise
+        return [fold]
+
+
+def warn_of_unknown_names(app: Sphinx, doctree: nodes.document) -> None:
+    """Warn about each derivation or cell that waits for an exercise that its page does not check."""
+    folds = [(fold, name) for fold in doctree.findall(nodes.container) if (name := opens_with(fold))]
+    if not folds:
+        return
+    known = exercises_checked_in(Path(app.env.doc2path(app.env.docname)).read_text(encoding="utf-8"))
+    for fold, name in folds:
+        if name not in known:
+            logger.warning(
+                "a fold waits for the exercise %r, which this page does not check, so it would never open. %s",
+                name,
+                f"The page checks {listed(known)}." if known else "The page checks no exercise.",
+                location=fold,
+                type="derivations",
+            )
+
+
+def opens_with(fold: nodes.Element) -> str:
+    """Return the name of the exercise that a derivation or a cell waits for, or ""."""
+    return fold.get("opens_with") or fold.get("cell_metadata", {}).get("opens_with", "")
 
 
 def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
@@ -45,4 +77,5 @@ def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
 def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_directive("derivation", Derivation)
     app.connect("doctree-read", mark_cells)
+    app.connect("doctree-read", warn_of_unknown_names)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autograder.authoring.exercise import Exercise
+from autograder.authoring.exercise import Exercise, find_exercise
 from autograder.authoring.make_key import make_key
 from check.calling import Outcome, Raised
 from check.checking import tried
@@ -157,6 +157,17 @@ def test_exceptions_and_stopped_calls_stay_as_they_are(key):
 )
 def test_a_wrong_answer_gets_a_sentence(key, function, expected):
     assert sentence(function, key) == expected
+
+
+def test_each_matrix_may_have_its_own_number_of_rows():
+    """Queries come from the decoder, keys and values from a memory of another width."""
+    copies = make_key(find_exercise("copies_source"), 1)
+    n = 1 + min(case.inputs["n_words"] for case in copies.cases)
+
+    def one_width(n_words, backwards):
+        return [np.eye(n_words + 1)] * 3
+
+    assert sentence(one_width, copies) == f"`w_key` has {n} rows, but the input has {2 * n} features."
 
 
 def test_columns_without_any_number_are_no_error(key):

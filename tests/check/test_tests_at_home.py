@@ -8,13 +8,16 @@ import pytest
 from autograder.authoring.exercise import exercises_of, find_exercise
 from autograder.authoring.make_key import full_key, make_questions, public_key
 from autograder.authoring.problems import catching_cases, grade_function
+from autograder.exercises.training.tests_train_step import ARGUMENTS, arrays_of, situation
 from autograder.house import chapter_names
 from check import bundle_data, harms, key
 from check.checking import checked
+from check.step_harms import STEP_HARMS
 from check.tested import FunctionUnderTest, out_of_reach
 from check.values import pack, unpack
-from solutions import backward
+from solutions import backward, training
 from solutions.attention import softmax
+from solutions.parameters import flatten
 
 pytestmark = pytest.mark.autograder
 
@@ -62,6 +65,15 @@ def test_a_survivor_is_named_with_the_count():
 def test_a_right_function_that_is_rejected_comes_first():
     feedback = feedback_on(OWN, f"def {NAME}(function):\n    return function(np.ones(2), np.ones(2) / 2).sum() != 0")
     assert "Your test rejects your own `softmax_backward`." in feedback.text.splitlines()[1]
+
+
+def test_weights_that_no_softmax_returns_are_found_at_home():
+    """The own function is right there by one formula; others, which are as right, are not."""
+    test = f"""def {NAME}(function):
+    g, w = np.random.default_rng(0).random((2, 3, 4))
+    return np.allclose(function(g, w), w * (g - (w * g).sum(axis=-1, keepdims=True)))"""
+    text = feedback_on(OWN, test).text
+    assert "Your test rejects your own `softmax_backward`, multiplied by the sum of each row of weights" in text
 
 
 def test_another_value_is_no_verdict():
@@ -117,15 +129,10 @@ def test_a_public_key_accepts_what_is_right(exercise):
         assert grade_function(exercise, public, function).passed, function.__name__
 
 
-# No harm shows these, because the student's own function is right by one formula alone.
-ONLY_IN_GRADING = {"weights_of_no_softmax"}
-
-
 @pytest.mark.parametrize("exercise", TESTS, ids=lambda exercise: exercise.name)
 def test_a_public_key_catches_the_known_mistakes(exercise):
     public = full_key(exercise, 2017)
-    uncaught = {slug for slug in public.mistakes if not any(catching_cases(public, slug))}
-    assert uncaught <= ONLY_IN_GRADING
+    assert {slug for slug in public.mistakes if not any(catching_cases(public, slug))} == set()
 
 
 def test_a_hidden_function_cannot_be_stored():
@@ -138,7 +145,7 @@ def test_a_hidden_function_cannot_be_stored():
 OF_OTHERS = ("two batch axes", "size of a part", "no error")
 
 
-@pytest.mark.parametrize("harm", [harm for harm in harms.HARMS if harm not in OF_OTHERS])
+@pytest.mark.parametrize("harm", [harm for harm in harms.HARMS if harm not in {*OF_OTHERS, *STEP_HARMS}])
 def test_every_harm_is_seen(harm):
     rng = np.random.default_rng(0)
     shape = (2, 3, 4, 5)
@@ -151,3 +158,25 @@ def test_every_harm_is_seen(harm):
         return
     same = result.shape == right.shape and result.dtype == right.dtype and np.allclose(result, right)
     assert not same or not np.array_equal(given[0], arguments[0])
+
+
+@pytest.mark.parametrize("harm", STEP_HARMS)
+@pytest.mark.parametrize("by_name", [True, False])
+def test_every_harm_of_a_step_is_seen(harm, by_name):
+    def flat(result):
+        params, (mean, squares), loss = result
+        return np.append(flatten([params, mean, squares]), loss)
+
+    given, kept = situation(), situation()
+    step = harms.harmed(training.train_step, harm)
+    result = flat(step(**given) if by_name else step(*given.values()))
+    same_arguments = all(np.array_equal(arrays_of(given, [name]), arrays_of(kept, [name])) for name in ARGUMENTS)
+    assert not np.allclose(result, flat(training.train_step(**kept)), rtol=0, atol=1e-4) or not same_arguments
+
+
+@pytest.mark.parametrize("change", harms.HARMLESS)
+def test_a_harmless_change_is_right_where_weights_come_from_softmax(change):
+    rng = np.random.default_rng(0)
+    cotangent, weights = rng.normal(size=(3, 4)), softmax(rng.normal(size=(3, 4)))
+    result = harms.harmed(backward.softmax_backward, change)(weights=weights, grad_weights=cotangent)
+    np.testing.assert_allclose(result, backward.softmax_backward(cotangent, weights), rtol=1e-12)

@@ -92,12 +92,6 @@ def layer_input_as_the_residual(x, memory, params, n_heads, self_mask=None, memo
     return decoded(x, memory, params, n_heads, *masks, residual=lambda x, attended, stream: x)
 
 
-@wrong("repaired_decoder_norms", "https://github.com/ml-explore/mlx/issues/1636")
-def first_norm_not_repaired(x, memory, params, n_heads, self_mask, memory_mask):
-    """Uses the first norm behind the cross-attention."""
-    return decoded(x, memory, params, n_heads, self_mask, memory_mask, 0.0, None, norms="norm_attention")[0]
-
-
 @wrong("cross_attention_backward", "https://github.com/NVIDIA/warp/issues/168", names="memory_through_values")
 def memory_overwritten(grad_output, cache):
     """The values' gradient of the memory overwrites the keys'."""

@@ -23,7 +23,6 @@ from solutions.training import (
     label_entropy,
     noam_learning_rate,
     predicted_losses,
-    repaired_padded_loss,
     smooth_labels,
     smoothed_cross_entropy,
     smoothed_cross_entropy_backward,
@@ -229,13 +228,6 @@ def test_average_is_the_mean_array_by_array(rng):
     checkpoints = [initialise(rng, {"shared": 5}, 4, 6, 1, 1) for _ in range(3)]
     expected = np.mean([flatten(params) for params in checkpoints], axis=0)
     np.testing.assert_allclose(flatten(average(checkpoints)), expected, rtol=1e-14, atol=1e-17)
-
-
-def test_the_bug_hunt_s_reference_leaves_out_padding(rng):
-    logits, targets = rng.normal(size=(2, 3, 5)), np.array([[1, 2, 0], [3, 0, 0]])
-    expected = functional.cross_entropy(torch.tensor(logits[targets != 0]), torch.tensor(targets[targets != 0])).item()
-    logits[targets == 0] = -np.inf
-    assert repaired_padded_loss(logits, targets, 0) == pytest.approx(expected)
 
 
 def test_morphemes_join_to_num2words_german_and_the_words_are_its_english():

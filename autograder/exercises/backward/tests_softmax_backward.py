@@ -45,6 +45,7 @@ def _(draw):
         right=[REFERENCE, "with_the_jacobian", "by_pairwise_differences"],
         wrong=[*formulas, *others, ("returns one number for each row", one_number_for_each_row)],
         at_home=["first argument", "zeros", "sums"],
+        right_at_home=["sums of weights"],
     )
 
 
@@ -58,6 +59,7 @@ def _(draw):
             ("reads only the first column of its cotangent", first_column_only),
         ],
         at_home=["sign", "large", "one column", "equal second"],
+        right_at_home=["sums of weights"],
     )
 
 
@@ -72,6 +74,7 @@ def _(draw):
             ("is right only where there are as many rows as weights", mean_times_rows),
         ],
         at_home=["first row", "reversed rows", "square", "first item", "batches"],
+        right_at_home=["sums of weights"],
     )
 
 

@@ -98,12 +98,12 @@ def test_an_exception_of_the_function_is_told_by_its_type_alone(called):
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("np.zeros(101)", tested.TOO_LARGE),
-        ("np.zeros((0, 10**9))", tested.TOO_LARGE),
-        ("np.zeros((30, 30, 30))", tested.TOO_LARGE),
-        ("[np.zeros((90, 90))] * 3", tested.TOO_LARGE),
-        ("10**6", tested.TOO_LARGE),
-        ("[[]] * 30_000", tested.TOO_LARGE),
+        ("np.zeros(101)", tested.too_large(tested.MAX_AXIS)),
+        ("np.zeros((0, 10**9))", tested.too_large(tested.MAX_AXIS)),
+        ("np.zeros((30, 30, 30))", tested.too_large(tested.MAX_AXIS)),
+        ("[np.zeros((90, 90))] * 3", tested.too_large(tested.MAX_AXIS)),
+        ("10**6", tested.too_large(tested.MAX_AXIS)),
+        ("[[]] * 30_000", tested.too_large(tested.MAX_AXIS)),
         ("np.zeros(2) + 1j", tested.UNSUITABLE),
         ("lambda x: x", tested.UNSUITABLE),
         ("np.random.default_rng()", tested.UNSUITABLE),
@@ -125,6 +125,23 @@ def test_the_grader_enforces_the_limits_itself(called, argument):
         "    return runner()._ask(question)['raised']"
     )
     assert called(source, received.append).value in ("ValueError", "TypeError")
+    assert received == []
+
+
+@pytest.mark.parametrize("argument", ["np.zeros(21)", "[0.5] * 21"])
+def test_a_costly_function_takes_shorter_axes_and_lists(bundle, argument):
+    """The scores of a training step have four axes, and a model as many layers as its list."""
+    received = []
+    honest = f"def f(function):\n    function({argument})"
+    through_the_pipe = FIND_CHANNEL + (
+        "def g(function):\n"
+        f"    question = {{'function': 'function', 'args': ({argument},), 'kwargs': {{}}}}\n"
+        "    return runner()._ask(question)['raised']"
+    )
+    cells = [Cell("setup", SETUP), Cell("f", honest), Cell("g", through_the_pipe)]
+    inputs = {"function": FunctionUnderTest("train_step", received.append)}
+    honest, asked = run(cells, [Call(name, inputs) for name in "fg"], bundle=bundle, limits=PATIENT).outcomes
+    assert honest.raised.message == tested.too_large(20) and asked.value == "ValueError"
     assert received == []
 
 

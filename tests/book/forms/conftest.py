@@ -31,6 +31,10 @@ What the dropdown hides.
 What the derivation shows.
 :::
 
+```python
+check(an_exercise)
+```
+
 ::::{question} Which of the two?
 :kind: prediction
 

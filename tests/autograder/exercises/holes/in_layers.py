@@ -116,13 +116,6 @@ for rows, axis in (("all", None), ("a sentence", (-2, -1))):
     hole("repaired_model_loss", MANY, name=f"one maximum for {rows}")(one_maximum(axis))
 
 
-@hole("repaired_padded_loss", MANY)
-def logarithm_of_softmax(logits, targets, pad):
-    counted = targets != pad
-    p = np.take_along_axis(attention.softmax(logits[counted]), targets[counted][:, None], axis=-1)
-    return -np.log(p).mean()
-
-
 @hole("masked_softmax", MANY)
 def finite_number_times_mask(scores, mask):
     return attention.softmax(np.where(mask, scores, scores.dtype.type(-1e4))) * mask

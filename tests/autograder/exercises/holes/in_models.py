@@ -140,11 +140,6 @@ for counted in (before_the_last_word, before_the_first_padding, as_many_as_words
         counts = counted(targets, pad)
         return training.smoothed_cross_entropy(logits[counts], targets[counts], smoothing, pad=-1)
 
-    @hole("repaired_padded_loss", name=counted.__name__)
-    def hard(logits, targets, pad, counted=counted):
-        counts = counted(targets, pad)
-        return model.cross_entropy(logits[counts], targets[counts], pad=-1)[0]
-
 
 @hole("smoothed_cross_entropy_backward")
 def rows_in_the_first_places(grad_loss, cache):

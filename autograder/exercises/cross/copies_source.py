@@ -1,0 +1,149 @@
+"""copies_source: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from check.measures import PROPERTIES
+from solutions import cross as reference
+
+copies_source = Exercise(
+    reference.copies_source,
+    outputs=dict.fromkeys(PROPERTIES, "sentences T"),
+    section="A decoder that copies",
+    measure="copying_sources",
+    unseen=("words", "asks"),
+)
+
+
+def sentences(draw, asks, *, backwards, n_words, length):
+    """Return the inputs of a case: sentences of one length without repeated words."""
+    words = np.array([draw.rng.permutation(n_words)[:length] for _ in range(4)])
+    return {"n_words": n_words, "backwards": backwards, "words": words, "asks": asks}
+
+
+@copies_source.cases("finds the place, word by word", points=1)
+def _(draw):
+    length, n_words = sorted(draw.sizes(2, low=4, high=12))
+    yield "forwards", sentences(draw, ["attended"], backwards=False, n_words=n_words, length=length)
+
+
+@copies_source.cases("finds the place, backwards", points=1)
+def _(draw):
+    length, n_words = sorted(draw.sizes(2, low=4, high=12))
+    yield "backwards", sentences(draw, ["attended"], backwards=True, n_words=n_words, length=length)
+
+
+@copies_source.cases("hands over what comes next", points=1)
+def _(draw):
+    for name, backwards in (("the next word", False), ("the word before", True)):
+        length, n_words = sorted(draw.sizes(2, low=4, high=12))
+        yield name, sentences(draw, ["copied"], backwards=backwards, n_words=n_words, length=length)
+
+
+@copies_source.cases("looks nowhere else", points=1)
+def _(draw):
+    few, many = draw.size(6, 9), draw.size(70, 100)
+    for name, backwards in (("forwards", False), ("backwards", True)):
+        asks = ["attended", "sharpness"]
+        yield f"few words, {name}", sentences(draw, asks, backwards=backwards, n_words=few, length=4)
+        yield f"many words, {name}", sentences(draw, asks, backwards=backwards, n_words=many, length=50)
+
+
+def halves(n_words):
+    """Return the matrices that read the word at a place, and the word before it."""
+    n = n_words + 1
+    return np.eye(2 * n, n), np.eye(2 * n, n, k=-n)
+
+
+@copies_source.mistake("always writes forwards")
+def forwards_only(n_words, backwards):
+    """Forwards your decoder copies, and with `backwards` it does the same. Which half of the memory should answer, and
+    which should be handed over, if the next word stands before the last one?"""
+    return reference.copies_source(n_words, False)
+
+
+@copies_source.mistake("exchanges the directions")
+def directions_exchanged(n_words, backwards):
+    """Your decoder writes backwards where it should write forwards, and the other way round. Forwards, look for the
+    place whose word *before* is the last one written."""
+    return reference.copies_source(n_words, not backwards)
+
+
+@copies_source.mistake("hands over the half that it searched")
+def same_half(n_words, backwards):
+    """Your decoder finds the right place, and writes again the word that it wrote last. Keys and values come from the
+    same memory, but not from the same half of it: search in one, and hand over the other."""
+    w_query, w_key, _ = reference.copies_source(n_words, backwards)
+    return w_query, w_key, w_key
+
+
+@copies_source.mistake("searches the word that it should hand over")
+def keys_from_the_values(n_words, backwards):
+    """Your decoder looks at the place of the word that it wrote last, and writes this word again. It should find the
+    place at which the next word is handed over. Search in the other half of the memory."""
+    w_query, _, w_value = reference.copies_source(n_words, backwards)
+    return w_query, w_value, w_value
+
+
+@copies_source.mistake("searches in both halves")
+def both_halves(n_words, backwards):
+    """Two places answer to each query: the one of the word itself and the one after it, because your keys read both
+    halves of the memory. Let one half answer."""
+    w_query, w_key, w_value = reference.copies_source(n_words, backwards)
+    return w_query, sum(halves(n_words)), w_value
+
+
+@copies_source.mistake("leaves the mark out")
+def without_the_mark(n_words, backwards):
+    """Your decoder copies words, but it neither begins nor ends. The mark is a word like any other here: it stands
+    before the first word and follows the last one, and the decoder must find it and write it. Give it a row and a
+    column."""
+    w_query, w_key, w_value = (np.copy(w) for w in reference.copies_source(n_words, backwards))
+    w_query[n_words] = 0
+    w_value[:, n_words] = 0
+    return w_query, w_key, w_value
+
+
+@copies_source.mistake("forgets that the scores are divided")
+def not_scaled(n_words, backwards):
+    """Your decoder finds the right place softly, and the more columns `w_key` has, the more softly. Attention divides
+    the scores by the square root of d_key. Multiply the queries by it, besides a number such as 12."""
+    w_query, w_key, w_value = reference.copies_source(n_words, backwards)
+    return w_query / np.sqrt(n_words + 1), w_key, w_value
+
+
+@copies_source.mistake("finds the place softly")
+def softly(n_words, backwards):
+    """The right place has the largest weight, and all others together have more than one per cent. With fifty places
+    the right score must be about 10 larger than the others, after the division by the square root of d_key."""
+    w_query, w_key, w_value = reference.copies_source(n_words, backwards)
+    return w_query / 3, w_key, w_value
+
+
+@copies_source.equivalent
+def rotated(n_words, backwards):
+    w_query, w_key, w_value = reference.copies_source(n_words, backwards)
+    rotation = np.linalg.qr(np.random.default_rng(1).normal(size=(n_words + 1, n_words + 1)))[0]
+    return w_query @ rotation, w_key @ rotation, 3 * w_value
+
+
+@copies_source.equivalent
+def word_by_word(n_words, backwards):
+    """Entry by entry, with a strong key in place of a strong query."""
+    n = n_words + 1
+    w_query, w_key, w_value = np.eye(n, dtype=np.float32), np.zeros((2 * n, n)), np.zeros((2 * n, n), dtype=np.int64)
+    for word in range(n):
+        searched, handed = (word, n + word) if backwards else (n + word, word)
+        w_key[searched, word] = 1000
+        w_value[handed, word] = 1
+    return [w_query, w_key, w_value]
+
+
+@copies_source.equivalent
+def in_binary(n_words, backwards):
+    """A column for each digit of a word's number in base two, as 1 or -1: a score counts the digits that agree."""
+    n, digits = n_words + 1, 7
+    codes = 2.0 * (np.arange(n)[:, None] >> np.arange(digits) & 1) - 1
+    here, before = np.vstack([codes, 0 * codes]), np.vstack([0 * codes, codes])
+    w_value = halves(n_words)[backwards]
+    return 40 * codes, here if backwards else before, w_value
