@@ -91,7 +91,8 @@ def matrices(value: Any, names: Sequence[str], rows: int, columns: dict[str, int
         if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
             raise Malformed(f"`{name}` should be a matrix: a NumPy array of numbers with two axes.")
         if len(matrix) != rows:
-            raise Malformed(f"`{name}` has {len(matrix)} rows, but the input has {rows} features.")
+            shape = f"{len(matrix)} rows and {matrix.shape[1]} columns"
+            raise Malformed(f"`{name}` has {shape}, but needs {rows} rows: the input has {rows} features.")
         if matrix.shape[1] > MOST_COLUMNS:
             raise Malformed(f"`{name}` has {matrix.shape[1]} columns, but at most {MOST_COLUMNS} are allowed.")
         if matrix.shape[1] != columns.get(name, matrix.shape[1]):
