@@ -1,8 +1,8 @@
 """Recognise wrong answers by sketches: one number for each case, a random weighted sum of all judged outputs.
 
-A key holds sketches of the outcomes of right functions, and of known mistakes, with one slip more, on at least one
-case of every aspect, because a slip may show in one aspect only. An answer with the same sketches has the same values,
-however it is written.
+A key holds sketches of the outcomes of right functions, and of known mistakes, with one slip more, on every case that
+can have one, because any case may contradict a slip. An answer with the same sketches has the same values, however it
+is written.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,10 +18,8 @@ TOLERANCE = 1e-8
 
 
 def sketched_cases(key: Key) -> list[int]:
-    """Return the indices of the sketched cases: of those with float64 outputs, the first two and one of each aspect."""
-    possible = [i for i, case in enumerate(key.cases) if sketch(key, case, case.expected) is not None]
-    first_of_aspects = {key.cases[i].aspect: i for i in reversed(possible)}
-    return sorted({*possible[:2], *first_of_aspects.values()})
+    """Return the indices of the sketched cases, which have float64 outputs."""
+    return [i for i, case in enumerate(key.cases) if sketch(key, case, case.expected) is not None]
 
 
 def sketch_row(key: Key, cases: Sequence[Case], outcomes: Iterable[Outcome]) -> np.ndarray:

@@ -7,6 +7,7 @@ and -2 or 0 and 1, changes a number, or uses another variable that has a value o
 import ast
 import inspect
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -46,12 +47,14 @@ class Slip:
     """A function with one slip.
 
     change: the line and the new expression, for authors. words: the slip in words for students, who know the names of
-        the function's parameters, but not those of its other variables.
+        the function's parameters, but not those of its other variables. is_complete: whether the new expression has all
+        names and numbers of the old one, so that no other slip has gone with the part that it leaves out.
     """
 
     change: str
     words: str
     function: Callable
+    is_complete: bool
 
 
 def slips(function: Callable, inputs: dict[str, Any]) -> Iterator[Slip]:
@@ -79,7 +82,14 @@ def slips(function: Callable, inputs: dict[str, Any]) -> Iterator[Slip]:
             _put(parent, field, i, ast.fix_missing_locations(new))
             changed = _compiled(tree, definition.name, function)
             _put(parent, field, i, node)
-            yield Slip(f"{lines[node.lineno - 1].strip()}  ->  {ast.unparse(new)}", words, changed)
+            change = f"{lines[node.lineno - 1].strip()}  ->  {ast.unparse(new)}"
+            yield Slip(change, words, changed, _parts(node) <= _parts(new))
+
+
+def _parts(node: ast.expr) -> Counter[str]:
+    """Return the names and numbers in an expression, and how often each is there."""
+    parts = (inner for inner in ast.walk(node) if isinstance(inner, ast.Name | ast.Constant))
+    return Counter(map(ast.unparse, parts))
 
 
 def _replacements(node: ast.expr, values: dict[str, Any], parameters: set[str]) -> Iterator[Replacement]:
@@ -91,7 +101,7 @@ def _replacements(node: ast.expr, values: dict[str, Any], parameters: set[str]) 
         case ast.BinOp(left, op, right):
             if type(op) in OPERATORS:
                 sign, opposite = OPERATORS[type(op)]
-                yield ast.BinOp(left, opposite(), right), f"a `{OPERATORS[opposite][0]}` where a `{sign}` belongs"
+                yield ast.BinOp(left, opposite(), right), _exchanged(sign, OPERATORS[opposite][0])
             if isinstance(op, ast.MatMult):
                 yield ast.BinOp(right, op, left), "the two sides of a matrix product exchanged"
             if type(op) in LEFT_OUT:
@@ -107,7 +117,7 @@ def _replacements(node: ast.expr, values: dict[str, Any], parameters: set[str]) 
             yield operand, "a minus sign left out"
         case ast.Compare(left, [compared], right) if type(compared) in COMPARISONS:
             sign, opposite = COMPARISONS[type(compared)]
-            yield ast.Compare(left, [opposite()], right), f"a `{COMPARISONS[opposite][0]}` where a `{sign}` belongs"
+            yield ast.Compare(left, [opposite()], right), _exchanged(sign, COMPARISONS[opposite][0])
         case ast.Constant(value) if type(value) is int and value in AXES:
             yield ast.Constant(AXES[value]), f"{AXES[value]} where {value} belongs"
         case ast.Constant(value) if type(value) is int:
@@ -122,6 +132,12 @@ def _replacements(node: ast.expr, values: dict[str, Any], parameters: set[str]) 
             for other in values:
                 if other != name and _are_interchangeable(values[other], values[name]):
                     yield ast.Name(other, ast.Load()), _used_instead(other, name, parameters)
+
+
+def _exchanged(sign: str, other: str) -> str:
+    """Return in words that one sign stands for the other. Right functions differ in which of them they need."""
+    first, second = sorted([sign, other])
+    return f"`{first}` and `{second}` exchanged"
 
 
 def _left_out(what: str, node: ast.expr, parameters: set[str]) -> str:

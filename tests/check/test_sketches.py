@@ -61,7 +61,7 @@ def loops(x, gain, bias, statistics=lambda row: (row.mean(), row.var() + 1e-2), 
 
 
 ONE_SLIP = {
-    "a `-` where a `+` belongs": lambda x, gain, bias: loops(x, gain, bias, last=np.subtract),
+    "`+` and `-` exchanged": lambda x, gain, bias: loops(x, gain, bias, last=np.subtract),
     "the term `bias` left out": lambda x, gain, bias: loops(x, gain, 0 * bias),
     "the factor `gain` left out": lambda x, gain, bias: loops(x, gain / gain, bias),
     "`gain` in a place where `bias` belongs": lambda x, gain, bias: loops(x, gain, gain),
@@ -79,10 +79,11 @@ def test_one_slip_is_named_in_code_of_any_style(key, words):
     assert result.mistakes == ()
 
 
+@pytest.mark.parametrize("shape", [(5, 2), (2, 3, 4)])
 @pytest.mark.parametrize("words", ONE_SLIP)
-def test_no_slip_is_named_if_it_does_not_explain_every_case(key, words):
+def test_no_slip_is_named_if_it_does_not_explain_every_case(key, words, shape):
     def nearly(x, gain, bias):
-        return ONE_SLIP[words](x, gain, bias) + 1e-6 * (x.shape == (5, 2))
+        return ONE_SLIP[words](x, gain, bias) + 1e-6 * (x.shape == shape)
 
     assert "one slip" not in result_of(key, nearly).verdict.message
 
@@ -138,6 +139,68 @@ def half_a_wave_and_x(x):
     return 1.5 * x * np.cos(x) + x
 
 
+def multiplied(x):
+    """Return 3 x cos(x)."""
+    return np.multiply(3.0 * x, np.cos(x))
+
+
+def with_sines(x):
+    """The last factor is a cosine."""
+    return 3.0 * x * np.sin(x)
+
+
+def with_exponentials(x):
+    """The last factor is a cosine, whatever the size of x."""
+    return 3.0 * x * np.exp(x)
+
+
+@pytest.mark.parametrize("mistakes", [[with_sines], [with_sines, with_exponentials]])
+def test_a_slip_that_leaves_out_the_mistake_does_not_name_it(mistakes):
+    result = result_of(exercise_of(multiplied, *mistakes), lambda x: 3.0 * x)
+    assert result.mistakes == ()
+    assert "slip" not in result.verdict.message
+
+
+def with_a_square(x):
+    """The last factor is not squared."""
+    return 3.0 * x * np.cos(x) ** 2
+
+
+def test_a_mistake_with_a_slip_keeps_its_name():
+    result = result_of(exercise_of(multiplied, with_a_square), lambda x: 3.0 / x * np.cos(x) ** 2)
+    assert [mistake.name for mistake in result.mistakes] == ["with_a_square"]
+    assert result.verdict.message.endswith("that mistake with one more slip: `*` and `/` exchanged.")
+
+
+def with_two_quotients(x):
+    """All three are factors, and the last one is not squared."""
+    return 3.0 / x / np.cos(x) ** 2
+
+
+def test_numbers_of_two_mistakes_with_a_slip_prove_neither():
+    result = result_of(exercise_of(multiplied, with_a_square, with_two_quotients), lambda x: 3.0 * x / np.cos(x) ** 2)
+    assert result.mistakes == ()
+    assert "slip" not in result.verdict.message
+
+
+def quotient(a, b):
+    """Return a / b + a b."""
+    return a / b + a * b
+
+
+def test_slips_with_the_same_numbers_are_all_named():
+    exercise = Exercise(quotient, outputs={"rows": "... T d"}, section="Rows")
+
+    @exercise.cases("the idea", points=1)
+    def _(draw):
+        for name in ("one", "two"):
+            yield name, {"a": draw.normal(3, 4), "b": draw.normal(3, 4)}
+
+    result = result_of(full_key(exercise, seed=5), lambda a, b: 1 + a * b)
+    words = "`b` in a place where `a` belongs, or `a` in a place where `b` belongs."
+    assert result.verdict.message.endswith(words)
+
+
 def test_an_exact_factor_beats_a_name_and_a_slip():
     result = result_of(exercise_of(waves, half_a_wave_and_x), lambda x: 1.5 * x * np.cos(x))
     assert result.mistakes == ()
@@ -178,7 +241,7 @@ def test_a_known_mistake_keeps_its_name_besides_a_slip(key):
 
     result = result_of(key, both)
     assert [mistake.name for mistake in result.mistakes] == ["adds no epsilon"]
-    words = "those of that mistake with one more slip: a `-` where a `+` belongs."
+    words = "those of that mistake with one more slip: `+` and `-` exchanged."
     assert result.verdict.message.endswith(words)
 
 
@@ -213,10 +276,10 @@ def test_each_slip_changes_one_place():
     first, second = np.array([1.0, 2.0]), np.array([10.0, 20.0])
     made = list(slips(add, {"a": first, "b": second, "scale": 3.0}))
     assert {(slip.change.split("  ->  ")[1], slip.words) for slip in made} == {
-        ("a - scale * b", "a `-` where a `+` belongs"),
+        ("a - scale * b", "`+` and `-` exchanged"),
         ("scale * b", "the term `a` left out"),
         ("a", "the term `scale * b` left out"),
-        ("scale / b", "a `/` where a `*` belongs"),
+        ("scale / b", "`*` and `/` exchanged"),
         ("b", "the factor `scale` left out"),
         ("scale", "the factor `b` left out"),
         ("b", "`b` in a place where `a` belongs"),
