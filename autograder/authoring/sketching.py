@@ -8,9 +8,9 @@ from threading import Lock
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.authoring.slips import Slip, slips
+from autograder.authoring.slips import slips
 from check.calling import answer
-from check.key import Case, Key
+from check.key import Key
 from check.sketches import sketch_row, sketched_cases
 
 MOST_SLIPS = 2  # with more of them, a sentence would name almost any slip
@@ -18,18 +18,18 @@ LARGE_CASE = 1000  # entries in all input arrays; for larger cases, making all s
 _warnings_lock = Lock()  # because a change of the warning filters affects all threads
 
 
-class LazySketches(Mapping[str, dict[str, np.ndarray]]):
+class LazySketches(Mapping[str, np.ndarray]):
     """The result of `sketches_of_slips`, computed at the first access, because few answers need it."""
 
     def __init__(self, exercise: Exercise, key: Key) -> None:
         self._exercise, self._key = exercise, key
 
     @cached_property
-    def _sketches(self) -> dict[str, dict[str, np.ndarray]]:
+    def _sketches(self) -> dict[str, np.ndarray]:
         return sketches_of_slips(self._exercise, self._key)
 
-    def __getitem__(self, slug: str) -> dict[str, np.ndarray]:
-        return self._sketches[slug]
+    def __getitem__(self, description: str) -> np.ndarray:
+        return self._sketches[description]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._sketches)
@@ -38,60 +38,37 @@ class LazySketches(Mapping[str, dict[str, np.ndarray]]):
         return len(self._sketches)
 
 
-def sketches_of_slips(exercise: Exercise, key: Key) -> dict[str, dict[str, np.ndarray]]:
+def sketches_of_slips(exercise: Exercise, key: Key) -> dict[str, np.ndarray]:
     """Return sketches of functions with one slip, in the form of `Key.slips`.
 
-    The functions are the reference, the equivalents and the known mistakes; if the cases are large, only the reference.
-    Sketches with the values of the reference or of a known mistake are left out. Where several slips have the same
-    values, a right function comes before a mistake, two mistakes prove neither, and the words name each slip; with more
-    than MOST_SLIPS of them, they would say nothing.
+    The functions are the reference and the equivalents; if the cases are large, only the reference. Sketches with the
+    values of the reference or of a known mistake are left out. Where several slips have the same values, the words name
+    each of them; with more than MOST_SLIPS, they would say nothing.
     """
     cases = [key.cases[i] for i in sketched_cases(key)]
     if not cases:
         return {}
     known = [[case.expected for case in cases], *([case.mistakes[slug] for case in cases] for slug in key.mistakes)]
     rows = np.array([sketch_row(key, cases, outcomes) for outcomes in known])
-    right, mistakes = rows[0], dict(zip(key.mistakes, rows[1:], strict=True))
-    origins: list[dict[str, list[str]]] = [{} for _ in rows]  # of each row: slug -> the slips in words
+    right = rows[0]
+    names: list[list[str]] = [[] for _ in rows]  # of each row: the slips in words
+    functions = (exercise.reference, *(exercise.equivalents.values() if cases[0].size <= LARGE_CASE else ()))
     with _warnings_lock, warnings.catch_warnings(action="ignore"):
-        for slug, slip in _slips(exercise, cases[0], right, mistakes):
+        for slip in (slip for function in functions for slip in slips(function, cases[0].inputs)):
             row = sketch_row(key, cases, (answer(slip.function, case.inputs) for case in cases))
-            if not _differ(row, right) or (slug and not _shows(row, right, mistakes[slug])):
+            if not _differ(row, right):
                 continue
             equal = np.flatnonzero(_equal_rows(rows, row))
             if not equal.size:
                 rows = np.vstack([rows, row])
-                origins.append({slug: [slip.words]})
-            elif (origin := origins[equal[0]]) and slip.words not in origin.setdefault(slug, []):
-                origin[slug].append(slip.words)
-    sketches: dict[str, dict[str, list[np.ndarray]]] = {}
-    for row, origin in zip(rows, origins, strict=True):
-        slugs = [""] if "" in origin else list(origin)
-        if len(slugs) == 1 and len(words := origin[slugs[0]]) <= MOST_SLIPS:
-            sketches.setdefault(slugs[0], {}).setdefault(", or ".join(words), []).append(row)
-    return {slug: {words: np.stack(rows) for words, rows in by_words.items()} for slug, by_words in sketches.items()}
-
-
-def _slips(
-    exercise: Exercise, case: Case, right: np.ndarray, mistakes: Mapping[str, np.ndarray]
-) -> Iterator[tuple[str, Slip]]:
-    """Yield each slip, with "" or the slug of the mistake that it is made in.
-
-    A mistake must show, and a slip in it must leave all of it in place.
-
-    case: its inputs show the values of a function's variables. right, mistakes: the known sketches.
-    """
-    functions = (exercise.reference, *(exercise.equivalents.values() if case.size <= LARGE_CASE else ()))
-    yield from (("", slip) for function in functions for slip in slips(function, case.inputs))
-    if case.size <= LARGE_CASE:
-        visible = [slug for slug in exercise.mistakes if _differ(mistakes[slug], right)]
-        made = ((slug, slip) for slug in visible for slip in slips(exercise.mistakes[slug][1], case.inputs))
-        yield from ((slug, slip) for slug, slip in made if slip.is_complete)
-
-
-def _shows(row: np.ndarray, right: np.ndarray, mistake: np.ndarray) -> bool:
-    """Return whether a mistake differs from the right function on a case that has a sketch in the row."""
-    return _differ(mistake[np.isfinite(row)], right[np.isfinite(row)])
+                names.append([slip.words])
+            elif (words := names[equal[0]]) and slip.words not in words:
+                words.append(slip.words)
+    sketches: dict[str, list[np.ndarray]] = {}
+    for row, words in zip(rows, names, strict=True):
+        if 0 < len(words) <= MOST_SLIPS:
+            sketches.setdefault(", or ".join(words), []).append(row)
+    return {words: np.stack(rows) for words, rows in sketches.items()}
 
 
 def _differ(row: np.ndarray, other: np.ndarray) -> bool:

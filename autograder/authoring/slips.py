@@ -7,7 +7,6 @@ and -2 or 0 and 1, changes a number, or uses another variable that has a value o
 import ast
 import inspect
 import textwrap
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -47,14 +46,12 @@ class Slip:
     """A function with one slip.
 
     change: the line and the new expression, for authors. words: the slip in words for students, who know the names of
-        the function's parameters, but not those of its other variables. is_complete: whether the new expression has all
-        names and numbers of the old one, so that no other slip has gone with the part that it leaves out.
+        the function's parameters, but not those of its other variables.
     """
 
     change: str
     words: str
     function: Callable
-    is_complete: bool
 
 
 def slips(function: Callable, inputs: dict[str, Any]) -> Iterator[Slip]:
@@ -82,14 +79,7 @@ def slips(function: Callable, inputs: dict[str, Any]) -> Iterator[Slip]:
             _put(parent, field, i, ast.fix_missing_locations(new))
             changed = _compiled(tree, definition.name, function)
             _put(parent, field, i, node)
-            change = f"{lines[node.lineno - 1].strip()}  ->  {ast.unparse(new)}"
-            yield Slip(change, words, changed, _parts(node) <= _parts(new))
-
-
-def _parts(node: ast.expr) -> Counter[str]:
-    """Return the names and numbers in an expression, and how often each is there."""
-    parts = (inner for inner in ast.walk(node) if isinstance(inner, ast.Name | ast.Constant))
-    return Counter(map(ast.unparse, parts))
+            yield Slip(f"{lines[node.lineno - 1].strip()}  ->  {ast.unparse(new)}", words, changed)
 
 
 def _replacements(node: ast.expr, values: dict[str, Any], parameters: set[str]) -> Iterator[Replacement]:

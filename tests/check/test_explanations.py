@@ -276,6 +276,12 @@ UNNAMED = [
         "return spread((np.exp(log_p) - soft_rows(cache)) * (grad_loss / max(1, len(log_p))), counted)",
         "soft_rows(cache)",
     ),
+    (  # The slip undoes what a mistake with one more slip would have done first.
+        "add_norm",
+        "written_out",
+        "update = np.where(rng.random(update.shape) < rate, 0, update / (1 - rate)).astype(x.dtype)",
+        "update",
+    ),
     (  # All cases but one raise an exception, and the tokens of that one have the mistake's shape.
         "greedy_decode",
         "one_sentence_after_another",

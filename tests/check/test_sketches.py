@@ -122,7 +122,7 @@ def without_the_factor(x):
 
 def test_a_slip_that_changes_nothing_in_a_mistake_is_no_slip():
     key = exercise_of(doubled, without_the_factor)
-    rows = np.concatenate([rows for by_words in key.slips.values() for rows in by_words.values()])
+    rows = np.concatenate(list(key.slips.values()))
     cases = [key.cases[i] for i in sketched_cases(key)]
     own = sketch_row(key, cases, [case.mistakes["without_the_factor"] for case in cases])
     assert len(cases) == 2 and len(rows) > 2
@@ -149,36 +149,10 @@ def with_sines(x):
     return 3.0 * x * np.sin(x)
 
 
-def with_exponentials(x):
-    """The last factor is a cosine, whatever the size of x."""
-    return 3.0 * x * np.exp(x)
-
-
-@pytest.mark.parametrize("mistakes", [[with_sines], [with_sines, with_exponentials]])
-def test_a_slip_that_leaves_out_the_mistake_does_not_name_it(mistakes):
-    result = result_of(exercise_of(multiplied, *mistakes), lambda x: 3.0 * x)
-    assert result.mistakes == ()
-    assert "slip" not in result.verdict.message
-
-
-def with_a_square(x):
-    """The last factor is not squared."""
-    return 3.0 * x * np.cos(x) ** 2
-
-
-def test_a_mistake_with_a_slip_keeps_its_name():
-    result = result_of(exercise_of(multiplied, with_a_square), lambda x: 3.0 / x * np.cos(x) ** 2)
-    assert [mistake.name for mistake in result.mistakes] == ["with_a_square"]
-    assert result.verdict.message.endswith("that mistake with one more slip: `*` and `/` exchanged.")
-
-
-def with_two_quotients(x):
-    """All three are factors, and the last one is not squared."""
-    return 3.0 / x / np.cos(x) ** 2
-
-
-def test_numbers_of_two_mistakes_with_a_slip_prove_neither():
-    result = result_of(exercise_of(multiplied, with_a_square, with_two_quotients), lambda x: 3.0 * x / np.cos(x) ** 2)
+@pytest.mark.parametrize("answer", [lambda x: 3.0 * x, lambda x: 3.0 / x * np.sin(x)])
+def test_a_known_mistake_is_not_named_for_the_numbers_that_it_has_with_one_more_slip(answer):
+    """The slip may leave the mistake out: no sine is in 3 x."""
+    result = result_of(exercise_of(multiplied, with_sines), answer)
     assert result.mistakes == ()
     assert "slip" not in result.verdict.message
 
@@ -201,7 +175,24 @@ def test_slips_with_the_same_numbers_are_all_named():
     assert result.verdict.message.endswith(words)
 
 
-def test_an_exact_factor_beats_a_name_and_a_slip():
+def difference(x, y):
+    """Return x - y, and 2 x."""
+    return x - y, 2 * x
+
+
+def test_zeros_have_no_slip():
+    exercise = Exercise(difference, outputs={"rows": "... T d", "doubled": "... T d"}, section="Rows")
+
+    @exercise.cases("the idea", points=1)
+    def _(draw):
+        for name in ("one", "two"):
+            yield name, {"x": draw.normal(3, 4), "y": draw.normal(3, 4)}
+
+    result = result_of(full_key(exercise, seed=5), lambda x, y: (0 * x, 2 * x))
+    assert result.verdict.message.endswith("`rows` is zero everywhere.")
+
+
+def test_an_exact_factor_is_named_alone():
     result = result_of(exercise_of(waves, half_a_wave_and_x), lambda x: 1.5 * x * np.cos(x))
     assert result.mistakes == ()
     assert result.verdict.message.endswith("`rows` is half of what it should be.")
@@ -233,16 +224,6 @@ def test_no_slip_is_named_for_other_wrong_values(key, power):
         return loops(x, gain, bias, lambda row: (row.mean(), np.abs(row).max() ** power))
 
     assert result_of(key, wrong).verdict.message.endswith("of the largest entry).")
-
-
-def test_a_known_mistake_keeps_its_name_besides_a_slip(key):
-    def both(x, gain, bias):
-        return loops(x, gain, bias, lambda row: (row.mean(), row.var()), np.subtract)
-
-    result = result_of(key, both)
-    assert [mistake.name for mistake in result.mistakes] == ["adds no epsilon"]
-    words = "those of that mistake with one more slip: `+` and `-` exchanged."
-    assert result.verdict.message.endswith(words)
 
 
 def test_a_right_function_has_no_slip(key):
@@ -310,7 +291,7 @@ def test_slips_are_run_without_checking_for_changed_inputs(key, monkeypatch):
 
     monkeypatch.setattr(importlib.import_module("check.calling"), "fingerprints", called)
     exercise = Exercise(standardised, outputs={"rows": "... T d"}, section="Rows")
-    assert sketches_of_slips(exercise, key).keys() == {""}
+    assert sketches_of_slips(exercise, key)
 
 
 def test_slips_do_not_run_a_function_s_decorators():
