@@ -23,7 +23,7 @@ from check.explain import explain
 from check.faults import of_cases
 from check.judge import result_of
 from check.measuring import outcomes_of
-from check.verdicts_of_test import bound_key
+from check.verdicts_of_test import bound_key, with_rejections
 
 
 def without(exercise, name):
@@ -35,7 +35,7 @@ def without(exercise, name):
 
 def explanation(key, function):
     """Return what a student reads of a wrong function; "" if the judge accepts it, or has no reason for its values."""
-    outcomes = outcomes_of(function, key)
+    outcomes = with_rejections(key, outcomes_of(function, key))
     case_faults = of_cases(key, outcomes)
     why = explain(key, outcomes, case_faults)
     if why is None or not (why.mistakes or why.relation):

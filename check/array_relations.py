@@ -57,8 +57,12 @@ def relations_of_array(
             yield from (f"the step from `{argument}` to {subject} is {SIMPLE_FACTORS[factor]}." for factor in steps)
     if expected.ndim > 1 and equal(np.swapaxes(expected, -1, -2), value):
         yield f"{subject} is right except that its last two axes are exchanged."
+    n_batch_axes = max(expected.ndim - sum(axis != "..." for axis in axes), 0) if axes else 0
     for axis in range(expected.ndim):
-        yield from _along(subject, axis, axis_names, expected, value)
+        if expected.shape[axis] > 1:  # along an axis of one entry, all arrays agree
+            yield from _along(subject, axis, axis_names, expected, value)
+        if expected.shape[axis] > 1 and axis >= n_batch_axes:  # items of a batch often have the same error
+            yield from _sizes_along(subject, axis, axis_names[axis], expected, value)
 
 
 def _along(
@@ -69,13 +73,17 @@ def _along(
     if equal(np.flip(expected, axis), value):
         yield f"{subject} is right except that the order along {axis_name} is reversed."
     places = [_equal_at(expected, value, axis, i) for i in range(expected.shape[axis])]
-    if len(places) > 1 and places[0] and not any(places[1:]):
+    if len(places) > 2 and places[0] and not any(places[1:]):
         yield f"{subject} is right at the first place along {axis_name} and wrong at all others."
-    if len(places) > 1 and places[-1] and not any(places[:-1]):
+    if len(places) > 2 and places[-1] and not any(places[:-1]):
         yield f"{subject} is right at the last place along {axis_name} and wrong at all others."
     if equal(np.ones(()), expected.sum(axis)) and not equal(np.ones(()), value.sum(axis)):
         summed = [other for i, other in enumerate(axis_names) if i != axis and equal(np.ones(()), value.sum(i))]
         yield from (f"{subject} sums to one along {other}, but should along {axis_name}." for other in summed)
+
+
+def _sizes_along(subject: str, axis: int, axis_name: str, expected: np.ndarray, value: np.ndarray) -> Iterator[str]:
+    """Yield what is true of the sizes of the entries along one axis."""
     if proportional(expected, value, axis):
         yield f"{subject} has the right proportions along {axis_name}, but not the right size."
     if constant(value - expected, axis):
@@ -104,9 +112,9 @@ def factors(names: Sequence[str], shape: Sequence[int], inputs: dict[str, Any]) 
 
 
 def _axis_names(axes: Sequence[str], ndim: int) -> list[str]:
-    """Return a name for each axis of an array."""
+    """Return a name for each axis of an array. axes: [] for a part of a tree, whose axes have no names."""
     names = [axis for axis in axes if axis != "..."]
-    if len(names) > ndim:
+    if not axes or len(names) > ndim:
         return [f"axis {i}" for i in range(ndim)]
     leading = ndim - len(names)
     batch = [f"batch axis {i}" if leading > 1 else "the batch" for i in range(leading)]
@@ -128,12 +136,12 @@ def _equal_at(expected: np.ndarray, value: np.ndarray, axis: int, index: int) ->
 
 
 def proportional(expected: np.ndarray, value: np.ndarray, axis: int | None = None) -> bool:
-    """Return whether one array is a multiple of the other: by one factor, or along an axis by one factor each."""
+    """Return whether an array is a multiple of the expected one: by one factor, or along an axis by factors not 0."""
     largest = np.abs(expected).argmax(axis, keepdims=axis is not None)
     if axis is None:
         return equal(expected * value.ravel()[largest], value * expected.ravel()[largest])
     one, other = (np.take_along_axis(array, largest, axis) for array in (value, expected))
-    return equal(expected * one, value * other)
+    return bool(one.all()) and equal(expected * one, value * other)
 
 
 def constant(array: np.ndarray, axis: int) -> bool:

@@ -8,7 +8,7 @@ from check.constant_answers import constant_answer
 from check.faults import FORM_KINDS, KINDS, CaseFaults, Verdict, faults
 from check.key import Key
 from check.matching import VALUELESS_KINDS, Match, best_matches, has_wrong_values, is_exactly
-from check.relations import names_a_factor, relation
+from check.relations import is_of_zeros, relation
 from check.sketches import slip
 from check.verdicts_of_test import on_case
 
@@ -54,8 +54,8 @@ def explain(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> E
     remarks = _remarks(key, unexplained, case_faults[shown][0], with_form=not form_mistake)
     if case_faults[shown][0] in unexplained[shown]:
         remarks.pop(case_faults[shown][0].kind, None)  # the verdict says it already
-    slug, sentence = ("", "") if matches else _relation_or_slip(key, outcomes, case_faults)
-    mistakes = [slug] if slug else [match.slug for match in matches]
+    sentence = "" if matches else _relation_and_slip(key, outcomes, case_faults)
+    mistakes = (match.slug for match in matches)
     return Explanation((*mistakes, *form_mistake), shown, tuple(remarks.values()), sentence)
 
 
@@ -119,14 +119,13 @@ def _remarks(key: Key, unexplained: CaseFaults, verdict: Verdict, with_form: boo
     return dict(sorted(remarks.items(), key=lambda item: KINDS.index(item[0])))
 
 
-def _relation_or_slip(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> tuple[str, str]:
-    """Return the slug of a mistake that has one slip more, or "", and a sentence about wrong values, or ""."""
+def _relation_and_slip(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> str:
+    """Return sentences about wrong values, or "": a relation to the right ones, and a slip that leads to them."""
     wrong = [i for i, found in enumerate(case_faults) if found and found[0].kind == "value"]
     if not wrong or key.measure:  # the values of a measure are positions, which have no factors and no slips
-        return "", ""
+        return ""
     sentence = relation(key, [key.cases[i] for i in wrong], [outcomes[i] for i in wrong])
-    slug, words = slip(key, outcomes)
-    if not words or (slug and names_a_factor(sentence)):
-        return "", sentence
-    origin = "that mistake with one more slip" if slug else "a right function with one slip"
-    return slug, f"{sentence} Your numbers are those of {origin}: {words}.".strip()
+    words = "" if is_of_zeros(sentence) else slip(key, outcomes)
+    return (
+        f"{sentence} Your numbers are those of a right function with one slip: {words}.".strip() if words else sentence
+    )

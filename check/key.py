@@ -66,8 +66,7 @@ class Key:
     aspects: name -> points. uses: exercises of the same chapter that this one calls. tests: the exercise whose
         functions this one tests, if it asks for a test; otherwise "".
     tolerance: allowed error in float64, as a share of the largest expected entry.
-    slips: slug of a mistake, or "" for a right function -> description of a slip -> sketches (rows, cases) of the
-        outcomes of such functions with that one slip.
+    slips: description of a slip -> sketches (rows, cases) of the outcomes of right functions with that one slip.
     measure: name of the measure of `check.measures` that outcomes pass before they are compared, or
         `check.predictions.ORDER`; "" for none.
     """
@@ -81,7 +80,7 @@ class Key:
     tolerance: float
     mistakes: dict[str, Mistake]
     cases: tuple[Case, ...]
-    slips: Mapping[str, dict[str, np.ndarray]] = field(default_factory=dict)
+    slips: Mapping[str, np.ndarray] = field(default_factory=dict)
     measure: str = ""
     tests: str = ""
 

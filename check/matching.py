@@ -61,8 +61,9 @@ def is_exactly(key: Key, slug: str, outcomes: Sequence[Outcome]) -> bool:
 def best_matches(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> list[Match]:
     """Return the fewest mistakes that explain the cases with wrong values; or none.
 
-    Half of the cases are enough if the mistakes have entries there that no other function has by accident. Two mistakes
-    are no explanation if one of them shows only in yes and no, tokens or one simple number: many answers have these.
+    Half of the cases are enough if the mistakes have entries there that no other function has by accident. Without such
+    entries, they must explain all cases with values, and these must be half of the wrong ones. Two mistakes are no
+    explanation if one of them shows only in yes and no, tokens or one simple number: many answers have these.
     """
     candidates = [match for slug in key.mistakes if (match := _match(key, slug, outcomes, case_faults))]
     wrong = {i for i, found in enumerate(case_faults) if has_wrong_values(found)}
@@ -81,7 +82,9 @@ def best_matches(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults)
         candidates = others if is_rare else []
     explained = frozenset().union(*(match.proof for match in chosen)) & with_values
     telling = any(_is_telling(key.cases[i], match.slug) for match in chosen for i in match.proof & with_values)
-    return chosen if explained == with_values or (telling and 2 * len(explained) >= len(with_values)) else []
+    if telling:
+        return chosen if 2 * len(explained) >= len(with_values) else []
+    return chosen if explained == with_values and 2 * len(explained) >= len(wrong) else []
 
 
 def _is_telling(case: Case, slug: str) -> bool:

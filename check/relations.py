@@ -39,9 +39,9 @@ def relation(key: Key, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> st
     return sentence[:1].upper() + sentence[1:]
 
 
-def names_a_factor(sentence: str) -> bool:
-    """Return whether a sentence of `relation` says that the right values are only multiplied by something."""
-    return "what it should be" in sentence or "except for one factor" in sentence
+def is_of_zeros(sentence: str) -> bool:
+    """Return whether a sentence of `relation` says that the values are zero, as after many different slips."""
+    return "zero everywhere" in sentence
 
 
 def _first_wrong(key: Key, case: Case, outcome: Outcome) -> tuple[str, Any, Any] | None:

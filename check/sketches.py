@@ -1,8 +1,8 @@
 """Recognise wrong answers by sketches: one number for each case, a random weighted sum of all judged outputs.
 
-A key holds sketches of the outcomes of right functions, and of known mistakes, with one slip more, on at least one
-case of every aspect, because a slip may show in one aspect only. An answer with the same sketches has the same values,
-however it is written.
+A key holds sketches of the outcomes of right functions with one slip, on every case that can have one, because any case
+may contradict a slip. An answer with the same sketches has the same values, however it is written. Known mistakes with
+one more slip have no sketches: the slip often leaves out or undoes the mistake, and then its name is wrong.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,10 +18,8 @@ TOLERANCE = 1e-8
 
 
 def sketched_cases(key: Key) -> list[int]:
-    """Return the indices of the sketched cases: of those with float64 outputs, the first two and one of each aspect."""
-    possible = [i for i, case in enumerate(key.cases) if sketch(key, case, case.expected) is not None]
-    first_of_aspects = {key.cases[i].aspect: i for i in reversed(possible)}
-    return sorted({*possible[:2], *first_of_aspects.values()})
+    """Return the indices of the sketched cases, which have float64 outputs."""
+    return [i for i, case in enumerate(key.cases) if sketch(key, case, case.expected) is not None]
 
 
 def sketch_row(key: Key, cases: Sequence[Case], outcomes: Iterable[Outcome]) -> np.ndarray:
@@ -62,19 +60,13 @@ def is_distinctive(array: np.ndarray) -> bool:
     return bool((np.abs(parts - np.rint(parts)) > 1e-6).any())
 
 
-def slip(key: Key, outcomes: Sequence[Outcome]) -> tuple[str, str]:
-    """Return the slip that the outcomes show.
-
-    Returns:
-        slug: of the known mistake that has the slip; "" if a right function has it.
-        description: of the slip; "" if the outcomes show none.
-    """
+def slip(key: Key, outcomes: Sequence[Outcome]) -> str:
+    """Return the description of the slip in a right function that the outcomes show; "" if they show none."""
     cases = sketched_cases(key) if key.slips else []
     row = sketch_row(key, [key.cases[i] for i in cases], [outcomes[i] for i in cases])
     if not np.isfinite(row).any():
-        return "", ""
-    for slug, descriptions in key.slips.items():
-        for description, rows in descriptions.items():
-            if np.isclose(rows, row, TOLERANCE, TOLERANCE, equal_nan=True).all(axis=1).any():
-                return slug, description
-    return "", ""
+        return ""
+    for description, rows in key.slips.items():
+        if np.isclose(rows, row, TOLERANCE, TOLERANCE, equal_nan=True).all(axis=1).any():
+            return description
+    return ""

@@ -15,4 +15,5 @@ PATIENT = Limits(
     start_seconds=600.0,
     wall_seconds=3600.0,
     processor_seconds=3600.0,
+    sleep_seconds=3600.0,
 )

@@ -91,7 +91,7 @@ def _replacements(node: ast.expr, values: dict[str, Any], parameters: set[str]) 
         case ast.BinOp(left, op, right):
             if type(op) in OPERATORS:
                 sign, opposite = OPERATORS[type(op)]
-                yield ast.BinOp(left, opposite(), right), f"a `{OPERATORS[opposite][0]}` where a `{sign}` belongs"
+                yield ast.BinOp(left, opposite(), right), _exchanged(sign, OPERATORS[opposite][0])
             if isinstance(op, ast.MatMult):
                 yield ast.BinOp(right, op, left), "the two sides of a matrix product exchanged"
             if type(op) in LEFT_OUT:
@@ -107,7 +107,7 @@ def _replacements(node: ast.expr, values: dict[str, Any], parameters: set[str]) 
             yield operand, "a minus sign left out"
         case ast.Compare(left, [compared], right) if type(compared) in COMPARISONS:
             sign, opposite = COMPARISONS[type(compared)]
-            yield ast.Compare(left, [opposite()], right), f"a `{COMPARISONS[opposite][0]}` where a `{sign}` belongs"
+            yield ast.Compare(left, [opposite()], right), _exchanged(sign, COMPARISONS[opposite][0])
         case ast.Constant(value) if type(value) is int and value in AXES:
             yield ast.Constant(AXES[value]), f"{AXES[value]} where {value} belongs"
         case ast.Constant(value) if type(value) is int:
@@ -122,6 +122,12 @@ def _replacements(node: ast.expr, values: dict[str, Any], parameters: set[str]) 
             for other in values:
                 if other != name and _are_interchangeable(values[other], values[name]):
                     yield ast.Name(other, ast.Load()), _used_instead(other, name, parameters)
+
+
+def _exchanged(sign: str, other: str) -> str:
+    """Return in words that one sign stands for the other. Right functions differ in which of them they need."""
+    first, second = sorted([sign, other])
+    return f"`{first}` and `{second}` exchanged"
 
 
 def _left_out(what: str, node: ast.expr, parameters: set[str]) -> str:

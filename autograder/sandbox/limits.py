@@ -18,6 +18,7 @@ class Limits:
     start_seconds: time by the wall clock for Python to start and to import NumPy, and time for the reference to load.
     wall_seconds: time by the wall clock for the whole submission, with its second runs and the start of new processes.
     processor_seconds: processor time for the whole submission, with its second runs.
+    sleep_seconds: for how long the whole submission may sleep: it uses no processor and waits for none.
     memory_mb: address space of the process; NumPy with the CPU build of PyTorch fits well into 2048.
     answers_mb: size of all arrays together that a submission may send back.
     disk_mb: size of each of the two writable folders, the working directory and /tmp; both are in memory.
@@ -33,6 +34,7 @@ class Limits:
     start_seconds: float = 60.0
     wall_seconds: float = 300.0
     processor_seconds: float = 120.0
+    sleep_seconds: float = 60.0
     memory_mb: int = 2048
     answers_mb: int = 64
     disk_mb: int = 64

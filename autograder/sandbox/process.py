@@ -23,7 +23,7 @@ from autograder.sandbox.interpreter import CHAPTER_DISTRIBUTIONS
 from autograder.sandbox.launch import launch
 from autograder.sandbox.limits import Limits, MachineTooBusy, SandboxUnavailable
 from autograder.sandbox.outcomes import NOT_AN_ANSWER, used_processor
-from autograder.sandbox.usage import exceeded_limit, processor_seconds
+from autograder.sandbox.usage import activity, asleep, exceeded_limit, processor_seconds
 from check import values
 
 WATCH_SECONDS = 0.1
@@ -47,7 +47,11 @@ class Ended(Exception):
 
 
 class Exhausted(Exception):
-    """The process has used up its processor time."""
+    """The process has used up its processor time. The message says so in plain words."""
+
+
+class Slept(Exhausted):
+    """The process has slept for too long. The message says so in plain words."""
 
 
 class Process:
@@ -60,13 +64,15 @@ class Process:
         kind: str,
         distributions: tuple[str, ...] = CHAPTER_DISTRIBUTIONS,
         processor_seconds: float | None = None,
+        sleep_seconds: float | None = None,
     ):
         """Start the process. Raises SandboxUnavailable if it cannot start, MachineTooBusy if it does not in time.
 
-        processor_seconds: what earlier processes left of `limits.processor_seconds`; by default all of it.
+        processor_seconds, sleep_seconds: what earlier processes left of these limits; by default all of it.
         """
         self.processor_seconds = 0.0  # used so far, as measured from outside
-        self._processor_limit = math.inf  # until it has started
+        self.sleep_seconds = 0.0  # slept so far
+        self._processor_limit = self._sleep_limit = math.inf  # until it has started
         self._question_limit, self._question_seconds = math.inf, math.inf  # the value of processor_seconds to stop at
         self._sandboxed = kind != "none"
         self._limits = limits
@@ -76,6 +82,7 @@ class Process:
         try:
             self._await_ready()
             self._processor_limit = limits.processor_seconds if processor_seconds is None else processor_seconds
+            self._sleep_limit = limits.sleep_seconds if sleep_seconds is None else sleep_seconds
             self._lower_priority()
         except BaseException:
             self.end()
@@ -112,7 +119,7 @@ class Process:
         Raises:
             Ended: the process died, sent anything but a reply, or ignored its limit of processor time.
             TimeoutError: the deadline passed.
-            Exhausted: the process has used up its processor time for all questions.
+            Exhausted: the process has used up its processor time for all questions, or has slept for too long.
         """
         if self._has_unread_reply():
             raise Ended(NOT_AN_ANSWER, by_previous=True)
@@ -193,9 +200,15 @@ class Process:
         """Wait until a descriptor is ready, and check the process's usage meanwhile."""
         poll = select.poll()
         poll.register(descriptor, event)
+        before, started = None, 0.0
         while (seconds := deadline - time.monotonic()) > 0:
             if poll.poll(min(seconds, WATCH_SECONDS) * 1000):
                 return
+            passed, now = time.monotonic() - started, activity(self._launched.python_pid())
+            if self._sleep_limit < math.inf:
+                # What lies far above one watch was no sleep of the process alone: the grader did not run either.
+                self.sleep_seconds += asleep(before, now, min(passed, WATCH_SECONDS))
+            before, started = now, time.monotonic()
             self._check_usage()
         raise TimeoutError
 
@@ -203,7 +216,9 @@ class Process:
         """Raise Exhausted or Ended if the process exceeds a limit that the kernel does not enforce."""
         self._measure()
         if self.processor_seconds > self._processor_limit:
-            raise Exhausted
+            raise Exhausted(f"had used {self._limits.processor_seconds:g} seconds of processor time")
+        if self.sleep_seconds > self._sleep_limit:
+            raise Slept(f"had slept for {self._limits.sleep_seconds:g} seconds")
         if self.processor_seconds > self._question_limit:
             raise Ended(used_processor(self._question_seconds))
         if self._sandboxed and (reason := exceeded_limit(self._launched.python_pid(), self._limits)):

@@ -15,7 +15,7 @@ from autograder.sandbox.given import answering, functions_among
 from autograder.sandbox.interpreter import CHAPTER_DISTRIBUTIONS
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.outcomes import NOT_AN_ANSWER, read_outcome, used_memory, used_processor, waited_longer
-from autograder.sandbox.process import AnswerQuestion, Ended, Exhausted, Process
+from autograder.sandbox.process import AnswerQuestion, Ended, Exhausted, Process, Slept
 from check import values
 from check.calling import Outcome, Raised
 from check.tested import FunctionUnderTest
@@ -93,8 +93,8 @@ def run(
     with Answerer(answered, limits, kind, distributions) if answered else nullcontext() as answerer:
         submission = _Submission(tuple(cells), tuple(calls), limits, budget, answerer)
         while not submission.complete:
-            processor_seconds = budget.processor_seconds
-            with Process(Path(bundle).resolve(), limits, kind, distributions, processor_seconds) as process:
+            left = budget.processor_seconds, budget.sleep_seconds
+            with Process(Path(bundle).resolve(), limits, kind, distributions, *left) as process:
                 submission.advance(process)
     return Run(submission.cells, submission.outcomes, submission.notes, answerer.count if answerer else 0)
 
@@ -137,10 +137,12 @@ class _Submission:
             self._give_up_stage(self._previous if by_previous else self._stage, ended.reason)
         except _OutOfTime:
             self._give_up_all(f"had taken {self.limits.wall_seconds:g} seconds")
-        except Exhausted:
-            self._give_up_all(f"had used {self.limits.processor_seconds:g} seconds of processor time")
+        except Exhausted as exhausted:
+            self.budget.stopped_by_clock |= isinstance(exhausted, Slept)
+            self._give_up_all(str(exhausted))
         finally:
             self.budget.processor_seconds -= process.processor_seconds
+            self.budget.sleep_seconds -= process.sleep_seconds
 
     def _execute(self, process: Process, cell: Cell) -> None:
         self._previous, self._stage = self._stage, ("cell", cell.id)

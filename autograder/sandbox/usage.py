@@ -6,6 +6,7 @@ The kernel limits processor time per process, but a submission may need several 
 
 import os
 from contextlib import suppress
+from dataclasses import dataclass
 
 from autograder.sandbox.bubblewrap import TEMPORARY, WORK
 from autograder.sandbox.limits import Limits
@@ -30,3 +31,43 @@ def processor_seconds(pid: int) -> float:
         user, system = status.read().rpartition(")")[2].split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
     return 0.0
+
+
+@dataclass(frozen=True)
+class Activity:
+    """The threads of a process at one moment.
+
+    threads: their ids. all_sleep: whether each waits for an event, neither running nor ready to run.
+    seconds: time that they have run or waited for a processor, added up.
+    """
+
+    threads: frozenset[str]
+    all_sleep: bool
+    seconds: float
+
+
+def activity(pid: int) -> Activity | None:
+    """Return what the threads of the student's process do; None if the kernel does not say, or the process is gone."""
+    with suppress(OSError, IndexError, ValueError):
+        states, nanoseconds = [], 0
+        threads = frozenset(os.listdir(f"/proc/{pid}/task"))
+        for thread in threads:
+            with open(f"/proc/{pid}/task/{thread}/stat", encoding="utf-8") as status:
+                states.append(status.read().rpartition(")")[2].split()[0])
+            with open(f"/proc/{pid}/task/{thread}/schedstat", encoding="utf-8") as times:
+                ran, waited, _ = map(int, times.read().split())
+            nanoseconds += ran + waited
+        if nanoseconds:  # a kernel that does not measure says 0
+            return Activity(threads, set(states) == {"S"}, nanoseconds / 1e9)
+    return None
+
+
+def asleep(before: Activity | None, after: Activity | None, seconds: float) -> float:
+    """Return for how many of these seconds a process surely slept.
+
+    It is 0 unless the same threads sleep at both moments: a thread that waits for a processor or for a disk does not
+    sleep, however long a busy machine makes it wait.
+    """
+    if not before or not after or before.threads != after.threads or not (before.all_sleep and after.all_sleep):
+        return 0.0
+    return max(0.0, seconds - (after.seconds - before.seconds))

@@ -256,6 +256,46 @@ def test_a_mistake_with_right_values_on_the_sketched_cases_is_not_named_with_a_s
     assert names_with_one_slip("forward", "with_a_dict_as_cache", f"{line}  ->  tgt") == [[]]
 
 
+# Each of these slips was once explained by a mistake that is not there.
+UNNAMED = [
+    (  # An infinite entry has no sketch, so nothing shows what becomes of it.
+        "softmax",
+        "through_log_sum_exp",
+        "return np.exp(scores - np.logaddexp.reduce(scores, axis=-1, keepdims=True))",
+        "scores + np.logaddexp.reduce(scores, axis=-1, keepdims=True)",
+    ),
+    (  # The factor that is left out is the one that the mistake would be in.
+        "masked_attention_backward",
+        "by_einsum",
+        "grad_scores = weights * (arriving - average) * keys.shape[-1] ** -0.5",
+        "weights",
+    ),
+    (  # The term that is left out is the one that the mistake would be in.
+        "smoothed_cross_entropy_backward",
+        "with_labels",
+        "return spread((np.exp(log_p) - soft_rows(cache)) * (grad_loss / max(1, len(log_p))), counted)",
+        "soft_rows(cache)",
+    ),
+    (  # The slip undoes what a mistake with one more slip would have done first.
+        "add_norm",
+        "written_out",
+        "update = np.where(rng.random(update.shape) < rate, 0, update / (1 - rate)).astype(x.dtype)",
+        "update",
+    ),
+    (  # All cases but one raise an exception, and the tokens of that one have the mistake's shape.
+        "greedy_decode",
+        "one_sentence_after_another",
+        "return np.array([row + [pad] * (width - len(row)) for row in rows])",
+        "pad",
+    ),
+]
+
+
+@pytest.mark.parametrize(("exercise", "rewrite", "line", "new"), UNNAMED)
+def test_a_slip_gets_no_name_of_a_mistake_that_is_not_there(exercise, rewrite, line, new):
+    assert not any(names_with_one_slip(exercise, rewrite, f"{line}  ->  {new}"))
+
+
 # ------------------------------------------------------------------------------------------- relations
 
 

@@ -201,7 +201,7 @@ def test_a_relation_of_wrong_values_is_named_even_if_an_overflow_comes_first():
 
     result = graded(public_key(find_exercise("softmax")), multiplied)
     assert result.verdict.kind == "nan"
-    assert "one slip: a `+` where a `-` belongs. (On the cases with wrong values.)" in result.remarks[-1]
+    assert "one slip: `+` and `-` exchanged. (On the cases with wrong values.)" in result.remarks[-1]
 
 
 def test_two_mistakes_that_fit_equally_are_both_left_out(exercise):

@@ -141,7 +141,7 @@ def test_exceptions_and_stopped_calls_stay_as_they_are(key):
         (changed(1, [[1.0]]), "`w_key` should be a matrix: a NumPy array of numbers with two axes."),
         (changed(1, np.zeros(7)), "`w_key` should be a matrix: a NumPy array of numbers with two axes."),
         (changed(1, lambda w: w > 0), "`w_key` should be a matrix: a NumPy array of numbers with two axes."),
-        (too_narrow, "`w_query` has 3 rows, but the input has 7 features."),
+        (too_narrow, "`w_query` has 3 rows and 4 columns, but needs 7 rows: the input has 7 features."),
         (
             changed(0, np.zeros((7, MOST_COLUMNS + 1))),
             "`w_query` has 513 columns, but at most 512 are allowed.",
@@ -180,6 +180,10 @@ def test_mistakes_are_named_malformed_ones_too(key):
     for slug, wrong in (("looks_ahead", looks_ahead), ("too_narrow", too_narrow)):
         result = grade(key, outcomes_of(wrong, key))
         assert result.mistakes == (key.mistakes[slug],) and not result.remarks
+
+
+def test_a_malformed_answer_is_a_known_mistake_only_if_its_shape_is(key):
+    assert grade(key, outcomes_of(changed(0, np.zeros((3, 9))), key)).mistakes == ()
 
 
 def test_an_answer_without_a_known_mistake_gets_no_relation_and_no_slip(key):

@@ -101,6 +101,43 @@ def test_wrong_values_without_a_relation_get_no_explanation(key, change):
     assert message_about(key, change).endswith("of the largest entry).")
 
 
+def alone(s, x):
+    """Return the array with wrong rows at all but the first place of the first axis."""
+    wrong = np.tanh(x) + s
+    wrong[0] = s[0]
+    return wrong
+
+
+# Each is true of numbers, but it says nothing about how they went wrong.
+EMPTY = {
+    "proportions along an axis of one entry": ((3, 1), lambda s, x: np.tanh(x) + s),
+    "differences along an axis of one entry": ((1, 4), lambda s, x: np.tanh(x) + s),
+    "a factor of zero": ((4, 4), lambda s, x: s * (np.arange(s.shape[-1]) < 2)),
+    "the same error in each item of the batch": ((2, 3, 3), lambda s, x: s + np.tanh(x[0])),
+    "one of two places right": ((2, 3, 3), alone),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_a_relation_that_says_nothing_is_not_named(name):
+    sizes, change = EMPTY[name]
+    exercise = Exercise(doubled_and_moved, outputs={"shares": "... T_query T_key"}, section="Softmax")
+
+    @exercise.cases("the idea", points=1)
+    def _(draw):
+        yield "one", {"scores": draw.normal(*sizes)}
+        yield "another", {"scores": draw.normal(*sizes)}
+
+    key = make_key(exercise, seed=3)
+    outcomes = [run(lambda scores: change(doubled_and_moved(scores), scores), case.inputs) for case in key.cases]
+    assert grade(key, outcomes).verdict.message.endswith("of the largest entry).")
+
+
+def doubled_and_moved(scores):
+    """Return 2 scores + 1."""
+    return 2 * scores + 1
+
+
 def test_constant_arrays_get_no_explanation(key):
     assert message_about(key, lambda s, x: np.ones_like(s)).endswith("of the largest entry).")
 

@@ -85,10 +85,16 @@ def maximum_clamped(scores, mask):
     return (powers / (powers.sum(axis=-1, keepdims=True) + 1e-6)).astype(scores.dtype)
 
 
-@wrong("masked_softmax", "https://github.com/ml-explore/mlx/issues/2395")
+@wrong("masked_softmax", "https://github.com/ml-explore/mlx/issues/2395", names="lowest_number_when_empty")
 def finite_fill(scores, mask):
     """Fills with the smallest number, so that a row that sees nothing is spread evenly."""
     return filled(scores, mask, np.finfo(scores.dtype).min)
+
+
+@wrong("masked_softmax", "https://github.com/huggingface/transformers/pull/31303", names="lowest_number_added")
+def finite_penalty(scores, mask):
+    """Adds the lowest number: with a very low score the sum overflows, and a row that sees nothing is not zero."""
+    return softmax(scores + (~mask).astype(scores.dtype) * np.finfo(scores.dtype).min)
 
 
 @wrong("masked_attention", "https://github.com/lucidrains/halonet-pytorch/pull/6", names="inverted_attention")

@@ -78,8 +78,8 @@ def one_ahead(n_words, length):
 
 @copies_predecessor.mistake("looks at itself")
 def itself(n_words, length):
-    """Each position finds itself, because its query equals its own key. Shift the rows of w_query or of w_key by one:
-    the query of position t must equal the key of position t - 1."""
+    """Each position finds itself, because its query fits its own key best. Shift the rows of w_query or of w_key by
+    one: the query of position t must equal the key of position t - 1."""
     return weights(n_words, length, shift=0)
 
 

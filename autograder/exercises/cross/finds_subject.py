@@ -102,8 +102,8 @@ def bonus_too_small(kinds, length):
 
 @finds_subject.mistake("finds the verb itself")
 def itself(kinds, length):
-    """Your verbs have the key of a noun of the same number, and since the verb stands later than its subject, it finds
-    itself. Only nouns should have such a key."""
+    """Your verbs find themselves. A verb stands later than its subject, so it wins if its own key fits as well as that
+    of the subject. Only the keys of nouns that agree should fit."""
     w_query, w_key, w_value = reference.finds_subject(kinds, length)
     for column, verb in enumerate((3, 4)):
         w_key[: len(kinds)][kinds == verb, column] = length

@@ -150,6 +150,23 @@ def even_weights_when_empty(scores, mask):
     return filled(scores, mask, -1e9)
 
 
+@masked_softmax.mistake("is right but for even weights in rows that see nothing", reread="Rows that see nothing")
+def lowest_number_when_empty(scores, mask):
+    """A row that sees nothing gets even weights, all of them for entries that it must not see. Softmax gives even
+    weights if all hidden scores become the lowest number of the dtype, `np.finfo(scores.dtype).min`: then all scores of
+    the row are equal. In the other rows, that number hides well. Set the weights of a row that sees nothing to zero."""
+    return filled(scores, mask, np.finfo(scores.dtype).min)
+
+
+@masked_softmax.mistake("adds the lowest number of the dtype to the hidden scores", reread="Rows that see nothing")
+def lowest_number_added(scores, mask):
+    """The penalty is the lowest number of the dtype, `np.finfo(scores.dtype).min`, and you add it to the hidden scores.
+    In a row where everything is hidden, the sums are all equal and softmax gives even weights, or the sums overflow to
+    minus infinity and the row is NaN. Set the weights of such a row to zero."""
+    penalty = (~mask).astype(scores.dtype) * np.finfo(scores.dtype).min
+    return softmax(scores + penalty)
+
+
 @masked_softmax.mistake(
     "adds a number such as {number} to the hidden scores",
     reread="Finite substitutes for infinity",

@@ -67,8 +67,8 @@ def one_back(k, d_model):
 
 @looks_back.mistake("looks at itself")
 def itself(k, d_model):
-    """Each position finds itself, because its query and its key are the same row of the encoding. Turn the query by k
-    steps and leave the key, or the other way round. If you turn both, they still agree."""
+    """Each position finds itself, because its query fits its own key best. Turn the query by k steps, each pair of
+    columns at its own frequency, and leave the key, or the other way round. If you turn both, they still agree."""
     return weights(np.eye(d_model), d_model)
 
 

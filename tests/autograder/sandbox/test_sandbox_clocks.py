@@ -10,6 +10,7 @@ import pytest
 from autograder.sandbox import Budget, Call, Cell, process, run
 from autograder.sandbox.inside import frames
 from autograder.sandbox.process import Ended, Process
+from autograder.sandbox.usage import Activity, asleep
 from check import values
 from tests.autograder.sandbox.conftest import SHORT
 from tests.choosing import thinned
@@ -86,6 +87,55 @@ def test_a_cell_that_only_waits_is_stopped_by_the_wall_clock(submit):
         "import time\ntime.sleep(600)", "good", limits=replace(PATIENT, cell_seconds=300.0, wall_factor=0.01)
     )
     assert result.cells == {"good": None, "mine": "waited longer than 3 seconds"}
+
+
+@KINDS
+def test_a_submission_that_sleeps_ends_as_a_whole(submit, kind):
+    """It held its place until the wall clock stopped it, and then again when it was graded alone."""
+    source = "import time\ndef f():\n    while True:\n        time.sleep(0.001)"
+    result = submit(source, "f", "good", limits=replace(PATIENT, sleep_seconds=0.5), kind=kind)
+    reason = "was not finished when the whole submission had slept for 0.5 seconds"
+    assert [outcome.stopped for outcome in result.outcomes] == [reason, reason]
+
+
+def test_sleep_is_added_up_over_the_runs_of_a_submission(bundle):
+    limits = replace(PATIENT, sleep_seconds=0.5)
+    budget = Budget(limits)
+    cells, calls = [Cell("f", "import time\ndef f():\n    time.sleep(600)")], [Call("f", {})]
+    run(cells, calls, bundle=bundle, limits=limits, budget=budget)
+    assert budget.stopped_by_clock and not budget.allows_another_run()
+
+
+def test_a_function_that_computes_does_not_sleep(ask):
+    source = """
+import time
+def f():
+    end = time.process_time() + 1
+    while time.process_time() < end:
+        pass
+    return 1
+"""
+    assert ask(source, "f", limits=replace(PATIENT, sleep_seconds=0.3)).value == 1
+
+
+ASLEEP = Activity(frozenset("12"), all_sleep=True, seconds=5.0)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "slept"),
+    [
+        (ASLEEP, ASLEEP, 0.1),
+        (ASLEEP, replace(ASLEEP, seconds=5.04), 0.06),  # it ran, or waited for a processor
+        (ASLEEP, replace(ASLEEP, seconds=7.0), 0.0),
+        (replace(ASLEEP, all_sleep=False), ASLEEP, 0.0),  # its wait for a processor is counted when that ends
+        (ASLEEP, replace(ASLEEP, all_sleep=False), 0.0),
+        (ASLEEP, replace(ASLEEP, threads=frozenset("13")), 0.0),  # the time of a thread that has ended is unknown
+        (None, ASLEEP, 0.0),
+        (ASLEEP, None, 0.0),
+    ],
+)
+def test_time_is_sleep_only_if_all_threads_sleep_through_it(before, after, slept):
+    assert asleep(before, after, 0.1) == pytest.approx(slept)
 
 
 @KINDS
