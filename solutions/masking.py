@@ -74,36 +74,6 @@ def memory_mask(source_tokens, target_length, pad):
     return np.repeat(padding_mask(source_tokens, pad), target_length, axis=-2)
 
 
-def predicted_mask_shapes(n_batch, n_heads, T_source, T_target):
-    """The shapes of the model's masks, told from the sizes.
-
-    The source tokens are (n_batch, T_source), the target tokens
-    (n_batch, T_target). The scores of an attention block with heads are
-    (n_batch, n_heads, T_query, T_key).
-
-    Args:
-        n_batch, n_heads, T_source, T_target: ints, at least 1.
-
-    Returns:
-        dict of tuples of ints, with these keys:
-            "source": what `padding_mask` makes of the source tokens.
-            "target": what `target_mask` makes of the target tokens.
-            "memory": what `memory_mask` makes.
-            "encoder_scores": the scores that meet the source mask.
-            "cross_scores": the scores that meet the memory mask.
-            "target_for_all_heads": the smallest form of the target mask
-                that lines up with the decoder's scores for every head.
-    """
-    return {
-        "source": (n_batch, 1, T_source),
-        "target": (n_batch, T_target, T_target),
-        "memory": (n_batch, T_target, T_source),
-        "encoder_scores": (n_batch, n_heads, T_source, T_source),
-        "cross_scores": (n_batch, n_heads, T_target, T_source),
-        "target_for_all_heads": (n_batch, 1, T_target, T_target),
-    }
-
-
 def masked_softmax(scores, mask):
     """Softmax over the allowed entries of each row; the others get zero.
 

@@ -250,21 +250,6 @@ def label_entropy(vocab, smoothing):
     return float(-sum(q * math.log(q) for q in label if q > 0))
 
 
-def predicted_losses(vocab, smoothing):
-    """What the loss will be at two moments of training, predicted.
-
-    Args:
-        vocab: number of classes, K.
-        smoothing: eps of `smooth_labels`.
-
-    Returns:
-        losses: dict of floats, in nats:
-            "knows_nothing": every class is given the probability 1 / K;
-            "is_perfect": the lowest loss that there is.
-    """
-    return {"knows_nothing": math.log(vocab), "is_perfect": label_entropy(vocab, smoothing)}
-
-
 def repaired_padded_loss(logits, targets, pad):
     """Cross-entropy with hard labels, padding left out; its mistakes mended.
 

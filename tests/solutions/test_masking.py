@@ -14,7 +14,6 @@ from solutions.masking import (
     masked_softmax,
     memory_mask,
     padding_mask,
-    predicted_mask_shapes,
     repaired_masked_self_attention,
     streaming_attention,
     streaming_attention_backward,
@@ -62,21 +61,16 @@ def test_the_memory_mask_has_target_rows_and_source_columns():
     assert memory_mask(source[0], 3, PAD).shape == (3, 4)
 
 
-def test_the_predicted_shapes_broadcast_together():
+def test_masks_broadcast_with_scores_of_several_heads():
     n_batch, n_heads, T_source, T_target = 2, 3, 5, 4
-    shapes = predicted_mask_shapes(n_batch, n_heads, T_source, T_target)
     source, target = np.ones((n_batch, T_source), int), np.ones((n_batch, T_target), int)
-    for_heads = target_mask(target, PAD)[:, np.newaxis]
-    assert shapes["source"] == padding_mask(source, PAD).shape
-    assert shapes["target"] == target_mask(target, PAD).shape
-    assert shapes["memory"] == memory_mask(source, T_target, PAD).shape
-    assert shapes["target_for_all_heads"] == for_heads.shape
-    for mask, scores in (
-        (padding_mask(source, PAD)[:, np.newaxis], shapes["encoder_scores"]),
-        (memory_mask(source, T_target, PAD)[:, np.newaxis], shapes["cross_scores"]),
-        (for_heads, (n_batch, n_heads, T_target, T_target)),
+    for mask, T_query, T_key in (
+        (padding_mask(source, PAD), T_source, T_source),
+        (memory_mask(source, T_target, PAD), T_target, T_source),
+        (target_mask(target, PAD), T_target, T_target),
     ):
-        assert np.broadcast_shapes(mask.shape, scores) == scores
+        scores = n_batch, n_heads, T_query, T_key
+        assert np.broadcast_shapes(mask[:, np.newaxis].shape, scores) == scores
 
 
 @pytest.fixture
