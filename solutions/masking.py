@@ -9,7 +9,6 @@ import math
 import numpy as np
 
 from solutions.attention import scaled_scores, softmax
-from solutions.backward import attention_backward
 
 
 def causal_mask(length):
@@ -117,26 +116,6 @@ def masked_attention(queries, keys, values, mask):
     """
     weights = masked_softmax(scaled_scores(queries, keys), mask)
     return weights @ values, (queries, keys, values, weights)
-
-
-def masked_attention_backward(grad_output, cache):
-    """The gradients of `masked_attention`.
-
-    Args:
-        grad_output: (..., T_query, d_value)
-        cache: (queries, keys, values, weights) of `masked_attention`.
-
-    Returns:
-        grad_queries: (..., T_query, d_key)
-        grad_keys: (..., T_key, d_key)
-        grad_values: (..., T_key, d_value), all three in the dtype of
-            grad_output. A query that saw nothing gets zeros, and adds
-            nothing to keys and values.
-
-    Source: derived in this chapter.
-    """
-    # Nothing is left to do for the mask: a weight of zero lets no gradient through to its score or its value.
-    return attention_backward(grad_output, cache)
 
 
 def streaming_attention(queries, keys, values, size, causal=False):

@@ -6,11 +6,11 @@ import torch
 from torch.nn import functional
 
 from solutions.attention import attention, softmax
+from solutions.backward import attention_backward
 from solutions.masking import (
     causal_mask,
     leaks,
     masked_attention,
-    masked_attention_backward,
     masked_softmax,
     memory_mask,
     padding_mask,
@@ -125,7 +125,7 @@ def test_gradients_agree_with_central_differences(rng, sizes, masks, leading, ki
     mask = masks(leading)[kind]
     assert_gradients_measured(
         lambda *inputs: masked_attention(*inputs, mask),
-        masked_attention_backward,
+        attention_backward,
         attention_inputs(rng, sizes, leading),
         rng,
     )
@@ -139,7 +139,7 @@ def test_outputs_and_gradients_agree_with_pytorch(rng, sizes, masks, leading, ki
     with np.errstate(over="raise", invalid="raise", divide="raise"):
         assert_same_as_torch(
             lambda *inputs: masked_attention(*inputs, mask),
-            masked_attention_backward,
+            attention_backward,
             torch_masked_attention(mask),
             inputs,
             rng,
@@ -150,7 +150,7 @@ def test_outputs_and_gradients_agree_with_pytorch(rng, sizes, masks, leading, ki
 def test_a_fully_masked_query_gets_zeros(rng, sizes, masks, leading, dtype):
     mask = masks(leading)["full"]
     output, cache = masked_attention(*attention_inputs(rng, sizes, leading, dtype), mask)
-    grad_queries, grad_keys, grad_values = masked_attention_backward(np.ones_like(output), cache)
+    grad_queries, grad_keys, grad_values = attention_backward(np.ones_like(output), cache)
     assert not output[..., 1, :].any() and not cache[3][..., 1, :].any() and not grad_queries[..., 1, :].any()
     assert all(np.isfinite(gradient).all() for gradient in (grad_queries, grad_keys, grad_values))
 
@@ -164,11 +164,11 @@ def test_a_hidden_key_has_no_effect(rng, sizes, dtype):
     tolerance = 1e-14 if dtype == np.float64 else 1e-6
     assert_close(output, expected, tolerance)
     cotangent = rng.normal(size=output.shape).astype(dtype)
-    grad_queries, grad_keys, grad_values = masked_attention_backward(cotangent, cache)
+    grad_queries, grad_keys, grad_values = attention_backward(cotangent, cache)
     assert not grad_keys[:, 3].any() and not grad_values[:, 3].any()
     assert_close(
         (grad_queries, grad_keys[:, visible], grad_values[:, visible]),
-        masked_attention_backward(cotangent, expected_cache),
+        attention_backward(cotangent, expected_cache),
         tolerance,
     )
 
@@ -306,5 +306,5 @@ def test_attention_in_blocks_is_attention_in_both_directions(rng, size, causal):
     cotangent = rng.normal(size=output.shape)
     kept = (20 * queries, keys, values, output, log_total)
     gradients = streaming_attention_backward(cotangent, kept, size, causal)
-    for gradient, right in zip(gradients, masked_attention_backward(cotangent, cache), strict=True):
+    for gradient, right in zip(gradients, attention_backward(cotangent, cache), strict=True):
         assert_close(gradient, right, 1e-12)
