@@ -95,10 +95,9 @@ def matrices(value: Any, names: Sequence[str], rows: int | dict[str, int], colum
     for name, matrix in zip(names, value, strict=True):
         if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
             raise Malformed(f"`{name}` should be a matrix: a NumPy array of numbers with two axes.")
-        rows = rows_of[name]
-        if len(matrix) != rows:
-            shape = f"{len(matrix)} rows and {matrix.shape[1]} columns"
-            raise Malformed(f"`{name}` has {shape}, but needs {rows} rows: the input has {rows} features.")
+        if len(matrix) != rows_of[name]:
+            shape, needs = f"{len(matrix)} rows and {matrix.shape[1]} columns", f"needs {rows_of[name]} rows"
+            raise Malformed(f"`{name}` has {shape}, but {needs}: the input has {rows_of[name]} features.")
         if matrix.shape[1] > MOST_COLUMNS:
             raise Malformed(f"`{name}` has {matrix.shape[1]} columns, but at most {MOST_COLUMNS} are allowed.")
         if matrix.shape[1] != columns.get(name, matrix.shape[1]):

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solutions.backward import linear_backward
-from solutions.masking import masked_attention, masked_attention_backward
+from solutions.backward import attention_backward, linear_backward
+from solutions.masking import masked_attention
 from solutions.multihead import multi_head_attention, multi_head_attention_backward
 from solutions.residual import add_norm, add_norm_backward, feed_forward, feed_forward_backward
 
@@ -67,7 +67,7 @@ def cross_attention_backward(grad_output, cache):
     Source: derived in this chapter.
     """
     x, memory, w_query, w_key, w_value, attention_cache = cache
-    grad_queries, grad_keys, grad_values = masked_attention_backward(grad_output, attention_cache)
+    grad_queries, grad_keys, grad_values = attention_backward(grad_output, attention_cache)
     grad_x, grad_w_query, _ = linear_backward(grad_queries, (x, w_query))
     memory_from_keys, grad_w_key, _ = linear_backward(grad_keys, (memory, w_key))
     memory_from_values, grad_w_value, _ = linear_backward(grad_values, (memory, w_value))

@@ -9,7 +9,6 @@ import math
 import numpy as np
 
 from solutions.attention import scaled_scores, softmax
-from solutions.backward import attention_backward
 
 
 def causal_mask(length):
@@ -74,36 +73,6 @@ def memory_mask(source_tokens, target_length, pad):
     return np.repeat(padding_mask(source_tokens, pad), target_length, axis=-2)
 
 
-def predicted_mask_shapes(n_batch, n_heads, T_source, T_target):
-    """The shapes of the model's masks, told from the sizes.
-
-    The source tokens are (n_batch, T_source), the target tokens
-    (n_batch, T_target). The scores of an attention block with heads are
-    (n_batch, n_heads, T_query, T_key).
-
-    Args:
-        n_batch, n_heads, T_source, T_target: ints, at least 1.
-
-    Returns:
-        dict of tuples of ints, with these keys:
-            "source": what `padding_mask` makes of the source tokens.
-            "target": what `target_mask` makes of the target tokens.
-            "memory": what `memory_mask` makes.
-            "encoder_scores": the scores that meet the source mask.
-            "cross_scores": the scores that meet the memory mask.
-            "target_for_all_heads": the smallest form of the target mask
-                that lines up with the decoder's scores for every head.
-    """
-    return {
-        "source": (n_batch, 1, T_source),
-        "target": (n_batch, T_target, T_target),
-        "memory": (n_batch, T_target, T_source),
-        "encoder_scores": (n_batch, n_heads, T_source, T_source),
-        "cross_scores": (n_batch, n_heads, T_target, T_source),
-        "target_for_all_heads": (n_batch, 1, T_target, T_target),
-    }
-
-
 def masked_softmax(scores, mask):
     """Softmax over the allowed entries of each row; the others get zero.
 
@@ -147,26 +116,6 @@ def masked_attention(queries, keys, values, mask):
     """
     weights = masked_softmax(scaled_scores(queries, keys), mask)
     return weights @ values, (queries, keys, values, weights)
-
-
-def masked_attention_backward(grad_output, cache):
-    """The gradients of `masked_attention`.
-
-    Args:
-        grad_output: (..., T_query, d_value)
-        cache: (queries, keys, values, weights) of `masked_attention`.
-
-    Returns:
-        grad_queries: (..., T_query, d_key)
-        grad_keys: (..., T_key, d_key)
-        grad_values: (..., T_key, d_value), all three in the dtype of
-            grad_output. A query that saw nothing gets zeros, and adds
-            nothing to keys and values.
-
-    Source: derived in this chapter.
-    """
-    # Nothing is left to do for the mask: a weight of zero lets no gradient through to its score or its value.
-    return attention_backward(grad_output, cache)
 
 
 def streaming_attention(queries, keys, values, size, causal=False):

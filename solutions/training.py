@@ -276,21 +276,6 @@ def label_entropy(vocab, smoothing):
     return float(-sum(q * math.log(q) for q in label if q > 0))
 
 
-def predicted_losses(vocab, smoothing):
-    """What the loss will be at two moments of training, predicted.
-
-    Args:
-        vocab: number of classes, K.
-        smoothing: eps of `smooth_labels`.
-
-    Returns:
-        losses: dict of floats, in nats:
-            "knows_nothing": every class is given the probability 1 / K;
-            "is_perfect": the lowest loss that there is.
-    """
-    return {"knows_nothing": math.log(vocab), "is_perfect": label_entropy(vocab, smoothing)}
-
-
 def predicted_final_losses(runs):
     """Predict the order of training runs by the loss at their end.
 
@@ -311,8 +296,8 @@ def predicted_final_losses(runs):
     def final_loss(run):
         reached = run["rate"] * min(1, 80 / run["warmup"])
         still_to_learn = np.interp(math.log10(reached), (-3, -2, -1, 0), (0.9, 0.3, 0, 0.9))
-        losses = predicted_losses(11, run["smoothing"])
-        return losses["is_perfect"] + still_to_learn * (losses["knows_nothing"] - losses["is_perfect"])
+        lowest = label_entropy(11, run["smoothing"])
+        return lowest + still_to_learn * (math.log(11) - lowest)
 
     return order_and_reasons(final_loss, runs)
 

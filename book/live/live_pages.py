@@ -62,7 +62,7 @@ def read_page(app: Sphinx, doctree: nodes.document) -> None:
         chapter=name,
         number=chapter.number,
         title=next(doctree.findall(nodes.title)).astext(),
-        time=duration(estimate(chapter.text).whole),
+        time=duration(estimate(chapter.text).whole.reading),
         questions=[node["key"] for node in doctree.findall(nodes.Element) if node.tagname == "question"],
         setup=setup_of(chapter),
         given=functions,

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from solutions.backward import linear_backward
+from solutions.backward import attention_backward, linear_backward
 from solutions.cross import cross_attention, multi_head_cross_attention
-from solutions.masking import masked_attention, masked_attention_backward
+from solutions.masking import masked_attention
 from solutions.multihead import multi_head_attention
 from solutions.residual import add_norm, feed_forward
 from tests.explanations.registry import wrong
@@ -96,7 +96,7 @@ def layer_input_as_the_residual(x, memory, params, n_heads, self_mask=None, memo
 def memory_overwritten(grad_output, cache):
     """The values' gradient of the memory overwrites the keys'."""
     x, memory, w_query, w_key, w_value, attention_cache = cache
-    grads = masked_attention_backward(grad_output, attention_cache)
+    grads = attention_backward(grad_output, attention_cache)
     grad_x, grad_w_query, _ = linear_backward(grads[0], (x, w_query))
     grad_memory, grad_w_key, _ = linear_backward(grads[1], (memory, w_key))
     grad_memory, grad_w_value, _ = linear_backward(grads[2], (memory, w_value))

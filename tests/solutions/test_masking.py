@@ -6,15 +6,14 @@ import torch
 from torch.nn import functional
 
 from solutions.attention import attention, softmax
+from solutions.backward import attention_backward
 from solutions.masking import (
     causal_mask,
     leaks,
     masked_attention,
-    masked_attention_backward,
     masked_softmax,
     memory_mask,
     padding_mask,
-    predicted_mask_shapes,
     repaired_masked_self_attention,
     streaming_attention,
     streaming_attention_backward,
@@ -62,21 +61,16 @@ def test_the_memory_mask_has_target_rows_and_source_columns():
     assert memory_mask(source[0], 3, PAD).shape == (3, 4)
 
 
-def test_the_predicted_shapes_broadcast_together():
+def test_masks_broadcast_with_scores_of_several_heads():
     n_batch, n_heads, T_source, T_target = 2, 3, 5, 4
-    shapes = predicted_mask_shapes(n_batch, n_heads, T_source, T_target)
     source, target = np.ones((n_batch, T_source), int), np.ones((n_batch, T_target), int)
-    for_heads = target_mask(target, PAD)[:, np.newaxis]
-    assert shapes["source"] == padding_mask(source, PAD).shape
-    assert shapes["target"] == target_mask(target, PAD).shape
-    assert shapes["memory"] == memory_mask(source, T_target, PAD).shape
-    assert shapes["target_for_all_heads"] == for_heads.shape
-    for mask, scores in (
-        (padding_mask(source, PAD)[:, np.newaxis], shapes["encoder_scores"]),
-        (memory_mask(source, T_target, PAD)[:, np.newaxis], shapes["cross_scores"]),
-        (for_heads, (n_batch, n_heads, T_target, T_target)),
+    for mask, T_query, T_key in (
+        (padding_mask(source, PAD), T_source, T_source),
+        (memory_mask(source, T_target, PAD), T_target, T_source),
+        (target_mask(target, PAD), T_target, T_target),
     ):
-        assert np.broadcast_shapes(mask.shape, scores) == scores
+        scores = n_batch, n_heads, T_query, T_key
+        assert np.broadcast_shapes(mask[:, np.newaxis].shape, scores) == scores
 
 
 @pytest.fixture
@@ -131,7 +125,7 @@ def test_gradients_agree_with_central_differences(rng, sizes, masks, leading, ki
     mask = masks(leading)[kind]
     assert_gradients_measured(
         lambda *inputs: masked_attention(*inputs, mask),
-        masked_attention_backward,
+        attention_backward,
         attention_inputs(rng, sizes, leading),
         rng,
     )
@@ -145,7 +139,7 @@ def test_outputs_and_gradients_agree_with_pytorch(rng, sizes, masks, leading, ki
     with np.errstate(over="raise", invalid="raise", divide="raise"):
         assert_same_as_torch(
             lambda *inputs: masked_attention(*inputs, mask),
-            masked_attention_backward,
+            attention_backward,
             torch_masked_attention(mask),
             inputs,
             rng,
@@ -156,7 +150,7 @@ def test_outputs_and_gradients_agree_with_pytorch(rng, sizes, masks, leading, ki
 def test_a_fully_masked_query_gets_zeros(rng, sizes, masks, leading, dtype):
     mask = masks(leading)["full"]
     output, cache = masked_attention(*attention_inputs(rng, sizes, leading, dtype), mask)
-    grad_queries, grad_keys, grad_values = masked_attention_backward(np.ones_like(output), cache)
+    grad_queries, grad_keys, grad_values = attention_backward(np.ones_like(output), cache)
     assert not output[..., 1, :].any() and not cache[3][..., 1, :].any() and not grad_queries[..., 1, :].any()
     assert all(np.isfinite(gradient).all() for gradient in (grad_queries, grad_keys, grad_values))
 
@@ -170,11 +164,11 @@ def test_a_hidden_key_has_no_effect(rng, sizes, dtype):
     tolerance = 1e-14 if dtype == np.float64 else 1e-6
     assert_close(output, expected, tolerance)
     cotangent = rng.normal(size=output.shape).astype(dtype)
-    grad_queries, grad_keys, grad_values = masked_attention_backward(cotangent, cache)
+    grad_queries, grad_keys, grad_values = attention_backward(cotangent, cache)
     assert not grad_keys[:, 3].any() and not grad_values[:, 3].any()
     assert_close(
         (grad_queries, grad_keys[:, visible], grad_values[:, visible]),
-        masked_attention_backward(cotangent, expected_cache),
+        attention_backward(cotangent, expected_cache),
         tolerance,
     )
 
@@ -312,5 +306,5 @@ def test_attention_in_blocks_is_attention_in_both_directions(rng, size, causal):
     cotangent = rng.normal(size=output.shape)
     kept = (20 * queries, keys, values, output, log_total)
     gradients = streaming_attention_backward(cotangent, kept, size, causal)
-    for gradient, right in zip(gradients, masked_attention_backward(cotangent, cache), strict=True):
+    for gradient, right in zip(gradients, attention_backward(cotangent, cache), strict=True):
         assert_close(gradient, right, 1e-12)

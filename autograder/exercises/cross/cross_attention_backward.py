@@ -8,8 +8,7 @@ from autograder.authoring.exercise import Exercise
 from autograder.exercises.cross.shared import square, turned, two_sequences
 from autograder.exercises.multihead.shared import as_rows
 from solutions import cross as reference
-from solutions.backward import linear_backward
-from solutions.masking import masked_attention_backward
+from solutions.backward import attention_backward, linear_backward
 
 cross_attention_backward = Exercise(
     reference.cross_attention_backward,
@@ -51,7 +50,7 @@ def _(draw):
     yield "float32", asked(draw, two_sequences(draw, 1, np.float32))
 
 
-def gradients(grad_output, cache, attention_back=masked_attention_backward, **kept):
+def gradients(grad_output, cache, attention_back=attention_backward, **kept):
     """The gradients, with parts left out (keys=0, values=0) or taken from the wrong input (query_of, key_of,
     value_of)."""
     x, memory, w_query, w_key, w_value, attention_cache = cache
@@ -75,7 +74,7 @@ def roles_swapped(grad_output, cache):
 def keys_to_x(grad_output, cache):
     """What comes back through the keys is added to x. The keys were made from the memory, so it belongs there."""
     x, memory, _, w_key, _, attention_cache = cache
-    from_keys = masked_attention_backward(grad_output, attention_cache)[1] @ w_key.T
+    from_keys = attention_backward(grad_output, attention_cache)[1] @ w_key.T
     grad_x, grad_memory, *rest = gradients(grad_output, cache, keys=0)
     return grad_x + from_keys, grad_memory, *rest
 
@@ -113,7 +112,7 @@ def scale_forgotten(grad_output, cache):
     large by the root of d_key."""
 
     def unscaled(grad, attention_cache):
-        grad_queries, grad_keys, grad_values = masked_attention_backward(grad, attention_cache)
+        grad_queries, grad_keys, grad_values = attention_backward(grad, attention_cache)
         root = math.sqrt(grad_keys.shape[-1])
         return grad_queries * root, grad_keys * root, grad_values
 
@@ -127,7 +126,7 @@ def scores_not_turned(grad_output, cache):
 
     def straight(grad, attention_cache):
         queries, keys, values, weights = attention_cache
-        grad_queries, _, grad_values = masked_attention_backward(grad, attention_cache)
+        grad_queries, _, grad_values = attention_backward(grad, attention_cache)
         grad_weights = grad @ turned(values)
         grad_scores = weights * (grad_weights - (grad_weights * weights).sum(axis=-1, keepdims=True))
         return grad_queries, grad_scores @ queries / math.sqrt(keys.shape[-1]), grad_values
@@ -170,7 +169,7 @@ def not_added_up(grad_output, cache):
     up over every batch axis, to the weight's own shape."""
     x, memory, _, _, _, attention_cache = cache
     grad_x, grad_memory, *_ = gradients(grad_output, cache)
-    pairs = zip((x, memory, memory), masked_attention_backward(grad_output, attention_cache), strict=True)
+    pairs = zip((x, memory, memory), attention_backward(grad_output, attention_cache), strict=True)
     return grad_x, grad_memory, *(turned(came_in) @ grad for came_in, grad in pairs)
 
 
@@ -197,7 +196,7 @@ def by_einsum(grad_output, cache):
 @cross_attention_backward.equivalent
 def from_one_product(grad_output, cache):
     x, memory, w_query, w_key, w_value, attention_cache = cache
-    grads = masked_attention_backward(grad_output, attention_cache)
+    grads = attention_backward(grad_output, attention_cache)
     both = np.concatenate(grads[1:], axis=-1)
     grad_memory = both @ np.concatenate([w_key, w_value], axis=1).T
     fused = as_rows(memory).T @ as_rows(both)

@@ -15,7 +15,7 @@ predicted_final_losses = Exercise(
     reference.predicted_final_losses,
     outputs=OUTPUTS,
     section="Four runs, predicted",
-    uses=("predicted_losses",),
+    uses=("smooth_labels",),
     measure=ORDER,
     unseen=UNSEEN,
 )
@@ -100,7 +100,7 @@ def excess(run, reached=None):
 
 
 def floor(run):
-    return reference.predicted_losses(N_CLASSES, run["smoothing"])["is_perfect"]
+    return reference.label_entropy(N_CLASSES, run["smoothing"])
 
 
 def predicted_loss(run, reached=None):
