@@ -1,5 +1,6 @@
 """Every chapter of the book has complete exercises, and each stub has the interface of its reference."""
 
+import ast
 import difflib
 import inspect
 
@@ -7,6 +8,7 @@ import pytest
 
 from autograder.chapter.chapter import definition_in, interface, read_chapter, stubs, text_of
 from autograder.house import chapter_names
+from autograder.release.notebook import bound_names
 
 pytestmark = pytest.mark.autograder
 
@@ -68,3 +70,21 @@ def test_the_interface_of_a_class_includes_its_public_methods() -> None:
     solved = stub.replace("raise NotImplementedError", "self.n = n\n\n    def _help(self):\n        pass\n")
     assert not difference(stub, solved)
     assert "+    def forward(self):" in difference(stub, solved + "\n    def forward(self):\n        return 1\n")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_chapter_imports_in_its_setup_what_its_references_take_from_solutions(name: str) -> None:
+    """Grading runs the setup and a student's own cells. What another cell imports is known at home alone."""
+    chapter = read_chapter(name)
+    imports = [line for cell in chapter.cells if cell.part == "demo" for line in ast.parse(cell.source).body]
+    in_demos = {
+        alias.name
+        for line in imports
+        if isinstance(line, ast.ImportFrom) and str(line.module).startswith("solutions.")
+        for alias in line.names
+    }
+    known = set(chapter.stubs).union(*(bound_names(cell.source) for cell in chapter.cells if cell.part == "setup"))
+    for exercise in chapter.exercises:
+        tree = ast.parse(inspect.getsource(exercise.reference))
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        assert used & in_demos <= known, exercise.name
