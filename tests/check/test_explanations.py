@@ -264,12 +264,6 @@ UNNAMED = [
         "return np.exp(scores - np.logaddexp.reduce(scores, axis=-1, keepdims=True))",
         "scores + np.logaddexp.reduce(scores, axis=-1, keepdims=True)",
     ),
-    (  # The factor that is left out is the one that the mistake would be in.
-        "masked_attention_backward",
-        "by_einsum",
-        "grad_scores = weights * (arriving - average) * keys.shape[-1] ** -0.5",
-        "weights",
-    ),
     (  # The term that is left out is the one that the mistake would be in.
         "smoothed_cross_entropy_backward",
         "with_labels",

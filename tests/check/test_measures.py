@@ -167,7 +167,9 @@ def test_each_matrix_may_have_its_own_number_of_rows():
     def one_width(n_words, backwards):
         return [np.eye(n_words + 1)] * 3
 
-    assert sentence(one_width, copies) == f"`w_key` has {n} rows, but the input has {2 * n} features."
+    shape = f"{n} rows and {n} columns"
+    expected = f"`w_key` has {shape}, but needs {2 * n} rows: the input has {2 * n} features."
+    assert sentence(one_width, copies) == expected
 
 
 def test_columns_without_any_number_are_no_error(key):
