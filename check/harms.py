@@ -7,6 +7,7 @@ but returns other numbers where it promises none.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,12 @@ def harmed(function: Callable, harm: str) -> Callable:
     if harm == UNHARMED:
         return function
     _, do = (HARMS | HARMLESS)[harm]
-    return lambda *args, **kwargs: do(function, *args, **kwargs)
+
+    def changed(*args: Any, **kwargs: Any) -> Any:
+        call = signature(function).bind(*args, **kwargs)  # the same call, with as few keywords as possible
+        return do(function, *call.args, **call.kwargs)
+
+    return changed
 
 
 def words(harm: str) -> str:
@@ -102,7 +108,7 @@ def _in_double(function: Callable, *args: Any, **kwargs: Any) -> Any:
 
 def _writes(function: Callable, *args: Any, **kwargs: Any) -> Any:
     result = function(*args, **kwargs)
-    for array in arrays_in(args[:1]) or arrays_in(list(kwargs.values()))[:1]:
+    for array in arrays_in(args[:1]):
         array *= 0 if array.dtype.kind in "biu" else array.dtype.type(0.5)
     return result
 
@@ -138,12 +144,12 @@ def _answers_for_errors(function: Callable, *args: Any, **kwargs: Any) -> Any:
     try:
         return function(*args, **kwargs)
     except ValueError:
-        return np.zeros_like((*args, *kwargs.values())[0])
+        return np.zeros_like(args[0])
 
 
 def _first_argument(function: Callable, *args: Any, **kwargs: Any) -> Any:
     function(*args, **kwargs)
-    return np.array((*args, *kwargs.values())[0])
+    return np.array(args[0])
 
 
 def _times_sums_of_weights(function: Callable, *args: Any, **kwargs: Any) -> Any:

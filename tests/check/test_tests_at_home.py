@@ -146,14 +146,16 @@ OF_OTHERS = ("two batch axes", "size of a part", "no error")
 
 
 @pytest.mark.parametrize("harm", [harm for harm in harms.HARMS if harm not in {*OF_OTHERS, *STEP_HARMS}])
-def test_every_harm_is_seen(harm):
+@pytest.mark.parametrize("by_name", [True, False])
+def test_every_harm_is_seen(harm, by_name):
     rng = np.random.default_rng(0)
     shape = (2, 3, 4, 5)
     arguments = rng.normal(size=shape).astype(np.float32), softmax(rng.normal(size=shape)).astype(np.float32)
     right = backward.softmax_backward(*arguments)
     given = [argument.copy() for argument in arguments]
+    changed = harms.harmed(backward.softmax_backward, harm)
     try:
-        result = harms.harmed(backward.softmax_backward, harm)(*given)
+        result = changed(weights=given[1], grad_weights=given[0]) if by_name else changed(*given)
     except ValueError:
         return
     same = result.shape == right.shape and result.dtype == right.dtype and np.allclose(result, right)
