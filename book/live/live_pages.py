@@ -28,7 +28,7 @@ from book.live.page_data import FRONT, KEY, FrontPage, LivePage, version
 from book.live.page_scripts import Scripts
 from book.live.self_study import given_functions, setup_of, study_files, with_other_keys, zipped
 
-LIVE_HTML = re.compile('class="live-(answers|book)"')
+LIVE_HTML = re.compile('class="live-(answers|book|without-scripts)"')
 FIRST = "first-exercise"  # class of the parts of the front page with its exercise
 
 
@@ -89,6 +89,7 @@ def _read_front_page(app: Sphinx, stub_cell: nodes.container) -> None:
     name, section = first_exercise.EXERCISE.name, first_exercise.EXERCISE.section
     stub_cell["ids"].append(f"stub-{name}")
     stub_cell["classes"].append(FIRST)
+    stub_cell.parent.insert(stub_cell.parent.index(stub_cell) + 1, nodes.raw("", WITHOUT_SCRIPTS, format="html"))
     app.env.metadata[app.env.docname][FRONT] = FrontPage(
         name=name,
         version=version(stub_cell.astext()),
@@ -103,6 +104,9 @@ def _targets() -> Targets:
     return read_targets(HOUSE / "chapters")
 
 
+WITHOUT_SCRIPTS = """<noscript class="live-without-scripts"><p>Your browser runs no scripts, so this page cannot check
+your code. You can read the book, and solve its exercises in the notebook that each chapter offers.</p></noscript>
+"""
 OFFER = """<details class="live-answers"><summary>The exercises as a notebook</summary>
 <p><a href="{up}{out}/{bundle}" download="{name}.zip">{name}.zip</a> contains this chapter as a notebook, with its
 answer keys and <code>check</code>. Unzip it and follow its <code>README.txt</code> to open it in JupyterLab on your
@@ -112,8 +116,10 @@ checks.</p></details>"""
 
 
 def offer(docname: str, page: LivePage) -> str:
-    """Return the fold below a chapter's title, as HTML."""
-    return OFFER.format(up="../" * docname.count("/"), out=OUT, all=ALL, bundle=page.bundle, name=page.chapter)
+    """Return what stands below a chapter's title, as HTML."""
+    return WITHOUT_SCRIPTS + OFFER.format(
+        up="../" * docname.count("/"), out=OUT, all=ALL, bundle=page.bundle, name=page.chapter
+    )
 
 
 def _cells(doctree: nodes.document, tag: str) -> list[nodes.container]:

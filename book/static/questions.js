@@ -8,10 +8,15 @@
       this.key = element.dataset.key;
       this.answers = [...element.querySelectorAll("details.answer")];
       this.words = element.querySelector("textarea");
+      this.restore();
+    }
+
+    /** Shows what this browser has stored, from an earlier visit or from another tab. */
+    restore() {
       const { open = [], answered = false, words = "" } = bookStorage.read(this.key);
       this.answered = answered;
       this.answers.forEach((answer, i) => { answer.open = open.includes(i); });
-      if (this.words) this.words.value = words;
+      if (this.words && this.words.value !== words) this.words.value = words; // a new value moves the cursor
     }
 
     listen(changed) {
@@ -19,23 +24,34 @@
         // We count clicks, which the keyboard also sends, because a search in the page and a printer open answers too.
         answer.querySelector("summary").addEventListener("click", () => setTimeout(() => {
           this.answered = true;
-          this.save();
+          this.saveAnswers();
           changed();
         }));
       }
-      this.words?.addEventListener("input", () => this.save());
+      this.words?.addEventListener("focus", () => this.restore()); // a browser may have suspended this tab meanwhile
+      this.words?.addEventListener("input", () => this.save({ words: this.words.value }));
+      bookStorage.onOtherTab((keys) => {
+        if (!keys.includes(this.key)) return;
+        this.restore();
+        changed();
+      });
     }
 
-    save() {
+    saveAnswers() {
       const open = [...this.answers.keys()].filter((i) => this.answers[i].open);
-      bookStorage.write(this.key, { open, answered: this.answered, words: this.words?.value });
+      this.save({ open, answered: this.answered });
+    }
+
+    /** Stores a part of the state. What another tab has stored of the other parts stays. */
+    save(part) {
+      bookStorage.write(this.key, { open: [], answered: false, ...bookStorage.read(this.key), ...part });
     }
 
     /** Closes the answers, and counts the question as not answered. The words stay. */
     restart() {
       this.answers.forEach((answer) => { answer.open = false; });
       this.answered = false;
-      this.save();
+      this.saveAnswers();
     }
   }
 

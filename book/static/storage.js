@@ -73,10 +73,14 @@ window.bookStorage = (() => {
     return stored;
   }
 
-  /** Calls `changed(key)` when another tab has changed a value of this book. */
+  /** Calls `changed(keys)` when other tabs may have changed these values of this book. A page to which the reader goes back
+      has not been told of changes. */
   function onOtherTab(changed) {
     addEventListener("storage", ({ key }) => {
-      if (key?.startsWith(prefix)) changed(key.slice(prefix.length));
+      if (key?.startsWith(prefix)) changed([key.slice(prefix.length)]);
+    });
+    addEventListener("pageshow", ({ persisted }) => {
+      if (persisted) changed(Object.keys(all()));
     });
   }
 

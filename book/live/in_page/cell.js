@@ -12,8 +12,8 @@ export const cells = new Set();
 let running = null;
 
 export class Cell {
-  /** A subclass has `sourcesAbove`, the sources that run before its own, and the methods `changed`, `reset`, `bringBack`,
-      `ask` (runs the cell and returns a promise of the answer), `showAnswer` (takes the answer, and the source that
+  /** A subclass has `sourcesAbove`, the sources that run before its own, `state` with the texts `source` and `aside`, and
+      the methods `changed`, `reset`, `store` (stores the state with the editor's text), `ask` (runs the cell and returns a promise of the answer), `showAnswer` (takes the answer, and the source that
       ran) and `showOutput` (shows elements as the output).
       @param {{label: string, group: string, id: string, help: string, run: string, source: string}} options
       help: id of the element that describes the keys; run: label of the button that runs the cell. */
@@ -65,6 +65,20 @@ export class Cell {
     python.watchers.delete(showProgress);
     running = null;
     this.showRunning(false);
+  }
+
+  offerToBringBack() {
+    this.bringBackButton.hidden = [undefined, this.editor.source].includes(this.state.aside);
+  }
+
+  /** Brings back the text that was set aside, and sets aside what the reader wrote in place of it. */
+  bringBack() {
+    const { source, aside } = this.state;
+    this.state.aside = source;
+    this.editor.source = aside;
+    this.status.textContent = "";
+    this.store();
+    this.editor.focus();
   }
 
   /** Copies the reader's text for a printed page, on which an editor would be cut off. Without a text of the reader's, the

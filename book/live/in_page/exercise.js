@@ -6,7 +6,7 @@ import { linkSections, make } from "./elements.js";
 import { openWhatWaitsFor } from "./opening.js";
 import { config } from "./page_data.js";
 import { python } from "./python.js";
-import { storedExercise } from "./storage.js";
+import { storedExercise, storeExercise } from "./storage.js";
 import { Tabs } from "./two_tabs.js";
 import { unsolved } from "./unsolved.js";
 import { Uses } from "./uses.js";
@@ -22,11 +22,12 @@ export class Exercise extends Cell {
     const source = stub.querySelector("pre").textContent.replace(/\n+$/, "");
     super({ label: `Your ${name}, in Python`, group: `Exercise ${name}`, id: `live-${name}`, help: page.help, run: "Run & check", source });
     Object.assign(this, { name, version, stub, source, page });
-    this.state = { failed: 0, ...storedExercise(name) };
+    const storage = { read: () => ({ failed: 0, ...storedExercise(name) }), write: (state) => storeExercise(name, state) };
+    this.state = storage.read();
     const changed = this.state.version !== undefined && this.state.version !== version;
     if (this.state.version !== version) this.state = { version, failed: 0, aside: this.state.source };
     this.editor.source = this.state.source ?? source;
-    this.tabs = new Tabs(this);
+    this.tabs = new Tabs(this, storage);
     this.mark = make("span", { className: "live-mark" });
     this.status.before(this.mark);
     this.output = make("div", { className: "live-output cell_output" });
@@ -73,7 +74,7 @@ export class Exercise extends Cell {
     const [sign, words] = this.passes ? ["✓", "passes"] : this.isBorrowed ? ["○", "borrowed"] : this.state.passing ? ["○", "passed before you changed it"] : ["○", "not passed yet"];
     this.mark.replaceChildren(make("span", { "aria-hidden": "true" }, sign), ` ${words}`);
     this.box.classList.toggle("live-passes", this.passes);
-    this.bringBackButton.hidden = [undefined, this.editor.source].includes(this.state.aside);
+    this.offerToBringBack();
     this.resetButton.hidden = isStub;
     this.copyForPaper(!isStub);
     this.uses.show();
@@ -102,15 +103,6 @@ export class Exercise extends Cell {
     this.status.textContent = STUB_IS_BACK;
     this.store();
     this.bringBackButton.focus();
-  }
-
-  /** Brings back the text that was set aside, and sets aside what replaced it. */
-  bringBack() {
-    const { aside } = this.state;
-    this.state.aside = this.editor.source === this.source ? undefined : this.editor.source;
-    this.status.textContent = "";
-    this.replaceSource(aside);
-    this.editor.focus();
   }
 
   get above() {

@@ -7,6 +7,7 @@ import { earlier } from "./exercise.js";
 import { config } from "./page_data.js";
 import { python } from "./python.js";
 import { storeChange, storedChange } from "./storage.js";
+import { Tabs } from "./two_tabs.js";
 import { unsolved } from "./unsolved.js";
 import { Uses } from "./uses.js";
 
@@ -31,7 +32,13 @@ export class GivenCell {
     const isEarlier = (name) => !page.exercises.some((exercise) => exercise.name === name);
     this.uses = new Uses((data.rests ?? []).filter((name) => isEarlier(name) && isLent(name)), () => page.show());
     this.row.before(this.uses.element);
-    if (storedChange(config.chapter, this.text).source !== undefined) this.open();
+    this.follow();
+  }
+
+  /** Takes over what this browser has stored, from an earlier visit or from another tab. */
+  follow() {
+    if (this.opened) this.opened.tabs.follow();
+    else if (this.button && storedChange(config.chapter, this.text).source !== undefined) this.open();
   }
 
   /** The current source of the cell. */
@@ -70,10 +77,12 @@ export class GivenCell {
 class OpenedCell extends Cell {
   constructor(cell) {
     const { name, number, page, text } = cell;
-    const state = storedChange(config.chapter, text);
+    const storage = { read: () => storedChange(config.chapter, text), write: (state) => storeChange(config.chapter, text, state) };
+    const state = storage.read();
     const source = state.source ?? text;
     super({ label: `Cell ${number}, in Python`, group: `Cell ${number}`, id: `live-${name}`, help: page.helpTrying, run: "Run", source });
-    Object.assign(this, { cell, state });
+    Object.assign(this, { cell, state, source: text });
+    this.tabs = new Tabs(this, storage);
     this.closeButton = make("button", { type: "button" }, "Close");
     this.closeButton.addEventListener("click", () => cell.close());
     this.status.before(this.closeButton);
@@ -90,8 +99,8 @@ class OpenedCell extends Cell {
 
   store() {
     const { source } = this.editor;
-    this.state.source = source === this.cell.text ? undefined : source;
-    storeChange(config.chapter, this.cell.text, this.state);
+    this.state.source = source === this.source ? undefined : source;
+    this.tabs.store();
     this.show();
   }
 
@@ -106,24 +115,16 @@ class OpenedCell extends Cell {
     this.copyForPaper(this.state.source !== undefined);
     this.resetButton.hidden = asInBook;
     this.closeButton.hidden = !asInBook;
-    this.bringBackButton.hidden = this.state.aside === undefined || this.state.source !== undefined;
+    this.offerToBringBack();
   }
 
   reset() {
     if (this.state.source !== undefined) this.state.aside = this.state.source;
-    this.editor.source = this.cell.text;
+    this.editor.source = this.source;
     this.restoreOutput();
     this.status.textContent = "The book’s cell is back.";
     this.store();
     (this.bringBackButton.hidden ? this.closeButton : this.bringBackButton).focus();
-  }
-
-  bringBack() {
-    this.editor.source = this.state.aside;
-    delete this.state.aside;
-    this.status.textContent = "";
-    this.store();
-    this.editor.focus();
   }
 
   get above() {

@@ -6,7 +6,7 @@ import { Exercise } from "./exercise.js";
 import { GivenCell } from "./given_cell.js";
 import { config } from "./page_data.js";
 import { python } from "./python.js";
-import { isStored, onOtherTabsExercise } from "./storage.js";
+import { followOtherTabs, isStored } from "./storage.js";
 import { countVisibleTime } from "./visible_time.js";
 
 const LEAVING = "Tab indents. To leave the editor, press Escape, then Tab.";
@@ -59,7 +59,8 @@ function begin() {
   }
   document.querySelectorAll(".live-examples").forEach(linkSections);
   document.documentElement.classList.add("live-on");
-  onOtherTabsExercise((name) => page.exercises.find((exercise) => exercise.name === name)?.tabs.follow());
+  const followExercise = (name) => page.exercises.find((exercise) => exercise.name === name)?.tabs.follow();
+  followOtherTabs(config.chapter, followExercise, () => page.cells.forEach((cell) => cell instanceof GivenCell && cell.follow()));
   if (config.chapter) countVisibleTime(config.chapter);
   if (!navigator.connection?.saveData) (fold ? loadPythonOnSight : loadPythonOnTouch)();
   if (location.hash.startsWith("#live-")) document.getElementById(location.hash.slice(1))?.scrollIntoView();

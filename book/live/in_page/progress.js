@@ -103,13 +103,13 @@ async function importFile() {
     return say("This file does not contain progress in this book, or it is damaged. Nothing has changed.");
   }
   const changes = mergedWith(bookStorage.all(), entries);
-  const chosen = Object.entries(changes).filter(([, [mine, theirs]]) => !same(mine, theirs)).map(([key]) => key);
-  if (!chosen.length) return store(changes, () => false);
-  const boxes = chosen.map((key) => make("input", { type: "checkbox", name: key }));
+  const conflicts = Object.entries(changes).filter(([, [mine, theirs]]) => !same(mine, theirs)).map(([key]) => key);
+  if (!conflicts.length) return store(entries, () => false);
+  const boxes = conflicts.map((key) => make("input", { type: "checkbox", name: key }));
   const rows = boxes.map((box) => make("li", {}, make("label", {}, box, " ", nameOf(box.name))));
   const words = "Both this browser and the file have work on the following. Tick what the file replaces. An exercise keeps the other text, and its button “Bring back what I wrote” shows it.";
   ask([make("p", {}, words), make("ul", {}, ...rows)], [
-    ["Finish the import", () => store(changes, (key) => boxes.some((box) => box.name === key && box.checked))],
+    ["Finish the import", () => store(entries, (key) => boxes.some((box) => box.name === key && box.checked))],
     ["Cancel", () => say("Nothing has changed.")],
   ]);
 }
@@ -122,9 +122,11 @@ function nameOf(key) {
   return `${kind === "cells" ? "cells that you changed" : "a question in your own words"}, in ${chapter ? `chapter ${chapter.number}` : place}`;
 }
 
-/** Stores the changes, or none of them if the browser has no room. */
-function store(changes, isTaken) {
+/** Merges the entries of a file into what is stored now, which another tab may have changed since we asked. Stores nothing
+    if the browser has no room. */
+function store(entries, isTaken) {
   const before = bookStorage.all();
+  const changes = mergedWith(before, entries);
   for (const [key, [mine, theirs]] of Object.entries(changes)) bookStorage.write(key, isTaken(key) ? theirs : mine);
   if (bookStorage.isStored()) return say(Object.keys(changes).length ? "The file is imported." : "The file has nothing that this browser lacks.");
   for (const key of Object.keys(changes)) {

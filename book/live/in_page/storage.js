@@ -22,9 +22,11 @@ export function storeChange(chapter, text, change) {
 
 export const { isStored } = window.bookStorage;
 
-/** Calls `changed(name)` when another tab has stored an exercise. */
-export function onOtherTabsExercise(changed) {
-  onOtherTab((key) => {
-    if (key.startsWith("exercise ")) changed(key.slice("exercise ".length));
+/** Calls `exerciseChanged(name)` when another tab has stored an exercise, and `cellsChanged()` when it has stored cells of
+    this chapter. */
+export function followOtherTabs(chapter, exerciseChanged, cellsChanged) {
+  onOtherTab((keys) => {
+    for (const key of keys) if (key.startsWith("exercise ")) exerciseChanged(key.slice("exercise ".length));
+    if (keys.includes(cells(chapter))) cellsChanged();
   });
 }

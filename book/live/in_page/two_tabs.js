@@ -1,23 +1,24 @@
-/* One exercise in several tabs. A tab that has not been written in follows the others. A tab that has been written in
+/* One exercise, or one given cell, in several tabs. A tab that has not been written in follows the others. A tab that has been written in
    asks before it replaces a text that it does not know, and sets the text aside that the reader does not choose. */
 
 import { asking } from "./asking.js";
 import { make } from "./elements.js";
-import { storedExercise, storeExercise } from "./storage.js";
 
 export class Tabs {
-  /** @param {Exercise} exercise whose `state.source` is its text, or undefined for the stub */
-  constructor(exercise) {
-    this.exercise = exercise;
-    this.known = storedExercise(exercise.name).source; // the text that this tab last read or stored
+  /** @param {Cell} cell whose `state.source` is its text, or undefined for the text of the book, which is `source`; its
+          `version`, if it has one, says to which text of the book the state belongs
+      @param {{read: Function, write: Function}} storage read() returns the stored state, and write(state) stores one */
+  constructor(cell, storage) {
+    Object.assign(this, { cell, storage });
+    this.known = storage.read().source; // the text that this tab last read or stored
     this.hasWritten = false;
     this.otherText = make("pre", { tabIndex: 0, "aria-label": "The other text" });
   }
 
-  /** Stores the state of the exercise, or asks if another tab has stored a text that this tab does not know. */
+  /** Stores the state of the cell, or asks if another tab has stored a text that this tab does not know. */
   store() {
-    const { name, version, state } = this.exercise;
-    const other = storedExercise(name);
+    const { version, state } = this.cell;
+    const other = this.storage.read();
     this.hasWritten ||= state.source !== this.known;
     if (![this.known, state.source].includes(other.source)) return this.ask(other);
     this.write(other.version === version ? { ...other, ...state } : state);
@@ -25,19 +26,19 @@ export class Tabs {
 
   /** Takes over what another tab has stored, or asks. */
   follow() {
-    const { name, version, state } = this.exercise;
-    const other = storedExercise(name);
+    const { version, state } = this.cell;
+    const other = this.storage.read();
     if (other.source === state.source) {
-      if (other.version === version) this.exercise.state = { failed: 0, ...other };
+      if (other.version === version) this.cell.state = other;
       this.settle(other.source);
     } else if (this.hasWritten) this.store();
     else if (other.version === version || other.version === undefined) this.take(other);
-    this.exercise.show();
+    this.cell.show();
   }
 
   write(state) {
-    this.exercise.state = state;
-    storeExercise(this.exercise.name, state);
+    this.cell.state = state;
+    this.storage.write(state);
     this.settle(state.source);
   }
 
@@ -48,9 +49,9 @@ export class Tabs {
 
   /** Shows the text of another tab. */
   take(other) {
-    const { exercise } = this;
-    exercise.state = { failed: 0, ...other, version: exercise.version };
-    exercise.editor.source = other.source ?? exercise.source;
+    const { cell } = this;
+    cell.state = { ...other, version: cell.version };
+    cell.editor.source = other.source ?? cell.source;
     this.hasWritten = false;
     this.settle(other.source);
   }
@@ -58,27 +59,27 @@ export class Tabs {
   /** Asks which text counts. Until then the other tab's text stays stored, and this tab's text is set aside, because the
       reader may close the tab. */
   ask(other) {
-    const { exercise } = this;
-    storeExercise(exercise.name, { ...other, aside: exercise.editor.source });
-    this.otherText.textContent = other.source ?? exercise.source;
+    const { cell } = this;
+    this.storage.write({ ...other, aside: cell.editor.source });
+    this.otherText.textContent = other.source ?? cell.source;
     if (this.question?.isConnected) return;
-    const words = "You have changed this exercise in another tab, too. With which text do you want to go on? The other one stays behind “Bring back what I wrote”.";
+    const words = "You have changed this code in another tab, too. With which text do you want to go on? The other one stays behind “Bring back what I wrote”.";
     const fold = make("details", {}, make("summary", {}, "Show the text of the other tab"), this.otherText);
     this.question = asking([make("p", {}, words), fold], [["Keep mine", () => this.keepMine()], ["Take the other", () => this.takeOther()]]);
-    exercise.bar.before(this.question);
+    cell.bar.before(this.question);
   }
 
   keepMine() {
-    const { exercise } = this;
-    this.write({ ...exercise.state, aside: storedExercise(exercise.name).source });
-    exercise.show();
+    const { cell } = this;
+    this.write({ ...cell.state, aside: this.storage.read().source });
+    cell.show();
   }
 
   takeOther() {
-    const { exercise } = this;
-    const mine = exercise.editor.source;
-    this.take(storedExercise(exercise.name));
-    this.write({ ...exercise.state, aside: mine });
-    exercise.show();
+    const { cell } = this;
+    const mine = cell.editor.source;
+    this.take(this.storage.read());
+    this.write({ ...cell.state, aside: mine });
+    cell.show();
   }
 }

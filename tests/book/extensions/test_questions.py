@@ -215,6 +215,7 @@ def test_choices_and_words_are_restored_after_a_reload(tab):
     assert tab.evaluate(f"{stored}.every(key => key.startsWith({root} + ' question '))")
 
 
+@pytest.mark.thorough("answers and words are restored in another test")
 def test_start_again_closes_all_answers_and_keeps_the_reader_s_words(tab):
     choose(tab, 5)
     wait_until_shown(tab, [5], answered=1)
@@ -226,6 +227,29 @@ def test_start_again_closes_all_answers_and_keeps_the_reader_s_words(tab):
         wait_until_shown(tab, [], answered=0)
         assert tab.evaluate("document.querySelector('textarea').value") == "Mine."
         tab.open(tab.url)
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["told", "not told"])
+def test_answers_do_not_replace_words_of_another_tab(tab, told):
+    key = "document.querySelector('textarea').closest('.question').dataset.key"
+    event = "dispatchEvent(new StorageEvent('storage', {key: new URL('..', location).pathname + ' ' + key}))"
+    write = "bookStorage.write(key, {open: [], answered: false, words: 'Theirs.'})"
+    tab.evaluate(f"(key => {{ {write}; {event if told else ''} }})({key})")
+    choose(tab, 5)
+    wait_until_shown(tab, [5], answered=1)
+    stored = tab.evaluate(f"bookStorage.read({key})")
+    assert stored["words"] == "Theirs." and stored["answered"] is True
+    tab.evaluate("document.querySelector('textarea').focus()")
+    tab.press("End", control=True)
+    tab.type(" Mine.")
+    assert tab.evaluate(f"bookStorage.read({key}).words") == "Theirs. Mine."
+
+
+def test_a_tab_shows_the_answers_that_another_tab_has_opened(tab):
+    key = "document.querySelector('.question').dataset.key"
+    event = "dispatchEvent(new StorageEvent('storage', {key: new URL('..', location).pathname + ' ' + key}))"
+    tab.evaluate(f"(key => {{ bookStorage.write(key, {{open: [1], answered: true}}); {event} }})({key})")
+    wait_until_shown(tab, [1], answered=1)
 
 
 def test_a_changed_question_counts_as_not_answered(tab, folder):

@@ -96,6 +96,7 @@ def test_the_exported_file_brings_everything_back_after_clear(progress, browser)
     assert chapter.progress == "1 of 6 exercises pass."
 
 
+@pytest.mark.thorough("clear is tested with the export")
 def test_clear_also_forgets_what_was_taken_over_from_an_earlier_version(progress, browser):
     browser.evaluate("localStorage.setItem('exercise softmax', JSON.stringify(bookStorage.read('exercise softmax')))")
     press(browser, "Clear")
@@ -121,6 +122,17 @@ def test_an_import_asks_where_both_have_work_and_keeps_both(progress, browser, t
     state = browser.evaluate(ALL)[key]
     assert (state["source"], state["aside"]) == ((THEIRS, MINE) if taken else (MINE, THEIRS))
     assert state["passing"] == state["source"]
+
+
+def test_an_import_keeps_what_another_tab_writes_while_the_page_asks(progress, browser):
+    text = exported(browser).replace(MINE, THEIRS)
+    import_file(browser, text)
+    later = {**browser.evaluate(ALL)["exercise softmax"], "source": "# later"}
+    write(browser, "exercise softmax", later)
+    press(browser, "Finish the import")
+    browser.wait(f"{STATUS} === 'The file is imported.'")
+    state = browser.evaluate(ALL)["exercise softmax"]
+    assert (state["source"], state["aside"]) == ("# later", THEIRS)
 
 
 def test_an_import_adds_to_what_the_browser_has_without_asking_if_both_fit(progress, browser):
@@ -157,6 +169,7 @@ def test_a_bad_file_changes_nothing(progress, browser):
         assert browser.evaluate(ALL) == before
 
 
+@pytest.mark.thorough("a bad file changes nothing either")
 def test_an_import_without_room_changes_nothing(progress, browser):
     text = exported(browser).replace(MINE, THEIRS)
     browser.evaluate("bookStorage.remove('exercise softmax')")
@@ -192,6 +205,7 @@ def test_a_chapter_counts_the_time_during_which_it_is_visible(browser, site, las
     )
 
 
+@pytest.mark.thorough("every link of the book is tested")
 def test_the_list_of_exercises_and_the_front_page_link_to_the_progress(page, browser):
     link = "document.querySelector('nav.live-links > a')"
     assert browser.evaluate(f"{link}.pathname") == "/chapters/progress.html"

@@ -50,6 +50,7 @@ def test_two_books_on_one_server_do_not_mix(two_books):
     assert one.source("softmax") == "# in the first book"
 
 
+@pytest.mark.thorough("an earlier form of the storage")
 def test_each_book_takes_over_once_what_was_stored_without_its_path(two_books, browser):
     one, two = two_books
     one.write("softmax", "# of an earlier version")
@@ -65,6 +66,7 @@ def test_each_book_takes_over_once_what_was_stored_without_its_path(two_books, b
     assert "of an earlier version" in browser.evaluate("localStorage.getItem('exercise softmax')")
 
 
+@pytest.mark.thorough("the same when the book has work already")
 def test_what_was_stored_before_does_not_replace_what_the_book_has(two_books, browser):
     one, _ = two_books
     one.write("softmax", "# of this book")

@@ -66,8 +66,14 @@ class Tries:
 
 @pytest.fixture
 def tries(page):
-    page.browser.evaluate(LISTEN)
     return Tries(page)
+
+
+@pytest.fixture
+def tries_with_own_python(page_with_own_python):
+    """The cells of a page for a test of what Python loads."""
+    page_with_own_python.browser.evaluate(LISTEN)
+    return Tries(page_with_own_python)
 
 
 def test_a_cell_can_be_changed_run_and_restored(tries, browser):
@@ -108,7 +114,8 @@ def test_a_cell_can_be_changed_run_and_restored(tries, browser):
 
 
 @only_in_chromium
-def test_a_figure_is_drawn_again_and_only_then_matplotlib_is_loaded(tries, browser):
+def test_a_figure_is_drawn_again_and_only_then_matplotlib_is_loaded(tries_with_own_python, browser):
+    tries = tries_with_own_python
     config = "JSON.parse(document.getElementById('live-exercises').textContent)"
     folder = "new URL('pyodide/', document.querySelector('script[src$=\"start.js\"]').src).pathname"
     wheel = browser.evaluate(f"{folder} + {config}.drawing.find(name => name.startsWith('matplotlib'))")
@@ -176,6 +183,7 @@ def test_a_cell_waits_for_an_exercise_that_the_reader_has_not_solved(tries, brow
     assert tries.finish(PRINTS) == ["Stopped.", "Stopped. The next run starts Python again."]
 
 
+@pytest.mark.thorough("the page with closed cells is tested on a phone")
 def test_a_page_with_open_cells_fits_a_phone(page, browser):
     page.open(width=390, dark=True)
     browser.evaluate("document.querySelectorAll('.live-try button').forEach(button => button.click())")

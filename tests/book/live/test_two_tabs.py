@@ -1,4 +1,4 @@
-"""One exercise in two tabs: a tab follows the other, or asks. No text is lost.
+"""One exercise or given cell in two tabs: a tab follows the other, or asks. No text is lost.
 
 The other tab is simulated: its text appears in the storage, with or without the event that tells this tab of it.
 """
@@ -14,6 +14,9 @@ pytestmark = pytest.mark.book
 ASKING = "box.querySelector('.live-asking')"
 MINE, THEIRS = "# mine", "# of the other tab"
 EVENT = "dispatchEvent(new StorageEvent('storage', {key: '/ exercise softmax'}))"
+CELL = "cell-4"
+EVENT_OF_CELLS = "dispatchEvent(new StorageEvent('storage', {key: '/ cells 01_attention'}))"
+BACK = "dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))"
 
 
 class Tab(Page):
@@ -39,6 +42,36 @@ class Tab(Page):
         self.browser.evaluate(f"bookStorage.write('exercise softmax', {json.dumps(state)})")
         if told:
             self.browser.evaluate(EVENT)
+
+
+class CellTab(Page):
+    """A page and what another tab does to one of its given cells."""
+
+    @property
+    def text(self):
+        return self.source(CELL)
+
+    @property
+    def asks(self):
+        return self.ask(CELL, f"{ASKING} !== null")
+
+    @property
+    def stored(self):
+        return self.browser.evaluate(f"bookStorage.read('cells 01_attention')[{self.of_the_book}]")
+
+    @property
+    def of_the_book(self):
+        return f"document.querySelector('#{CELL} > .cell_input pre').textContent.trimEnd()"
+
+    def write_in_other_tab(self, source, event=EVENT_OF_CELLS):
+        state = f"{{...bookStorage.read('cells 01_attention')[book], source: {json.dumps(source)}}}"
+        store = (
+            f"bookStorage.write('cells 01_attention', {{...bookStorage.read('cells 01_attention'), [book]: {state}}})"
+        )
+        self.browser.evaluate(f"(book => {{ {store}; {event} }})({self.of_the_book})")
+
+    def try_it(self):
+        self.browser.evaluate(f"document.querySelector('#{CELL} .live-try button').click()")
 
 
 @pytest.fixture
@@ -68,6 +101,7 @@ def test_a_tab_with_changes_asks_when_the_other_has_stored_another_text(tab):
     assert tab.text == MINE
 
 
+@pytest.mark.thorough("another way to learn of the other text")
 def test_a_tab_asks_before_it_replaces_a_text_that_it_was_not_told_of(tab):
     tab.write_in_other_tab(THEIRS, told=False)
     tab.write("softmax", MINE)
@@ -78,6 +112,7 @@ def test_a_tab_asks_before_it_replaces_a_text_that_it_was_not_told_of(tab):
     assert tab.text == tab.stored["source"] == MINE
 
 
+@pytest.mark.thorough("the question that this tab asks is tested")
 def test_a_tab_that_is_closed_before_the_reader_chooses_loses_nothing(tab):
     tab.write("softmax", MINE)
     tab.write_in_other_tab(THEIRS)
@@ -99,6 +134,7 @@ def test_a_tab_does_not_ask_if_the_other_only_runs_the_same_text(tab):
     assert tab.stored["passing"] == MINE
 
 
+@pytest.mark.thorough("the stub is another text")
 def test_a_tab_asks_when_the_other_has_brought_the_stub_back(tab):
     tab.write("softmax", MINE)
     state = {**tab.stored, "source": None}
@@ -108,3 +144,46 @@ def test_a_tab_asks_when_the_other_has_brought_the_stub_back(tab):
     tab.browser.evaluate(EVENT)
     assert tab.asks and tab.text == MINE
     assert "raise NotImplementedError" in tab.ask("softmax", f"{ASKING}.querySelector('pre').textContent")
+
+
+@pytest.fixture
+def cell_tab(lasting_python, page):
+    return CellTab(page.browser, page.site)
+
+
+def test_a_cell_without_changes_follows_the_other_tab(cell_tab):
+    for source in (THEIRS, THEIRS + " again"):
+        cell_tab.write_in_other_tab(source)
+        assert cell_tab.text == source and not cell_tab.asks
+    cell_tab.write(CELL, MINE)
+    assert cell_tab.stored["source"] == MINE and not cell_tab.asks
+
+
+def test_a_cell_that_both_tabs_have_changed_asks_and_keeps_both_texts(cell_tab):
+    cell_tab.try_it()
+    cell_tab.write(CELL, MINE)
+    cell_tab.write_in_other_tab(THEIRS)
+    assert cell_tab.asks and cell_tab.text == MINE
+    assert cell_tab.ask(CELL, f"{ASKING}.querySelector('pre').textContent") == THEIRS
+    cell_tab.press(CELL, "Keep mine")
+    assert not cell_tab.asks and cell_tab.text == cell_tab.stored["source"] == MINE
+    for text in (THEIRS, MINE):
+        cell_tab.press(CELL, "Bring back what I wrote")
+        assert cell_tab.text == cell_tab.stored["source"] == text
+
+
+def test_a_cell_asks_before_it_replaces_a_text_that_its_tab_was_not_told_of(cell_tab):
+    cell_tab.try_it()
+    cell_tab.write_in_other_tab(THEIRS, event="")
+    cell_tab.write(CELL, MINE)
+    assert cell_tab.asks and cell_tab.stored == {"source": THEIRS, "aside": MINE}
+    cell_tab.press(CELL, "Take the other")
+    assert not cell_tab.asks and cell_tab.text == cell_tab.stored["source"] == THEIRS
+    cell_tab.press(CELL, "Bring back what I wrote")
+    assert cell_tab.text == cell_tab.stored["source"] == MINE
+
+
+def test_a_page_to_which_the_reader_goes_back_follows_other_tabs(tab):
+    tab.write_in_other_tab(THEIRS, told=False)
+    tab.browser.evaluate(BACK)
+    assert tab.text == THEIRS
