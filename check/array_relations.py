@@ -61,7 +61,10 @@ def relations_of_array(
     for axis in range(expected.ndim):
         if expected.shape[axis] > 1:  # along an axis of one entry, all arrays agree
             yield from _along(subject, axis, axis_names, expected, value)
-        if expected.shape[axis] > 1 and axis >= n_batch_axes:  # items of a batch often have the same error
+        if (
+            expected.shape[axis] > 1 and axis >= n_batch_axes
+        ):  # items of a batch share an error, or have none, by accident
+            yield from _places_along(subject, axis, axis_names[axis], expected, value)
             yield from _sizes_along(subject, axis, axis_names[axis], expected, value)
 
 
@@ -72,14 +75,18 @@ def _along(
     axis_name = axis_names[axis]
     if equal(np.flip(expected, axis), value):
         yield f"{subject} is right except that the order along {axis_name} is reversed."
+    if equal(np.ones(()), expected.sum(axis)) and not equal(np.ones(()), value.sum(axis)):
+        summed = [other for i, other in enumerate(axis_names) if i != axis and equal(np.ones(()), value.sum(i))]
+        yield from (f"{subject} sums to one along {other}, but should along {axis_name}." for other in summed)
+
+
+def _places_along(subject: str, axis: int, axis_name: str, expected: np.ndarray, value: np.ndarray) -> Iterator[str]:
+    """Yield at which place along one axis the array is right."""
     places = [_equal_at(expected, value, axis, i) for i in range(expected.shape[axis])]
     if len(places) > 2 and places[0] and not any(places[1:]):
         yield f"{subject} is right at the first place along {axis_name} and wrong at all others."
     if len(places) > 2 and places[-1] and not any(places[:-1]):
         yield f"{subject} is right at the last place along {axis_name} and wrong at all others."
-    if equal(np.ones(()), expected.sum(axis)) and not equal(np.ones(()), value.sum(axis)):
-        summed = [other for i, other in enumerate(axis_names) if i != axis and equal(np.ones(()), value.sum(i))]
-        yield from (f"{subject} sums to one along {other}, but should along {axis_name}." for other in summed)
 
 
 def _sizes_along(subject: str, axis: int, axis_name: str, expected: np.ndarray, value: np.ndarray) -> Iterator[str]:

@@ -8,7 +8,7 @@ from check.constant_answers import constant_answer
 from check.faults import FORM_KINDS, KINDS, CaseFaults, Verdict, faults
 from check.key import Key
 from check.matching import VALUELESS_KINDS, Match, best_matches, has_wrong_values, is_exactly
-from check.relations import is_of_zeros, relation
+from check.relations import relation
 from check.sketches import slip
 from check.verdicts_of_test import on_case
 
@@ -125,7 +125,7 @@ def _relation_and_slip(key: Key, outcomes: Sequence[Outcome], case_faults: CaseF
     if not wrong or key.measure:  # the values of a measure are positions, which have no factors and no slips
         return ""
     sentence = relation(key, [key.cases[i] for i in wrong], [outcomes[i] for i in wrong])
-    words = "" if is_of_zeros(sentence) else slip(key, outcomes)
+    words = slip(key, outcomes)
     return (
         f"{sentence} Your numbers are those of a right function with one slip: {words}.".strip() if words else sentence
     )

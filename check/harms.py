@@ -123,6 +123,21 @@ def _ignores_second(function: Callable, first: Any, second: Any, *args: Any, **k
     return function(first, np.full_like(second, 1 / second.shape[-1]), *args, **kwargs)
 
 
+def _second_as_ones(function: Callable, first: Any, second: Any, *args: Any, **kwargs: Any) -> Any:
+    return function(first, np.ones_like(second), *args, **kwargs)
+
+
+def _third_as_zeros(function: Callable, first: Any, second: Any, third: Any, *args: Any, **kwargs: Any) -> Any:
+    return function(first, second, np.zeros_like(third), *args, **kwargs)
+
+
+def _adds_means(function: Callable, first: Any, *args: Any, **kwargs: Any) -> Any:
+    means = np.mean(first, axis=-1, keepdims=True)
+    return _mapped(
+        lambda array: array + means if np.shape(array) == np.shape(first) else array, function(first, *args, **kwargs)
+    )
+
+
 def _refuses_batches(function: Callable, *args: Any, **kwargs: Any) -> Any:
     result = function(*args, **kwargs)
     if any(array.ndim > 2 for array in arrays_in(result)):
@@ -145,6 +160,17 @@ def _answers_for_errors(function: Callable, *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
     except ValueError:
         return np.zeros_like(args[0])
+
+
+def _leaves_out_defaults(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    needed = [name for name, one in signature(function).parameters.items() if one.default is one.empty]
+    call = signature(function).bind(*args, **kwargs).arguments
+    return function(**{name: call[name] for name in needed})
+
+
+def _other_cache(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    output, *_ = function(*args, **kwargs)
+    return output, None
 
 
 def _first_argument(function: Callable, *args: Any, **kwargs: Any) -> Any:
@@ -170,6 +196,9 @@ HARMS: dict[str, tuple[str, Callable]] = {
     "square": ("is right only where there are as many rows as columns", _of_result(_scaled_unless_square)),
     "one column": ("reads only the first column of its first argument", _reads_one_column),
     "equal second": ("takes all entries of its second argument for equal", _ignores_second),
+    "second as ones": ("takes all entries of its second argument for ones", _second_as_ones),
+    "third as zeros": ("takes all entries of its third argument for zeros", _third_as_zeros),
+    "means": ("adds to each row the mean of that row of its first argument", _adds_means),
     "batches": ("raises an exception for a batch", _refuses_batches),
     "first argument": ("returns its first argument unchanged", _first_argument),
     "sums": (
@@ -192,6 +221,7 @@ HARMS: dict[str, tuple[str, Callable]] = {
     "two batch axes": ("raises an exception for two batch axes", _refuses_two_batch_axes),
     "size of a part": ("takes its second argument for the size of a part, not for a number", _takes_number_for_size),
     "no error": ("returns a value where it should raise a ValueError", _answers_for_errors),
+    "defaults": ("ignores its arguments that have a default", _leaves_out_defaults),
     "writes": ("writes into its first argument", _writes),
     "double": ("returns float64 for float32", _in_double),
     **STEP_HARMS,
@@ -203,5 +233,6 @@ HARMLESS: dict[str, tuple[str, Callable]] = {
         "multiplied by the sum of each row of weights, which is 1 for every row that `softmax` returns",
         _times_sums_of_weights,
     ),
+    "other cache": ("with None as its cache, which is its own affair", _other_cache),
     "rounding": ("rounded in another way", _of_result(lambda array: array * array.dtype.type(1 + 1e-13))),
 }

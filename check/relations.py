@@ -15,6 +15,7 @@ from check.calling import Outcome
 from check.comparing import TOLERANCES, difference, relative_error
 from check.faults import judged_outputs
 from check.key import Case, Key
+from check.values import has_structure_of
 
 
 def relation(key: Key, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str:
@@ -39,11 +40,6 @@ def relation(key: Key, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> st
     return sentence[:1].upper() + sentence[1:]
 
 
-def is_of_zeros(sentence: str) -> bool:
-    """Return whether a sentence of `relation` says that the values are zero, as after many different slips."""
-    return "zero everywhere" in sentence
-
-
 def _first_wrong(key: Key, case: Case, outcome: Outcome) -> tuple[str, Any, Any] | None:
     """Return (name, expected, value) of the first wrong output."""
     outputs = judged_outputs(key, case.expected.value, outcome.value)
@@ -64,6 +60,8 @@ def _shared(found: Iterable[tuple[dict[str, None], bool]]) -> dict[str, None]:
 
 def _case_relations(key: Key, case: Case, name: str, expected: Any, value: Any) -> tuple[dict[str, None], bool]:
     """Return every sentence that is true of a wrong output of one case, and whether the case can prove it."""
+    if not has_structure_of(expected, value):
+        return {}, False
     sizes = dict.fromkeys(_confused_size(expected, value, case.inputs)) if isinstance(expected, dict) else {}
     if sizes:
         return sizes, True

@@ -12,7 +12,7 @@ import numpy as np
 from check.calling import Outcome
 from check.faults import has_all_outputs, judged_outputs
 from check.key import Case, Key
-from check.values import Tree, pack
+from check.values import Tree, has_structure_of, pack
 
 TOLERANCE = 1e-8
 
@@ -30,23 +30,35 @@ def sketch_row(key: Key, cases: Sequence[Case], outcomes: Iterable[Outcome]) -> 
 
 def sketch(key: Key, case: Case, outcome: Outcome) -> float | None:
     """Return one number for all judged outputs; None if they have another structure than expected or are not finite."""
+    entries = _entries(key, case, outcome)
+    if entries is None:
+        return None
+    expected, values = entries
+    weights = np.random.default_rng(values.size).normal(size=values.size)
+    return float(weights @ values / _largest(expected) / np.sqrt(values.size))
+
+
+def _entries(key: Key, case: Case, outcome: Outcome) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return all entries of the judged outputs, expected and actual, or None if an outcome can have no sketch."""
     if outcome.raised or outcome.stopped or case.expected.raised:
         return None
     if len(key.outputs) > 1 and not has_all_outputs(key, outcome.value):
         return None
     outputs = judged_outputs(key, case.expected.value, outcome.value)
+    if not all(has_structure_of(expected, value) for _, expected, value in outputs):
+        return None
     expected_tree, expected = _packed([expected for _, expected, _ in outputs])
     tree, arrays = _packed([value for _, _, value in outputs])
     if tree != expected_tree or [array.shape for array in arrays] != [array.shape for array in expected]:
         return None
-    if any(array.dtype != np.float64 for array in (*expected, *arrays)) or not any(map(is_distinctive, expected)):
+    if any(array.dtype != np.float64 for array in (*expected, *arrays)):
         return None
-    values = np.concatenate([array.ravel() for array in arrays])
-    if not np.isfinite(values).all():
-        return None
-    largest = max(np.abs(array).max(initial=0.0) for array in expected)
-    weights = np.random.default_rng(values.size).normal(size=values.size)
-    return float(weights @ values / largest / np.sqrt(values.size))
+    right, values = (np.concatenate([np.zeros(0), *map(np.ravel, parts)]) for parts in (expected, arrays))
+    return (right, values) if is_distinctive(right) and np.isfinite(values).all() else None
+
+
+def _largest(entries: np.ndarray) -> float:
+    return float(np.abs(entries).max(initial=0.0))
 
 
 def _packed(values: list) -> tuple[Tree, list[np.ndarray]]:
@@ -62,11 +74,20 @@ def is_distinctive(array: np.ndarray) -> bool:
 
 def slip(key: Key, outcomes: Sequence[Outcome]) -> str:
     """Return the description of the slip in a right function that the outcomes show; "" if they show none."""
-    cases = sketched_cases(key) if key.slips else []
-    row = sketch_row(key, [key.cases[i] for i in cases], [outcomes[i] for i in cases])
-    if not np.isfinite(row).any():
+    pairs = [(key.cases[i], outcomes[i]) for i in sketched_cases(key)] if key.slips else []
+    if not any(_has_telling_errors(key, case, outcome) for case, outcome in pairs):
         return ""
+    row = sketch_row(key, [case for case, _ in pairs], [outcome for _, outcome in pairs])
     for description, rows in key.slips.items():
         if np.isclose(rows, row, TOLERANCE, TOLERANCE, equal_nan=True).all(axis=1).any():
             return description
     return ""
+
+
+def _has_telling_errors(key: Key, case: Case, outcome: Outcome) -> bool:
+    """Return whether an outcome has wrong entries that can hardly be those of another function."""
+    entries = _entries(key, case, outcome)
+    if entries is None:
+        return False
+    expected, values = entries
+    return is_distinctive(values[np.abs(values - expected) > TOLERANCE * _largest(expected)])

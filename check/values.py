@@ -53,6 +53,20 @@ def unpack(tree: Any, arrays: Sequence[np.ndarray]) -> Any:
     return _unpack(tree, arrays, [MAX_NODES], set(), depth=0)
 
 
+def has_structure_of(expected: Any, value: Any) -> bool:
+    """Return whether a value has the dicts, lists and tuples of the expected one, with the same names in its dicts.
+
+    It looks at no more items than are expected, however many the value has.
+    """
+    if isinstance(expected, dict):
+        fits = isinstance(value, dict) and len(value) == len(expected) and all(name in value for name in expected)
+        return fits and all(has_structure_of(part, value[name]) for name, part in expected.items())
+    if isinstance(expected, tuple | list):
+        fits = isinstance(value, tuple | list) and len(value) == len(expected)
+        return fits and all(has_structure_of(*pair) for pair in zip(expected, value, strict=True))
+    return not isinstance(value, dict | tuple | list)
+
+
 def _pack(value: Any, arrays: list[np.ndarray], depth: int) -> Tree:
     kind = type(value)
     if depth > MAX_DEPTH:

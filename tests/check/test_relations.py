@@ -115,6 +115,7 @@ EMPTY = {
     "a factor of zero": ((4, 4), lambda s, x: s * (np.arange(s.shape[-1]) < 2)),
     "the same error in each item of the batch": ((2, 3, 3), lambda s, x: s + np.tanh(x[0])),
     "one of two places right": ((2, 3, 3), alone),
+    "one of three items of the batch right": ((3, 3, 3), alone),
 }
 
 

@@ -192,6 +192,17 @@ def test_zeros_have_no_slip():
     assert result.verdict.message.endswith("`rows` is zero everywhere.")
 
 
+def on_the_diagonal(x):
+    """Return a matrix with the powers of the first column on its diagonal."""
+    return np.eye(len(x)) * np.exp(x[:, 0])
+
+
+def test_zeros_and_ones_have_no_slip():
+    """Another slip than a factor left out makes them, too, such as the zeroth power of a matrix."""
+    result = result_of(exercise_of(on_the_diagonal), lambda x: np.eye(len(x)))
+    assert result.verdict.message.endswith("of the largest entry).")
+
+
 def test_an_exact_factor_is_named_alone():
     result = result_of(exercise_of(waves, half_a_wave_and_x), lambda x: 1.5 * x * np.cos(x))
     assert result.mistakes == ()

@@ -18,6 +18,7 @@ from check.values import pack, unpack
 from solutions import backward, training
 from solutions.attention import softmax
 from solutions.parameters import flatten
+from solutions.residual import layer_norm
 
 pytestmark = pytest.mark.autograder
 
@@ -142,7 +143,9 @@ def test_a_hidden_function_cannot_be_stored():
 
 
 # Harms of functions with other arguments or promises.
-OF_OTHERS = ("two batch axes", "size of a part", "no error")
+OF_NORMS = ("third as zeros", "defaults")
+OF_OTHERS = ("two batch axes", "size of a part", "no error", *OF_NORMS)
+OTHER_CACHE = "other cache"
 
 
 @pytest.mark.parametrize("harm", [harm for harm in harms.HARMS if harm not in {*OF_OTHERS, *STEP_HARMS}])
@@ -162,6 +165,23 @@ def test_every_harm_is_seen(harm, by_name):
     assert not same or not np.array_equal(given[0], arguments[0])
 
 
+@pytest.mark.parametrize("harm", OF_NORMS)
+@pytest.mark.parametrize("by_name", [True, False])
+def test_every_harm_of_a_norm_is_seen(harm, by_name):
+    rng = np.random.default_rng(0)
+    given = {"x": rng.normal(size=(3, 4)), "gain": rng.normal(size=4), "bias": rng.normal(size=4), "eps": 0.5}
+    changed = harms.harmed(layer_norm, harm)
+    output, _ = changed(**given) if by_name else changed(*given.values())
+    assert not np.allclose(output, layer_norm(**given)[0])
+
+
+def test_another_cache_leaves_the_output_alone():
+    rng = np.random.default_rng(0)
+    given = rng.normal(size=(3, 4)), rng.normal(size=4), rng.normal(size=4)
+    output, cache = harms.harmed(layer_norm, OTHER_CACHE)(*given)
+    assert np.array_equal(output, layer_norm(*given)[0]) and cache is None
+
+
 @pytest.mark.parametrize("harm", STEP_HARMS)
 @pytest.mark.parametrize("by_name", [True, False])
 def test_every_harm_of_a_step_is_seen(harm, by_name):
@@ -176,7 +196,7 @@ def test_every_harm_of_a_step_is_seen(harm, by_name):
     assert not np.allclose(result, flat(training.train_step(**kept)), rtol=0, atol=1e-4) or not same_arguments
 
 
-@pytest.mark.parametrize("change", harms.HARMLESS)
+@pytest.mark.parametrize("change", [change for change in harms.HARMLESS if change != OTHER_CACHE])
 def test_a_harmless_change_is_right_where_weights_come_from_softmax(change):
     rng = np.random.default_rng(0)
     cotangent, weights = rng.normal(size=(3, 4)), softmax(rng.normal(size=(3, 4)))
