@@ -34,7 +34,8 @@ from torch.nn import functional
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from solutions.attention import softmax
-from solutions.multihead import merge_heads, multi_head_attention, multi_head_attention_backward, split_heads
+from solutions.heads import merge_heads
+from solutions.multihead import multi_head_attention, multi_head_attention_backward, split_heads
 
 SIZES = [(2, 8, 16, 4), (32, 16, 64, 4), (64, 32, 128, 8), (16, 64, 512, 8)]  # (N, T, d_model, n_heads)
 TURNS = 15

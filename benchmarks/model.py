@@ -11,7 +11,7 @@ The contenders:
     NumPy      `train_step` of solutions/training.py
     vectors    the same, but Adam works on one vector for each part of the model (the embeddings, each layer): a few
                long arrays instead of many short ones, at the cost of copying the gradients into them
-    PyTorch    solutions/model_torch.py, eager, with torch.optim.Adam
+    PyTorch    solutions/transformer_torch.py, eager, with torch.optim.Adam
 """
 
 import argparse
@@ -31,7 +31,7 @@ from torch.nn import functional
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from solutions.decoding import greedy_decode, incremental_greedy_decode
 from solutions.model import backward, forward
-from solutions.model_torch import Transformer, load_parameters
+from solutions.model_torch import load_parameters
 from solutions.parameters import flatten, initialise, named, unflatten
 from solutions.training import (
     adam_step,
@@ -40,6 +40,7 @@ from solutions.training import (
     train_step,
     zero_moments,
 )
+from solutions.transformer_torch import Transformer
 
 SIZES = [(2, 8, 16, 4), (32, 16, 64, 4), (64, 32, 128, 8), (16, 64, 512, 8)]
 TARGETS = [0.4, 1.0, 1.1, 1.1]

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solutions.backward import attention_backward, linear_backward
-from solutions.masking import masked_attention
+from solutions.masking import causal_mask, masked_attention
 from solutions.multihead import multi_head_attention, multi_head_attention_backward
 from solutions.residual import add_norm, add_norm_backward, feed_forward, feed_forward_backward
 
@@ -47,60 +46,13 @@ def cross_attention(x, memory, w_query, w_key, w_value, mask):
     return output, (x, memory, w_query, w_key, w_value, attention_cache)
 
 
-def cross_attention_backward(grad_output, cache):
-    """The gradients of `cross_attention`, for both of its inputs.
-
-    Args:
-        grad_output: (..., T, d_value)
-        cache: (x, memory, w_query, w_key, w_value, attention_cache) of
-            `cross_attention`.
-
-    Returns:
-        grad_x: (..., T, d_model)
-        grad_memory: (..., T_memory, d_memory)
-        grad_w_query: (d_model, d_key)
-        grad_w_key: (d_memory, d_key)
-        grad_w_value: (d_memory, d_value)
-
-    All gradients are in the dtype of grad_output.
-
-    Source: derived in this chapter.
-    """
-    x, memory, w_query, w_key, w_value, attention_cache = cache
-    grad_queries, grad_keys, grad_values = attention_backward(grad_output, attention_cache)
-    grad_x, grad_w_query, _ = linear_backward(grad_queries, (x, w_query))
-    memory_from_keys, grad_w_key, _ = linear_backward(grad_keys, (memory, w_key))
-    memory_from_values, grad_w_value, _ = linear_backward(grad_values, (memory, w_value))
-    return grad_x, memory_from_keys + memory_from_values, grad_w_query, grad_w_key, grad_w_value
-
-
-def multi_head_cross_attention(x, memory, params, n_heads, mask=None):
-    """Multi-head attention of one sequence, x, to another, the memory.
-
-    Args:
-        x: (..., T, d_model)
-        memory: (..., T_memory, d_memory)
-        params: see `multi_head_attention`.
-        n_heads: int
-        mask: None, or boolean, broadcastable to (..., T, T_memory),
-            True = may attend.
-
-    Returns:
-        output: (..., T, d_model), in the dtype of x.
-        cache: that of `multi_head_attention`; its `cached_weights` are
-            (..., n_heads, T, T_memory).
-
-    Source: Vaswani et al. 2017, section 3.2.3.
-    """
-    return multi_head_attention(x, memory, memory, params, n_heads, mask)
-
-
 def multi_head_cross_attention_backward(grad_output, cache):
-    """The gradients of `multi_head_cross_attention`, for both inputs.
+    """The gradients of multi-head cross-attention, for both inputs.
 
     Args:
         grad_output: (..., T, d_model)
-        cache: that of `multi_head_cross_attention`.
+        cache: that of `multi_head_attention`, whose query was x, and whose
+            key and value were the memory.
 
     Returns:
         grad_x: (..., T, d_model)
@@ -205,7 +157,7 @@ def decoder_layer(x, memory, params, n_heads, self_mask=None, memory_mask=None, 
     """
     attended, attention_cache = multi_head_attention(x, x, x, params["attention"], n_heads, self_mask)
     x, norm_attention_cache = add_norm(x, attended, params["norm_attention"], rate, rng)
-    recalled, cross_cache = multi_head_cross_attention(x, memory, params["cross_attention"], n_heads, memory_mask)
+    recalled, cross_cache = multi_head_attention(x, memory, memory, params["cross_attention"], n_heads, memory_mask)
     x, norm_cross_cache = add_norm(x, recalled, params["norm_cross_attention"], rate, rng)
     thought, feed_forward_cache = feed_forward(x, params["feed_forward"])
     output, norm_feed_forward_cache = add_norm(x, thought, params["norm_feed_forward"], rate, rng)
@@ -217,6 +169,59 @@ def decoder_layer(x, memory, params, n_heads, self_mask=None, memory_mask=None, 
         feed_forward_cache,
         norm_feed_forward_cache,
     )
+
+
+def diagnose_decoder(inputs, weights, output):
+    """Name the bug of a decoder's cross-attention, and what shows it first.
+
+    Args:
+        inputs: dict of what a right sub-layer is given, with T = T_memory.
+            x: (N, T, d), what the decoder layer was given.
+            stream: (N, T, d), x after self-attention with "Add & Norm".
+            memory: (N, T, d), the encoder's output.
+            source_mask: (N, 1, T) boolean, True = a word of the source.
+            target_mask: (N, 1, T) boolean, True = a word of the target.
+            w_query, w_key, w_value: (d, d), of a single head.
+            norm: dict of gain (d,), bias (d,), as for `add_norm`.
+        weights: (N, T, T), those of the cross-attention. A query that may
+            attend to nothing has weights of zero.
+        output: (N, T, d), of the cross-attention with "Add & Norm".
+
+    Returns:
+        bug: str, a name in the table of 'A decoder with one bug'.
+        first: (array, sentence), a str and an int. The array is "weights",
+            or "output" if all weights are right, and the sentence is the
+            first in which it differs from that of a right sub-layer; None
+            if nothing differs.
+    """
+    stream, memory, source = inputs["stream"], inputs["memory"], inputs["source_mask"]
+
+    def sublayer(asks=stream, searched=memory, handed_over=memory, mask=source, residual=stream):
+        queries, keys, values = asks @ inputs["w_query"], searched @ inputs["w_key"], handed_over @ inputs["w_value"]
+        update, (*_, shares) = masked_attention(queries, keys, values, mask)
+        return shares, add_norm(residual, update, inputs["norm"])[0]
+
+    right = sublayer()
+    update_alone = sublayer(residual=np.zeros_like(stream))
+    with_bug = {
+        "keys from the target": sublayer(searched=stream),
+        "values from the target": sublayer(handed_over=stream),
+        "queries and keys exchanged": sublayer(asks=memory, searched=stream),
+        "memory and target exchanged": sublayer(asks=memory, searched=stream, handed_over=stream),
+        "no mask": sublayer(mask=np.ones_like(source)),
+        "mask transposed": sublayer(mask=source.swapaxes(-1, -2)),
+        "mask of the target": sublayer(mask=inputs["target_mask"]),
+        "causal mask as well": sublayer(mask=source & causal_mask(stream.shape[1])),
+        "residual from x": sublayer(residual=inputs["x"]),
+        "no residual": update_alone,
+        "norm before the sum": (right[0], stream + update_alone[1]),
+    }
+    for name, expected, array in zip(("weights", "output"), right, (weights, output), strict=True):
+        wrong = ~np.isclose(array, expected).all(axis=(1, 2))
+        if wrong.any():
+            bug = next(bug for bug, made in with_bug.items() if all(map(np.allclose, made, (weights, output))))
+            return bug, (name, int(wrong.argmax()))
+    return "nothing", None
 
 
 def decoder_layer_backward(grad_output, cache):

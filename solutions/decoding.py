@@ -5,13 +5,16 @@ A loop over positions, as no other part of the model has: what is written next d
 
 import numpy as np
 
+from solutions.attention import attention
 from solutions.backward import linear
+from solutions.heads import merge_heads
 from solutions.logarithms import log_softmax
 from solutions.masking import masked_attention, padding_mask
 from solutions.model import decode, encode, table_for, unembed
-from solutions.multihead import merge_heads, split_heads
+from solutions.multihead import split_heads
 from solutions.position import positional_embedding
 from solutions.residual import add_norm, feed_forward
+from solutions.rotary import rotate
 
 
 def greedy_decode(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
@@ -102,6 +105,44 @@ def decode_step(params, tokens, past, src, n_heads, pad=0):
         new_past.append((keys, values, memory_keys, memory_values))
     logits, _ = unembed(x[:, 0], table_for(embeddings, "output"))
     return logits, new_past
+
+
+def window_step(x, params, keys, values, place, window, n_heads):
+    """Attend from the newest position to the last few ones.
+
+    Args:
+        x: (..., 1, d_model), the newest position.
+        params: dict with w_query (d_model, n_heads d_head), w_key and
+            w_value (d_model, n_groups d_head), w_output
+            (n_heads d_head, d_model), and b_query, b_key, b_value,
+            b_output to match.
+        keys: (..., n_groups, T_kept, d_head), what is remembered of the
+            positions before x, rotated; T_kept is 0 before the first
+            position, and may exceed `window` if the beginning of the text
+            was read at once.
+        values: (..., n_groups, T_kept, d_head)
+        place: int, the position of x in the whole text; the first is 0.
+        window: int, how many positions x sees, itself among them.
+        n_heads: int, a multiple of n_groups. The first n_heads / n_groups
+            heads share the first keys and values, and so on.
+
+    Returns:
+        output: (..., 1, d_model), in the dtype of x.
+        keys: (..., n_groups, T_new, d_head), rotated, with those of x last;
+            T_new = min(T_kept + 1, window).
+        values: (..., n_groups, T_new, d_head), with those of x last.
+
+    Source: Ainslie et al. 2023, Beltagy et al. 2020, Su et al. 2021.
+    """
+    n_groups, positions = keys.shape[-3], np.array([place])
+    query, key, value = (linear(x, params[f"w_{role}"], params[f"b_{role}"])[0] for role in ("query", "key", "value"))
+    queries, new_keys = rotate(split_heads(query, n_heads), positions), rotate(split_heads(key, n_groups), positions)
+    keys = np.concatenate([keys, new_keys], axis=-2)[..., -window:, :]
+    values = np.concatenate([values, split_heads(value, n_groups)], axis=-2)[..., -window:, :]
+    shared = (kept.repeat(n_heads // n_groups, axis=-3) for kept in (keys, values))
+    heads, _ = attention(queries, *shared)
+    output, _ = linear(merge_heads(heads), params["w_output"], params["b_output"])
+    return output, keys, values
 
 
 def beam_search(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):

@@ -8,6 +8,7 @@ import numpy as np
 
 from solutions.attention import attention
 from solutions.backward import attention_backward, linear, linear_backward
+from solutions.heads import merge_heads
 from solutions.masking import masked_attention
 
 
@@ -62,21 +63,6 @@ def tests_split_heads(function):
     except ValueError:
         return True
     return False
-
-
-def merge_heads(heads):
-    """Write the heads beside each other again; undoes `split_heads`.
-
-    Args:
-        heads: (..., n_heads, T, d_head)
-
-    Returns:
-        x: (..., T, n_heads * d_head), in the dtype of the heads.
-
-    Source: Vaswani et al. 2017, section 3.2.2.
-    """
-    *batch, n_heads, length, d_head = heads.shape
-    return heads.swapaxes(-2, -3).reshape(*batch, length, n_heads * d_head)
 
 
 def multi_head_attention(query, key, value, params, n_heads, mask=None):
@@ -193,26 +179,6 @@ def multi_head_attention_backward(grad_output, cache):
     return grad_query, grad_key, grad_value, grad_params
 
 
-def fused_projection(x, w_fused, b_fused):
-    """Queries, keys and values of self-attention from one product.
-
-    Args:
-        x: (..., T, d_model)
-        w_fused: (d_model, 3 * d_model), the weights of query, key and value
-            beside each other, in this order.
-        b_fused: (3 * d_model,)
-
-    Returns:
-        queries, keys, values: (..., T, d_model) each, in the dtype of x.
-
-    Source: x [A B C] = [xA xB xC]; the packing is that of
-    `nn.MultiheadAttention` (whose weight is transposed).
-    """
-    projected, _ = linear(x, w_fused, b_fused)
-    queries, keys, values = np.split(projected, 3, axis=-1)
-    return queries, keys, values
-
-
 def two_heads(n_words, length):
     """Choose weights of two heads: the word before, and the first word.
 
@@ -243,25 +209,51 @@ def two_heads(n_words, length):
     return w_query, w_key, w_value
 
 
-def repaired_fused_attention(x, w_fused, b_fused, w_output, b_output, n_heads):
-    """Multi-head self-attention, its input projections fused into one.
+def grouped_query_attention(queries, keys, values):
+    """Attention in which groups of query heads share keys and values.
 
     Args:
-        x: (..., T, d_model)
-        w_fused: (d_model, 3 * d_model), query, key, value, in this order.
-        b_fused: (3 * d_model,)
-        w_output: (d_model, d_model)
-        b_output: (d_model,)
-        n_heads: int
+        queries: (..., n_heads, T_query, d_key)
+        keys: (..., n_groups, T_key, d_key), where n_groups divides n_heads.
+        values: (..., n_groups, T_key, d_value)
 
     Returns:
-        output: (..., T, d_model)
-        weights: (..., n_heads, T, T), one matrix per head; both in the
-            dtype of x.
+        output: (..., n_heads, T_query, d_value), in the dtype of the inputs.
+            The first n_heads / n_groups heads use the first head of keys and
+            values, the next ones use the second, and so on.
+        cache: (queries, keys, values, weights), as of `attention`, with
+            weights (..., n_heads, T_query, T_key). Keys and values keep
+            n_groups heads in it.
 
-    Source: Vaswani et al. 2017, section 3.2.2.
+    Source: Ainslie et al. 2023, section 2.2.
     """
-    heads = [split_heads(projected, n_heads) for projected in fused_projection(x, w_fused, b_fused)]
-    attended, (*_, weights) = attention(*heads)
-    output, _ = linear(merge_heads(attended), w_output, b_output)
-    return output, weights
+    sharing = queries.shape[-3] // keys.shape[-3]
+    copied_keys, copied_values = (np.repeat(shared, sharing, axis=-3) for shared in (keys, values))
+    output, (*_, weights) = attention(queries, copied_keys, copied_values)
+    return output, (queries, keys, values, weights)
+
+
+def grouped_query_attention_backward(grad_output, cache):
+    """The gradients of `grouped_query_attention`.
+
+    Args:
+        grad_output: (..., n_heads, T_query, d_value)
+        cache: (queries, keys, values, weights) of `grouped_query_attention`.
+
+    Returns:
+        grad_queries: (..., n_heads, T_query, d_key)
+        grad_keys: (..., n_groups, T_key, d_key)
+        grad_values: (..., n_groups, T_key, d_value), all three in the dtype
+            of grad_output.
+
+    Source: derived in this chapter from Ainslie et al. 2023, section 2.2.
+    """
+    queries, keys, values, weights = cache
+    n_groups = keys.shape[-3]
+    sharing = queries.shape[-3] // n_groups
+    copied_keys, copied_values = (np.repeat(shared, sharing, axis=-3) for shared in (keys, values))
+    grad_queries, *of_copies = attention_backward(grad_output, (queries, copied_keys, copied_values, weights))
+    grad_keys, grad_values = (
+        grad.reshape(*grad.shape[:-3], n_groups, sharing, *grad.shape[-2:]).sum(axis=-3) for grad in of_copies
+    )
+    return grad_queries, grad_keys, grad_values

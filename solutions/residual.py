@@ -3,14 +3,13 @@
 Parameters are plain nested dicts; their gradients come back as dicts of the same structure.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from solutions.backward import linear, linear_backward
+from solutions.dropout import dropout, dropout_backward
 from solutions.multihead import multi_head_attention, multi_head_attention_backward
-from solutions.predictions import order_and_reasons
 
 
 class EncoderLayerCache(NamedTuple):
@@ -44,6 +43,36 @@ def layer_norm(x, gain, bias, eps=1e-5):
     inverse_std = 1 / np.sqrt(variance + eps)
     normalised = centred * inverse_std
     return normalised * gain + bias, (normalised, inverse_std, gain)
+
+
+def tests_layer_norm(function):
+    """Test a function that claims to be layer normalisation.
+
+    Args:
+        function: a candidate for `layer_norm`, with the same arguments:
+            x (..., d_model), gain (d_model,), bias (d_model,) and eps.
+
+    Returns:
+        verdict: True if the function keeps every promise of `layer_norm`:
+            the right output for any leading axes and any eps, in the dtype
+            of x, and x itself as it was. The cache may be anything. False if
+            it breaks one. An `assert` that fails and an exception also say
+            False, and the end of a test without a `return` says True.
+    """
+    rng = np.random.default_rng(0)
+    for shape in ((5,), (4, 6), (2, 3, 4), (2, 3, 4, 5)):
+        x, gain, bias = (
+            array.astype(np.float32) for array in (2 + 3 * rng.normal(size=shape), *rng.normal(size=(2, shape[-1])))
+        )
+        before = x.copy()
+        output, _ = function(x, gain, bias, 0.5)
+        spread = np.sqrt(before.var(axis=-1, keepdims=True) + 0.5)
+        expected = (before - before.mean(axis=-1, keepdims=True)) / spread * gain + bias
+        if output.dtype != x.dtype or output.shape != x.shape or not np.array_equal(x, before):
+            return False
+        if not np.allclose(output, expected, atol=1e-4):
+            return False
+    return True
 
 
 def rms_norm_backward(grad_output, cache):
@@ -134,46 +163,6 @@ def feed_forward_backward(grad_output, cache):
     active, _ = out_cache
     grad_x, grad_w_in, grad_b_in = linear_backward(grad_active * (active > 0), in_cache)
     return grad_x, {"w_out": grad_w_out, "b_out": grad_b_out, "w_in": grad_w_in, "b_in": grad_b_in}
-
-
-def dropout(x, rate, rng=None):
-    """In training, forget entries at random, and enlarge the others.
-
-    Args:
-        x: any shape.
-        rate: float in [0, 1), the probability that an entry is forgotten.
-        rng: a NumPy random generator; an entry is kept where
-            `rng.random(x.shape) >= rate`.
-            None: not training, nothing is forgotten.
-
-    Returns:
-        output: the shape and dtype of x.
-        cache: scale, what each entry was multiplied by: 0 or 1 / (1 - rate),
-            in the shape and dtype of x; the number 1.0 without rng.
-
-    Source: Srivastava et al. 2014 (JMLR 15), in the inverted form;
-    Vaswani et al. 2017, section 5.4.
-    """
-    if rng is None:
-        return x, 1.0
-    kept = rng.random(x.shape) >= rate
-    scale = kept.astype(x.dtype) / (1 - rate)
-    return x * scale, scale
-
-
-def dropout_backward(grad_output, cache):
-    """What was forgotten gets no gradient, what was enlarged a larger one.
-
-    Args:
-        grad_output: any shape.
-        cache: scale, of `dropout`.
-
-    Returns:
-        grad_x: the shape and dtype of grad_output.
-
-    Source: derived in this chapter.
-    """
-    return grad_output * cache
 
 
 def residual_connection(x, update, rate=0.0, rng=None):
@@ -380,52 +369,6 @@ def pre_norm_encoder_layer_backward(grad_output, cache):
         "norm_attention": grad_norm_attention,
     }
     return grad_residual + grad_through, grad_params
-
-
-def predicted_gradients(runs):
-    """Predict the order of fresh stacks by the gradient at their top.
-
-    Args:
-        runs: list of dicts, one for each stack.
-            norm: "pre" or "post".
-            depth: number of sub-layers.
-            update: standard deviation of each sub-layer's output.
-
-    Returns:
-        order: list of indices of `runs`, from the smallest gradient of
-            the last sub-layer's second weight to the largest.
-        reasons: list of names of settings, one for each two neighbours
-            in the order: if the first of the two takes this setting
-            from the second, its gradient comes closest to the second's.
-    """
-
-    def gradient(run):
-        n_updates = run["depth"] if run["norm"] == "pre" else 1
-        return 1 / math.sqrt(1 + n_updates * run["update"] ** 2)
-
-    return order_and_reasons(gradient, runs)
-
-
-def repaired_pre_norm_encoder(x, layers, norm, n_heads, mask=None):
-    """Several pre-norm encoder layers, and the last norm they need.
-
-    Args:
-        x: (..., T, d_model)
-        layers: list of params, one dict per layer, as for `encoder_layer`.
-        norm: dict of gain (d_model,), bias (d_model,).
-        n_heads: int
-        mask: None, or boolean, broadcastable to (..., T, T),
-            True = may attend.
-
-    Returns:
-        output: (..., T, d_model), in the dtype of x.
-
-    Source: Xiong et al. 2020 (arXiv 2002.04745), figure 1 and table 1.
-    """
-    for params in layers:
-        x, _ = pre_norm_encoder_layer(x, params, n_heads, mask)
-    output, _ = layer_norm(x, **norm)
-    return output
 
 
 def _norm_backward(grad_output, cache):

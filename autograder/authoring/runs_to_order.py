@@ -3,23 +3,48 @@
 The measure of such an exercise is `check.predictions.ORDER`, and UNSEEN are the inputs that only the measure gets.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from autograder.authoring.exercise import Draw
+from autograder.authoring.exercise import Draw, Exercise
 from check.key import UNJUDGED
 
 UNSEEN = ("made", "moved", "asks")
 OUTPUTS = {"order": "4", "reasons": "3", "sentence": UNJUDGED}  # the function returns the first two
 
 Settings = dict[str, Any]
+Make = Callable[[list[Settings], int], list[float]]
 
 
-def runs_to_order(
-    draw: Draw, make: Callable[[list[Settings], int], list[float]], runs: Sequence[Settings], *, reasons: bool
-) -> dict[str, Any]:
+def ask_for_order(
+    exercise: Exercise,
+    make: Make,
+    aspect: str,
+    runs: Mapping[str, Callable[[Draw], Sequence[Settings]]],
+    *,
+    points: float,
+    reasons: bool = False,
+) -> None:
+    """Add an aspect to an exercise: the order of some runs, and the reasons for it if asked.
+
+    Args:
+        exercise: the exercise that gets the aspect.
+        make: makes the runs; see `runs_to_order`.
+        aspect: its name.
+        runs: name of each case -> the function that draws the settings of its runs.
+        points: the points of the aspect.
+        reasons: whether the cases ask for reasons.
+    """
+
+    @exercise.cases(aspect, points=points)
+    def _(draw: Draw) -> Iterator[tuple[str, dict[str, Any]]]:
+        for name, settings in runs.items():
+            yield name, runs_to_order(draw, make, settings(draw), reasons=reasons)
+
+
+def runs_to_order(draw: Draw, make: Make, runs: Sequence[Settings], *, reasons: bool) -> dict[str, Any]:
     """Return the inputs of a case: runs in a drawn order, and the results that they have if they are made.
 
     Args:

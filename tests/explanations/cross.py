@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from solutions.backward import attention_backward, linear_backward
-from solutions.cross import cross_attention, multi_head_cross_attention
+from solutions.cross import cross_attention
 from solutions.masking import masked_attention
-from solutions.multihead import multi_head_attention
+from solutions.multihead import multi_head_attention, multi_head_attention_backward
 from solutions.residual import add_norm, feed_forward
 from tests.explanations.registry import wrong
 
@@ -15,7 +14,7 @@ def decoded(x, memory, params, n_heads, self_mask, memory_mask, rate, rng, *, qu
     attended, _ = multi_head_attention(x, x, x, params["attention"], n_heads, self_mask)
     stream, _ = add_norm(x, attended, params["norm_attention"], rate, rng)
     asks = stream if query is None else query(x, attended, stream)
-    recalled, _ = multi_head_cross_attention(asks, memory, params["cross_attention"], n_heads, memory_mask)
+    recalled, _ = multi_head_attention(asks, memory, memory, params["cross_attention"], n_heads, memory_mask)
     before = stream if residual is None else residual(x, attended, stream)
     stream, _ = add_norm(before, recalled, params[norms or "norm_cross_attention"], rate, rng)
     thought, _ = feed_forward(stream, params["feed_forward"])
@@ -40,16 +39,10 @@ def memory_not_masked(x, memory, w_query, w_key, w_value, mask):
     return cross_attention(x, memory, w_query, w_key, w_value, np.ones_like(mask))
 
 
-@wrong("multi_head_cross_attention", "https://github.com/bentrevett/pytorch-seq2seq/issues/143", names="many_only_x")
-def heads_look_at_the_decoder(x, memory, params, n_heads, mask=None):
-    """Makes keys and values from the decoder."""
-    return multi_head_attention(x, x, x, params, n_heads, mask)
-
-
-@wrong("multi_head_cross_attention", "https://github.com/bytedance/lightseq/pull/22", names="many_values_from_x")
-def values_from_the_decoder(x, memory, params, n_heads, mask=None):
+@wrong("cross_attention", "https://github.com/bytedance/lightseq/pull/22", names="values_from_x")
+def values_from_the_decoder(x, memory, w_query, w_key, w_value, mask):
     """Makes the values from the decoder."""
-    return multi_head_attention(x, memory, x, params, n_heads, mask)
+    return masked_attention(x @ w_query, memory @ w_key, x @ w_value, mask)[0], None
 
 
 @wrong("decoder_layer", "https://github.com/ml-explore/mlx/pull/3382", names="asks_with_the_update")
@@ -92,12 +85,8 @@ def layer_input_as_the_residual(x, memory, params, n_heads, self_mask=None, memo
     return decoded(x, memory, params, n_heads, *masks, residual=lambda x, attended, stream: x)
 
 
-@wrong("cross_attention_backward", "https://github.com/NVIDIA/warp/issues/168", names="memory_through_values")
+@wrong("multi_head_cross_attention_backward", "https://github.com/NVIDIA/warp/issues/168", names="heads_values_only")
 def memory_overwritten(grad_output, cache):
     """The values' gradient of the memory overwrites the keys'."""
-    x, memory, w_query, w_key, w_value, attention_cache = cache
-    grads = attention_backward(grad_output, attention_cache)
-    grad_x, grad_w_query, _ = linear_backward(grads[0], (x, w_query))
-    grad_memory, grad_w_key, _ = linear_backward(grads[1], (memory, w_key))
-    grad_memory, grad_w_value, _ = linear_backward(grads[2], (memory, w_value))
-    return grad_x, grad_memory, grad_w_query, grad_w_key, grad_w_value
+    grad_x, _, grad_memory, grad_params = multi_head_attention_backward(grad_output, cache)
+    return grad_x, grad_memory, grad_params

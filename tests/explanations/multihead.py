@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from solutions.attention import attention
-from solutions.backward import linear
+from solutions.heads import merge_heads
 from solutions.masking import masked_attention
-from solutions.multihead import merge_heads, multi_head_attention_backward, split_heads
+from solutions.multihead import multi_head_attention_backward, split_heads
 from tests.explanations.registry import wrong
 
 
@@ -36,25 +36,6 @@ def heads_before_the_batch(x, n_heads):
     if d_model % n_heads:
         raise ValueError
     return np.moveaxis(x.reshape(*batch, length, n_heads, d_model // n_heads), -2, 0)
-
-
-@wrong("merge_heads", "https://github.com/jsbaan/transformer-from-scratch/pull/6", names="merged_view")
-def reshaped_only(heads):
-    """Reshapes without moving the heads back behind the positions."""
-    *batch, n_heads, length, d_head = heads.shape
-    return heads.reshape(*batch, length, n_heads * d_head)
-
-
-@wrong(
-    "merge_heads",
-    "https://github.com/gazelle93/Transformer-Various-Positional-Encoding/issues/1",
-    names="merged_batch_and_heads_exchanged",
-)
-def batch_taken_for_heads(heads):
-    """Reads the heads as the first axis and the batch as the second before it moves them."""
-    *batch, n_heads, length, d_head = heads.shape
-    misread = heads.reshape(n_heads, -1, length, d_head)
-    return misread.transpose(1, 2, 0, 3).reshape(*batch, length, n_heads * d_head)
 
 
 @wrong("multi_head_attention", "https://github.com/lucidrains/vit-pytorch/issues/65", names="scaled_by_d_model")
@@ -110,31 +91,6 @@ def one_head_of_keys_and_values(query, key, value, params, n_heads, mask=None):
         np.broadcast_to(values[..., :1, :, :], values.shape),
     )
     return merge_heads(attended(heads, mask)) @ params["w_output"] + params["b_output"], None
-
-
-@wrong("fused_projection", "https://github.com/jsbaan/transformer-from-scratch/issues/1", names="values_second")
-def values_before_the_keys(x, w_fused, b_fused):
-    """Names the second third the values and the last the keys."""
-    queries, values, keys = np.split(linear(x, w_fused, b_fused)[0], 3, axis=-1)
-    return queries, keys, values
-
-
-@wrong("fused_projection", "https://github.com/bytedance/lightseq/pull/22", names="thirds_of_the_array")
-def split_along_the_first_axis(x, w_fused, b_fused):
-    """Reads the thirds along the first axis of the memory, not the last."""
-    fused, _ = linear(x, w_fused, b_fused)
-    return tuple(fused.reshape(3, *x.shape[:-1], w_fused.shape[-1] // 3))
-
-
-@wrong(
-    "fused_projection",
-    "https://github.com/tenstorrent/tt-mlir/issues/8958",
-    says="`queries` is what `values` should be",
-)
-def keys_and_values_rotated(x, w_fused, b_fused):
-    """Takes the values for the queries, the queries for the keys, and the keys for the values."""
-    queries, keys, values = np.split(linear(x, w_fused, b_fused)[0], 3, axis=-1)
-    return values, queries, keys
 
 
 @wrong("multi_head_attention_backward", "https://github.com/paiml/aprender/pull/2203")

@@ -3,17 +3,16 @@
 import numpy as np
 
 from solutions.backward import linear, linear_backward
+from solutions.dropout import dropout
 from solutions.multihead import multi_head_attention, multi_head_attention_backward
 from solutions.residual import (
     add_norm,
     add_norm_backward,
-    dropout,
     feed_forward,
     feed_forward_backward,
     layer_norm,
     layer_norm_backward,
     pre_norm_encoder_layer,
-    residual_connection,
 )
 from tests.explanations.registry import wrong
 
@@ -165,37 +164,6 @@ def negative_gradients_dropped(grad_output, cache):
     return grad_x, {"w_out": grad_w_out, "b_out": grad_b_out, "w_in": grad_w_in, "b_in": grad_b_in}
 
 
-@wrong("dropout", "https://github.com/lmjohns3/theanets/pull/123", names="divided_by_rate")
-def divided_by_the_rate(x, rate, rng=None):
-    """Divides by the rate, not by what is left."""
-    if rng is None:
-        return x, 1.0
-    scale = (rng.random(x.shape) >= rate).astype(x.dtype) / (rate or 1)
-    return x * scale, scale
-
-
-@wrong("dropout", "https://github.com/rohan-varma/neuralnets/issues/1", names="always_half")
-def always_half(x, rate, rng=None):
-    """Drops half of the entries, and scales by the rate that was asked for."""
-    if rng is None:
-        return x, 1.0
-    scale = (rng.random(x.shape) >= 0.5).astype(x.dtype) / (1 - rate)
-    return x * scale, scale
-
-
-@wrong("dropout", "https://github.com/CSTR-Edinburgh/mlpractical/pull/32", names="enlarged_twice")
-def scaled_twice(x, rate, rng=None):
-    """Divides by 1 - rate twice."""
-    output, scale = dropout(x, rate, rng)
-    return (output, 1.0) if rng is None else (output / (1 - rate), scale / (1 - rate))
-
-
-@wrong("dropout_backward", "https://github.com/ddbourgin/numpy-ml/issues/94")
-def mask_not_applied(grad_output, cache):
-    """Scales the gradient and forgets the mask."""
-    return grad_output * np.max(cache)
-
-
 @wrong("add_norm", "https://github.com/hyunwoongko/transformer/issues/8", names="drops_after")
 def dropout_at_the_end(x, update, params, rate=0.0, rng=None):
     """Drops after the norm."""
@@ -264,19 +232,6 @@ def feed_forward_thrown_away(x, params, n_heads, mask=None, rate=0.0, rng=None):
     """Drops entries of the stream in place of the feed-forward's output."""
     stream, _ = add_norm(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
     return add_norm(stream, stream, params["norm_feed_forward"], rate, rng)[0], None
-
-
-@wrong(
-    "repaired_pre_norm_encoder", "https://github.com/Howuhh/faster-trajectory-transformer/issues/3", names="stream_left"
-)
-def normalised_stream(x, layers, norm, n_heads, mask=None):
-    """Adds the updates to the normalised stream."""
-    for params in layers:
-        x, _ = layer_norm(x, **params["norm_attention"])
-        x, _ = residual_connection(x, attend(x, params, n_heads, mask))
-        x, _ = layer_norm(x, **params["norm_feed_forward"])
-        x, _ = residual_connection(x, feed_forward(x, params["feed_forward"])[0])
-    return layer_norm(x, **norm)[0]
 
 
 @wrong("encoder_layer_backward", "https://github.com/paiml/entrenar/issues/313", names="not_past_the_thinking")

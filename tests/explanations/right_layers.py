@@ -5,9 +5,10 @@ import math
 import numpy as np
 
 from solutions.attention import attention, attention_weights, softmax
+from solutions.dropout import dropout
 from solutions.multihead import multi_head_attention
 from solutions.position import embed
-from solutions.residual import dropout, feed_forward, layer_norm
+from solutions.residual import feed_forward, layer_norm
 from tests.explanations.registry import right
 
 NANO_GPT = "https://github.com/karpathy/nanoGPT/blob/master/model.py"
@@ -194,12 +195,6 @@ def by_stacking(x, n_heads):
     return np.stack(np.split(x, n_heads, axis=-1), axis=-3)
 
 
-@right("merge_heads", X_TRANSFORMERS)
-def by_concatenating(heads):
-    """Writes the heads beside each other."""
-    return np.concatenate(list(np.moveaxis(heads, -3, 0)), axis=-1)
-
-
 @right("multi_head_attention", FLAX)
 def by_einsum(query, key, value, params, n_heads, mask=None):
     """Keeps the heads as an axis of the weights, and contracts with einsum."""
@@ -235,14 +230,6 @@ def head_by_head(query, key, value, params, n_heads, mask=None):
     return output, None
 
 
-@right("fused_projection", NANO_GPT)
-def by_slices(x, w_fused, b_fused):
-    """Slices the columns of the product."""
-    width = w_fused.shape[-1] // 3
-    fused = x @ w_fused + b_fused
-    return fused[..., :width], fused[..., width : 2 * width], fused[..., 2 * width :]
-
-
 @right("layer_norm", "https://github.com/karpathy/llm.c/blob/master/train_gpt2.c")
 def by_var(x, gain, bias, eps=1e-5):
     """NumPy's own variance, and a reciprocal root."""
@@ -263,15 +250,6 @@ def relu_by_multiplying(x, params):
     """Multiplies by what is positive."""
     hidden = np.dot(x, params["w_in"]) + params["b_in"]
     return np.dot(hidden * (hidden > 0), params["w_out"]) + params["b_out"], None
-
-
-@right("dropout", "https://github.com/chainer/chainer")
-def flag_as_scale(x, rate, rng=None):
-    """Builds the mask in one expression."""
-    if rng is None:
-        return x.copy(), 1.0
-    scale = x.dtype.type(1.0 / (1.0 - rate)) * (rng.random(x.shape) >= rate)
-    return x * scale, scale
 
 
 @right("add_norm", "https://github.com/pytorch/pytorch/blob/main/torch/nn/modules/transformer.py")

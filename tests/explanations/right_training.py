@@ -90,12 +90,6 @@ def sums_over_the_width(grad_output, cache):
     return rstd / width * (width * grad - sums), (rows[0] * rows[1]).sum(axis=0), rows[0].sum(axis=0)
 
 
-@right("dropout_backward", "https://github.com/ddbourgin/numpy-ml/issues/94")
-def by_multiply(grad_output, cache):
-    """Multiplies by the stored mask."""
-    return np.multiply(grad_output, cache)
-
-
 @right("embed_backward", "https://github.com/karpathy/nn-zero-to-hero/issues/46")
 def by_one_hot(grad_output, cache):
     """Multiplies by one-hot rows."""

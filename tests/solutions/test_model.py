@@ -10,7 +10,16 @@ from torch.nn import functional
 
 from solutions import model_torch
 from solutions.backward import numerical_gradient
-from solutions.decoding import beam_search, decode_step, greedy_decode, incremental_greedy_decode, start_past
+from solutions.decoding import (
+    beam_search,
+    decode_step,
+    greedy_decode,
+    incremental_greedy_decode,
+    start_past,
+    window_step,
+)
+from solutions.heads import merge_heads
+from solutions.masking import masked_attention
 from solutions.model import (
     cross_attention_weights,
     cross_entropy,
@@ -24,6 +33,7 @@ from solutions.model import (
     tie,
     unembed,
 )
+from solutions.multihead import split_heads
 from solutions.parameters import (
     count,
     flatten,
@@ -34,6 +44,8 @@ from solutions.parameters import (
     save,
     unflatten,
 )
+from solutions.rotary import rotate
+from solutions.transformer_torch import Transformer
 from tests.solutions.conftest import TOLERANCE, relative_error
 
 pytestmark = pytest.mark.solutions
@@ -62,7 +74,7 @@ def random_batch(rng, n=4):
 
 def twin_of(params, vocabularies):
     n_layers = len(params["encoder"]), len(params["decoder"])
-    twin = model_torch.Transformer(vocabularies, D_MODEL, N_HEADS, D_FF, *n_layers)
+    twin = Transformer(vocabularies, D_MODEL, N_HEADS, D_FF, *n_layers)
     twin = twin.to(torch.tensor(flatten(params)).dtype)
     model_torch.load_parameters(twin, named(params))
     return twin
@@ -116,7 +128,7 @@ def test_pytorch_s_layers_agree_with_ours_without_their_final_norms(rng):
     """`nn.Transformer` ends each stack with a norm that the paper does not have."""
     own = nn.Transformer(D_MODEL, N_HEADS, 1, 1, D_FF, dropout=0.0, batch_first=True)
     assert isinstance(own.encoder.norm, nn.LayerNorm) and isinstance(own.decoder.norm, nn.LayerNorm)
-    ours = model_torch.Transformer({}, D_MODEL, N_HEADS, D_FF, 1, 1)
+    ours = Transformer({}, D_MODEL, N_HEADS, D_FF, 1, 1)
     extra = sum(parameter.numel() for norm in (own.encoder.norm, own.decoder.norm) for parameter in norm.parameters())
     assert extra == 4 * D_MODEL
     assert sum(p.numel() for p in own.parameters()) == sum(p.numel() for p in ours.parameters()) + extra
@@ -334,7 +346,7 @@ def test_fifty_tokens_by_steps_take_less_time_than_in_full(rng):
 
 def test_the_paper_s_model_has_as_many_parameters_as_the_formula(rng):
     vocab, d_model, d_ff, n_layers = 37_000, 512, 2048, 6
-    twin = model_torch.Transformer({"shared": vocab}, d_model, 8, d_ff, n_layers, n_layers)
+    twin = Transformer({"shared": vocab}, d_model, 8, d_ff, n_layers, n_layers)
     attention = 4 * (d_model * d_model + d_model)
     feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
     norm = 2 * d_model
@@ -342,7 +354,7 @@ def test_the_paper_s_model_has_as_many_parameters_as_the_formula(rng):
     expected = vocab * d_model + n_layers * (encoder + decoder)
     assert sum(parameter.numel() for parameter in twin.parameters()) == expected == 63_082_496
     small = initialise(rng, {"shared": 11}, 8, 12, 2, 3)
-    twin = model_torch.Transformer({"shared": 11}, 8, 2, 12, 2, 3)
+    twin = Transformer({"shared": 11}, 8, 2, 12, 2, 3)
     assert count(small) == sum(parameter.numel() for parameter in twin.parameters())
 
 
@@ -355,7 +367,7 @@ def test_the_first_loss_is_near_that_of_guessing(rng):
 
 def test_the_pytorch_modules_train_with_dropout_and_are_still_in_evaluation():
     torch.manual_seed(0)
-    twin = model_torch.Transformer(TIED, D_MODEL, N_HEADS, D_FF, 1, 1, dropout=0.5)
+    twin = Transformer(TIED, D_MODEL, N_HEADS, D_FF, 1, 1, dropout=0.5)
     src, tgt = torch.tensor([[3, 4]]), torch.tensor([[1, 5, 6]])
     assert not torch.equal(twin(src, tgt), twin(src, tgt))
     twin.eval()
@@ -409,3 +421,28 @@ def test_the_bug_hunt_s_reference_is_the_model_s_loss(rng):
         if y
     ]
     assert loss == pytest.approx(np.mean(surprises))
+
+
+@pytest.mark.parametrize("n_groups", [1, 2, 4])
+def test_steps_in_a_window_are_one_pass_with_its_mask(rng, n_groups):
+    """Any number of shared keys and values, and memory for one window only."""
+    n_heads, d_head, d_model, T, window = 4, 6, 5, 13, 4
+    widths = {"query": n_heads, "key": n_groups, "value": n_groups}
+    params = {f"w_{role}": rng.normal(size=(d_model, n * d_head)) for role, n in widths.items()}
+    params |= {f"b_{role}": rng.normal(size=n * d_head) for role, n in widths.items()}
+    params |= {"w_output": rng.normal(size=(n_heads * d_head, d_model)), "b_output": rng.normal(size=d_model)}
+    x = rng.normal(size=(2, T, d_model))
+
+    steps, keys, values = [], *np.zeros((2, 2, n_groups, 0, d_head))
+    for t in range(T):
+        output, keys, values = window_step(x[:, t : t + 1], params, keys, values, t, window, n_heads)
+        assert keys.shape == values.shape == (2, n_groups, min(t + 1, window), d_head)
+        steps.append(output)
+
+    heads = {role: split_heads(x @ params[f"w_{role}"] + params[f"b_{role}"], n) for role, n in widths.items()}
+    queries, all_keys = rotate(heads["query"], np.arange(T)), rotate(heads["key"], np.arange(T))
+    distances = np.subtract.outer(np.arange(T), np.arange(T))
+    copies = (array.repeat(n_heads // n_groups, axis=1) for array in (all_keys, heads["value"]))
+    found, _ = masked_attention(queries, *copies, (distances >= 0) & (distances < window))
+    at_once = merge_heads(found) @ params["w_output"] + params["b_output"]
+    np.testing.assert_allclose(np.concatenate(steps, axis=1), at_once, atol=1e-12)

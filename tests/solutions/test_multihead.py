@@ -10,11 +10,11 @@ from solutions.attention import attention
 from solutions.masking import causal_mask, padding_mask
 from solutions.multihead import (
     cached_weights,
-    fused_projection,
+    grouped_query_attention,
+    grouped_query_attention_backward,
     merge_heads,
     multi_head_attention,
     multi_head_attention_backward,
-    repaired_fused_attention,
     split_heads,
     two_heads,
     without_needless_biases,
@@ -267,31 +267,36 @@ def test_results_agree_with_the_module(rng, dtype, attends_to, leading, kind):
     assert_close({name: params[name] - 0.1 * grad_params[name] for name in params}, from_torch(module), tolerance)
 
 
-# ---- fused ------------------------------------------------------------------------------------------------------
+# ---- grouped ----------------------------------------------------------------------------------------------------
 
 
-def fuse(params):
-    roles = ("query", "key", "value")
-    return np.concatenate([params[f"w_{r}"] for r in roles], axis=1), np.concatenate([params[f"b_{r}"] for r in roles])
-
-
-@leading_axes
-def test_fused_projections_agree_with_three_separate_ones(rng, leading, dtype):
-    params = square_params(rng, dtype, SELF)
-    x = rng.normal(size=(*leading, 5, D_MODEL)).astype(dtype)
-    projected = fused_projection(x, *fuse(params))
-    assert isinstance(projected, tuple) and {p.dtype for p in projected} == {np.dtype(dtype)}
-    expected = tuple(x @ params[f"w_{role}"] + params[f"b_{role}"] for role in ("query", "key", "value"))
-    assert_close(projected, expected, TOLERANCE[dtype])
+def grouped_heads(rng, leading, n_groups, dtype=np.float64):
+    shapes = (6, 5, 4), (n_groups, 7, 4), (n_groups, 7, 3)
+    return random_arrays(rng, dtype, *((*leading, *shape) for shape in shapes))
 
 
 @leading_axes
-def test_the_repaired_fused_attention_is_right(rng, leading, dtype):
-    params = square_params(rng, dtype, SELF)
-    x = rng.normal(size=(*leading, 5, D_MODEL)).astype(dtype)
-    output, weights = repaired_fused_attention(x, *fuse(params), params["w_output"], params["b_output"], HEADS)
-    expected, cache = multi_head_attention(x, x, x, params, HEADS)
-    assert_close((output, weights), (expected, cached_weights(cache)), TOLERANCE[dtype])
+@pytest.mark.parametrize("n_groups", [1, 2, 3, 6])
+def test_grouped_queries_agree_with_pytorch(rng, leading, dtype, n_groups):
+    arrays = grouped_heads(rng, leading, n_groups, dtype)
+    output, cache = grouped_query_attention(*arrays)
+    grad_output = rng.normal(size=output.shape).astype(dtype)
+    gradients = grouped_query_attention_backward(grad_output, cache)
+
+    tensors = [torch.tensor(array, requires_grad=True) for array in arrays]
+    # PyTorch takes exactly one batch axis for grouped queries.
+    inputs = [tensor.reshape(-1, *tensor.shape[-3:]) for tensor in tensors]
+    expected = torch.nn.functional.scaled_dot_product_attention(*inputs, enable_gqa=True).reshape(output.shape)
+    expected.backward(torch.tensor(grad_output))
+    assert output.dtype == dtype and {gradient.dtype for gradient in gradients} == {np.dtype(dtype)}
+    assert_close(output, expected.detach().numpy(), TOLERANCE[dtype])
+    assert_close(tuple(gradients), tuple(tensor.grad.numpy() for tensor in tensors), TOLERANCE[dtype])
+
+
+def test_grouped_queries_keep_only_the_shared_keys_and_values(rng):
+    queries, keys, values = grouped_heads(rng, (2,), 2)
+    _, cache = grouped_query_attention(queries, keys, values)
+    assert cache[1] is keys and cache[2] is values and cache[3].shape == (2, 6, 5, 7)
 
 
 @pytest.mark.parametrize(("n_words", "length"), [(1, 2), (6, 9), (30, 80)])

@@ -16,6 +16,7 @@ from solutions.position import (
     shift_matrix,
     sinusoidal_encoding,
 )
+from solutions.rotary import rotate
 from tests.solutions.conftest import relative_error
 
 pytestmark = pytest.mark.solutions
@@ -99,3 +100,16 @@ def test_each_position_looks_k_positions_back(k, d_model):
     w_query, w_key = looks_back(k, d_model)
     weights = softmax((encoding @ w_query) @ (encoding @ w_key).T / math.sqrt(w_query.shape[1]))
     assert (np.diagonal(weights, offset=-k) > 0.99).all()
+
+
+def test_rotated_products_depend_on_the_distance_alone(rng):
+    query, key = rng.normal(size=(2, 1, 6))
+    products = [rotate(query, np.array([p + 3])) @ rotate(key, np.array([p])).T for p in (0, 5, 700)]
+    np.testing.assert_allclose(products, products[0] * np.ones((3, 1, 1)), atol=1e-12)
+
+
+def test_rotating_is_the_shift_matrix_of_minus_the_position(rng):
+    x = rng.normal(size=(2, 5, 8))
+    rows = np.stack([x[:, p] @ shift_matrix(-p, 8) for p in range(5)], axis=1)
+    np.testing.assert_allclose(rotate(x, np.arange(5)), rows, atol=1e-12)
+    assert rotate(x.astype(np.float32), np.arange(5)).dtype == np.float32

@@ -7,14 +7,13 @@ from torch import nn
 from torch.nn import functional
 
 from solutions.backward import numerical_gradient
+from solutions.dropout import dropout, dropout_backward
 from solutions.masking import causal_mask, padding_mask
 from solutions.multihead import multi_head_attention
 from solutions.norms import rms_norm
 from solutions.residual import (
     add_norm,
     add_norm_backward,
-    dropout,
-    dropout_backward,
     encoder_layer,
     encoder_layer_backward,
     feed_forward,
@@ -23,7 +22,6 @@ from solutions.residual import (
     layer_norm_backward,
     pre_norm_encoder_layer,
     pre_norm_encoder_layer_backward,
-    repaired_pre_norm_encoder,
     rms_norm_backward,
 )
 from tests.solutions.comparing import (
@@ -376,24 +374,6 @@ def test_pre_norm_passes_the_gradient_on_unchanged(rng, sizes):
     grad_x, _ = pre_norm_encoder_layer_backward(x, cache)
     assert np.array_equal(output, x) and np.array_equal(grad_x, x)
     assert relative_error(encoder_layer(x, params, sizes.n_heads)[0], x) > 0.1
-
-
-def test_the_repaired_pre_norm_encoder_is_right(rng, sizes, dtype):
-    layers, norm = [layer_params(rng, sizes, dtype) for _ in range(3)], norm_params(rng, sizes, dtype)
-    x = rng.normal(size=(2, sizes.T, sizes.d_model)).astype(dtype)
-    module = nn.TransformerEncoder(
-        torch_module(layers[0], sizes.n_heads, True),
-        3,
-        norm=nn.LayerNorm(sizes.d_model, dtype=torch.tensor(x).dtype),
-        enable_nested_tensor=False,
-    )
-    module.layers = nn.ModuleList(torch_module(params, sizes.n_heads, True) for params in layers)
-    module.norm.load_state_dict({"weight": torch.tensor(norm["gain"]), "bias": torch.tensor(norm["bias"])})
-    for mask in (None, causal_mask(sizes.T)):
-        expected = module(torch.tensor(x), mask=None if mask is None else torch.tensor(~mask))
-        output = repaired_pre_norm_encoder(x, layers, norm, sizes.n_heads, mask)
-        assert output.dtype == dtype and relative_error(output, expected.detach()) < TOLERANCE[dtype]
-    assert_close(repaired_pre_norm_encoder(x, [], norm, sizes.n_heads), layer_norm(x, **norm)[0], 0)
 
 
 def test_relu_has_a_kink_that_a_large_step_crosses(rng, sizes):

@@ -15,7 +15,7 @@ from solutions import numbers, translator
 from solutions.backward import numerical_gradient
 from solutions.decoding import beam_search, greedy_decode, incremental_greedy_decode
 from solutions.model import cross_attention_weights, cross_entropy, decode, encode, forward, loss_and_gradients
-from solutions.model_torch import Transformer, load_parameters
+from solutions.model_torch import load_parameters
 from solutions.parameters import flatten, initialise, load, named
 from solutions.training import (
     adam_step,
@@ -29,6 +29,7 @@ from solutions.training import (
     train_step,
     zero_moments,
 )
+from solutions.transformer_torch import Transformer
 from tests.solutions.comparing import assert_close
 from tests.solutions.conftest import TOLERANCE, relative_error
 

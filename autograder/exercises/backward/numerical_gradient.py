@@ -108,8 +108,8 @@ def entry_replaced(f, x, h=1e-5):
 
 @numerical_gradient.mistake("gives slopes of zero")
 def asks_the_original(f, x, h=1e-5):
-    """Every slope is zero. That happens if f gets the same array both times, for example if you nudge a copy and hand f
-    x itself. Hand f the array that you nudged."""
+    """Every slope is zero. Either f gets the same array both times, for example if you nudge a copy and hand f x
+    itself, or the slopes never reach the array that you return."""
     return np.zeros_like(x)
 
 

@@ -8,14 +8,14 @@ from autograder.exercises.multihead.multi_head_attention import all_by_einsum, o
 from autograder.exercises.residual.add_norm import norm_of_update, row_for_row
 from autograder.exercises.residual.feed_forward import unit_by_unit, with_einsum
 from solutions import cross as reference
+from solutions.dropout import dropout
 from solutions.multihead import multi_head_attention
-from solutions.residual import add_norm, dropout, feed_forward, layer_norm
+from solutions.residual import add_norm, feed_forward, layer_norm
 
 decoder_layer = Exercise(
     reference.decoder_layer,
     outputs={"output": "... T d_model", "cache": UNJUDGED},
     section="The decoder layer",
-    uses=("multi_head_cross_attention",),
 )
 
 

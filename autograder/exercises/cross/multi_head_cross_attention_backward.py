@@ -10,7 +10,7 @@ from autograder.exercises.multihead.multi_head_attention_backward import (
     back_through_the_jacobian,
 )
 from solutions import cross as reference
-from solutions.multihead import multi_head_attention_backward
+from solutions.multihead import multi_head_attention, multi_head_attention_backward
 
 multi_head_cross_attention_backward = Exercise(
     reference.multi_head_cross_attention_backward,
@@ -22,7 +22,8 @@ multi_head_cross_attention_backward = Exercise(
 
 def asked(draw, *sizes, **options):
     """A random cotangent, and the cache of the forward pass."""
-    output, cache = reference.multi_head_cross_attention(**with_heads(draw, *sizes, **options))
+    x, memory, *rest = with_heads(draw, *sizes, **options).values()
+    output, cache = multi_head_attention(x, memory, memory, *rest)
     return {"grad_output": draw.normal(*output.shape, dtype=output.dtype), "cache": thinned(draw, cache)}
 
 

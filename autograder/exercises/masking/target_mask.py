@@ -16,7 +16,7 @@ target_mask = Exercise(
 )
 
 
-@target_mask.cases("sentences and batches", points=2)
+@target_mask.cases("sentences and batches", points=1)
 def _(draw):
     yield from token_cases(draw)
     T = draw.size(3, 6)

@@ -40,13 +40,13 @@ def _(draw):
     yield "one layer on each side", after_forward(draw, tied=False, padded=False)
 
 
-@backward.cases("several layers", points=2)
+@backward.cases("several layers", points=3)
 def _(draw):
     yield "two decoder layers", after_forward(draw, (1, 2), tied=False, padded=False)
     yield "two encoder layers, a padded batch", after_forward(draw, (2, 1), tied=False)
 
 
-@backward.cases("shared tables", points=1)
+@backward.cases("shared tables", points=2)
 def _(draw):
     yield "one table in three roles", after_forward(draw, padded=False)
     yield "one table in two roles", source_of_its_own(draw)

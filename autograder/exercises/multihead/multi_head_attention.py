@@ -33,7 +33,7 @@ multi_head_attention = Exercise(
     reference.multi_head_attention,
     outputs={"output": "... T_query d_model", "cache": UNJUDGED},
     section="The whole layer",
-    uses=("split_heads", "merge_heads"),
+    uses=("split_heads",),
 )
 
 

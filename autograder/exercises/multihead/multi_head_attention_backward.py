@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.exercises.multihead.merge_heads import concatenated
 from autograder.exercises.multihead.shared import (
     PROJECTIONS,
     as_rows,
+    concatenated,
     layer,
     small_batch,
     turned,
@@ -29,7 +29,7 @@ multi_head_attention_backward = Exercise(
     },
     order=("grad_params", "grad_value", "grad_query", "grad_key"),
     section="The way back",
-    uses=("split_heads", "merge_heads"),
+    uses=("split_heads",),
 )
 
 

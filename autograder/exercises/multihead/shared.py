@@ -44,6 +44,11 @@ def interleaved_merge(heads):
     return np.moveaxis(heads, -3, -1).reshape(*batch, length, n_heads * d_head)
 
 
+def concatenated(heads):
+    """The heads side by side, another way to merge them."""
+    return np.concatenate(list(np.moveaxis(heads, -3, 0)), axis=-1)
+
+
 def misread_split(x, n_heads):
     """Split in the order (n_heads, batch), and read as (batch, n_heads)."""
     heads = np.moveaxis(reference.split_heads(x, n_heads), -3, 0)
@@ -124,3 +129,19 @@ def naive(
         mask = np.expand_dims(np.atleast_2d(mask), -3)
     output = merge(weigh(scores, mask) @ values) @ params["w_output"] + (params["b_output"] if output_bias else 0)
     return output / (scale if scale_late else 1), None
+
+
+def grouped_heads(draw, n_batch_axes=0, dtype=np.float64, *, n_heads, n_groups):
+    """Queries of all heads, and keys and values of all groups. No two sizes agree, nor one with the heads or groups."""
+    sizes = [n for n in draw.sizes(8, high=10) if n not in (n_heads, n_groups)]
+    T_query, T_key, d_key, d_value, *batch = sizes[: 4 + n_batch_axes]
+    return {
+        "queries": draw.normal(*batch, n_heads, T_query, d_key, dtype=dtype),
+        "keys": draw.normal(*batch, n_groups, T_key, d_key, dtype=dtype),
+        "values": draw.normal(*batch, n_groups, T_key, d_value, dtype=dtype),
+    }
+
+
+def tiled(shared, times):
+    """Copies of all heads one after another: head h of the result is head h % n_groups."""
+    return np.concatenate([shared] * times, axis=-3)

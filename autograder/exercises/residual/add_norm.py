@@ -3,16 +3,16 @@
 import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
-from autograder.exercises.residual.dropout import one_number_at_a_time
 from autograder.exercises.residual.layer_norm import by_einsum, position_by_position, with_var
 from autograder.exercises.residual.shared import generator, plain_norm, to_add
 from solutions import residual as reference
+from solutions.dropout import dropout
 
 add_norm = Exercise(
     reference.add_norm,
     outputs={"output": "... d_model", "cache": UNJUDGED},
     section="Add and norm",
-    uses=("layer_norm", "dropout"),
+    uses=("layer_norm",),
 )
 
 
@@ -39,60 +39,60 @@ def _(draw):
 def no_stream(x, update, params, rate=0.0, rng=None):
     """x is missing from the sum: what the sub-layer did not pass on is lost, and so is the straight way back for the
     gradient."""
-    return plain_norm(reference.dropout(update, rate, rng)[0], params), None
+    return plain_norm(dropout(update, rate, rng)[0], params), None
 
 
 @add_norm.mistake("leaves out the norm")
 def no_norm(x, update, params, rate=0.0, rng=None):
     """The sum is right, and it is not normalised: 'Add & Norm' has a second half."""
-    return x + reference.dropout(update, rate, rng)[0], None
+    return x + dropout(update, rate, rng)[0], None
 
 
 @add_norm.mistake("normalises the update only")
 def norm_of_update(x, update, params, rate=0.0, rng=None):
     """You return x + norm(update). In the paper's order the norm comes last, after the sum: norm(x + update)."""
-    return x + plain_norm(reference.dropout(update, rate, rng)[0], params), None
+    return x + plain_norm(dropout(update, rate, rng)[0], params), None
 
 
 @add_norm.mistake("normalises the stream only")
 def norm_of_stream(x, update, params, rate=0.0, rng=None):
     """You return norm(x) + update: the stream is normalised before the update is added. The norm takes the *sum*."""
-    return plain_norm(x, params) + reference.dropout(update, rate, rng)[0], None
+    return plain_norm(x, params) + dropout(update, rate, rng)[0], None
 
 
 @add_norm.mistake("normalises the stream before it is added, and the sum")
 def norm_of_stream_and_sum(x, update, params, rate=0.0, rng=None):
     """You return norm(norm(x) + update): the stream goes through the norm twice, and how large it was beside the update
     is lost. x goes into the sum as it came, and the norm takes the sum, once."""
-    return plain_norm(plain_norm(x, params) + reference.dropout(update, rate, rng)[0], params), None
+    return plain_norm(plain_norm(x, params) + dropout(update, rate, rng)[0], params), None
 
 
 @add_norm.mistake("drops the stream too", reread="Dropout")
 def drops_the_sum(x, update, params, rate=0.0, rng=None):
     """Dropout is applied to the sum, so the stream itself is forgotten in places, and layer after layer more of it.
     Only the update is dropped. Without dropout the two agree."""
-    return plain_norm(reference.dropout(x + update, rate, rng)[0], params), None
+    return plain_norm(dropout(x + update, rate, rng)[0], params), None
 
 
 @add_norm.mistake("drops the stream in place of the update", reread="Dropout")
 def drops_the_stream(x, update, params, rate=0.0, rng=None):
     """You drop entries of x and leave the update whole. It is the other way round: the update may fail, the stream
     must arrive."""
-    return plain_norm(reference.dropout(x, rate, rng)[0] + update, params), None
+    return plain_norm(dropout(x, rate, rng)[0] + update, params), None
 
 
 @add_norm.mistake("enlarges the update twice", reread="Dropout")
 def update_enlarged_twice(x, update, params, rate=0.0, rng=None):
     """What dropout keeps of the update is divided by 1 - rate once more. `dropout` has done so already, to make up for
     what it forgets. Without dropout the two agree."""
-    kept, _ = reference.dropout(update, rate, rng)
+    kept, _ = dropout(update, rate, rng)
     return plain_norm(x + kept * (1 if rng is None else 1 / (1 - rate)), params), None
 
 
 @add_norm.mistake("drops after the norm", reread="Dropout")
 def drops_after(x, update, params, rate=0.0, rng=None):
     """Dropout comes last, after sum and norm. The paper drops the output of the sub-layer *before* it is added."""
-    return reference.dropout(plain_norm(x + update, params), rate, rng)[0], None
+    return dropout(plain_norm(x + update, params), rate, rng)[0], None
 
 
 @add_norm.mistake("does not drop", reread="Dropout")
@@ -113,14 +113,14 @@ def in_place(x, update, params, rate=0.0, rng=None):
 @add_norm.mistake("forgets with a rate of its own", reread="Dropout")
 def own_rate(x, update, params, rate=0.0, rng=None):
     """You always forget a tenth, as the paper does, and `rate` is not used. Hand it on to your `dropout`."""
-    return plain_norm(x + reference.dropout(update, 0.1, rng)[0], params), None
+    return plain_norm(x + dropout(update, 0.1, rng)[0], params), None
 
 
 @add_norm.mistake("normalises both before it adds them")
 def norm_of_each(x, update, params, rate=0.0, rng=None):
     """You return norm(x) + norm(update). The norm takes the *sum*, once: how large the update is beside the stream
     must count."""
-    return plain_norm(x, params) + plain_norm(reference.dropout(update, rate, rng)[0], params), None
+    return plain_norm(x, params) + plain_norm(dropout(update, rate, rng)[0], params), None
 
 
 @add_norm.equivalent
@@ -132,11 +132,22 @@ def written_out(x, update, params, rate=0.0, rng=None):
 
 @add_norm.equivalent
 def row_for_row(x, update, params, rate=0.0, rng=None):
-    kept, _ = reference.dropout(update, rate, rng)
+    kept, _ = dropout(update, rate, rng)
     return position_by_position(np.add(kept, x), params["gain"], params["bias"])
+
+
+def one_number_at_a_time(x, rate, rng=None):
+    """Return the output of `dropout`, entry by entry."""
+    if rng is None:
+        return x.copy()
+    output = np.zeros_like(x)
+    for index in np.ndindex(x.shape):
+        if rng.random() >= rate:
+            output[index] = x[index] / (1 - rate)
+    return output
 
 
 @add_norm.equivalent
 def sum_of_a_stack(x, update, params, rate=0.0, rng=None):
-    stack = np.stack([x, one_number_at_a_time(update, rate, rng)[0]])
+    stack = np.stack([x, one_number_at_a_time(update, rate, rng)])
     return by_einsum(stack.sum(axis=0), params["gain"], params["bias"])

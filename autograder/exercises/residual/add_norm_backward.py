@@ -6,13 +6,14 @@ from autograder.authoring.exercise import Exercise
 from autograder.exercises.residual.layer_norm_backward import row_after_row, through_each_statistic, with_the_jacobian
 from autograder.exercises.residual.shared import generator, to_add
 from solutions import residual as reference
+from solutions.dropout import dropout_backward
 
 add_norm_backward = Exercise(
     reference.add_norm_backward,
     outputs={"grad_x": "... d_model", "grad_update": "... d_model", "grad_params": ""},
     order=("grad_params", "grad_x", "grad_update"),
     section="Add and norm",
-    uses=("layer_norm_backward", "dropout_backward"),
+    uses=("layer_norm_backward",),
 )
 
 
@@ -112,7 +113,7 @@ def both_round_the_norm(grad_output, cache):
     """Neither gradient has been through the norm: grad_x is grad_output, and grad_update is grad_output times dropout's
     scale. The norm stands behind the sum, so what arrives goes through the norm first, and then to both."""
     _, _, grad_params = reference.add_norm_backward(grad_output, cache)
-    return grad_output.copy(), reference.dropout_backward(grad_output, cache[0]), grad_params
+    return grad_output.copy(), dropout_backward(grad_output, cache[0]), grad_params
 
 
 @add_norm_backward.mistake("adds a path that goes past the norm", reread="Before or after?")
@@ -127,7 +128,7 @@ def past_the_norm_too(grad_output, cache):
 def dropout_first(grad_output, cache):
     """You multiply by dropout's scale before you go through the norm. Backwards, what came last comes first: the norm,
     then the sum, and dropout on the update's path alone. Without dropout nobody notices."""
-    return reference.add_norm_backward(reference.dropout_backward(grad_output, cache[0]), (1.0, cache[1]))
+    return reference.add_norm_backward(dropout_backward(grad_output, cache[0]), (1.0, cache[1]))
 
 
 @add_norm_backward.equivalent

@@ -14,12 +14,13 @@ from autograder.exercises.residual.add_norm import (
 from autograder.exercises.residual.feed_forward import half_of_sum_and_size, unit_by_unit, with_einsum
 from autograder.exercises.residual.shared import attend, generator, plain_norm, sentences, some_hidden, think
 from solutions import residual as reference
+from solutions.dropout import dropout
 
 encoder_layer = Exercise(
     reference.encoder_layer,
     outputs={"output": "... T d_model", "cache": UNJUDGED},
     section="The encoder layer",
-    uses=("add_norm", "feed_forward", "layer_norm", "dropout"),
+    uses=("add_norm", "feed_forward", "layer_norm"),
 )
 
 
@@ -89,9 +90,9 @@ def pre_norm(x, params, n_heads, mask=None, rate=0.0, rng=None):
     """This is a pre-norm layer, x + sublayer(norm(x)). It is a good layer, and not the paper's: here the norm comes
     after the sum. The weights of one do not fit the other."""
     attended = attend(plain_norm(x, params["norm_attention"]), params, n_heads, mask)
-    x = x + reference.dropout(attended, rate, rng)[0]
+    x = x + dropout(attended, rate, rng)[0]
     thought_of = think(plain_norm(x, params["norm_feed_forward"]), params)
-    return x + reference.dropout(thought_of, rate, rng)[0], None
+    return x + dropout(thought_of, rate, rng)[0], None
 
 
 @encoder_layer.mistake("takes the residual from the normalised stream", reread="Before or after?")
@@ -99,9 +100,9 @@ def normalised_stream(x, params, n_heads, mask=None, rate=0.0, rng=None):
     """You normalise first, and then add the sub-layer's output to the *normalised* x: neither post-norm, norm(x +
     f(x)), nor pre-norm, x + f(norm(x)). The stream itself is overwritten at each norm."""
     x = plain_norm(x, params["norm_attention"])
-    x = x + reference.dropout(attend(x, params, n_heads, mask), rate, rng)[0]
+    x = x + dropout(attend(x, params, n_heads, mask), rate, rng)[0]
     x = plain_norm(x, params["norm_feed_forward"])
-    return x + reference.dropout(think(x, params), rate, rng)[0], None
+    return x + dropout(think(x, params), rate, rng)[0], None
 
 
 @encoder_layer.mistake("normalises the stream before it is added", reread="Before or after?")
@@ -185,7 +186,7 @@ def norms_of_updates(x, params, n_heads, mask=None, rate=0.0, rng=None):
 @encoder_layer.mistake("leaves out the first norm", reread="Add and norm")
 def without_first_norm(x, params, n_heads, mask=None, rate=0.0, rng=None):
     """The sum after the attention goes on as it is, and only the last sum is normalised. Both sums have their norm."""
-    x = x + reference.dropout(attend(x, params, n_heads, mask), rate, rng)[0]
+    x = x + dropout(attend(x, params, n_heads, mask), rate, rng)[0]
     return normed_sum(x, think(x, params), params["norm_feed_forward"], rate, rng), None
 
 
@@ -193,7 +194,7 @@ def without_first_norm(x, params, n_heads, mask=None, rate=0.0, rng=None):
 def without_second_norm(x, params, n_heads, mask=None, rate=0.0, rng=None):
     """The layer ends on a sum: what leaves it is not normalised. Both sums have their norm."""
     x = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
-    return x + reference.dropout(think(x, params), rate, rng)[0], None
+    return x + dropout(think(x, params), rate, rng)[0], None
 
 
 @encoder_layer.equivalent

@@ -20,7 +20,7 @@ encoder_layer_backward = Exercise(
     outputs={"grad_x": "... T d_model", "grad_params": ""},
     order=("grad_params", "grad_x"),
     section="The encoder layer, walked backwards",
-    uses=("add_norm_backward", "feed_forward_backward", "layer_norm_backward", "dropout_backward"),
+    uses=("add_norm_backward", "feed_forward_backward", "layer_norm_backward"),
 )
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.authoring.runs_to_order import OUTPUTS, UNSEEN, runs_to_order
+from autograder.authoring.runs_to_order import OUTPUTS, UNSEEN, ask_for_order
 from check.predictions import ORDER
-from solutions import residual as reference
+from solutions import depth as reference
 from solutions.predictions import order_and_reasons
 from solutions.stacks import top_gradients
 
@@ -48,27 +48,24 @@ def by_large_updates(draw):
     ]
 
 
-def case(draw, runs, *, reasons):
-    return runs_to_order(draw, top_gradients, runs(draw), reasons=reasons)
-
-
-@predicted_gradients.cases("depth and norm", points=1)
-def _(draw):
-    yield "four stacks", case(draw, by_depth, reasons=False)
-    yield "four more", case(draw, by_depth, reasons=False)
-
-
-@predicted_gradients.cases("the size of the updates", points=1)
-def _(draw):
-    yield "small updates", case(draw, by_small_updates, reasons=False)
-    yield "large updates", case(draw, by_large_updates, reasons=False)
-
-
-@predicted_gradients.cases("the reasons", points=2)
-def _(draw):
-    yield "depth and norm", case(draw, by_depth, reasons=True)
-    yield "small updates", case(draw, by_small_updates, reasons=True)
-    yield "large updates", case(draw, by_large_updates, reasons=True)
+ask_for_order(
+    predicted_gradients, top_gradients, "depth and norm", {"four stacks": by_depth, "four more": by_depth}, points=1
+)
+ask_for_order(
+    predicted_gradients,
+    top_gradients,
+    "the size of the updates",
+    {"small updates": by_small_updates, "large updates": by_large_updates},
+    points=1,
+)
+ask_for_order(
+    predicted_gradients,
+    top_gradients,
+    "the reasons",
+    {"depth and norm": by_depth, "small updates": by_small_updates, "large updates": by_large_updates},
+    points=2,
+    reasons=True,
+)
 
 
 def variance(n_updates, run):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.authoring.runs_to_order import OUTPUTS, UNSEEN, runs_to_order
+from autograder.authoring.runs_to_order import OUTPUTS, UNSEEN, ask_for_order
 from check.predictions import ORDER
 from solutions import training as reference
 from solutions.predictions import order_and_reasons
@@ -70,27 +70,24 @@ def by_high_rate(draw):
     ]
 
 
-def case(draw, runs, *, reasons):
-    return runs_to_order(draw, final_losses, runs(draw), reasons=reasons)
-
-
-@predicted_final_losses.cases("rate and smoothing", points=1)
-def _(draw):
-    yield "smoothing", case(draw, by_smoothing, reasons=False)
-    yield "rate", case(draw, by_rate, reasons=False)
-
-
-@predicted_final_losses.cases("the warm-up", points=1)
-def _(draw):
-    yield "a long warm-up", case(draw, by_long_warmup, reasons=False)
-    yield "a high rate", case(draw, by_high_rate, reasons=False)
-
-
-@predicted_final_losses.cases("the reasons", points=2)
-def _(draw):
-    yield "rate and smoothing", case(draw, by_rate, reasons=True)
-    yield "a long warm-up", case(draw, by_long_warmup, reasons=True)
-    yield "a high rate", case(draw, by_high_rate, reasons=True)
+ask_for_order(
+    predicted_final_losses, final_losses, "rate and smoothing", {"smoothing": by_smoothing, "rate": by_rate}, points=1
+)
+ask_for_order(
+    predicted_final_losses,
+    final_losses,
+    "the warm-up",
+    {"a long warm-up": by_long_warmup, "a high rate": by_high_rate},
+    points=1,
+)
+ask_for_order(
+    predicted_final_losses,
+    final_losses,
+    "the reasons",
+    {"rate and smoothing": by_rate, "a long warm-up": by_long_warmup, "a high rate": by_high_rate},
+    points=2,
+    reasons=True,
+)
 
 
 def excess(run, reached=None):

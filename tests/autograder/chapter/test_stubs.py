@@ -73,18 +73,17 @@ def test_the_interface_of_a_class_includes_its_public_methods() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_chapter_imports_in_its_setup_what_its_references_take_from_solutions(name: str) -> None:
-    """Grading runs the setup and a student's own cells. What another cell imports is known at home alone."""
+def test_a_chapter_s_setup_has_what_its_references_take_from_given_cells(name: str) -> None:
+    """Grading runs the setup and a student's own cells. What another cell imports or defines is known at home alone."""
     chapter = read_chapter(name)
-    imports = [line for cell in chapter.cells if cell.part == "demo" for line in ast.parse(cell.source).body]
-    in_demos = {
-        alias.name
-        for line in imports
-        if isinstance(line, ast.ImportFrom) and str(line.module).startswith("solutions.")
-        for alias in line.names
-    }
+    lines = [line for cell in chapter.cells if cell.part == "demo" for line in ast.parse(cell.source).body]
+    given = {line.name for line in lines if isinstance(line, ast.FunctionDef)}
+    for line in lines:
+        if isinstance(line, ast.ImportFrom) and str(line.module).startswith("solutions."):
+            given |= {alias.name for alias in line.names}
     known = set(chapter.stubs).union(*(bound_names(cell.source) for cell in chapter.cells if cell.part == "setup"))
     for exercise in chapter.exercises:
         tree = ast.parse(inspect.getsource(exercise.reference))
-        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        assert used & in_demos <= known, exercise.name
+        names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+        own = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+        assert ({node.id for node in names} - own) & given <= known, exercise.name

@@ -6,11 +6,14 @@ import pytest
 from autograder.authoring.exercise import Draw
 from autograder.authoring.make_key import PUBLIC_SEED, make_questions
 from autograder.exercises.backward.diagnose_gradient import diagnose_gradient, slopes
+from autograder.exercises.cross.diagnose_decoder import SUM_BUGS, WEIGHT_BUGS, decoded, diagnose_decoder
 from autograder.exercises.masking.diagnose_masks import diagnose_masks, weights_of
+from autograder.exercises.residual.diagnose_depth import diagnose_depth
 from autograder.exercises.training.diagnose_training import diagnose_training
 from check.calling import Outcome
 from check.judge import grade
 from check.values import pack
+from solutions import broken_stacks
 from solutions.runs import BUGS, training_run
 from tests.choosing import thinned
 
@@ -22,6 +25,7 @@ MASK_BUGS = (
     "queries masked, not keys", "padding of another sentence", "or in place of and", "mask inverted",
     "mask after the softmax",
 )  # fmt: skip
+DECODER_BUGS = "nothing", "values from the target", *WEIGHT_BUGS, *SUM_BUGS
 
 
 @pytest.mark.parametrize("seed", thinned(range(200), range(len(BUGS)), "more runs"))
@@ -37,6 +41,16 @@ def test_every_right_diagnosis_names_every_mask(seed):
     diagnoses = diagnose_masks.reference, *diagnose_masks.equivalents.values()
     for bug in MASK_BUGS:
         inputs = weights_of(Draw(seed), bug)
+        answers = [diagnose(**inputs) for diagnose in diagnoses]
+        assert [name for name, _ in answers] == [bug] * len(answers)
+        assert len({first and tuple(first) for _, first in answers}) == 1
+
+
+@pytest.mark.parametrize("seed", thinned(range(200), range(6), "more decoders"))
+def test_every_right_diagnosis_names_every_decoder(seed):
+    diagnoses = diagnose_decoder.reference, *diagnose_decoder.equivalents.values()
+    for bug in DECODER_BUGS:
+        inputs = decoded(Draw(seed), bug)
         answers = [diagnose(**inputs) for diagnose in diagnoses]
         assert [name for name, _ in answers] == [bug] * len(answers)
         assert len({first and tuple(first) for _, first in answers}) == 1
@@ -59,9 +73,27 @@ def test_every_right_diagnosis_names_every_slip(seed):
             assert [tuple(diagnose(**inputs)) for diagnose in diagnoses] == [(slip, place)] * len(diagnoses)
 
 
+@pytest.mark.parametrize("seed", thinned(range(200), range(len(broken_stacks.BUGS)), "more stacks"))
+def test_every_right_diagnosis_names_every_broken_stack(seed):
+    diagnoses = diagnose_depth.reference, *diagnose_depth.equivalents.values()
+    bug = broken_stacks.BUGS[seed % len(broken_stacks.BUGS)]
+    record, first = broken_stacks.stack_record(bug, np.random.default_rng(seed))
+    assert [tuple(diagnose(record)) for diagnose in diagnoses] == [(bug, first)] * len(diagnoses)
+
+
+def test_a_key_asks_for_every_broken_stack():
+    asked = [case.expected.value[0] for case in make_questions(diagnose_depth, PUBLIC_SEED).cases]
+    assert set(asked) == set(broken_stacks.BUGS)
+
+
 def test_a_key_asks_for_every_slip():
     asked = [case.expected.value[0] for case in make_questions(diagnose_gradient, PUBLIC_SEED).cases]
     assert set(asked) == set(PLACES)
+
+
+def test_a_key_asks_for_every_decoder():
+    asked = [case.expected.value[0] for case in make_questions(diagnose_decoder, PUBLIC_SEED).cases]
+    assert set(asked) == set(DECODER_BUGS)
 
 
 def test_a_key_asks_for_every_mask():
@@ -79,7 +111,9 @@ def fingerprint(inputs):
 
 
 @pytest.mark.parametrize(
-    "exercise", [diagnose_training, diagnose_masks, diagnose_gradient], ids=lambda exercise: exercise.name
+    "exercise",
+    [diagnose_training, diagnose_masks, diagnose_gradient, diagnose_decoder, diagnose_depth],
+    ids=lambda exercise: exercise.name,
 )
 def test_a_table_of_the_public_cases_earns_nothing(exercise):
     public = make_questions(exercise, PUBLIC_SEED)

@@ -53,10 +53,10 @@ def test_the_map_shows_which_exercises_need_which():
     order = list(every)
     assert len(order) == sum(len(exercises_of(chapter)) for chapter in indexes.CHAPTERS)
     assert {"softmax"} <= set(every["attention_weights"].needs)
-    assert {"split_heads", "merge_heads", "attention", "masked_attention"} <= set(every["multi_head_attention"].needs)
+    assert {"split_heads", "attention", "masked_attention"} <= set(every["multi_head_attention"].needs)
     assert all(order.index(needed) < order.index(name) for name, exercise in every.items() for needed in exercise.needs)
     # `memory_mask` and `dropout` are parameters here, not the functions of that name.
-    assert "memory_mask" not in every["multi_head_cross_attention"].needs + every["decoder_layer"].needs
+    assert "memory_mask" not in every["decoder_layer"].needs
     assert "dropout" not in every["forward"].needs
     assert every["softmax"].card.label == "exercise-softmax" and every["softmax"].card.minutes == 10
 
@@ -103,7 +103,7 @@ def test_the_table_has_the_reader_s_state(exercises):
     rows = exercises.evaluate(ROWS)
     assert rows[0] == ["exercise", "points", "builds on", "state"] and rows[1] == ["Chapter 1"]
     states = {row[0]: row[3] for row in rows if len(row) == 4}
-    assert (states["softmax"], states["Transformer"]) == ("not yet", "needs PyTorch")
+    assert (states["softmax"], states["DecoderLayer"]) == ("not yet", "needs PyTorch")
 
 
 def test_the_table_comes_before_the_graph(exercises):

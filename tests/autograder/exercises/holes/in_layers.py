@@ -1,4 +1,4 @@
-"""Wrong answers to exercises about the parts of a layer: attention, masks, heads, dropout."""
+"""Wrong answers to exercises about the parts of a layer: attention, masks, heads."""
 
 import math
 from functools import partial
@@ -8,7 +8,7 @@ import numpy as np
 
 from autograder.exercises.masking.leaks import searched as leaks_found
 from autograder.exercises.model.shared import decoded
-from solutions import attention, cross, masking, model, model_torch, multihead, residual
+from solutions import attention, cross, masking, model, model_torch, multihead
 from solutions.position import positional_embedding
 from solutions.residual import add_norm, feed_forward
 from tests.autograder.exercises.holes.register import MANY, hole
@@ -172,12 +172,6 @@ def row_of_mask_repeated(x, memory, w_query, w_key, w_value, mask):
     return cross.cross_attention(x, memory, w_query, w_key, w_value, mask)
 
 
-@hole("multi_head_cross_attention")
-def attend_with_two_axes(x, memory, params, n_heads, mask=None):
-    mask = None if mask is None else mask[..., :, :]
-    return cross.multi_head_cross_attention(x, memory, params, n_heads, mask)
-
-
 @hole("decoder_layer")
 def layer_of_two_axes(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
     masks = (None if mask is None else mask[..., :, :] for mask in (self_mask, memory_mask))
@@ -252,26 +246,3 @@ TOLERANCES = {
 }
 for what, close in TOLERANCES.items():
     hole("leaks", MANY, name=what)(leaks_if_not(close))
-
-
-# ------------------------------------------------------------------------------------------- dropout's cache
-
-
-def cached_by(training, resting):
-    """A dropout whose output is right, with a cache of its own: training(scale), or `resting` without a generator."""
-
-    def dropout(x, rate, rng=None):
-        output, scale = residual.dropout(x, rate, rng)
-        return output, resting if rng is None else training(scale)
-
-    return dropout
-
-
-def same(scale):
-    return scale
-
-
-hole("dropout", name="no cache without a generator")(cached_by(same, None))
-hole("dropout", name="another number without a generator")(cached_by(same, 2.0))
-hole("dropout", name="what was kept as a cache")(cached_by(lambda scale: scale > 0, 1.0))
-hole("dropout", name="a cache of ones")(cached_by(np.ones_like, 1.0))

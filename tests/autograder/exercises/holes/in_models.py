@@ -9,7 +9,7 @@ from autograder.exercises.model.loss_and_gradients import trained
 from autograder.exercises.model.repaired_model_loss import PADS
 from autograder.exercises.model.repaired_model_loss import padded_by as loss_by_pads
 from autograder.exercises.model.shared import decoded
-from solutions import decoding, masking, model, model_torch, position, training
+from solutions import decoding, masking, model, position, training
 from tests.autograder.exercises.holes.register import MANY, SOME, hole
 
 # ------------------------------------------------------------------------------------------- padding and marks
@@ -92,12 +92,6 @@ def beams_of_end_mark_two(params, src, n_heads, beam_width=4, length_penalty=0.6
 def beams_pruned_by_log_p(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     settings = (beam_width, length_penalty, max_length, bos, eos, pad)
     return beams_by(params, src, n_heads, *settings, rank=by_penalty(0))
-
-
-@hole("Transformer", name="pad is 0")
-class ModelOfPadZero(model_torch.Transformer):
-    def padding_mask(self, tokens):
-        return (tokens != 0).unsqueeze(-2)
 
 
 # ------------------------------------------------------------------------------------------- positions

@@ -1,0 +1,272 @@
+"""diagnose_decoder: its cases, its known mistakes and its right rewrites."""
+
+import math
+
+import numpy as np
+
+from autograder.authoring.diagnoses import one_of_each, overlooked, renamed
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.residual.shared import norm_params
+from solutions import cross as reference
+from solutions.masking import masked_softmax
+from solutions.residual import layer_norm
+
+diagnose_decoder = Exercise(
+    reference.diagnose_decoder, outputs={"bug": "", "first": ""}, section="A decoder with one bug"
+)
+
+WEIGHT_BUGS = (
+    "keys from the target", "queries and keys exchanged", "memory and target exchanged",
+    "no mask", "mask transposed", "mask of the target", "causal mask as well",
+)  # fmt: skip
+SUM_BUGS = "residual from x", "no residual", "norm before the sum"
+
+
+def weights_of(bug, *, stream, memory, source_mask, target_mask, w_query, w_key, **_):
+    """Return the weights (N, T, T) of a cross-attention with this bug."""
+    roles = {
+        "keys from the target": (stream, stream),
+        "queries and keys exchanged": (memory, stream),
+        "memory and target exchanged": (memory, stream),
+    }
+    masks = {
+        "no mask": np.True_,
+        "mask transposed": source_mask.swapaxes(-1, -2),
+        "mask of the target": target_mask,
+        "causal mask as well": source_mask & np.tri(stream.shape[1], dtype=bool),
+    }
+    asks, searched = roles.get(bug, (stream, memory))
+    scores = np.einsum("ntd,dk,ek,nse->nts", asks, w_query, w_key, searched) / math.sqrt(w_key.shape[1])
+    return masked_softmax(scores, np.broadcast_to(masks.get(bug, source_mask), scores.shape))
+
+
+def update_of(bug, weights, *, stream, memory, w_value, **_):
+    """Return what the cross-attention adds, with this bug and these weights."""
+    from_target = bug in ("values from the target", "memory and target exchanged")
+    return weights @ (stream if from_target else memory) @ w_value
+
+
+def seen_with(bug, inputs):
+    """Return the weights and the output of a sub-layer with a bug."""
+    weights = weights_of(bug, **inputs)
+    update = update_of(bug, weights, **inputs)
+    if bug == "norm before the sum":
+        return weights, inputs["stream"] + layer_norm(update, **inputs["norm"])[0]
+    residual = {"residual from x": inputs["x"], "no residual": 0}.get(bug, inputs["stream"])
+    return weights, layer_norm(residual + update, **inputs["norm"])[0]
+
+
+def decoded(draw, bug):
+    """Draw four sentences whose sources have one word, all words and two numbers between, and what a bug leaves."""
+    length, width = draw.sizes(2, low=6, high=9)
+    n_source = draw.rng.permutation([1, *(2 + draw.rng.permutation(length - 2)[:2]), length])
+    n_target = n_source.copy()
+    swapped = draw.rng.permutation(4)[:2]
+    n_target[swapped] = n_target[swapped[::-1]]  # so two sentences are as long as their source
+    inputs = {name: draw.normal(4, length, width) for name in ("x", "stream", "memory")}
+    inputs |= {f"{name}_mask": np.arange(length) < n[:, None, None] for name, n in
+               (("source", n_source), ("target", n_target))}  # fmt: skip
+    inputs |= {f"w_{role}": draw.normal(width, width) / math.sqrt(width) for role in ("query", "key", "value")}
+    inputs["norm"] = norm_params(draw, width)
+    weights, output = seen_with(bug, inputs)
+    return {"inputs": inputs, "weights": weights, "output": output}
+
+
+def drawn(draw, *bugs):
+    return one_of_each(draw, "decoder", bugs, lambda bug: decoded(draw, bug))
+
+
+@diagnose_decoder.cases("who asks, and who answers", points=2)
+def _(draw):
+    yield from drawn(
+        draw, "keys from the target", "values from the target", "queries and keys exchanged",
+        "memory and target exchanged",
+    )  # fmt: skip
+
+
+@diagnose_decoder.cases("the mask over the memory", points=2)
+def _(draw):
+    yield from drawn(draw, "no mask", "mask transposed", "mask of the target", "causal mask as well")
+
+
+@diagnose_decoder.cases("the sum and its norm", points=1)
+def _(draw):
+    yield from drawn(draw, *SUM_BUGS)
+
+
+def wrong_sentences(inputs, weights, output):
+    """Return the first array that differs from that of a right sub-layer, and where; ("", []) if none does."""
+    expected = seen_with("nothing", inputs)
+    for name, right, array in zip(("weights", "output"), expected, (weights, output), strict=True):
+        if not np.allclose(right, array):
+            return name, [n for n in range(len(array)) if not np.allclose(right[n], array[n])]
+    return "", []
+
+
+@diagnose_decoder.mistake("looks at the weights alone")
+def weights_alone(inputs, weights, output):
+    """You compare the weights alone. A layer with right weights can still hand over the wrong values, add its update to
+    the wrong array or normalise the wrong sum. Where the weights are right, compare the output."""
+    return overlooked(reference.diagnose_decoder(inputs, weights, output), ["values from the target", *SUM_BUGS])
+
+
+@diagnose_decoder.mistake("looks at the output alone")
+def output_alone(inputs, weights, output):
+    """You name the output where the weights are wrong already. The output is made from the weights, so a wrong weight
+    shows first."""
+    bug, first = reference.diagnose_decoder(inputs, weights, output)
+    return bug, first and ("output", first[1])
+
+
+@diagnose_decoder.mistake("names the last sentence")
+def last_sentence(inputs, weights, output):
+    """You name the last sentence in which the array is wrong. `first` holds the first one."""
+    bug, first = reference.diagnose_decoder(inputs, weights, output)
+    return bug, first and (first[0], wrong_sentences(inputs, weights, output)[1][-1])
+
+
+@diagnose_decoder.mistake("expects each bug in each sentence")
+def sentence_zero(inputs, weights, output):
+    """You name sentence 0 for each bug. A sentence can hide a bug. Where the source has a single word, its weight is 1
+    whatever the queries and keys are, and where it has no padding, a missing mask changes nothing."""
+    bug, first = reference.diagnose_decoder(inputs, weights, output)
+    return bug, first and (first[0], 0)
+
+
+@diagnose_decoder.mistake("counts sentences from one")
+def from_one(inputs, weights, output):
+    """Your sentence is one too large. Sentences are counted from 0, as rows of an array are."""
+    bug, first = reference.diagnose_decoder(inputs, weights, output)
+    return bug, first and (first[0], first[1] + 1)
+
+
+@diagnose_decoder.mistake("returns the array alone")
+def array_alone(inputs, weights, output):
+    """`first` holds two things, the array's name and the number of the sentence: `("weights", 2)`, for example. You
+    return the name alone."""
+    bug, first = reference.diagnose_decoder(inputs, weights, output)
+    return bug, first and first[0]
+
+
+@diagnose_decoder.mistake("exchanges array and sentence")
+def sentence_first(inputs, weights, output):
+    """Your `first` begins with the sentence. The name of the array comes first: `("weights", 2)`, for example."""
+    bug, first = reference.diagnose_decoder(inputs, weights, output)
+    return bug, first and first[::-1]
+
+
+@diagnose_decoder.mistake("names the query as well")
+def with_the_query(inputs, weights, output):
+    """`first` is an array and a sentence, such as `("weights", 2)`. You add a third number."""
+    bug, first = reference.diagnose_decoder(inputs, weights, output)
+    return bug, first and (*first, 0)
+
+
+@diagnose_decoder.mistake("gives a place to a right layer")
+def place_for_nothing(inputs, weights, output):
+    """Where the bug is "nothing", `first` must be None, because no array differs. You return `("output", 0)`."""
+    bug, first = reference.diagnose_decoder(inputs, weights, output)
+    return bug, first or ("output", 0)
+
+
+@diagnose_decoder.mistake("takes exchanged queries and keys for keys from the target")
+def queries_unseen(inputs, weights, output):
+    """You name keys from the target wherever the mask is right and the weights are not. The queries may be wrong, too.
+    Recompute the weights with the queries that you suspect, and compare."""
+    exchanged = "queries and keys exchanged", "memory and target exchanged"
+    return renamed(reference.diagnose_decoder(inputs, weights, output), exchanged, to="keys from the target")
+
+
+@diagnose_decoder.mistake("does not look at the values where the weights are wrong")
+def values_unseen(inputs, weights, output):
+    """Two bugs have the same weights: both exchange queries and keys, and one of them makes the values from the target,
+    too. The weights cannot distinguish them, so compare the output as well."""
+    diagnosis = reference.diagnose_decoder(inputs, weights, output)
+    return renamed(diagnosis, ["memory and target exchanged"], to="queries and keys exchanged")
+
+
+@diagnose_decoder.mistake("takes any weight on padding for a missing mask")
+def padding_as_no_mask(inputs, weights, output):
+    """You name a missing mask as soon as padding of the source has weight. A transposed mask and the target's mask put
+    weight on padding, too, but they hide something else: whole rows, or words of the source."""
+    diagnosis = reference.diagnose_decoder(inputs, weights, output)
+    return renamed(diagnosis, ["mask transposed", "mask of the target"], to="no mask")
+
+
+@diagnose_decoder.mistake("looks for weight on padding alone")
+def too_much_alone(inputs, weights, output):
+    """You look for weight where none should be. A causal mask over the memory does the opposite: it hides words of the
+    source that each position should see."""
+    return overlooked(reference.diagnose_decoder(inputs, weights, output), ["causal mask as well"])
+
+
+@diagnose_decoder.mistake("takes each wrong sum for a wrong residual")
+def any_residual(inputs, weights, output):
+    """You name the residual wherever weights and values are right and the output is not. The stream can also be missing
+    from the sum, or be added behind the norm. Compute each of the three outputs and compare."""
+    diagnosis = reference.diagnose_decoder(inputs, weights, output)
+    return renamed(diagnosis, ["no residual", "norm before the sum"], to="residual from x")
+
+
+@diagnose_decoder.mistake("takes values from the target for a wrong residual")
+def values_as_residual(inputs, weights, output):
+    """You name the residual where the values are wrong. Both bugs leave right weights and a wrong output. Compute the
+    output with values from the stream, and compare."""
+    return renamed(
+        reference.diagnose_decoder(inputs, weights, output), ["values from the target"], to="residual from x"
+    )
+
+
+@diagnose_decoder.equivalent
+def by_questions(inputs, weights, output):
+    """Reads the mask from the places of the weights, and asks one question after the other."""
+    array, sentences = wrong_sentences(inputs, weights, output)
+    if not sentences:
+        return "nothing", None
+    first = array, sentences[0]
+    source, target = inputs["source_mask"], inputs["target_mask"]
+    visible = weights > 0
+    if array == "output":
+        stream = inputs["stream"]
+        update = weights @ (inputs["memory"] @ inputs["w_value"])
+        sums = {"residual from x": inputs["x"] + update, "no residual": update}
+        for bug, total in sums.items():
+            if np.allclose(layer_norm(total, **inputs["norm"])[0], output):
+                return bug, first
+        before = np.allclose(layer_norm(update, **inputs["norm"])[0], output - stream)
+        return ("norm before the sum" if before else "values from the target"), first
+    if visible.all():
+        return "no mask", first
+    if not np.array_equal(visible, np.broadcast_to(source, visible.shape)):
+        if not visible.any(axis=-1).all():
+            return "mask transposed", first
+        return ("mask of the target" if (visible == target).all() else "causal mask as well"), first
+    if np.allclose(weights, weights_of("keys from the target", **inputs)):
+        return "keys from the target", first
+    update = update_of("nothing", weights, **inputs)
+    from_memory = np.allclose(layer_norm(inputs["stream"] + update, **inputs["norm"])[0], output)
+    return ("queries and keys exchanged" if from_memory else "memory and target exchanged"), first
+
+
+@diagnose_decoder.equivalent
+def by_making_each(inputs, weights, output):
+    """Makes each sub-layer from sums over indices, and returns a list."""
+    for bug in ("nothing", "values from the target", *SUM_BUGS, *WEIGHT_BUGS):
+        made = seen_with(bug, inputs)
+        if np.allclose(made[0], weights) and np.allclose(made[1], output):
+            array, sentences = wrong_sentences(inputs, weights, output)
+            return [bug, [array, sentences[0]] if sentences else None]
+    raise ValueError("no bug of the table gives these weights and this output")
+
+
+@diagnose_decoder.equivalent
+def by_the_nearest(inputs, weights, output):
+    """Takes the sub-layer that comes closest, and numbers of NumPy."""
+
+    def distance(bug):
+        made = seen_with(bug, inputs)
+        return np.abs(made[0] - weights).max() + np.abs(made[1] - output).max()
+
+    bug = min(("nothing", *WEIGHT_BUGS, *SUM_BUGS, "values from the target"), key=distance)
+    array, sentences = wrong_sentences(inputs, weights, output)
+    return bug, (array, np.array(sentences)[0]) if sentences else None

@@ -1,0 +1,203 @@
+"""grouped_query_attention_backward: its cases, its known mistakes and its right rewrites."""
+
+import math
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.multihead.shared import grouped_heads, tiled, turned
+from solutions import multihead as reference
+from solutions.backward import attention_backward, softmax_backward
+
+grouped_query_attention_backward = Exercise(
+    reference.grouped_query_attention_backward,
+    outputs={
+        "grad_queries": "... n_heads T_query d_key",
+        "grad_keys": "... n_groups T_key d_key",
+        "grad_values": "... n_groups T_key d_value",
+    },
+    order=("grad_values", "grad_queries", "grad_keys"),
+    section="Heads that share keys and values",
+)
+
+
+def way_back(draw, n_batch_axes=0, **options):
+    """Return a random cotangent and the cache that the forward pass left."""
+    output, cache = reference.grouped_query_attention(**grouped_heads(draw, n_batch_axes, **options))
+    return {"grad_output": draw.normal(*output.shape, dtype=output.dtype), "cache": cache}
+
+
+@grouped_query_attention_backward.cases("groups", points=2)
+def _(draw):
+    yield "six heads, two groups", way_back(draw, n_heads=6, n_groups=2)
+    yield "six heads, three groups", way_back(draw, n_heads=6, n_groups=3)
+    yield "one batch axis", way_back(draw, 1, n_heads=4, n_groups=2)
+    yield "two batch axes", way_back(draw, 2, n_heads=4, n_groups=2)
+
+
+@grouped_query_attention_backward.cases("both ends and float32", points=1)
+def _(draw):
+    yield "as many groups as heads: multi-head", way_back(draw, 1, n_heads=3, n_groups=3)
+    yield "one group: multi-query", way_back(draw, 1, n_heads=3, n_groups=1)
+    yield "a single head", way_back(draw, n_heads=1, n_groups=1)
+    yield "float32", way_back(draw, n_heads=4, n_groups=2, dtype=np.float32)
+
+
+def of_copies(grad_output, cache):
+    """Return the gradients of the queries, and of keys and values as if each head had its own."""
+    queries, keys, values, weights = cache
+    times = queries.shape[-3] // keys.shape[-3]
+    copies = (np.repeat(shared, times, axis=-3) for shared in (keys, values))
+    return attention_backward(grad_output, (queries, *copies, weights))
+
+
+def gathered(gradients, cache, gather=np.sum, turns=False):
+    """Return gradients of which those of keys and values are gathered for each group.
+
+    gather: takes an array and the axis of a group's heads. turns: whether the heads of a group take turns with others.
+    """
+    n_groups = cache[1].shape[-3]
+    grad_queries, *copies = gradients
+    shared = []
+    for grad in copies:
+        *batch, n_heads, length, width = grad.shape
+        sizes = (n_heads // n_groups, n_groups) if turns else (n_groups, n_heads // n_groups)
+        shared.append(gather(grad.reshape(*batch, *sizes, length, width), axis=-4 if turns else -3))
+    return grad_queries, *shared
+
+
+@grouped_query_attention_backward.mistake("averages over the heads of a group")
+def averaged(grad_output, cache):
+    """You average the gradients of a group's heads. Its keys and values enter the loss once through each head, and
+    every way counts whole, so the gradients add up. The mean would be right for the mean of the heads."""
+    return gathered(of_copies(grad_output, cache), cache, np.mean)
+
+
+@grouped_query_attention_backward.mistake("does not add up the heads of a group")
+def not_added_up(grad_output, cache):
+    """grad_keys and grad_values have n_heads heads: they are the gradients of the copies. The keys had n_groups heads,
+    and each went to several heads of queries. Add up the gradients of its copies."""
+    return of_copies(grad_output, cache)
+
+
+@grouped_query_attention_backward.mistake("keeps the last head's gradient")
+def last_head_only(grad_output, cache):
+    """Each group has the gradient of its last head alone. In a loop over the heads, `=` overwrites what an earlier head
+    left, and `+=` adds to it. `grad[..., group, :, :] += ...` with an array of repeated indices overwrites, too;
+    `np.add.at` adds."""
+    return gathered(of_copies(grad_output, cache), cache, lambda grad, axis: np.take(grad, -1, axis))
+
+
+@grouped_query_attention_backward.mistake("keeps the first head's gradient")
+def first_head_only(grad_output, cache):
+    """Each group has the gradient of its first head alone. The other heads of the group used the same keys and values.
+    Add up what comes back from all of them."""
+    return gathered(of_copies(grad_output, cache), cache, lambda grad, axis: np.take(grad, 0, axis))
+
+
+@grouped_query_attention_backward.mistake("gathers heads in turn")
+def gathered_in_turn(grad_output, cache):
+    """You add up heads 0, n_groups, 2 n_groups and so on. The heads of a group are neighbours: when you cut the axis of
+    the heads in two, the groups come first and the heads of a group second."""
+    return gathered(of_copies(grad_output, cache), cache, turns=True)
+
+
+@grouped_query_attention_backward.mistake("shares the groups in turn, both ways")
+def copied_and_gathered_in_turn(grad_output, cache):
+    """You copy the keys and values in turn, as `np.tile` does, and gather their gradients in the same way. The
+    weights in the cache belong to the other order, in which the heads of a group are neighbours: `np.repeat`."""
+    queries, keys, values, weights = cache
+    times = queries.shape[-3] // keys.shape[-3]
+    copies = (queries, tiled(keys, times), tiled(values, times), weights)
+    return gathered(attention_backward(grad_output, copies), cache, turns=True)
+
+
+@grouped_query_attention_backward.mistake("gives every group the sum over all heads")
+def over_all_heads(grad_output, cache):
+    """Each group has the sum over *all* heads, those of other groups included. With one group, that is right. With
+    more, a group gathers from its own heads only."""
+    grad_queries, *copies = of_copies(grad_output, cache)
+    sums = (
+        np.broadcast_to(grad.sum(axis=-3, keepdims=True), shared.shape)
+        for grad, shared in zip(copies, cache[1:3], strict=True)
+    )
+    return grad_queries, *sums
+
+
+@grouped_query_attention_backward.mistake("adds up the queries of a group, too")
+def queries_added_up(grad_output, cache):
+    """grad_queries has n_groups heads. The queries were not shared: each head has its own, so each keeps its own
+    gradient."""
+    grad_queries, *copies = of_copies(grad_output, cache)
+    return gathered((None, grad_queries, *copies), cache)[1:]
+
+
+@grouped_query_attention_backward.mistake("adds up the keys' gradient only")
+def values_not_added_up(grad_output, cache):
+    """grad_keys is right, and grad_values has n_heads heads. The values were shared, too. Add up their gradients in the
+    same way."""
+    gradients = of_copies(grad_output, cache)
+    return *gathered(gradients, cache)[:2], gradients[2]
+
+
+@grouped_query_attention_backward.mistake("counts the axes from the front")
+def axes_from_the_front(grad_output, cache):
+    """You cut axis 0 into groups, and add up along it. The heads are axis 0 only while there is no batch. Count from
+    the end: they are axis -3."""
+    grad_queries, *copies = of_copies(grad_output, cache)
+    n_groups = cache[1].shape[-3]
+    return grad_queries, *(np.array([part.sum(axis=0) for part in np.array_split(grad, n_groups)]) for grad in copies)
+
+
+@grouped_query_attention_backward.equivalent
+def with_an_axis_for_the_groups(grad_output, cache):
+    """Copies nothing: keys and values broadcast, and their gradients add up over the axis that they lack."""
+    queries, keys, values, weights = cache
+    n_groups = keys.shape[-3]
+
+    def grouped(array):
+        *batch, n_heads, rows, columns = array.shape
+        return array.reshape(*batch, n_groups, n_heads // n_groups, rows, columns)
+
+    Q, A, G = grouped(queries), grouped(weights), grouped(grad_output)
+    scale = 1 / math.sqrt(keys.shape[-1])
+    grad_scores = softmax_backward(G @ turned(values)[..., None, :, :], A)
+    grad_queries = (grad_scores @ keys[..., None, :, :] * scale).reshape(queries.shape)
+    return grad_queries, (turned(grad_scores) @ Q * scale).sum(axis=-3), (turned(A) @ G).sum(axis=-3)
+
+
+@grouped_query_attention_backward.equivalent
+def head_by_head(grad_output, cache):
+    queries, keys, values, weights = cache
+    n_heads, n_groups = queries.shape[-3], keys.shape[-3]
+    gradients = [np.zeros_like(array) for array in (queries, keys, values)]
+    for h in range(n_heads):
+        group = h * n_groups // n_heads
+        at = h, group, group
+        own = [array[..., i, :, :] for array, i in zip((queries, keys, values), at, strict=True)]
+        parts = attention_backward(grad_output[..., h, :, :], (*own, weights[..., h, :, :]))
+        for gradient, i, part in zip(gradients, at, parts, strict=True):
+            gradient[..., i, :, :] += part
+    return gradients
+
+
+@grouped_query_attention_backward.equivalent
+def with_longer_sentences(grad_output, cache):
+    """The rows of a group's heads stand below each other, as if they were one sentence: one product adds them up."""
+    queries, keys, values, weights = cache
+
+    def below(array):
+        return array.reshape(*keys.shape[:-2], -1, array.shape[-1])
+
+    grad_queries, grad_keys, grad_values = attention_backward(
+        below(grad_output), (below(queries), keys, values, below(weights))
+    )
+    return grad_queries.reshape(queries.shape), grad_keys, grad_values
+
+
+@grouped_query_attention_backward.equivalent
+def with_add_reduceat(grad_output, cache):
+    grad_queries, *copies = of_copies(grad_output, cache)
+    n_heads, n_groups = grad_queries.shape[-3], cache[1].shape[-3]
+    starts = np.arange(0, n_heads, n_heads // n_groups)
+    return grad_queries, *(np.add.reduceat(grad, starts, axis=-3) for grad in copies)

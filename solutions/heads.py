@@ -1,0 +1,16 @@
+"""Put the heads of multi-head attention beside each other. Given, not asked for."""
+
+
+def merge_heads(heads):
+    """Write the heads beside each other again; undoes `split_heads`.
+
+    Args:
+        heads: (..., n_heads, T, d_head)
+
+    Returns:
+        x: (..., T, n_heads * d_head), in the dtype of the heads.
+
+    Source: Vaswani et al. 2017, section 3.2.2.
+    """
+    *batch, n_heads, length, d_head = heads.shape
+    return heads.swapaxes(-2, -3).reshape(*batch, length, n_heads * d_head)
