@@ -24,7 +24,7 @@ MENUS, ENTRIES, BUTTONS = (
 
 FORMGRADERS = "[...document.querySelectorAll('#main-table a')].map(a => [a.innerText, a.pathname])"
 
-pytestmark = pytest.mark.hub
+pytestmark = [pytest.mark.hub, pytest.mark.thorough("sets up and tests a JupyterHub")]
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import pytest
 
 from tests.attacks import following
 from tests.attacks.conftest import SMALL, STOPPED
+from tests.choosing import thinned
 
 pytestmark = pytest.mark.attacks
 
@@ -42,7 +43,9 @@ def test_no_answer_outlives_its_run(followed):
     assert earned(followed(following.CARRIES_OVER)) == {"attention_weights": 5, "attention": 4}
 
 
-@pytest.mark.parametrize("how", ["exception", "type of an exception", "type", "dict"])
+@pytest.mark.parametrize(
+    "how", thinned(["exception", "type of an exception", "type", "dict"], ["dict"], "another way out of the sandbox")
+)
 def test_no_answer_gets_into_the_report(followed, how):
     report = followed(following.telling(how))
     result = report.result("attention_weights")

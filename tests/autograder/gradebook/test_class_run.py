@@ -263,6 +263,7 @@ def test_nbgraders_command_gives_the_same_scores(graded_class, tmp_path):
     assert all(row.reused and not row.written for row in rows.values())
 
 
+@pytest.mark.thorough("formgrader's button runs nbgrader's command")
 def test_formgraders_button_gives_the_same_score(course, hand_in, contents):
     hand_in("ada", contents["mistake-1"])
     directory = open_coursedir(course, CHAPTER)

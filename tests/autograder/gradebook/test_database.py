@@ -63,12 +63,14 @@ def totals(course):
     return {student: sum(of_student.values()) for student, of_student in scores.items()}
 
 
+@pytest.mark.thorough("the same in another database")
 def test_a_class_is_graded_into_postgresql(on_postgres):
     assert not (on_postgres / "gradebook.db").exists()
     assert totals(on_postgres) == {"perfect": 25, "mistake-1": 21, "truncated": 0}
     assert not any(row.written for row in class_run.grade_class(on_postgres, CHAPTER))
 
 
+@pytest.mark.thorough("the same in another database")
 def test_a_regrade_keeps_manual_scores_in_postgresql(on_postgres):
     db_url = open_coursedir(on_postgres, CHAPTER).db_url
     with Gradebook(db_url) as gradebook:
@@ -80,6 +82,7 @@ def test_a_regrade_keeps_manual_scores_in_postgresql(on_postgres):
     assert "24 of 25 points" in page and "Zoë: schön, 王." in page
 
 
+@pytest.mark.thorough("the same in another database")
 def test_nbgraders_export_and_formgraders_lists_work_on_postgresql(on_postgres, tmp_path):
     directory = open_coursedir(on_postgres, CHAPTER)
     with Gradebook(directory.db_url) as gradebook:

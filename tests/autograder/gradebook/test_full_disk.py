@@ -38,6 +38,7 @@ print(json.dumps([codes, {student: sum(of_exercises.values()) for student, of_ex
 """
 
 
+@pytest.mark.thorough("a run that is killed at any moment loses nothing either")
 def test_a_full_disk_loses_nothing(course, hand_in, contents, tmp_path):
     small = tmp_path / "small"
     small.mkdir()

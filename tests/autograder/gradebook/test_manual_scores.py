@@ -84,12 +84,14 @@ def test_manual_scores_are_kept_after_a_changed_exercise(ada, tmp_path):
     assert is_kept(ada, tmp_path, 21 + 4)
 
 
+@pytest.mark.thorough("another reason to grade again")
 def test_manual_scores_are_kept_after_a_resubmission(ada, hand_in, contents, tmp_path):
     hand_in("ada", contents["perfect"])
     graded(ada)
     assert is_kept(ada, tmp_path, 25 - 4 + 3 + 1)
 
 
+@pytest.mark.thorough("another reason to grade again")
 def test_manual_scores_are_kept_after_formgraders_button(ada, tmp_path):
     directory = open_coursedir(ada, CHAPTER)
     formgrader = NbGraderAPI(directory, config=directory.config)

@@ -40,6 +40,7 @@ def test_a_new_submission_is_graded_again(ada, hand_in, contents):
     assert total(ada, "ada") == 21
 
 
+@pytest.mark.thorough("a second run reuses reports, too")
 def test_an_older_file_submitted_again_is_written_from_its_report(ada, hand_in, contents):
     hand_in("ada", contents["mistake-1"])
     graded(ada)
@@ -61,6 +62,7 @@ def test_another_environment_regrades_and_is_named(ada, monkeypatch):
     assert row.why == f"Python {before} became 3.99.0" and not row.reused
 
 
+@pytest.mark.thorough("another part of the environment")
 def test_another_pytorch_regrades_and_is_named(ada, monkeypatch):
     before = assignment.version("torch")
     monkeypatch.setattr(assignment, "version", lambda package: "3.99.0")

@@ -137,6 +137,7 @@ def _own_address():
     return next((address[4][0] for address in addresses if not address[4][0].startswith("127.0.0.1")), "127.0.0.2")
 
 
+@pytest.mark.thorough("only another version of Dask changes what it keeps")
 def test_the_cluster_does_not_keep_graded_submissions_in_memory(course, hand_in, contents):
     notebook = json.loads(contents["perfect"])
     for number in range(8):

@@ -348,6 +348,7 @@ def test_nbgraders_command_in_the_course_folder_makes_the_same_page(course, hand
     assert page_of(course, "ada").read_bytes() == ours
 
 
+@pytest.mark.thorough("formgrader's button runs the same command of nbgrader")
 def test_formgraders_button_makes_the_same_page(course, hand_in, contents):
     hand_in("ada", contents["mistake-1"])
     class_run.grade_class(course, CHAPTER)

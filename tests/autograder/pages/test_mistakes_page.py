@@ -148,6 +148,7 @@ def test_the_page(table, tmp_path):
     assert set(re.findall(r"""(?:src|href|url)\s*[=(]\s*["']?([^"')\s>]+)""", page)) == {"#normalised"}
 
 
+@pytest.mark.thorough("other tests write the page of one exercise")
 def test_the_command_writes_the_page(tmp_path, capsys):
     file = tmp_path / "mistakes.html"
     assert main(["mistakes", "06_position", "--course", str(tmp_path), "--page", str(file)]) == 0

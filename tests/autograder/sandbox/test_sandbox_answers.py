@@ -162,6 +162,7 @@ def test_a_question_that_breaks_the_reference_stops_only_its_caller(answered, ca
     np.testing.assert_array_equal(result.outcomes[1].value, 2 * X)
 
 
+@pytest.mark.thorough("test_sandbox_run stops calls by the same alarm")
 def test_an_alarm_during_a_question_does_not_break_the_exchange(answered):
     source = "def f(x):\n    while True:\n        doubled(x)\n\ndef g(x):\n    return doubled(x)[0]"
     # The patience lets the alarm come before the grader, which also counts its own work, ends the process.

@@ -14,6 +14,7 @@ from tests.autograder.sandbox.weaker import (
     with_bound,
     without,
 )
+from tests.choosing import thinned
 
 pytestmark = pytest.mark.sandbox
 
@@ -23,7 +24,16 @@ def test_a_sound_sandbox_keeps_every_promise(bundle):
     assert sorted(path.name for path in bundle.parent.iterdir()) == [bundle.name]
 
 
-@pytest.mark.parametrize(("promise", "weaken"), WEAKER.values(), ids=WEAKER)
+FEW = [*WEAKER.values()][::5]
+
+
+@pytest.mark.parametrize(
+    ("promise", "weaken"),
+    [
+        pytest.param(*way, id=name, marks=() if way in FEW else pytest.mark.thorough("other ways, found alike"))
+        for name, way in WEAKER.items()
+    ],
+)
 def test_each_way_to_weaken_the_sandbox_is_found(bundle, monkeypatch, promise, weaken):
     whole = bubblewrap.arguments
     monkeypatch.setattr(bubblewrap, "arguments", lambda *a: weaken(whole(*a)))
@@ -31,7 +41,9 @@ def test_each_way_to_weaken_the_sandbox_is_found(bundle, monkeypatch, promise, w
         probe(bundle)
 
 
-@pytest.mark.parametrize("promise", ["no network", "no new process", "no locks"])
+@pytest.mark.parametrize(
+    "promise", thinned(["no network", "no new process", "no locks"], ["no network"], "another promise of the filters")
+)
 def test_a_missing_filter_is_found(bundle, monkeypatch, promise):
     whole = bubblewrap.arguments
     monkeypatch.setattr(seccomp, "program", lambda: ALLOW_EVERYTHING)

@@ -12,7 +12,7 @@ from tests.choosing import thinned
 
 pytestmark = pytest.mark.book
 
-NAME = "multi_head_cross_attention"
+NAME = "decoder_layer"
 # What the page shows as lit: the names in the graph, in order, and the names at which its lines end.
 LIT = "[...document.querySelectorAll('.exercise-graph a.lit')].map(link => link.dataset.name)"
 LINES = "[...document.querySelectorAll('.exercise-graph path.lit')].map(line => line.dataset.to)"
@@ -91,6 +91,7 @@ def test_the_mouse_lights_up_what_an_exercise_builds_on(tab):
     send(tab, "pointerleave", "mouse", "softmax")
 
 
+@pytest.mark.thorough("the same with the keyboard")
 def test_the_focus_lights_up_what_an_exercise_builds_on(tab):
     tab.evaluate(f"document.querySelector('.exercise-graph a[data-name={NAME}]').focus()")
     assert lights_up(tab)
@@ -103,6 +104,7 @@ def test_the_focus_lights_up_what_an_exercise_builds_on(tab):
     assert is_dark(tab)
 
 
+@pytest.mark.thorough("the same with a finger")
 def test_the_first_tap_lights_up_and_the_second_follows_the_link(tab):
     tab.evaluate(
         "document.addEventListener('click', event => { followed = !event.defaultPrevented; event.preventDefault() })"

@@ -126,12 +126,18 @@ def opened_by_new_reader(browser, site, chapter="01_attention"):
 
 
 @pytest.fixture
-def page(browser, site):
+def page(browser, site, lasting_python):
     return opened_by_new_reader(browser, site)
 
 
 @pytest.fixture
-def page_with_textareas(browser, site):
+def page_with_own_python(browser, site):
+    """Return a page for a test of how Python starts."""
+    return opened_by_new_reader(browser, site)
+
+
+@pytest.fixture
+def page_with_textareas(browser, site, lasting_python):
     """Return a page on which no textarea becomes a CodeMirror."""
     with browser.before_each_page(LITTLE_MEMORY):
         yield opened_by_new_reader(browser, site)

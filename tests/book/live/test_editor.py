@@ -163,6 +163,7 @@ def test_a_failed_run_marks_the_line_of_the_error(writer, page, browser):
     assert browser.evaluate(ERROR_LINES) == []
 
 
+@pytest.mark.thorough("the same in a textarea")
 def test_a_textarea_marks_the_line_of_the_error_too(page_with_textareas, browser):
     page_with_textareas.run("softmax", "x = 1\ny = 1 / 0")
     assert browser.evaluate(ERROR_LINES) == ["y = 1 / 0\n"]
@@ -283,6 +284,7 @@ def test_without_codemirror_the_textarea_stays(browser, book):
         assert "error" not in said.lower()
 
 
+@pytest.mark.thorough("another reason to keep the textarea")
 def test_a_device_with_little_memory_does_not_load_codemirror(page_with_textareas, browser):
     page_with_textareas.ask("softmax", "box.scrollIntoView()")
     assert page_with_textareas.run("softmax", RIGHT).passes

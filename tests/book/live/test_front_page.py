@@ -8,6 +8,7 @@ import pytest
 from autograder.authoring.make_key import PUBLIC_SEED, full_key
 from book.live.first_exercise import EXERCISE
 from check.checking import tried
+from tests.book.live.conftest import opened_by_new_reader
 from tests.book.live.reader import Page, only_in_chromium
 from tests.browsers.axe import violations
 
@@ -22,12 +23,15 @@ TOP = "getBoundingClientRect().top"
 
 
 @pytest.fixture
-def front(browser, site):
+def front(browser, site, lasting_python):
     """The front page of a reader who opens the book for the first time."""
-    page = Page(browser, site, "index")
-    with browser.before_each_page("try { localStorage.clear() } catch {}"):
-        page.open()
-    return page
+    return opened_by_new_reader(browser, site, "index")
+
+
+@pytest.fixture
+def front_with_own_python(browser, site):
+    """The same page for a test of how Python starts."""
+    return opened_by_new_reader(browser, site, "index")
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +55,8 @@ def test_the_check_passes_right_answers(key):
     assert tried(with_the_maximum, key).result.passed
 
 
-def test_the_first_exercise_fails_with_a_name_and_passes(front, browser):
+def test_the_first_exercise_fails_with_a_name_and_passes(front_with_own_python, browser):
+    front = front_with_own_python
     assert not browser.evaluate(LOADED), "Python is loaded before the reader reaches for the editor"
     wrong = front.run(NAME, WRONG)
     assert not wrong.passes and "Known mistake: divides by the largest, not by the sum" in wrong.shown
@@ -70,7 +75,7 @@ def test_the_first_exercise_and_the_link_to_chapter_1_are_above_the_fold(front, 
     assert browser.evaluate(f"{link}.pathname").endswith("/chapters/01_attention.html")
 
 
-def test_python_is_loaded_when_the_reader_reaches_for_the_editor(front, browser):
+def test_python_is_loaded_when_the_reader_reaches_for_the_editor(front_with_own_python, browser):
     browser.evaluate(f"{BOX}.scrollIntoView(), new Promise(requestAnimationFrame).then(() => 1)")
     assert not browser.evaluate(LOADED)
     browser.evaluate(f"{BOX}.dispatchEvent(new PointerEvent('pointerenter'))")
@@ -100,3 +105,16 @@ def test_the_front_page_is_accessible_and_fits_a_phone(front, browser):
     front.open(width=390)
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
     assert browser.evaluate(f"{BOX}.{TOP}") < browser.evaluate("innerHeight")
+
+
+@only_in_chromium
+@pytest.mark.parametrize("page", ["index", "01_attention"])
+def test_a_reader_without_scripts_reads_what_the_page_cannot_do(browser, site, page):
+    browser.send("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open(f"{site}/chapters/{page}.html")
+        shown = "[...document.querySelectorAll('noscript p')].filter(p => p.offsetHeight).map(p => p.innerText)"
+        (sentence,) = browser.evaluate(shown)
+        assert "this page cannot check your code" in sentence
+    finally:
+        browser.send("Emulation.setScriptExecutionDisabled", value=False)

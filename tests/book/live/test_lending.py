@@ -22,7 +22,8 @@ from book.live.self_study import given_functions, setup_of
 from book.serve import serving
 from check import bundle_data, key
 from tests.book.conftest import jupyter_book
-from tests.book.live.conftest import write_book
+from tests.book.live.conftest import opened_by_new_reader, write_book
+from tests.book.live.lasting_python import WithSecondTab
 from tests.book.live.reader import RIGHT, Page, only_in_chromium
 from tests.book.live.test_tried_cells import Tries
 from tests.choosing import thinned
@@ -68,21 +69,14 @@ def book(python_for_pages, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def site(book):
-    with serving(book / "_build" / "html") as address:
+    with serving(book / "_build" / "html", WithSecondTab) as address:
         yield address
 
 
 @pytest.fixture
-def new_reader(browser, site):
+def new_reader(browser, site, lasting_python):
     """new_reader(chapter) -> the page of a reader who opens this book for the first time."""
-
-    def new_reader(chapter):
-        page = Page(browser, site, chapter)
-        with browser.before_each_page("try { localStorage.clear() } catch {}"):
-            page.open()
-        return page
-
-    return new_reader
+    return lambda chapter: opened_by_new_reader(browser, site, chapter)
 
 
 # ------------------------------------------------------------------------------------------------ in a page
@@ -136,6 +130,7 @@ def test_a_cell_of_the_book_runs_with_a_borrowed_function(new_reader, browser):
     assert masking.run(cell)[0] in ("Done.", "The cell ran, and printed nothing.")
 
 
+@pytest.mark.thorough("test_live_pages tries a page offline")
 @only_in_chromium
 def test_borrowed_functions_are_there_offline(new_reader, browser):
     masking = new_reader("03_masking")
@@ -185,6 +180,7 @@ def test_the_progress_lists_as_borrowed_what_the_book_lends(new_reader, browser)
     assert "borrowed" not in parts[1], "this book lends chapter 1 alone"
 
 
+@pytest.mark.thorough("the page of such a book is tested")
 def test_the_book_lends_the_chosen_chapters_alone(book):
     html = book / "_build" / "html"
     assert gate.scan_book(html, last_lent=1) == []

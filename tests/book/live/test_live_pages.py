@@ -40,8 +40,9 @@ EXPLANATION = "document.querySelector('details.explanation')"  # softmax's, the 
 LOCAL = ("file:", "data:", "blob:", "about:")
 
 
-def test_a_reader_learns_what_is_wrong_and_gets_it_right(page, browser):
+def test_a_reader_learns_what_is_wrong_and_gets_it_right(page_with_own_python, browser):
     """One test for many answers, because the worker's first answer takes seconds."""
+    page = page_with_own_python
     large = [url for url in browser.requested_urls() if "pyodide" in url or url.endswith(".zip")]
     assert large == [], "Python is loaded before the reader asks for it"
     assert page.progress == "0 of 6 exercises pass."
@@ -171,7 +172,8 @@ def test_a_changed_exercise_shows_its_new_stub_and_keeps_the_old_answer(page, br
     assert page.source("softmax") == "# of an earlier stub"
 
 
-def test_it_works_without_storage(browser, site):
+@pytest.mark.thorough("questions without storage are tested")
+def test_it_works_without_storage(browser, site, lasting_python):
     """In the private windows of some browsers, access to the storage raises an error."""
     refuse = "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError') }})"
     with browser.before_each_page(refuse):
@@ -250,6 +252,7 @@ def test_the_keyboard_reaches_everything(page_with_textareas, browser):
     assert "press Escape, then Tab" in browser.evaluate(f"{described}.textContent")
 
 
+@pytest.mark.thorough("every page in the browser is tested on a phone")
 def test_a_page_with_textareas_fits_a_phone(page_with_textareas, browser):
     page = page_with_textareas
     page.write("softmax", "x = " + "'a very long line' + " * 30 + "''")

@@ -92,7 +92,8 @@ def test_a_page_without_its_server_says_so(browser, book):
     assert "the connection to the server of the book failed" in answer.shown
 
 
-def test_python_is_loaded_when_an_editor_comes_into_view(page, browser):
+def test_python_is_loaded_when_an_editor_comes_into_view(page_with_own_python, browser):
+    page = page_with_own_python
     loaded = "performance.getEntriesByType('resource').some(({ name }) => name.endsWith('worker.js'))"
     assert not browser.evaluate(loaded)
     page.ask("softmax", "box.scrollIntoView()")

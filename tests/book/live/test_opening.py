@@ -10,7 +10,8 @@ from autograder.house import chapter_names
 from book.serve import serving
 from tests.book.conftest import jupyter_book
 from tests.book.live.conftest import write_book
-from tests.book.live.reader import RIGHT, only_in_chromium, quick_in_both
+from tests.book.live.lasting_python import WithSecondTab
+from tests.book.live.reader import RIGHT, only_in_chromium
 from tests.book.live.test_live_pages import WEIGHTS
 
 pytestmark = pytest.mark.book
@@ -53,11 +54,10 @@ def book(python_for_pages, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def site(book):
-    with serving(book / "_build" / "html") as address:
+    with serving(book / "_build" / "html", WithSecondTab) as address:
         yield address
 
 
-@quick_in_both
 def test_a_fold_opens_once_when_its_exercise_passes(page, browser):
     lines = "[...document.querySelectorAll('#folds details.derivation > summary, #folds .collapsed')]"
     derivation, cell, other_cell = browser.evaluate(f"{lines}.map(line => line.textContent.trim())")
@@ -75,7 +75,6 @@ def test_a_fold_opens_once_when_its_exercise_passes(page, browser):
     assert browser.evaluate(OPEN) == [False, True, True], "a fold that the reader has closed stays closed"
 
 
-@quick_in_both
 def test_a_fold_is_open_after_a_reload_and_in_the_next_version_of_the_answer(page, browser):
     assert page.run("softmax", RIGHT).passes
     page.write("softmax", RIGHT + "# better?")
