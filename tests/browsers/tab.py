@@ -2,10 +2,15 @@
 
 import json
 import time
+from contextlib import suppress
 
 from tests.patience import SECONDS
 
 TYPESET = "Promise.resolve(window.MathJax?.startup.promise).then(() => document.fonts.ready).then(() => 1)"
+
+
+class Navigated(AssertionError):
+    """The page gave way to another one before it answered."""
 
 
 class Tab:
@@ -26,6 +31,8 @@ class Tab:
         self._socket.send(json.dumps({"id": self._sent, "method": method, "params": parameters}))
         while (message := self._receive()).get("id") != self._sent:
             pass
+        if "navigated" in str(message.get("error")):
+            raise Navigated(message)
         assert "error" not in message, message
         return message["result"]
 
@@ -52,8 +59,13 @@ class Tab:
         return self.requested_urls()
 
     def wait(self, condition, seconds=SECONDS):
-        """Wait until a JavaScript condition holds."""
+        """Wait until a JavaScript condition holds, in this page or in one that it opens."""
+
+        def holds():
+            with suppress(Navigated):
+                return self.evaluate(condition)
+
         deadline = time.monotonic() + seconds
-        while not self.evaluate(condition):
+        while not holds():
             assert time.monotonic() < deadline, f"still not true: {condition}"
             time.sleep(0.05)

@@ -46,3 +46,10 @@ def test_go_does_not_wait_if_the_event_came_before_the_answer():
 def test_go_does_not_wait_for_a_new_document_if_only_the_fragment_changes():
     browser = browser_with({"id": 1, "result": {}})
     browser.go("http://127.0.0.1/#section")
+
+
+def test_wait_goes_on_in_the_page_that_a_click_opens():
+    gone = {"id": 1, "error": {"code": -32000, "message": "Inspected target navigated or closed"}}
+    browser = browser_with(gone, {"id": 2, "result": {"result": {"value": True}}})
+    browser.wait("location.href.endsWith('glossary.html')")
+    assert browser._socket.messages == []
