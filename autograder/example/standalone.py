@@ -5,6 +5,7 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Callable
+from functools import partial
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -61,11 +62,9 @@ class _Rename(ast.NodeTransformer):
         """Include the definition of a global, and return its new name."""
         if isinstance(value, ModuleType):
             self.definitions[name] = f"import {value.__name__} as {name}"
-        elif isinstance(value, np.ndarray):
-            self.definitions["np"] = "import numpy as np"
-            self.definitions[name] = f"{name} = np.array({value.tolist()!r}, {value.dtype.name!r})"
-        elif not isinstance(value, FunctionType | type):
-            self.definitions[name] = f"{name} = {value!r}"
+        elif not callable(value) or isinstance(value, partial):
+            source = self._expression(value)  # what it holds must be defined first
+            self.definitions[name] = f"{name} = {source}"
         elif not value.__module__.startswith(OURS):
             self.definitions[name] = f"from {value.__module__} import {value.__name__} as {name}"
         else:
@@ -74,3 +73,17 @@ class _Rename(ast.NodeTransformer):
             if name not in self.definitions:
                 _add(value, name, self.definitions)
         return ast.Name(name)
+
+    def _expression(self, value: Any) -> str:
+        """Return an expression with the value of a global, and include the definitions of what it uses."""
+        if isinstance(value, np.ndarray):
+            self.definitions["np"] = "import numpy as np"
+            return f"np.array({value.tolist()!r}, {value.dtype.name!r})"
+        if isinstance(value, partial):
+            self.definitions["functools"] = "import functools"
+            positional = map(self._expression, (value.func, *value.args))
+            named = (f"{name}={self._expression(option)}" for name, option in value.keywords.items())
+            return f"functools.partial({', '.join([*positional, *named])})"
+        if isinstance(value, tuple):
+            return f"({' '.join(f'{self._expression(item)},' for item in value)})"
+        return self._renamed(value, value.__name__).id if callable(value) else repr(value)

@@ -13,15 +13,20 @@ FILES = {
     "autograder.exercises.first.shared": "def step(x):\n    return x + 1\n",
     "autograder.exercises.second.shared": "def step(x):\n    return 10 * x\n",
     "autograder.exercises.second.walk": (
+        "from functools import partial\n\n"
+        "import numpy as np\n\n"
         "from autograder.exercises.first.shared import step as plus\n"
-        "from autograder.exercises.second.shared import step\n\n\n"
-        "def walk(x):\n    return step(plus(x))\n"
+        "from autograder.exercises.second.shared import step\n\n"
+        "between = partial(np.clip, a_min=0, a_max=15)\n"
+        "STEPS = (plus, step)\n\n\n"
+        "def walk(x):\n    return step(plus(x))\n\n\n"
+        "def walk_within(x):\n    for step in STEPS:\n        x = between(step(x))\n    return x\n"
     ),
 }
 
 
 @pytest.fixture
-def walk(tmp_path, monkeypatch):
+def walks(tmp_path, monkeypatch):
     for name, source in FILES.items():
         file = tmp_path / f"{name}.py"
         file.write_text(source)
@@ -29,11 +34,20 @@ def walk(tmp_path, monkeypatch):
         module = importlib.util.module_from_spec(spec)
         monkeypatch.setitem(sys.modules, name, module)
         spec.loader.exec_module(module)
-    return module.walk
+    return module
 
 
-def test_two_helpers_of_the_same_name_are_kept_apart(walk):
-    assert walk(1) == 20
+def alone(function):
     namespace = {}
-    exec(standalone(walk, "wandered"), namespace)
-    assert namespace["wandered"](1) == 20
+    exec(standalone(function, "wandered"), namespace)
+    return namespace["wandered"]
+
+
+def test_two_helpers_of_the_same_name_are_kept_apart(walks):
+    assert walks.walk(1) == 20
+    assert alone(walks.walk)(1) == 20
+
+
+def test_a_global_may_hold_functions(walks):
+    assert walks.walk_within(1) == 15
+    assert alone(walks.walk_within)(1) == 15
