@@ -32,6 +32,9 @@ class Foreign:
     type_name: str
 
 
+FUNCTION = Foreign("function")  # in a question to the grader, a function that it may call back
+
+
 def pack(value: Any) -> tuple[Tree, list[np.ndarray]]:
     """Convert a value.
 

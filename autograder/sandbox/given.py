@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autograder.sandbox.inside import frames
-from autograder.sandbox.process import AnswerQuestion
+from autograder.sandbox.process import AnswerQuestion, CallBack
 from check import given_functions, tested, values
 from check.tested import FunctionUnderTest
 
@@ -32,7 +32,7 @@ def answering(functions: Mapping[str, Callable], otherwise: AnswerQuestion | Non
         return otherwise
     calls = 0  # of tested functions
 
-    def answer(tree: Any, arrays: list[np.ndarray], deadline: float) -> bytes:
+    def answer(tree: Any, arrays: list[np.ndarray], deadline: float, call_back: CallBack) -> bytes:
         nonlocal calls
         match values.unpack(tree, arrays):
             case {"function": str(name), "args": tuple(args), "kwargs": dict(kwargs)} if name in functions:
@@ -44,7 +44,7 @@ def answering(functions: Mapping[str, Callable], otherwise: AnswerQuestion | Non
                     return _frame(function, args[0])
         if otherwise is None:
             raise values.Malformed("a question that is not about an input")
-        return otherwise(tree, arrays, deadline)
+        return otherwise(tree, arrays, deadline, call_back)
 
     return answer
 

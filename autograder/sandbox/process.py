@@ -29,8 +29,12 @@ from check import values
 WATCH_SECONDS = 0.1
 # Student code leaves the processor to the grader, as far as it needs it. Python starts at the usual priority.
 NICER = 5
-# (what the process asks, the arrays it sent along, a deadline of time.monotonic) -> the answer, as a frame.
-AnswerQuestion = Callable[[Any, list[np.ndarray], float], bytes]
+# A message without its id, and the arrays that go with it.
+Sent = tuple[Any, list[np.ndarray]]
+# (a frame that asks the process to call a function that it sent along) -> what the process returns.
+CallBack = Callable[[bytes], Sent]
+# (what the process asks, the arrays it sent along, a deadline of time.monotonic, call back) -> the answer, as a frame.
+AnswerQuestion = Callable[[Any, list[np.ndarray], float, CallBack], bytes]
 
 
 class Ended(Exception):
@@ -52,6 +56,10 @@ class Exhausted(Exception):
 
 class Slept(Exhausted):
     """The process has slept for too long. The message says so in plain words."""
+
+
+class _RepliedInstead(Exception):
+    """The process was called back, and its reply ends the whole question. args: the reply and its arrays."""
 
 
 class Process:
@@ -129,15 +137,10 @@ class Process:
         self._question_seconds = seconds
         message = {**message, "id": question_id, "milliseconds": round(seconds * 1000)}
         try:
-            self._write(frames.encode(message, arrays), deadline)
-            reply, reply_arrays = self._receive(deadline)
-            while answer_question and reply.keys() == {"id", "question"} and reply["id"] == question_id:
-                started = time.thread_time()
-                self._write(answer_question(reply["question"], reply_arrays, deadline), deadline)
-                self._question_limit -= time.thread_time() - started  # the grader's own work for it counts too
-                self._check_usage()
-                self._bytes_left += sum(array.nbytes for array in reply_arrays)  # a question is not kept
-                reply, reply_arrays = self._receive(deadline)
+            frame = frames.encode(message, arrays)
+            reply, reply_arrays = self._converse(frame, question_id, deadline, answer_question)
+        except _RepliedInstead as instead:
+            reply, reply_arrays = instead.args
         except values.Malformed:
             raise Ended(NOT_AN_ANSWER) from None
         except BrokenPipeError:
@@ -150,6 +153,29 @@ class Process:
         self._check_usage()
         self._previous_id = question_id
         return reply, reply_arrays
+
+    def _converse(
+        self, frame: bytes, question_id: str, deadline: float, answer_question: AnswerQuestion | None
+    ) -> tuple[dict, list[np.ndarray]]:
+        """Send a frame, answer the questions that the process sends back, and return the first other message."""
+
+        def call_back(frame: bytes) -> Sent:
+            message, arrays = self._converse(frame, question_id, deadline, answer_question)
+            if message.keys() != {"id", "returned"} or message["id"] != question_id:
+                raise _RepliedInstead(message, arrays)
+            self._bytes_left += sum(array.nbytes for array in arrays)  # what it returns is not kept
+            return message["returned"], arrays
+
+        while True:
+            self._write(frame, deadline)
+            message, arrays = self._receive(deadline)
+            if answer_question is None or message.keys() != {"id", "question"} or message["id"] != question_id:
+                return message, arrays
+            started = time.thread_time()
+            frame = answer_question(message["question"], arrays, deadline, call_back)
+            self._question_limit -= time.thread_time() - started  # the grader's own work for it counts too
+            self._check_usage()
+            self._bytes_left += sum(array.nbytes for array in arrays)  # a question is not kept
 
     def _await_ready(self) -> None:
         deadline = time.monotonic() + self._limits.start_seconds

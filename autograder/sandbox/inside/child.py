@@ -108,16 +108,16 @@ class Worker:
         codes = [value.__code__ for value in self.module.__dict__.values() if type(value) is types.FunctionType]
         return words.not_defined(name, [code.co_name for code in codes if code.co_filename == f"<cell {name}>"])
 
-    def _ask(self, question: dict[str, Any]) -> dict[str, Any]:
-        """Return the grader's answer to a question.
+    def _ask(self, message: dict[str, Any], kind: str = "question") -> dict[str, Any]:
+        """Return the grader's answer to a message. kind: "question", or "returned" if the grader has called back.
 
         The alarm waits until the answer is there, because an interrupted exchange would leave half a frame in a pipe.
         """
-        tree, arrays = values.pack(question)
+        tree, arrays = values.pack(message)
         with self.asking:
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPROF])
             try:
-                self._send({"id": self.outstanding, "question": tree}, arrays)
+                self._send({"id": self.outstanding, kind: tree}, arrays)
                 reply, arrays = frames.decode(self._read, max_header=2**30, max_bytes=2**40)
             finally:
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF])

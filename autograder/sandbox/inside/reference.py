@@ -8,15 +8,28 @@ from typing import Any
 
 import numpy as np
 
+from check.values import FUNCTION, Foreign
+
 KNOWN: dict[str, Callable] = {}
 
 
-def answer(function: str, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[np.random.Generator]]:
-    """Return a function's value, and the random generators among its arguments, which the call has advanced."""
+def answer(
+    function: str, args: tuple, kwargs: dict[str, Any], submitted: Callable
+) -> tuple[Any, list[np.random.Generator]]:
+    """Return a function's value, and the random generators among its arguments, which the call has advanced.
+
+    submitted: calls the function that the submission has among the arguments.
+    """
     known = KNOWN[function]
+    args = tuple(submitted if _is_function(value) else value for value in args)
+    kwargs = {name: submitted if _is_function(value) else value for name, value in kwargs.items()}
     value = _module_answer(known, *args) if isinstance(known, type) else known(*args, **kwargs)
     arguments = (*args, *kwargs.values())
     return value, [argument for argument in arguments if isinstance(argument, np.random.Generator)]
+
+
+def _is_function(value: Any) -> bool:
+    return isinstance(value, Foreign) and value == FUNCTION
 
 
 def _module_answer(

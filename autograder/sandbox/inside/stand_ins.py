@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from check.tested import FunctionUnderTest, arrays_in
+from check.values import FUNCTION
 
-# Sends a question to the grader and returns its answer, both as dicts.
-Ask = Callable[[dict[str, Any]], dict[str, Any]]
+# Sends a question to the grader and returns its answer, both as dicts. With a second argument "returned", it sends what
+# a function of the submission returned that the grader called.
+Ask = Callable[..., dict[str, Any]]
 
 
 def stand_in(name: str, ask: Ask) -> Callable:
@@ -81,8 +83,23 @@ def stand_in_module(name: str, ask: Ask) -> type:
 
 
 def _answer(ask: Ask, name: str, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return the grader's answer. If the reference raised an exception, raise the same type, without its message."""
+    """Return the grader's answer. If the reference raised an exception, raise the same type, without its message.
+
+    The grader may call one function of one array among the arguments.
+    """
+    functions = [value for value in (*args, *kwargs.values()) if callable(value)]
+    args = tuple(FUNCTION if callable(value) else value for value in args)
+    kwargs = {word: FUNCTION if callable(value) else value for word, value in kwargs.items()}
     answer = ask({"function": name, "args": args, "kwargs": kwargs})
+    own_error = None
+    while "x" in answer:
+        try:
+            returned = {"value": functions[0](_with_scalars(answer["x"])), "raised": ""}
+        except Exception as error:
+            own_error, returned = error, {"value": None, "raised": type(error).__name__}
+        answer = ask(returned, "returned")
+    if answer["raised"] and own_error:
+        raise own_error
     if answer["raised"]:
         raise _exception_type(answer["raised"])(f"raised by the grader's `{name}`, which was called instead of yours")
     return answer

@@ -45,8 +45,14 @@ def endless():
 
 def mean(x):
     return np.mean(x)
+
+
+def summed(function, x):
+    """The function's values for the first entry, the first two, and so on."""
+    return sum(function(x[:n]) for n in range(1, len(x) + 1))
 '''
-FUNCTIONS = ("doubled", "drawn", "large", "endless", "mean")
+FUNCTIONS = ("doubled", "drawn", "large", "endless", "mean", "summed")
+ANSWERED_AS_EVER = "\n\ndef g(x):\n    return doubled(3)[0]"
 WRONG = "def doubled(x):\n    return x\n\n"
 
 
@@ -97,6 +103,58 @@ def test_an_answered_call_advances_the_generator_of_its_caller(answered):
 
 def test_an_answered_scalar_is_a_numpy_scalar(answered):
     assert answered("def f(x):\n    return type(mean(x)).__name__", "f").outcomes[0].value == "float64"
+
+
+def test_the_reference_calls_a_function_among_its_arguments(answered):
+    source = """
+def f(x):
+    seen = []
+    def largest(part):
+        seen.append(part)
+        return part.max()
+    return summed(largest, np.array([1.0, 5.0, 2.0])), summed(x=np.ones(2), function=np.sum), seen
+"""
+    first, second, seen = answered(source, "f").outcomes[0].value
+    assert (first, second) == (11, 3)
+    assert [part.tolist() for part in seen] == [[1], [1, 5], [1, 5, 2]]
+
+
+def test_an_exception_of_a_function_among_the_arguments_is_passed_on_as_it_is(answered):
+    source = "def f(x):\n    return summed(lambda part: {}['nothing'], np.ones(3))"
+    result = answered(source + ANSWERED_AS_EVER, "f", "g")
+    assert (result.outcomes[0].raised.type, result.outcomes[0].raised.message) == ("KeyError", "'nothing'")
+    assert result.outcomes[1].value == 6
+
+
+def test_a_function_among_the_arguments_cannot_call_an_answered_one(answered):
+    source = "def f(x):\n    return summed(lambda part: doubled(part)[0].sum(), np.ones(3))"
+    result = answered(source + ANSWERED_AS_EVER, "f", "g")
+    assert result.outcomes[0].raised.type == "RuntimeError"
+    assert result.outcomes[1].value == 6
+
+
+def test_a_value_that_the_grader_did_not_ask_for_is_no_answer(answered):
+    source = f"{FIND_CHANNEL}\ndef f(x):\n    return runner()._ask({{'value': 1, 'raised': ''}}, 'returned')"
+    assert answered(source, "f").outcomes[0].stopped == NOT_AN_ANSWER
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("os._exit(3)", "exit status 3"),
+        ("while True: pass", "processor time"),
+        ("raise SystemExit", "SystemExit"),
+        ("os.write(runner().replies, b'x' * 9)", "not an answer"),
+        ("runner()._send({'id': outstanding(), 'returned': 5}, ())", "not an answer"),
+        ("runner()._send({'id': outstanding(), 'tree': 5}, ())", "not an answer"),
+    ],
+)
+def test_after_a_function_among_the_arguments_broke_the_reference_answers_on(answered, body, reason):
+    source = f"{FIND_CHANNEL}\ndef broken(part):\n    {body}\n\ndef f(x):\n    return summed(broken, np.ones(3))"
+    result = answered(source + ANSWERED_AS_EVER, "f", "g", limits=SHORT)
+    first, second = result.outcomes
+    assert reason in (first.stopped or first.raised.type)
+    assert second.value == 6
 
 
 @pytest.mark.parametrize(
@@ -166,7 +224,7 @@ def test_a_question_that_breaks_the_reference_stops_only_its_caller(answered, ca
 def test_an_alarm_during_a_question_does_not_break_the_exchange(answered):
     source = "def f(x):\n    while True:\n        doubled(x)\n\ndef g(x):\n    return doubled(x)[0]"
     # The patience lets the alarm come before the grader, which also counts its own work, ends the process.
-    result = answered(source, "f", "g", limits=replace(SHORT, patience=60.0))
+    result = answered(source, "f", "g", limits=replace(SHORT, patience=60.0, questions=10**6))
     assert result.outcomes[0].stopped == "used more than 2 seconds of processor time"
     np.testing.assert_array_equal(result.outcomes[1].value, 2 * X)
     assert result.notes == []

@@ -152,7 +152,7 @@ def test_student_code_cannot_raise_its_priority(ask):
 def test_the_graders_work_for_a_call_counts_as_its_processor_time(bundle):
     """A function that is a case's input runs in the grader, which student code could keep busy while it waits."""
 
-    def slow_answer(question, arrays, deadline):
+    def slow_answer(question, arrays, deadline, call_back):
         end = time.thread_time() + 0.3
         while time.thread_time() < end:
             pass
