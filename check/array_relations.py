@@ -59,11 +59,10 @@ def relations_of_array(
         yield f"{subject} is right except that its last two axes are exchanged."
     n_batch_axes = max(expected.ndim - sum(axis != "..." for axis in axes), 0) if axes else 0
     for axis in range(expected.ndim):
-        if expected.shape[axis] > 1:  # along an axis of one entry, all arrays agree
-            yield from _along(subject, axis, axis_names, expected, value)
-        if (
-            expected.shape[axis] > 1 and axis >= n_batch_axes
-        ):  # items of a batch share an error, or have none, by accident
+        if expected.shape[axis] == 1:
+            continue  # all arrays agree along it
+        yield from _along(subject, axis, axis_names, expected, value)
+        if axis >= n_batch_axes:  # items of a batch share an error, or have none, by accident
             yield from _places_along(subject, axis, axis_names[axis], expected, value)
             yield from _sizes_along(subject, axis, axis_names[axis], expected, value)
 

@@ -233,6 +233,6 @@ HARMLESS: dict[str, tuple[str, Callable]] = {
         "multiplied by the sum of each row of weights, which is 1 for every row that `softmax` returns",
         _times_sums_of_weights,
     ),
-    "other cache": ("with None as its cache, which is its own affair", _other_cache),
+    "other cache": ("with None as its cache", _other_cache),
     "rounding": ("rounded in another way", _of_result(lambda array: array * array.dtype.type(1 + 1e-13))),
 }

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
-from autograder.exercises.multihead.shared import grouped_heads, tiled, turned
+from autograder.exercises.multihead.shared import BOTH_ENDS, GROUPS, grouped_heads, tiled, turned
 from solutions import multihead as reference
 from solutions.attention import attention, softmax
 
@@ -18,18 +18,14 @@ grouped_query_attention = Exercise(
 
 @grouped_query_attention.cases("groups", points=2)
 def _(draw):
-    yield "six heads, two groups", grouped_heads(draw, n_heads=6, n_groups=2)
-    yield "six heads, three groups", grouped_heads(draw, n_heads=6, n_groups=3)
-    yield "one batch axis", grouped_heads(draw, 1, n_heads=4, n_groups=2)
-    yield "two batch axes", grouped_heads(draw, 2, n_heads=4, n_groups=2)
+    for name, options in GROUPS.items():
+        yield name, grouped_heads(draw, **options)
 
 
 @grouped_query_attention.cases("both ends and float32", points=1)
 def _(draw):
-    yield "as many groups as heads: multi-head", grouped_heads(draw, 1, n_heads=3, n_groups=3)
-    yield "one group: multi-query", grouped_heads(draw, 1, n_heads=3, n_groups=1)
-    yield "a single head", grouped_heads(draw, n_heads=1, n_groups=1)
-    yield "float32", grouped_heads(draw, n_heads=4, n_groups=2, dtype=np.float32)
+    for name, options in BOTH_ENDS.items():
+        yield name, grouped_heads(draw, **options)
 
 
 def attended(queries, keys, values):

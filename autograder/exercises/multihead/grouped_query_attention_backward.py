@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.exercises.multihead.shared import grouped_heads, tiled, turned
+from autograder.exercises.multihead.shared import BOTH_ENDS, GROUPS, grouped_heads, tiled, turned
 from solutions import multihead as reference
 from solutions.backward import attention_backward, softmax_backward
 
@@ -21,26 +21,22 @@ grouped_query_attention_backward = Exercise(
 )
 
 
-def way_back(draw, n_batch_axes=0, **options):
+def way_back(draw, **options):
     """Return a random cotangent and the cache that the forward pass left."""
-    output, cache = reference.grouped_query_attention(**grouped_heads(draw, n_batch_axes, **options))
+    output, cache = reference.grouped_query_attention(**grouped_heads(draw, **options))
     return {"grad_output": draw.normal(*output.shape, dtype=output.dtype), "cache": cache}
 
 
 @grouped_query_attention_backward.cases("groups", points=2)
 def _(draw):
-    yield "six heads, two groups", way_back(draw, n_heads=6, n_groups=2)
-    yield "six heads, three groups", way_back(draw, n_heads=6, n_groups=3)
-    yield "one batch axis", way_back(draw, 1, n_heads=4, n_groups=2)
-    yield "two batch axes", way_back(draw, 2, n_heads=4, n_groups=2)
+    for name, options in GROUPS.items():
+        yield name, way_back(draw, **options)
 
 
 @grouped_query_attention_backward.cases("both ends and float32", points=1)
 def _(draw):
-    yield "as many groups as heads: multi-head", way_back(draw, 1, n_heads=3, n_groups=3)
-    yield "one group: multi-query", way_back(draw, 1, n_heads=3, n_groups=1)
-    yield "a single head", way_back(draw, n_heads=1, n_groups=1)
-    yield "float32", way_back(draw, n_heads=4, n_groups=2, dtype=np.float32)
+    for name, options in BOTH_ENDS.items():
+        yield name, way_back(draw, **options)
 
 
 def of_copies(grad_output, cache):

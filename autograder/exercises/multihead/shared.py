@@ -142,6 +142,21 @@ def grouped_heads(draw, n_batch_axes=0, dtype=np.float64, *, n_heads, n_groups):
     }
 
 
+# Name of a case -> the options of `grouped_heads`.
+GROUPS = {
+    "six heads, two groups": {"n_heads": 6, "n_groups": 2},
+    "six heads, three groups": {"n_heads": 6, "n_groups": 3},
+    "one batch axis": {"n_batch_axes": 1, "n_heads": 4, "n_groups": 2},
+    "two batch axes": {"n_batch_axes": 2, "n_heads": 4, "n_groups": 2},
+}
+BOTH_ENDS = {
+    "as many groups as heads: multi-head": {"n_batch_axes": 1, "n_heads": 3, "n_groups": 3},
+    "one group: multi-query": {"n_batch_axes": 1, "n_heads": 3, "n_groups": 1},
+    "a single head": {"n_heads": 1, "n_groups": 1},
+    "float32": {"n_heads": 4, "n_groups": 2, "dtype": np.float32},
+}
+
+
 def tiled(shared, times):
     """Copies of all heads one after another: head h of the result is head h % n_groups."""
     return np.concatenate([shared] * times, axis=-3)

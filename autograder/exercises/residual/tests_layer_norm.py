@@ -177,8 +177,8 @@ def looks_into_the_cache(function):
 
 @tests_layer_norm.mistake("tries fresh gains and biases")
 def fresh_parameters(function):
-    """Your test accepts functions that leave out the gain or the bias, or apply them in the wrong order. With gains of
-    one and biases of zero nobody sees it. Draw them at random."""
+    """Your test accepts functions that leave out the gain or the bias, or apply them in the wrong order. Gains of
+    one and biases of zero hide it. Draw them at random."""
     return tested(function, params=fresh)
 
 
