@@ -43,7 +43,7 @@ def wrong_classes_share_eps(targets, vocab, smoothing):
 @wrong(
     "smooth_labels",
     "https://github.com/ildoonet/pytorch-randaugment/issues/30",
-    says="the division by `vocab` left out",
+    says="92% of its entries are right",
 )
 def takes_a_share_of_eps(targets, vocab, smoothing):
     """Takes eps/K from the right class, not eps, so that a row adds up to more than one."""
