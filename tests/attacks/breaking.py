@@ -9,6 +9,10 @@ import ctypes, os, signal, sys, threading, time
 def attempt(*args, **kwargs):
     return harm() if "n_words" in kwargs else None
 
+def compute():
+    while True:  # without taking memory, or that limit would stop it first
+        pass
+
 def harm():
 """
 
@@ -79,7 +83,7 @@ except OSError as error:
     ),
     _breaks(
         "leaves behind a thread that never ends",
-        "threading.Thread(target=lambda: [None for _ in iter(int, 1)], daemon=False).start()\nreturn 1",
+        "threading.Thread(target=compute, daemon=False).start()\nreturn 1",
         "",
     ),
     _breaks(
@@ -95,8 +99,7 @@ except OSError as error:
     _breaks("sleeps", "time.sleep(600)", WAITING),
     _breaks(
         "computes in threads while it sleeps",
-        "for _ in range(2):\n    threading.Thread(target=lambda: [None for _ in iter(int, 1)], daemon=True).start()\n"
-        "time.sleep(600)",
+        "for _ in range(2):\n    threading.Thread(target=compute, daemon=True).start()\ntime.sleep(600)",
         ENDLESS,
     ),
     _breaks("spends its time in one long call into C", "return sum(range(10**12))", ENDLESS),
