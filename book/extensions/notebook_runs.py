@@ -37,20 +37,20 @@ def prepare_kernels(app: Sphinx, config: Config) -> None:
 
 
 def run_notebooks(app: Sphinx, env: BuildEnvironment, docnames: Iterable[str]) -> None:
-    """Run the notebooks that have no cached run, and store their runs in the cache that MyST-NB reads.
+    """Make the answer keys of the pages. Run the notebooks that have no cached run, and store their runs for MyST-NB.
 
     A notebook that fails is not stored. MyST-NB runs it again and reports what failed.
     """
+    pages = {path: _notebook(env, path) for path in (Path(env.doc2path(docname)) for docname in docnames)}
+    notebooks = {path: notebook for path, notebook in pages.items() if notebook}
+    # A page that is not run needs the keys too, for the examples of feedback that it shows.
+    if any(map(_checks_exercises, notebooks.values())):
+        os.environ[FOLDER] = str(Path(app.outdir).parent / "check_data")
+        save_public_keys(Path(os.environ[FOLDER], "keys"))
     settings = env.mystnb_config  # type: ignore[attr-defined]  # MyST-NB adds the attribute
     if settings.execution_mode != "cache":
         return
     cache = get_cache(settings.execution_cache_path)
-    pages = {path: _notebook(env, path) for path in (Path(env.doc2path(docname)) for docname in docnames)}
-    notebooks = {path: notebook for path, notebook in pages.items() if notebook}
-    # A page with a cached run needs the keys too, for the examples of feedback that it shows.
-    if any(map(_checks_exercises, notebooks.values())):
-        os.environ[FOLDER] = str(Path(app.outdir).parent / "check_data")
-        save_public_keys(Path(os.environ[FOLDER], "keys"))
     uncached = {path: notebook for path, notebook in notebooks.items() if not _is_cached(cache, notebook)}
     if not uncached:
         return

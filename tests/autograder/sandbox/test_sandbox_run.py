@@ -233,6 +233,7 @@ def test_output_is_discarded(ask):
     assert ask(f"import os\ndef f():\n    {flood}\n    return 1", "f").value == 1
 
 
+@pytest.mark.thorough("it waits twenty seconds; processor time has such a limit too")
 def test_the_whole_submission_has_a_time_limit(submit):
     source = "import time\ndef f():\n    return 1\ndef g():\n    time.sleep(600)"
     result = submit(source, "f", "g", "g", "good", limits=replace(PATIENT, wall_seconds=20))

@@ -4,6 +4,7 @@ import re
 import shutil
 
 import pytest
+import yaml
 
 from autograder.chapter import myst
 from autograder.chapter.chapter import PARTS, text_of
@@ -46,9 +47,22 @@ def front_page():
     return text.partition("\nYou may have")[0] + "\n"
 
 
-def write_book(folder, chapters=CHAPTERS):
-    """Write the sources of a book of some chapters into a folder, and return the folder."""
+def configure(folder, change):
+    """Let `change` edit a book's configuration, a dict."""
+    file = folder / "_config.yml"
+    config = yaml.safe_load(file.read_text(encoding="utf-8"))
+    change(config)
+    file.write_text(yaml.safe_dump(config), encoding="utf-8")
+
+
+def write_book(folder, chapters=CHAPTERS, execute=True):
+    """Write the sources of a book of some chapters into a folder, and return the folder.
+
+    execute: whether the build runs the cells, which takes longer than the rest of it.
+    """
     make_little_book(folder)
+    if not execute:
+        configure(folder, lambda config: config["execute"].update(execute_notebooks="off"))
     for empty in ("autograder", "solutions"):  # so that Python imports the repository's own
         (folder / empty).rmdir()
     for name in ("figures.py", "learnt_map.py", "model_map.py"):

@@ -4,7 +4,6 @@ import importlib
 import shutil
 
 import pytest
-import yaml
 
 from autograder.authoring.exercise import find_exercise
 from autograder.authoring.make_key import public_key, save_public_keys
@@ -22,7 +21,7 @@ from book.live.self_study import given_functions, setup_of
 from book.serve import serving
 from check import bundle_data, key
 from tests.book.conftest import jupyter_book
-from tests.book.live.conftest import opened_by_new_reader, write_book
+from tests.book.live.conftest import configure, opened_by_new_reader, write_book
 from tests.book.live.lasting_python import WithSecondTab
 from tests.book.live.reader import RIGHT, Page, only_in_chromium
 from tests.book.live.test_tried_cells import Tries
@@ -51,16 +50,13 @@ TARGET_MASK = """def target_mask(tokens, pad):
 
 def choose(folder, choice):
     """Write the entry `lend` into a book's configuration."""
-    file = folder / "_config.yml"
-    config = yaml.safe_load(file.read_text())
-    config["sphinx"]["config"]["lend"] = choice
-    file.write_text(yaml.safe_dump(config))
+    configure(folder, lambda config: config["sphinx"]["config"].update(lend=choice))
 
 
 @pytest.fixture(scope="module")
 def book(python_for_pages, tmp_path_factory):
     """The folder of a built book of chapters 1 and 3, which lends chapter 1."""
-    folder = write_book(tmp_path_factory.mktemp("lending"), ["01_attention", "03_masking"])
+    folder = write_book(tmp_path_factory.mktemp("lending"), ["01_attention", "03_masking"], execute=False)
     choose(folder, "through 1")
     built = jupyter_book(folder)
     assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-8000:]
@@ -188,7 +184,7 @@ def test_the_book_lends_the_chosen_chapters_alone(book):
 
 
 def test_a_wrong_choice_ends_the_build(tmp_path):
-    folder = write_book(tmp_path)
+    folder = write_book(tmp_path, execute=False)
     choose(folder, "some")
     built = jupyter_book(folder)
     assert built.returncode != 0

@@ -43,7 +43,7 @@ OPEN = "[...document.querySelectorAll('#folds details')].map(details => details.
 @pytest.fixture(scope="module")
 def book(python_for_pages, tmp_path_factory):
     """The folder of a built book of chapter 1 with three folds at its end."""
-    folder = write_book(tmp_path_factory.mktemp("opening"), ["01_attention"])
+    folder = write_book(tmp_path_factory.mktemp("opening"), ["01_attention"], execute=False)
     with (folder / "chapters" / "01_attention.md").open("a", encoding="utf-8") as file:
         file.write(FOLDED)
     built = jupyter_book(folder)
