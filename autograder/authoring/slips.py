@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.syntax_tree import parsed
 from check.calling import answer
 
 # Node of a syntax tree -> its sign, and the node that a slip puts in its place.
@@ -63,7 +64,7 @@ def slips(function: Callable, inputs: dict[str, Any]) -> Iterator[Slip]:
         inputs: dict of argument name -> value, for a call that shows the values of the function's variables.
     """
     source = textwrap.dedent(inspect.getsource(function))
-    tree = _parsed(source)
+    tree = _without_decorators(source)
     definition = tree.body[0]
     if not isinstance(definition, ast.FunctionDef) or any(isinstance(node, ast.While) for node in ast.walk(tree)):
         return
@@ -157,9 +158,9 @@ def _are_interchangeable(one: Any, other: Any) -> bool:
     return all(isinstance(value, int | float) and not isinstance(value, bool) for value in (one, other))
 
 
-def _parsed(source: str) -> ast.Module:
+def _without_decorators(source: str) -> ast.Module:
     """Return the tree of a function without its decorators, which could register the copy as another mistake."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             node.decorator_list = []
@@ -169,7 +170,7 @@ def _parsed(source: str) -> ast.Module:
 def _values(source: str, name: str, function: Callable, inputs: dict[str, Any]) -> dict[str, Any]:
     """Return the function's variables and their values when it returns."""
     values: dict[str, Any] = {}
-    tree = ast.fix_missing_locations(_StoreVariables().visit(_parsed(source)))
+    tree = ast.fix_missing_locations(_StoreVariables().visit(_without_decorators(source)))
     answer(_compiled(tree, name, function, {VALUES: values}), inputs)
     return values
 
@@ -183,7 +184,8 @@ class _StoreVariables(ast.NodeTransformer):
         return node
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
-        store = ast.parse(f"{VALUES}.update(locals())", mode="eval").body
+        update = ast.Attribute(ast.Name(VALUES, ast.Load()), "update", ast.Load())
+        store = ast.Call(update, [ast.Call(ast.Name("locals", ast.Load()), [], [])], [])
         both = ast.Tuple([store, node.value or ast.Constant(None)], ast.Load())
         return ast.Return(ast.Subscript(both, ast.Constant(1), ast.Load()))
 

@@ -8,16 +8,15 @@ import ast
 import builtins
 import keyword
 import re
-import threading
 from collections.abc import Iterable
 
 import numpy as np
 
 from autograder.sandbox import Cell
+from autograder.syntax_tree import parsed
 from check.calling import Raised
 from check.words import did_you_mean
 
-_ONE_AT_A_TIME = threading.Lock()  # threads that parse together may get a SystemError (CPython's issue 106905)
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _ATTRIBUTE = re.compile(r"([\w\])])\.([A-Za-z_]\w*)")
 _NUMPY = re.compile(r"(?<![\w.])(?:np|numpy)\.([A-Za-z_]\w*)")
@@ -28,11 +27,9 @@ def defined_names(cells: Iterable[Cell]) -> frozenset[str]:
     names: set[str] = set()
     for cell in cells:
         try:
-            with _ONE_AT_A_TIME:
-                tree = ast.parse(cell.source)
+            nodes = list(ast.walk(parsed(cell.source)))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
-        nodes = list(ast.walk(tree))
         names |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         names |= {node.arg for node in nodes if isinstance(node, ast.arg)}
         names |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}

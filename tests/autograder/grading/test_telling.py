@@ -1,12 +1,8 @@
 """Each file gets its own cases, and its report reveals nothing about them."""
 
-import ast
 import copy
 import json
 import shutil
-import threading
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -295,19 +291,3 @@ def test_a_report_reveals_no_hidden_input_by_wrong_values(assignment, perfect):
     file = File(json.dumps(notebook).encode())
     report = json.dumps(grade_file(file, seeds_of(file, assignment.released, SEED), assignment, alone=True))
     assert "a value of another type" in report and "should be 3 matrices" in report and "SEEN_" not in report
-
-
-def test_submissions_that_are_graded_in_threads_are_parsed_one_after_another(monkeypatch):
-    parsing, together = threading.Barrier(2), []
-    parse = ast.parse
-
-    def meeting(source, *rest):
-        with suppress(threading.BrokenBarrierError):
-            parsing.wait(timeout=0.2)
-            together.append(source)
-        return parse(source, *rest)
-
-    monkeypatch.setattr(ast, "parse", meeting)
-    with ThreadPoolExecutor(2) as threads:
-        assert set(threads.map(defined_names, [CELLS, CELLS])) == {defined_names(CELLS)}
-    assert together == []
