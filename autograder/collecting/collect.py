@@ -20,8 +20,9 @@ from autograder.gradebook.late_work import time_handed_in
 from autograder.gradebook.queries import due_date, known_students
 from autograder.gradebook.submitted_folder import Placement, effect_of, place
 from autograder.platforms import file_names
+from autograder.platforms.known_students import KnownStudent
 from autograder.platforms.sheets import Sheet
-from autograder.platforms.student_finder import KnownStudent, StudentFinder, choose_finder
+from autograder.platforms.student_finder import StudentFinder, choose_finder
 
 
 @dataclass(frozen=True)

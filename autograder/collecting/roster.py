@@ -1,24 +1,70 @@
 """Import the students of a learning platform into the gradebook."""
 
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.course.lock import course_lock
+from autograder.course.roster_file import RosterFile, load_roster, save_roster
 from autograder.gradebook.coursedir import open_coursedir, write_course_config
 from autograder.gradebook.enrolment import enrol
-from autograder.platforms.rosters import Roster, read_roster
+from autograder.gradebook.queries import known_students
+from autograder.platforms.known_students import KnownStudent
+from autograder.platforms.roster_ids import Assigned, assign_ids, choose_id_column
+from autograder.platforms.rosters import read_roster
 from autograder.platforms.sheets import read_sheet
 
 
-def import_roster(table: Path, course: Path) -> tuple[Roster, dict[str, list[str]]]:
+@dataclass(frozen=True)
+class Imported:
+    """What a roster came to.
+
+    description: which table was read. ids: the column whose values become ids. assigned: who is in the table.
+    changes: "new", "changed" and "unchanged" -> ids. returned: students who had withdrawn and are listed again.
+    """
+
+    description: str
+    ids: str
+    assigned: Assigned
+    changes: dict[str, list[str]]
+    returned: tuple[str, ...]
+
+    @property
+    def not_listed(self) -> tuple[KnownStudent, ...]:
+        """The enrolled students whom the table does not list."""
+        return tuple(student for student in self.assigned.not_listed if not student.withdrawn)
+
+
+def import_roster(table: Path, course: Path, *, ids: str = "", remove: bool = False, dry_run: bool = False) -> Imported:
     """Enrol the students in a table that Canvas or Moodle exported; make the course folder if there is none.
 
-    Returns:
-        The table as it was read; and "new", "changed" and "unchanged" -> ids of students.
+    Args:
+        ids: the column whose values become the ids of new students; by default that of earlier rosters.
+        remove: mark the students as withdrawn whom the table does not list.
+        dry_run: write nothing, except an empty gradebook.
 
-    Raises UnusableTable, Busy.
+    Raises UnusableTable, Busy, UserError.
     """
     roster = read_roster(read_sheet(table))
     course.mkdir(parents=True, exist_ok=True)
     write_course_config(course)
+    coursedir = open_coursedir(course, "")
     with course_lock(course):
-        return roster, enrol(open_coursedir(course, ""), roster.students)
+        earlier, known = load_roster(course), known_students(coursedir)
+        column = choose_id_column(roster, known, earlier.ids, ids)
+        assigned = assign_ids(roster, known, column)
+        changes = enrol(coursedir, assigned.students, dry_run=dry_run)
+        returned = tuple(student.id for student in assigned.students if student.id in earlier.withdrawn)
+        imported = Imported(roster.description, column, assigned, changes, returned)
+        if not dry_run:
+            leaving = [student.id for student in imported.not_listed] if remove else []
+            save_roster(course, _updated(earlier, imported, leaving))
+    return imported
+
+
+def _updated(earlier: RosterFile, imported: Imported, leaving: Collection[str]) -> RosterFile:
+    identifiers = {student: dict(values) for student, values in earlier.identifiers.items()}
+    for student in imported.assigned.students:
+        identifiers.setdefault(student.id, {}).update(student.identifiers)
+    withdrawn = earlier.withdrawn.union(leaving).difference(imported.returned)
+    return RosterFile(imported.ids, identifiers, withdrawn)

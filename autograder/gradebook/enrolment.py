@@ -6,13 +6,16 @@ from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 
 from autograder.gradebook.engine import usable_gradebook
-from autograder.platforms.rosters import Enrolled
+from autograder.platforms.known_students import EMAIL
+from autograder.platforms.roster_ids import Enrolled
 
 
-def enrol(coursedir: CourseDirectory, students: Iterable[Enrolled]) -> dict[str, list[str]]:
+def enrol(coursedir: CourseDirectory, students: Iterable[Enrolled], *, dry_run: bool = False) -> dict[str, list[str]]:
     """Add students, and update the names and addresses of those that are known; remove nobody, change no score.
 
     A name or an address that the roster leaves empty stays as it is in the gradebook.
+
+    dry_run: write nothing.
 
     Returns "new", "changed" and "unchanged" -> ids. Raises Busy.
     """
@@ -20,14 +23,16 @@ def enrol(coursedir: CourseDirectory, students: Iterable[Enrolled]) -> dict[str,
     with usable_gradebook(), Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
         recorded = {student.id: student for student in gradebook.students}
         for student in students:
-            fields = {"first_name": student.first_name, "last_name": student.last_name, "email": student.email}
+            email = student.identifiers.get(EMAIL, "")
+            fields = {"first_name": student.first_name, "last_name": student.last_name, "email": email}
             given = {name: value for name, value in fields.items() if value}
             if student.id not in recorded:
-                gradebook.add_student(student.id, **given)
-                changes["new"].append(student.id)
+                effect = "new"
             elif any(getattr(recorded[student.id], name) != value for name, value in given.items()):
-                gradebook.update_or_create_student(student.id, **given)
-                changes["changed"].append(student.id)
+                effect = "changed"
             else:
-                changes["unchanged"].append(student.id)
+                effect = "unchanged"
+            if effect != "unchanged" and not dry_run:
+                gradebook.update_or_create_student(student.id, **given)
+            changes[effect].append(student.id)
     return changes

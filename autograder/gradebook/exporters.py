@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nbgrader.api import Gradebook
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import ExportPlugin
 
+from autograder.course.roster_file import load_roster
 from autograder.errors import UserError
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.engine import usable_gradebook
@@ -26,8 +28,14 @@ class CsvExporter(ExportPlugin):
 
     def export(self, gradebook: Gradebook) -> None:
         """Write the table to `to`, or to grades.csv."""
-        grades = read_grades(gradebook, self.assignment, [str(student) for student in self.student])
+        withdrawn = load_roster(Path(self._coursedir.root)).withdrawn
+        grades = read_grades(gradebook, self.assignment, [str(student) for student in self.student], withdrawn)
         write_table(self.table(grades), Path(self.to or "grades.csv"))
+
+    @property
+    def _coursedir(self) -> CourseDirectory:
+        """The course, which is the parent, or belongs to the parent if that is nbgrader's own export command."""
+        return getattr(self.parent, "coursedir", self.parent)
 
 
 class CanvasExporter(CsvExporter):
@@ -51,7 +59,8 @@ def export_grades(course: Path, to: str, chapters: Iterable[str], output: Path) 
     to: a name in EXPORTERS. Raises UserError, Busy.
     """
     with _open_gradebook(course) as gradebook:
-        EXPORTERS[to](to=str(output), assignment=list(chapters)).export(gradebook)
+        parent = open_coursedir(course, "")
+        EXPORTERS[to](parent=parent, to=str(output), assignment=list(chapters)).export(gradebook)
 
 
 def fill_in(course: Path, to: str, chapters: Collection[str], sheet: Sheet, title: str, output: Path) -> Filled:
@@ -64,11 +73,9 @@ def fill_in(course: Path, to: str, chapters: Collection[str], sheet: Sheet, titl
     Raises UserError, Busy, UnusableTable.
     """
     with _open_gradebook(course) as gradebook:
-        grades = read_grades(gradebook, chapters)
-    if to == "canvas":
-        filled = fill_canvas(sheet, grades, title)
-    else:
-        filled = fill_moodle(sheet, grades, known_students(open_coursedir(course, "")))
+        grades = read_grades(gradebook, chapters, without=load_roster(course).withdrawn)
+    roster = known_students(open_coursedir(course, ""))
+    filled = fill_canvas(sheet, grades, roster, title) if to == "canvas" else fill_moodle(sheet, grades, roster)
     write_table(filled.rows, output)
     return filled
 

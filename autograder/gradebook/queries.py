@@ -4,6 +4,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Collection
 from datetime import datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from nbgrader.api import (
@@ -21,10 +22,11 @@ from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import or_
 from sqlalchemy.orm import Query
 
+from autograder.course.roster_file import load_roster
 from autograder.gradebook.late_work import due_with_extension, score_after_penalty
 from autograder.gradebook.marks import Book, Mark, Marks
 from autograder.platforms.grade_tables import Column, Grades, Person, Score
-from autograder.platforms.student_finder import KnownStudent
+from autograder.platforms.known_students import KnownStudent
 
 Scores = dict[str, float | None]
 
@@ -118,8 +120,10 @@ def fully_graded(gradebook: Gradebook, chapter: Assignment) -> dict[str, Submitt
     return {submission.student_id: submission for submission in submissions}
 
 
-def read_grades(gradebook: Gradebook, chapters: Collection[str] = (), students: Collection[str] = ()) -> Grades:
-    """Return the grades of these students in these chapters; of all if none is named."""
+def read_grades(
+    gradebook: Gradebook, chapters: Collection[str] = (), students: Collection[str] = (), without: Collection[str] = ()
+) -> Grades:
+    """Return the grades of these students in these chapters; of all if none is named, never of those in `without`."""
     wanted = [chapter for chapter in gradebook.assignments if not chapters or chapter.name in chapters]
     submissions = [fully_graded(gradebook, chapter) for chapter in wanted]
     return Grades(
@@ -130,7 +134,7 @@ def read_grades(gradebook: Gradebook, chapters: Collection[str] = (), students: 
                 tuple(_score(of_chapter.get(student.id)) for of_chapter in submissions),
             )
             for student in gradebook.students
-            if not students or student.id in students
+            if (not students or student.id in students) and student.id not in without
         ),
     )
 
@@ -144,10 +148,15 @@ def _score(submission: SubmittedAssignment | None) -> Score | None:
 
 def known_students(coursedir: CourseDirectory) -> list[KnownStudent]:
     """Return the students of the gradebook; a name or an address that it does not have is empty."""
+    roster = load_roster(Path(coursedir.root))
     with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
         return [
             KnownStudent(
-                student.id, " ".join(filter(None, (student.first_name, student.last_name))), student.email or ""
+                student.id,
+                " ".join(filter(None, (student.first_name, student.last_name))),
+                student.email or "",
+                roster.identifiers.get(student.id, {}),
+                student.id in roster.withdrawn,
             )
             for student in gradebook.students
         ]

@@ -11,9 +11,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from autograder.platforms.grade_tables import Column, Grades, Person, Row
-from autograder.platforms.rosters import is_canvas_student, plain_name
+from autograder.platforms.known_students import Directory, KnownStudent
+from autograder.platforms.rosters import CANVAS_IDENTIFIERS, identifiers_in, is_canvas_student, plain_name
 from autograder.platforms.sheets import Sheet, UnusableTable
-from autograder.platforms.student_finder import KnownStudent, participants, student_of
+from autograder.platforms.student_finder import participants, student_of
 
 _STUDENT_COLUMNS = (
     *("Student", "LastName", "FirstName", "ID", "SIS User ID", "SIS Login ID", "Integration ID", "Root Account"),
@@ -34,7 +35,7 @@ class Filled:
     notes: tuple[str, ...]
 
 
-def fill_canvas(sheet: Sheet, grades: Grades, title: str = "") -> Filled:
+def fill_canvas(sheet: Sheet, grades: Grades, roster: Collection[KnownStudent], title: str = "") -> Filled:
     """Fill scores into the gradebook that Canvas exported.
 
     Args:
@@ -44,7 +45,7 @@ def fill_canvas(sheet: Sheet, grades: Grades, title: str = "") -> Filled:
     """
     columns = [_assignment_column(sheet, title or column.name) for column in grades.columns]
     kept = [sheet.column(header) for header in _STUDENT_COLUMNS if sheet.has(header)]
-    people = {person.id: person for person in grades.people}
+    people, directory = {person.id: person for person in grades.people}, Directory(roster)
     rows: list[Row] = [[sheet.headers[column] for column in (*kept, *columns)]]
     filled: set[str] = set()
     notes: list[str] = []
@@ -52,7 +53,7 @@ def fill_canvas(sheet: Sheet, grades: Grades, title: str = "") -> Filled:
         padded = [*row, *[""] * (len(sheet.headers) - len(row))]
         cells: Row = [padded[column] for column in columns]
         if is_canvas_student(sheet, row):
-            ids = (sheet.cell(row, header) for header in ("ID", "SIS Login ID", "SIS User ID"))
+            ids = directory.find(identifiers_in(sheet, row, CANVAS_IDENTIFIERS))
             if person := next((people[student] for student in ids if student in people), None):
                 filled.add(person.id)
                 cells = [c if score is None else score for c, score in zip(cells, person.finals, strict=True)]

@@ -1,47 +1,52 @@
 """Read from a table that Canvas or Moodle exported who is enrolled.
 
 Canvas's gradebook: instructure/canvas-lms, lib/gradebook_exporter.rb (headers, "Points Possible", rows of "Manual
-Posting", and names that begin with "=", which it writes as ="name"). Moodle's participants and grades: moodle/moodle,
-user/classes/table/participants.php, grade/export (grade_export_userprofilefields), mod/assign/gradingtable.php.
+Posting", and names that begin with "=", which it writes as ="name"). It lists students only. Moodle's participants:
+moodle/moodle, user/action_redir.php (download_participants). It has names and the identity fields that the site shows,
+but no roles, so it lists teachers too. Moodle's grades: grade/export (grade_export_userprofilefields).
 """
 
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from autograder.course.student_ids import reason_to_reject_id
+from autograder.platforms.known_students import EMAIL
 from autograder.platforms.sheets import Sheet, UnusableTable
 
 CANVAS_TEST_STUDENT = "Canvas's own test student"
+# In the order in which they are preferred as ids.
+MOODLE_IDENTIFIERS = ("Username", "ID number", EMAIL)
+CANVAS_IDENTIFIERS = ("ID", "SIS Login ID", "SIS User ID")
 _QUOTED = re.compile(r'="(.*)"', re.S)
 
 
 @dataclass(frozen=True)
-class Enrolled:
-    """A student in a roster."""
+class Listed:
+    """A person in a table. identifiers: column -> value, for the cells that are not empty."""
 
-    id: str
     first_name: str
     last_name: str
-    email: str
+    identifiers: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Roster:
-    """The students of a table.
+    """The people in a table.
 
-    description: which table was read, and which column holds the ids. skipped: (row, reason) in words.
+    description: which table was read. columns: its columns that identify people. skipped: (row, reason) in words.
     """
 
     description: str
-    students: tuple[Enrolled, ...]
-    skipped: tuple[tuple[str, str], ...]
+    columns: tuple[str, ...]
+    people: tuple[Listed, ...]
+    skipped: tuple[tuple[str, str], ...] = ()
 
 
 def read_roster(sheet: Sheet) -> Roster:
-    """Return the students in a table of Canvas or Moodle. Raises UnusableTable."""
+    """Return the people in a table of Canvas or Moodle. Raises UnusableTable."""
     if sheet.has("ID") and (sheet.has("Student") or sheet.has("LastName", "FirstName")):
         return _read_canvas(sheet)
-    if sheet.has("Email address") or sheet.has("Username") or sheet.has("ID number"):
+    if any(map(sheet.has, MOODLE_IDENTIFIERS)):
         return _read_moodle(sheet)
     raise UnusableTable(
         f"{sheet.name} is neither Canvas's gradebook (Student, ID, ...) nor a table of Moodle's participants in "
@@ -60,8 +65,13 @@ def is_canvas_student(sheet: Sheet, row: list[str]) -> bool:
     return sheet.cell(row, "ID").isdecimal() and "Points Possible" not in "".join(row[:2])
 
 
+def identifiers_in(sheet: Sheet, row: list[str], columns: Collection[str]) -> dict[str, str]:
+    """Return column -> value, for the columns that a row fills in."""
+    return {column: value for column in columns if (value := sheet.cell(row, column))}
+
+
 def _read_canvas(sheet: Sheet) -> Roster:
-    students, skipped = [], []
+    people, skipped = [], []
     for row in sheet.rows:
         if not is_canvas_student(sheet, row):
             continue
@@ -72,32 +82,16 @@ def _read_canvas(sheet: Sheet) -> Roster:
         if (last, first) == ("Student", "Test"):
             skipped.append((f"{last}, {first}", CANVAS_TEST_STUDENT))
         else:
-            students.append(Enrolled(sheet.cell(row, "ID"), plain_name(first), plain_name(last), ""))
-    return Roster("Canvas's gradebook; ids are Canvas's numbers", tuple(students), tuple(skipped))
+            identifiers = identifiers_in(sheet, row, CANVAS_IDENTIFIERS)
+            people.append(Listed(plain_name(first), plain_name(last), identifiers))
+    columns = tuple(filter(sheet.has, CANVAS_IDENTIFIERS))
+    return Roster("Canvas's gradebook", columns, tuple(people), tuple(skipped))
 
 
 def _read_moodle(sheet: Sheet) -> Roster:
-    rows = [row for row in sheet.rows if any(row)]
-    id_column = _unique_column(sheet, rows)
-    students, skipped = [], []
-    for row in rows:
-        student = sheet.cell(row, id_column)
+    people = []
+    for row in filter(any, sheet.rows):
         first, last = sheet.cell(row, "First name"), sheet.cell(row, "Last name") or sheet.cell(row, "Surname")
-        if reason := reason_to_reject_id(student):
-            skipped.append((student, reason))
-        else:
-            first = first if first or last else sheet.cell(row, "Full name")
-            students.append(Enrolled(student, first, last, sheet.cell(row, "Email address")))
-    return Roster(f"a table of Moodle's; ids are the column {id_column!r}", tuple(students), tuple(skipped))
-
-
-def _unique_column(sheet: Sheet, rows: list[list[str]]) -> str:
-    """Return the first column that identifies every participant. Raises UnusableTable."""
-    for header in ("Username", "ID number", "Email address"):
-        values = [sheet.cell(row, header) for row in rows]
-        if all(values) and len(set(values)) == len(values):
-            return header
-    raise UnusableTable(
-        f"{sheet.name} has no column Username, ID number or Email address that is filled in for everybody, each value "
-        "once"
-    )
+        first = first if first or last else sheet.cell(row, "Full name")
+        people.append(Listed(first, last, identifiers_in(sheet, row, MOODLE_IDENTIFIERS)))
+    return Roster("a table of Moodle's", tuple(filter(sheet.has, MOODLE_IDENTIFIERS)), tuple(people))

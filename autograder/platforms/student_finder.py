@@ -13,19 +13,12 @@ from datetime import datetime
 
 from autograder.errors import UserError
 from autograder.platforms.file_names import Layout, ParsedName
+from autograder.platforms.known_students import Directory, KnownStudent
+from autograder.platforms.rosters import MOODLE_IDENTIFIERS, identifiers_in
 from autograder.platforms.sheets import Sheet, UnusableTable, parse_time
 from check.words import quoted
 
 IdOrReason = tuple[str, str]  # a student's id and "", or "" and the reason why there is none
-
-
-@dataclass(frozen=True)
-class KnownStudent:
-    """A student in the gradebook."""
-
-    id: str
-    name: str
-    email: str
 
 
 @dataclass(frozen=True)
@@ -64,8 +57,10 @@ def choose_finder(
     if layout.platform != "moodle":
         if by_name:
             raise Undecided("--by-name is for Moodle's downloads; this download has the students' ids")
-        description = "ids are Canvas's numbers" if layout.platform == "canvas" else "ids are the folders' names"
-        return StudentFinder(description, lambda name: (name.key, name.reason), _canvas_times(sheet) if sheet else {})
+        times = _canvas_times(sheet) if sheet else {}
+        if layout.platform == "canvas":
+            return _by_canvas_number(roster, times)
+        return StudentFinder("ids are the folders' names", lambda name: (name.key, name.reason), times)
     if sheet:
         return _by_worksheet(sheet, roster)
     if by_name:
@@ -79,6 +74,16 @@ def choose_finder(
         "ids are Moodle's participant numbers, which are valid for this assignment only (--table FILE gives real ids)",
         lambda name: (f"participant-{name.key}" if name.key else "", name.reason),
     )
+
+
+def _by_canvas_number(roster: Collection[KnownStudent], times: dict[str, datetime]) -> StudentFinder:
+    directory = Directory(roster)
+
+    def find(name: ParsedName) -> IdOrReason:
+        ids = directory.find({"ID": name.key})
+        return (ids[0] if len(ids) == 1 else name.key), name.reason
+
+    return StudentFinder("ids are those of the roster, or Canvas's numbers", find, times)
 
 
 def _by_name(names: Collection[ParsedName], roster: Collection[KnownStudent]) -> StudentFinder:
@@ -117,15 +122,14 @@ def participants(sheet: Sheet) -> dict[str, list[str]]:
 
 def student_of(sheet: Sheet, row: list[str], number: str, roster: Collection[KnownStudent]) -> IdOrReason:
     """Return the id of the participant in a row of Moodle's grading worksheet, or the reason why there is none."""
-    identifiers = [sheet.cell(row, header) for header in ("Username", "ID number", "Email address")]
-    if not any(identifiers):
+    identifiers = identifiers_in(sheet, row, MOODLE_IDENTIFIERS)
+    if not identifiers:
         return f"participant-{number}", ""  # blind marking hides who the participants are
     if not any(student.email or student.name for student in roster):
-        return next(filter(None, identifiers)), ""
-    email = identifiers[-1].casefold()
-    ids = {s.id for s in roster if s.id in identifiers or (email and email == s.email.casefold())}
+        return next(iter(identifiers.values())), ""
+    ids = Directory(roster).find(identifiers)
     if len(ids) == 1:
-        return ids.pop(), ""
+        return ids[0], ""
     return "", f"{'two students' if ids else 'nobody'} in the roster is participant {number} of {sheet.name}"
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from autograder.course.roster_file import load_roster
 from autograder.gradebook.coursedir import CourseDirectory
 from autograder.gradebook.marks import Book, Marks
 from autograder.gradebook.queries import read_marks
@@ -62,8 +63,10 @@ class Class:
 
 
 def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
-    """Return the class of a chapter. paths: student id -> submitted file."""
+    """Return the class of a chapter, without withdrawn students. paths: student id -> submitted file."""
     chapter = coursedir.assignment_id
+    withdrawn = load_roster(Path(coursedir.root)).withdrawn
+    paths = {student: path for student, path in paths.items() if student not in withdrawn}
     reports = Reports(Path(coursedir.root, "reports", chapter))
     handed_in = sorted(paths)
     digests = {student: grading_record(coursedir, student).get("report", "") for student in handed_in}
@@ -78,7 +81,7 @@ def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
             for student, report in graded.items()
             if fingerprint(read_file(paths[student])) != report.made_from["submission"]
         ),
-        tuple(sorted(book.students - set(paths))),
+        tuple(sorted(book.students - set(paths) - withdrawn)),
     )
 
 

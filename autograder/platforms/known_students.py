@@ -1,0 +1,41 @@
+"""Recognise the students of a course by any identifier that a platform shows of them."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+EMAIL = "Email address"
+
+
+@dataclass(frozen=True)
+class KnownStudent:
+    """A student in the gradebook. identifiers: column of a platform's table -> value."""
+
+    id: str
+    name: str
+    email: str
+    identifiers: Mapping[str, str] = field(default_factory=dict)
+    withdrawn: bool = False
+
+
+class Directory:
+    """Students by their identifiers. Letters may differ in case, as in addresses and user names."""
+
+    def __init__(self, students: Collection[KnownStudent]) -> None:
+        self._ids: dict[tuple[str, str], list[str]] = {}
+        for student in students:
+            identifiers = {EMAIL: student.email, **student.identifiers}
+            # An id that came from no table could be the value of any column.
+            if student.id not in identifiers.values():
+                identifiers[""] = student.id
+            for column, value in identifiers.items():
+                if value:
+                    self._ids.setdefault((column, value.casefold()), []).append(student.id)
+
+    def find(self, identifiers: Mapping[str, str]) -> list[str]:
+        """Return the ids of the students who have any of these identifiers, each once."""
+        values = [(column, value.casefold()) for column, value in identifiers.items() if value]
+        return list(
+            dict.fromkeys(
+                id for column, value in values for key in (column, "") for id in self._ids.get((key, value), ())
+            )
+        )

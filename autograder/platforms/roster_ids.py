@@ -1,0 +1,116 @@
+"""Give the people in a roster their ids: a known student keeps the id, a new one gets it from a column of the table."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from autograder.course.student_ids import reason_to_reject_id
+from autograder.platforms.known_students import Directory, KnownStudent
+from autograder.platforms.rosters import Listed, Roster
+from autograder.platforms.sheets import UnusableTable
+
+
+@dataclass(frozen=True)
+class Enrolled:
+    """A student to write into the gradebook."""
+
+    id: str
+    first_name: str
+    last_name: str
+    identifiers: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """The people in a table, with their ids.
+
+    skipped: (person, reason) in words. not_listed: known students who are not in the table.
+    """
+
+    students: tuple[Enrolled, ...]
+    skipped: tuple[tuple[str, str], ...]
+    not_listed: tuple[KnownStudent, ...]
+
+
+def choose_id_column(roster: Roster, known: Collection[KnownStudent], earlier: str, asked: str) -> str:
+    """Return the column whose values become the ids of new students.
+
+    Args:
+        known: the students of the gradebook.
+        earlier: the column of earlier rosters; empty if there was none.
+        asked: the column that the instructor asks for; empty if none.
+
+    Raises UnusableTable.
+    """
+    columns = {column.casefold(): column for column in roster.columns}
+    if asked:
+        if asked.casefold() not in columns:
+            raise UnusableTable(f"this is {roster.description}, which has no column {asked!r} for ids: {_or(columns)}")
+        return columns[asked.casefold()]
+    if earlier:
+        return earlier
+    ids = {student.id for student in known}
+    n_known = {c: sum(person.identifiers.get(c) in ids for person in roster.people) for c in roster.columns}
+    if any(n_known.values()):
+        return max(roster.columns, key=lambda column: n_known[column])
+    for column in roster.columns:
+        values = [person.identifiers[column] for person in roster.people if column in person.identifiers]
+        if 2 * len(values) > len(roster.people) and len(set(values)) == len(values):
+            return column
+    raise UnusableTable(
+        f"this is {roster.description}, which has no column of ids that most people have, each another one: "
+        f"{_or(columns)}"
+    )
+
+
+def assign_ids(roster: Roster, known: Collection[KnownStudent], column: str) -> Assigned:
+    """Return the people in a table with their ids: a known student keeps the id, a new one gets it from a column.
+
+    Raises UnusableTable if there are new students and the table lacks the column.
+    """
+    directory, ids = Directory(known), {student.id for student in known}
+    students: dict[str, Enrolled] = {}
+    skipped, listed = list(roster.skipped), set[str]()
+    for person in roster.people:
+        matching = directory.find(person.identifiers)
+        listed.update(matching)
+        if not matching and column not in roster.columns:
+            raise UnusableTable(
+                f"the ids in this course are Moodle's or Canvas's {column!r}, and this table has no such column, so "
+                f"{_name(person)} would get an id of another kind. Export a table with this column, or choose another "
+                f"one for new students: --ids with {_or({c: c for c in roster.columns})}"
+            )
+        student = matching[0] if matching else person.identifiers.get(column, "")
+        if reason := _problem(student, matching, ids, column) or _twice(student, students):
+            skipped.append((student if len(matching) < 2 and student else _name(person), reason))
+        else:
+            students[student] = Enrolled(student, person.first_name, person.last_name, person.identifiers)
+    return Assigned(tuple(students.values()), tuple(skipped), tuple(s for s in known if s.id not in listed))
+
+
+def _problem(student: str, matching: list[str], ids: Collection[str], column: str) -> str:
+    """Return why a person in a table gets no id, or an empty string. matching: the known students it could be."""
+    if len(matching) > 1:
+        both = " and ".join(matching[:2])
+        return (
+            f"the gradebook has this person twice, as {both}: remove the one without scores, "
+            "nbgrader db student remove ID"
+        )
+    if matching:
+        return ""
+    if not student:
+        return f"has no {column}, as teachers often have none; a student needs one, or another column: --ids COLUMN"
+    if student in ids:
+        return "is the id of another student"
+    return reason_to_reject_id(student)
+
+
+def _twice(student: str, students: Collection[str]) -> str:
+    return "is in the table twice" if student in students else ""
+
+
+def _or(columns: Mapping[str, str]) -> str:
+    return " or ".join(map(repr, columns.values()))
+
+
+def _name(person: Listed) -> str:
+    return " ".join(filter(None, (person.first_name, person.last_name))) or next(iter(person.identifiers.values()), "")

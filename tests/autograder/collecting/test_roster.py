@@ -1,0 +1,175 @@
+"""A roster changes during a term: other columns, teachers among the students, students who leave and come back.
+
+The tables are those of moodle/moodle, user/action_redir.php (download_participants: names and the identity fields that
+the site shows, no roles); mod/assign/gradingtable.php for the worksheet.
+"""
+
+import re
+import zipfile
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.cli.main import main
+from autograder.course.roster_file import load_roster
+from autograder.gradebook.coursedir import open_coursedir
+from tests.conftest import CHAPTER
+
+pytestmark = pytest.mark.grading
+
+STUDENTS = range(1, 27)
+
+
+def participants(*columns, lecturer=True):
+    """Return Moodle's table of participants with these identity fields, in which the lecturer has no ID number."""
+    rows = [["First name", "Last name", *columns]]
+    rows += [["Some", f"Body {n}", *(value(n)[column] for column in columns)] for n in STUDENTS]
+    if lecturer:
+        rows.append(["Lea", "Lecturer", *({"Email address": "lea@example.org"}.get(column, "") for column in columns)])
+    return "\n".join(map(",".join, rows)) + "\n"
+
+
+def value(n):
+    return {"ID number": f"{4700 + n}", "Email address": f"s{n}@example.org", "Username": f"user{n}"}
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    """run("roster", text, *more) writes the text into a file and runs the command on it in tmp_path / "course"."""
+
+    def command(name, text, *more):
+        (tmp_path / "table.csv").write_text(text, encoding="utf-8")
+        code = main([name, str(tmp_path / "table.csv"), *more, "--course", str(tmp_path / "course")])
+        printed = capsys.readouterr()
+        return code, printed.out + printed.err
+
+    return command
+
+
+def ids(course):
+    with Gradebook(open_coursedir(course, "").db_url) as gradebook:
+        return {student.id for student in gradebook.students}
+
+
+BOTH = participants("ID number", "Email address")
+NUMBERS = {value(n)["ID number"] for n in STUDENTS}
+
+
+def test_a_lecturer_without_an_id_number_does_not_change_the_ids(run, tmp_path):
+    code, printed = run("roster", BOTH)
+    assert code == 1 and "ids are the column 'ID number'" in printed
+    assert "skipped: Lea Lecturer: has no ID number, as teachers often have none" in printed
+    assert ids(tmp_path / "course") == NUMBERS
+
+
+@pytest.mark.parametrize("columns", [
+    ["Email address"], ["ID number"], ["Email address", "ID number"], ["Username", "ID number"],
+], ids=" ".join)  # fmt: skip
+def test_another_export_of_the_same_class_adds_nobody(run, tmp_path, columns):
+    run("roster", BOTH)
+    code, printed = run("roster", participants(*columns, lecturer=False))
+    assert code == 0 and "0 new" in printed and ids(tmp_path / "course") == NUMBERS
+
+
+def test_identifiers_of_several_exports_add_up(run, tmp_path):
+    """A user name that only the second export has identifies the students of the third one."""
+    run("roster", BOTH)
+    run("roster", participants("Username", "Email address", lecturer=False))
+    assert "0 new" in run("roster", participants("Username", lecturer=False))[1]
+
+
+def test_a_gradebook_of_addresses_keeps_its_ids(run, tmp_path):
+    """As earlier versions left it: no file says which column the ids are from."""
+    run("roster", participants("Email address", lecturer=False))
+    (tmp_path / "course" / "roster.json").unlink()
+    code, printed = run("roster", participants("Email address", "ID number", lecturer=False))
+    assert code == 0 and "ids are the column 'Email address'" in printed
+    assert ids(tmp_path / "course") == {value(n)["Email address"] for n in STUDENTS}
+
+
+def test_an_id_column_changes_only_by_request(run, tmp_path):
+    run("roster", BOTH)
+    late = participants("Email address", lecturer=False) + "New,Comer,new@example.org\n"
+    code, printed = run("roster", late)
+    assert code == 2 and "New Comer would get an id of another kind" in printed and ids(tmp_path / "course") == NUMBERS
+    code, printed = run("roster", late, "--ids", "email address")
+    assert code == 0 and ids(tmp_path / "course") == NUMBERS | {"new@example.org"}
+    assert "which has no column 'Matrikel' for ids: 'Email address'" in run("roster", late, "--ids", "Matrikel")[1]
+
+
+def test_an_address_that_moved_to_another_person_is_not_guessed(run, tmp_path):
+    run("roster", BOTH)
+    swapped = "First name,Last name,ID number,Email address\nSome,Body 1,4701,s2@example.org\n"
+    code, printed = run("roster", swapped)
+    assert code == 1 and "skipped: Some Body 1: the gradebook has this person twice, as 4701 and 4702" in printed
+
+
+def test_dry_run_writes_nothing(run, tmp_path):
+    code, printed = run("roster", BOTH, "--dry-run")
+    assert code == 1 and "26 new" in printed and "Nothing was written." in printed
+    assert ids(tmp_path / "course") == set() and not (tmp_path / "course" / "roster.json").exists()
+
+
+def test_students_who_left_are_listed_and_withdrawn_by_request(run, tmp_path):
+    run("roster", BOTH)
+    without = re.sub("^Some,Body [12],.*\n", "", BOTH, flags=re.M)
+    code, printed = run("roster", without)
+    assert "not in this table: 4701 Some Body 1\nnot in this table: 4702" in printed and "with --remove" in printed
+    assert load_roster(tmp_path / "course").withdrawn == frozenset()
+    assert "withdrawn: 4701" in run("roster", without, "--remove", "--dry-run")[1]
+    assert load_roster(tmp_path / "course").withdrawn == frozenset()
+    run("roster", without, "--remove")
+    assert load_roster(tmp_path / "course").withdrawn == {"4701", "4702"} and ids(tmp_path / "course") == NUMBERS
+    assert "not in this table" not in run("roster", without)[1]
+    code, printed = run("roster", BOTH)
+    assert "enrolled again: 4701" in printed and load_roster(tmp_path / "course").withdrawn == frozenset()
+
+
+def test_a_damaged_file_of_identifiers_is_one_line(run, tmp_path):
+    run("roster", BOTH)
+    (tmp_path / "course" / "roster.json").write_text('{"ids": 3}')
+    code, printed = run("roster", BOTH)
+    assert code == 2 and "roster.json is damaged" in printed and printed.count("\n") == 1
+
+
+# ------------------------------------------------------------------------ what a roster does to the rest of the term
+
+
+@pytest.fixture
+def term(course, run, contents, tmp_path, capsys):
+    """A released course in tmp_path / "course" whose roster has ID numbers, with one submission in a download."""
+    run("roster", BOTH)
+    with zipfile.ZipFile(tmp_path / "download.zip", "w") as archive:
+        archive.writestr(f"Some Body 1_31_assignsubmission_file/{CHAPTER}.ipynb", contents["truncated"])
+    return course
+
+
+@pytest.mark.parametrize("column", ["ID number", "Email address", "Username"])
+def test_a_worksheet_with_any_known_identifier_finds_the_students(term, run, tmp_path, column, capsys):
+    run("roster", participants("Username", "Email address", lecturer=False))
+    rows = [f"Identifier,Full name,{column},Grade", f"Participant 31,Some Body 1,{value(1)[column]},"]
+    (tmp_path / "sheet.csv").write_text("\n".join(rows))
+    download, table = str(tmp_path / "download.zip"), str(tmp_path / "sheet.csv")
+    assert main(["collect", CHAPTER, download, "--table", table, "--course", str(term)]) == 0
+    assert [path.name for path in (term / "submitted").iterdir()] == ["4701"]
+
+
+def test_exports_leave_withdrawn_students_out(term, run, tmp_path, capsys):
+    run("roster", re.sub("^Some,Body [12],.*\n", "", BOTH, flags=re.M), "--remove")
+    for to in ("csv", "moodle"):
+        assert main(["export", "--to", to, "--course", str(term), "--output", str(tmp_path / "out.csv")]) == 0
+        text = (tmp_path / "out.csv").read_text()
+        assert "Body 3" in text and "Body 1," not in text and "Body 2," not in text
+
+
+def test_canvas_numbers_become_the_ids_of_the_roster(course, run, contents, tmp_path, capsys):
+    table = 'Student,ID,SIS User ID,SIS Login ID,Section,01_attention (901)\n"Lovelace, Ada",123,S1,al1815,A,\n'
+    assert run("roster", table, "--ids", "SIS Login ID")[0] == 0 and ids(course) == {"al1815"}
+    with zipfile.ZipFile(tmp_path / "download.zip", "w") as archive:
+        archive.writestr("lovelaceada_123_50_01_attention.ipynb", contents["truncated"])
+    assert main(["collect", CHAPTER, str(tmp_path / "download.zip"), "--course", str(course)]) == 0
+    assert main(["grade", CHAPTER, "--course", str(course)]) == 0
+    out = tmp_path / "out.csv"
+    into = ["--into", str(tmp_path / "table.csv"), "--output", str(out), "--course", str(course)]
+    assert main(["export", CHAPTER, "--to", "canvas", *into]) == 0
+    assert out.read_text().splitlines()[-1].endswith("0.0")
