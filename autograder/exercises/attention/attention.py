@@ -12,6 +12,10 @@ from autograder.exercises.attention.attention_weights import (
     by_distance,
     by_einsum,
     by_number_of_keys,
+    by_scaled_cosine,
+    by_scaled_distance,
+    by_scaled_squared_distance,
+    by_squared_distance,
     columns_add_up,
     keys_on_axis_one,
     naive_softmax,
@@ -163,6 +167,34 @@ def attended_by_distance(queries, keys, values):
     """The scores are distances with a minus sign. A score is the dot product of query and key over the square root of
     d_key: call your `attention_weights`."""
     return by_distance(queries, keys) @ values, None
+
+
+@attention.mistake("compares by the squared distance", reread="All queries at once")
+def attended_by_squared_distance(queries, keys, values):
+    """The scores are squared distances with a minus sign. A score is the dot product of query and key over the square
+    root of d_key: call your `attention_weights`."""
+    return by_squared_distance(queries, keys) @ values, None
+
+
+@attention.mistake("compares by the cosine, and divides by the root of d_key", reread="All queries at once")
+def attended_by_scaled_cosine(queries, keys, values):
+    """The root of d_key is there, and what it divides are cosines. A score is the dot product itself over the root of
+    d_key: call your `attention_weights`."""
+    return by_scaled_cosine(queries, keys) @ values, None
+
+
+@attention.mistake("compares by the distance, and divides by the root of d_key", reread="All queries at once")
+def attended_by_scaled_distance(queries, keys, values):
+    """The root of d_key is there, and what it divides are distances with a minus sign. A score is the dot product of
+    query and key over the root of d_key: call your `attention_weights`."""
+    return by_scaled_distance(queries, keys) @ values, None
+
+
+@attention.mistake("compares by the squared distance, and divides by the root of d_key", reread="All queries at once")
+def attended_by_scaled_squared_distance(queries, keys, values):
+    """The root of d_key is there, and what it divides are squared distances with a minus sign. A score is the dot
+    product of query and key over the root of d_key: call your `attention_weights`."""
+    return by_scaled_squared_distance(queries, keys) @ values, None
 
 
 @attention.mistake("normalises over the queries", reread="All queries at once")

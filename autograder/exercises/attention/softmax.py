@@ -195,6 +195,22 @@ def division_inside_exp(scores):
     return np.exp(scores - highest / np.exp(scores - highest).sum(axis=-1, keepdims=True))
 
 
+@softmax.mistake("divides the difference inside the exponential")
+def difference_divided_inside_exp(scores):
+    """A parenthesis closes too late: the sum divides the difference, inside the exponential. First the exponential of
+    the whole difference, then the division."""
+    difference = scores - scores.max(axis=-1, keepdims=True)
+    return np.exp(difference / np.exp(difference).sum(axis=-1, keepdims=True))
+
+
+@softmax.mistake("cuts large scores off")
+def scores_clipped(scores):
+    """No exponential overflows, because scores beyond a bound such as 80 are cut off. But then all scores beyond it
+    count alike, and a row that has only such scores gets even weights. Subtract each row's maximum instead: no score is
+    then above 0."""
+    return overflowing(np.clip(scores, -80, 80))
+
+
 @softmax.mistake("replaces NaN after the division")
 def nan_patched(scores):
     """Large scores overflow, infinity over infinity is NaN, and you put 0 in its place. So no NaN is left, and the

@@ -210,11 +210,11 @@ def changes_nothing(decoder, sequences):
     return searched(decoder, sequences, pairs=[(x, x) for x in sequences])
 
 
-@leaks.mistake("adds a constant to the future")
+@leaks.mistake("makes the new future from the old one")
 def future_moved(decoder, sequences):
-    """What comes after the cut is moved by 1, and not replaced. A decoder may look at the future in a way that such a
-    move does not change: at the phase of a wave of length 1, say. Take what comes after the cut from another
-    sequence."""
+    """What comes after the cut is computed from what stood there, as x + 1 or -x, say. A decoder may look at the future
+    in a way that does not show such a change: at the phase of a wave of length 1, say. Take what comes after the cut
+    from another sequence."""
     return searched(decoder, sequences, pairs=[(x, x + 1) for x in sequences])
 
 

@@ -251,6 +251,22 @@ def newest_token_has_no_length(
     return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), length_of=length_before_the_newest)
 
 
+def longer_while_unfinished(words, eos):
+    """The length of a finished hypothesis; of one that grows, its length with the begin mark."""
+    return words.index(eos) + 1 if eos in words[:-1] else len(words) + 1
+
+
+@beam_search.mistake("counts the begin mark of unfinished hypotheses only")
+def unfinished_have_a_begin_mark(
+    params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0
+):
+    """A finished hypothesis is divided by the penalty of its own length, and one that grows by that of a length one too
+    large, with the begin mark. A larger penalty raises a negative score, so the comparison favours what is unfinished.
+    The begin mark is given and not written, so it never counts."""
+    marks = (beam_width, max_length, bos, eos, pad)
+    return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), length_of=longer_while_unfinished)
+
+
 @beam_search.mistake("counts the begin mark in the length")
 def begin_mark_has_length(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     """Every length is one too large, because the array of tokens begins with the begin mark. It is given and not

@@ -9,6 +9,7 @@ from autograder.exercises.residual.add_norm import (
     norm_of_update,
     row_for_row,
     sum_of_a_stack,
+    update_enlarged_twice,
     written_out,
 )
 from autograder.exercises.residual.feed_forward import half_of_sum_and_size, unit_by_unit, with_einsum
@@ -164,6 +165,14 @@ def dropout_after_thinking(x, params, n_heads, mask=None, rate=0.0, rng=None):
     feed-forward's."""
     x = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"])
     return normed_sum(x, think(x, params), params["norm_feed_forward"], rate, rng), None
+
+
+@encoder_layer.mistake("scales what dropout keeps twice", reread="Dropout")
+def dropout_scaled_twice(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """What dropout keeps is divided by 1 - rate twice. `add_norm` drops and scales already: hand it the sub-layer's
+    output as it is. Without dropout the two agree."""
+    x, _ = update_enlarged_twice(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
+    return update_enlarged_twice(x, think(x, params), params["norm_feed_forward"], rate, rng)
 
 
 @encoder_layer.mistake("feeds the attention's output to the feed-forward, before Add & Norm")

@@ -79,9 +79,15 @@ def without_eps(x, gain, bias, eps=1e-5):
     return normed(x, gain, bias, 0)
 
 
-@layer_norm.mistake("always takes eps = {number}", number=(1e-5, 1e-3, 1e-6, 1e-7, 1e-8, 1e-12))
+@layer_norm.mistake("always takes eps = {number}", number=(1e-5, 1e-3, 1e-6, 1e-7, 1e-8))
 def fixed_eps(x, gain, bias, eps=1e-5, *, number):
     """Right only if eps is {number}, because the argument is not used. Add `eps` to the variance."""
+    return normed(x, gain, bias, number)
+
+
+@layer_norm.mistake("always takes an eps next to zero, such as {number}", number=(1e-12, 1e-9, 1e-10, 1e-15))
+def fixed_tiny_eps(x, gain, bias, eps=1e-5, *, number):
+    """A number next to zero, such as {number}, is added to the variance, and the argument is not used. Add `eps`."""
     return normed(x, gain, bias, number)
 
 

@@ -61,6 +61,9 @@ def _(draw):
     yield "a step below 0", to_move(draw, draw.normal(3), step=-draw.size())
 
 
+DECAYS = (0.01, 0.1, 0.05, 1e-3, 5e-4, 1e-4, 1e-5)  # usual in training scripts
+
+
 def turned_round(tree):
     """The same tree, its names in the opposite order, as a backward pass comes by them."""
     if isinstance(tree, dict):
@@ -235,19 +238,19 @@ def betas_exchanged(parameters, gradients, moments, step, learning_rate, beta_1=
     return reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_2, beta_1, eps)
 
 
-@adam_step.mistake("lets the parameters decay")
-def weight_decay(parameters, gradients, moments, step, learning_rate, **constants):
-    """Each step also takes the learning rate times 0.01 off every parameter. That is AdamW's weight decay. The paper's
-    Adam has none: move the parameters by the corrected quotient only."""
+@adam_step.mistake("lets the parameters decay, by {number}", number=DECAYS)
+def weight_decay(parameters, gradients, moments, step, learning_rate, *, number, **constants):
+    """Each step also takes the learning rate times {number} off every parameter, in proportion to it. That is AdamW's
+    weight decay. The paper's Adam has none: move the parameters by the corrected quotient only."""
     new, moments = reference.adam_step(parameters, gradients, moments, step, learning_rate, **constants)
-    return map_tree(lambda new, old: new - old.dtype.type(0.01 * learning_rate) * old, new, parameters), moments
+    return map_tree(lambda new, old: new - old.dtype.type(number * learning_rate) * old, new, parameters), moments
 
 
-@adam_step.mistake("adds the parameters to their gradients")
-def penalty_on_the_parameters(parameters, gradients, moments, step, learning_rate, **constants):
-    """A hundredth of each parameter is added to its gradient, as a penalty on large parameters does. Then the averages
+@adam_step.mistake("adds the parameters to their gradients, times {number}", number=DECAYS)
+def penalty_on_the_parameters(parameters, gradients, moments, step, learning_rate, *, number, **constants):
+    """Each gradient gets {number} times its parameter added, as a penalty on large parameters does. Then the averages
     remember the penalty, too. The paper's Adam has none: average the gradients as they come."""
-    gradients = map_tree(lambda gradient, p: gradient + p.dtype.type(0.01) * p, gradients, parameters)
+    gradients = map_tree(lambda gradient, p: gradient + p.dtype.type(number) * p, gradients, parameters)
     return reference.adam_step(parameters, gradients, moments, step, learning_rate, **constants)
 
 

@@ -278,6 +278,14 @@ def padding_in_the_sum(logits, targets, smoothing=0.0, pad=0):
     return loss_rows(logits, targets, smoothing).sum() / max(1, (targets != pad).sum()), None
 
 
+@smoothed_cross_entropy.mistake("leaves padding out of one of the two terms only")
+def padding_in_the_even_part(logits, targets, smoothing=0.0, pad=0):
+    """The surprise at the right classes leaves padding out, and the even part of the smoothed labels, the mean over all
+    classes, counts it in. Use one mask for both terms, `targets != pad`."""
+    counts, sharp, even = targets != pad, loss_rows(logits, targets, 0.0), loss_rows(logits, targets, 1.0)
+    return ((1 - smoothing) * sharp[counts].sum() + smoothing * even.sum()) / max(1, counts.sum()), None
+
+
 @smoothed_cross_entropy.equivalent
 def through_labels(logits, targets, smoothing=0.0, pad=0):
     counts = targets != pad
