@@ -1,7 +1,7 @@
 """Explain why an exercise is wrong: which known mistakes its outcomes match, and what else to tell the student."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from check.calling import Outcome
 from check.constant_answers import constant_answer
@@ -11,6 +11,8 @@ from check.matching import VALUELESS_KINDS, Match, best_matches, has_wrong_value
 from check.relations import relation
 from check.sketches import slip
 from check.verdicts_of_test import on_case
+
+_NEARLY = "Besides, your numbers differ a little from those of this mistake. Is a small constant added somewhere?"
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ def explain(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> E
     remarks = _remarks(key, unexplained, case_faults[shown][0], with_form=not form_mistake)
     if case_faults[shown][0] in unexplained[shown]:
         remarks.pop(case_faults[shown][0].kind, None)  # the verdict says it already
+    if any(match.tolerance > key.tolerance for match in matches):
+        remarks["near"] = _NEARLY
     sentence = "" if matches else _relation_and_slip(key, outcomes, case_faults)
     mistakes = (match.slug for match in matches)
     return Explanation((*mistakes, *form_mistake), shown, tuple(remarks.values()), sentence)
@@ -87,7 +91,8 @@ def _unexplained_faults(
     for i, (case, outcome) in enumerate(zip(key.cases, outcomes, strict=True)):
         matching = sorted((match for match in matches if i in match.cases), key=lambda match: i not in match.proof)
         if matching:
-            differences = faults(key, case.mistakes[matching[0].slug], outcome)
+            near = replace(key, tolerance=matching[0].tolerance)
+            differences = faults(near, case.mistakes[matching[0].slug], outcome)
             # The mistake's form can be wrong where the answer's is right.
             unexplained.append([f for f in differences if f.kind not in FORM_KINDS or f in case_faults[i]])
         else:

@@ -17,6 +17,7 @@ from check.sketches import is_distinctive
 from check.values import pack
 
 MAX_MISTAKES = 2  # with more of them, almost any outcome could be explained
+NEAR, CLEAR = 1e-6, 1e-3  # errors as shares of the largest entry; see `best_matches`
 VALUELESS_KINDS = ("stopped", "blank", "raised")  # such a fault hides what the values would have been
 
 
@@ -25,13 +26,15 @@ class Match:
     """How well a known mistake matches the outcomes; cases are given by their indices.
 
     cases: those with the mistake's values. proof: those of them on which the mistake is wrong. form_faults: how many
-    faults of form these cases have that the mistake does not.
+    faults of form these cases have that the mistake does not. tolerance: how much the values may differ from the
+    mistake's, as a share of the largest entry.
     """
 
     slug: str
     cases: frozenset[int]
     proof: frozenset[int]
     form_faults: int
+    tolerance: float
 
 
 def same(key: Key, case: Case, known: Outcome, outcome: Outcome) -> bool:
@@ -61,11 +64,23 @@ def is_exactly(key: Key, slug: str, outcomes: Sequence[Outcome]) -> bool:
 def best_matches(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> list[Match]:
     """Return the fewest mistakes that explain the cases with wrong values; or none.
 
-    Half of the cases are enough if the mistakes have entries there that no other function has by accident. Without such
-    entries, they must explain all cases with values, and these must be half of the wrong ones. Two mistakes are no
-    explanation if one of them shows only in yes and no, tokens or one simple number: many answers have these.
+    Half of the cases with values are enough if the mistakes have entries there that no other function has by accident;
+    they must also have the outcome of a quarter of the wrong cases, exceptions among them. Without such entries, they
+    must explain all cases with values, and these must be half of the wrong ones. Two mistakes are no explanation if one
+    of them shows only in yes and no, tokens or one simple number: many answers have these.
+
+    If no mistake has these values, one is enough that has nearly the same and is clearly wrong: the function then also
+    adds a small constant somewhere, as people do before a division.
     """
-    candidates = [match for slug in key.mistakes if (match := _match(key, slug, outcomes, case_faults))]
+    exact = _fewest(key, case_faults, [_match(key, slug, outcomes, case_faults) for slug in key.mistakes])
+    return exact or _fewest(
+        key, case_faults, [_match(key, slug, outcomes, case_faults, NEAR, CLEAR) for slug in key.mistakes]
+    )
+
+
+def _fewest(key: Key, case_faults: CaseFaults, matches: Iterable[Match | None]) -> list[Match]:
+    """Return the fewest of these matches that explain the cases with wrong values; or none."""
+    candidates = [match for match in matches if match]
     wrong = {i for i, found in enumerate(case_faults) if has_wrong_values(found)}
     # Many mistakes raise the same exception, so exceptions are proof only where no case has values.
     with_values = {i for i in wrong if case_faults[i][0].kind not in VALUELESS_KINDS} or wrong
@@ -83,7 +98,8 @@ def best_matches(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults)
     explained = frozenset().union(*(match.proof for match in chosen)) & with_values
     telling = any(_is_telling(key.cases[i], match.slug) for match in chosen for i in match.proof & with_values)
     if telling:
-        return chosen if 2 * len(explained) >= len(with_values) else []
+        agreeing = frozenset().union(*(match.cases for match in chosen)) & wrong
+        return chosen if 2 * len(explained) >= len(with_values) and 4 * len(agreeing) >= len(wrong) else []
     return chosen if explained == with_values and 2 * len(explained) >= len(wrong) else []
 
 
@@ -117,22 +133,32 @@ def _float_entries(value: object) -> np.ndarray:
     return np.concatenate([np.zeros(0), *map(_float_entries, parts)])
 
 
-def _match(key: Key, slug: str, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> Match | None:
+def _match(
+    key: Key,
+    slug: str,
+    outcomes: Sequence[Outcome],
+    case_faults: CaseFaults,
+    tolerance: float = 0.0,
+    clearly_wrong: float = 0.0,
+) -> Match | None:
     """Return how a mistake matches; None if no case proves it, or if a case contradicts it.
 
     A case does if it is right where the mistake is wrong, or has a value where the mistake raises an exception.
+    tolerance, clearly_wrong: the largest difference from the mistake's values, and the least error of a mistake that
+    counts as wrong, both as shares of the largest entry; at least the key's tolerance.
     """
+    near, clear = (replace(key, tolerance=max(key.tolerance, least)) for least in (tolerance, clearly_wrong))
     cases, proof, form_faults = set(), set(), 0
     for i, (case, outcome) in enumerate(zip(key.cases, outcomes, strict=True)):
-        mistake_is_wrong = has_wrong_values(faults(key, case.expected, case.mistakes[slug]))
+        mistake_is_wrong = has_wrong_values(faults(clear, case.expected, case.mistakes[slug]))
         if mistake_is_wrong and (not has_wrong_values(case_faults[i]) or _only_first_raises(case, slug, outcome)):
             return None
-        differences = _differences(key, case, case.mistakes[slug], outcome)
+        differences = _differences(near, case, case.mistakes[slug], outcome)
         if not has_wrong_values(differences):
             cases.add(i)
             proof |= {i} if mistake_is_wrong else set()
             form_faults += len(differences)
-    return Match(slug, frozenset(cases), frozenset(proof), form_faults) if proof else None
+    return Match(slug, frozenset(cases), frozenset(proof), form_faults, near.tolerance) if proof else None
 
 
 def _only_first_raises(case: Case, slug: str, outcome: Outcome) -> bool:

@@ -20,6 +20,8 @@ from solutions.heads import merge_heads
 from solutions.masking import leaks, masked_attention
 from solutions.multihead import split_heads
 from solutions.parameters import map_tree
+from solutions.position import sinusoidal_encoding
+from solutions.residual import layer_norm
 from tests.check.exact_match import exact_match
 
 pytestmark = pytest.mark.autograder
@@ -241,6 +243,48 @@ def test_no_cause_is_named_for_an_array_that_is_not_what_it_was():
     assert "leaves x changed" in text and "not quite" not in text and "The slopes are right" not in text
 
 
+@pytest.mark.parametrize("little", [1e-8, 1e-6])
+def test_a_mistake_keeps_its_name_beside_a_small_constant(little):
+    def weights(queries, keys):
+        lengths = [np.linalg.norm(vectors, axis=-1, keepdims=True) for vectors in (queries, keys)]
+        return softmax(queries @ keys.swapaxes(-1, -2) / (lengths[0] * lengths[1].swapaxes(-1, -2) + little))
+
+    result = result_of("attention_weights", weights)
+    assert names_of(result) == ["compares by the cosine"]
+    assert "a small constant" in result.remarks[-1]
+
+
+def test_a_mistake_has_its_very_numbers_if_no_constant_is_said_to_be_added():
+    result = result_of("attention_weights", lambda queries, keys: softmax(queries @ keys.swapaxes(-1, -2)))
+    assert names_of(result) == ["does not scale the scores"]
+    assert not any("a small constant" in remark for remark in result.remarks)
+
+
+def test_no_mistake_is_named_for_a_single_case_if_all_others_raise():
+    def width_of_k(k, d_model):
+        row = sinusoidal_encoding(abs(k) + 1, k)[-1]  # with k = 2, the same two numbers for every pair
+        sine, cosine = math.copysign(1, k) * row[0::2], row[1::2]
+        block = np.stack([cosine, -sine, sine, cosine], axis=-1).reshape(2, 2)  # ValueError for any other k
+        return np.kron(np.eye(d_model // 2), block)
+
+    assert names_of(result_of("shift_matrix", width_of_k)) == []
+
+
+@pytest.mark.parametrize("eps", [1e-9, 1e-12, 1e-16])
+def test_an_eps_next_to_zero_is_called_just_that(eps):
+    result = result_of("layer_norm", lambda x, gain, bias, eps=1e-5, own=eps: layer_norm(x, gain, bias, own))
+    assert names_of(result) == ["always takes an eps next to zero"]
+
+
+@pytest.mark.parametrize("change", [lambda future: future + 1, lambda future: -future])
+def test_no_constant_is_named_where_the_future_is_changed_in_another_way(change):
+    def found(decoder, sequences):
+        return searched(decoder, sequences, pairs=[(x, change(x)) for x in sequences])
+
+    text = as_text(result_of("leaks", found))
+    assert "as x + 1 or -x, say" in text
+
+
 def names_with_one_slip(exercise, rewrite, change):
     """Return the names that a key gives to each slip with this change in a rewrite that the key does not know."""
     exercise = copy(find_exercise(exercise))
@@ -408,7 +452,19 @@ def with_penalty(number):
     return lambda scores, mask: softmax(scores + np.where(mask, 0, number))
 
 
+def decayed(parameters, gradients, moments, step, learning_rate, **constants):
+    new, moments = training.adam_step(parameters, gradients, moments, step, learning_rate, **constants)
+    return map_tree(lambda after, before: after - 0.1 * learning_rate * before, new, parameters), moments
+
+
+def penalised(parameters, gradients, moments, step, learning_rate, **constants):
+    gradients = map_tree(lambda gradient, parameter: gradient + 1e-4 * parameter, gradients, parameters)
+    return training.adam_step(parameters, gradients, moments, step, learning_rate, **constants)
+
+
 FAMILIES = [
+    ("adam_step", decayed, "lets the parameters decay, by 0.1"),
+    ("adam_step", penalised, "adds the parameters to their gradients, times 0.0001"),
     *(
         ("softmax", with_more(n, True), f"adds {w} to the sum")
         for n, w in ((1e-5, "1e-5"), (1e-7, "1e-7"), (1e-9, "1e-9"))
@@ -419,7 +475,7 @@ FAMILIES = [
     ),
     *(
         ("layer_norm", with_eps(n), f"always takes eps = {w}")
-        for n, w in ((1e-5, "1e-5"), (1e-6, "1e-6"), (1e-8, "1e-8"), (1e-12, "1e-12"))
+        for n, w in ((1e-5, "1e-5"), (1e-6, "1e-6"), (1e-8, "1e-8"))
     ),
     *(
         ("masked_softmax", with_penalty(n), f"adds a number such as {w} to the hidden scores")

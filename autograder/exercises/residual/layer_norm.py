@@ -85,10 +85,10 @@ def fixed_eps(x, gain, bias, eps=1e-5, *, number):
     return normed(x, gain, bias, number)
 
 
-@layer_norm.mistake("always takes an eps next to zero, such as {number}", number=(1e-12, 1e-9, 1e-10, 1e-15))
-def fixed_tiny_eps(x, gain, bias, eps=1e-5, *, number):
-    """A number next to zero, such as {number}, is added to the variance, and the argument is not used. Add `eps`."""
-    return normed(x, gain, bias, number)
+@layer_norm.mistake("always takes an eps next to zero")
+def fixed_tiny_eps(x, gain, bias, eps=1e-5):
+    """A number next to zero, such as 1e-12, is added to the variance, and the argument is not used. Add `eps`."""
+    return normed(x, gain, bias, 1e-12)
 
 
 @layer_norm.mistake("normalises over all axes but the first")

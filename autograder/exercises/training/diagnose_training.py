@@ -111,9 +111,10 @@ def not_updated_as_cut(run):
     return renamed(reference.diagnose_training(run), ["layer not updated"], to="way back cut")
 
 
-@diagnose_training.mistake("looks at the first layer alone")
+@diagnose_training.mistake("misses a layer that is not updated")
 def first_layer_alone(run):
-    """You miss a layer that is not updated if it is not the first one. Look at all columns of `update_norms`."""
+    """You miss a layer that is not updated, at least if it is not the first one. Its column of `update_norms` holds 0:
+    look for 0 in every column."""
     return overlooked(reference.diagnose_training(run), ["layer not updated"])
 
 
