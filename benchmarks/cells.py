@@ -29,7 +29,8 @@ PAGE = """<!DOCTYPE html><title>Cells</title><script type="module">
 const worker = new Worker("worker.js", { type: "module" });
 worker.onmessage = ({ data }) => { window[data.kind] = data; };
 const address = (path) => new URL(path, location.href).href;
-const [assets, bundle, ...drivers] = ["pyodide/", "files.zip", "own_solutions.py", "exercise_run.py"].map(address);
+const drivers = ["own_solutions.py", "exercise_run.py", "steps.py"].map(address);
+const [assets, bundle] = ["pyodide/", "files.zip"].map(address);
 worker.postMessage({ kind: "start", assets, bundle, drivers });
 window.ask = (job) => { delete window.done; worker.postMessage({ id: 1, job, tried: true }); };
 </script>"""

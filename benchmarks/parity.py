@@ -29,7 +29,7 @@ PAGE = """<!DOCTYPE html><title>Parity</title><script type="module">
 const worker = new Worker("worker.js", { type: "module" });
 worker.onmessage = ({ data }) => { window[data.kind] = data; };
 const address = (path) => new URL(path, location.href).href;
-const [assets, bundle, ...drivers] = ["pyodide/", "files.zip", "exercise_run.py"].map(address);
+const [assets, bundle, ...drivers] = ["pyodide/", "files.zip", "exercise_run.py", "steps.py"].map(address);
 worker.postMessage({ kind: "start", assets, bundle, drivers });
 window.judge = (job) => { delete window.done; worker.postMessage({ id: 1, job }); };
 </script>"""
@@ -92,7 +92,8 @@ def prepare(folder, chapters, keys):
         for file in keys.iterdir():
             archive.write(file, f"{KEYS}/{file.name}")
     (folder / "index.html").write_text(PAGE)
-    (folder / "worker.js").write_bytes((HOUSE / "book" / "live" / "in_page" / "worker.js").read_bytes())
+    for name in ("worker.js", "steps.py"):
+        (folder / name).write_bytes((HOUSE / "book" / "live" / "in_page" / name).read_bytes())
     (folder / "exercise_run.py").write_bytes(Path(__file__).read_bytes())
     (folder / "pyodide").mkdir()
     for name, content in python_files(assets.files()).items():

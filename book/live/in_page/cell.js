@@ -5,6 +5,7 @@ import { make } from "./elements.js";
 import { cacheForOffline } from "./offline_copy.js";
 import { config } from "./page_data.js";
 import { NotLoaded, python, Stopped } from "./python.js";
+import { RunningTime } from "./running_time.js";
 
 const MEGABYTES = Math.ceil(config.bytes / 1e6);
 
@@ -21,6 +22,7 @@ export class Cell {
     const scope = () => this.sourcesAbove;
     this.editor = new Editor({ label, help, source, scope, changed: () => this.changed(), run: () => this.run() });
     this.status = make("span", { className: "live-status", role: "status" });
+    this.time = new RunningTime();
     this.runButton = make("button", { type: "button", className: "live-run", "aria-keyshortcuts": "Shift+Enter" }, run);
     this.stopButton = make("button", { type: "button", hidden: true }, "Stop");
     this.resetButton = make("button", { type: "button" }, "Reset");
@@ -28,7 +30,7 @@ export class Cell {
     const buttons = [this.runButton, this.stopButton, this.resetButton, this.bringBackButton];
     this.progress = make("progress", { max: 1, hidden: true, "aria-label": "Loading Python" });
     const keys = make("span", { className: "live-keys", "aria-hidden": "true" }, "Shift+Enter runs · Esc then Tab leaves"); // `help` says it too
-    this.bar = make("div", { className: "live-bar" }, ...buttons, this.progress, this.status, keys);
+    this.bar = make("div", { className: "live-bar" }, ...buttons, this.progress, this.status, this.time.element, keys);
     this.box = make("div", { className: "live", id, role: "group", "aria-label": group });
     this.onPaper = make("pre", { className: "live-on-paper" });
     this.box.append(this.editor.element, this.bar, this.onPaper);
@@ -53,6 +55,8 @@ export class Cell {
       await python.start();
       this.progress.hidden = true;
       this.status.textContent = "Running …";
+      this.time.start();
+      python.showStep = (step) => { this.time.step = step; };
       const { source } = this.editor; // the reader may go on writing while it runs
       const answer = await this.ask();
       if (source === this.editor.source) this.editor.markError(answer.line);
@@ -63,6 +67,7 @@ export class Cell {
     }
     this.progress.hidden = true;
     python.watchers.delete(showProgress);
+    this.time.stop();
     running = null;
     this.showRunning(false);
   }

@@ -142,7 +142,8 @@ class OpenedCell extends Cell {
     const cells = [...this.above, this.cell].map((cell) => [cell.name, cell.sourceInUse]);
     const rests = (data.rests ?? []).filter((name) => page.exercises.some((exercise) => exercise.name === name));
     const loading = () => { this.status.textContent = "Loading matplotlib, about 9 MB the first time …"; };
-    return python.run({ cells, rests, given: config.given, earlier: earlier() }, { tried: true, loading });
+    const loaded = () => { this.status.textContent = "Running …"; };
+    return python.run({ cells, rests, given: config.given, earlier: earlier() }, { tried: true, loading, loaded });
   }
 
   showAnswer({ out, html, value, error, waits, broken }) {

@@ -18,6 +18,7 @@ class Python {
     this.ready = false;
     this.arrived = 0; // bytes that have been loaded for Python
     this.watchers = new Set(); // functions that are called with the share that has arrived
+    this.showStep = undefined; // a function that is called with the step of the training that is running
   }
 
   /** Returns a promise that is fulfilled when Python runs. */
@@ -25,16 +26,18 @@ class Python {
     this.started ??= new Promise((resolve, reject) => {
       this.worker = new Worker(new URL("worker.js", here), { type: "module" });
       this.reject = reject;
-      this.worker.onerror = (event) => reject(new NotLoaded(event.message || "worker.js: the connection to the server of the book failed"));
+      this.worker.onerror = ({ message }) => this.fail(message);
       this.worker.onmessage = ({ data }) => {
         if (data.kind === "ready") this.isLoaded(resolve);
         else if (data.kind === "arrived") this.show(data.bytes);
         else if (data.kind === "missing") this.end(new NotLoaded(data.text));
         else if (data.kind === "loading") this.reportLoading(data.id);
+        else if (data.kind === "loaded") this.pending.get(data.id).loaded?.();
+        else if (data.kind === "step") this.showStep?.(data.step);
         else if (data.id === undefined) reject(new NotLoaded(data.text));
         else this.settle(data);
       };
-      const [assets, ...drivers] = ["pyodide/", "own_solutions.py", "exercise_run.py"].map((path) => new URL(path, here).href);
+      const [assets, ...drivers] = ["pyodide/", "own_solutions.py", "exercise_run.py", "steps.py"].map((path) => new URL(path, here).href);
       const cache = this.hasFailed ? "reload" : "default";
       this.worker.postMessage({ kind: "start", assets, drivers, cache, patience: PATIENCE, bundle: address(config.bundle) });
       this.arrived = 0;
@@ -62,18 +65,24 @@ class Python {
     resolve();
   }
 
+  /** Ends a worker that raised an error outside of a job, as one without memory does. It would never answer. */
+  fail(message) {
+    const reason = "worker.js: the connection to the server of the book failed";
+    this.end(this.ready ? new Error(message || "its worker has failed") : new NotLoaded(message || reason));
+  }
+
   /** Returns a promise of the answer to a job.
       @param job as `exercise_run.run` takes it, or `cell_run.run`
-      @param {{tried: boolean, loading: Function}} options tried: whether the job is a cell of the book; loading: called
-      if the worker loads matplotlib. */
-  async run(job, { tried = false, loading } = {}) {
+      @param {{tried: boolean, loading: Function, loaded: Function}} options tried: whether the job is a cell of the
+      book; loading, loaded: called before and after the worker loads matplotlib. */
+  async run(job, { tried = false, loading, loaded } = {}) {
     await this.start();
     this.hasTried ||= tried;
     const id = this.count++;
     const lent = lentFor(job);
     this.hasBorrowed ||= lent !== undefined;
     return new Promise((resolve, reject) => {
-      this.pending.set(id, { resolve, reject, loading });
+      this.pending.set(id, { resolve, reject, loading, loaded });
       this.worker.postMessage({ id, job, tried, lent });
     });
   }

@@ -3,8 +3,9 @@
    It takes {kind: "start", assets, bundle, drivers, cache, patience} once, and then any number of {id, job, tried, lent}. With `tried` the
    job is a cell of the book, for which the worker loads matplotlib if the code needs it. With `lent`, an address, the job
    uses functions of the book's, which the worker loads from there. It answers {kind: "arrived", bytes} while it loads
-   files, {kind: "missing", text} if a file cannot be loaded, {kind: "ready"}, {kind: "loading", id},
-   {kind: "done", id, answer} or {kind: "broken", id, text}. */
+   files, {kind: "missing", text} if a file cannot be loaded, {kind: "ready"}, {kind: "loading", id} and {kind: "loaded", id}
+   around the loading of matplotlib, {kind: "step", step} during a training, {kind: "done", id, answer} or
+   {kind: "broken", id, text}. */
 
 /* Python code can call what JavaScript offers here, and readers paste code that they have not read. Without these names
    it cannot change the files that the service worker will serve on the next visit, nor start a worker that could. */
@@ -81,6 +82,7 @@ async function start({ assets, bundle, drivers }) {
   writeModules(drivers, sources);
   python.runPython("import json, os, sys; sys.path.insert(0, '/course'); os.chdir('/course'); from in_page import exercise_run");
   check = withJson("exercise_run.run");
+  python.pyimport("in_page.steps").watch((step) => postMessage({ kind: "step", step }));
 }
 
 async function loadLent(address) {
@@ -100,6 +102,7 @@ async function runCell(id, job) {
   if (JSON.parse(tryCell.draws(job)) && !python.loadedPackages.matplotlib) {
     postMessage({ kind: "loading", id });
     await python.loadPackage("matplotlib", { messageCallback: () => {} });
+    postMessage({ kind: "loaded", id });
   }
   return tryCell.run(job);
 }

@@ -216,3 +216,35 @@ def test_code_cannot_change_what_the_page_loads_next_time(tries):
     tries.press(PRINTS, "Try it")
     tries.page.write(PRINTS, REACHES)
     assert "reaches []" in tries.run(PRINTS)[1]
+
+
+TRAINS = """import time
+
+def train_step(params, step):
+    time.sleep(0.1)
+
+for step in range(1, 1001):
+    train_step({}, step)
+"""
+
+
+@only_in_chromium
+def test_a_running_cell_shows_its_time_and_the_step_of_its_training(tries, browser):
+    tries.press(PRINTS, "Try it")
+    tries.page.write(PRINTS, TRAINS)
+    tries.press(PRINTS, "Run")
+    time = f"document.querySelector('#live-{PRINTS} .live-time').textContent"
+    browser.wait(f"/^\\d+ s, step \\d+$/.test({time})")
+    tries.press(PRINTS, "Stop")
+    assert tries.finish(PRINTS)[0] == "Stopped."
+    assert browser.evaluate(time) == ""
+
+
+def test_a_worker_that_fails_during_a_run_ends_the_run(tries, browser):
+    tries.press(PRINTS, "Try it")
+    tries.page.write(PRINTS, "while True: pass")
+    tries.press(PRINTS, "Run")
+    browser.wait(f"document.querySelector('#live-{PRINTS} .live-status').textContent === 'Running …'")
+    module = "new URL('python.js', document.querySelector('script[src$=\"start.js\"]').src)"
+    browser.evaluate(f"import({module}).then(({{ python }}) => python.worker.onerror({{ message: 'out of memory' }}))")
+    assert tries.finish(PRINTS) == ["Python has stopped.", "Python has stopped: out of memory"]
