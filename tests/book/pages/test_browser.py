@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from tests.book.conftest import ROOT
+from tests.book.conftest import LAY_OUT_EVERYTHING, ROOT
 from tests.browsers.axe import violations
 from tests.browsers.targets import small_targets
 from tests.choosing import thinned
@@ -113,9 +113,25 @@ def test_search_works_from_the_disk(html, browser):
     browser.wait("[...document.querySelectorAll('#search-results li a')].some(a => a.href.includes('notation.html'))")
 
 
+def test_formulas_far_below_the_window_are_laid_out_when_the_reader_comes_near(html, browser):
+    page = (html / f"{FEW[1]}.html").as_uri()
+    browser.open(page)
+    skipped = """[...document.querySelectorAll("section > div.math mjx-container")]
+      .filter(formula => !formula.checkVisibility({contentVisibilityAuto: true})).length"""
+    browser.wait(f"{skipped} > document.querySelectorAll('section > div.math').length / 2")
+    last = "[...document.querySelectorAll('section > div.math')].at(-1)"
+    section = browser.evaluate(f"{last}.closest('section').id")
+    browser.open(f"{page}#{section}")
+    top = f"document.getElementById('{section}').getBoundingClientRect().top"
+    browser.wait(f"0 <= {top} && {top} < 100")
+    browser.evaluate(f"{last}.scrollIntoView({{behavior: 'instant'}})")
+    browser.wait(f"{last}.querySelector('mjx-container').checkVisibility({{contentVisibilityAuto: true}})")
+
+
 def test_a_formula_s_box_hides_no_part_of_it(html, browser):
     """The bar of a transpose extends beyond its letter's box. With visible overflow the picture must be the same."""
     browser.open((html / "chapters" / "02_backward.html").as_uri())
+    browser.evaluate(LAY_OUT_EVERYTHING)  # so that no formula moves by a part of a pixel
     formulas = "[...document.querySelectorAll('mjx-container[display=true]:has(.mjx-c22A4)')]"
 
     def picture(number):
