@@ -1,9 +1,11 @@
 """What the index pages show, made from the exercises and the chapters themselves, so that it cannot grow old."""
 
 import html
+import re
 from dataclasses import dataclass
 
 import exercise_graph
+import yaml
 from call_graph import reached
 from docutils.nodes import make_id
 
@@ -57,16 +59,29 @@ def link(chapter, title):
     return f'<a href="{chapter}.html#{make_id(title)}">{html.escape(title)}</a>'
 
 
+def contents():
+    """The front page's table of the chapters: number, title, and what the reader will have made."""
+    head = "".join(f"<th>{name}</th>" for name in ("No.", "Chapter", "What you will have made"))
+    rows = []
+    for chapter in CHAPTERS:
+        front_matter, _, text = text_of(chapter).partition("\n---\n")
+        title, made = re.search(r"^# (.+)", text, re.MULTILINE)[1], yaml.safe_load(front_matter)["made"]
+        cells = int(chapter[:2]), f'<a href="{chapter}.html">{html.escape(title)}</a>', html.escape(made)
+        rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+    source = f'<table class="table"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    return Html(source, f"a table of {len(CHAPTERS)} chapters")
+
+
 def listed():
     """All exercises of the book, by name, in its order."""
-    found = {}
+    exercises = {}
     for chapter in CHAPTERS:
-        its_card = {card.function: card for card in cards(text_of(chapter))}
-        for each in exercises_of(chapter):
-            built_on = {*reached(each.reference, found), *each.uses}
-            needs = tuple(name for name in found if name in built_on)
-            found[each.name] = Listed(each, chapter, its_card[each.name], needs)
-    return found
+        card_of = {card.function: card for card in cards(text_of(chapter))}
+        for exercise in exercises_of(chapter):
+            built_on = {*reached(exercise.reference, exercises), *exercise.uses}
+            needs = tuple(name for name in exercises if name in built_on)
+            exercises[exercise.name] = Listed(exercise, chapter, card_of[exercise.name], needs)
+    return exercises
 
 
 def mistakes(chapter):
@@ -75,15 +90,15 @@ def mistakes(chapter):
     The folds are open; the page's script closes them. The section to reread is a link.
     """
     parts = []
-    for each in exercises_of(chapter):
-        number = count(len(each.mistakes), "mistake")
+    for exercise in exercises_of(chapter):
+        number = count(len(exercise.mistakes), "mistake")
         parts += [
-            f'<details open class="mistakes" id="mistakes-of-{_hyphened(each.name)}">',
-            f"<summary><code>{each.name}</code> <span>{number}</span></summary>\n",
-            f"Read again: {link(chapter, each.section)}\n",
+            f'<details open class="mistakes" id="mistakes-of-{_hyphened(exercise.name)}">',
+            f"<summary><code>{exercise.name}</code> <span>{number}</span></summary>\n",
+            f"Read again: {link(chapter, exercise.section)}\n",
         ]
-        for slug, (mistake, _) in each.mistakes.items():
-            address = f"{_hyphened(each.name)}-{_hyphened(slug)}"
+        for slug, (mistake, _) in exercise.mistakes.items():
+            address = f"{_hyphened(exercise.name)}-{_hyphened(slug)}"
             parts += [
                 f'<div class="mistake" id="{address}">\n',
                 f"*{mistake.name}.* {mistake.message} Reread “{link(chapter, mistake.reread)}”.",
@@ -101,11 +116,11 @@ def table():
     bodies = []
     for chapter in CHAPTERS:
         rows = [f'<tr><th colspan="3" scope="rowgroup">Chapter {int(chapter[:2])}</th></tr>']
-        for each in every.values():
-            if each.chapter == chapter:
-                effort = f"<span>{each.card.difficulty}</span> <span>{each.card.minutes}&nbsp;min</span>"
-                points = f"<span>{each.exercise.points:g}</span> {effort}"
-                cells = [_to(each), points, "".join(_to(every[name]) for name in each.needs)]
+        for entry in every.values():
+            if entry.chapter == chapter:
+                effort = f"<span>{entry.card.difficulty}</span> <span>{entry.card.minutes}&nbsp;min</span>"
+                points = f"<span>{entry.exercise.points:g}</span> {effort}"
+                cells = [_to(entry), points, "".join(_to(every[name]) for name in entry.needs)]
                 rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
         bodies.append(f"<tbody>{''.join(rows)}</tbody>")
     source = f'<table class="table exercises"><thead><tr>{head}</tr></thead>{"".join(bodies)}</table>'
@@ -115,7 +130,7 @@ def table():
 def graph():
     """Every exercise that builds on another one, or that another one builds on, below what it builds on."""
     every = listed()
-    wanted = {name: each.needs for name, each in every.items() if not name.startswith(("predicted_", "repaired_"))}
+    wanted = {name: entry.needs for name, entry in every.items() if not name.startswith(("predicted_", "repaired_"))}
     needs = exercise_graph.connected(wanted)
     source = exercise_graph.graph(
         needs,
@@ -129,10 +144,10 @@ def _hyphened(name):
     return name.replace("_", "-")
 
 
-def _address(each):
-    return f"{each.chapter}.html#{each.card.label}"
+def _address(entry):
+    return f"{entry.chapter}.html#{entry.card.label}"
 
 
-def _to(each):
-    name = each.exercise.name.replace("_", "_<wbr/>")
-    return f'<a href="{_address(each)}"><code>{name}</code></a>'
+def _to(entry):
+    name = entry.exercise.name.replace("_", "_<wbr/>")
+    return f'<a href="{_address(entry)}"><code>{name}</code></a>'

@@ -11,8 +11,6 @@ from tests.book.conftest import ROOT, parsed
 
 pytestmark = pytest.mark.book
 
-N_CHAPTERS = 9
-
 
 @pytest.fixture(scope="session")
 def pages(html):
@@ -79,7 +77,6 @@ def test_the_front_page_names_all_chapters_and_links_the_existing_ones(pages, ht
     numbered = [file for file in files if file.rpartition("/")[2][:2].isdigit()]
     front = pages[(html / f"{toc['root']}.html").resolve()]
     rows = front.find("article").find("table").find("tbody").find_all("tr")
-    assert len(rows) == N_CHAPTERS
     linked = [row.find("a")["href"] for row in rows if row.find("a")]
     assert linked == [file.rpartition("/")[2] + ".html" for file in numbered]
 
