@@ -3,6 +3,7 @@
 import traceback
 from pathlib import Path
 
+import hypothesis
 import pytest
 from filelock import FileLock
 
@@ -10,6 +11,11 @@ from autograder.house import do_without_address_checks
 from book.forms.pdf import find_browser
 from tests.small_exercise import exercise, key  # noqa: F401 - fixtures for all tests
 
+# No example fails because the machine is busy.
+hypothesis.settings.register_profile(
+    "busy machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("busy machine")
 do_without_address_checks()  # in each of the processes that pytest-xdist starts
 pytest_plugins = ["tests.choosing"]
 CHAPTER = "01_attention"

@@ -69,14 +69,14 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(json_values)
 def test_reading_never_fails_on_any_json(notebook, value):
     submission = read({"cells": [value, value]} if not isinstance(value, dict) else value, notebook)
     assert submission.trouble or not submission.answers
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary())
 def test_reading_never_fails_on_any_bytes(notebook, raw):
     assert reading.read_submission(File(raw), notebook).trouble

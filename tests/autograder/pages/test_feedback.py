@@ -246,7 +246,7 @@ PIECES = (
 )  # fmt: skip
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.lists(st.sampled_from(PIECES), max_size=24).map("".join))
 def test_no_markdown_gets_past_the_sanitiser(source):
     assert ForbiddenParts(safe_markdown(source)).forbidden == set()
