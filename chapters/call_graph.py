@@ -16,17 +16,17 @@ def reached(function, known):
         list of names, in the order in which the search meets them. What stands between is a helper: another
         function or class of `solutions`.
     """
-    found, seen, waiting = [], {function.__name__}, [function]
+    known_calls, seen, waiting = [], {function.__name__}, [function]
     while waiting:
         caller = waiting.pop(0)
         for name in sorted(names_from_outside(caller) - seen):
             seen.add(name)
             called = vars(inspect.getmodule(caller)).get(name)
             if name in known:
-                found.append(name)
+                known_calls.append(name)
             elif callable(called) and called.__module__.startswith("solutions."):
                 waiting.append(called)
-    return found
+    return known_calls
 
 
 def names_from_outside(function):

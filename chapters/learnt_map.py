@@ -26,7 +26,7 @@ def cross_attention(path, source, target):
         model = dict(file)
     stream = _embedded(model, source)
     stream, _ = _attended(model, "encoder.0", "attention", stream, stream)
-    memory = _thought(model, "encoder.0", stream)
+    memory = _fed_forward(model, "encoder.0", stream)
     stream = _embedded(model, target)
     future = np.triu(np.full((len(target), len(target)), -np.inf), 1)
     stream, _ = _attended(model, "decoder.0", "attention", stream, stream, future)
@@ -47,25 +47,25 @@ def _attended(model, layer, name, stream, others, hidden=0.0):
     def projected(x, role):
         return x @ model[f"{layer}.{name}.w_{role}"] + model[f"{layer}.{name}.b_{role}"]
 
-    asked, found, told = (
+    queries, keys, values = (
         projected(x, role).reshape(-1, N_HEADS, D_HEAD)
         for x, role in ((stream, "query"), (others, "key"), (others, "value"))
     )
-    strengths = np.exp(np.einsum("qhd,khd->hqk", asked, found) / math.sqrt(D_HEAD) + hidden)
-    weights = strengths / strengths.sum(axis=2, keepdims=True)
-    answers = np.einsum("hqk,khd->qhd", weights, told).reshape(-1, WIDTH)
-    return _levelled(model, f"{layer}.norm_{name}", stream + projected(answers, "output")), weights
+    exponentials = np.exp(np.einsum("qhd,khd->hqk", queries, keys) / math.sqrt(D_HEAD) + hidden)
+    weights = exponentials / exponentials.sum(axis=2, keepdims=True)
+    outputs = np.einsum("hqk,khd->qhd", weights, values).reshape(-1, WIDTH)
+    return _normalised(model, f"{layer}.norm_{name}", stream + projected(outputs, "output")), weights
 
 
-def _thought(model, layer, stream):
+def _fed_forward(model, layer, stream):
     name = f"{layer}.feed_forward"
     inner = (stream @ model[f"{name}.w_in"] + model[f"{name}.b_in"]).clip(0)
-    return _levelled(
+    return _normalised(
         model, f"{layer}.norm_feed_forward", stream + inner @ model[f"{name}.w_out"] + model[f"{name}.b_out"]
     )
 
 
-def _levelled(model, name, rows):
+def _normalised(model, name, rows):
     centred = rows - rows.mean(axis=1, keepdims=True)
     spread = np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5)
     return model[f"{name}.gain"] * centred / spread + model[f"{name}.bias"]

@@ -28,7 +28,7 @@ class Walk:
     """
 
     def __init__(self, name, places, steps):
-        strangers = {each[end] for each in steps.values() for end in ("from", "to")} - places.keys()
+        strangers = {arrow[end] for arrow in steps.values() for end in ("from", "to")} - places.keys()
         if strangers:
             raise ValueError(f"no place is given for {', '.join(sorted(strangers))}")
         self.name, self.places, self.steps = name, places, steps
@@ -37,7 +37,7 @@ class Walk:
         return f"{len(self.steps)} steps: {', '.join(self.steps)}"
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        walk = {"places": self.places, "steps": [{"name": name} | each for name, each in self.steps.items()]}
+        walk = {"places": self.places, "steps": [{"name": name} | arrow for name, arrow in self.steps.items()]}
         text = json.dumps(walk, ensure_ascii=False)  # a notebook holds nothing but text under a name of one's own
         return {f"{RECORD}application/json": text}, {"scrapbook": {"name": self.name, "mime_prefix": RECORD}}
 

@@ -102,14 +102,14 @@ def _unexplained_faults(
 
 def _form_mistake(key: Key, unexplained: CaseFaults) -> list[str]:
     """Return the mistake that has right values everywhere and exactly these faults of form, if there is one."""
-    if any(fault.kind in VALUELESS_KINDS for found in unexplained for fault in found):
+    if any(fault.kind in VALUELESS_KINDS for verdicts in unexplained for fault in verdicts):
         return []
-    form = [{fault for fault in found if fault.kind in FORM_KINDS} for found in unexplained]
+    form = [{fault for fault in verdicts if fault.kind in FORM_KINDS} for verdicts in unexplained]
     if not any(form):
         return []
     for slug in key.mistakes:
         own = (set(faults(key, case.expected, case.mistakes[slug])) for case in key.cases)
-        if all(one == other for one, other in zip(own, form, strict=True)):
+        if all(expected == actual for expected, actual in zip(own, form, strict=True)):
             return [slug]
     return []
 
@@ -126,7 +126,7 @@ def _remarks(key: Key, unexplained: CaseFaults, verdict: Verdict, with_form: boo
 
 def _relation_and_slip(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> str:
     """Return sentences about wrong values, or "": a relation to the right ones, and a slip that leads to them."""
-    wrong = [i for i, found in enumerate(case_faults) if found and found[0].kind == "value"]
+    wrong = [i for i, verdicts in enumerate(case_faults) if verdicts and verdicts[0].kind == "value"]
     if not wrong or key.measure:  # the values of a measure are positions, which have no factors and no slips
         return ""
     sentence = relation(key, [key.cases[i] for i in wrong], [outcomes[i] for i in wrong])

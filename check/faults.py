@@ -39,8 +39,8 @@ CaseFaults = Sequence[Sequence[Verdict]]  # the faults of each case
 
 def of_cases(key: Key, outcomes: Sequence[Outcome]) -> CaseFaults:
     """Return what is wrong with each outcome of an exercise, one outcome for each case of the key."""
-    found = [list(faults(key, case.expected, outcome)) for case, outcome in zip(key.cases, outcomes, strict=True)]
-    return verdicts_of_test(key, outcomes, found) if key.tests else found
+    case_faults = [list(faults(key, case.expected, outcome)) for case, outcome in zip(key.cases, outcomes, strict=True)]
+    return verdicts_of_test(key, outcomes, case_faults) if key.tests else case_faults
 
 
 def faults(key: Key, expected: Outcome, outcome: Outcome) -> Iterator[Verdict]:

@@ -81,7 +81,7 @@ def best_matches(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults)
 def _fewest(key: Key, case_faults: CaseFaults, matches: Iterable[Match | None]) -> list[Match]:
     """Return the fewest of these matches that explain the cases with wrong values; or none."""
     candidates = [match for match in matches if match]
-    wrong = {i for i, found in enumerate(case_faults) if has_wrong_values(found)}
+    wrong = {i for i, verdicts in enumerate(case_faults) if has_wrong_values(verdicts)}
     # Many mistakes raise the same exception, so exceptions are proof only where no case has values.
     with_values = {i for i in wrong if case_faults[i][0].kind not in VALUELESS_KINDS} or wrong
     chosen: list[Match] = []
@@ -166,6 +166,6 @@ def _only_first_raises(case: Case, slug: str, outcome: Outcome) -> bool:
     return bool(case.mistakes[slug].raised) and not (outcome.raised or outcome.stopped)
 
 
-def has_wrong_values(found: Iterable[Verdict]) -> bool:
+def has_wrong_values(verdicts: Iterable[Verdict]) -> bool:
     """Return whether one of these faults is none of form."""
-    return any(fault.kind not in FORM_KINDS for fault in found)
+    return any(fault.kind not in FORM_KINDS for fault in verdicts)

@@ -41,8 +41,10 @@ def properties(attention: Attention, asks: Sequence[str]) -> tuple[np.ndarray | 
     half, 1 if it is below 99%, and 2 otherwise. copied: the word for which the output is largest. Positions that do
     not count have zeros.
     """
-    found = {"attended": _attended, "sharpness": _sharpness, "copied": _copied}
-    return tuple(np.where(attention.counts, found[name](attention), 0) if name in asks else None for name in PROPERTIES)
+    properties = {"attended": _attended, "sharpness": _sharpness, "copied": _copied}
+    return tuple(
+        np.where(attention.counts, properties[name](attention), 0) if name in asks else None for name in PROPERTIES
+    )
 
 
 def _attended(attention: Attention) -> np.ndarray:

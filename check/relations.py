@@ -35,7 +35,7 @@ def relation(key: Key, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> st
     if all(_is_float(array) for _, _, *pair in wrong for array in pair):
         sentences = _scalar_relations(wrong)
     else:
-        sentences = _shared(_case_relations(key, *each) for each in wrong)
+        sentences = _shared(_case_relations(key, *output) for output in wrong)
     sentence = next(iter(sentences), "")
     return sentence[:1].upper() + sentence[1:]
 
@@ -46,12 +46,12 @@ def _first_wrong(key: Key, case: Case, outcome: Outcome) -> tuple[str, Any, Any]
     return next((output for output in outputs if difference(*output[1:], output[0], "", key.tolerance)), None)
 
 
-def _shared(found: Iterable[tuple[dict[str, None], bool]]) -> dict[str, None]:
+def _shared(relations: Iterable[tuple[dict[str, None], bool]]) -> dict[str, None]:
     """Return the sentences that are true of all cases, if one of the cases can prove them.
 
-    found: for each case its sentences, and whether it is a proof.
+    relations: for each case its sentences, and whether it is a proof.
     """
-    cases = list(found)
+    cases = list(relations)
     if not any(is_proof for _, is_proof in cases):
         return {}
     first, *others = (sentences for sentences, _ in cases)
@@ -103,7 +103,7 @@ def _scalar_relations(wrong: Sequence[tuple[Case, str, Any, Any]]) -> Iterator[s
         {words: None for factor, words in factors((), (), case.inputs) if equal(np.array(factor * e), np.array(v))}
         for case, _, e, v in wrong
     )
-    yield from (f"`{name}` is {word}." for word in _shared((found, True) for found in words))
+    yield from (f"`{name}` is {word}." for word in _shared((of_case, True) for of_case in words))
     if len(np.unique(expected)) > 2 and value.any():
         if proportional(expected, value):
             yield f"`{name}` is right except for one factor, the same for every input."

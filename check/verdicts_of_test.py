@@ -39,10 +39,10 @@ def rejection(expected: Outcome, outcome: Outcome) -> Outcome:
 
 def verdicts_of_test(key: Key, outcomes: Sequence[Outcome], case_faults: "CaseFaults") -> "CaseFaults":
     """Return the faults of each case with sentences about the tested functions."""
-    found = {_function(case) for case, outcome in zip(key.cases, outcomes, strict=True) if _finds(case, outcome)}
-    passed = {_function(case) for case, outcome in zip(key.cases, outcomes, strict=True) if _misses(case, outcome)}
+    rejected = {_function(case) for case, outcome in zip(key.cases, outcomes, strict=True) if _finds(case, outcome)}
+    accepted = {_function(case) for case, outcome in zip(key.cases, outcomes, strict=True) if _misses(case, outcome)}
     wrong = {_function(case) for case in key.cases if not case.expected.value}
-    count = f"{len(found - passed)} of {len(wrong)} wrong functions found"
+    count = f"{len(rejected - accepted)} of {len(wrong)} wrong functions found"
     return [
         [replace(fault, message=_sentence(case, outcome.value, count)) for fault in faults[:1]]
         if faults and not (outcome.raised or outcome.stopped)

@@ -93,8 +93,8 @@ def run(
     with Answerer(answered, limits, kind, distributions) if answered else nullcontext() as answerer:
         submission = _Submission(tuple(cells), tuple(calls), limits, budget, answerer)
         while not submission.complete:
-            left = budget.processor_seconds, budget.sleep_seconds
-            with Process(Path(bundle).resolve(), limits, kind, distributions, *left) as process:
+            remaining = budget.processor_seconds, budget.sleep_seconds
+            with Process(Path(bundle).resolve(), limits, kind, distributions, *remaining) as process:
                 submission.advance(process)
     return Run(submission.cells, submission.outcomes, submission.notes, answerer.count if answerer else 0)
 

@@ -35,7 +35,7 @@ def names(root: Path) -> dict[str, list[str]]:
     """
     file = root / NAMES
     listed = yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else {}
-    return {f"{file.parent.name}/{place}": found for place, found in listed.items()}
+    return {f"{file.parent.name}/{place}": others for place, others in listed.items()}
 
 
 def check_names(app: Sphinx, env: BuildEnvironment) -> None:

@@ -26,4 +26,6 @@ def members() -> dict[str, list[str]]:
     Names with an underscore at an end, such as `r_`, are left out: they would only make the list longer.
     """
     public = {name: getattr(module, "__all__", dir(module)) for name, module in MODULES.items()}
-    return {name: sorted(member for member in found if member == member.strip("_")) for name, found in public.items()}
+    return {
+        name: sorted(member for member in members if member == member.strip("_")) for name, members in public.items()
+    }
