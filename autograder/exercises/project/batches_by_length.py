@@ -1,0 +1,210 @@
+"""batches_by_length: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from solutions import project as reference
+
+batches_by_length = Exercise(
+    reference.batches_by_length, outputs={"batches": "", "padding": "n_batches"}, section="Batches of equal length"
+)
+
+
+def lengths_of(draw, n, low=2, high=12):
+    return draw.rng.integers(low, high, size=(n, 2))
+
+
+def cells(lengths):
+    return int(lengths.max(axis=0).sum())
+
+
+@batches_by_length.cases("similar pairs in one batch", points=2)
+def _(draw):
+    yield "twenty pairs", {"lengths": lengths_of(draw, 20), "budget": 50}
+    yield "forty pairs", {"lengths": lengths_of(draw, 40), "budget": 64}
+    alike = np.stack([draw.rng.integers(3, 14, size=24), np.full(24, draw.size(4, 7))], axis=1)
+    yield "targets of one length", {"lengths": alike, "budget": 70}
+    yield "many equal pairs", {"lengths": lengths_of(draw, 30, 3, 5), "budget": 60}
+
+
+@batches_by_length.cases("the edges", points=1)
+def _(draw):
+    lengths = lengths_of(draw, 9)
+    yield "a budget that fits exactly", {"lengths": np.tile(lengths[:1], (12, 1)), "budget": 4 * cells(lengths[:1])}
+    yield "pairs that are longer than the budget", {"lengths": lengths_of(draw, 8, 2, 30), "budget": 20}
+    yield "one pair", {"lengths": lengths[:1], "budget": 100}
+    yield "everything in one batch", {"lengths": lengths, "budget": 10_000}
+
+
+def order_of(lengths, keys=(0, 1)):
+    return np.lexsort([lengths[:, key] for key in keys]).tolist()
+
+
+def grouped(
+    lengths, budget, order, size=lambda rows: len(rows) * rows.max(axis=0).sum(), close=lambda size, b: size > b
+):
+    """Batches of the pairs in an order: a batch is closed before its size, with the next pair, would be too large."""
+    batches, batch = [], []
+    for pair in order:
+        if batch and close(size(lengths[[*batch, pair]]), budget):
+            batches.append(batch)
+            batch = []
+        batch.append(pair)
+    return [np.array(batch) for batch in [*batches, batch] if batch]
+
+
+def padding_of(lengths, batches):
+    return np.array([(lengths[batch].max(axis=0) - lengths[batch]).sum() for batch in batches], int)
+
+
+def with_padding(lengths, batches):
+    return batches, padding_of(lengths, batches)
+
+
+@batches_by_length.mistake("does not sort")
+def unsorted(lengths, budget):
+    """You take the pairs as they come. Then each batch holds short and long pairs, and every short one is padded up to
+    the longest. Sort by length first."""
+    return with_padding(lengths, grouped(lengths, budget, range(len(lengths))))
+
+
+@batches_by_length.mistake("sorts by the source first")
+def by_source(lengths, budget):
+    """You sort by the source, and by the target where sources are equal. The exercise asks for the other way round: the
+    target has more layers to pass, so its padding costs most. In `np.lexsort` the last key comes first."""
+    return with_padding(lengths, grouped(lengths, budget, order_of(lengths, (1, 0))))
+
+
+@batches_by_length.mistake("sorts by the target alone")
+def by_target(lengths, budget):
+    """You sort by the target alone, so pairs with equal targets keep their old order, whatever their sources are. Sort
+    those by their source."""
+    return with_padding(lengths, grouped(lengths, budget, order_of(lengths, (1,))))
+
+
+@batches_by_length.mistake("sorts by the sum of both lengths")
+def by_sum(lengths, budget):
+    """You sort by source and target together. A long source with a short target then stands beside a short source with
+    a long target, and both are padded. Sort by the target, then by the source."""
+    return with_padding(lengths, grouped(lengths, budget, np.argsort(lengths.sum(axis=1), kind="stable").tolist()))
+
+
+@batches_by_length.mistake("puts the longest pairs first")
+def longest_first(lengths, budget):
+    """Your pairs come from the longest to the shortest. The exercise asks for the shortest first."""
+    return with_padding(lengths, grouped(lengths, budget, order_of(lengths)[::-1]))
+
+
+@batches_by_length.mistake("fills a batch with tokens, not with places")
+def counts_tokens(lengths, budget):
+    """You compare the budget with the number of tokens. Padding takes memory and time as well: compare it with the
+    number of pairs times the longest source plus the longest target."""
+    return with_padding(lengths, grouped(lengths, budget, order_of(lengths), size=lambda rows: rows.sum()))
+
+
+@batches_by_length.mistake("counts only the targets")
+def targets_alone(lengths, budget):
+    """Your batches are as large as if the sources took no place. A place of the source costs memory and time, too: add
+    the longest source and the longest target."""
+    order = order_of(lengths)
+    return with_padding(lengths, grouped(lengths, budget, order, size=lambda rows: len(rows) * rows[:, 1].max()))
+
+
+@batches_by_length.mistake("takes the last pair for the longest")
+def last_is_longest(lengths, budget):
+    """You take the newest pair's lengths for the longest of the batch. That holds for the targets, since they are
+    sorted, but an earlier pair with a shorter target may have a longer source."""
+    order = order_of(lengths)
+    return with_padding(lengths, grouped(lengths, budget, order, size=lambda rows: len(rows) * rows[-1].sum()))
+
+
+@batches_by_length.mistake("closes a batch that is exactly full too early")
+def never_full(lengths, budget):
+    """You close a batch as soon as the next pair would *reach* the budget. A batch may be as large as the budget: close
+    it only if the next pair would exceed it."""
+    order = order_of(lengths)
+    return with_padding(lengths, grouped(lengths, budget, order, close=lambda size, bound: size >= bound))
+
+
+@batches_by_length.mistake("adds the pair that is too much")
+def one_too_many(lengths, budget):
+    """You close a batch after the pair that exceeds the budget, so most batches are too large. Look at the size with
+    the next pair before you add it."""
+    batches, batch = [], []
+    for pair in order_of(lengths):
+        batch.append(pair)
+        if len(batch) * cells(lengths[batch]) > budget:
+            batches.append(np.array(batch))
+            batch = []
+    return with_padding(lengths, batches + ([np.array(batch)] if batch else []))
+
+
+@batches_by_length.mistake("drops the last batch")
+def last_dropped(lengths, budget):
+    """The pairs of the last batch are missing. It is not full, so nothing closes it inside the loop: add it behind the
+    loop."""
+    batches = grouped(lengths, budget, order_of(lengths))[:-1]
+    return with_padding(lengths, batches)
+
+
+@batches_by_length.mistake("leaves out pairs that are too long")
+def long_ones_left_out(lengths, budget):
+    """Pairs that are longer than the budget are missing. The model would never learn a long word. Each of them is
+    alone in a batch."""
+    fitting = [pair for pair in order_of(lengths) if lengths[pair].sum() <= budget]
+    return with_padding(lengths, grouped(lengths, budget, fitting))
+
+
+@batches_by_length.mistake("counts the padding of the targets alone")
+def target_padding(lengths, budget):
+    """The batches are right, but you count only the padding of the targets. The shorter sources are padded as well."""
+    batches, _ = reference.batches_by_length(lengths, budget)
+    return batches, padding_of(lengths[:, 1:], batches)
+
+
+@batches_by_length.mistake("counts the tokens as padding")
+def tokens_counted(lengths, budget):
+    """The batches are right, but your second result is the number of tokens. The padding is the rest: all places of the
+    batch minus its tokens."""
+    batches, _ = reference.batches_by_length(lengths, budget)
+    return batches, np.array([lengths[batch].sum() for batch in batches], int)
+
+
+@batches_by_length.mistake("adds the padding of all batches")
+def total_padding(lengths, budget):
+    """The batches are right, but you return one number for all of them. The exercise asks for the padding of each
+    batch."""
+    batches, padding = reference.batches_by_length(lengths, budget)
+    return batches, padding.sum()
+
+
+@batches_by_length.equivalent
+def pair_by_pair(lengths, budget):
+    order = sorted(range(len(lengths)), key=lambda pair: (lengths[pair, 1], lengths[pair, 0]))
+    return with_padding(lengths, grouped(lengths, budget, order))
+
+
+@batches_by_length.equivalent
+def in_two_sorts(lengths, budget):
+    """A stable sort by the source, then one by the target, and padding counted place by place."""
+    order = np.argsort(lengths[:, 0], kind="stable")
+    order = order[np.argsort(lengths[order, 1], kind="stable")]
+    batches = grouped(lengths, budget, order.tolist())
+    padding = []
+    for batch in batches:
+        source, target = lengths[batch].T.tolist()
+        padding.append(sum(max(source) - n for n in source) + sum(max(target) - n for n in target))
+    return batches, np.array(padding)
+
+
+@batches_by_length.equivalent
+def by_slices(lengths, budget):
+    """Each batch is a slice of the sorted pairs, whose end is looked for with running maxima."""
+    order, batches, start = np.array(order_of(lengths)), [], 0
+    while start < len(order):
+        longest = np.maximum.accumulate(lengths[order[start:]], axis=0).sum(axis=1)
+        fits = longest * np.arange(1, len(longest) + 1) <= budget
+        n_pairs = max(1, len(fits) if fits.all() else int(fits.argmin()))
+        batches.append(order[start : start + n_pairs])
+        start += n_pairs
+    return batches, [int(p) for p in padding_of(lengths, batches)]

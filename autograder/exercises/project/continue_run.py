@@ -1,0 +1,257 @@
+"""continue_run: its cases, its known mistakes and its right rewrites."""
+
+import math
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.project.shared import small_batches, small_run
+from solutions import project as reference
+from solutions import training
+from solutions.model import backward, forward
+from solutions.parameters import flatten, unflatten
+from solutions.training import adam_step, noam_learning_rate, zero_moments
+
+continue_run = Exercise(
+    reference.continue_run,
+    outputs={"run": "", "log": "n_batches 2"},
+    section="Stop today and continue tomorrow",
+    order=("log", "run"),
+    uses=("clip_gradients",),
+)
+
+
+def inputs_of(draw, step, n_batches=2, **more):
+    return {
+        "run": small_run(draw, step),
+        "batches": small_batches(draw, n_batches),
+        "n_heads": 2,
+        "peak": float(draw.rng.uniform(0.01, 0.03)),
+        "warmup": draw.size(4, 9),
+        "longest": 1e6,
+        "smoothing": float(draw.rng.uniform(0.1, 0.3)),
+    } | more
+
+
+@continue_run.cases("the first steps", points=2)
+def _(draw):
+    yield "two steps", inputs_of(draw, 0)
+    yield "three steps without smoothing", inputs_of(draw, 0, 3, smoothing=0.0)
+
+
+@continue_run.cases("a run that continues", points=2)
+def _(draw):
+    yield "during the warm-up", inputs_of(draw, 3, 2, warmup=40)
+    yield "over the top of the schedule", inputs_of(draw, 5, 2, warmup=6)
+    yield "long after the warm-up", inputs_of(draw, draw.size(60, 90))
+    yield "no more batches", inputs_of(draw, draw.size(20, 40), 0)
+
+
+@continue_run.cases("clipping", points=1)
+def _(draw):
+    yield "short steps", inputs_of(draw, 7, longest=float(draw.rng.uniform(0.05, 0.2)))
+    yield "a fresh run", inputs_of(draw, 0, longest=float(draw.rng.uniform(0.05, 0.2)))
+
+
+def pieces(params, src, tgt, n_heads, smoothing, pad):
+    logits, model_cache = forward(params, src, tgt[:, :-1], n_heads, pad)
+    loss, loss_cache = training.smoothed_cross_entropy(logits, tgt[:, 1:], smoothing, pad)
+    return float(loss), backward(training.smoothed_cross_entropy_backward(1.0, loss_cache), model_cache)
+
+
+def continued(
+    run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0, *,
+    clip=reference.clip_gradients, rate=None, count=lambda step: step, each=lambda moments: moments, logged=None,
+):  # fmt: skip
+    """The training loop with some of its parts exchanged.
+
+    clip: of gradients. rate: from step, peak and warmup. count: the step that Adam gets. each: what happens to the
+    moments before each step. logged: the row of the log, from loss, length, and the loss after the step.
+    """
+    rate = rate or (lambda step, peak, warmup: peak * min(step / warmup, math.sqrt(warmup / step)))
+    params, moments, step = run["params"], run["moments"], run["step"]
+    log = []
+    for number, (src, tgt) in enumerate(batches, start=1):
+        step += 1
+        loss, gradients = pieces(params, src, tgt, n_heads, smoothing, pad)
+        clipped, length = clip(gradients, longest)
+        adam_at = count(step) if count is not from_one_again else number
+        params, moments = adam_step(params, clipped, each(moments), adam_at, rate(step, peak, warmup))
+        after = pieces(params, src, tgt, n_heads, smoothing, pad)[0] if logged else None
+        log.append(logged(loss, length, after) if logged else (loss, length))
+    return {"params": params, "moments": moments, "step": step}, np.array(log).reshape(-1, 2)
+
+
+def from_one_again(step):
+    raise NotImplementedError("the loop counts")
+
+
+@continue_run.mistake("starts the moments again")
+def new_moments(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """You start Adam's moments from zero, and the run had some. The first step after the pause then has full length in
+    every parameter. Take them from `run["moments"]`."""
+    run = run | {"moments": zero_moments(run["params"])}
+    return continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad)
+
+
+@continue_run.mistake("counts the steps from 1 again")
+def steps_again(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """Your steps start again at 1. So the schedule warms up a second time, and Adam corrects means as if they were new.
+    The first new step is `run["step"] + 1`."""
+    new, log = continued(run | {"step": 0}, batches, n_heads, peak, warmup, longest, smoothing, pad)
+    return new | {"step": run["step"] + new["step"]}, log
+
+
+@continue_run.mistake("corrects Adam's bias as in the first steps")
+def bias_again(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """Your learning rates are right, but the step that Adam gets starts again at 1. Its correction of the bias then
+    divides by numbers that are too small, and the steps are too long. Adam gets the same step as the schedule."""
+    return continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad, count=from_one_again)
+
+
+@continue_run.mistake("starts the schedule again")
+def schedule_again(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """Adam gets the right step, but your schedule starts again at step 1, so the rate climbs from zero after each
+    pause. The schedule gets the number of all steps, too."""
+
+    def rate(step, peak, warmup):
+        return peak * math.sqrt(warmup) * noam_learning_rate(step - run["step"], 1, warmup)
+
+    return continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad, rate=rate)
+
+
+@continue_run.mistake("is one step behind")
+def one_behind(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """Your first new step has the number of the last old one. `run["step"]` steps have been made, so the next is one
+    more. In a fresh run it would be step 0, where the rate is zero or a division by zero."""
+
+    def rate(step, peak, warmup):
+        return peak * min((step - 1) / warmup, math.sqrt(warmup / max(1, step - 1)))
+
+    return continued(
+        run, batches, n_heads, peak, warmup, longest, smoothing, pad, rate=rate, count=lambda step: max(1, step - 1)
+    )
+
+
+@continue_run.mistake("returns the old number of steps")
+def step_not_counted(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """The weights are right, but the run that you return still has the step with which it came in. The next part of the
+    run would repeat the schedule of this one."""
+    new, log = continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad)
+    return new | {"step": run["step"]}, log
+
+
+@continue_run.mistake("keeps the highest rate after the warm-up")
+def no_descent(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """Your rate stays at its peak after the warm-up. In the schedule of chapter 9 it falls with the root of the step,
+    so that late steps are short."""
+    return continued(
+        run, batches, n_heads, peak, warmup, longest, smoothing, pad,
+        rate=lambda step, peak, warmup: peak * min(1, step / warmup),
+    )  # fmt: skip
+
+
+@continue_run.mistake("uses the highest rate from the first step on")
+def no_warmup(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """Your rate is at its peak from the first step on. It climbs straight to the peak during the warm-up."""
+    return continued(
+        run, batches, n_heads, peak, warmup, longest, smoothing, pad,
+        rate=lambda step, peak, warmup: peak * min(1, math.sqrt(warmup / step)),
+    )  # fmt: skip
+
+
+@continue_run.mistake("does not scale the schedule to its peak")
+def unscaled_schedule(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """You multiply `peak` and the schedule of chapter 9, whose highest value is the root of 1 / (d_model * warmup), and
+    not 1. So the highest rate is not `peak`. Divide by the schedule's own value at step `warmup`."""
+    d_model = run["params"]["embeddings"]["shared"].shape[1]
+    return continued(
+        run, batches, n_heads, peak, warmup, longest, smoothing, pad,
+        rate=lambda step, peak, warmup: peak * noam_learning_rate(step, d_model, warmup),
+    )  # fmt: skip
+
+
+@continue_run.mistake("does not clip")
+def not_clipped(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """The gradients go to Adam as they are. Clip them at `longest` first, with your `clip_gradients`."""
+    return continued(run, batches, n_heads, peak, warmup, 1e9, smoothing, pad)
+
+
+@continue_run.mistake("logs the clipped length")
+def clipped_length_logged(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """The weights are right, but your log has the length after clipping, which never exceeds the bound. A log that
+    shall show wild batches needs the length before."""
+    return continued(
+        run, batches, n_heads, peak, warmup, longest, smoothing, pad,
+        logged=lambda loss, length, after: (loss, min(length, longest)),
+    )  # fmt: skip
+
+
+@continue_run.mistake("logs the loss after the step")
+def loss_after(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """Your losses are those after the step, on the batch that has just been learnt. Log the loss before the step: the
+    model has not seen this batch yet in this pass, so the number is honest."""
+    return continued(
+        run, batches, n_heads, peak, warmup, longest, smoothing, pad,
+        logged=lambda loss, length, after: (after, length),
+    )  # fmt: skip
+
+
+@continue_run.mistake("forgets the smoothing")
+def no_smoothing(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """Your loss has no label smoothing, whatever `smoothing` is. Hand it to `smoothed_cross_entropy`."""
+    return continued(run, batches, n_heads, peak, warmup, longest, 0.0, pad)
+
+
+@continue_run.mistake("trains on the first batch alone")
+def first_batch_alone(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """You make all steps with the first batch. The model would learn these few words by heart. Take the next batch in
+    each step."""
+    batches = list(batches)
+    return continued(run, batches[:1] * len(batches), n_heads, peak, warmup, longest, smoothing, pad)
+
+
+@continue_run.mistake("starts each step from the old parameters")
+def same_start(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """Every batch finds the parameters with which the run came in, so only the last step counts. Put what `adam_step`
+    returns in the place of the old parameters and moments before the next batch."""
+    log = [np.zeros((0, 2))]
+    new = run
+    for number, batch in enumerate(batches, start=1):
+        new, part = continued(run, [batch], n_heads, peak, warmup, longest, smoothing, pad)
+        new = new | {"step": run["step"] + number}
+        log.append(part)
+    return new, np.concatenate(log)
+
+
+@continue_run.equivalent
+def by_its_own_schedule(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    return continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad)
+
+
+@continue_run.equivalent
+def step_by_step(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    log = []
+    for batch in batches:
+        run, row = reference.continue_run(run, [batch], n_heads, peak, warmup, longest, smoothing, pad)
+        log.append(row[0].tolist())
+    return run, np.reshape(log, (len(log), 2))
+
+
+@continue_run.equivalent
+def with_vectors(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """Parameters and moments as vectors, clipped by hand."""
+    like = run["params"]
+    theta, (mean, squares) = flatten(like), map(flatten, run["moments"])
+    log = []
+    for step, (src, tgt) in enumerate(batches, start=run["step"] + 1):
+        loss, gradients = pieces(unflatten(theta, like), src, tgt, n_heads, smoothing, pad)
+        vector = flatten(gradients)
+        length = math.sqrt(vector @ vector)
+        vector = vector * min(1.0, longest / length)
+        rate = peak * noam_learning_rate(step, 512, warmup) / noam_learning_rate(warmup, 512, warmup)
+        theta, (mean, squares) = adam_step(theta, vector, (mean, squares), step, rate)
+        log.append([loss, length])
+    trees = [unflatten(vector, like) for vector in (theta, mean, squares)]
+    new = {"params": trees[0], "moments": tuple(trees[1:]), "step": run["step"] + len(log)}
+    return new, np.array(log).reshape(-1, 2)

@@ -1,0 +1,256 @@
+"""top_p: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from solutions import project as reference
+from solutions.attention import softmax
+
+top_p = Exercise(reference.top_p, outputs={"probabilities": "... vocab"}, section="Temperature and top-p")
+
+
+def inputs_of(draw, *shape, p=(0.5, 0.8), temperature=1.0, dtype=np.float64):
+    return {
+        "logits": (2 * draw.normal(*shape)).astype(dtype),
+        "p": float(draw.rng.uniform(*p)),
+        "temperature": temperature,
+    }
+
+
+@top_p.cases("the likeliest tokens", points=2)
+def _(draw):
+    n, vocab = draw.sizes(2, low=4, high=10)
+    yield "one row", inputs_of(draw, vocab)
+    yield "several rows", inputs_of(draw, n, vocab)
+    yield "a small p", inputs_of(draw, n, vocab, p=(0.05, 0.1))
+    yield "everything", inputs_of(draw, n, vocab) | {"p": 1.0}
+    yield "two batch axes, single precision", inputs_of(draw, 2, n, vocab, dtype=np.float32)
+
+
+@top_p.cases("the temperature", points=1)
+def _(draw):
+    n, vocab = draw.sizes(2, low=4, high=10)
+    yield "cooler", inputs_of(draw, n, vocab, temperature=float(draw.rng.uniform(0.4, 0.7)))
+    yield "warmer", inputs_of(draw, n, vocab, temperature=float(draw.rng.uniform(1.5, 3)))
+    yield "cold and large logits", inputs_of(draw, n, vocab, temperature=1e-3) | {"logits": 40 * draw.normal(n, vocab)}
+
+
+@top_p.cases("ties and refusals", points=1)
+def _(draw):
+    vocab = draw.size(5, 9)
+    equal = np.zeros(vocab)
+    equal[draw.rng.integers(vocab)] = -1.0
+    yield "equally likely tokens", {"logits": equal, "p": 0.45, "temperature": 1.0}
+    yield "a temperature of zero", inputs_of(draw, vocab) | {"temperature": 0.0}
+    yield "p of zero", inputs_of(draw, vocab) | {"p": 0.0}
+    yield "p above one", inputs_of(draw, vocab) | {"p": 1.2}
+
+
+def checked(p, temperature):
+    if p <= 0 or p > 1:
+        raise ValueError("p must lie above 0, and not above 1")
+    if temperature <= 0:
+        raise ValueError("the temperature must be above 0")
+
+
+def cut(probabilities, keep, normalise=True):
+    """Keep the tokens that `keep`, from sorted probabilities, says, and make them add up to one."""
+    order = np.argsort(-probabilities, axis=-1, kind="stable")
+    in_order = np.take_along_axis(probabilities, order, axis=-1)
+    kept = np.where(keep(in_order), in_order, 0)
+    if normalise:
+        kept = kept / kept.sum(axis=-1, keepdims=True)
+    result = np.zeros_like(kept)
+    np.put_along_axis(result, order, kept, axis=-1)
+    return result
+
+
+def before(in_order):
+    return np.cumsum(in_order, axis=-1) - in_order
+
+
+def first(in_order):
+    return np.arange(in_order.shape[-1]) == 0
+
+
+@top_p.mistake("leaves out the token that reaches p")
+def crossing_left_out(logits, p, temperature=1.0):
+    """You keep tokens as long as their sum stays within p, so the token with which the sum reaches p is missing. The
+    tokens that are kept have at least p together."""
+    checked(p, temperature)
+    return cut(softmax(logits / temperature), lambda row: (np.cumsum(row, axis=-1) <= p) | first(row))
+
+
+@top_p.mistake("keeps one token too many")
+def one_too_many(logits, p, temperature=1.0):
+    """You keep one token more than needed: the sum has reached p before it. A token is kept if the sum of those
+    *before* it is still below p."""
+    checked(p, temperature)
+
+    def keep(row):
+        return np.roll(before(row) < p, 1, axis=-1) | first(row)
+
+    return cut(softmax(logits / temperature), keep)
+
+
+@top_p.mistake("does not make the rest add up to one")
+def not_normalised(logits, p, temperature=1.0):
+    """The tokens that are kept have their old probabilities, which add up to less than one. Divide by their sum."""
+    checked(p, temperature)
+    return cut(softmax(logits / temperature), lambda row: before(row) < p, normalise=False)
+
+
+@top_p.mistake("keeps tokens that are likelier than p")
+def threshold(logits, p, temperature=1.0):
+    """You compare the probability of each token with p. In top-p it is the *sum* of the likeliest tokens that reaches
+    p; one token alone hardly ever does."""
+    checked(p, temperature)
+    return cut(softmax(logits / temperature), lambda row: (row >= p) | first(row))
+
+
+@top_p.mistake("keeps the tokens above 1 - p")
+def other_threshold(logits, p, temperature=1.0):
+    """You keep each token whose own probability is at least 1 - p. In top-p the probabilities are added up, from the
+    likeliest on, until they reach p."""
+    checked(p, temperature)
+    return cut(softmax(logits / temperature), lambda row: (row >= 1 - p) | first(row))
+
+
+@top_p.mistake("adds up from the unlikeliest")
+def from_below(logits, p, temperature=1.0):
+    """You sort the wrong way round, so the unlikely tokens are kept and the likely ones lost. `np.argsort` sorts
+    upwards: sort the negative probabilities."""
+    checked(p, temperature)
+    probabilities = softmax(logits / temperature)
+    order = np.argsort(probabilities, axis=-1, kind="stable")
+    upwards = np.take_along_axis(probabilities, order, axis=-1)
+    kept = np.where(before(upwards) < p, upwards, 0)
+    result = np.zeros_like(kept)
+    np.put_along_axis(result, order, kept / kept.sum(axis=-1, keepdims=True), axis=-1)
+    return result
+
+
+@top_p.mistake("returns the sorted probabilities")
+def sorted_ones(logits, p, temperature=1.0):
+    """Your probabilities are sorted. Entry k must be that of token k, so put them back to where they came from, for
+    example with `np.put_along_axis`."""
+    return -np.sort(-reference.top_p(logits, p, temperature), axis=-1)
+
+
+@top_p.mistake("multiplies by the temperature")
+def multiplied(logits, p, temperature=1.0):
+    """You multiply the logits by the temperature. A high temperature should make the distribution flatter: divide."""
+    checked(p, temperature)
+    return reference.top_p(logits * temperature, p)
+
+
+@top_p.mistake("ignores the temperature")
+def no_temperature(logits, p, temperature=1.0):
+    """The temperature has no effect on your result. Divide the logits by it before the softmax."""
+    checked(p, temperature)
+    return reference.top_p(logits, p)
+
+
+@top_p.mistake("divides the probabilities by the temperature")
+def after_softmax(logits, p, temperature=1.0):
+    """You divide the probabilities, and not the logits, by the temperature. When they are made to add up to one again,
+    the factor is gone. Divide the logits before the softmax."""
+    checked(p, temperature)
+    probabilities = softmax(logits) / temperature
+    return cut(probabilities, lambda row: before(row) < p)
+
+
+@top_p.mistake("cuts first and heats afterwards")
+def cut_first(logits, p, temperature=1.0):
+    """You choose the tokens at temperature 1 and change the temperature afterwards. The exercise asks for the
+    temperature first: a warm distribution is flatter, so more tokens are needed to reach p."""
+    checked(p, temperature)
+    allowed = reference.top_p(logits, p) > 0
+    return softmax(np.where(allowed, logits / temperature, -np.inf))
+
+
+@top_p.mistake("counts over all rows")
+def all_rows(logits, p, temperature=1.0):
+    """You sort and add up over all rows at once. Each row is a distribution of its own: work along the last axis."""
+    checked(p, temperature)
+    probabilities = softmax(logits / temperature)
+    flat = cut(probabilities.reshape(-1), lambda row: before(row) < p * row.sum(), normalise=False)
+    flat = flat.reshape(probabilities.shape)
+    return flat / np.maximum(flat.sum(axis=-1, keepdims=True), 1e-300)
+
+
+@top_p.mistake("chooses the likeliest token")
+def greedy(logits, p, temperature=1.0):
+    """All weight is on the likeliest token. That is greedy decoding; top-p keeps as many tokens as it takes to reach
+    p."""
+    checked(p, temperature)
+    return cut(softmax(logits / temperature), first)
+
+
+@top_p.mistake("keeps everything that is as likely as the last one kept")
+def all_ties(logits, p, temperature=1.0):
+    """You keep all tokens that are as likely as the last one that is needed. Where several are equally likely, only as
+    many stay as it takes to reach p, those with smaller numbers first."""
+    checked(p, temperature)
+    probabilities = softmax(logits / temperature)
+    exact = cut(probabilities, lambda row: before(row) < p, normalise=False)
+    least = np.min(np.where(exact > 0, exact, np.inf), axis=-1, keepdims=True)
+    kept = np.where(probabilities >= least, probabilities, 0)
+    return kept / kept.sum(axis=-1, keepdims=True)
+
+
+@top_p.mistake("prefers larger numbers among equals")
+def last_ties(logits, p, temperature=1.0):
+    """Of equally likely tokens you keep those with the larger numbers. The exercise asks for the smaller ones first:
+    sort the negative probabilities with `kind="stable"`, and do not reverse an upward sort."""
+    return reference.top_p(logits[..., ::-1], p, temperature)[..., ::-1]
+
+
+@top_p.mistake("refuses nothing")
+def anything_goes(logits, p, temperature=1.0):
+    """You compute with any p and any temperature. At p = 0 nothing may be kept, and at temperature 0 you divide by
+    zero. Raise a ValueError before that."""
+    with np.errstate(all="ignore"):
+        return cut(softmax(logits / temperature), lambda row: (before(row) < p) | first(row))
+
+
+@top_p.equivalent
+def row_by_row(logits, p, temperature=1.0):
+    checked(p, temperature)
+    probabilities = softmax(logits / temperature)
+    rows = probabilities.reshape(-1, probabilities.shape[-1])
+    for row in rows:
+        total, kept = 0.0, []
+        for token in sorted(range(len(row)), key=lambda token: (-row[token], token)):
+            kept.append(token)
+            total += row[token]
+            if total >= p and p < 1:
+                break
+        row[[token for token in range(len(row)) if token not in kept]] = 0
+        row /= row.sum()
+    return rows.reshape(logits.shape)
+
+
+@top_p.equivalent
+def by_masked_logits(logits, p, temperature=1.0):
+    """The softmax once more, over the tokens that are kept."""
+    checked(p, temperature)
+    warm = logits / temperature
+    order = np.argsort(-warm, axis=-1, kind="stable")
+    in_order = softmax(np.take_along_axis(warm, order, axis=-1))
+    ranks = np.argsort(order, axis=-1, kind="stable")
+    kept = np.take_along_axis(before(in_order) < p, ranks, axis=-1)
+    return softmax(np.where(kept, warm, -np.inf))
+
+
+@top_p.equivalent
+def by_counting(logits, p, temperature=1.0):
+    """How many tokens of each row are needed."""
+    checked(p, temperature)
+    probabilities = softmax(logits / temperature)
+    order = np.argsort(-probabilities, axis=-1, kind="stable")
+    sums = np.cumsum(np.take_along_axis(probabilities, order, axis=-1), axis=-1)
+    needed = 1 + (sums < p).sum(axis=-1, keepdims=True)
+    ranks = np.argsort(order, axis=-1, kind="stable")
+    kept = probabilities * (ranks < needed)
+    return kept / kept.sum(axis=-1, keepdims=True)
