@@ -15,7 +15,7 @@ from solutions.model import unembed, unembed_backward
 from solutions.parameters import initialise, map_tree, save
 from solutions.position import embed_backward, positional_embedding
 from solutions.project import batches_by_length, clip_gradients
-from solutions.pronunciations import BOS, EOS, PAD, SEP, VOCABULARY, lengths, load_words
+from solutions.pronunciations import BOS, EOS, PAD, SEP, VOCABULARY, load_words, token_counts
 from solutions.residual import encoder_layer, encoder_layer_backward
 from solutions.training import (
     adam_step,
@@ -84,7 +84,7 @@ def texts_of(words):
     Returns:
         tokens: (N, T), int64, padded at the end.
     """
-    n_letters, n_sounds = lengths(words.letters), lengths(words.sounds)
+    n_letters, n_sounds = token_counts(words.letters), token_counts(words.sounds)
     tokens = np.full((len(n_letters), (n_letters + n_sounds).max() + 3), PAD)
     tokens[:, 0] = BOS
     rows = np.arange(len(tokens))
@@ -131,13 +131,13 @@ def trained_stack(recipe, words):
 
 def _batches(recipe, texts):
     rng = np.random.default_rng([recipe["seed"], 1])
-    sizes = np.stack([np.zeros(len(texts), int), lengths(texts)], axis=1)
+    sizes = np.stack([np.zeros(len(texts), int), token_counts(texts)], axis=1)
     while True:
         order = rng.permutation(len(texts))
         batches, _ = batches_by_length(sizes[order], recipe["tokens"])
         for i in rng.permutation(len(batches)).tolist():
             rows = texts[order[batches[i]]]
-            yield rows[:, : lengths(rows).max()]
+            yield rows[:, : token_counts(rows).max()]
 
 
 def main(words_path, path):

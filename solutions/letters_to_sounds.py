@@ -12,7 +12,7 @@ import numpy as np
 from solutions.decoding import incremental_greedy_decode
 from solutions.parameters import initialise, save
 from solutions.project import batches_by_length, continue_run, edit_path
-from solutions.pronunciations import EOS, VOCABULARY, lengths, load_words, pairs
+from solutions.pronunciations import EOS, VOCABULARY, load_words, pairs, token_counts
 from solutions.training import average, zero_moments
 
 N_HEADS = 4
@@ -82,7 +82,7 @@ def endless_batches(seed, source, target, tokens):
         src, tgt: see `pairs`.
     """
     rng = np.random.default_rng([seed, 1])
-    sizes = np.stack([lengths(source), lengths(target)], axis=1)
+    sizes = np.stack([token_counts(source), token_counts(target)], axis=1)
     while True:
         order = rng.permutation(len(sizes))
         batches, _ = batches_by_length(sizes[order], tokens)
@@ -158,7 +158,7 @@ def errors(written, target):
         n_tokens: int, of all targets. The error rate is n_edits / n_tokens.
     """
     n_edits = sum(edit_path(*row)[0] for row in zip(map(until_end, written), map(until_end, target), strict=True))
-    return n_edits, int(lengths(target).sum())
+    return n_edits, int(token_counts(target).sum())
 
 
 def until_end(row):

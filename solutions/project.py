@@ -218,8 +218,8 @@ def stack_step(params, token, past, n_heads):
         n_heads: int
 
     Returns:
-        logits: (N, vocab), the last row of what all t + 1 tokens give
-            with a causal mask.
+        logits: (N, vocab), in the dtype of the parameters: the last row
+            of what all t + 1 tokens give with a causal mask.
         past: the list for the next step, of t + 1 tokens.
 
     Source: derived from chapter 8's cache; Shazeer 2019, section 2.

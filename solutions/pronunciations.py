@@ -106,7 +106,7 @@ def spelled(row):
     return ("" if all(len(part) == 1 and part.islower() for part in parts) else " ").join(parts)
 
 
-def lengths(rows):
+def token_counts(rows):
     """How many tokens of each row are not padding: (N,)."""
     return (rows != PAD).sum(axis=-1)
 
@@ -121,9 +121,9 @@ def pairs(source, target):
         src: (N, T_src), int64, as wide as its longest row.
         tgt: (N, T_tgt), int64: begin mark, target, end mark, padding.
     """
-    ends = lengths(target)
+    ends = token_counts(target)
     tgt = np.full((len(target), ends.max() + 2), PAD)
     tgt[:, 0] = BOS
     tgt[:, 1:-1] = target[:, : ends.max()]
     tgt[np.arange(len(tgt)), 1 + ends] = EOS
-    return source[:, : lengths(source).max()].astype(np.int64), tgt
+    return source[:, : token_counts(source).max()].astype(np.int64), tgt

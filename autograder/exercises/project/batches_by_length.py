@@ -207,4 +207,4 @@ def by_slices(lengths, budget):
         n_pairs = max(1, len(fits) if fits.all() else int(fits.argmin()))
         batches.append(order[start : start + n_pairs])
         start += n_pairs
-    return batches, [int(p) for p in padding_of(lengths, batches)]
+    return with_padding(lengths, batches)

@@ -47,6 +47,8 @@ def _(draw):
         "one more of several equal tokens",
         {"guess": np.array([b, *[a] * (n + 1), b]), "truth": np.array([b, *[a] * n, b])},
     )
+    ends = np.resize([a, b], draw.size(6, 9))
+    yield "two tokens in turn", {"guess": ends[:-1], "truth": ends[1:]}
     yield "few letters", {"guess": draw.tokens(9, vocab=4), "truth": draw.tokens(8, vocab=4)}
     yield "others of few letters", {"guess": draw.tokens(7, vocab=3), "truth": draw.tokens(9, vocab=3)}
 
