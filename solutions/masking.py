@@ -56,23 +56,6 @@ def target_mask(tokens, pad):
     return causal_mask(tokens.shape[-1]) & padding_mask(tokens, pad)
 
 
-def memory_mask(source_tokens, target_length, pad):
-    """What the decoder may see of the source: its real tokens, all of them.
-
-    Args:
-        source_tokens: (..., T_source) integers.
-        target_length: int, T_target.
-        pad: int, the padding token.
-
-    Returns:
-        mask: (..., T_target, T_source) boolean, a row for each position of
-            the target, all rows of a sentence alike.
-
-    Source: Vaswani et al. 2017, section 3.2.3, with padding.
-    """
-    return np.repeat(padding_mask(source_tokens, pad), target_length, axis=-2)
-
-
 def masked_softmax(scores, mask):
     """Softmax over the allowed entries of each row; the others get zero.
 
@@ -260,26 +243,3 @@ def diagnose_masks(weights, tokens, pad):
         return "nothing", None
     bug = next(name for name, mask in masks.items() if np.array_equal(visible, mask))
     return bug, tuple(int(i) for i in np.argwhere(wrong)[0])
-
-
-def repaired_masked_self_attention(x, w_query, w_key, w_value, mask):
-    """Self-attention in which each position sees only what its mask allows.
-
-    Args:
-        x: (..., T, d_model)
-        w_query: (d_model, d_key)
-        w_key: (d_model, d_key)
-        w_value: (d_model, d_value)
-        mask: boolean, broadcastable to (..., T, T), True = may attend.
-
-    Returns:
-        output: (..., T, d_value), in the dtype of x; zero for a position
-            that may attend to nothing.
-        weights: (..., T, T), in the dtype of x, zero where the mask says
-            no; the others of each row add up to one. A row without any is
-            all zeros.
-
-    Source: Vaswani et al. 2017, section 3.2.3.
-    """
-    output, (*_, weights) = masked_attention(x @ w_query, x @ w_key, x @ w_value, mask)
-    return output, weights

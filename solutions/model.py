@@ -9,7 +9,8 @@ import numpy as np
 
 from solutions.cross import DecoderLayerCache, decoder_layer, decoder_layer_backward
 from solutions.logarithms import log_softmax
-from solutions.masking import memory_mask, padding_mask, target_mask
+from solutions.masking import padding_mask, target_mask
+from solutions.memory import memory_mask
 from solutions.multihead import cached_weights
 from solutions.position import embed_backward, positional_embedding
 from solutions.residual import encoder_layer, encoder_layer_backward

@@ -126,6 +126,37 @@ def embed_backward(grad_output, cache):
     return grad_table * math.sqrt(d_model)
 
 
+def tests_embed_backward(function):
+    """Test a function that claims to go back through the look-up.
+
+    Args:
+        function: a candidate for `embed_backward`, with the same arguments:
+            grad_output (..., T, d_model) and cache, (tokens, vocab).
+
+    Returns:
+        verdict: True if the function keeps every promise of
+            `embed_backward`: the right gradient for any tokens and any number
+            of batch axes, in the shape of the table and in the dtype of
+            grad_output, which stays as it is. False if it breaks one. An
+            `assert` that fails and an exception also say False, and the end
+            of a test without a `return` says True.
+    """
+    rng = np.random.default_rng(0)
+    for shape in ((6,), (2, 4), (2, 1, 5)):
+        tokens = rng.choice([0, 1, 4], size=shape)  # some come twice, 2, 3 and 5 never
+        tokens.flat[:3] = 0, 4, 4
+        grad_output = rng.normal(size=(*shape, 3)).astype(np.float32)
+        before = grad_output.copy()
+        grad_table = function(grad_output, (tokens, 6))
+        one_hot = (tokens.ravel() == np.arange(6)[:, None]).astype(np.float32)
+        expected = math.sqrt(3) * one_hot @ before.reshape(-1, 3)
+        if grad_table.shape != expected.shape or grad_table.dtype != np.float32:
+            return False
+        if not np.allclose(grad_table, expected, atol=1e-5) or not np.array_equal(grad_output, before):
+            return False
+    return True
+
+
 def positional_embedding(tokens, table, start=0):
     """What enters the first layer: scaled embeddings plus positions.
 
@@ -148,19 +179,3 @@ def positional_embedding(tokens, table, start=0):
     embedding, cache = embed(tokens, table)
     encoding = sinusoidal_encoding(start + tokens.shape[-1], table.shape[-1])[start:]
     return embedding + encoding.astype(table.dtype), cache
-
-
-def repaired_add_positions(x):
-    """Add the sinusoidal encoding to embeddings that are already scaled.
-
-    Args:
-        x: (..., T, d_model), d_model even or odd; left as it is.
-
-    Returns:
-        output: (..., T, d_model), x plus the encoding of positions
-            0 .. T - 1, in the dtype of x.
-
-    Source: Vaswani et al. 2017, section 3.5.
-    """
-    length, d_model = x.shape[-2:]
-    return x + sinusoidal_encoding(length, d_model).astype(x.dtype)

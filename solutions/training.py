@@ -7,30 +7,12 @@ import math
 
 import numpy as np
 
+from solutions.learning_rate import noam_learning_rate
 from solutions.logarithms import log_softmax
 from solutions.model import backward, forward, table_for
 from solutions.parameters import flatten, initialise, map_tree, unflatten
 from solutions.predictions import order_and_reasons
-
-
-def smooth_labels(targets, vocab, smoothing):
-    """Soften one-hot labels: a little of the weight goes evenly to all.
-
-    Args:
-        targets: (...), integers in 0 .. vocab - 1.
-        vocab: number of classes, K.
-        smoothing: eps, from 0 (one-hot) to 1 (uniform).
-
-    Returns:
-        labels: (..., vocab), float64, rows adding up to one: the right
-            class has 1 - eps + eps / K, every other eps / K.
-
-    Source: Szegedy et al. 2016, section 7; Vaswani et al. 2017, section
-    5.4. The right class takes its share of the even part, as in PyTorch.
-    """
-    labels = np.full((*targets.shape, vocab), smoothing / vocab)
-    np.put_along_axis(labels, targets[..., None], 1 - smoothing + smoothing / vocab, axis=-1)
-    return labels
+from solutions.smoothing import smooth_labels
 
 
 def smoothed_cross_entropy(logits, targets, smoothing=0.0, pad=0):
@@ -81,28 +63,6 @@ def smoothed_cross_entropy_backward(grad_loss, cache):
     grad_logits = np.zeros((*counted.shape, vocab), dtype=difference.dtype)
     grad_logits[counted] = difference * (grad_loss / max(1, n))
     return grad_logits
-
-
-def noam_learning_rate(step, d_model, warmup=4000):
-    """A straight climb up to step `warmup`, then a descent as 1 / sqrt(step).
-
-    Args:
-        step: 1, 2, 3, ...
-        d_model: width of the model; wider models learn at smaller rates.
-        warmup: the step at which the two branches meet, and the rate is
-            largest.
-
-    Returns:
-        rate: float
-
-    Raises:
-        ValueError: step is smaller than 1.
-
-    Source: Vaswani et al. 2017, equation 3.
-    """
-    if step < 1:
-        raise ValueError(f"steps count from 1, and this one is {step}")
-    return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
 
 
 def adam_step(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):

@@ -134,11 +134,6 @@ CONSTANT = [
         lambda logits, targets, smoothing=0.0, pad=0: (0.0, None),
         "`smoothed_cross_entropy` gives the same answer for every input.",
     ),
-    (
-        "noam_learning_rate",
-        lambda step, d_model, warmup=4000: 1e-3,
-        "`noam_learning_rate` gives the same answer for every input.",
-    ),
 ]
 
 
@@ -384,11 +379,6 @@ RELATED = [
         "smoothed_cross_entropy",
         loss_times(lambda logits, targets: 1 / math.log(2)),
         "`loss` is right except for one factor, the same for every input.",
-    ),
-    (
-        "noam_learning_rate",
-        lambda step, d_model, warmup=4000: training.noam_learning_rate(step, d_model, warmup) / d_model,
-        "`rate` is what it should be divided by `d_model`.",
     ),
 ]
 

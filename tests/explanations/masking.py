@@ -168,12 +168,6 @@ def padding_is_visible(tokens, pad):
     return (tokens == pad)[..., None, :]
 
 
-@wrong("memory_mask", "https://github.com/keras-team/keras-io/issues/1964", names="memory_transposed")
-def source_along_the_rows(source_tokens, target_length, pad):
-    """A row for each source token and a column for each target token."""
-    return np.repeat((source_tokens != pad)[..., None], target_length, axis=-1)
-
-
 @wrong("leaks", "https://github.com/kzl/decision-transformer/issues/30", names="changes_nothing")
 def padding_is_enough(decoder, **sequences):
     """Says that nothing leaks because padding is hidden."""

@@ -6,7 +6,8 @@ from autograder.exercises.model.beam_search import by_penalty, searched
 from solutions import model
 from solutions.cross import decoder_layer
 from solutions.logarithms import log_softmax
-from solutions.masking import causal_mask, memory_mask, padding_mask, target_mask
+from solutions.masking import causal_mask, padding_mask, target_mask
+from solutions.memory import memory_mask
 from solutions.model import backward, cross_entropy, cross_entropy_backward, forward, table_for, unembed
 from solutions.position import positional_embedding, sinusoidal_encoding
 from solutions.residual import encoder_layer, layer_norm

@@ -149,12 +149,6 @@ def both_by_logical_and(tokens, pad):
     return np.logical_and((tokens != pad)[..., None, :], np.tril(np.ones((length, length), bool)))
 
 
-@right("memory_mask", D2L)
-def by_broadcasting(source_tokens, target_length, pad):
-    """Multiplies with a column of ones."""
-    return np.ones((target_length, 1), bool) & (source_tokens != pad)[..., None, :]
-
-
 @right("masked_softmax", "https://github.com/allenai/allennlp/issues/890")
 def masked_before_and_after(scores, mask):
     """Takes the maximum of what is visible, and multiplies the exponentials by the mask."""

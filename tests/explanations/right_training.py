@@ -110,12 +110,6 @@ def token_by_token(grad_output, cache):
     return grad_table * grad_output.dtype.type(d_model**0.5)
 
 
-@right("smooth_labels", "https://github.com/ildoonet/pytorch-randaugment/issues/30")
-def mixed_with_the_uniform(targets, vocab, smoothing):
-    """Mixes one-hot labels with the uniform distribution."""
-    return (1 - smoothing) * np.eye(vocab)[targets] + smoothing / vocab
-
-
 @right("smoothed_cross_entropy", FAIRSEQ)
 def two_sums(logits, targets, smoothing=0.0, pad=0):
     """Adds up the surprise at the right class and at all classes apart."""
@@ -135,15 +129,6 @@ def probabilities_less_labels(grad_loss, cache):
     grad = np.zeros((*counted.shape, vocab), log_p.dtype)
     grad[counted] = (np.exp(log_p) - soft) * grad_loss / max(n, 1)
     return grad
-
-
-@right("noam_learning_rate", "https://github.com/espnet/espnet/pull/1519")
-def in_two_branches(step, d_model, warmup=4000):
-    """An if for the two branches."""
-    if step < 1:
-        raise ValueError("steps begin at 1")
-    scale = 1 / math.sqrt(d_model)
-    return scale * step / (warmup * math.sqrt(warmup)) if step < warmup else scale / math.sqrt(step)
 
 
 @right("adam_step", ADAM)

@@ -27,46 +27,6 @@ def adam(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, up
     return map_tree(lambda p, m, v: p - learning_rate * update(m, v), parameters, m, v), (m, v)
 
 
-@wrong("smooth_labels", "https://github.com/TimDettmers/ConvE/issues/55", names="whole_even_part")
-def adds_one_over_k(targets, vocab, smoothing):
-    """Adds 1/K, not eps/K."""
-    return (1 - smoothing) * one_hot(targets, vocab) + 1 / vocab
-
-
-@wrong("smooth_labels", "https://github.com/fastai/fastai/pull/1814", names="over_the_wrong_ones")
-def wrong_classes_share_eps(targets, vocab, smoothing):
-    """Shares eps among the wrong classes alone."""
-    hot = one_hot(targets, vocab)
-    return hot * (1 - smoothing) + (1 - hot) * smoothing / (vocab - 1)
-
-
-@wrong(
-    "smooth_labels",
-    "https://github.com/ildoonet/pytorch-randaugment/issues/30",
-    says="92% of its entries are right",
-)
-def takes_a_share_of_eps(targets, vocab, smoothing):
-    """Takes eps/K from the right class, not eps, so that a row adds up to more than one."""
-    share = smoothing / vocab
-    return one_hot(targets, vocab) * (1 - share) + share
-
-
-@wrong("smooth_labels", "https://github.com/harvardnlp/annotated-transformer/issues/39", names="zero_row_at_padding")
-def two_classes_less(targets, vocab, smoothing):
-    """Shares eps among K - 2 classes, and leaves padding out."""
-    labels = np.full((*targets.shape, vocab), smoothing / (vocab - 2))
-    np.put_along_axis(labels, targets[..., None], 1 - smoothing, axis=-1)
-    labels[..., 0] = 0
-    labels[targets == 0] = 0
-    return labels
-
-
-@wrong("smooth_labels", "https://github.com/Hsuxu/Loss_ToolBox-PyTorch/issues/4", names="eps_for_each")
-def clamped(targets, vocab, smoothing):
-    """Clamps the one-hot labels between eps and 1 - eps."""
-    return np.clip(one_hot(targets, vocab), smoothing, 1 - smoothing)
-
-
 @wrong("smoothed_cross_entropy", "https://github.com/eladhoffer/utils.pytorch/issues/4", names="mean_over_padding")
 def averaged_over_all_places(logits, targets, smoothing=0.0, pad=0):
     """Divides by all places, padding too."""
@@ -123,39 +83,6 @@ def not_divided(grad_loss, cache):
 def all_places_for_the_targets(grad_loss, cache):
     """Divides by all places."""
     return smoothed_cross_entropy_backward(grad_loss * max(1, len(cache[1])) / cache[2].size, cache)
-
-
-@wrong("noam_learning_rate", "https://github.com/google-research/big_transfer/issues/58", names="one_step_late")
-def step_counts_from_zero(step, d_model, warmup=4000):
-    """Counts steps from zero, so that the first rate is zero."""
-    if step < 1:
-        raise ValueError
-    return 0.0 if step == 1 else d_model**-0.5 * min((step - 1) ** -0.5, (step - 1) * warmup**-1.5)
-
-
-@wrong("noam_learning_rate", "https://github.com/tugstugi/pytorch-saltnet/issues/7")
-def first_rate_twice(step, d_model, warmup=4000):
-    """Uses the rate of step 1 in the first two steps."""
-    if step < 1:
-        raise ValueError
-    step = max(1, step - 1)
-    return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
-
-
-@wrong("noam_learning_rate", "https://github.com/Kyubyong/transformer/issues/89", names="peak_of_one")
-def root_of_the_warmup(step, d_model, warmup=4000):
-    """Multiplies by the root of the warm-up, not by that of 1 / d_model."""
-    if step < 1:
-        raise ValueError
-    return warmup**0.5 * min(step**-0.5, step * warmup**-1.5)
-
-
-@wrong("noam_learning_rate", "https://github.com/chemprop/chemprop/issues/969", names="no_minus")
-def signs_of_the_exponents(step, d_model, warmup=4000):
-    """Has the root of the step, and divides by warmup to the power -1.5."""
-    if step < 1:
-        raise ValueError
-    return d_model**-0.5 * min(step**0.5, step / warmup**-1.5)
 
 
 @wrong("adam_step", "https://github.com/oxiglade/mlx-rs/issues/301", names="uncorrected")

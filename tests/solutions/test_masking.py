@@ -12,13 +12,12 @@ from solutions.masking import (
     leaks,
     masked_attention,
     masked_softmax,
-    memory_mask,
     padding_mask,
-    repaired_masked_self_attention,
     streaming_attention,
     streaming_attention_backward,
     target_mask,
 )
+from solutions.memory import memory_mask
 from tests.solutions.comparing import (
     assert_close,
     assert_gradients_measured,
@@ -273,23 +272,6 @@ def test_leaks_are_found_with_tokens_as_inputs():
     assert leaks(token_decoder, tokens) is False
     assert leaks(lambda tokens: token_decoder(tokens[::-1])[::-1], tokens) is True
     assert leaks(token_decoder, tokens[:, :1]) is False
-
-
-@leading_axes
-def test_the_repaired_self_attention_is_right(rng, sizes, leading, dtype):
-    x, w_query, w_key, w_value = random_arrays(
-        rng,
-        dtype,
-        (*leading, sizes.T, sizes.d_model),
-        (sizes.d_model, sizes.d_key),
-        (sizes.d_model, sizes.d_key),
-        (sizes.d_model, sizes.d_value),
-    )
-    output, weights = repaired_masked_self_attention(x, w_query, w_key, w_value, causal_mask(sizes.T))
-    torch_x, *torch_weights = (torch.tensor(array) for array in (x, w_query, w_key, w_value))
-    expected = functional.scaled_dot_product_attention(*(torch_x @ w for w in torch_weights), is_causal=True)
-    assert_close(output, expected.numpy(), 1e-12 if dtype == np.float64 else 5e-6)
-    assert_close(weights @ (x @ w_value), output, 1e-12 if dtype == np.float64 else 1e-6)
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -14,15 +14,15 @@ from autograder.house import HOUSE
 from solutions import numbers, translator
 from solutions.backward import numerical_gradient
 from solutions.decoding import beam_search, greedy_decode, incremental_greedy_decode
+from solutions.learning_rate import noam_learning_rate
 from solutions.model import cross_attention_weights, cross_entropy, decode, encode, forward, loss_and_gradients
 from solutions.model_torch import load_parameters
 from solutions.parameters import flatten, initialise, load, named
+from solutions.smoothing import smooth_labels
 from solutions.training import (
     adam_step,
     average,
     label_entropy,
-    noam_learning_rate,
-    smooth_labels,
     smoothed_cross_entropy,
     smoothed_cross_entropy_backward,
     train,

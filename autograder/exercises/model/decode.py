@@ -7,7 +7,8 @@ from autograder.exercises.model.shared import EVERYWHERE, decoded, only, questio
 from solutions import model as reference
 from solutions.cross import decoder_layer
 from solutions.logarithms import log_softmax
-from solutions.masking import memory_mask, padding_mask, target_mask
+from solutions.masking import padding_mask, target_mask
+from solutions.memory import memory_mask
 from solutions.model import table_for, unembed
 from solutions.position import embed, sinusoidal_encoding
 

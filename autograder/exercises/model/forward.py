@@ -8,7 +8,8 @@ from autograder.exercises.model.shared import decoded, encoded, question
 from solutions import model as reference
 from solutions.cross import decoder_layer
 from solutions.logarithms import log_softmax
-from solutions.masking import memory_mask, target_mask
+from solutions.masking import target_mask
+from solutions.memory import memory_mask
 from solutions.model import table_for, unembed
 from solutions.position import positional_embedding
 

@@ -7,7 +7,8 @@ from autograder.exercises.model import backward as backward_mistakes
 from autograder.exercises.model.shared import EVERYWHERE, question, renamed
 from solutions import model as reference
 from solutions.cross import decoder_layer
-from solutions.masking import memory_mask, padding_mask, target_mask
+from solutions.masking import padding_mask, target_mask
+from solutions.memory import memory_mask
 from solutions.model import (
     backward,
     cross_entropy,

@@ -17,7 +17,8 @@ from autograder.exercises.model.shared import (
     unscaled,
 )
 from solutions import model as reference
-from solutions.masking import memory_mask, target_mask
+from solutions.masking import target_mask
+from solutions.memory import memory_mask
 from solutions.model import cross_entropy
 
 repaired_model_loss = Exercise(

@@ -3,7 +3,8 @@
 import numpy as np
 
 from solutions.cross import decoder_layer
-from solutions.masking import memory_mask, padding_mask, target_mask
+from solutions.masking import padding_mask, target_mask
+from solutions.memory import memory_mask
 from solutions.model import forward, table_for, unembed
 from solutions.multihead import split_heads
 from solutions.parameters import initialise, map_tree

@@ -15,7 +15,6 @@ predicted_final_losses = Exercise(
     reference.predicted_final_losses,
     outputs=OUTPUTS,
     section="Four runs, predicted",
-    uses=("smooth_labels",),
     measure=ORDER,
     unseen=UNSEEN,
 )

@@ -15,6 +15,7 @@ from autograder.exercises.training.shared import (
 )
 from solutions import model
 from solutions import training as reference
+from solutions.smoothing import smooth_labels
 
 smoothed_cross_entropy = Exercise(
     reference.smoothed_cross_entropy,
@@ -48,7 +49,7 @@ def _(draw):
 
 def loss_rows(logits, targets, smoothing, log=model.log_softmax):
     """Losses (..., T), padding included, by the smoothed labels."""
-    labels = reference.smooth_labels(targets, logits.shape[-1], smoothing)
+    labels = smooth_labels(targets, logits.shape[-1], smoothing)
     return -(labels * log(logits)).sum(axis=-1)
 
 

@@ -153,4 +153,4 @@ def test_the_command_writes_the_page(tmp_path, capsys):
     file = tmp_path / "mistakes.html"
     assert main(["mistakes", "06_position", "--course", str(tmp_path), "--page", str(file)]) == 0
     assert capsys.readouterr().out == f"{file}\n"
-    assert 'id="repaired_add_positions"' in file.read_text() and "swaps sine and cosine" in file.read_text()
+    assert 'id="tests_embed_backward"' in file.read_text() and "swaps sine and cosine" in file.read_text()

@@ -10,6 +10,7 @@ from autograder.exercises.model.repaired_model_loss import PADS
 from autograder.exercises.model.repaired_model_loss import padded_by as loss_by_pads
 from autograder.exercises.model.shared import decoded
 from solutions import decoding, masking, model, position, training
+from solutions.memory import memory_mask
 from tests.autograder.exercises.holes.register import MANY, SOME, hole
 
 # ------------------------------------------------------------------------------------------- padding and marks
@@ -27,7 +28,7 @@ def target_mask_ignores_pad(params, tgt, memory, src, n_heads, pad=0):
 
 @hole("decode")
 def memory_mask_ignores_pad(params, tgt, memory, src, n_heads, pad=0):
-    over_memory = masking.memory_mask(src, tgt.shape[-1], 0)
+    over_memory = memory_mask(src, tgt.shape[-1], 0)
     return decoded(params, tgt, memory, src, n_heads, pad, over_memory=over_memory)
 
 
