@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from check.look_up_harms import LOOK_UP_HARMS
 from check.step_harms import STEP_HARMS
 from check.tested import FunctionUnderTest, arrays_in, named_arguments
 
@@ -183,32 +184,11 @@ def _times_sums_of_weights(function: Callable, *args: Any, **kwargs: Any) -> Any
     return _mapped(lambda array: array * sums, function(*args, **kwargs))
 
 
-def _reads_last_item(function: Callable, first: Any, second: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a backward pass of a look-up with the last item of a batch alone. second: (indices, number of rows)."""
-    indices, n_rows = second
-    if indices.ndim < 2:
-        return function(first, second, *args, **kwargs)
-    return function(first[-1], (indices[-1], n_rows), *args, **kwargs)
-
-
-def _reads_repeated_rows_once(function: Callable, first: Any, second: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a backward pass of a look-up without all but the last place of each index. second: as above."""
-    indices, _ = second
-    backwards = indices.ravel()[::-1]
-    is_last = np.zeros(indices.size, bool)
-    is_last[indices.size - 1 - np.unique(backwards, return_index=True)[1]] = True
-    kept = np.where(is_last.reshape(indices.shape)[..., None], first, 0).astype(first.dtype)
-    return function(kept, second, *args, **kwargs)
-
-
 HARMS: dict[str, tuple[str, Callable]] = {
     "zeros": ("returns zeros", _of_result(np.zeros_like)),
     "sign": ("has the wrong sign", _of_result(np.negative)),
     "large": ("is two per cent too large", _of_result(lambda array: array * array.dtype.type(1.02))),
     "first row": ("computes the first row only", _of_result(_first_row_only)),
-    "last row": ("leaves out the last row of its result", _of_result(lambda array: array[:-1].copy())),
-    "last item": ("reads the last item of a batch only", _reads_last_item),
-    "repeated rows": ("counts a repeated token once", _reads_repeated_rows_once),
     "first item": ("computes the first item of a batch only", _of_result(_first_item_only)),
     "reversed rows": (
         "returns the rows in reverse order",
@@ -245,6 +225,7 @@ HARMS: dict[str, tuple[str, Callable]] = {
     "defaults": ("ignores its arguments that have a default", _leaves_out_defaults),
     "writes": ("writes into its first argument", _writes),
     "double": ("returns float64 for float32", _in_double),
+    **LOOK_UP_HARMS,
     **STEP_HARMS,
 }
 

@@ -12,12 +12,14 @@ from autograder.exercises.training.tests_train_step import ARGUMENTS, arrays_of,
 from autograder.house import chapter_names
 from check import bundle_data, harms, key
 from check.checking import checked
+from check.look_up_harms import LOOK_UP_HARMS
 from check.step_harms import STEP_HARMS
 from check.tested import FunctionUnderTest, out_of_reach
 from check.values import pack, unpack
 from solutions import backward, training
 from solutions.attention import softmax
 from solutions.parameters import flatten
+from solutions.position import embed_backward
 from solutions.residual import layer_norm
 
 pytestmark = pytest.mark.autograder
@@ -148,7 +150,9 @@ OF_OTHERS = ("two batch axes", "size of a part", "no error", *OF_NORMS)
 OTHER_CACHE = "other cache"
 
 
-@pytest.mark.parametrize("harm", [harm for harm in harms.HARMS if harm not in {*OF_OTHERS, *STEP_HARMS}])
+@pytest.mark.parametrize(
+    "harm", [harm for harm in harms.HARMS if harm not in {*OF_OTHERS, *LOOK_UP_HARMS, *STEP_HARMS}]
+)
 @pytest.mark.parametrize("by_name", [True, False])
 def test_every_harm_is_seen(harm, by_name):
     rng = np.random.default_rng(0)
@@ -163,6 +167,17 @@ def test_every_harm_is_seen(harm, by_name):
         return
     same = result.shape == right.shape and result.dtype == right.dtype and np.allclose(result, right)
     assert not same or not np.array_equal(given[0], arguments[0])
+
+
+@pytest.mark.parametrize("harm", LOOK_UP_HARMS)
+@pytest.mark.parametrize("by_name", [True, False])
+def test_every_harm_of_a_look_up_is_seen(harm, by_name):
+    grad_output = np.random.default_rng(0).normal(size=(2, 3, 4))
+    given = {"grad_output": grad_output, "cache": (np.array([[0, 3, 3], [1, 0, 3]]), 5)}
+    right = embed_backward(**given)
+    changed = harms.harmed(embed_backward, harm)
+    result = changed(**given) if by_name else changed(*given.values())
+    assert result.shape != right.shape or not np.allclose(result, right)
 
 
 @pytest.mark.parametrize("harm", OF_NORMS)

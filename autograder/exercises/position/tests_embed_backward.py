@@ -63,7 +63,7 @@ def _(draw):
         draw,
         right=[REFERENCE, "place_by_place", "row_by_row"],
         wrong=["repeated_once", "averaged", "occurring_only", "token_0_frozen"],
-        at_home=["repeated rows", "first row", "last row"],
+        at_home=["repeated tokens", "unused tokens", "token 0", "first row"],
     )
 
 
