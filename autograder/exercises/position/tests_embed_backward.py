@@ -245,3 +245,22 @@ def entry_by_entry(function):
         if np.abs(result - wanted).max() > 1e-5:
             return False
     return True
+
+
+@tests_embed_backward.equivalent
+def one_place_at_a_time(function):
+    """By parts: a gradient is a sum over places, so one cotangent of one place after the other shows all of it."""
+    tokens = np.array([[[2, 0], [2, 2]], [[5, 0], [2, 5]]])
+    for t in (tokens, tokens[0], tokens[0, 1]):
+        total = np.zeros((7, 3))
+        for place in np.ndindex(t.shape):
+            grad_output = np.zeros((*t.shape, 3))
+            grad_output[place] = 1.0, -2.0, 4.0
+            wanted = np.zeros((7, 3))
+            wanted[t[place]] = np.sqrt(3) * grad_output[place]
+            np.testing.assert_allclose(function(grad_output, (t, 7)), wanted)
+            total += wanted
+        together = np.broadcast_to([1.0, -2.0, 4.0], (*t.shape, 3)).copy()
+        np.testing.assert_allclose(function(together, (t, 7)), total)
+        assert (together == [1.0, -2.0, 4.0]).all()
+    assert keeps_float32(function)
