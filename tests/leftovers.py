@@ -4,12 +4,31 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from autograder.sandbox.starting import only_child
+from autograder.sandbox.warm import sandboxes
+
 
 def open_resources() -> set[str]:
-    """Return this process's children, pipes and the like, but not its files, since a cluster in it may open some."""
-    children = Path(f"/proc/self/task/{os.getpid()}/children")
-    resources = set(children.read_text().split()) if children.exists() else set()
+    """Return this process's children, pipes and the like, but not its files, since a cluster in it may open some.
+
+    Nor are the warm sandboxes among them, which stay open, but their forks are.
+    """
+    warm = list(sandboxes)
+    resources = _children(os.getpid()) - {str(zygote.bwrap.popen.pid) for zygote in warm}
+    kept_open = {descriptor for zygote in warm for descriptor in zygote.descriptors()}
     for descriptor in os.listdir("/proc/self/fd"):
         with suppress(OSError):
-            resources.add(os.readlink(f"/proc/self/fd/{descriptor}"))
-    return {resource for resource in resources if not resource.startswith("/") or resource.startswith("/memfd")}
+            if int(descriptor) not in kept_open:
+                resources.add(os.readlink(f"/proc/self/fd/{descriptor}"))
+    return forks() | {name for name in resources if not name.startswith("/") or name.startswith("/memfd")}
+
+
+def forks() -> set[str]:
+    """Return the process ids of all forks of this process's warm sandboxes."""
+    return {pid for zygote in sandboxes for pid in _children(only_child(zygote.bwrap.first_pid))}
+
+
+def _children(pid: int) -> set[str]:
+    with suppress(OSError):
+        return set(Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split())
+    return set()

@@ -19,6 +19,7 @@ TEMPORARY = Path("/tmp")
 # Our packages that run inside, by their names there. The sandbox holds nothing else of this repository.
 RUNNER_PACKAGES = {"check": HOUSE / "check", "inside": Path(__file__).resolve().parent / "inside"}
 _NOBODY = "65534"
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
 # Files of /proc that tell about the machine or its other users. None of our programs reads them.
 REVEALING = (
@@ -44,14 +45,46 @@ def find() -> Path:
 
 def arguments(bundle: Path, limits: Limits, environment: dict[str, str], distributions: tuple[str, ...]) -> list[str]:
     """Return bwrap's options, in order. `bundle` is a folder on this machine."""
-    return [*_isolation(), *_environment(environment), *_files(bundle, limits, distributions)]
+    return [
+        *_isolation(),
+        "--die-with-parent",
+        *_environment(environment),
+        *_programs(bundle, distributions),
+        *_writable(bundle, limits),
+        *_processes(),
+        *("--dev", "/dev", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(WORK)),
+    ]
+
+
+def zygote_arguments(bundle: Path, environment: dict[str, str], distributions: tuple[str, ...]) -> list[str]:
+    """Return bwrap's options for a warm process, in order. Its forks mount their own writable folders and /proc.
+
+    They differ from `arguments` in this:
+
+    - /proc is uncovered and writable, because a fork writes the users of its namespace there, and because the kernel
+      lets it mount a /proc of its own only where no part of this one is covered.
+    - The devices are bound one by one. With --dev all forks would share one folder of pseudoterminals; and for its sake
+      bwrap nests two user namespaces, in the inner of which the kernel allows no other /proc.
+    - The kernel does not kill it with the thread that started it, since it serves others too. It ends by itself when
+      the grader's end of its socket is closed.
+    """
+    devices = [word for name in _DEVICES for word in ("--dev-bind-try", f"/dev/{name}", f"/dev/{name}")]
+    streams = {"fd": "fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
+    links = [word for name, path in streams.items() for word in ("--symlink", f"/proc/self/{path}", f"/dev/{name}")]
+    return [
+        *_isolation(),
+        *_environment(environment),
+        *_programs(bundle, distributions),
+        *("--dir", str(WORK), "--dir", str(TEMPORARY), "--proc", "/proc"),
+        *("--tmpfs", "/dev", "--dir", "/dev/shm", *devices, *links, "--remount-ro", "/dev", "--remount-ro", "/"),
+    ]
 
 
 def _isolation() -> list[str]:
     return [
         *("--unshare-user", "--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
         *("--uid", _NOBODY, "--gid", _NOBODY, "--hostname", "sandbox"),
-        *("--cap-drop", "ALL", "--die-with-parent", "--new-session"),
+        *("--cap-drop", "ALL", "--new-session"),
     ]
 
 
@@ -59,7 +92,8 @@ def _environment(variables: dict[str, str]) -> list[str]:
     return ["--clearenv", *(word for name, value in variables.items() for word in ("--setenv", name, value))]
 
 
-def _files(bundle: Path, limits: Limits, distributions: tuple[str, ...]) -> list[str]:
+def _programs(bundle: Path, distributions: tuple[str, ...]) -> list[str]:
+    """Return the options that show Python, the packages, our code and the bundle, all read-only."""
     options = []
     for folder in interpreter.libraries():
         if folder.is_symlink():
@@ -74,13 +108,16 @@ def _files(bundle: Path, limits: Limits, distributions: tuple[str, ...]) -> list
         options += _read_only(path, PACKAGES / name)
     for name, folder in RUNNER_PACKAGES.items():
         options += _read_only(folder, RUNNER / name)
-    options += _read_only(bundle, BUNDLE)
+    return options + _read_only(bundle, BUNDLE)
+
+
+def _writable(bundle: Path, limits: Limits) -> list[str]:
+    """Return the options for the two folders in memory, and for links to the bundle in the first."""
     size = str(limits.disk_mb * 2**20)
-    options += ["--size", size, "--tmpfs", str(WORK), "--size", size, "--tmpfs", str(TEMPORARY)]
+    options = ["--size", size, "--tmpfs", str(WORK), "--size", size, "--tmpfs", str(TEMPORARY)]
     for entry in sorted(bundle.iterdir()):
         options += ["--symlink", str(BUNDLE / entry.name), str(WORK / entry.name)]
-    options += [*_processes(), "--dev", "/dev", "--remount-ro", "/dev", "--remount-ro", "/"]
-    return [*options, "--chdir", str(WORK)]
+    return options
 
 
 def _processes() -> list[str]:

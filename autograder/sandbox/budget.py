@@ -1,8 +1,11 @@
 """The time of one submission, shared by all its runs."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from autograder.sandbox.limits import Limits
+from autograder.sandbox.starting import SandboxLost
 
 
 class Budget:
@@ -27,3 +30,15 @@ class Budget:
             return True
         self.stopped_by_clock = True
         return False
+
+    @contextmanager
+    def uncharged_if_lost(self) -> Iterator[None]:
+        """Charge nothing for what happens inside if the sandbox is lost. Raises SandboxLost."""
+        before = vars(self).copy()
+        started = time.monotonic()
+        try:
+            yield
+        except SandboxLost:
+            vars(self).update(before)
+            self.deadline += time.monotonic() - started
+            raise

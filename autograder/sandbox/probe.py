@@ -10,9 +10,10 @@ from typing import Any
 
 from autograder.house import HOUSE
 from autograder.sandbox import bubblewrap, interpreter
-from autograder.sandbox.launch import ENVIRONMENT
 from autograder.sandbox.limits import Limits, SandboxUnavailable
+from autograder.sandbox.starting import ENVIRONMENT
 from autograder.sandbox.submission import Call, Cell, run
+from autograder.sandbox.warm import sandboxes
 from check import bundle_data
 from check.calling import Outcome
 
@@ -37,6 +38,8 @@ _PROBING = Path(__file__).with_name("inside") / "probing.py"
 def probe(bundle: Path, limits: Limits | None = None) -> list[str]:
     """Run code that tries to break each promise, as if it were a submission. Return the names of the promises.
 
+    If only a warm sandbox breaks one, grading does without warm sandboxes.
+
     Args:
         bundle: folder of a released chapter, as for `run`.
         limits: the limits of the submissions to come; the probe uses shorter time limits.
@@ -45,8 +48,19 @@ def probe(bundle: Path, limits: Limits | None = None) -> list[str]:
         SandboxUnavailable: a promise is broken, or there is no sandbox. The message says what to do.
         MachineTooBusy: a sandbox did not start in time; a second try may succeed.
     """
-    bundle = Path(bundle).resolve()
-    limits = limits or Limits()
+    bundle, limits = Path(bundle).resolve(), limits or Limits()
+    if sandboxes.usable:
+        try:
+            promises = _kept_promises(bundle, limits)
+        except SandboxUnavailable as error:
+            sandboxes.give_up(str(error).removesuffix(REMEDY).strip())
+        if sandboxes.usable:
+            sandboxes.prove()
+            return promises
+    return _kept_promises(bundle, limits)
+
+
+def _kept_promises(bundle: Path, limits: Limits) -> list[str]:
     with _listener() as port, _canary(bundle.parent) as canary:
         promises = _promises(port, [*canary, *_solutions()], limits)
         outcomes = _try(promises, bundle, replace(limits, call_seconds=10.0))

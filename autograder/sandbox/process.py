@@ -74,7 +74,9 @@ class Process:
         processor_seconds: float | None = None,
         sleep_seconds: float | None = None,
     ):
-        """Start the process. Raises SandboxUnavailable if it cannot start, MachineTooBusy if it does not in time.
+        """Start the process.
+
+        Raises SandboxUnavailable if it cannot start, MachineTooBusy if it does not in time, SandboxLost.
 
         processor_seconds, sleep_seconds: what earlier processes left of these limits; by default all of it.
         """
@@ -125,6 +127,7 @@ class Process:
                 question is not a valid reply.
 
         Raises:
+            SandboxLost: the process died through no fault of its own.
             Ended: the process died, sent anything but a reply, or ignored its limit of processor time.
             TimeoutError: the deadline passed.
             Exhausted: the process has used up its processor time for all questions, or has slept for too long.
@@ -193,7 +196,7 @@ class Process:
     def _lower_priority(self) -> None:
         with suppress(OSError):  # not allowed, or the process is gone
             niceness = os.getpriority(os.PRIO_PROCESS, 0) + NICER
-            os.setpriority(os.PRIO_PROCESS, self._launched.python_pid(), niceness)
+            os.setpriority(os.PRIO_PROCESS, self._launched.started.python_pid(), niceness)
 
     def _receive(self, deadline: float) -> tuple[dict[str, Any], list[np.ndarray]]:
         message, arrays = frames.decode(lambda n: self._read(n, deadline), max_bytes=self._bytes_left)
@@ -230,7 +233,7 @@ class Process:
         while (seconds := deadline - time.monotonic()) > 0:
             if poll.poll(min(seconds, WATCH_SECONDS) * 1000):
                 return
-            passed, now = time.monotonic() - started, activity(self._launched.python_pid())
+            passed, now = time.monotonic() - started, activity(self._launched.started.python_pid())
             if self._sleep_limit < math.inf:
                 # What lies far above one watch was no sleep of the process alone: the grader did not run either.
                 self.sleep_seconds += asleep(before, now, min(passed, WATCH_SECONDS))
@@ -241,17 +244,17 @@ class Process:
     def _check_usage(self) -> None:
         """Raise Exhausted or Ended if the process exceeds a limit that the kernel does not enforce."""
         self._measure()
-        if self.processor_seconds > self._processor_limit:
+        if self.processor_seconds >= self._processor_limit:
             raise Exhausted(f"had used {self._limits.processor_seconds:g} seconds of processor time")
         if self.sleep_seconds > self._sleep_limit:
             raise Slept(f"had slept for {self._limits.sleep_seconds:g} seconds")
         if self.processor_seconds > self._question_limit:
             raise Ended(used_processor(self._question_seconds))
-        if self._sandboxed and (reason := exceeded_limit(self._launched.python_pid(), self._limits)):
+        if self._sandboxed and (reason := exceeded_limit(self._launched.started.python_pid(), self._limits)):
             raise Ended(reason)
 
     def _measure(self) -> None:
-        self.processor_seconds = max(self.processor_seconds, processor_seconds(self._launched.python_pid()))
+        self.processor_seconds = max(self.processor_seconds, processor_seconds(self._launched.started.python_pid()))
 
     def _has_unread_reply(self) -> bool:
         poll = select.poll()
@@ -264,9 +267,9 @@ class Process:
         return int.from_bytes(unread, sys.byteorder) > 0
 
     def _how_it_ended(self) -> str:
-        """Return in plain words how the process ended."""
+        """Return in plain words how the process ended. Raises SandboxLost."""
         try:
-            status = self._launched.popen.wait(self._limits.patience)
+            status = self._launched.started.program.wait(self._limits.patience)
         except subprocess.TimeoutExpired:
             return NOT_AN_ANSWER  # it closed the pipes and still runs
         number = -status if status < 0 else status - 128

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ from autograder.sandbox.answering import AnsweredFunctions, Answerer
 from autograder.sandbox.budget import Budget
 from autograder.sandbox.given import answering, functions_among
 from autograder.sandbox.interpreter import CHAPTER_DISTRIBUTIONS
-from autograder.sandbox.limits import Limits
+from autograder.sandbox.limits import Limits, MachineTooBusy
 from autograder.sandbox.outcomes import NOT_AN_ANSWER, read_outcome, used_memory, used_processor, waited_longer
 from autograder.sandbox.process import AnswerQuestion, Ended, Exhausted, Process, Slept
+from autograder.sandbox.starting import SandboxLost
 from check import values
 from check.calling import Outcome, Raised
 from check.tested import FunctionUnderTest
@@ -23,6 +24,8 @@ from check.tested import FunctionUnderTest
 # What a process is asked to do: ("cell", its id) or ("function", its name).
 Stage = tuple[str, str]
 _NO_STAGE: Stage = ("", "")
+# How often a submission is run if the warm process dies meanwhile, as where memory is short.
+_TRIES = 3
 
 
 @dataclass(frozen=True)
@@ -86,12 +89,29 @@ def run(
 
     Raises:
         SandboxUnavailable: there is no sandbox, or it cannot start.
-        MachineTooBusy: a sandbox did not start in time; a second try may succeed. Student code can cause neither.
+        MachineTooBusy: a sandbox did not start in time, or was lost; a second try may succeed. Student code can cause
+            neither.
     """
     limits = limits or Limits()
     budget = budget or Budget(limits)
+    for _ in range(_TRIES):
+        with suppress(SandboxLost), budget.uncharged_if_lost():
+            return _run(tuple(cells), tuple(calls), bundle, limits, budget, kind, answered, distributions)
+    raise MachineTooBusy(f"The sandbox was lost {_TRIES} times. The machine may have too little memory.")
+
+
+def _run(
+    cells: tuple[Cell, ...],
+    calls: tuple[Call, ...],
+    bundle: Path,
+    limits: Limits,
+    budget: Budget,
+    kind: str,
+    answered: AnsweredFunctions | None,
+    distributions: tuple[str, ...],
+) -> Run:
     with Answerer(answered, limits, kind, distributions) if answered else nullcontext() as answerer:
-        submission = _Submission(tuple(cells), tuple(calls), limits, budget, answerer)
+        submission = _Submission(cells, calls, limits, budget, answerer)
         while not submission.complete:
             remaining = budget.processor_seconds, budget.sleep_seconds
             with Process(Path(bundle).resolve(), limits, kind, distributions, *remaining) as process:

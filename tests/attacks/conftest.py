@@ -22,12 +22,12 @@ from autograder.grading.assignment import open_assignment, seeds_of
 from autograder.grading.submitted_file import File
 from tests.attacks.attack import dump
 from tests.conftest import CHAPTER
-from tests.leftovers import open_resources
+from tests.leftovers import forks, open_resources
 from tests.patience import PATIENT
 
 FULL = 25
 HOUSE = Path(autograder.__file__).parent.parent
-# The command line of a sandbox holds its limits. This one marks the sandboxes that this process of the tests starts.
+# The command line of a new sandbox holds its limits. This one marks those that this process of the tests starts.
 MARK = PATIENT.processor_seconds + os.getpid() / 2**24
 # Attacks get the time that a busy machine needs. The limits of size are small, so that floods stay small.
 SMALL = replace(PATIENT, processor_seconds=MARK, memory_mb=600, answers_mb=8, disk_mb=8)
@@ -157,7 +157,7 @@ def files_in(*folders):
 
 def left_behind(token):
     """Return the sandbox's processes, and files and sockets with the token in their names, wherever they could be."""
-    traces = []
+    traces = [f"fork {process}" for process in forks()]
     for process in Path("/proc").glob("[0-9]*"):
         try:
             command = (process / "cmdline").read_bytes()

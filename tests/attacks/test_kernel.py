@@ -24,7 +24,7 @@ def test_the_kernel_refuses_each_attack(outcomes, what):
     assert outcomes[what].raised is None and outcomes[what].value == [], outcomes[what]
 
 
-def test_without_the_filters_some_attacks_work(bundle, monkeypatch):
+def test_without_the_filters_some_attacks_work(bundle, monkeypatch, sandboxes):
     from autograder.sandbox import seccomp
     from tests.autograder.sandbox.weaker import ALLOW_EVERYTHING
 

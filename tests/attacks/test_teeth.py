@@ -17,7 +17,7 @@ from tests.attacks.snooping import CONNECTING, NOTHING, SNOOPING, WRITING
 from tests.autograder.sandbox import weaker
 from tests.patience import PATIENT
 
-pytestmark = pytest.mark.attacks
+pytestmark = [pytest.mark.attacks, pytest.mark.usefixtures("none_warm")]
 BY_NAME = {attack.what: attack for attack in SNOOPING}
 
 

@@ -1,7 +1,8 @@
 """The process that runs one student's code. Of our code it can import only `check` and this package.
 
-`launch.py` starts it, and `main` reads its settings, a JSON object, from the command line. It serves one request at a
-time: it executes a cell or calls a function. The grader trusts nothing that this process sends.
+`launch.py` starts it anew, and `main` reads its settings, a JSON object, from the command line; or `walls.py` forks it
+from a warm process. It serves one request at a time: it executes a cell or calls a function. The grader trusts nothing
+that this process sends.
 
 During a call it may send questions back: the values of exercises that the grader answers.
 """
@@ -38,12 +39,17 @@ def main() -> None:
     confine.confine(**settings["limits"])
     for descriptor in (settings["requests"], settings["replies"]):
         os.set_inheritable(descriptor, False)
+    prepare(settings).serve()
+
+
+def prepare(settings: dict[str, Any]) -> "Worker":
+    """Make this process, which is confined, ready for student code, and return its worker."""
     _silence()
     sys.path.insert(0, settings["bundle"])
     sys.meta_path.insert(0, refusing.RefusingFinder(settings["distributions"], settings["bundle"]))
     sys.argv = [""]
     signal.signal(signal.SIGPROF, _time_up)
-    Worker(settings).serve()
+    return Worker(settings)
 
 
 class Worker:

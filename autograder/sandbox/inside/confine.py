@@ -2,10 +2,10 @@
 
 import math
 import resource
-import struct
+
+from . import kernel
 
 MB = 2**20
-_PR_SET_DUMPABLE, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 4, 22, 2
 
 
 def confine(
@@ -31,16 +31,10 @@ def confine(
 
 def _close(program: bytes) -> None:
     """Install the filter under which no limit can be changed."""
-    import ctypes  # already loaded, by NumPy
-
-    rules = ctypes.create_string_buffer(program, len(program))
-    described = struct.pack("@HP", len(program) // 8, ctypes.addressof(rules))
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-    prctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_char_p]
     # With RLIMIT_CORE at 0 the kernel would still run the core_pattern handler, so disable dumping altogether.
-    may_dump = resource.getrlimit(resource.RLIMIT_CORE) != (1, 1)
-    if (may_dump and prctl(_PR_SET_DUMPABLE, 0, None)) or prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, described):
-        raise OSError(ctypes.get_errno(), "the kernel did not accept the filter that locks the limits")
+    if resource.getrlimit(resource.RLIMIT_CORE) != (1, 1):
+        kernel.set_undumpable()
+    kernel.install_filter(program)
 
 
 def _limit(name: str, soft: int, hard: int | None = None) -> None:

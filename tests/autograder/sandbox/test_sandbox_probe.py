@@ -1,11 +1,24 @@
-"""The probe accepts a sound sandbox, and finds each promise that a weakened one breaks."""
+"""The probe accepts a sound sandbox, and finds each promise that a weakened one breaks.
+
+Here each run starts a new process. `test_warm_sandboxes.py` weakens warm ones.
+"""
 
 import os
 from dataclasses import replace
 
 import pytest
 
-from autograder.sandbox import Limits, SandboxUnavailable, bubblewrap, interpreter, launch, probe, process, seccomp
+from autograder.sandbox import (
+    Limits,
+    SandboxUnavailable,
+    bubblewrap,
+    bwrap_process,
+    interpreter,
+    launch,
+    probe,
+    process,
+    seccomp,
+)
 from tests.autograder.sandbox.weaker import (
     ALLOW_EVERYTHING,
     REPOSITORY,
@@ -16,7 +29,7 @@ from tests.autograder.sandbox.weaker import (
 )
 from tests.choosing import thinned
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("none_warm")]
 
 
 def test_a_sound_sandbox_keeps_every_promise(bundle):
@@ -59,9 +72,11 @@ def test_limits_that_can_be_changed_are_found(bundle, monkeypatch):
 
 
 def test_a_leaking_environment_is_found(bundle, monkeypatch):
-    whole, start = bubblewrap.arguments, launch.start_process
+    whole, start = bubblewrap.arguments, bwrap_process.start_process
     monkeypatch.setattr(bubblewrap, "arguments", lambda *a: without(whole(*a), "--clearenv"))
-    monkeypatch.setattr(launch, "start_process", lambda program, c, e, *a: start(program, c, {"SECRET": "seed"}, *a))
+    monkeypatch.setattr(
+        bwrap_process, "start_process", lambda program, c, e, *a: start(program, c, {"SECRET": "seed"}, *a)
+    )
     with pytest.raises(SandboxUnavailable, match="clean environment: it can see SECRET"):
         probe(bundle)
 
@@ -90,10 +105,10 @@ def test_threads_and_files_that_nobody_counts_are_found(bundle, monkeypatch, pro
 @pytest.mark.parametrize(("limit", "promise"), [("memory_mb", "memory limit"), ("disk_mb", "little disk")])
 def test_a_limit_that_is_larger_than_asked_for_is_found(bundle, monkeypatch, limit, promise):
     # The sandbox gets twice the limit that was asked for.
-    start = launch.in_bubblewrap
+    start = launch.in_new_bubblewrap
     monkeypatch.setattr(
         launch,
-        "in_bubblewrap",
+        "in_new_bubblewrap",
         lambda b, limits, *a: start(b, replace(limits, **{limit: 2 * getattr(limits, limit)}), *a),
     )
     with pytest.raises(SandboxUnavailable, match=f"- {promise}: "):

@@ -53,7 +53,7 @@ return variables
 def test_command_lines_show_no_path_of_the_grader(ask, bundle):
     assert tried(ask, "return os.listdir('/proc/1')") == []
     command = tried(ask, "return open('/proc/self/cmdline').read()")
-    assert "inside.child" in command and str(bundle.parent) not in command and str(REPOSITORY) not in command
+    assert "from inside." in command and str(bundle.parent) not in command and str(REPOSITORY) not in command
 
 
 def test_other_processes_cannot_be_seen_or_traced(ask):

@@ -1,0 +1,113 @@
+"""The warm process: it imports NumPy and our modules once, and forks a walled-off process for each request.
+
+It runs inside bubblewrap, has no rights and no network, and never runs a student's code. `sandbox/zygote.py` starts it
+and sends requests, each one message on a socket: the limits as JSON, and three descriptors. These are the child's ends
+of its two pipes, and the end of a control socket for this child alone. There the warm process sends {"started": true}
+with a pidfd of the child, and {"status": ...} when the child has ended. If the child fails before it runs a student's
+code, it sends {"failed": "why"} itself.
+"""
+
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+from typing import Any
+
+from . import kernel, walls
+
+
+def main() -> None:
+    """Import everything, then fork children until the grader closes its end of the socket."""
+    settings = json.loads(sys.argv[1])
+    requests = socket.socket(fileno=settings.pop("socket"))
+    requests.set_inheritable(False)
+    for name in settings.pop("preloaded"):
+        importlib.import_module(name)
+    if len(threads := os.listdir("/proc/self/task")) > 1:
+        failure = f"{len(threads)} threads run after the imports, and a fork would copy only one of them"
+        requests.send(json.dumps({"failed": failure}).encode())
+        return
+    gc.collect()
+    gc.freeze()  # so that the collector does not copy pages that are shared with the children
+    requests.send(json.dumps({"ready": True}).encode())
+    fork = Zygote(requests, settings).serve()
+    if fork:
+        walls.live(fork)
+
+
+class Zygote:
+    """Forks a child for each request and reports how it ended. In a child nothing of this object is left.
+
+    requests: the socket from which requests come. settings: what all children share.
+    """
+
+    def __init__(self, requests: socket.socket, settings: dict[str, Any]):
+        self._requests, self._settings = requests, settings
+        self._children: dict[int, tuple[int, int]] = {}  # pidfd -> its process id, its control socket
+        self._pidfds: dict[int, int] = {}  # control socket -> pidfd, while the grader's end is open
+        self._poll = select.poll()
+        self._poll.register(requests, select.POLLIN)
+
+    def serve(self) -> walls.Fork | None:
+        """Serve until the grader is gone: None. In each child, return at once what it gets."""
+        while True:
+            # One event at a time: what follows from it may close a descriptor and open another of the same number.
+            descriptor, _ = self._poll.poll()[0]
+            if descriptor in self._children:
+                self._reap(descriptor)
+            elif descriptor in self._pidfds:
+                self._hang_up(descriptor)
+            else:
+                message, descriptors, _, _ = socket.recv_fds(self._requests, 2**16, 3, socket.MSG_CMSG_CLOEXEC)
+                if not message:
+                    return None  # bwrap ends with us, and the kernel kills what is left in its namespace
+                if fork := self._fork(json.loads(message), *descriptors):
+                    self._requests.detach()  # in the child its number may soon belong to another file
+                    return fork
+
+    def _fork(self, limits: dict[str, Any], requests: int, replies: int, control: int) -> walls.Fork | None:
+        """Fork a child. Return in the child what it gets, None in this process."""
+        try:
+            pid, pidfd = kernel.clone(kernel.ALL_NAMESPACES)
+            if pid == 0:
+                return walls.Fork(requests, replies, control, self._settings | limits)
+            self._children[pidfd] = pid, control
+            self._pidfds[control] = pidfd
+            self._poll.register(pidfd, select.POLLIN)
+            self._poll.register(control, 0)  # only for POLLHUP, which is always reported
+            _send(control, {"started": True}, pidfd)
+        except OSError as error:
+            _send(control, {"failed": str(error)})
+            os.close(control)
+        os.close(requests)
+        os.close(replies)
+        return None
+
+    def _hang_up(self, control: int) -> None:
+        """Kill a child for which the grader does not wait any more."""
+        self._poll.unregister(control)
+        signal.pidfd_send_signal(self._pidfds.pop(control), signal.SIGKILL)
+
+    def _reap(self, pidfd: int) -> None:
+        pid, control = self._children.pop(pidfd)
+        _, status = os.waitpid(pid, 0)
+        self._poll.unregister(pidfd)
+        os.close(pidfd)
+        if self._pidfds.pop(control, None) is not None:
+            self._poll.unregister(control)
+        _send(control, {"status": os.waitstatus_to_exitcode(status)})
+        os.close(control)
+
+
+def _send(control: int, message: dict[str, Any], *descriptors: int) -> None:
+    end = socket.socket(fileno=control)
+    try:
+        socket.send_fds(end, [json.dumps(message).encode()], descriptors)
+    except OSError:
+        pass  # the grader does not wait any more
+    finally:
+        end.detach()

@@ -1,0 +1,176 @@
+"""A warm process inside bubblewrap that forks a walled-off process for each run: `inside/zygote.py` is what runs there.
+
+A fork is ready in milliseconds, because Python, NumPy and our modules are loaded already. It has namespaces, limits and
+a filter of its own. Compared with a process that is started anew, all forks of one zygote share the seed of Python's
+hashes and the layout of their memory.
+"""
+
+import json
+import os
+import select
+import socket
+import time
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from autograder.sandbox import bubblewrap, interpreter, seccomp
+from autograder.sandbox.bwrap_process import BwrapProcess
+from autograder.sandbox.fork import Fork
+from autograder.sandbox.limits import Limits, MachineTooBusy, SandboxUnavailable
+from autograder.sandbox.starting import (
+    ENVIRONMENT,
+    PYTHON_OPTIONS,
+    SandboxLost,
+    close_with,
+    read_error,
+    run_settings,
+)
+from check import bundle_data
+
+# What Python takes long to import, of the distributions that a chapter may ask for.
+_PRELOADED = {"torch": "torch"}
+_TOO_SLOW = "A warm sandbox did not start in time. The machine may be too busy."
+
+
+class Zygote:
+    """A warm process for one bundle and some distributions. Threads may share it.
+
+    bwrap: the process that runs it. forks: how many processes it has forked.
+    """
+
+    def __init__(self, bundle: Path, limits: Limits, distributions: tuple[str, ...]):
+        """Start the process and try one fork.
+
+        Raises:
+            SandboxUnavailable: the kernel does not allow it, or bubblewrap is missing.
+            MachineTooBusy: it did not start in time.
+        """
+        self.forks = 0
+        self._counting = Lock()
+        self._living, self._retired = 0, False
+        self._leftovers = ExitStack()
+        try:
+            deadline = time.monotonic() + limits.start_seconds
+            self._start(bundle, distributions, deadline)
+            self._try_a_fork(limits, deadline)
+        except BaseException:
+            self._end()
+            raise
+
+    def is_alive(self) -> bool:
+        """Return whether it can fork."""
+        return self.bwrap.popen.poll() is None
+
+    def descriptors(self) -> tuple[int, ...]:
+        """Return the descriptors that stay open until its end."""
+        return self._requests.fileno(), *self.bwrap.descriptors()
+
+    def fork(self, limits: Limits, pipes: tuple[int, int]) -> Fork:
+        """Return a new process with these limits. pipes: its ends, for requests and replies.
+
+        Raises SandboxLost if the warm process has died.
+        """
+        control, its_control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        message = json.dumps(run_settings(limits, seccomp.closing())).encode()
+        with its_control:
+            try:
+                socket.send_fds(self._requests, [message], [*pipes, its_control.fileno()])
+            except OSError as error:
+                control.close()
+                raise SandboxLost from error
+        with self._counting:
+            self.forks += 1
+            self._living += 1
+        return Fork(control, self._forget_a_fork)
+
+    def retire(self) -> None:
+        """End as soon as no fork is alive any more."""
+        with self._counting:
+            self._retired = True
+        self._end_if_unused()
+
+    def _start(self, bundle: Path, distributions: tuple[str, ...], deadline: float) -> None:
+        self._requests, its_requests = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._leftovers.enter_context(self._requests)
+        environment = ENVIRONMENT | {
+            "HOME": str(bubblewrap.WORK),
+            bundle_data.FOLDER: str(bubblewrap.BUNDLE / "check"),
+        }
+        options = bubblewrap.zygote_arguments(bundle, environment, distributions)
+        with its_requests:
+            command = _python_command(its_requests.fileno(), distributions)
+            self.bwrap = BwrapProcess(options, command, (its_requests.fileno(),), self._leftovers)
+        self._leftovers.callback(self._kill)
+        self._requests.settimeout(max(0.001, deadline - time.monotonic()))
+        try:
+            message = self._requests.recv(2**16)
+        except TimeoutError:
+            raise MachineTooBusy(_TOO_SLOW) from None
+        except ConnectionError:
+            message = b""
+        self._requests.settimeout(None)
+        answer = json.loads(message) if message else {}
+        if not answer.get("ready"):
+            self._kill()
+            reason = answer.get("failed") or read_error(self.bwrap.popen)
+            raise SandboxUnavailable(f"The warm sandbox did not start. {reason}".strip())
+
+    def _kill(self) -> None:
+        if self.bwrap.popen.poll() is None:
+            with suppress(ProcessLookupError):
+                self.bwrap.kill()
+            self.bwrap.popen.wait()
+
+    def _try_a_fork(self, limits: Limits, deadline: float) -> None:
+        """Wait until a fork is ready. Raises SandboxUnavailable, MachineTooBusy."""
+        with ExitStack() as stack:
+            its_requests, requests = os.pipe()
+            replies, its_replies = os.pipe()
+            close_with(stack, its_requests, requests, replies, its_replies)
+            try:
+                fork = self.fork(limits, (its_requests, its_replies))
+                stack.callback(fork.end)
+                while fork.poll() is None:
+                    readable, _, _ = select.select(
+                        [replies, fork.fileno()], [], [], max(0.0, deadline - time.monotonic())
+                    )
+                    if replies in readable:
+                        return
+                    if not readable:
+                        raise MachineTooBusy(_TOO_SLOW)
+                fork.wait()
+            except SandboxLost:
+                raise SandboxUnavailable("The warm sandbox ended when it forked.") from None
+            raise SandboxUnavailable(f"A fork of the warm sandbox did not start. {fork.error}".strip())
+
+    def _forget_a_fork(self) -> None:
+        with self._counting:
+            self._living -= 1
+        self._end_if_unused()
+
+    def _end_if_unused(self) -> None:
+        with self._counting:
+            unused = self._retired and self._living == 0
+        if unused:
+            self._end()
+
+    def _end(self) -> None:
+        self._leftovers.close()
+
+
+def _python_command(its_requests: int, distributions: tuple[str, ...]) -> list[str]:
+    """Return the command that runs `inside.zygote`, with its settings as JSON. Paths are those that it will see."""
+    settings: dict[str, Any] = {
+        "socket": its_requests,
+        "preloaded": ["numpy.random", *(_PRELOADED[name] for name in distributions if name in _PRELOADED)],
+        "bundle": str(bubblewrap.BUNDLE),
+        "distributions": distributions,
+        "writable": [str(bubblewrap.WORK), str(bubblewrap.TEMPORARY)],
+        "covered": [str(path) for path in bubblewrap.revealing_files()],
+        "filter": seccomp.program().hex(),
+    }
+    folders = [str(bubblewrap.PACKAGES), str(bubblewrap.RUNNER)]
+    start = f"import sys; sys.path[:0] = {folders}; from inside.zygote import main; main()"
+    return [str(interpreter.executable()), *PYTHON_OPTIONS, "-c", start, json.dumps(settings)]

@@ -1,0 +1,203 @@
+"""Runs share a warm process, which is tried before it is used, replaced when it dies, and ended in time."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+
+from autograder.house import HOUSE
+from autograder.sandbox import (
+    Budget,
+    Call,
+    Cell,
+    Limits,
+    MachineTooBusy,
+    SandboxUnavailable,
+    bubblewrap,
+    probe,
+    run,
+    submission,
+    warm,
+)
+from autograder.sandbox.process import Process
+from autograder.sandbox.starting import SandboxLost
+from tests.autograder.sandbox.conftest import GOOD, X
+from tests.autograder.sandbox.weaker import before_the_root_is_closed
+from tests.choosing import thinned
+from tests.patience import PATIENT, SECONDS
+
+pytestmark = pytest.mark.sandbox
+CELLS, CALLS = [Cell("good", GOOD)], [Call("good", {"x": X})]
+
+# What is weaker in walls.py -> the promise that the probe then finds broken.
+WEAKER = {
+    ('confine.confine(**fork.settings["limits"])', "pass"): "memory limit",
+    ('mount("tmpfs", "/proc/1"', 'mount("tmpfs", "/tmp"'): "own processes only",
+    ('in settings["covered"]', "in ()"): "little told",
+    ("kernel.drop_capabilities()", "pass"): "no rights",
+    ('kernel.mount("none", "/proc", "", _CLOSED)', "pass"): "settings locked",
+    (",size={settings['disk_bytes']}", ""): "little disk",
+}
+
+
+def good(bundle, **options):
+    """Run a good function and check what it returns."""
+    result = run(CELLS, CALLS, bundle=bundle, limits=PATIENT, **options)
+    np.testing.assert_array_equal(result.outcomes[0].value, 2 * X)
+    assert result.notes == []
+
+
+def weakened_walls(folder, statement, weaker):
+    """Return options of bwrap that replace walls.py by one with a weaker statement."""
+    source = (HOUSE / "autograder/sandbox/inside/walls.py").read_text(encoding="utf-8")
+    assert source.count(statement) == 1
+    weak = folder / "walls.py"
+    weak.write_text(source.replace(statement, weaker), encoding="utf-8")
+    return "--ro-bind", str(weak), str(bubblewrap.RUNNER / "inside/walls.py")
+
+
+def test_all_runs_are_forks_of_one_process(bundle, sandboxes):
+    good(bundle)
+    good(bundle)
+    (zygote,) = sandboxes
+    assert zygote.forks == 3  # one to try it
+
+
+def test_a_sound_warm_sandbox_keeps_every_promise(bundle, sandboxes):
+    assert len(probe(bundle)) == 19
+    assert len(list(sandboxes)) == 1
+
+
+@pytest.mark.parametrize(
+    "change", thinned(WEAKER, [("kernel.drop_capabilities()", "pass")], "other walls"), ids=WEAKER.values()
+)
+def test_with_weaker_walls_each_run_starts_anew(bundle, sandboxes, monkeypatch, tmp_path, caplog, change):
+    whole, weaker = bubblewrap.zygote_arguments, weakened_walls(tmp_path, *change)
+    monkeypatch.setattr(bubblewrap, "zygote_arguments", lambda *a: before_the_root_is_closed(whole(*a), *weaker))
+    assert len(probe(bundle)) == 19
+    assert not sandboxes.usable
+    (record,) = caplog.records
+    assert f"- {WEAKER[change]}: " in record.getMessage()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda options: ["--no-such-option"], "no-such-option"),
+        (lambda options: [*options[:-2], "--ro-bind", "/dev/null", "/proc/cmdline", *options[-2:]], "mount proc"),
+        (lambda options: [*options, "--setenv", "OMP_NUM_THREADS"], "setenv"),
+    ],
+    ids=["no process starts", "a fork cannot mount its own /proc", "a wrong option"],
+)
+def test_where_it_is_not_allowed_each_run_starts_anew(bundle, sandboxes, monkeypatch, caplog, change, words):
+    whole = bubblewrap.zygote_arguments
+    monkeypatch.setattr(bubblewrap, "zygote_arguments", lambda *a: change(whole(*a)))
+    good(bundle)
+    good(bundle)
+    assert not sandboxes.usable and list(sandboxes) == []
+    (record,) = caplog.records  # only once
+    assert "does not allow a warm one" in record.getMessage() and words in record.getMessage()
+
+
+def test_walls_that_were_tried_are_not_replaced_by_others(bundle, sandboxes, monkeypatch):
+    """Grading would go on in sandboxes that the probe has not tried."""
+    sandboxes.prove()
+    monkeypatch.setattr(bubblewrap, "zygote_arguments", lambda *a: ["--no-such-option"])
+    with pytest.raises(SandboxUnavailable, match="no-such-option"):
+        good(bundle)
+
+
+@pytest.fixture
+def dying(sandboxes, monkeypatch):
+    """dying(n): before each of the next n questions, the warm process is killed."""
+
+    class Dying(Process):
+        deaths = 0
+
+        def ask(self, *args, **kwargs):
+            if Dying.deaths:
+                Dying.deaths -= 1
+                (zygote,) = sandboxes
+                zygote.bwrap.kill()
+            return super().ask(*args, **kwargs)
+
+    monkeypatch.setattr(submission, "Process", Dying)
+    return partial(setattr, Dying, "deaths")
+
+
+def test_a_warm_process_that_dies_costs_a_submission_nothing(bundle, dying):
+    dying(2)
+    budget = Budget(PATIENT)
+    good(bundle, budget=budget)
+    assert budget.processor_seconds > PATIENT.processor_seconds - 5 and not budget.stopped_by_clock
+
+
+def test_a_warm_process_that_dies_again_and_again_is_not_the_students_fault(bundle, dying):
+    dying(10)
+    with pytest.raises(MachineTooBusy, match="lost 3 times"):
+        good(bundle)
+
+
+def test_what_was_used_before_a_loss_is_not_charged():
+    budget = Budget(Limits())
+    deadline = budget.deadline
+    with pytest.raises(SandboxLost), budget.uncharged_if_lost():
+        budget.processor_seconds -= 100
+        budget.sleep_seconds -= 50
+        budget.stopped_by_clock = True
+        raise SandboxLost
+    limits = Limits()
+    assert (budget.processor_seconds, budget.sleep_seconds) == (limits.processor_seconds, limits.sleep_seconds)
+    assert not budget.stopped_by_clock and budget.deadline >= deadline
+
+
+def test_a_warm_process_is_renewed(bundle, sandboxes, monkeypatch):
+    monkeypatch.setattr(warm, "FORKS", 3)
+    good(bundle)
+    (first,) = sandboxes
+    good(bundle)
+    assert [*sandboxes] == [first]
+    good(bundle)
+    (second,) = sandboxes
+    assert second is not first and second.is_alive() and not first.is_alive()
+
+
+def test_a_warm_process_that_is_not_needed_ends_after_its_last_fork(bundle, sandboxes, monkeypatch, tmp_path):
+    monkeypatch.setattr(warm, "MAX_ZYGOTES", 1)
+    ask = {"arrays": [], "seconds": 60.0, "deadline": time.monotonic() + SECONDS}
+    with Process(bundle, PATIENT, "bwrap") as process:
+        (first,) = sandboxes
+        good(tmp_path)
+        assert [*sandboxes] != [first] and first.is_alive()
+        process.ask({"do": "cell", "cell": "mine", "source": "x = 1"}, **ask)
+    assert not first.is_alive()
+
+
+GRADER = """\
+import os, signal, sys, time
+from pathlib import Path
+from autograder.sandbox.process import Process
+from autograder.sandbox.warm import sandboxes
+from tests.patience import PATIENT
+process = Process(Path(sys.argv[1]), PATIENT, "bwrap")
+(zygote,) = sandboxes
+print(zygote.bwrap.first_pid, process._launched.started.python_pid(), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_nothing_outlives_a_grader_that_is_killed(bundle):
+    command = [sys.executable, "-c", GRADER, str(bundle)]
+    killed = subprocess.run(command, cwd=HOUSE, capture_output=True, text=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    deadline = time.monotonic() + SECONDS
+    pids = killed.stdout.split()
+    assert len(pids) == 2
+    while any(os.path.exists(f"/proc/{pid}") for pid in pids):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
