@@ -18,7 +18,7 @@ from autograder.grading.questions import exercises_by_name, judge_exercise, ques
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import File
 from autograder.grading.telling import possible_grader_messages, redacted
-from autograder.sandbox import Budget, Call, Cell, Limits, MachineTooBusy, Run, run
+from autograder.sandbox import Budget, Call, Cell, Limits, MachineTooBusy, References, Run, run
 from check import judge
 from check.allowed_imports import is_ours
 from check.calling import Outcome, Raised
@@ -69,9 +69,11 @@ def grade_submission(
         results, troubles, log = _first_run(cells, questions, assignment, sandboxed)
         written = _written_exercises(submission, assignment.released)
         remaining = _cells_not_stopped(cells, troubles)
-        results, second_log = follow_through(
-            results, remaining, written, questions, assignment, solutions, sandboxed, budget
-        )
+        with References(limits, assignment.environment["sandbox"]) as references:
+            answering = partial(sandboxed, references=references)
+            results, second_log = follow_through(
+                results, remaining, written, questions, assignment, solutions, answering, budget
+            )
         log += second_log
     if budget.stopped_by_clock and not alone:
         raise MachineTooBusy("The wall clock stopped code that had not used up its processor time.")

@@ -5,6 +5,7 @@ from autograder.sandbox.budget import Budget
 from autograder.sandbox.interpreter import CHAPTER_DISTRIBUTIONS
 from autograder.sandbox.limits import Limits, MachineTooBusy, SandboxUnavailable
 from autograder.sandbox.probe import probe
+from autograder.sandbox.references import References
 from autograder.sandbox.submission import Call, Cell, Run, run
 
 __all__ = [
@@ -14,8 +15,9 @@ __all__ = [
     "Call",
     "Cell",
     "Limits",
-    "Run",
     "MachineTooBusy",
+    "References",
+    "Run",
     "SandboxUnavailable",
     "probe",
     "run",

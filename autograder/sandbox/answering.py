@@ -1,10 +1,5 @@
-"""Answer, outside a submission's sandbox, its calls of exercises that it got wrong. The answers are the reference's.
+"""Answer, outside a submission's sandbox, its calls of exercises that it got wrong. The answers are the reference's."""
 
-The reference runs in a second sandbox, because its arguments come from student code, which may choose them so that the
-reference uses all memory or time.
-"""
-
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +8,10 @@ from typing import Any
 import numpy as np
 
 from autograder.sandbox.inside import frames
-from autograder.sandbox.limits import Limits, MachineTooBusy, SandboxUnavailable
-from autograder.sandbox.outcomes import read_outcome
-from autograder.sandbox.process import AnswerQuestion, CallBack, Ended, Exhausted, Process
+from autograder.sandbox.limits import Limits
+from autograder.sandbox.process import CallBack, Ended
+from autograder.sandbox.references import Reference
 from check import values
-from check.calling import Outcome
-from check.words import listed
-
-_REFERENCE = Path(__file__).with_name("inside") / "reference.py"
 
 
 @dataclass(frozen=True)
@@ -37,31 +28,15 @@ class AnsweredFunctions:
 
 
 class Answerer:
-    """Answers a limited number of questions of one run. Use it in a `with` statement."""
+    """Answers a limited number of questions of one run. count: how many it has answered."""
 
-    def __init__(self, answered: AnsweredFunctions, limits: Limits, kind: str, distributions: tuple[str, ...]):
-        """Start the reference.
-
-        Raises:
-            SandboxUnavailable: there is no sandbox, or the reference raises an exception when it is imported.
-            MachineTooBusy: the reference was not loaded in time.
-        """
+    def __init__(self, answered: AnsweredFunctions, reference: Reference, limits: Limits):
+        """reference: holds all these functions, and perhaps others, about which this run cannot ask."""
         self.count = 0
         self.functions = {name: name in answered.in_pytorch for name in answered.modules}
+        self._reference = reference
         self._limits = limits
         self._is_busy = False
-        self._process = Process(answered.folder.resolve(), limits, kind, distributions)
-        try:
-            self._load(answered.modules)
-        except BaseException:
-            self._process.end()
-            raise
-
-    def __enter__(self) -> "Answerer":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.end()
 
     def answer(self, tree: Any, arrays: list[np.ndarray], deadline: float, call_back: CallBack) -> bytes:
         """Return the answer to one question, as a frame.
@@ -90,7 +65,7 @@ class Answerer:
         relay = _Relay(call_back)
         self._is_busy = True  # while the submission's function runs, which may ask too
         try:
-            outcome = self._ask(call, packed_arrays, self._limits.call_seconds, deadline, relay)
+            outcome = self._reference.ask(call, packed_arrays, self._limits.call_seconds, deadline, relay)
         finally:
             self._is_busy = False
         if relay.error:
@@ -105,26 +80,6 @@ class Answerer:
             reply = {"value": value, "generators": generators, "raised": ""}
         return _frame(reply)
 
-    def _load(self, modules: Mapping[str, str]) -> None:
-        imports = (f"from {module} import {name}\nKNOWN[{name!r}] = {name}" for name, module in modules.items())
-        source = "\n".join([_REFERENCE.read_text(encoding="utf-8"), *imports])
-        cell = {"do": "cell", "cell": "reference", "source": source}
-        seconds = self._limits.start_seconds
-        try:
-            outcome = self._ask(cell, [], seconds, time.monotonic() + seconds)
-        except TimeoutError:
-            outcome = None
-        if outcome is None or outcome.stopped:
-            raise MachineTooBusy(
-                f"The reference of {listed(modules)} was not loaded within {seconds:g} seconds. The machine may be too "
-                f"busy."
-            )
-        if outcome.raised:
-            raise SandboxUnavailable(
-                f"The reference of {listed(modules)} could not be loaded in its sandbox. Check that the solutions can "
-                f"be imported."
-            )
-
     def _is_question(self, question: Any) -> bool:
         return (
             type(question) is dict
@@ -134,23 +89,6 @@ class Answerer:
             and type(question["args"]) is tuple
             and type(question["kwargs"]) is dict
         )
-
-    def _ask(
-        self,
-        message: dict[str, Any],
-        arrays: list[np.ndarray],
-        seconds: float,
-        deadline: float,
-        relay: AnswerQuestion | None = None,
-    ) -> Outcome | None:
-        """Return the outcome in the reference's process, for `Process.ask`'s limits; None if the process broke."""
-        try:
-            reply, reply_arrays = self._process.ask(
-                message, arrays, seconds=seconds, deadline=deadline, answer_question=relay
-            )
-            return read_outcome(reply, reply_arrays, inputs={}, sources={}, seconds=seconds, limits=self._limits)
-        except (Ended, Exhausted, values.Malformed):
-            return None
 
 
 class _Relay:

@@ -16,6 +16,7 @@ from autograder.sandbox.interpreter import CHAPTER_DISTRIBUTIONS
 from autograder.sandbox.limits import Limits, MachineTooBusy
 from autograder.sandbox.outcomes import NOT_AN_ANSWER, read_outcome, used_memory, used_processor, waited_longer
 from autograder.sandbox.process import AnswerQuestion, Ended, Exhausted, Process, Slept
+from autograder.sandbox.references import References
 from autograder.sandbox.starting import SandboxLost
 from check import values
 from check.calling import Outcome, Raised
@@ -69,6 +70,7 @@ def run(
     budget: Budget | None = None,
     kind: str = "bwrap",
     answered: AnsweredFunctions | None = None,
+    references: References | None = None,
     distributions: tuple[str, ...] = CHAPTER_DISTRIBUTIONS,
 ) -> Run:
     """Execute a submission's cells in a new process, then call its functions.
@@ -85,6 +87,7 @@ def run(
         budget: the time that is left to the submission; by default that of its limits. Runs may share one.
         kind: "bwrap", or "none" for the same process without isolation: it can read and write whatever you can.
         answered: functions that the grader answers, whatever the cells define under their names.
+        references: processes that answer. By default they are of this run alone; a submission's runs may share them.
         distributions: what the cells can import besides the standard library and the bundle, with its requirements.
 
     Raises:
@@ -94,29 +97,25 @@ def run(
     """
     limits = limits or Limits()
     budget = budget or Budget(limits)
-    for _ in range(_TRIES):
-        with suppress(SandboxLost), budget.uncharged_if_lost():
-            return _run(tuple(cells), tuple(calls), bundle, limits, budget, kind, answered, distributions)
-    raise MachineTooBusy(f"The sandbox was lost {_TRIES} times. The machine may have too little memory.")
+    bundle = Path(bundle).resolve()
 
-
-def _run(
-    cells: tuple[Cell, ...],
-    calls: tuple[Call, ...],
-    bundle: Path,
-    limits: Limits,
-    budget: Budget,
-    kind: str,
-    answered: AnsweredFunctions | None,
-    distributions: tuple[str, ...],
-) -> Run:
-    with Answerer(answered, limits, kind, distributions) if answered else nullcontext() as answerer:
-        submission = _Submission(cells, calls, limits, budget, answerer)
+    def tried(references: References) -> Run:
+        answerer = None
+        if answered:
+            reference = references.holding(answered.modules, answered.folder, distributions)
+            answerer = Answerer(answered, reference, limits)
+        submission = _Submission(tuple(cells), tuple(calls), limits, budget, answerer)
         while not submission.complete:
             remaining = budget.processor_seconds, budget.sleep_seconds
-            with Process(Path(bundle).resolve(), limits, kind, distributions, *remaining) as process:
+            with Process(bundle, limits, kind, distributions, *remaining) as process:
                 submission.advance(process)
-    return Run(submission.cells, submission.outcomes, submission.notes, answerer.count if answerer else 0)
+        return Run(submission.cells, submission.outcomes, submission.notes, answerer.count if answerer else 0)
+
+    with References(limits, kind) if references is None else nullcontext(references) as references:
+        for _ in range(_TRIES):
+            with suppress(SandboxLost), budget.uncharged_if_lost():
+                return tried(references)
+    raise MachineTooBusy(f"The sandbox was lost {_TRIES} times. The machine may have too little memory.")
 
 
 class _Submission:

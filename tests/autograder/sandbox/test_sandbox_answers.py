@@ -5,7 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.sandbox import AnsweredFunctions, Call, Cell, MachineTooBusy, SandboxUnavailable, run
+from autograder.sandbox import (
+    AnsweredFunctions,
+    Call,
+    Cell,
+    MachineTooBusy,
+    References,
+    SandboxUnavailable,
+    references,
+    run,
+)
 from tests.autograder.sandbox.conftest import GOOD, SHORT, X
 from tests.forging_tools import FIND_CHANNEL
 from tests.patience import PATIENT
@@ -71,11 +80,11 @@ def folder(tmp_path_factory):
 def answered(bundle, folder):
     """answered(source, *names) -> as `submit`, but REFERENCE answers its functions, and each call gets X as x."""
 
-    def answered(source, *names, limits=PATIENT, kind="bwrap", functions=FUNCTIONS, module="kept_outside"):
-        references = AnsweredFunctions(dict.fromkeys(functions, f"references.{module}"), folder)
+    def answered(source, *names, limits=PATIENT, kind="bwrap", functions=FUNCTIONS, module="kept_outside", shared=None):
+        functions = AnsweredFunctions(dict.fromkeys(functions, f"references.{module}"), folder)
         calls = [Call(name, {"x": X}) for name in names]
         cells = [Cell("good", GOOD), Cell("mine", WRONG + source)]
-        return run(cells, calls, bundle=bundle, limits=limits, kind=kind, answered=references)
+        return run(cells, calls, bundle=bundle, limits=limits, kind=kind, answered=functions, references=shared)
 
     return answered
 
@@ -291,3 +300,52 @@ def test_a_reference_that_is_not_loaded_in_time_is_worth_a_retry(answered):
     short = replace(PATIENT, start_seconds=0.2, patience=0.2)
     with pytest.raises(MachineTooBusy, match="too busy"):
         answered("", "good", limits=short, functions=("doubled",), module="slow_to_load")
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """The references that were started."""
+    started = []
+
+    class Spied(references.Reference):
+        def __init__(self, *args):
+            started.append(self)
+            super().__init__(*args)
+
+    monkeypatch.setattr(references, "Reference", Spied)
+    return started
+
+
+CALLS_DOUBLED = "def f(x):\n    return doubled(x)[0]"
+
+
+def test_the_runs_of_a_submission_share_one_reference(answered, started):
+    with References(PATIENT, "bwrap") as shared:
+        for functions in (("doubled",), ("doubled", "mean"), ("mean", "doubled")):
+            result = answered(CALLS_DOUBLED, "f", functions=functions, shared=shared)
+            np.testing.assert_array_equal(result.outcomes[0].value, 2 * X)
+            assert result.questions == 1
+    assert len(started) == 1
+
+
+def test_a_run_cannot_ask_about_the_functions_of_another_run(answered):
+    """Otherwise an exercise could use the answer to itself."""
+    with References(PATIENT, "bwrap") as shared:
+        answered(CALLS_DOUBLED, "f", functions=("doubled",), shared=shared)
+        result = answered(f"{TOOLS}\ndef f(x):\n    ask(packed())", "f", functions=("mean",), shared=shared)
+    assert result.outcomes[0].stopped == NOT_AN_ANSWER and result.questions == 0
+
+
+@pytest.mark.parametrize(
+    ("worn_out_by", "limits"),
+    [
+        ("large(10**12)", PATIENT),
+        ("large(2**18)", replace(PATIENT, answers_mb=5)),  # it has sent a quarter of what it may send
+    ],
+)
+def test_a_later_run_gets_a_new_reference_for_one_that_is_worn_out(answered, started, worn_out_by, limits):
+    with References(limits, "bwrap") as shared:
+        answered(f"def f(x):\n    {worn_out_by}", "f", limits=limits, shared=shared)
+        result = answered(CALLS_DOUBLED, "f", limits=limits, shared=shared)
+        np.testing.assert_array_equal(result.outcomes[0].value, 2 * X)
+        assert len(started) == 2
