@@ -60,12 +60,18 @@ def link(chapter, title):
 
 
 def contents():
-    """The front page's table of the chapters: number, title, and what the reader will have made."""
+    """The front page's table of the chapters: number, title, and what the reader will have made.
+
+    Raises:
+        ValueError: the front matter of a chapter does not say what the reader will have made.
+    """
     head = "".join(f"<th>{name}</th>" for name in ("No.", "Chapter", "What you will have made"))
     rows = []
     for chapter in CHAPTERS:
         front_matter, _, text = text_of(chapter).partition("\n---\n")
-        title, made = re.search(r"^# (.+)", text, re.MULTILINE)[1], yaml.safe_load(front_matter)["made"]
+        title, made = re.search(r"^# (.+)", text, re.MULTILINE)[1], yaml.safe_load(front_matter).get("made")
+        if not made:
+            raise ValueError(f"{chapter}.md: say in its front matter, after `made:`, what the reader will have made")
         cells = int(chapter[:2]), f'<a href="{chapter}.html">{html.escape(title)}</a>', html.escape(made)
         rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     source = f'<table class="table"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'

@@ -126,3 +126,9 @@ def test_a_finger_hits_each_exercise(exercises, width):
     exercises.wait(f"innerWidth === {width}")
     assert exercises.evaluate("document.querySelectorAll('article a').length") > 150
     assert small_targets(exercises, excuse_room=False) == []
+
+
+def test_a_chapter_says_what_the_reader_will_have_made(monkeypatch):
+    monkeypatch.setattr(indexes, "text_of", lambda chapter: "---\njupytext:\n---\n\n# Title\n")
+    with pytest.raises(ValueError, match="^01_attention.md: say in its front matter, after `made:`"):
+        indexes.contents()
