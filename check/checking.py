@@ -34,6 +34,8 @@ from check.words import prints_its_result
 
 # nbgrader sets it when it validates or autogrades: https://nbgrader.readthedocs.io/en/stable/user_guide/faq.html
 NBGRADER = "NBGRADER_EXECUTION"
+# For readers who study alone, a function of an earlier chapter raises this exception until they have solved it.
+UNSOLVED = "NotSolvedYet"
 
 
 class CheckFailed(AssertionError):
@@ -52,16 +54,19 @@ class Checked(Shown):
     """The result of an exercise, and the message that shows it.
 
     place: the file and the number of the line that raised an exception, if the message is about one.
+    waits: whether the function calls one of an earlier chapter that the reader has not solved. That is no failure.
     """
 
     result: judge.Result
     place: tuple[str, int] = ("", 0)
+    waits: bool = False
 
 
 def check(function: Callable) -> None:
     """Try a function on the public cases of its exercise and show the result.
 
-    A stub is not a failure, unless nbgrader validates the notebook.
+    A stub is not a failure, and neither is a function that waits for an earlier one, unless nbgrader validates the
+    notebook.
 
     Args:
         function: the function itself, not its value: `check(softmax)`.
@@ -78,7 +83,8 @@ def check(function: Callable) -> None:
         return
     result = checked_function.result
     show(Shown(checked_function.text, render.with_links(checked_function.html, sections_around(result.function))))
-    if not result.passed and (not result.blank or NBGRADER in os.environ):
+    excused = result.blank or checked_function.waits
+    if not result.passed and (not excused or NBGRADER in os.environ):
         raise CheckFailed(render.headline(result))
 
 
@@ -126,6 +132,10 @@ def tried(function: Callable, key: Key, own: dict[str, Any] | None = None) -> Ch
     if result.blank:
         message = note(_not_written(function, result, key.tests))
         return Checked(message.text, message.html, result)
+    raised = (outcome.raised for outcome in outcomes if outcome.raised)
+    if unsolved := next((error.message for error in raised if error.type == UNSOLVED), ""):
+        message = note(f"`{key.function}` waits for another exercise. {unsolved}.")
+        return Checked(message.text, message.html, result, waits=True)
     return Checked(*_message(key, outcomes, result, why), result, _place(key, outcomes, result))
 
 

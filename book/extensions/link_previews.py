@@ -27,7 +27,7 @@ def properties(app: Sphinx, pagename: str, title: str, doctree: nodes.document) 
     """Return the Open Graph properties of a page (https://ogp.me), name -> content."""
     named = {
         "og:title": title,
-        "og:site_name": app.config.project,
+        "og:site_name": app.config.html_title,
         "og:type": "website" if pagename == app.config.root_doc else "article",
         "og:description": description(doctree),
     }

@@ -13,7 +13,7 @@ export function unsolved(names, exercises) {
     if (exercise) return exercise.passes || exercise.isBorrowed ? [] : [{ name, address: `#live-${name}`, where: "above" }];
     const earlier = config.earlier.find((chapter) => name in chapter.exercises);
     if (!earlier || availableSource(name, earlier.exercises[name]) !== undefined) return [];
-    return [{ name, address: `${earlier.chapter}.html`, where: `in chapter ${earlier.number}` }];
+    return [{ name, address: `${earlier.chapter}.html#live-${name}`, where: `in chapter ${earlier.number}` }];
   });
   if (!missing.length) return [];
   const links = missing.slice(0, NAMED).flatMap(({ name, address }, i) => {

@@ -56,6 +56,7 @@ def test_a_book_with_an_address_links_its_preview_image_and_its_pages_absolutely
     page_head = head(html / "chapters" / "01_attention.html")
     assert content(page_head, "description") == content(page_head, "og:description") == ['What "it" is.']
     assert content(page_head, "og:title") == ["A page"] and content(page_head, "og:type") == ["website"]
+    assert content(page_head, "og:site_name") == ["The Transformer by Hand"]
     assert content(page_head, "og:url") == ["https://example.org/book/chapters/01_attention.html"]
     (image,) = content(page_head, "og:image")
     assert image.startswith(HOME) and (html / image.removeprefix(HOME)).exists()

@@ -16,10 +16,11 @@ from autograder.release.bundle import modules
 from autograder.release.lending import FOLDER, last_lent_chapter, lent_files, sentence
 from autograder.release.notebook import source_notebook
 from book.live.in_page import cell_run, exercise_run
+from book.live.in_page.own_solutions import Reader, compiled, solutions_by
 from book.live.lending import import_of, lent_functions, module_of, used_functions
 from book.live.self_study import given_functions, setup_of
 from book.serve import serving
-from check import bundle_data, key
+from check import bundle_data, check, key
 from tests.book.conftest import jupyter_book
 from tests.book.live.conftest import configure, opened_by_new_reader, write_book
 from tests.book.live.lasting_python import WithSecondTab
@@ -89,6 +90,7 @@ def test_an_exercise_waits_for_an_earlier_one_until_it_is_solved_or_borrowed(new
     assert not waiting.passes and waiting.status == "Waits for softmax."
     assert "points" not in waiting.shown
     assert waiting.shown.endswith("waits for softmax: solve it in chapter 1, or borrow it above. Then run it again.")
+    assert masking.ask("masked_softmax", "box.querySelector('.live-output a').hash") == "#live-softmax"
     assert masking.ask("masked_softmax", "box.querySelector('.live-hints').innerText") == ""
 
     browser.evaluate(press)
@@ -233,6 +235,18 @@ def test_a_check_that_calls_an_unsolved_exercise_waits_for_it(key_of_masked_soft
     assert exercise_run.run(job | {"earlier": [unsolved]})["waits"] == ["softmax"]
     answer = exercise_run.run(job | {"earlier": [unsolved | {"cells": [["softmax", RIGHT]]}]})
     assert answer["passed"] and answer["waits"] == []
+
+
+def test_check_in_a_notebook_waits_for_an_unsolved_exercise(key_of_masked_softmax, capsys):
+    unsolved = {"number": 1, "setup": "import numpy as np", "names": ["softmax"], "cells": []}
+    namespace = {"__name__": "__main__"}
+    with solutions_by(Reader([unsolved], {})):
+        exec("import numpy as np\nfrom solutions.attention import softmax", namespace)
+        exec(compiled("masked_softmax", MASKED), namespace)
+        check(namespace["masked_softmax"])
+    shown = capsys.readouterr().out
+    assert "masked_softmax waits for another exercise" in shown.replace("`", "")
+    assert "chapter 1" in shown and "points" not in shown
 
 
 def test_every_lent_module_runs_beside_the_reader_s_functions(tmp_path, monkeypatch):
