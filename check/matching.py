@@ -73,9 +73,10 @@ def best_matches(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults)
     adds a small constant somewhere, as people do before a division.
     """
     exact = _fewest(key, case_faults, [_match(key, slug, outcomes, case_faults) for slug in key.mistakes])
-    return exact or _fewest(
-        key, case_faults, [_match(key, slug, outcomes, case_faults, NEAR, CLEAR) for slug in key.mistakes]
-    )
+    if exact or not any(fault.kind == "value" for found in case_faults for fault in found):
+        return exact
+    near = [_match(key, slug, outcomes, case_faults, NEAR, CLEAR) for slug in key.mistakes]
+    return _fewest(key, case_faults, near)
 
 
 def _fewest(key: Key, case_faults: CaseFaults, matches: Iterable[Match | None]) -> list[Match]:
