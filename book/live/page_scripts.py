@@ -25,6 +25,8 @@ from book.live.self_study import zipped
 MAP = "chapters/exercises"  # the page that lists all exercises, and marks those that pass
 MISTAKES = "chapters/mistakes"
 PROGRESS = "chapters/progress"
+# Pages show HTML that Python made. Its code may have been pasted, and a page can do more than the worker that ran it.
+POLICY = "script-src-attr 'none'; object-src 'none'"
 MUST = "LIVE"  # environment variable: with LIVE=required, a build without Python for the pages fails
 
 
@@ -89,6 +91,7 @@ class Scripts:
         script = "exercise_map.js" if pagename == MAP else "start.js"
         module = "progress.js" if pagename == PROGRESS else "page.js"
         context["metatags"] += (
+            f'\n<meta http-equiv="Content-Security-Policy" content="{POLICY}" />'
             f'\n<link rel="stylesheet" href="{up}/{self.folder}/live.css" />'
             f'\n<script type="application/json" id="live-exercises">{text}</script>'
             f'\n<script defer src="{up}/{self.folder}/{script}" data-module="{module}"></script>'

@@ -13,6 +13,14 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
+/** Returns the nodes of HTML that Python made. Its code may have been pasted, so frames in it run no scripts. (The page's
+    policy forbids scripts in attributes.) */
+export function nodesOf(html) {
+  const { content } = make("template", { innerHTML: html });
+  content.querySelectorAll("iframe").forEach((frame) => { frame.sandbox = ""; });
+  return content.childNodes;
+}
+
 /** Turns the titles of sections into links where a message quotes them. */
 export function linkSections(root) {
   const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);

@@ -2,7 +2,7 @@
 
 import { availableSource, importOf, isBorrowed, isLent } from "./borrowing.js";
 import { Cell, printed } from "./cell.js";
-import { linkSections, make } from "./elements.js";
+import { linkSections, make, nodesOf } from "./elements.js";
 import { openWhatWaitsFor } from "./opening.js";
 import { config } from "./page_data.js";
 import { python } from "./python.js";
@@ -128,7 +128,7 @@ export class Exercise extends Cell {
     if (waits.length) return this.showWaiting(waits);
     const parts = printed({ out, error });
     if (html) {
-      const verdict = make("div", { className: "output text_html", innerHTML: html });
+      const verdict = make("div", { className: "output text_html" }, ...nodesOf(html));
       verdict.querySelectorAll("pre").forEach((inputs) => { inputs.tabIndex = 0; }); // the keyboard can scroll wide ones
       parts.push(verdict);
     }

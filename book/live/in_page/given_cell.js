@@ -2,7 +2,7 @@
 
 import { isLent } from "./borrowing.js";
 import { Cell, printed } from "./cell.js";
-import { coded, make } from "./elements.js";
+import { coded, make, nodesOf } from "./elements.js";
 import { earlier } from "./exercise.js";
 import { config } from "./page_data.js";
 import { python } from "./python.js";
@@ -169,7 +169,7 @@ class OpenedCell extends Cell {
   showOutput(parts, html = "") {
     for (const { node, place } of this.outputsInBook) if (node.parentNode) node.replaceWith(place);
     this.output.replaceChildren(...parts);
-    this.drawing.innerHTML = html;
+    this.drawing.replaceChildren(...nodesOf(html));
     if (this.figure) this.figure.prepend(this.drawing);
     else if (html) this.output.append(this.drawing);
     if (this.figure) this.figure.hidden = !html;

@@ -211,6 +211,30 @@ print("reaches", [name for name in names if hasattr(js, name)])
 """
 
 
+PASTED = """class Pasted:
+    def _repr_html_(self):
+        return '''<img src="none.png" onerror="reached.push('image')"><svg onload="reached.push('svg')"></svg>
+                  <iframe srcdoc="<script>parent.reached.push('frame')</script>"></iframe>
+                  <iframe src="javascript:parent.reached.push('address')"></iframe>
+                  <object data="javascript:parent.reached.push('object')"></object>'''
+Pasted()
+"""
+# Count the images and frames of that code whose files have come, or failed to.
+LOADS = f"""window.reached = []; window.arrived = 0;
+const count = ({{ target }}) => {{ arrived += target.matches?.("#{PRINTS} :is(img, iframe[srcdoc])") ? 1 : 0; }};
+for (const kind of ["load", "error"]) document.addEventListener(kind, count, true);"""
+
+
+def test_no_script_runs_in_html_that_code_shows(tries, browser):
+    """The page can do more than the worker in which code runs: read and change all that the reader has stored."""
+    browser.evaluate(LOADS)
+    tries.press(PRINTS, "Try it")
+    tries.page.write(PRINTS, PASTED)
+    assert tries.run(PRINTS)[0] == "Done."
+    browser.wait("arrived >= 2")
+    assert browser.evaluate("reached") == []
+
+
 def test_code_cannot_change_what_the_page_loads_next_time(tries):
     """Pasted Python could write a script into the service worker's cache, which then ran on the next visit."""
     tries.press(PRINTS, "Try it")
