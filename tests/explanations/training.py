@@ -5,9 +5,9 @@ import numpy as np
 from solutions.logarithms import log_softmax
 from solutions.model import backward, forward
 from solutions.parameters import map_tree
+from solutions.smoothing import smooth_labels
 from solutions.training import (
     adam_step,
-    smooth_labels,
     smoothed_cross_entropy,
     smoothed_cross_entropy_backward,
 )
