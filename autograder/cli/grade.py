@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.cli.common import CHAPTER_HELP, positive, released_chapter
+from autograder.course.handout import NotReleased
 from autograder.errors import UserError
 
 if TYPE_CHECKING:
     from autograder.gradebook.marks import Marks
     from autograder.gradebook.rows import StudentRow
 
-HELP = "Grade the submissions of a chapter, and write scores and feedback."
+HELP = "Grade what was handed in, and write scores and feedback."
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("chapter", metavar="CHAPTER", help=CHAPTER_HELP)
+    every = "default: every chapter that was handed in"
+    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help=f"{CHAPTER_HELP} ({every})")
     parser.add_argument("--student", action="append", default=[], metavar="ID", help="only this one; may be repeated")
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
@@ -44,30 +46,53 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     from autograder.gradebook import class_run
+    from autograder.pages import terminal
 
     if options.tls and not options.scheduler:
         raise UserError("--tls needs --scheduler tls://HOST:PORT: without a scheduler, this machine grades alone")
-    chapter = released_chapter(options.course, options.chapter)
-    try:
-        rows = class_run.grade_class(
-            options.course,
-            chapter,
-            students=options.student,
-            jobs=options.jobs,
-            scheduler=options.scheduler,
-            tls=options.tls and options.tls.resolve(),
-            trusting=options.trust_everyone_on_the_network,
-            force=options.force,
-            dry_run=options.dry_run,
-            sandbox=options.sandbox,
-        )
-    except class_run.Incomplete as incomplete:
-        _print(incomplete.rows, options, chapter)
-        raise UserError(f"some submissions could not be graded, and not because of the students:\n{incomplete}") from (
-            incomplete
-        )
-    _print(rows, options, chapter)
+    chapters = {released_chapter(options.course, chapter): options.student for chapter in options.chapters}
+    chapters = chapters or class_run.chapters_handed_in(options.course, options.student)
+    graded: dict[str, Sequence[StudentRow]] = {}
+    failures: list[Exception] = []
+    for chapter, students in chapters.items():
+        try:
+            graded[chapter] = _graded(chapter, students, options)
+        except class_run.Incomplete as incomplete:
+            graded[chapter] = incomplete.rows
+            failures.append(incomplete)
+        except (NotReleased, class_run.NoSubmissions) as error:
+            if len(chapters) == 1:
+                raise
+            failures.append(error)
+            continue
+        if len(chapters) == 1 or any(row.why for row in graded[chapter]):
+            _print(graded[chapter], options, chapter)
+        else:
+            print(f"{chapter}: nothing new")
+    if len(chapters) > 1 and any(graded.values()):
+        print(f"\n{terminal.chapter_table({chapter: rows for chapter, rows in graded.items() if rows})}")
+    if failures:
+        reasons = "\n".join(map(str, failures))
+        raise UserError(f"some submissions could not be graded, and not because of the students:\n{reasons}")
     return 0
+
+
+def _graded(chapter: str, students: Sequence[str], options: Namespace) -> list[StudentRow]:
+    """Grade a chapter. Raises Incomplete, and what `grade_class` raises."""
+    from autograder.gradebook import class_run
+
+    return class_run.grade_class(
+        options.course,
+        chapter,
+        students=students,
+        jobs=options.jobs,
+        scheduler=options.scheduler,
+        tls=options.tls and options.tls.resolve(),
+        trusting=options.trust_everyone_on_the_network,
+        force=options.force,
+        dry_run=options.dry_run,
+        sandbox=options.sandbox,
+    )
 
 
 def _print(rows: Sequence[StudentRow], options: Namespace, chapter: str) -> None:

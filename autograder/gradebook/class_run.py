@@ -1,14 +1,31 @@
 """Grade the submissions of a chapter, from the submitted files to gradebook and feedback."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from autograder.course.lock import course_lock
 from autograder.gradebook.rows import Incomplete, StudentRow
 from autograder.grading.cluster import connected
-from autograder.grading.queue import handed_in, invalid_id_messages, open_queue, submissions
+from autograder.grading.queue import NoSubmissions, handed_in, invalid_id_messages, open_queue, submissions
+from autograder.house import chapter_names
+from check.words import listed, shown
 
-__all__ = ["Incomplete", "grade_class"]
+__all__ = ["Incomplete", "NoSubmissions", "chapters_handed_in", "grade_class"]
+
+
+def chapters_handed_in(course: Path, students: Sequence[str] = ()) -> dict[str, list[str]]:
+    """Return chapter -> those of the students who handed it in; without students, all chapters and no students.
+
+    Raises NoSubmissions if there are none, or none of one of the students.
+    """
+    found = {chapter: handed_in(course, chapter).keys() for chapter in chapter_names()}
+    if missing := sorted(set(students).difference(*found.values())):
+        raise NoSubmissions(f"no submission by {listed(map(shown, missing))} in {course / 'submitted'}")
+    if not any(found.values()):
+        place = f"{course / 'submitted'}/STUDENT/CHAPTER/CHAPTER.ipynb"
+        raise NoSubmissions(f"no submissions: they are expected as {place}")
+    wanted = {chapter: [student for student in students if student in known] for chapter, known in found.items()}
+    return {chapter: wanted[chapter] for chapter, known in found.items() if (wanted[chapter] if students else known)}
 
 
 def grade_class(

@@ -1,6 +1,8 @@
 """The command line: its options, messages and exit codes."""
 
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from nbgrader.api import Gradebook
@@ -10,6 +12,8 @@ from autograder.authoring.exercise import find_exercise
 from autograder.cli import mistakes
 from autograder.cli.main import COMMANDS, main
 from autograder.collecting.file_prefixes import save_prefixes
+from autograder.course.handout import NotReleased
+from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.progress import with_progress
 from autograder.release.publish import Published
@@ -91,6 +95,64 @@ def test_a_release_with_a_lost_file_is_one_line(lost, course, hand_in, capsys):
 def test_grade_without_submissions_says_where_they_belong(course, capsys):
     assert main(["grade", CHAPTER, "--course", str(course)]) == 2
     assert "submitted/STUDENT/01_attention/01_attention.ipynb" in capsys.readouterr().err
+
+
+@pytest.fixture
+def several(tmp_path, monkeypatch):
+    """several(handed_in, rows) -> a course in which chapters are handed in by students, and grading returns these rows.
+
+    The second value is what was graded: (chapter, students).
+    """
+
+    def several(handed_in, rows):
+        graded = []
+
+        def grade_class(course, chapter, *, students, **options):
+            graded.append((chapter, [*students]))
+            if isinstance(rows[chapter], Exception):
+                raise rows[chapter]
+            return rows[chapter]
+
+        monkeypatch.setattr(class_run, "grade_class", grade_class)
+        for chapter, students in handed_in.items():
+            for student in students:
+                (tmp_path / "submitted" / student / chapter).mkdir(parents=True)
+        return tmp_path, graded
+
+    return several
+
+
+def test_without_a_chapter_all_that_is_new_is_graded(several, graded_class, capsys):
+    """Otherwise nine commands, each of which imports and tries everything anew."""
+    row = graded_class[1]["mistake-1"]
+    old = replace(row, why="", written=False, reused=True)
+    course, graded = several(
+        {"01_attention": ["ada", "bob"], "02_backward": ["ada"], "03_masking": ["bob"], "notes": ["ada"]},
+        {"01_attention": [row], "02_backward": [old], "03_masking": NotReleased(Path("course"), "03_masking")},
+    )
+    assert main(["grade", "--course", str(course)]) == 2
+    out, err = capsys.readouterr()
+    assert graded == [("01_attention", []), ("02_backward", []), ("03_masking", [])]
+    assert "1 written: new" in out and "02_backward: nothing new" in out
+    assert re.search(r"^01_attention +1 ", out, re.M) and re.search(r"^02_backward +1 ", out, re.M)
+    assert "run `autograder release 03_masking` first" in err
+
+
+def test_without_a_chapter_each_student_is_graded_in_their_own_chapters(several, graded_class):
+    rows = [*graded_class[1].values()]
+    handed_in = {"01_attention": ["ada"], "02_backward": ["bob", "cleo"], "04_multihead": ["dan"]}
+    course, graded = several(handed_in, dict.fromkeys(handed_in, rows))
+    assert main(["grade", "--course", str(course), "--student", "ada", "--student", "bob"]) == 0
+    assert graded == [("01_attention", ["ada"]), ("02_backward", ["bob"])]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [([], "expected as"), (["--student", "zoe"], "no submission by zoe in")], ids=["none", "zoe"]
+)
+def test_without_a_chapter_and_submissions_grade_says_so(several, options, words, capsys):
+    course, graded = several({} if not options else {"01_attention": ["ada"]}, {})
+    assert main(["grade", "--course", str(course), *options]) == 2
+    assert words in capsys.readouterr().err and graded == []
 
 
 @pytest.mark.parametrize(("student", "advice"), [("a[b]", "rename a[b]"), ("new\nada: 25", r"rename new\nada: 25")])
