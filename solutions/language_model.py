@@ -15,7 +15,7 @@ from solutions.model import unembed, unembed_backward
 from solutions.parameters import initialise, map_tree, save
 from solutions.position import embed_backward, positional_embedding
 from solutions.project import batches_by_length, clip_gradients
-from solutions.pronunciations import BOS, EOS, PAD, SEP, VOCABULARY, load_words, token_counts
+from solutions.pronunciations import VOCABULARY, load_words, texts_of, token_counts
 from solutions.residual import encoder_layer, encoder_layer_backward
 from solutions.training import (
     adam_step,
@@ -73,27 +73,6 @@ def stack_backward(grad_logits, cache):
         grad_layers.insert(0, grad_layer)
     table = embed_backward(grad_x, embedding_cache) + grad_output_table
     return {"embeddings": {"shared": table}, "layers": grad_layers}
-
-
-def texts_of(words):
-    """Words as one text each: begin mark, letters, SEP, sounds, end mark.
-
-    Args:
-        words: Words of N words.
-
-    Returns:
-        tokens: (N, T), int64, padded at the end.
-    """
-    n_letters, n_sounds = token_counts(words.letters), token_counts(words.sounds)
-    tokens = np.full((len(n_letters), (n_letters + n_sounds).max() + 3), PAD)
-    tokens[:, 0] = BOS
-    rows = np.arange(len(tokens))
-    tokens[:, 1 : 1 + words.letters.shape[1]][words.letters != PAD] = words.letters[words.letters != PAD]
-    tokens[rows, 1 + n_letters] = SEP
-    row, place = np.nonzero(words.sounds)
-    tokens[row, place + 2 + n_letters[row]] = words.sounds[row, place]
-    tokens[rows, 2 + n_letters + n_sounds] = EOS
-    return tokens
 
 
 def fresh_stack(seed):

@@ -47,7 +47,7 @@ class Words(NamedTuple):
     letters: np.ndarray
     sounds: np.ndarray
 
-    def __getitem__(self, rows):
+    def take(self, rows):
         """Return the words of these rows: a slice, or an array of indices."""
         return Words(self.letters[rows], self.sounds[rows])
 
@@ -127,3 +127,24 @@ def pairs(source, target):
     tgt[:, 1:-1] = target[:, : ends.max()]
     tgt[np.arange(len(tgt)), 1 + ends] = EOS
     return source[:, : token_counts(source).max()].astype(np.int64), tgt
+
+
+def texts_of(words):
+    """Words as one text each: begin mark, letters, SEP, sounds, end mark.
+
+    Args:
+        words: Words of N words.
+
+    Returns:
+        tokens: (N, T), int64, padded at the end.
+    """
+    n_letters, n_sounds = token_counts(words.letters), token_counts(words.sounds)
+    tokens = np.full((len(n_letters), (n_letters + n_sounds).max() + 3), PAD)
+    tokens[:, 0] = BOS
+    rows = np.arange(len(tokens))
+    tokens[:, 1 : 1 + words.letters.shape[1]][words.letters != PAD] = words.letters[words.letters != PAD]
+    tokens[rows, 1 + n_letters] = SEP
+    row, place = np.nonzero(words.sounds)
+    tokens[row, place + 2 + n_letters[row]] = words.sounds[row, place]
+    tokens[rows, 2 + n_letters + n_sounds] = EOS
+    return tokens

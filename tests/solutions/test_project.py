@@ -9,7 +9,19 @@ import pytest
 from autograder.exercises.project.make_words import SHIPPED, WITHHELD, families, possible_bases
 from solutions import language_model, letters_to_sounds, project
 from solutions.parameters import count, flatten, initialise, load, map_tree, unflatten
-from solutions.pronunciations import BOS, EOS, PAD, SEP, VOCABULARY, encode, load_words, pairs, spelled, token_counts
+from solutions.pronunciations import (
+    BOS,
+    EOS,
+    PAD,
+    SEP,
+    VOCABULARY,
+    encode,
+    load_words,
+    pairs,
+    spelled,
+    texts_of,
+    token_counts,
+)
 from solutions.training import zero_moments
 
 
@@ -60,8 +72,15 @@ def test_words_are_encoded_and_spelled():
             encode([text])
 
 
+def test_words_are_a_pair_that_can_be_turned_round(words):
+    letters, sounds = words["held_out"]
+    turned = words["held_out"][::-1]
+    assert turned[0] is sounds and turned[1] is letters
+    assert spelled(words["held_out"].take(slice(1)).letters[0]) == spelled(letters[0])
+
+
 def test_a_batch_has_marks_and_no_more_columns_than_it_needs(words):
-    chosen = words["held_out"][np.array([3, 500, 1000])]
+    chosen = words["held_out"].take(np.array([3, 500, 1000]))
     src, tgt = pairs(*chosen)
     for letters, sounds, source, target in zip(*chosen, src, tgt, strict=True):
         assert source[source != PAD].tolist() == letters[letters != PAD].tolist()
@@ -147,8 +166,8 @@ def test_writing_with_a_cache_gives_the_logits_of_the_whole_text():
 
 
 def test_a_text_is_letters_then_sounds(words):
-    some = words["held_out"][np.array([0, 999])]
-    for letters, sounds, text in zip(*some, language_model.texts_of(some), strict=True):
+    some = words["held_out"].take(np.array([0, 999]))
+    for letters, sounds, text in zip(*some, texts_of(some), strict=True):
         expected = [BOS, *letters[letters != PAD], SEP, *sounds[sounds != PAD], EOS]
         assert text[text != PAD].tolist() == expected
 

@@ -70,7 +70,7 @@ def unsorted(lengths, budget):
 
 @batches_by_length.mistake("sorts by the source first")
 def by_source(lengths, budget):
-    """You sort by the source, and by the target where sources are equal. The exercise asks for the other way round: the
+    """You sort by the source, and by the target where sources are equal. The exercise sorts by the target first: the
     target has more layers to pass, so its padding costs most. In `np.lexsort` the last key comes first."""
     return with_padding(lengths, grouped(lengths, budget, order_of(lengths, (1, 0))))
 

@@ -180,7 +180,7 @@ def not_clipped(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad
 @continue_run.mistake("logs the clipped length")
 def clipped_length_logged(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
     """The weights are right, but your log has the length after clipping, which never exceeds the bound. A log that
-    shall show wild batches needs the length before."""
+    should show wild batches needs the length before."""
     return continued(
         run, batches, n_heads, peak, warmup, longest, smoothing, pad,
         logged=lambda loss, length, after: (loss, min(length, longest)),

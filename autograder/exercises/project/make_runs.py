@@ -22,12 +22,14 @@ from solutions import language_model
 from solutions.letters_to_sounds import N_HEADS, RECIPE, SIZES, errors, train, transcribe
 from solutions.model import forward
 from solutions.parameters import initialise, map_tree, save
-from solutions.pronunciations import VOCABULARY, Words, load_words, pairs
+from solutions.pronunciations import VOCABULARY, Words, load_words, pairs, spelled
 from solutions.training import average, smoothed_cross_entropy
 
 CHAPTERS = HOUSE / "chapters"
+STORED = CHAPTERS / "project_runs.npz"
 LOOKED_AT, WATCHED = 100, 500  # every so many steps, the loss of so many held-out words
 SHORT = 500  # steps of an ablation
+WRITTEN = 60
 
 Arrays = dict[str, np.ndarray]
 
@@ -55,6 +57,7 @@ def measured_run(
         errors: (ends, 3): errors per token of held-out words by the last weights and by the averaged ones, and of words
             of held-out families by the averaged ones.
         seconds: (ends,), of processor time.
+        written: (WRITTEN,), what the averaged weights write for words of held-out families.
     """
     n_heads = model.get("n_heads", N_HEADS)
     ends = ends or (recipe["steps"],)
@@ -74,8 +77,10 @@ def measured_run(
             found.append([rate_of(params, *sides[part], n_heads) for params, part in asked])
             seconds.append(time.process_time() - before)
     losses, lengths = np.concatenate(log).T.astype(np.float32)
-    names = ("losses", "lengths", "held_out", "errors", "seconds")
-    values = (losses, lengths, np.array(held_out, np.float32), np.array(found), np.array(seconds))
+    source, _ = sides["held_out_families"]
+    written = [spelled(row) for row in transcribe(average(late), source[:WRITTEN], n_heads=n_heads)]
+    names = ("losses", "lengths", "held_out", "errors", "seconds", "written")
+    values = (losses, lengths, np.array(held_out, np.float32), np.array(found), np.array(seconds), np.array(written))
     return dict(zip(names, values, strict=True))
 
 
@@ -93,7 +98,7 @@ def ablation(**changes: Any) -> Callable[[dict[str, Words]], Arrays]:
         sizes = SIZES | {name: changes[name] for name in changes if name in SIZES}
         rng = np.random.default_rng(recipe["seed"])
         params = initialise(rng, {"shared": len(VOCABULARY)}, **sizes, dtype=np.float32)
-        fewer = words["known"][:: changes.get("every", 1)]
+        fewer = words["known"].take(np.s_[:: changes.get("every", 1)])
         return measured_run(words | {"known": fewer}, recipe, params=params, n_heads=changes.get("n_heads", N_HEADS))
 
     return make
@@ -123,17 +128,21 @@ RUNS: dict[str, Callable[[dict[str, Words]], Arrays]] = {
 
 
 def main(*names: str) -> None:
-    path = CHAPTERS / "project_runs.npz"
+    """Make the runs of these names, or all, and put each into the file when it is done."""
     words = load_words(CHAPTERS / "pronunciations.npz")
-    contents: Arrays = {}
-    if names and path.exists():
-        with np.load(path, allow_pickle=False) as file:
-            contents = dict(file)
     for name in names or RUNS:
         made = RUNS[name](words)
-        contents |= {f"{name}.{what}": array for what, array in made.items()}
-        np.savez_compressed(path, **contents)
+        arrays = stored() | {f"{name}.{what}": array for what, array in made.items()}
+        np.savez_compressed(STORED, **arrays)
         print(name, f"loss {made['losses'][-100:].mean():.3f}", made.get("errors"), made.get("seconds"), flush=True)
+
+
+def stored() -> Arrays:
+    """Return the runs that were made before."""
+    if not STORED.exists():
+        return {}
+    with np.load(STORED, allow_pickle=False) as file:
+        return dict(file)
 
 
 if __name__ == "__main__":
