@@ -1,12 +1,15 @@
 """Chapter 10: its words, its training, and the stack that writes token by token."""
 
+import ast
 import io
 from itertools import islice
 
 import numpy as np
 import pytest
 
+from autograder.chapter.chapter import read_chapter
 from autograder.exercises.project.make_words import SHIPPED, WITHHELD, families, possible_bases
+from autograder.release import bundle
 from solutions import language_model, letters_to_sounds, project
 from solutions.parameters import count, flatten, initialise, load, map_tree, unflatten
 from solutions.pronunciations import (
@@ -177,3 +180,22 @@ def test_the_language_model_learns(words):
     params, losses = language_model.trained_stack(recipe, words["held_out"])
     assert losses[-1] < losses[0] - 0.3
     assert map_tree(np.shape, params) == map_tree(np.shape, language_model.fresh_stack(0))
+
+
+def test_the_chapter_trains_with_the_recipe_that_grading_runs_again():
+    sources = [cell.source for cell in read_chapter("10_project").cells if cell.part == "demo"]
+    (recipe,) = [
+        ast.literal_eval(line.value)
+        for source in sources
+        for line in ast.parse(source).body
+        if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == "RECIPE"
+    ]
+    assert recipe == letters_to_sounds.RECIPE
+
+
+def test_the_chapter_brings_its_words_and_no_solution_of_its_own():
+    chapter = read_chapter("10_project")
+    shipped = bundle.files(chapter, [])
+    assert {"pronunciations.npz", "project_runs.npz", "language_model.npz"} <= set(shipped)
+    assert not {"solutions/project.py", "solutions/letters_to_sounds.py"} & set(shipped)
+    assert WITHHELD.read_bytes() not in shipped.values()
