@@ -29,8 +29,8 @@ from autograder.sandbox.starting import (
 )
 from check import bundle_data
 
-# What Python takes long to import, of the distributions that a chapter may ask for.
-_PRELOADED = {"torch": "torch"}
+# What setup cells import besides the chapter's own modules and, in some runs, PyTorch.
+_PRELOADED = ("numpy.random", "check.notebook")
 _TOO_SLOW = "A warm sandbox did not start in time. The machine may be too busy."
 
 
@@ -100,7 +100,7 @@ class Zygote:
         }
         options = bubblewrap.zygote_arguments(bundle, environment, distributions)
         with its_requests:
-            command = _python_command(its_requests.fileno(), distributions)
+            command = _python_command(its_requests.fileno(), bundle, distributions)
             self.bwrap = BwrapProcess(options, command, (its_requests.fileno(),), self._leftovers)
         self._leftovers.callback(self._kill)
         self._requests.settimeout(max(0.001, deadline - time.monotonic()))
@@ -160,11 +160,12 @@ class Zygote:
         self._leftovers.close()
 
 
-def _python_command(its_requests: int, distributions: tuple[str, ...]) -> list[str]:
+def _python_command(its_requests: int, bundle: Path, distributions: tuple[str, ...]) -> list[str]:
     """Return the command that runs `inside.zygote`, with its settings as JSON. Paths are those that it will see."""
+    own = sorted(f"solutions.{path.stem}" for path in bundle.glob("solutions/*.py") if path.stem != "__init__")
     settings: dict[str, Any] = {
         "socket": its_requests,
-        "preloaded": ["numpy.random", *(_PRELOADED[name] for name in distributions if name in _PRELOADED)],
+        "preloaded": [*_PRELOADED, *own, *(["torch"] if "torch" in distributions else [])],
         "bundle": str(bubblewrap.BUNDLE),
         "distributions": distributions,
         "writable": [str(bubblewrap.WORK), str(bubblewrap.TEMPORARY)],

@@ -118,10 +118,10 @@ def first_layer_alone(run):
     return overlooked(reference.diagnose_training(run), ["layer not updated"])
 
 
-@diagnose_training.mistake("looks at the last layer alone")
+@diagnose_training.mistake("misses a way back that is cut")
 def last_layer_alone(run):
     """You miss a way back that is cut: the layers above the cut, the last one among them, have gradients as before.
-    Look at all columns of `gradient_norms`."""
+    Those below have none: look for 0 in every column of `gradient_norms`."""
     return overlooked(reference.diagnose_training(run), ["way back cut"])
 
 

@@ -1,4 +1,4 @@
-"""The warm process: it imports NumPy and our modules once, and forks a walled-off process for each request.
+"""The warm process: it imports NumPy, our modules and the bundle's once, and forks a walled-off process for each run.
 
 It runs inside bubblewrap, has no rights and no network, and never runs a student's code. `sandbox/zygote.py` starts it
 and sends requests, each one message on a socket: the limits as JSON, and three descriptors. These are the child's ends
@@ -7,6 +7,7 @@ with a pidfd of the child, and {"status": ...} when the child has ended. If the 
 code, it sends {"failed": "why"} itself.
 """
 
+import contextlib
 import gc
 import importlib
 import json
@@ -25,8 +26,7 @@ def main() -> None:
     settings = json.loads(sys.argv[1])
     requests = socket.socket(fileno=settings.pop("socket"))
     requests.set_inheritable(False)
-    for name in settings.pop("preloaded"):
-        importlib.import_module(name)
+    _import_all(settings.pop("preloaded"), settings["bundle"])
     if len(threads := os.listdir("/proc/self/task")) > 1:
         failure = f"{len(threads)} threads run after the imports, and a fork would copy only one of them"
         requests.send(json.dumps({"failed": failure}).encode())
@@ -37,6 +37,15 @@ def main() -> None:
     fork = Zygote(requests, settings).serve()
     if fork:
         walls.live(fork)
+
+
+def _import_all(names: list[str], bundle: str) -> None:
+    """Import modules, also from the bundle, so that forks need not. One that fails will fail in a fork, and say why."""
+    sys.path.insert(0, bundle)
+    for name in names:
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    sys.path.remove(bundle)
 
 
 class Zygote:

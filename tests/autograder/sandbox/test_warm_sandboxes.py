@@ -68,6 +68,20 @@ def test_all_runs_are_forks_of_one_process(bundle, sandboxes):
     assert zygote.forks == 3  # one to try it
 
 
+def test_the_modules_of_the_bundle_are_loaded_before_the_fork(sandboxes, tmp_path):
+    (tmp_path / "solutions").mkdir()
+    (tmp_path / "solutions" / "loaded.py").write_text("HALF = 0.5\n")
+    (tmp_path / "solutions" / "broken.py").write_text("raise ValueError('as in a new process')\n")
+    source = "import sys\nloaded = 'solutions.loaded' in sys.modules\ndef f():\n    return loaded\n"
+    cells = [
+        Cell("mine", source),
+        Cell("broken", "import solutions.broken"),
+    ]
+    result = run(cells, [Call("f", {})], bundle=tmp_path, limits=PATIENT)
+    assert result.outcomes[0].value is True
+    assert result.cells["broken"].message == "as in a new process"
+
+
 def test_a_sound_warm_sandbox_keeps_every_promise(bundle, sandboxes):
     assert len(probe(bundle)) == 19
     assert len(list(sandboxes)) == 1
@@ -124,6 +138,7 @@ def dying(sandboxes, monkeypatch):
                 Dying.deaths -= 1
                 (zygote,) = sandboxes
                 zygote.bwrap.kill()
+                zygote.bwrap.popen.wait()  # otherwise the fork may still answer
             return super().ask(*args, **kwargs)
 
     monkeypatch.setattr(submission, "Process", Dying)
