@@ -1,4 +1,4 @@
-"""Tell students what is wrong with their functions: `from check import check, what_is_left`.
+"""Tell students what is wrong with their functions: `from check import check, hand_in, what_is_left`.
 
 Students get this package whole. It needs NumPy alone, and imports nothing else of this repository.
 """
@@ -10,7 +10,7 @@ from typing import Any
 if sys.version_info < (3, 11):  # noqa: UP036
     raise ImportError(f"This course needs Python 3.11 or newer; this is {sys.version_info[0]}.{sys.version_info[1]}.")
 
-__all__ = ["check", "what_is_left"]
+__all__ = ["check", "hand_in", "what_is_left"]
 
 
 def __getattr__(name: str) -> Any:

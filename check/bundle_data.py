@@ -14,12 +14,13 @@ class Notebook:
     """One chapter's notebook.
 
     exercises: their names, in the notebook's order. rests_on: fingerprint of a given cell -> the exercises it needs.
-    sections: title -> address in the book; empty if the book has no address.
+    sections: title -> address in the book; empty if the book has no address. weights: whether it asks for weights.
     """
 
     exercises: list[str]
     rests_on: dict[str, list[str]]
     sections: dict[str, str]
+    weights: bool = False
 
     def to_json(self) -> str:
         """Return the notebook as JSON text, which `notebooks` reads."""

@@ -18,8 +18,11 @@ from check.measuring import measured_differences
 from check.verdicts_of_test import verdicts_of_test
 from check.words import listed
 
-# In the order in which faults are reported.
-KINDS = ("stopped", "blank", "raised", "type", "structure", "shape", "nan", "value", "no error", "dtype", "modified")
+# In the order in which faults are reported; the last two are those of handed-in weights.
+KINDS = (
+    *("stopped", "blank", "raised", "type", "structure", "shape", "nan", "value", "no error", "dtype", "modified"),
+    *("unusable", "error rate"),
+)
 FORM_KINDS = frozenset({"dtype", "modified"})  # the values are right, but not how they are kept or computed
 _PRODUCT = re.compile(r"^matmul: |not aligned|remapped shapes")
 _BROADCAST = re.compile(r"operands could not be broadcast together with shapes \(([\d,]+)\) \(([\d,]+)\)")

@@ -40,6 +40,7 @@ class Result:
     section: title of the section to read again.
     mend_first: exercises that this one calls and that are wrong themselves.
     answered: exercises that this one calls, for which grading used a right function because the student's is wrong.
+    found: sentences about what was measured, whether it passes or not.
     """
 
     function: str
@@ -53,6 +54,7 @@ class Result:
     mend_first: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     answered: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()
 
     @property
     def mistake(self) -> Mistake | None:
@@ -77,7 +79,7 @@ class Result:
     def from_json(fields: dict[str, Any]) -> "Result":
         """Return the result that `to_json` wrote, also in the older form with one mistake at most."""
         older = [fields["mistake"]] if fields.get("mistake") else []
-        defaults = {"mistakes": older, "remarks": (), "answered": ()}
+        defaults = {"mistakes": older, "remarks": (), "answered": (), "found": ()}
         fields = defaults | {name: fields[name] for name in fields if name != "mistake"}
         return Result(
             **fields
@@ -88,6 +90,7 @@ class Result:
                 "mend_first": tuple(fields["mend_first"]),
                 "remarks": tuple(fields["remarks"]),
                 "answered": tuple(fields["answered"]),
+                "found": tuple(fields["found"]),
             }
         )
 

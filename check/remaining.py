@@ -36,7 +36,8 @@ def what_is_left(chapter: str, space: dict[str, Any]) -> None:
     unzipped = notebooks()
     if chapter not in unzipped:
         raise LookupError(f"there is no chapter {chapter!r} here; there are: {', '.join(unzipped) or 'none'}")
-    show(summary(chapter, [standing(name, space.get(name)) for name in unzipped[chapter].exercises]))
+    standings = [standing(name, space.get(name)) for name in unzipped[chapter].exercises]
+    show(summary(chapter, standings, unzipped[chapter].weights))
 
 
 def standing(name: str, function: Any) -> Standing:
@@ -61,13 +62,14 @@ def standing(name: str, function: Any) -> Standing:
     return Standing(name, all(aspect.holds for aspect in aspects), points, earned, key.points)
 
 
-def summary(chapter: str, standings: list[Standing]) -> Shown:
-    """Return the states of all exercises of a chapter as one message."""
+def summary(chapter: str, standings: list[Standing], weights: bool = False) -> Shown:
+    """Return the states of all exercises of a chapter as one message. weights: whether it asks for weights."""
     passing, total = sum(bool(standing.passes) for standing in standings), len(standings)
     earned = sum(standing.earned for standing in standings)
     points = sum(standing.points for standing in standings)
     head = f"{earned:g} of {points:g} points: {passing} of {total} exercises pass."
-    end = f"Save this notebook, then hand in this one file: `{chapter}.ipynb`"
+    first = "Run `hand_in(params, recipe)`: its output holds your weights. " if weights else ""
+    end = f"{first}Save this notebook, then hand in this one file: `{chapter}.ipynb`"
     rows = [(standing.passes, f"`{standing.name}`: {standing.state}") for standing in standings]
     text = "\n".join([head, *(f"  {MARKS[passes][0]} {row}" for passes, row in rows), end])
     items = as_list((passes, sentence_as_html(row)) for passes, row in rows)

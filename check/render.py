@@ -20,7 +20,9 @@ MARKS = {True: ("✓", GREEN, "pass"), False: ("✗", RED, "fail"), None: ("·",
 
 
 def headline(result: Result) -> str:
-    """Return one line: "softmax: 3 of 4 points."."""
+    """Return one line: "softmax: 3 of 4 points.", and what was measured if anything was."""
+    if result.found:
+        return f"{result.function}: {result.earned:g} of {result.points:g} points. {result.found[0]}"
     if result.passed:
         return f"{result.function}: all {sum(aspect.total for aspect in result.aspects)} cases pass."
     return f"{result.function}: {result.earned:g} of {result.points:g} points."
@@ -29,8 +31,8 @@ def headline(result: Result) -> str:
 def as_text(result: Result) -> str:
     """Return the result for a terminal or a log."""
     if result.passed:
-        return "\n".join(["✓ " + headline(result), *replacements(result)])
-    lines = ["✗ " + headline(result), *replacements(result), first_fault(result), *_advice(result)]
+        return "\n".join(["✓ " + headline(result), *result.found[1:], *replacements(result)])
+    lines = ["✗ " + headline(result), *result.found[1:], *replacements(result), first_fault(result), *_advice(result)]
     for aspect in result.aspects:
         lines.append(f"  {MARKS[aspect.holds][0]} {aspect.name} ({aspect.passed} of {aspect.total} cases)")
     return "\n".join(lines)
@@ -42,10 +44,10 @@ def as_html(result: Result, *more: str) -> str:
     more: further HTML to show inside the box, such as a picture of the difference.
     """
     if result.passed:
-        sentences = "".join(map(paragraph, replacements(result)))
+        sentences = "".join(map(paragraph, (*result.found[1:], *replacements(result))))
         return boxed(f"<strong style='color:{GREEN}'>✓</strong> {sentence_as_html(headline(result))}{sentences}", True)
     parts = [f"<strong style='color:{RED}'>✗</strong> <strong>{sentence_as_html(headline(result))}</strong>"]
-    parts += map(paragraph, (*replacements(result), first_fault(result), *_advice(result)))
+    parts += map(paragraph, (*result.found[1:], *replacements(result), first_fault(result), *_advice(result)))
     return boxed("".join([*parts, *more, _aspects(result)]), False)
 
 

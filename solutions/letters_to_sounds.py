@@ -30,7 +30,7 @@ RECIPE = {
     "smoothing": 0.1,
     "averaged": 0.25,
 }
-_RANGES = {
+RANGES = {
     "seed": (0, 2**32 - 1),
     "steps": (1, 100_000),
     "tokens": (1, 100_000),
@@ -56,7 +56,7 @@ def checked_recipe(recipe):
         raise ValueError(f"a recipe is a dict with the keys {', '.join(RECIPE)}")
     checked = {}
     for name, usual in RECIPE.items():
-        value, (low, high) = recipe[name], _RANGES[name]
+        value, (low, high) = recipe[name], RANGES[name]
         kind = "a whole number" if isinstance(usual, int) else "a number"
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not is_number or not low <= value <= high or (isinstance(usual, int) and value != int(value)):

@@ -14,6 +14,7 @@ import numpy as np
 
 from autograder.authoring.answer_key_cache import cached_key
 from autograder.authoring.exercise import Draw, Exercise, exercises_of
+from autograder.authoring.hand_in import hand_in_of
 from autograder.authoring.sketching import LazySketches, sketches_of_slips
 from autograder.house import chapter_names
 from check.calling import Outcome, Raised
@@ -22,6 +23,7 @@ from check.measuring import measured
 from check.predictions import ORDER, right
 from check.values import pack, unpack
 from check.verdicts_of_test import rejection
+from check.weights_file import WEIGHTS
 
 PUBLIC_SEED = 2017
 # As shares of the largest entry: much less than the judge tolerates, but more than sums in another order differ by.
@@ -192,8 +194,13 @@ def _are_close(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def save_public_keys(folder: Path) -> None:
-    """Write the public key of every exercise to a folder, as NAME.npz. Make the folder if it does not exist."""
+    """Write the public key of every exercise to a folder, as NAME.npz, and what `hand_in` expects, as a JSON file.
+
+    Make the folder if it does not exist.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for chapter in chapter_names():
         for exercise in exercises_of(chapter):
             save(public_key(exercise), folder / f"{exercise.name}.npz")
+        if hand_in := hand_in_of(chapter):
+            (folder / f"{WEIGHTS}.json").write_text(hand_in.expected.to_json(), encoding="utf-8")

@@ -15,7 +15,8 @@ from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.chapter import myst
 from autograder.house import HOUSE, known_chapter, number_and_word
 
-PARTS = ("setup", "exercise", "reference", "check")
+PARTS = ("setup", "exercise", "reference", "check", "recipe", "hand-in")
+GIVEN = ("demo", "recipe", "hand-in")  # those that a reader runs as they are, or with other numbers
 
 
 @dataclass(frozen=True)

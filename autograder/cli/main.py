@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from autograder.cli import (
+    audit,
     certificates,
     collect,
     exercise,
@@ -28,6 +29,7 @@ COMMANDS = {
     "submit-check": submit_check,
     "grade": grade,
     "watch": watch,
+    "audit": audit,
     "report": report,
     "feedback": feedback,
     "export": export,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import UserError
+from check.weights_file import WEIGHTS
 
 
 class NotReleased(UserError):
@@ -57,10 +58,15 @@ class Handout:
         return tuple(i for i in self.nbgrader_cells if self._nbgrader(i)["solution"])
 
     @cached_property
-    def functions(self) -> dict[str, int]:
-        """Name of each graded exercise -> position of its check cell."""
+    def graded(self) -> dict[str, int]:
+        """Name of each exercise, and WEIGHTS if weights are handed in -> position of its graded cell."""
         checks = (i for i in self.nbgrader_cells if self._nbgrader(i)["grade"] and not self._nbgrader(i)["solution"])
         return {self.grade_id(i).removeprefix("check-"): i for i in checks}
+
+    @cached_property
+    def functions(self) -> dict[str, int]:
+        """Name of each exercise -> position of its check cell."""
+        return {name: position for name, position in self.graded.items() if name != WEIGHTS}
 
     @cached_property
     def setup(self) -> tuple[int, ...]:
@@ -96,10 +102,12 @@ class Handout:
 
     def affects_grading(self, position: int) -> bool:
         """Return whether grading uses a cell; it ignores text and demonstrations."""
-        return position in (*self.editable, *self.functions.values(), *self.setup)
+        return position in (*self.editable, *self.graded.values(), *self.setup)
 
     def title(self, position: int) -> str:
         """Return what messages call a cell, such as "the check cell of softmax"."""
+        if position == self.graded.get(WEIGHTS):
+            return "the cell with `hand_in`"
         if position in self.functions.values():
             return f"the check cell of {self.grade_id(position).removeprefix('check-')}"
         return f"the exercise cell of {self.grade_id(position)}" if position in self.editable else "the setup cell"

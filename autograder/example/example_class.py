@@ -1,5 +1,7 @@
 """An example class to try grading with: sixteen submissions, each made from the released notebook by a small edit.
 
+A chapter that asks for weights has eleven more.
+
 They are made for any chapter from its solutions, mistakes and equivalents, so they are always up to date.
 `python -m autograder.example.example_class` releases all chapters into a course folder of its own, hands in the class,
 grades it, and prints every score that differs from the expected one.
@@ -19,8 +21,10 @@ import numpy as np
 
 import solutions
 from autograder.authoring.exercise import exercises_of
+from autograder.authoring.hand_in import hand_in_of
 from autograder.course.handout import load_handout
 from autograder.course.seed import secret_seed
+from autograder.example import weights
 from autograder.example.standalone import standalone
 from autograder.gradebook import class_run
 from autograder.grading.assignment import seeds_of
@@ -35,6 +39,7 @@ from check import judge
 from check.judge import Result
 from check.key import Key
 from check.measuring import outcomes_of
+from check.weights_file import WEIGHTS
 
 
 @dataclass(frozen=True)
@@ -58,26 +63,36 @@ class _Chapter:
         solved = _load(course / "source" / name / f"{name}.ipynb")
         self.stubs = {name: _source(_cell(self.released, name)) for name in self.exercises}
         self.solved = {name: _without_markers(_source(_cell(solved, name))) for name in self.exercises}
-        self.points = sum(exercise.points for exercise in self.exercises.values())
+        self.hand_in = hand_in_of(name) if WEIGHTS in self.handout.graded else None
+        self.points_of_weights = self.hand_in.points if self.hand_in else 0.0
+        self.points = self.points_of_weights + sum(exercise.points for exercise in self.exercises.values())
         used = {name for exercise in self.exercises.values() for name in exercise.uses}
         functions = [exercise for exercise in self.exercises.values() if not isinstance(exercise.reference, type)]
         # No other exercise calls this one, so breaking it costs only its own points.
         self.last = next(exercise for exercise in reversed(functions) if exercise.name not in used)
 
     def filled(self, **sources: str) -> dict[str, Any]:
-        """Return the notebook with all exercises solved, except for those whose sources are given."""
+        """Return the notebook with all exercises solved, except for those whose sources are given, and with weights."""
         notebook = copy.deepcopy(self.released)
         for name, source in {**self.solved, **sources}.items():
             _cell(notebook, name)["source"] = source
+        return self.with_weights(notebook, weights.honest())
+
+    def with_weights(self, notebook: dict[str, Any], raw: bytes) -> dict[str, Any]:
+        """Return the notebook with a file of weights in its output, if the chapter asks for weights."""
+        if self.hand_in:
+            _cell(notebook, f"check-{WEIGHTS}")["outputs"] = [weights.output(raw, {})]
         return notebook
 
     def changed(self, student: str, description: str, notebook: dict[str, Any], **sources: str) -> Example:
         """Return a submission with other sources than the solutions', and with the score that it must get."""
         content = _bytes(notebook)
-        return Example(student, description, content, self._earned(content, sources))
+        has_weights = self.hand_in and _cell(notebook, f"check-{WEIGHTS}")["outputs"]
+        score = self._earned(content, sources) + (self.points_of_weights if has_weights else 0.0)
+        return Example(student, description, content, score)
 
     def _earned(self, content: bytes, sources: dict[str, str]) -> float:
-        """Return the points of a submission, without sandbox and nbgrader. Only safe for code of our own.
+        """Return the points of a submission's exercises, without sandbox and nbgrader. Only safe for code of our own.
 
         The points depend on the submission's own cases: only some cases show what a mistake does to its callers.
         """
@@ -103,7 +118,8 @@ class _Chapter:
 def examples(course: Path, chapter: str) -> list[Example]:
     """Return the example class for one released chapter of a course."""
     released = _Chapter(course, chapter)
-    return [*_honest(released), *_mistaken(released), *_harmful(released), *_damaged(released)]
+    kinds = (_honest, _mistaken, _harmful, _damaged, _dishonest)
+    return [example for kind in kinds for example in kind(released)]
 
 
 def hand_in(course: Path, chapter: str) -> list[Example]:
@@ -204,6 +220,19 @@ def _damaged(chapter: _Chapter) -> Iterator[Example]:
     yield Example("doubled", f"two cells for {last}", _bytes(doubled), chapter.points)
     yield Example("truncated", "the file ends in the middle", whole[: len(whole) // 2], 0.0)
     yield Example("no-notebook", "a letter, not a notebook", b"Dear instructor, here is my homework.\n", 0.0)
+
+
+def _dishonest(chapter: _Chapter) -> Iterator[Example]:
+    """Yield the submissions with weights that were not trained; none if the chapter asks for no weights."""
+    if chapter.hand_in is None:
+        return
+    without = chapter.points - chapter.points_of_weights
+    for student, description, raw, counts in weights.dishonest(chapter.hand_in):
+        notebook = chapter.with_weights(chapter.filled(), raw)
+        yield Example(student, description, _bytes(notebook), chapter.points if counts else without)
+    cleared = chapter.filled()
+    _cell(cleared, f"check-{WEIGHTS}")["outputs"] = []
+    yield Example("cleared", "outputs cleared before saving", _bytes(cleared), without)
 
 
 def _graded(questions: Key, namespace: dict[str, Any]) -> Result:

@@ -30,7 +30,7 @@ def rebuild(submission: Submission, report: Report, released: Handout) -> Notebo
         }
     )
     notebook.cells = [*_notes_cell(report), *_own_cells(submission, -1)]
-    graded = (*released.editable, *released.functions.values())
+    graded = (*released.editable, *released.graded.values())
     for position in range(len(released.cells)):
         if position + 1 in released.editable and released.kind(position) == "markdown":
             notebook.cells.append(_introduction(position, released))
@@ -75,7 +75,7 @@ def _graded_cell(position: int, submission: Submission, report: Report, released
     cell.source = submission.answers.get(released.grade_id(position), released.source(position))
     if cell.cell_type == "code":
         cell.outputs, cell.execution_count = [], None
-    for function, check in released.functions.items():
+    for function, check in released.graded.items():
         if check == position:
             cell.outputs = list(_outputs(report.result(function), report))
     return cell

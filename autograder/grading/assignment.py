@@ -19,6 +19,7 @@ from autograder.grading.questions import exercises_by_name
 from autograder.grading.submitted_file import File
 from autograder.house import HOUSE
 from autograder.sandbox import CHAPTER_DISTRIBUTIONS
+from check.weights_file import WEIGHTS
 from check.words import listed
 
 # The folders whose code decides what a submission earns. After a change in one of them, reports are made anew.
@@ -87,8 +88,8 @@ def environment(sandbox: str) -> dict[str, str]:
 
 
 def _folders_fingerprint(folders: Iterable[str]) -> str:
-    """Return a fingerprint of all modules in some folders of the repository."""
-    files = sorted(file for folder in folders for file in (HOUSE / folder).rglob("*.py"))
+    """Return a fingerprint of all modules and data files in some folders of the repository."""
+    files = sorted(file for folder in folders for file in (HOUSE / folder).rglob("*") if file.suffix in (".py", ".npz"))
     parts = (part for file in files for part in (file.relative_to(HOUSE).as_posix().encode(), file.read_bytes()))
     return _sha256(parts)[:16]
 
@@ -102,9 +103,15 @@ def _version(package: str) -> str:
 
 
 def seeds_of(file: File, released: Handout, secret: int) -> dict[str, int]:
-    """Return exercise -> the seed of this file's cases, in the notebook's order."""
+    """Return exercise -> the seed of this file's cases, in the notebook's order.
+
+    The seed of the withheld words does not depend on the file: error rates can be compared only on the same words.
+    """
     submission = fingerprint(file)
-    return {name: case_seed(secret, released.chapter, name, submission) for name in released.functions}
+    return {
+        name: case_seed(secret, released.chapter, name, "" if name == WEIGHTS else submission)
+        for name in released.graded
+    }
 
 
 def open_assignment(course: Path, chapter: str, seed: int, sandbox: str = "bwrap", hidden: bool = True) -> Assignment:

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from autograder.authoring.hand_in import hand_in_of
 from autograder.course.handout import Handout
 from autograder.grading import reading
 from autograder.grading.assignment import Assignment, digest
@@ -18,12 +19,14 @@ from autograder.grading.questions import exercises_by_name, judge_exercise, ques
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import File
 from autograder.grading.telling import possible_grader_messages, redacted
+from autograder.grading.weights import grade_weights
 from autograder.sandbox import Budget, Call, Cell, Limits, MachineTooBusy, References, Run, run
 from check import judge
 from check.allowed_imports import is_ours
 from check.calling import Outcome, Raised
 from check.judge import Result
 from check.key import Key
+from check.weights_file import WEIGHTS
 from check.words import listed, quoted, shown
 
 MAX_NOTES = 20  # about the cells, and from the sandbox
@@ -60,8 +63,9 @@ def grade_submission(
     submission = reading.read_submission(file, assignment.released)
     cells, notes = _cells_to_run(submission, assignment.released)
     limits = limits or Limits()
-    questions = questions_of(assignment.released.chapter, seeds)
-    budget = Budget(limits)
+    released, hand_in = assignment.released, hand_in_of(assignment.released.chapter)
+    questions = questions_of(released.chapter, seeds)
+    budget, weights_budget = Budget(limits), Budget(limits)
     sandboxed = partial(_sandboxed, assignment, bundle, limits, budget)
     if submission.trouble:
         results, troubles, log = _unread_results(questions)
@@ -75,7 +79,12 @@ def grade_submission(
                 results, remaining, written, questions, assignment, solutions, answering, budget
             )
         log += second_log
-    if budget.stopped_by_clock and not alone:
+    if hand_in and WEIGHTS in released.graded:
+        kind = assignment.environment["sandbox"]
+        decode = partial(run, bundle=solutions, limits=limits, budget=weights_budget, kind=kind)
+        results[WEIGHTS], notes_on_weights = grade_weights(submission, seeds[WEIGHTS], hand_in, decode)
+        log += notes_on_weights
+    if (budget.stopped_by_clock or weights_budget.stopped_by_clock) and not alone:
         raise MachineTooBusy("The wall clock stopped code that had not used up its processor time.")
     parts = assignment.report_parts(file)
     return Report(
@@ -84,7 +93,7 @@ def grade_submission(
         trouble=submission.trouble,
         notes=(*submission.notes, *notes, *_import_note(cells, assignment), *_cell_notes(troubles, assignment.modules)),
         log=_shortened(log, "were noted"),
-        results=_with_dependencies_to_fix(questions, results),
+        results=_with_dependencies_to_fix(questions, {name: results[name] for name in released.graded}),
         seconds=round(time.perf_counter() - started, 3),
         made_from=parts,
     )
@@ -227,6 +236,8 @@ def _with_dependencies_to_fix(questions: Mapping[str, Key], results: Mapping[str
     """Return the results. Those that fail name the wrong exercises that they call, unless these were answered."""
     failing = {name for name, result in results.items() if not result.passed}
     return tuple(
-        result if result.answered else judge.blame_what_is_used(result, questions[name], failing)
+        judge.blame_what_is_used(result, questions[name], failing)
+        if name in questions and not result.answered
+        else result
         for name, result in results.items()
     )

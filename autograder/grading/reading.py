@@ -2,7 +2,7 @@
 
 The result is always a Submission, which says in plain words what is unusual about the file. The released notebook
 decides about cells, their order, points and tags. The student decides only about the sources of editable cells, and may
-add cells.
+add cells. Of the outputs, only handed-in weights are read.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,8 +11,10 @@ from typing import Any
 
 from autograder.course.handout import Handout
 from autograder.grading import notebook_file
+from autograder.grading.handed_in_weights import weights_in
 from autograder.grading.notebook_file import as_dict, as_list
 from autograder.grading.submitted_file import File
+from check.weights_file import WEIGHTS
 from check.words import count, listed, quoted, size
 
 MAX_CELLS = 2_000
@@ -40,12 +42,14 @@ class Submission:
     own: the student's own cells, in order.
     notes: what is unusual, in plain words.
     trouble: why nothing could be read; "" if something could.
+    weights: the file of weights in its outputs, or why there is none.
     """
 
     answers: dict[str, str] = field(default_factory=dict)
     own: tuple[OwnCell, ...] = ()
     notes: tuple[str, ...] = ()
     trouble: str = ""
+    weights: File = File()
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,8 @@ def read_submission(file: File, released: Handout) -> Submission:
         *answer_notes,
         *_locked_notes(cells, released),
     )
-    return Submission(answers, tuple(_own_cells(cells, released)), notes)
+    weights = weights_in(items) if WEIGHTS in released.graded else File()
+    return Submission(answers, tuple(_own_cells(cells, released)), notes, weights=weights)
 
 
 def grade_ids(file: File) -> set[str]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from distributed import Future
 
 from autograder.authoring.exercise import exercises_of
+from autograder.authoring.hand_in import hand_in_of
 from autograder.course.handout import Handout
 from autograder.grading.assignment import digest
 from autograder.grading.report import Report
@@ -17,6 +18,7 @@ from autograder.grading.unpickling import NotUnpickled
 from autograder.sandbox import MachineTooBusy, SandboxUnavailable
 from check.faults import KINDS
 from check.judge import Result
+from check.weights_file import WEIGHTS
 
 REFUSED_PICKLE = (
     "a worker could not start, or was lost repeatedly. The reason came as a pickle, which is not opened on this "
@@ -91,11 +93,16 @@ def decode_report(future: Future, parts: dict[str, str], released: Handout) -> R
         raise NoReport(f"a worker answered with something that is not a report: {error}") from error
     if (report.made_from, report.digest, report.chapter) != (parts, digest(parts), released.chapter):
         raise NoReport("a worker answered with a report on another submission")
-    if [result.function for result in report.results] != list(released.functions):
+    if [result.function for result in report.results] != list(released.graded):
         raise NoReport("a worker answered with a report on other exercises")
-    aspects = {exercise.name: exercise.aspects for exercise in exercises_of(released.chapter)}
+    aspects = {
+        exercise.name: {name: points for name, (points, _) in exercise.aspects.items()}
+        for exercise in exercises_of(released.chapter)
+    }
+    if hand_in := hand_in_of(released.chapter):
+        aspects[WEIGHTS] = {tier.name: tier.points for tier in hand_in.tiers}
     for result in report.results:
-        if not _is_possible(result, {name: points for name, (points, _) in aspects[result.function].items()}):
+        if not _is_possible(result, aspects[result.function]):
             raise NoReport(f"a worker answered with an impossible score for {result.function}")
     return report
 

@@ -42,7 +42,7 @@ def submit_check(path: Path, course: Path, sandbox: str = "bwrap") -> Checked:
     file = read_file(path)
     chapter = _chapter(file, path, course)
     assignment = open_assignment(course, chapter, PUBLIC_SEED, sandbox, hidden=False)
-    seeds = dict.fromkeys(assignment.released.functions, PUBLIC_SEED)
+    seeds = dict.fromkeys(assignment.released.graded, PUBLIC_SEED)
     return Checked(chapter, Report.from_json(worker.grade_file(file, seeds, assignment, alone=True)))
 
 

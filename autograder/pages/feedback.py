@@ -19,6 +19,7 @@ from autograder.pages.code import highlighted, omission
 from autograder.pages.safe_markdown import safe_markdown
 from check.judge import Result
 from check.render import first_fault, replacements, sentence_as_html
+from check.weights_file import WEIGHTS
 from check.words import listed
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -36,6 +37,8 @@ NEXT_STEPS = {
     "modified": "Work on copies, so that the inputs do not change.",
     "value": "Take the smallest input for which you can compute the result by hand, and compare line by line.",
     "no error": "Read “Raises” in its docstring, and test for that first.",
+    "unusable": "Train a model of your own, run `hand_in(params, recipe)`, save the notebook, and hand it in again.",
+    "error rate": "Train longer or change the recipe, run `hand_in(params, recipe)`, and hand in the notebook again.",
 }
 
 
@@ -97,4 +100,6 @@ def next_step(result: Result) -> str:
         return f"Fix it, and {helpers} too, because `check({result.function})` calls your own functions."
     if result.mistake:
         return f"Fix it, then run `check({result.function})`."
+    if result.function == WEIGHTS:
+        return NEXT_STEPS[result.verdict.kind]
     return f"{NEXT_STEPS[result.verdict.kind]} Then run `check({result.function})`."

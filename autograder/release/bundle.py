@@ -12,12 +12,14 @@ from pathlib import Path
 
 import yaml
 
+from autograder.authoring.hand_in import hand_in_of
 from autograder.chapter.chapter import Chapter
 from autograder.chapter.sections import section_addresses
 from autograder.house import HOUSE, solution_modules
 from autograder.release.cell_needs import exercises_needed
 from check.bundle_data import Notebook
 from check.key import Key, save
+from check.weights_file import WEIGHTS
 
 NEEDED = ("numpy", "matplotlib", "jupyterlab")  # by every notebook
 PINS = ("requirements.txt", "requirements-torch.txt")
@@ -47,6 +49,7 @@ def files(chapter: Chapter, keys: Iterable[Key], house: Path = HOUSE) -> dict[st
     return {
         **{f"check/{file.name}": file.read_bytes() for file in sorted((HOUSE / "check").glob("*.py"))},
         **{f"check/keys/{key.function}.npz": saved_key(key) for key in keys},
+        **_expected_weights(chapter),
         f"check/chapters/{chapter.name}.json": notebook_data(chapter, house).to_json().encode(),
         **shipped,
         **{picture: (house / "chapters" / picture).read_bytes() for picture in chapter.pictures},
@@ -56,10 +59,18 @@ def files(chapter: Chapter, keys: Iterable[Key], house: Path = HOUSE) -> dict[st
     }
 
 
+def _expected_weights(chapter: Chapter) -> dict[str, bytes]:
+    """Return the file that tells `hand_in` what a chapter's weights must be, if the chapter asks for weights."""
+    hand_in = hand_in_of(chapter.name)
+    return {f"check/keys/{WEIGHTS}.json": hand_in.expected.to_json().encode()} if hand_in else {}
+
+
 def notebook_data(chapter: Chapter, house: Path = HOUSE) -> Notebook:
     """Return what `check` has to know about a chapter's notebook."""
     exercises = list(chapter.stubs)
-    return Notebook(exercises, exercises_needed(chapter.cells, exercises), section_addresses(chapter, house))
+    rests_on = exercises_needed(chapter.cells, exercises)
+    weights = any(cell.part == "hand-in" for cell in chapter.cells)
+    return Notebook(exercises, rests_on, section_addresses(chapter, house), weights)
 
 
 def modules(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from autograder.chapter.chapter import Cell
+from autograder.chapter.chapter import GIVEN, Cell
 from check.bundle_data import fingerprint
 from check.cell_names import changed_in_place, named, read_globals
 
@@ -19,7 +19,7 @@ def exercises_needed(cells: Iterable[Cell], exercises: list[str]) -> dict[str, l
 
     A cell that needs no exercise has no entry.
     """
-    sources = [cell.source for cell in cells if cell.part == "demo"]
+    sources = [cell.source for cell in cells if cell.part in GIVEN]
     needs_of_cells = needs(sources, {name: {name} for name in exercises})
     return {
         fingerprint(source): [name for name in exercises if name in needed]

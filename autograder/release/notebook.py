@@ -17,11 +17,13 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.hand_in import hand_in_of
 from autograder.chapter import plain_markdown
 from autograder.chapter.chapter import DEFINITIONS, Cell, Chapter, cells, definition_in, docstring_statements
 from autograder.chapter.targets import Targets
 from autograder.errors import UserError
 from autograder.house import solution_modules
+from check.weights_file import WEIGHTS
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 # With this tag, Run All continues below a cell that raises, in JupyterLab, Notebook, VS Code and nbclient.
@@ -85,6 +87,10 @@ class _Builder:
                 return [self.check(cell)]
             case "setup":
                 return [_code("setup", cell.source, locked=True)]
+            case "recipe":
+                return [self.recipe(cell)]
+            case "hand-in":
+                return [self.hand_in(cell)]
         return [self.demo(cell), *self.caption(cell)]
 
     def exercise(self, cell: Cell) -> NotebookNode:
@@ -99,6 +105,21 @@ class _Builder:
         name = ast.unparse(call.value.args[0])
         points = self.find_exercise(name, cell).points
         new = _code(f"check-{name}", cell.source, locked=True, grade=True, points=points)
+        new.metadata["tags"] = [MAY_RAISE]
+        return new
+
+    def recipe(self, cell: Cell) -> NotebookNode:
+        """Return the cell in which students choose the numbers of their training; grading runs it like an exercise."""
+        new = _code("recipe", cell.source, solution=True)
+        new.metadata["autograder"] = {"stub": cell.source}
+        del new.metadata["editable"]
+        return new
+
+    def hand_in(self, cell: Cell) -> NotebookNode:
+        hand_in = hand_in_of(self.chapter.name)
+        if hand_in is None:
+            raise UserError(f"{self.chapter.file}: no file in autograder/exercises/ says which weights are handed in")
+        new = _code(f"check-{WEIGHTS}", cell.source, locked=True, grade=True, points=hand_in.points)
         new.metadata["tags"] = [MAY_RAISE]
         return new
 

@@ -127,7 +127,8 @@ def _write_source(staging: Path, chapter: Chapter, keys: Iterable[Key], targets:
 def _refuse_unsound(chapter: Chapter, keys: Iterable[Key], source: Path, released: Path) -> None:
     solved, blank = (nbformat.read(folder / f"{chapter.name}.ipynb", 4) for folder in (source, released))
     stubs = {cell.metadata.nbgrader.grade_id: cell.source for cell in blank.cells if cell.metadata.nbgrader.solution}
-    problems = [f"{name}: the released cell is not the stub" for name in stubs if stubs[name] != chapter.stubs[name]]
+    changed = [name for name, stub in chapter.stubs.items() if stubs[name] != stub]
+    problems = [f"{name}: the released cell is not the stub" for name in changed]
     problems += gate.unsound(keys, solved, blank)
     if problems:
         raise ReleaseRefused("\n".join([f"{chapter.name} is not released:", *problems]))

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from autograder.authoring.exercise import exercises_of
-from autograder.chapter.chapter import Cell, Chapter
+from autograder.chapter.chapter import GIVEN, Cell, Chapter
 from autograder.house import HOUSE, chapter_names, solution_modules
 from autograder.release.cell_needs import needs
 
@@ -33,7 +33,7 @@ def given_cells(chapter: Chapter, functions: set[str]) -> list[dict[str, Any]]:
         "lacks" is a sentence that says why the cell cannot run in a page; "source" is its source if the page does not
         show it. Empty entries are left out.
     """
-    cells = [cell for cell in chapter.cells if cell.part in ("setup", "demo")]
+    cells = [cell for cell in chapter.cells if cell.part in ("setup", *GIVEN)]
     sources = [cell.source for cell in cells]
     names = {name: {"torch"} if is_class(stub) else {name} for name, stub in chapter.stubs.items()}
 

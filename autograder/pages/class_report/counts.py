@@ -27,6 +27,8 @@ def outcome(entry: Entry, result: Result) -> str:
         return "right"
     if result.mistake:
         return "known mistake"
+    if result.verdict.kind == "unusable":
+        return "not readable"
     if result.verdict.kind == "blank":
         return "not written"
     if result.mend_first:
@@ -188,7 +190,8 @@ def _exercise_count(results: Sequence[tuple[Entry, Result]]) -> ExerciseCount:
 def _unexplained(results: Sequence[tuple[Entry, Result]]) -> dict[tuple[str, str], tuple[Entry, ...]]:
     entries_of: dict[tuple[str, str], tuple[Entry, ...]] = {}
     for entry, result in results:
-        if result.verdict and outcome(entry, result) in ("wrong otherwise", "raised or stopped"):
+        is_measured = bool(result.found)  # an error rate that is too high is no mistake to add to the known ones
+        if result.verdict and not is_measured and outcome(entry, result) in ("wrong otherwise", "raised or stopped"):
             fault = result.verdict.kind, result.case
             entries_of[fault] = (*entries_of.get(fault, ()), entry)
     return dict(sorted(entries_of.items(), key=lambda item: -len(item[1])))

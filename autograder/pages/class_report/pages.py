@@ -37,6 +37,8 @@ KINDS = {
     "modified": "input modified",
     "value": "wrong values",
     "no error": "no error where one is expected",
+    "unusable": "weights that cannot be used",
+    "error rate": "too many errors",
 }
 
 

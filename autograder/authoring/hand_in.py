@@ -1,0 +1,71 @@
+"""What a chapter says about the weights that students hand in: which model, which points, which words to decode."""
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import numpy as np
+
+from autograder.house import number_and_word
+from check.weights_file import WEIGHTS, Expected
+
+
+@dataclass(frozen=True)
+class Tier:
+    """Points for an error rate of at most `limit`."""
+
+    points: float
+    limit: float
+
+    @property
+    def name(self) -> str:
+        return f"at most {self.limit:.0%} errors"
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """The weights that a chapter asks for, and how they are graded.
+
+    expected: the form of the file.
+    section: title of the section to reread.
+    tiers: from the easiest to the hardest.
+    decoder: source of a cell for the sandbox. It defines `transcribed(weights, rows)`, which decodes rows of tokens.
+    withheld: seed -> (rows to decode, right tokens) of words that students do not have.
+    error_rate: (what was written, right tokens) -> edits for each right token.
+    examples: words for the feedback. spelled: tokens -> text. encoded: words -> rows to decode.
+    book: the vector of the book's own weights, float16.
+    start: recipe -> the vector before training. retrained: recipe -> the vector after it, with the book's functions.
+    work: recipe -> how many times the work of the book's recipe it takes.
+    same_seed, same_run, copy: correlations of matrices. An honest model has at least `same_seed` with its first weights
+        and `same_run` with another run of its recipe. Two models of different seeds have less than `copy`.
+    same_way: by how much, as a share, the distance that an honest model moved differs from that of another run.
+    """
+
+    expected: Expected
+    section: str
+    tiers: tuple[Tier, ...]
+    decoder: str
+    withheld: Callable[[int], tuple[np.ndarray, np.ndarray]]
+    error_rate: Callable[[np.ndarray, np.ndarray], float]
+    examples: tuple[str, ...]
+    encoded: Callable[[tuple[str, ...]], np.ndarray]
+    spelled: Callable[[np.ndarray], str]
+    book: Callable[[], np.ndarray]
+    start: Callable[[Mapping[str, float]], np.ndarray]
+    retrained: Callable[[Mapping[str, float]], np.ndarray]
+    work: Callable[[Mapping[str, float]], float]
+    same_seed: float
+    same_run: float
+    same_way: float
+    copy: float
+
+    @property
+    def points(self) -> float:
+        return sum(tier.points for tier in self.tiers)
+
+
+def hand_in_of(chapter: str) -> HandIn | None:
+    """Return what a chapter ("10_project") says about handed-in weights; None if it asks for none."""
+    module = f"autograder.exercises.{number_and_word(chapter)[1]}.{WEIGHTS}"
+    return importlib.import_module(module).hand_in if find_spec(module) else None

@@ -1,0 +1,92 @@
+"""The weights that chapter 10 asks for: the form of the file, the withheld words, and the points for each error rate.
+
+`benchmarks/tiers.py` trains the models of ten seeds, and prints the error rates from which the limits were chosen.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from autograder.authoring.hand_in import HandIn, Tier
+from autograder.house import HOUSE
+from check.weights_file import Expected
+from solutions import letters_to_sounds as model
+from solutions.parameters import flatten, named
+from solutions.pronunciations import Words, encode, load_words, spelled
+
+FOLDER = Path(__file__).parent
+N_WORDS = 1000
+EXAMPLES = ("choir", "colonel", "knight")
+
+DECODER = """
+import numpy as np
+
+from solutions.letters_to_sounds import fresh_model, transcribe
+from solutions.parameters import unflatten
+
+
+def transcribed(weights, rows):
+    return transcribe(unflatten(weights.astype(np.float32), fresh_model(0)), rows)
+"""
+
+
+@cache
+def known() -> Words:
+    """Return the words to train on."""
+    return load_words(HOUSE / "chapters" / "pronunciations.npz")["known"]
+
+
+def withheld(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return letters and sounds of a course's words: N_WORDS of those that students do not have."""
+    letters, sounds = load_words(FOLDER / "withheld.npz")["withheld"]
+    chosen = np.random.default_rng(seed).choice(len(letters), N_WORDS, replace=False)
+    return letters[chosen], sounds[chosen]
+
+
+def error_rate(written: np.ndarray, right: np.ndarray) -> float:
+    n_edits, n_sounds = model.errors(written, right)
+    return n_edits / n_sounds
+
+
+def book() -> np.ndarray:
+    with np.load(HOUSE / "chapters" / "book_weights.npz", allow_pickle=False) as file:
+        return file["weights"]
+
+
+def start(recipe: Mapping[str, float]) -> np.ndarray:
+    return flatten(model.fresh_model(int(recipe["seed"])))
+
+
+def retrained(recipe: Mapping[str, float]) -> np.ndarray:
+    return flatten(model.trained(recipe, *known())[0])
+
+
+def work(recipe: Mapping[str, float]) -> float:
+    return recipe["steps"] * recipe["tokens"] / (model.RECIPE["steps"] * model.RECIPE["tokens"])
+
+
+hand_in = HandIn(
+    expected=Expected(
+        layout={path: array.shape for path, array in named(model.fresh_model(0)).items()},
+        recipe={name: (*model.RANGES[name], isinstance(usual, int)) for name, usual in model.RECIPE.items()},
+        taken_seed=model.RECIPE["seed"],
+    ),
+    section="Hand in weights",
+    tiers=(Tier(1.0, 0.50), Tier(1.0, 0.25), Tier(1.0, 0.19), Tier(1.0, 0.17)),
+    decoder=DECODER,
+    withheld=withheld,
+    error_rate=error_rate,
+    examples=EXAMPLES,
+    encoded=lambda words: encode(list(words)),
+    spelled=spelled,
+    book=book,
+    start=start,
+    retrained=retrained,
+    work=work,
+    same_seed=0.5,
+    same_run=0.9,
+    same_way=0.04,
+    copy=0.9,
+)

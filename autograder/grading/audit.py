@@ -1,0 +1,151 @@
+"""Compare handed-in weights with each other, with the book's, with their first weights, and with a run of their recipe.
+
+Every comparison is a correlation of two models' matrices. Training moves a matrix only a little, so it stays correlated
+with the one that its seed drew. `benchmarks/tiers.py` measures how much for honest runs, and `HandIn` has the limits.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from math import ceil, prod
+from multiprocessing import get_context
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+
+from autograder.authoring.hand_in import HandIn, hand_in_of
+from autograder.course.handout import Handout
+from autograder.course.seed import case_seed
+from autograder.grading.reading import read_submission
+from autograder.grading.submitted_file import read_file
+from check.weights_file import Expected, UnusableWeights, unpack
+from check.words import listed, shown
+
+EVERY = 8  # students are compared with each other by every eighth number
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    """A student's weights, (n_numbers,), float16, and recipe."""
+
+    student: str
+    weights: np.ndarray
+    recipe: dict[str, float]
+
+
+def read_class(paths: Mapping[str, Path], released: Handout, hand_in: HandIn) -> list[HandedIn]:
+    """Return the usable weights in some submissions, by student. paths: student id -> submitted file."""
+    handed_in = []
+    for student, path in sorted(paths.items()):
+        weights = read_submission(read_file(path), released).weights
+        try:
+            handed_in.append(HandedIn(student, *unpack(weights.raw, hand_in.expected)))
+        except UnusableWeights:
+            continue  # grading has told the student why
+    return handed_in
+
+
+def suspicions(group: Sequence[HandedIn], hand_in: HandIn) -> Iterator[str]:
+    """Yield a sentence for each model, and each group of models, that honest runs do not explain."""
+    matrices = is_in_matrix(hand_in.expected)
+    book = hand_in.book()[matrices]
+    for one in group:
+        weights, name = one.weights[matrices], shown(one.student)
+        if np.array_equal(weights, book):
+            yield f"{name} handed in the book's own weights; they earn no points."
+        elif (alike := correlation(weights, book)) >= hand_in.copy:
+            yield f"{name}'s weights are nearly the book's (correlation {alike:.3f})."
+        elif (alike := correlation(weights, hand_in.start(one.recipe)[matrices])) < hand_in.same_seed:
+            yield (
+                f"{name}'s weights did not start from the seed {one.recipe['seed']} (correlation {alike:.3f}; honest "
+                f"runs have {hand_in.same_seed} or more)."
+            )
+    yield from _copies(group, matrices, hand_in.copy)
+
+
+def _copies(group: Sequence[HandedIn], matrices: np.ndarray, limit: float) -> Iterator[str]:
+    """Yield a sentence for each student whose weights are nearly those of students further down the list."""
+    few = np.array([standardised(one.weights[matrices][::EVERY]) for one in group])
+    alike = few @ few.T
+    explained: set[int] = set()
+    for i in range(len(group)):
+        same = [i, *(j for j in range(i + 1, len(group)) if alike[i, j] >= limit and j not in explained)]
+        if i in explained or len(same) == 1:
+            continue
+        explained.update(same)
+        names = listed((shown(group[j].student) for j in same), limit=len(same))
+        seeds = listed(str(seed) for seed in sorted({group[j].recipe["seed"] for j in same}))
+        yield (
+            f"{names} handed in nearly the same weights (correlation {alike[i, same].min():.4f} or more). Seeds of "
+            f"their recipes: {seeds}."
+        )
+
+
+def drawn(group: Sequence[HandedIn], share: float, secret: int, chapter: str) -> list[HandedIn]:
+    """Return a random share of a class, at least one student. The same course always draws the same students.
+
+    secret: the course's seed.
+    """
+    by_lot = sorted(group, key=lambda one: case_seed(secret, chapter, "audit", one.student))
+    return by_lot[: ceil(share * len(group))]
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """A student's weights compared with those of another run of the recipe.
+
+    alike: the correlation of the two. way: how far the student's weights moved, as a share of how far the others did.
+    """
+
+    student: str
+    alike: float
+    way: float
+
+    def agrees(self, hand_in: HandIn) -> bool:
+        return self.alike >= hand_in.same_run and abs(self.way - 1) <= hand_in.same_way
+
+
+def rerun(group: Sequence[HandedIn], chapter: str, jobs: int | None) -> Iterator[Rerun]:
+    """Train each recipe with the book's functions, and compare what comes out with the weights.
+
+    jobs: how many recipes to run at once; by default one per processor.
+    """
+    hand_in = hand_in_of(chapter)
+    assert hand_in is not None
+    matrices = is_in_matrix(hand_in.expected)
+    # With one thread each: more would take longer together, and would add up in another order each time.
+    with (
+        mock.patch.dict(os.environ, {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}),
+        ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool,
+    ):
+        vectors = pool.map(_retrained, [chapter] * len(group), [one.recipe for one in group])
+        for one, vector in zip(group, vectors, strict=True):
+            start = hand_in.start(one.recipe)[matrices]
+            weights, others = one.weights[matrices].astype(np.float32), vector[matrices]
+            way = np.linalg.norm(weights - start) / np.linalg.norm(others - start)
+            yield Rerun(one.student, correlation(weights, others), float(way))
+
+
+def _retrained(chapter: str, recipe: dict[str, float]) -> np.ndarray:
+    hand_in = hand_in_of(chapter)
+    assert hand_in is not None
+    return hand_in.retrained(recipe)
+
+
+def is_in_matrix(expected: Expected) -> np.ndarray:
+    """Return (n_numbers,), bool: whether each number is in a matrix. Gains and biases start alike in every model."""
+    return np.concatenate([np.full(prod(shape), len(shape) == 2) for shape in expected.layout.values()])
+
+
+def correlation(one: np.ndarray, other: np.ndarray) -> float:
+    """Return the correlation of two vectors; 0 if one of them is constant."""
+    return float(standardised(one) @ standardised(other))
+
+
+def standardised(vector: np.ndarray) -> np.ndarray:
+    """Return a vector in float32 with the mean 0 and the length 1; zeros if it is constant."""
+    centred = vector.astype(np.float64) - vector.mean(dtype=np.float64)
+    length = np.linalg.norm(centred)
+    return (centred / length if length else centred).astype(np.float32)
