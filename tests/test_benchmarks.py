@@ -4,6 +4,8 @@ from collections import Counter
 
 import pytest
 
+from tests.patience import PATIENT
+
 pytestmark = pytest.mark.grading
 
 
@@ -14,3 +16,14 @@ def test_the_benchmark_of_a_class_times_functions_that_exist_and_restores_them()
     with thousand.timed(Counter()):
         assert all(getattr(owner, name) not in functions for _, owner, name in thousand.PARTS)
     assert [getattr(owner, name) for _, owner, name in thousand.PARTS] == functions
+
+
+@pytest.mark.sandbox
+def test_the_benchmark_of_the_chapters_times_each_process(tmp_path):
+    from autograder.sandbox import Call, Cell, process, submission
+    from benchmarks import chapters
+
+    with chapters.timed_processes() as spent:
+        submission.run([Cell("f", "def f():\n    return 1")], [Call("f", {})], bundle=tmp_path, limits=PATIENT)
+    assert spent["processes"] == 1 and spent["student"] > 0 and spent["reference"] == 0
+    assert submission.Process is process.Process
