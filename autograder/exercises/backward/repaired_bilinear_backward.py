@@ -72,7 +72,7 @@ def pair_by_pair(
     return grad_x, grad_a
 
 
-@repaired_bilinear_backward.mistake("nothing that shows is mended yet")
+@repaired_bilinear_backward.mistake("nothing that shows is fixed yet")
 def as_published(grad_scores, x, a):
     """Start with the condition: which entries of the scores hold x_i? All of row i and all of column i, not only the
     entry where they cross. While only that one counts, nothing else in grad_x can be seen."""
@@ -86,7 +86,7 @@ def columns_and_item_left(grad_scores, x, a):
     return pair_by_pair(grad_scores, x, a, columns_as_rows=True, first_item=True)
 
 
-@repaired_bilinear_backward.mistake("grad_a is mended; in grad_x only the diagonal counts")
+@repaired_bilinear_backward.mistake("grad_a is fixed; in grad_x only the diagonal counts")
 def diagonal_and_columns_left(grad_scores, x, a):
     """grad_a is right now. Next, in grad_x: which entries of the scores hold x_i? S_kl is free of it if k differs from
     i *and* l differs from i, so all of row i and all of column i hold it."""
@@ -98,14 +98,14 @@ def diagonal_and_columns_left(grad_scores, x, a):
 )
 def item_left(grad_scores, x, a):
     """One is left, in grad_a: an index that says the same for every item of the batch. With copies of one sequence
-    nobody would notice."""
+    a test would not notice."""
     return pair_by_pair(grad_scores, x, a, first_item=True)
 
 
 @repaired_bilinear_backward.mistake("two found; a column still reads the row's entry")
 def columns_left(grad_scores, x, a):
     """One is left: the column term takes the gradient of S_ij, and x_i is the column of S_ji. While the cotangent is
-    symmetric, as a cotangent of ones is, nobody would notice."""
+    symmetric, as a cotangent of ones is, a test would not notice."""
     return pair_by_pair(grad_scores, x, a, columns_as_rows=True)
 
 
