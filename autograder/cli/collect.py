@@ -32,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Return 0 if every notebook was placed or superseded by a later one, 1 if some were skipped, which it lists."""
+    """Return 0 if every notebook was placed or superseded by a later one, 1 if it lists some that need a look."""
     from autograder.collecting.collect import collect
     from autograder.course.lock import course_lock
     from autograder.platforms.sheets import read_sheet
@@ -61,5 +61,8 @@ def _print(collected: Collected) -> None:
         print(f"superseded: {shown(file)}: {shown(reason)}")
     for file, reason in collected.skipped:
         print(f"skipped: {shown(file)}: {shown(reason, 300)}")
+    if collected.unusable:
+        without = ", ".join(map(shown, collected.unusable))
+        print(f"no notebook: {without}: `autograder grade` gives them 0 points and a page that says what to hand in")
     parts = len(collected.placed), len(collected.skipped), len(collected.superseded)
     print("{} = {} placed + {} skipped + {} superseded".format(count(collected.n_files, "file"), *parts))

@@ -30,5 +30,16 @@ def run(options: Namespace) -> int:
     included, missing = zip_feedback(options.course, chapter, options.to, options.output)
     for student, reason in missing.items():
         print(f"skipped: {shown(student)}: {reason}")
+    if nothing := sorted(_enrolled(options.course, chapter) - {*included, *missing}):
+        print(f"no page, because nothing was handed in: {', '.join(map(shown, nothing))}")
     print(f"{options.output}: the feedback of {count(len(included), 'student')}")
     return 1 if missing else 0
+
+
+def _enrolled(course: Path, chapter: str) -> set[str]:
+    from autograder.gradebook.coursedir import open_coursedir
+    from autograder.gradebook.engine import usable_gradebook
+    from autograder.gradebook.queries import known_students
+
+    with usable_gradebook():
+        return {student.id for student in known_students(open_coursedir(course, chapter)) if not student.withdrawn}

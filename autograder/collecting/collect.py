@@ -6,23 +6,24 @@ merged, and no file is written under a name from the download. A submission that
 """
 
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.collecting.candidates import Candidate
 from autograder.collecting.file_prefixes import save_prefixes
-from autograder.collecting.latest_notebooks import Candidate, Skipped, latest_notebooks
-from autograder.collecting.zip_or_folder import HIDDEN, NO_NOTEBOOK, Entry, open_download
+from autograder.collecting.find_students import Found, find_students
+from autograder.collecting.latest_notebooks import Latest, latest_notebooks
+from autograder.collecting.zip_or_folder import HIDDEN, NO_NOTEBOOK, Unreadable, open_download
 from autograder.course.handout import load_handout
-from autograder.course.student_ids import reason_to_reject_id
+from autograder.course.teams import save_teams
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.late_work import time_handed_in
 from autograder.gradebook.queries import due_date, known_students
-from autograder.gradebook.submitted_folder import Placement, effect_of, place
-from autograder.platforms import file_names
-from autograder.platforms.known_students import KnownStudent
+from autograder.gradebook.submitted_folder import Placement, effect_of, place, place_unusable
 from autograder.platforms.sheets import Sheet
-from autograder.platforms.student_finder import StudentFinder, choose_finder
+
+MAX_UNUSABLE = 10  # files of a student without a notebook that are kept
+MAX_UNUSABLE_BYTES = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class Collected:
 
     layout, ids: how its files were named and its students found, in words. n_files: how many files it held.
     placed: student -> "new", "replaced" or "unchanged". sources: student -> where the time of handing in comes from.
-    superseded: (file, reason) for files of students who handed in another one later. skipped: (file, reason).
-    late: students whom the platform marked as late.
+    superseded: (file, reason) for files of students of whom another one counts. skipped: (file, reason).
+    late: students whom the platform marked as late. unusable: students who handed in no notebook of the chapter.
     """
 
     layout: str
@@ -43,11 +44,12 @@ class Collected:
     superseded: list[tuple[str, str]]
     skipped: list[tuple[str, str]]
     late: tuple[str, ...]
+    unusable: tuple[str, ...]
 
     @property
     def complete(self) -> bool:
-        """Whether every notebook was placed or superseded; other files do not count."""
-        return all(reason in (NO_NOTEBOOK, HIDDEN) for _, reason in self.skipped)
+        """Whether every student's notebook was placed or superseded; other files do not count."""
+        return not self.unusable and all(reason in (NO_NOTEBOOK, HIDDEN) for _, reason in self.skipped)
 
 
 def collect(
@@ -63,8 +65,9 @@ def collect(
     """
     coursedir = open_coursedir(course, chapter)
     with tempfile.TemporaryDirectory() as temporary, open_download(download) as entries:
-        layout, finder, candidates, skipped = _find_students(entries, known_students(coursedir), sheet, by_name)
-        latest = latest_notebooks(candidates, load_handout(course, chapter), Path(temporary))
+        found = find_students(entries, known_students(coursedir), sheet, by_name)
+        layout, finder, skipped = found.layout, found.finder, found.skipped
+        latest = latest_notebooks(found.candidates, load_handout(course, chapter), Path(temporary))
         skipped += latest.skipped
         due = due_date(coursedir)
         placements: dict[str, Placement] = {}
@@ -79,35 +82,43 @@ def collect(
             handed_in, source = time_handed_in(layout.platform, candidate.name.late, written, in_table, due)
             placements[student], sources[student] = Placement(path, written, effect, handed_in), source
         place(placements, coursedir, Path(temporary, "collected"))
-    names = {student: latest.chosen[student][0].name for student in placements}
+        unusable = _without_notebook(found, latest)
+        placed_unusable = {
+            student: candidates[0].name
+            for student, candidates in unusable.items()
+            if place_unusable({_own_name(one): _content(one) for one in candidates[:MAX_UNUSABLE]}, coursedir, student)
+        }
+    names = {student: latest.chosen[student][0].name for student in placements} | placed_unusable
+    save_teams(course, chapter, {team: sorted(students) for team, students in found.teams.items()})
     save_prefixes(course, chapter, layout.platform, {s: name.prefix for s, name in names.items() if name.prefix})
     return Collected(
         layout.description,
         finder.description,
-        len(entries),
+        found.n_files,
         {student: placement.effect for student, placement in placements.items()},
         sources,
         latest.superseded,
         [(entry.name, reason) for entry, reason in skipped],
         tuple(student for student, name in names.items() if name.late),
+        tuple(sorted(placed_unusable)),
     )
 
 
-def _find_students(
-    entries: Sequence[Entry], roster: Sequence[KnownStudent], sheet: Sheet | None, by_name: bool
-) -> tuple[file_names.Layout, StudentFinder, list[Candidate], list[Skipped]]:
-    """Return the layout of a download, the way to find its students, and the files with and without a known student."""
-    usable = [entry for entry in entries if not entry.problem]
-    skipped = [(entry, entry.problem) for entry in entries if entry.problem]
-    root = file_names.root_of([entry.name for entry in usable])
-    layout = file_names.layout_of([entry.name.removeprefix(root) for entry in usable])
-    names = [layout.parse(entry.name.removeprefix(root)) for entry in usable]
-    finder = choose_finder(layout, names, roster, sheet, by_name)
-    candidates: list[Candidate] = []
-    for entry, name in zip(usable, names, strict=True):
-        student, reason = finder.find(name)
-        if reason := reason or reason_to_reject_id(student):
-            skipped.append((entry, reason))
-        else:
-            candidates.append(Candidate(entry, student, name))
-    return layout, finder, candidates, skipped
+def _without_notebook(found: Found, latest: Latest) -> dict[str, list[Candidate]]:
+    """Return student -> files, for the students of whom no file can count."""
+    decided = {*latest.chosen, *latest.undecided}
+    students = [student for student in {**found.unusable, **latest.unfit} if student not in decided]
+    return {s: [*found.unusable.get(s, ()), *latest.unfit.get(s, ())] for s in students}
+
+
+def _own_name(candidate: Candidate) -> str:
+    """Return the name that a student gave a file."""
+    return candidate.entry.name.rsplit("/", 1)[-1].removeprefix(f"{candidate.name.prefix}_")
+
+
+def _content(candidate: Candidate) -> bytes:
+    """Return the bytes of a file; none if it cannot be read or is large, because its name is enough for the student."""
+    try:
+        return candidate.entry.read() if candidate.entry.n_bytes <= MAX_UNUSABLE_BYTES else b""
+    except Unreadable:
+        return b""

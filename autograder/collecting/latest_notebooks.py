@@ -1,34 +1,20 @@
-"""Choose the notebook that counts from all the files that each student handed in."""
+"""Choose the notebook that counts from all the files that each student handed in, within limits."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from autograder.collecting.zip_or_folder import Entry, Unreadable
+from autograder.collecting.candidates import Candidate, Skipped
+from autograder.collecting.choosing import Read, choose, read
+from autograder.collecting.scripts import notebook_of
+from autograder.collecting.zip_or_folder import NO_NOTEBOOK, SCRIPTS, Unreadable
 from autograder.course.handout import Handout
 from autograder.grading import reading
 from autograder.grading.submitted_file import MAX_BYTES, File
-from autograder.platforms.file_names import ParsedName
 from check.words import size
 
 MAX_NOTEBOOKS = 20  # of one student in one download; with MAX_BYTES, this limits how much one student can make us read
 MAX_TOTAL = 50 * MAX_BYTES
-
-Skipped = tuple[Entry, str]  # a file that is not collected, and the reason
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A file of a download, and the student who handed it in."""
-
-    entry: Entry
-    student: str
-    name: ParsedName
-
-    @property
-    def order(self) -> tuple[tuple[int, ...], float, int, str]:
-        """Of two candidates, the later one has the larger order."""
-        return self.name.order, self.entry.written, -self.entry.name.count("/"), self.entry.name
 
 
 @dataclass
@@ -36,40 +22,53 @@ class Latest:
     """The choice among the files of a download.
 
     chosen: student -> the candidate that counts, and the path of its bytes.
-    superseded: (file, reason) for files of students who handed in another one later.
+    superseded: (file, reason) for files of students of whom another one counts.
     skipped: files that cannot count.
+    undecided: students with several notebooks of which any could count.
+    unfit: student -> candidates, for students of whom no file can count.
     """
 
     chosen: dict[str, tuple[Candidate, Path]] = field(default_factory=dict)
     superseded: list[tuple[str, str]] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
+    undecided: set[str] = field(default_factory=set)
+    unfit: dict[str, list[Candidate]] = field(default_factory=dict)
 
 
 def latest_notebooks(candidates: Iterable[Candidate], released: Handout, folder: Path) -> Latest:
-    """Choose each student's latest notebook of the released chapter, and write its bytes into an empty folder."""
+    """Choose each student's notebook of the released chapter, and write its bytes into an empty folder."""
     latest = Latest()
     total = 0
     for number, (student, of_student) in enumerate(sorted(_by_student(candidates).items())):
         readable, too_many = _within_limits(of_student)
-        best, content, unfit = _best(readable, released)
+        all_read, unfit = _read(readable, released)
         latest.skipped += too_many + unfit
-        if best and (total := total + len(content)) > MAX_TOTAL:
-            latest.skipped.append((best.entry, f"the download holds more than the limit of {size(MAX_TOTAL)}"))
-        elif best:
+        if not all_read:
+            latest.unfit[student] = of_student
+            continue
+        best, others = choose(all_read, released.chapter)
+        reasons = [(one.candidate.entry, reason) for one, reason in others]
+        if best is None:
+            latest.skipped += reasons
+            latest.undecided.add(student)
+            continue
+        latest.superseded += [(entry.name, reason) for entry, reason in reasons]
+        total += len(best.content)
+        if total > MAX_TOTAL:
+            reason = f"the download holds more than the limit of {size(MAX_TOTAL)}"
+            latest.skipped.append((best.candidate.entry, reason))
+        else:
             path = folder / str(number)
-            path.write_bytes(content)
-            latest.chosen[student] = best, path
-        # Compared by identity, because a zip file may hold two entries with the same name.
-        done = {id(best and best.entry), *(id(entry) for entry, _ in unfit)}
-        others = [candidate.entry.name for candidate in readable if id(candidate.entry) not in done]
-        latest.superseded += [(name, f"{student} handed in another one later") for name in others]
+            path.write_bytes(best.content)
+            latest.chosen[student] = best.candidate, path
     return latest
 
 
 def _by_student(candidates: Iterable[Candidate]) -> dict[str, list[Candidate]]:
-    """Return student -> candidates, the latest first."""
+    """Return student -> candidates, the latest first; of those without a known order, the one highest up."""
     of_student: dict[str, list[Candidate]] = {}
-    for candidate in sorted(candidates, key=lambda candidate: candidate.order, reverse=True):
+    order = sorted(candidates, key=lambda one: (one.entry.name.count("/"), one.entry.name))
+    for candidate in sorted(order, key=lambda one: one.when, reverse=True):
         of_student.setdefault(candidate.student, []).append(candidate)
     return of_student
 
@@ -89,12 +88,9 @@ def _within_limits(of_student: Sequence[Candidate]) -> tuple[list[Candidate], li
     return readable, too_many
 
 
-def _best(of_student: Sequence[Candidate], released: Handout) -> tuple[Candidate | None, bytes, list[Skipped]]:
-    """Return the first candidate that is of the chapter, or else the first that is of no chapter; None if neither is.
-
-    Also return its bytes, and the candidates that cannot be read or are of another chapter.
-    """
-    fallback: tuple[Candidate | None, bytes] = None, b""
+def _read(of_student: Sequence[Candidate], released: Handout) -> tuple[list[Read], list[Skipped]]:
+    """Return the candidates that can count, and those that cannot be read or are of another chapter."""
+    all_read: list[Read] = []
     unfit: list[Skipped] = []
     for candidate in of_student:
         try:
@@ -102,11 +98,14 @@ def _best(of_student: Sequence[Candidate], released: Handout) -> tuple[Candidate
         except Unreadable as error:
             unfit.append((candidate.entry, str(error)))
             continue
-        ids = reading.grade_ids(File(content))
-        if other := released.other_chapter_with(ids):
+        if candidate.entry.name.lower().endswith(SCRIPTS):
+            notebook = notebook_of(content, released)
+            if notebook is None:
+                unfit.append((candidate.entry, NO_NOTEBOOK))
+                continue
+            content = notebook
+        if other := released.other_chapter_with(reading.grade_ids(File(content))):
             unfit.append((candidate.entry, f"it is the notebook of {other}, not of {released.chapter}"))
-        elif ids & released.unique_ids:
-            return candidate, content, unfit
-        elif fallback[0] is None:
-            fallback = candidate, content
-    return *fallback, unfit
+        else:
+            all_read.append(read(candidate, content, released))
+    return all_read, unfit

@@ -3,12 +3,13 @@
 No file is written under a name from the download, and a file that cannot be read costs only its own student.
 """
 
+import io
 import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -19,8 +20,12 @@ from check.words import shown, size
 
 MAX_FILES = 100_000
 NOTEBOOKS = (".ipynb", ".ipynb.txt")  # some browsers save the first as the second
+SCRIPTS = (".py", ".py.txt")
+ARCHIVES = (".zip",)
+MAX_INNER_FILES = 1_000  # in one upload that is a zip file
 NO_NOTEBOOK = "not a notebook"
 HIDDEN = "a hidden file, which some program made"
+_BROKEN = (zipfile.BadZipFile, OSError, EOFError, zlib.error, NotImplementedError, ValueError)
 
 
 class Unusable(UserError):
@@ -58,7 +63,7 @@ def open_download(download: Path) -> Iterator[list[Entry]]:
         raise Unusable(f"there is no file or folder {shown(download)}")
     try:
         archive, not_text = open_archive(download)
-    except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, ValueError) as error:
+    except _BROKEN as error:
         raise Unusable(f"{shown(download.name)} is neither a folder nor a readable zip file: {error}") from error
     with archive:
         infos = [info for info in archive.infolist() if not info.is_dir()]
@@ -82,19 +87,46 @@ def _entry_on_disk(path: Path, download: Path) -> Entry:
 
 
 def _entry_in_zip(info: zipfile.ZipInfo, archive: zipfile.ZipFile, not_text: bool) -> Entry:
-    name = name_of(info)
-    problem = "encrypted" if info.flag_bits & 1 else _problem(name, info.file_size)
-    if not_text:
-        problem = "its name holds bytes that are not text"
-    return Entry(name, info.file_size, _seconds(info.date_time), problem, partial(_unzip, info, archive))
+    problem = "its name holds bytes that are not text" if not_text else _problem_in_zip(info)
+    return Entry(name_of(info), info.file_size, _seconds(info.date_time), problem, partial(_unzip, info, archive))
+
+
+def _problem_in_zip(info: zipfile.ZipInfo) -> str:
+    return "encrypted" if info.flag_bits & 1 else _problem(name_of(info), info.file_size)
 
 
 def _unzip(info: zipfile.ZipInfo, archive: zipfile.ZipFile) -> bytes:
     try:
         with archive.open(info) as source:
             return source.read(MAX_BYTES)  # zipfile never reads more than file_size
-    except (zipfile.BadZipFile, OSError, EOFError, zlib.error, NotImplementedError, ValueError) as error:
+    except _BROKEN as error:
         raise Unreadable(f"it cannot be unpacked: {shown(error)}") from error
+
+
+def unpacked(entry: Entry) -> list[Entry]:
+    """Return the files in an entry that is itself a zip file, but not in zip files within; [entry] if it is none."""
+    if entry.problem or not entry.name.lower().endswith(ARCHIVES):
+        return [entry]
+    try:
+        with zipfile.ZipFile(io.BytesIO(entry.read())) as archive:
+            infos = [info for info in archive.infolist() if not info.is_dir()]
+    except (*_BROKEN, Unreadable) as error:
+        return [replace(entry, problem=f"it cannot be unpacked: {shown(error)}")]
+    if len(infos) > MAX_INNER_FILES:
+        return [replace(entry, problem=f"it holds {len(infos)} files, more than the limit of {MAX_INNER_FILES}")]
+    return [_inner(entry, info) for info in infos] or [replace(entry, problem=NO_NOTEBOOK)]
+
+
+def _inner(outer: Entry, info: zipfile.ZipInfo) -> Entry:
+    """Return a file in an entry that is a zip file; it is unpacked when it is read, so no archive stays in memory."""
+
+    def read() -> bytes:
+        with zipfile.ZipFile(io.BytesIO(outer.read())) as archive:
+            return _unzip(info, archive)
+
+    name = name_of(info)
+    problem = NO_NOTEBOOK if name.lower().endswith(ARCHIVES) else _problem_in_zip(info)
+    return Entry(f"{outer.name}/{name}", info.file_size, outer.written, problem, read)
 
 
 def _seconds(date_time: tuple[int, int, int, int, int, int]) -> float:
@@ -113,6 +145,6 @@ def _problem(name: str, n_bytes: int) -> str:
         return "its path leads out of the download"
     if any(part.startswith((".", "~")) for part in parts) or "__MACOSX" in parts:
         return HIDDEN
-    if not name.lower().endswith(NOTEBOOKS):
+    if not name.lower().endswith((*NOTEBOOKS, *SCRIPTS, *ARCHIVES)):
         return NO_NOTEBOOK
     return f"it has {size(n_bytes)}, more than the limit of {size(MAX_BYTES)}" if n_bytes > MAX_BYTES else ""

@@ -13,6 +13,7 @@ from nbgrader.coursedir import CourseDirectory
 
 from autograder.gradebook.coursedir import quiet_log
 from autograder.gradebook.late_work import TIMESTAMP, timestamp_text
+from autograder.grading.submitted_file import OF_NBGRADER
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,24 @@ def place(placements: Mapping[str, Placement], coursedir: CourseDirectory, folde
         if placement.handed_in:
             path = _submitted(coursedir, student).with_name(TIMESTAMP)
             path.write_text(timestamp_text(placement.handed_in), encoding="utf-8")
+
+
+def place_unusable(files: Mapping[str, bytes], coursedir: CourseDirectory, student: str) -> bool:
+    """Place files that are no notebook, so that grading tells the student what to hand in; return whether it did.
+
+    A student who has a notebook in the course keeps it.
+
+    files: name -> content.
+    """
+    notebook = _submitted(coursedir, student)
+    if notebook.exists():
+        return False
+    notebook.parent.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        # No name that nbgrader or grading gives a meaning.
+        own = f"handed in as {name}" if name.startswith(".") or name in (notebook.name, *OF_NBGRADER) else name
+        (notebook.parent / own[-100:]).write_bytes(content)
+    return True
 
 
 def _submitted(coursedir: CourseDirectory, student: str) -> Path:

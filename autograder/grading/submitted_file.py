@@ -9,6 +9,7 @@ from pathlib import Path
 from check.words import listed, quoted, size
 
 MAX_BYTES = 200_000_000
+OF_NBGRADER = ("timestamp.txt", "submission_secret.txt")  # what nbgrader puts beside a submitted notebook
 CLEAR = "Clear the outputs of all cells, save the notebook, and hand it in again."
 
 
@@ -66,9 +67,13 @@ def _opened(path: Path) -> tuple[int, int]:
 
 
 def _missing(path: Path) -> str:
-    names = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
+    entries = path.parent.iterdir() if path.parent.is_dir() else ()
+    names = sorted(entry.name for entry in entries if entry.name not in OF_NBGRADER)
     content = f"it holds {listed(map(quoted, names))}" if names else "it is empty"
-    return f"There is no {path.name} in the submission; {content}."
+    return (
+        f"There is no {path.name} in the submission; {content}. Hand in {path.name}, the notebook that you worked in, "
+        "as Jupyter saves it."
+    )
 
 
 def _too_large(name: str, n_bytes: int) -> str:

@@ -27,11 +27,13 @@ class StudentFinder:
 
     description: for the person who collects. find: parsed name -> id, or the reason why there is none.
     times: key of a student on the platform -> when they handed in, in UTC.
+    members: parsed name -> a name for each member if a team handed in, or else [name].
     """
 
     description: str
     find: Callable[[ParsedName], IdOrReason]
     times: dict[str, datetime] = field(default_factory=dict)
+    members: Callable[[ParsedName], list[ParsedName]] = lambda name: [name]
 
 
 class Undecided(UserError):
@@ -62,7 +64,7 @@ def choose_finder(
             return _by_canvas_number(roster, times)
         return StudentFinder("ids are the folders' names", lambda name: (name.key, name.reason), times)
     if sheet:
-        return _by_worksheet(sheet, roster)
+        return _by_worksheet(sheet, roster, names)
     if by_name:
         return _by_name(names, roster)
     if len({name.name for name in names if name.key}) > 1 and any(student.name for student in roster):
@@ -133,16 +135,21 @@ def student_of(sheet: Sheet, row: list[str], number: str, roster: Collection[Kno
     return "", f"{'two students' if ids else 'nobody'} in the roster is participant {number} of {sheet.name}"
 
 
-# mod/assign/classes/downloader.php: if a group hands in together, the number is the group's; a participant may have the
-# same number.
-_GROUP = "if it is a group's file, it has the group's name and number; put it into course/submitted by hand"
+# mod/assign/classes/downloader.php: if a group hands in together, the name and the number are the group's. A
+# participant may have the same number.
+_GROUP = (
+    "if it is a group's file, download the worksheet again (if groups hand in together, it has a column Group), or put "
+    "the file into course/submitted by hand"
+)
+# mod/assign/gradingtable.php, col_team: what it writes for those who are in no group, or in several.
+_NO_TEAM = ("", "Default group", "Not a member of any group, so unable to make submissions.")
 
 
 def _letters(name: str) -> str:
     return "".join(filter(str.isalnum, name.casefold()))
 
 
-def _by_worksheet(sheet: Sheet, roster: Collection[KnownStudent]) -> StudentFinder:
+def _by_worksheet(sheet: Sheet, roster: Collection[KnownStudent], names: Collection[ParsedName]) -> StudentFinder:
     rows = participants(sheet)
 
     def find(name: ParsedName) -> IdOrReason:
@@ -156,7 +163,33 @@ def _by_worksheet(sheet: Sheet, roster: Collection[KnownStudent]) -> StudentFind
         return student_of(sheet, rows[name.key], name.key, roster)
 
     times = _times(sheet, rows, "Last modified (submission)")
-    return StudentFinder("ids are found in Moodle's grading worksheet", find, times)
+    return StudentFinder("ids are found in Moodle's grading worksheet", find, times, _team_finder(sheet, rows, names))
+
+
+def _team_finder(
+    sheet: Sheet, rows: dict[str, list[str]], names: Collection[ParsedName]
+) -> Callable[[ParsedName], list[ParsedName]]:
+    """Return a function that replaces a team's name by one for each member, from the worksheet's column Group."""
+    teams: dict[str, list[ParsedName]] = {}
+    for number, row in rows.items():
+        team, full_name = sheet.cell(row, "Group"), sheet.cell(row, "Full name") or "Participant"
+        if team not in _NO_TEAM:
+            # The name for feedback is a participant's, because Moodle takes it back for participants only.
+            member = ParsedName(number, full_name, prefix=f"{full_name.replace('_', ' ')}_{number}")
+            teams.setdefault(_letters(team), []).append(member)
+    numbers: dict[str, set[str]] = {}
+    for name in names:
+        numbers.setdefault(_letters(name.name), set()).add(name.key)
+
+    def members(name: ParsedName) -> list[ParsedName]:
+        team = _letters(name.name)
+        if not name.key or team not in teams:
+            return [name]
+        if len(numbers[team]) > 1:
+            return [ParsedName(reason="two groups have this name: put it into course/submitted by hand")]
+        return teams[team]
+
+    return members
 
 
 def _canvas_times(sheet: Sheet) -> dict[str, datetime]:

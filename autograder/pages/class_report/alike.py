@@ -72,6 +72,8 @@ def similar_pairs(entries: Sequence[Entry], known: Iterable[str]) -> list[Pair]:
     n_common = Counter(pair for numbers in rare.values() for pair in combinations(numbers, 2))
     pairs: list[Pair] = []
     for (a, b), n in sorted(n_common.items(), key=lambda item: (-item[1], item[0])):
+        if entries[a].team and entries[a].team == entries[b].team:
+            continue  # they handed in one notebook
         share = n / min(n_rare[a], n_rare[b])
         if n >= MIN_COMMON and share >= MIN_SHARE and len(pairs) < MAX_PAIRS:
             common = {stretch for stretch in written[a] & written[b] if stretch in rare}

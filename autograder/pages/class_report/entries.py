@@ -1,13 +1,14 @@
 """Read a graded class from the course folder: each student's report, gradebook score and earlier gradings."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from autograder.course.roster_file import load_roster
+from autograder.course.teams import load_teams
 from autograder.gradebook.coursedir import CourseDirectory
 from autograder.gradebook.marks import Book, Marks
-from autograder.gradebook.queries import read_marks
+from autograder.gradebook.queries import known_students, read_marks
 from autograder.gradebook.state import changes, grading_record, own_sources, submitted_sources
 from autograder.grading.assignment import fingerprint
 from autograder.grading.report import Report, Reports
@@ -33,6 +34,7 @@ class Entry:
     chapters: chapter -> (score, points), for the chapters so far.
     sources: exercise -> the source of its cell, as it was graded.
     own_cells: the code in cells that the student added.
+    team: the name of the group with which the student handed in; "" for none.
     """
 
     student: str
@@ -43,6 +45,7 @@ class Entry:
     chapters: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
     own_cells: tuple[str, ...] = ()
+    team: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ class Class:
     ungraded: students who handed in a file that has no report yet.
     resubmitted: graded students who handed in another file since, so that their report is about the earlier file.
     absent: students in the gradebook who handed in nothing.
+    names: student id -> name, for students whose name the gradebook has.
     """
 
     chapter: str
@@ -60,6 +64,7 @@ class Class:
     ungraded: tuple[str, ...] = ()
     resubmitted: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
@@ -72,9 +77,15 @@ def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
     digests = {student: grading_record(coursedir, student).get("report", "") for student in handed_in}
     graded = {student: report for student, digest in digests.items() if (report := reports.find(digest))}
     book, histories = read_marks(coursedir), _histories(reports)
+    teams = {
+        student: team for team, members in load_teams(Path(coursedir.root), chapter).items() for student in members
+    }
     return Class(
         chapter,
-        tuple(_entry(student, report, book, histories, coursedir) for student, report in graded.items()),
+        tuple(
+            replace(_entry(student, report, book, histories, coursedir), team=teams.get(student, ""))
+            for student, report in graded.items()
+        ),
         tuple(student for student in handed_in if student not in graded),
         tuple(
             student
@@ -82,6 +93,7 @@ def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
             if fingerprint(read_file(paths[student])) != report.made_from["submission"]
         ),
         tuple(sorted(book.students - set(paths) - withdrawn)),
+        {student.id: student.name for student in known_students(coursedir) if student.name},
     )
 
 

@@ -60,7 +60,10 @@ def write_pages(group: Class, title: str, folder: Path, pairs: Sequence[alike.Pa
     environment = _environment()
     common = {"title": title, "chapter": group.chapter}
     template = environment.get_template("student.html.j2")
-    pages = {page_name(entry.student): template.render(common, entry=entry) for entry in group.entries}
+    pages = {
+        page_name(entry.student): template.render(common, entry=entry, name=group.names.get(entry.student, ""))
+        for entry in group.entries
+    }
     for stale in set(students.glob("*.html")) - {students / name for name in pages}:
         stale.unlink()
     for name, page in pages.items():

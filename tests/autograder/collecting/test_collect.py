@@ -155,6 +155,48 @@ def test_a_group_does_not_hand_in_for_the_participant_with_its_number(course, zi
     assert "has another name for participant 11: if it is a group's file" in printed.out
 
 
+TEAMS = """\
+Identifier,"Full name","Email address",Status,Group,Grade,"Maximum grade","Last modified (submission)",\
+"Last modified (grade)"
+"Participant 11","Ada Lovelace",ada@example.org,Submitted,"Group A",,25.00,"Tuesday, 3 February 2026, 10:00 AM",-
+"Participant 12","Emmy Noether",emmy@example.org,Submitted,"Group A",,25.00,"Tuesday, 3 February 2026, 10:00 AM",-
+"Participant 13","Sofja Kovalevskaja",sofja@example.org,Submitted,"Group B",,25.00,"Tuesday, 3 February 2026, 9:00 AM",-
+"Participant 14","Max Mustermann",max@example.org,"No submission","Default group",,25.00,-,-
+"""
+
+
+def test_a_group_hands_in_for_each_of_its_members(course, zipped, worksheet, contents, tmp_path, capsys):
+    """Its number, 11, is also a participant's. Feedback and score go back to each member."""
+    worksheet.write_text(TEAMS)
+    files = {MOODLE.format("Group A", 11): contents["perfect"], MOODLE.format("Group B", 12): contents["truncated"]}
+    code, printed = collect(course, zipped(files), capsys, "--table", worksheet)
+    assert code == 0 and set(submitted(course)) == {"ada@example.org", "emmy@example.org", "sofja@example.org"}
+    assert submitted(course)["emmy@example.org"] == contents["perfect"] and "3 files = 3 placed" in printed.out
+    assert stamps(course)["sofja@example.org"] == "2026-02-03 09:00:00 UTC\n"
+    options = ["--course", str(course)]
+    assert main(["grade", CHAPTER, *options]) == 0
+    assert main(["feedback", CHAPTER, "--to", "moodle", *options, "--output", str(tmp_path / "back.zip")]) == 0
+    with zipfile.ZipFile(tmp_path / "back.zip") as archive:
+        assert {name.partition("_assign")[0] for name in archive.namelist()} == {
+            "Ada Lovelace_11", "Emmy Noether_12", "Sofja Kovalevskaja_13",
+        }  # fmt: skip
+    into = ["--into", str(worksheet), "--output", str(tmp_path / "out.csv")]
+    assert main(["export", CHAPTER, "--to", "moodle", *into, *options]) == 0
+    grades = [line.split(",")[2] for line in (tmp_path / "out.csv").read_text().splitlines()]
+    assert grades == ["Grade", "25.0", "25.0", "0.0", ""]
+    capsys.readouterr()
+    assert main(["report", CHAPTER, *options]) == 0
+    report = (course / "report" / CHAPTER / "index.html").read_text()
+    assert "ada@example.org Ada Lovelace and emmy@example.org" not in report and "and emmy@example.org" not in report
+
+
+def test_two_groups_with_one_name_are_not_guessed(course, zipped, worksheet, capsys):
+    worksheet.write_text(TEAMS)
+    files = {MOODLE.format("Group A", 7): b"a", MOODLE.format("Group A", 8): b"b"}
+    code, printed = collect(course, zipped(files), capsys, "--table", worksheet)
+    assert code == 1 and submitted(course) == {} and printed.out.count("two groups have this name") == 2
+
+
 def test_a_due_date_may_be_set_after_collecting(course, zipped, capsys):
     download = zipped({"ada_1_10_x.ipynb": b"a", "bob_LATE_2_11_x.ipynb": b"b"})
     _, printed = collect(course, download, capsys)

@@ -1,0 +1,21 @@
+"""A file of a download that could be a student's submission."""
+
+from dataclasses import dataclass
+
+from autograder.collecting.zip_or_folder import Entry
+from autograder.platforms.file_names import ParsedName
+
+Skipped = tuple[Entry, str]  # a file that is not collected, and the reason
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A file of a download, and the student who handed it in.
+
+    when: of two candidates of a student, the one with the larger `when` was handed in later; equal if nothing says so.
+    """
+
+    entry: Entry
+    student: str
+    name: ParsedName
+    when: tuple[float, ...]

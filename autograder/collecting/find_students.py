@@ -1,0 +1,72 @@
+"""Find whose the files of a download are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from autograder.collecting.candidates import Candidate, Skipped
+from autograder.collecting.zip_or_folder import HIDDEN, NO_NOTEBOOK, Entry, unpacked
+from autograder.course.student_ids import reason_to_reject_id
+from autograder.platforms import file_names
+from autograder.platforms.known_students import KnownStudent
+from autograder.platforms.sheets import Sheet
+from autograder.platforms.student_finder import StudentFinder, choose_finder
+
+
+@dataclass
+class Found:
+    """The files of a download, by student.
+
+    layout, finder: how the files are named and how students are found. n_files: how many, also those inside zip files.
+    candidates: files that could be a student's notebook. skipped: (file, reason). unusable: student -> files of another
+    kind. teams: name -> students who handed in together.
+    """
+
+    n_files: int
+    layout: file_names.Layout
+    finder: StudentFinder
+    candidates: list[Candidate]
+    skipped: list[Skipped]
+    unusable: dict[str, list[Candidate]]
+    teams: dict[str, set[str]] = field(default_factory=dict)
+
+    def add(self, outer: Entry, student: str, name: file_names.ParsedName) -> None:
+        """Add a file of a student, or the files in it if it is a zip file."""
+        inner = unpacked(outer)
+        self.n_files += len(inner) - 1
+        for entry in inner:
+            # The files in Moodle's zip file have the time of the download.
+            when = {"canvas": name.order, "moodle": ()}.get(self.layout.platform, (entry.written,))
+            candidate = Candidate(entry, student, name, when)
+            if not entry.problem:
+                self.candidates.append(candidate)
+                continue
+            if not outer.problem:
+                self.skipped.append((entry, entry.problem))
+            if entry.problem != HIDDEN:
+                self.unusable.setdefault(student, []).append(candidate)
+
+
+def find_students(
+    entries: Sequence[Entry], roster: Sequence[KnownStudent], sheet: Sheet | None, by_name: bool
+) -> Found:
+    """Return whose the files of a download are."""
+    named = [entry for entry in entries if entry.problem in ("", NO_NOTEBOOK)]
+    skipped = [(entry, entry.problem) for entry in entries if entry.problem]
+    root = file_names.root_of([entry.name for entry in named])
+    layout = file_names.layout_of([entry.name.removeprefix(root) for entry in named])
+    names = [layout.parse(entry.name.removeprefix(root)) for entry in named]
+    finder = choose_finder(layout, names, roster, sheet, by_name)
+    found = Found(len(entries), layout, finder, [], skipped, {})
+    for outer, name in zip(named, names, strict=True):
+        members = finder.members(name)
+        found.n_files += len(members) - 1  # a team's file counts for each of them
+        for member in members:
+            student, reason = finder.find(member)
+            if reason := reason or reason_to_reject_id(student):
+                if not outer.problem or len(members) > 1:
+                    skipped.append((outer, reason))
+                continue
+            if len(members) > 1:
+                found.teams.setdefault(name.name, set()).add(student)
+            found.add(outer, student, member)
+    return found

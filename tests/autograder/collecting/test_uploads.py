@@ -1,0 +1,197 @@
+"""What students upload besides one notebook: two notebooks, zip files, scripts, and files that are no notebooks."""
+
+import copy
+import io
+import json
+import re
+import zipfile
+
+import jupytext
+import nbformat
+import pytest
+from nbconvert import PythonExporter
+
+from autograder.cli.main import main
+from tests.conftest import CHAPTER
+
+pytestmark = pytest.mark.grading
+ADA = "Ada_1_assignsubmission_file"
+STAMPS = {"a": "2026-02-01T10:00:00+00:00", "b": "2026-02-03T10:00:00.123Z"}
+
+
+@pytest.fixture
+def collect(course, tmp_path, capsys):
+    """collect({name: bytes}) -> exit code and output of `autograder collect` on a zip file."""
+
+    def command(files):
+        with zipfile.ZipFile(tmp_path / "download.zip", "w") as archive:
+            for name, content in files.items():
+                archive.writestr(name, content)
+        code = main(["collect", CHAPTER, str(tmp_path / "download.zip"), "--course", str(course)])
+        out = capsys.readouterr().out
+        n_files, *parts = map(int, re.search(r"^(\d+) files? = (\d+) \D+ (\d+) \D+ (\d+) ", out, re.M).groups())
+        assert n_files == sum(parts)
+        return code, out
+
+    return command
+
+
+def submitted(course, student="participant-1"):
+    path = course / "submitted" / student / CHAPTER / f"{CHAPTER}.ipynb"
+    return path.read_bytes() if path.exists() else None
+
+
+def zipped(files):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def blank(course):
+    return (course / "release" / CHAPTER / f"{CHAPTER}.ipynb").read_bytes()
+
+
+@pytest.fixture
+def ran(perfect, contents):
+    """ran(content, when, colab) -> the notebook with the time at which its first cell ran."""
+
+    def stamped(content, when, colab=False):
+        notebook = json.loads(content)
+        if colab:
+            notebook["cells"][0]["metadata"]["executionInfo"] = {"timestamp": when}
+        else:
+            notebook["cells"][0]["metadata"]["execution"] = {"iopub.status.idle": when}
+        return json.dumps(notebook).encode()
+
+    return stamped
+
+
+# ---------------------------------------------------------------------------------------------------- two notebooks
+
+
+@pytest.mark.parametrize(
+    "names", [("01_attention.ipynb", "zz_original.ipynb"), ("zz_mine.ipynb", "01_attention.ipynb")]
+)
+def test_the_notebook_with_answers_counts_whatever_its_name(course, collect, contents, blank, names):
+    mine, original = names
+    code, out = collect({f"{ADA}/{mine}": contents["perfect"], f"{ADA}/{original}": blank})
+    assert code == 0 and submitted(course) == contents["perfect"]
+    assert f"superseded: {ADA}/{original}: it holds no answer, and {ADA}/{mine} does" in out and "later" not in out
+
+
+@pytest.mark.parametrize("later", "ab")
+def test_of_two_notebooks_with_answers_the_one_that_ran_later_counts(course, collect, contents, ran, later):
+    stamps = STAMPS if later == "b" else {"a": STAMPS["b"], "b": STAMPS["a"]}
+    files = {"a": ran(contents["perfect"], stamps["a"]), "b": ran(contents["mistake-1"], stamps["b"])}
+    code, out = collect({f"{ADA}/{name}.ipynb": content for name, content in files.items()})
+    assert code == 0 and submitted(course) == files[later]
+    assert f"its cells ran before those of {ADA}/{later}.ipynb" in out
+
+
+def test_colabs_times_count_too(course, collect, contents, ran):
+    files = {
+        "a": ran(contents["perfect"], 1_770_000_000_000, True),
+        "b": ran(contents["mistake-1"], 1_760_000_000_000, True),
+    }
+    assert collect({f"{ADA}/{name}.ipynb": content for name, content in files.items()})[0] == 0
+    assert submitted(course) == files["a"]
+
+
+def test_if_nothing_says_which_counts_none_is_taken(course, collect, contents):
+    code, out = collect({f"{ADA}/a.ipynb": contents["perfect"], f"{ADA}/b.ipynb": contents["mistake-1"]})
+    assert code == 1 and submitted(course) is None and "later" not in out
+    assert out.count(f"{ADA}/a.ipynb and {ADA}/b.ipynb were handed in together with other answers") == 2
+    assert "place it by hand" in out and "no notebook:" not in out
+
+
+def test_a_copy_with_the_same_answers_is_no_question(course, collect, contents, perfect):
+    other = copy.deepcopy(perfect)
+    other["cells"][0]["metadata"]["note"] = 1
+    code, out = collect({f"{ADA}/a.ipynb": contents["perfect"], f"{ADA}/b.ipynb": json.dumps(other)})
+    assert code == 0 and submitted(course) == contents["perfect"] and "has the same answers as" in out
+
+
+def test_a_later_upload_of_canvas_counts_unless_it_is_blank(course, collect, contents, blank):
+    collect({"ada_7_10_x.ipynb": contents["mistake-1"], "ada_7_11_y.ipynb": contents["perfect"]})
+    assert submitted(course, "7") == contents["perfect"]
+    collect({"bob_8_10_x.ipynb": contents["perfect"], "bob_8_11_y.ipynb": blank})
+    assert submitted(course, "8") == contents["perfect"]
+
+
+# ------------------------------------------------------------------------------------------------ zip files, scripts
+
+
+def test_a_notebook_in_a_zip_file_is_found(course, collect, contents):
+    inner = {"work/01_attention.ipynb": contents["perfect"], "work/.DS_Store": b"?", "work/deeper.zip": zipped({})}
+    code, out = collect({f"{ADA}/everything.zip": zipped(inner), f"{ADA}/notes.txt": b"hello"})
+    assert code == 0 and submitted(course) == contents["perfect"]
+    assert "4 files = 1 placed + 3 skipped" in out
+    collect({"bob_8_10_all.zip": zipped(inner)})
+    assert submitted(course, "8") == contents["perfect"]
+
+
+def graded(course, capsys):
+    assert main(["grade", CHAPTER, "--course", str(course)]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("participant")]
+    return {words[0]: words[-1] for words in rows if not words[0].endswith(":")}
+
+
+def test_scripts_of_jupyter_and_jupytext_are_graded_like_their_notebook(course, collect, contents, capsys):
+    notebook = nbformat.reads(contents["perfect"].decode(), 4)
+    exported, _ = PythonExporter().from_notebook_node(notebook)
+    assert "# In[" in exported
+    files = {"exported": exported, **{form: jupytext.writes(notebook, f"py:{form}") for form in ("percent", "light")}}
+    names = {f"P_{number}_assignsubmission_file/work.py": text for number, text in enumerate(files.values(), start=1)}
+    code, out = collect(names)
+    assert code == 0, out
+    assert graded(course, capsys) == dict.fromkeys(("participant-1", "participant-2", "participant-3"), "25")
+
+
+@pytest.mark.parametrize(
+    "script", ["def softmax(x):\n    return x\n", "# ---\n# jupyter:\n# %% [\n---: {", "\0# %%\n("]
+)
+def test_another_script_is_no_notebook_and_stops_nothing(course, collect, contents, script):
+    code, out = collect({f"{ADA}/work.py": script, "Bob_2_assignsubmission_file/x.ipynb": contents["perfect"]})
+    assert submitted(course, "participant-2") == contents["perfect"]
+
+
+# ------------------------------------------------------------------------------------------------- nothing usable
+
+
+def test_who_handed_in_no_notebook_gets_a_page_that_says_what_to_hand_in(course, collect, contents, capsys, tmp_path):
+    code, out = collect({
+        f"{ADA}/essay.pdf": b"%PDF", "Bob_2_assignsubmission_file/broken.zip": b"PK?",
+        "Cleo_3_assignsubmission_file/code.py": b"print(1)",
+        "Dan_4_assignsubmission_onlinetext/onlinetext.html": b"<p>",
+        "Eve_5_assignsubmission_file/.hidden.ipynb": b"?", "Finn_6_assignsubmission_file/x.ipynb": contents["perfect"],
+    })  # fmt: skip
+    assert code == 1 and "no notebook: participant-1, participant-2, participant-3, participant-4" in out
+    scores = graded(course, capsys)
+    assert scores == {f"participant-{n}": "25" if n == 6 else "0" for n in (1, 2, 3, 4, 6)}
+    page = (course / "feedback/participant-1" / CHAPTER / f"{CHAPTER}.html").read_text()
+    assert "Hand in 01_attention.ipynb, the notebook that you worked in" in page and "essay.pdf" in page
+    main(["feedback", CHAPTER, "--to", "moodle", "--course", str(course), "--output", str(tmp_path / "back.zip")])
+    with zipfile.ZipFile(tmp_path / "back.zip") as archive:
+        assert len(archive.namelist()) == 5
+
+
+def test_a_file_that_is_no_notebook_replaces_nothing(course, collect, contents, capsys):
+    collect({f"{ADA}/x.ipynb": contents["perfect"]})
+    code, _ = collect({f"{ADA}/essay.pdf": b"%PDF"})
+    assert code == 0 and submitted(course) == contents["perfect"]
+    assert sorted(path.name for path in (course / "submitted/participant-1" / CHAPTER).iterdir()) == [
+        f"{CHAPTER}.ipynb"
+    ]
+
+
+def test_feedback_names_enrolled_students_who_handed_in_nothing(course, collect, contents, capsys, tmp_path):
+    (tmp_path / "roster.csv").write_text("Student,ID,SIS Login ID,Section\nLovelace Ada,1,a,\nNoether Emmy,2,b,\n")
+    main(["roster", str(tmp_path / "roster.csv"), "--course", str(course)])
+    collect({"ada_1_10_x.ipynb": contents["perfect"]})
+    graded(course, capsys)
+    output = str(tmp_path / "back.zip")
+    assert main(["feedback", CHAPTER, "--to", "canvas", "--course", str(course), "--output", output]) == 0
+    assert "no page, because nothing was handed in: 2\n" in capsys.readouterr().out
