@@ -19,6 +19,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="fill in the platform's own table: Canvas's exported gradebook, or Moodle's grading worksheet",
     )
     parser.add_argument("--as", dest="title", default="", metavar="TITLE", help="the one CHAPTER's title on Canvas")
+    parser.add_argument(
+        "--scale",
+        action="store_true",
+        help="with --into: multiply scores, so that the chapter's points become the maximum that the platform has",
+    )
     parser.add_argument("--output", type=Path, default=Path("grades.csv"), metavar="FILE", help="default: grades.csv")
 
 
@@ -29,6 +34,8 @@ def run(options: Namespace) -> int:
     chapters = [known_chapter(chapter) for chapter in options.chapters]
     if options.title and (not options.into or len(chapters) != 1):
         raise UserError("--as TITLE gives one chapter's title on Canvas: name one chapter, and add --into FILE")
+    if options.scale and not options.into:
+        raise UserError("--scale needs --into FILE: only the platform's own table says what its maximum is")
     if options.into:
         return _fill_in(options, chapters)
     export_grades(options.course, options.to, chapters, options.output)
@@ -46,7 +53,7 @@ def _fill_in(options: Namespace, chapters: list[str]) -> int:
             "--into FILE needs --to canvas, or --to moodle and exactly one chapter: Moodle's worksheet has one grade"
         )
     sheet = read_sheet(options.into)
-    filled = fill_in(options.course, options.to, chapters, sheet, options.title, options.output)
+    filled = fill_in(options.course, options.to, chapters, sheet, options.title, options.output, scale=options.scale)
     for note in filled.notes:
         print(f"note: {shown(note, 300)}")
     for student in filled.missing:

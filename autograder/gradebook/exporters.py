@@ -63,19 +63,25 @@ def export_grades(course: Path, to: str, chapters: Iterable[str], output: Path) 
         EXPORTERS[to](parent=parent, to=str(output), assignment=list(chapters)).export(gradebook)
 
 
-def fill_in(course: Path, to: str, chapters: Collection[str], sheet: Sheet, title: str, output: Path) -> Filled:
+def fill_in(
+    course: Path, to: str, chapters: Collection[str], sheet: Sheet, title: str, output: Path, *, scale: bool = False
+) -> Filled:
     """Fill the grades of some chapters into a platform's own table, write it, and return it.
 
     Args:
         to: "canvas", or "moodle" for one chapter.
         title: of the assignment on Canvas, if there is one chapter.
+        scale: bring scores to the platform's maximum.
 
     Raises UserError, Busy, UnusableTable.
     """
     with _open_gradebook(course) as gradebook:
         grades = read_grades(gradebook, chapters, without=load_roster(course).withdrawn)
     roster = known_students(open_coursedir(course, ""))
-    filled = fill_canvas(sheet, grades, roster, title) if to == "canvas" else fill_moodle(sheet, grades, roster)
+    if to == "canvas":
+        filled = fill_canvas(sheet, grades, roster, title, scale=scale)
+    else:
+        filled = fill_moodle(sheet, grades, roster, scale=scale)
     write_table(filled.rows, output)
     return filled
 

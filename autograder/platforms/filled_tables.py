@@ -27,7 +27,7 @@ _ASSIGNMENT = re.compile(r"(.*)\s\((\d+)\)", re.S)
 class Filled:
     """A platform's table with our scores.
 
-    missing: ids of students with a score but without a row. notes: what to check, in words.
+    missing: ids of students with a score but without a row. notes: how scores were scaled, in words.
     """
 
     rows: list[Row]
@@ -35,39 +35,46 @@ class Filled:
     notes: tuple[str, ...]
 
 
-def fill_canvas(sheet: Sheet, grades: Grades, roster: Collection[KnownStudent], title: str = "") -> Filled:
+def fill_canvas(
+    sheet: Sheet, grades: Grades, roster: Collection[KnownStudent], title: str = "", *, scale: bool = False
+) -> Filled:
     """Fill scores into the gradebook that Canvas exported.
 
     Args:
         title: of the assignment on Canvas, if there is one chapter; the chapter's name by default.
+        scale: bring scores to Canvas's maximum where it is not the chapter's.
 
-    Raises UnusableTable.
+    Raises UnusableTable, also for another maximum without `scale`.
     """
     columns = [_assignment_column(sheet, title or column.name) for column in grades.columns]
     kept = [sheet.column(header) for header in _STUDENT_COLUMNS if sheet.has(header)]
     people, directory = {person.id: person for person in grades.people}, Directory(roster)
     rows: list[Row] = [[sheet.headers[column] for column in (*kept, *columns)]]
+    possible = [row for row in sheet.rows if row and "Points Possible" in row[0]]
+    maxima = [sheet.cell_at(row, at) for row in possible[:1] for at in columns] or [""] * len(columns)
+    factors = [_factor("Canvas", cell, column, scale) for cell, column in zip(maxima, grades.columns, strict=True)]
     filled: set[str] = set()
-    notes: list[str] = []
     for row in sheet.rows:
-        padded = [*row, *[""] * (len(sheet.headers) - len(row))]
-        cells: Row = [padded[column] for column in columns]
+        cells: Row = [sheet.cell_at(row, column) for column in columns]
         if is_canvas_student(sheet, row):
             ids = directory.find(identifiers_in(sheet, row, CANVAS_IDENTIFIERS))
             if person := next((people[student] for student in ids if student in people), None):
                 filled.add(person.id)
-                cells = [c if score is None else score for c, score in zip(cells, person.finals, strict=True)]
-        elif row and "Points Possible" in row[0]:
-            maxima = zip(columns, grades.columns, strict=True)
-            notes += [note for at, column in maxima for note in _note_maximum("Canvas", padded[at], column)]
-        else:
+                scores = map(_scaled, person.finals, factors)
+                cells = [cell if score is None else score for cell, score in zip(cells, scores, strict=True)]
+        elif row not in possible:
             continue
-        rows.append([*(plain_name(padded[column]) for column in kept), *cells])
-    return Filled(rows, _missing(grades.people, filled), tuple(notes))
+        rows.append([*(plain_name(sheet.cell_at(row, column)) for column in kept), *cells])
+    return Filled(rows, _missing(grades.people, filled), _notes(factors, grades))
 
 
-def fill_moodle(sheet: Sheet, grades: Grades, roster: Collection[KnownStudent]) -> Filled:
-    """Fill the scores of one chapter into the grading worksheet of an assignment on Moodle. Raises UnusableTable."""
+def fill_moodle(sheet: Sheet, grades: Grades, roster: Collection[KnownStudent], *, scale: bool = False) -> Filled:
+    """Fill the scores of one chapter into the grading worksheet of an assignment on Moodle.
+
+    scale: bring scores to Moodle's maximum if it is not the chapter's.
+
+    Raises UnusableTable, also for another maximum without `scale`.
+    """
     (column,) = grades.columns
     headers = ["Identifier", "Full name", "Grade", "Last modified (grade)"]
     for header in (headers[0], *headers[2:]):
@@ -75,19 +82,19 @@ def fill_moodle(sheet: Sheet, grades: Grades, roster: Collection[KnownStudent]) 
     headers = [header for header in headers if sheet.has(header)]
     people = {person.id: person for person in grades.people}
     rows: list[Row] = [[*headers]]
+    maximum = next((sheet.cell(row, "Maximum grade") for row in participants(sheet).values()), "")
+    factor = _factor("Moodle", maximum, column, scale)
     filled: set[str] = set()
-    notes: list[str] = []
     for number, row in participants(sheet).items():
         student, _ = student_of(sheet, row, number, roster)
         person = people.get(student) or people.get(f"participant-{number}")
-        score = person.finals[0] if person else None
+        score = _scaled(person.finals[0], factor) if person else None
         if person:
             filled.add(person.id)
         rows.append(
             [score if header == "Grade" and score is not None else sheet.cell(row, header) for header in headers]
         )
-        notes += _note_maximum("Moodle", sheet.cell(row, "Maximum grade"), column)
-    return Filled(rows, _missing(grades.people, filled), tuple(dict.fromkeys(notes)))
+    return Filled(rows, _missing(grades.people, filled), _notes([factor], grades))
 
 
 def _assignment_column(sheet: Sheet, title: str) -> int:
@@ -105,15 +112,33 @@ def _assignment_column(sheet: Sheet, title: str) -> int:
     return matching[0]
 
 
-def _note_maximum(platform: str, cell: str, column: Column) -> list[str]:
-    """Return a note if the platform's maximum, a number in a cell, is not the chapter's."""
+def _factor(platform: str, cell: str, column: Column, scale: bool) -> float:
+    """Return what to multiply scores with, so that the chapter's points become the platform's maximum, in a cell.
+
+    Raises UnusableTable if they differ and scores are not to be scaled.
+    """
     try:
         maximum = float(cell)
     except ValueError:
-        return []
+        return 1.0
     if maximum == column.points:
-        return []
-    return [f"{platform} gives up to {maximum:g} points for {column.name}, the course {column.points:g}"]
+        return 1.0
+    if scale and column.points:
+        return maximum / column.points
+    raise UnusableTable(
+        f"{platform} gives up to {maximum:g} points for {column.name}, the course {column.points:g}, so a full score "
+        f"would count as {column.points:g} of {maximum:g}: set the maximum to {column.points:g} on {platform} and "
+        "export the table again, or let scores be multiplied with --scale"
+    )
+
+
+def _scaled(score: float | None, factor: float) -> float | None:
+    return score if score is None or factor == 1 else round(score * factor, 2)
+
+
+def _notes(factors: Collection[float], grades: Grades) -> tuple[str, ...]:
+    columns = zip(factors, grades.columns, strict=True)
+    return tuple(f"scores of {column.name} are multiplied by {factor:g}" for factor, column in columns if factor != 1)
 
 
 def _missing(people: Collection[Person], filled: set[str]) -> tuple[str, ...]:

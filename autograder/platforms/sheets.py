@@ -43,8 +43,12 @@ class Sheet:
 
     def cell(self, row: Sequence[str], header: str) -> str:
         """Return a cell without surrounding spaces; empty if the column is missing or the row is too short."""
-        column = self._columns.get(header.casefold(), len(row))
-        return row[column].strip() if column < len(row) else ""
+        return self.cell_at(row, self._columns.get(header.casefold(), len(row))).strip()
+
+    @staticmethod
+    def cell_at(row: Sequence[str], column: int) -> str:
+        """Return a cell as it is; empty if the row is too short."""
+        return row[column] if column < len(row) else ""
 
 
 def read_sheet(path: Path) -> Sheet:

@@ -127,13 +127,17 @@ def canvas_class(course, run, zipped, contents):
 
 
 def test_grades_go_back_into_canvass_own_columns(canvas_class, run, tmp_path):
-    code, printed = run("export", CHAPTER, "--to", "canvas", "--into", "canvas.csv", "--output", "out.csv")
+    command = ["export", CHAPTER, "--to", "canvas", "--into", "canvas.csv", "--output", "out.csv"]
+    code, printed = run(*command)
+    assert code == 2 and "Canvas gives up to 30 points for 01_attention, the course 25" in printed
+    assert not (tmp_path / "out.csv").exists()
+    code, printed = run(*command, "--scale")
     assert code == 1 and "has a score, but no row in canvas.csv: 777" in printed
-    assert "Canvas gives up to 30 points for 01_attention, the course 25" in printed
+    assert "note: scores of 01_attention are multiplied by 1.2" in printed
     assert rows_of(tmp_path / "out.csv") == [
         ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "01_attention (901)"],
         ["Points Possible", "", "", "", "", "30.00"],
-        ["Lovelace, Ada", "123", "S1", "al1815", "A and B", "25.0"],
+        ["Lovelace, Ada", "123", "S1", "al1815", "A and B", "30.0"],
         ["'=HYPERLINK(1), Eve", "124", "S2", "eve", "A", "0.0"],
         ["'+cmd, @SUM", "125", "S3", "plus", "A", ""],
         ["Student, Test", "999", "", "0f3a", "A", ""],
@@ -142,7 +146,7 @@ def test_grades_go_back_into_canvass_own_columns(canvas_class, run, tmp_path):
 
 def test_an_assignment_with_another_name_on_canvas_has_to_be_named(canvas_class, run, tmp_path):
     (tmp_path / "canvas.csv").write_text(CANVAS.replace("01_attention (901)", "Week 1 (901)"))
-    into = ("export", CHAPTER, "--to", "canvas", "--into", "canvas.csv", "--output", "out.csv")
+    into = ("export", CHAPTER, "--to", "canvas", "--into", "canvas.csv", "--output", "out.csv", "--scale")
     code, printed = run(*into)
     assert code == 2 and "no assignment called 01_attention" in printed and "Week 1 (901), Week 2 (902)" in printed
     for title, header in (("Week 1", "Week 1 (901)"), ("week 22", "Week 22 (903)"), ("Week 2", "Week 2 (902)")):
@@ -153,7 +157,7 @@ def test_an_assignment_with_another_name_on_canvas_has_to_be_named(canvas_class,
 def test_canvass_own_score_stays_where_we_have_none(course, run, tmp_path):
     """An empty cell would delete it."""
     run("roster", "canvas.csv")
-    assert run("export", CHAPTER, "--to", "canvas", "--into", "canvas.csv", "--output", "out.csv")[0] == 0
+    assert run("export", CHAPTER, "--to", "canvas", "--into", "canvas.csv", "--output", "out.csv", "--scale")[0] == 0
     assert [row[-1] for row in rows_of(tmp_path / "out.csv")][2:4] == ["", "7.00"]
 
 
@@ -189,11 +193,14 @@ def moodle_class(course, run, zipped, contents):
 
 
 def test_grades_go_back_into_moodles_worksheet(moodle_class, run, tmp_path):
-    code, printed = run("export", CHAPTER, "--to", "moodle", "--into", "worksheet.csv", "--output", "out.csv")
-    assert code == 0 and "Moodle gives up to 100 points for 01_attention, the course 25" in printed
+    command = ["export", CHAPTER, "--to", "moodle", "--into", "worksheet.csv", "--output", "out.csv"]
+    code, printed = run(*command)
+    assert code == 2 and "a full score would count as 25 of 100" in printed and not (tmp_path / "out.csv").exists()
+    code, printed = run(*command, "--scale")
+    assert code == 0 and "note: scores of 01_attention are multiplied by 4" in printed
     assert rows_of(tmp_path / "out.csv") == [
         ["Identifier", "Full name", "Grade", "Last modified (grade)"],
-        ["Participant 11", "Ada Lovelace", "25.0", "-"],
+        ["Participant 11", "Ada Lovelace", "100.0", "-"],
         ["Participant 12", "'=HYPERLINK(1) Eve", "0.0", "3 February 2026, 10:00 AM"],
         ["Participant 13", "Ada Lovelace", "", "-"],
     ]
@@ -229,5 +236,5 @@ def test_a_student_collected_by_number_is_found_in_a_worksheet_with_names(course
     zipped({f"Ada Lovelace_{n}_assignsubmission_file/01_attention.ipynb": contents["perfect"] for n in (11, 13)})
     assert run("collect", CHAPTER, "download.zip")[0] == 0
     run("grade", CHAPTER)
-    assert run("export", CHAPTER, "--to", "moodle", "--into", "worksheet.csv", "--output", "out.csv")[0] == 0
-    assert [row[2] for row in rows_of(tmp_path / "out.csv")] == ["Grade", "25.0", "3.00", "25.0"]
+    assert run("export", CHAPTER, "--to", "moodle", "--into", "worksheet.csv", "--output", "out.csv", "--scale")[0] == 0
+    assert [row[2] for row in rows_of(tmp_path / "out.csv")] == ["Grade", "100.0", "3.00", "100.0"]
