@@ -50,6 +50,9 @@ c.Autograde.autograde_preprocessors = [
     "autograder.gradebook.plugin.MarkRecorded",
 ]
 
+# Credit for late work by steps, as `autograder due --late` sets them.
+c.AssignLatePenalties.plugin_class = "autograder.gradebook.late_credit.LateCredit"
+
 # --------------------------------------------------------- nbgrader generate_feedback and formgrader
 c.GenerateFeedback.exporter_class = "autograder.pages.feedback.FeedbackExporter"
 c.GenerateFeedback.preprocessors = ["autograder.gradebook.plugin.ReadGradebook"]

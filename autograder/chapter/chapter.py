@@ -80,7 +80,7 @@ def text_of(name: str, house: Path = HOUSE) -> str:
 
 def read_chapter(name: str, house: Path = HOUSE) -> Chapter:
     """Return a chapter with its exercises. Raises UserError, with the names of all chapters, if there is none."""
-    return Chapter(name, text_of(name, house), tuple(exercises_of(name)))
+    return Chapter(name, text_of(name, house), tuple(exercises_of(name, house)))
 
 
 @cache  # all later chapters read the cells of a chapter

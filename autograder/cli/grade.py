@@ -12,8 +12,10 @@ from autograder.course.handout import NotReleased
 from autograder.errors import UserError
 
 if TYPE_CHECKING:
+    from autograder.gradebook.forecast import Forecast
     from autograder.gradebook.marks import Marks
     from autograder.gradebook.rows import StudentRow
+    from autograder.platforms.known_students import KnownStudent
 
 HELP = "Grade what was handed in, and write scores and feedback."
 
@@ -35,6 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "scores and run code on its workers",
     )
     parser.add_argument("--force", action="store_true", help="grade again what has already been graded")
+    parser.add_argument("--blind", action="store_true", help="show ids without names")
     parser.add_argument("--dry-run", action="store_true", help="show whose score would change, but write no score")
     parser.add_argument(
         "--sandbox",
@@ -99,23 +102,44 @@ def _print(rows: Sequence[StudentRow], options: Namespace, chapter: str) -> None
     from autograder.pages import terminal
 
     if options.dry_run:
-        print(terminal.score_changes(rows))
+        print(terminal.score_changes(_forecasts(options.course, chapter, rows)))
         return
     if rows:
-        print(terminal.class_table(rows, _marks(options.course, chapter)))
+        marks, known = _marks(options.course, chapter)
+        names = {} if options.blind else {student.id: student.name for student in known if student.name}
+        absent = [] if options.student else sorted(_enrolled(known) - {row.student for row in rows})
+        print(terminal.class_table(rows, marks, names, absent))
     print(f"\n{terminal.summary(rows)}")
     print(f"Feedback: {options.course / 'feedback'}/STUDENT/{chapter}/{chapter}.html")
 
 
-def _marks(course: Path, chapter: str) -> Mapping[str, Marks]:
-    """Return each student's marks in the gradebook; none if the gradebook is busy, which grading has then reported."""
+def _forecasts(course: Path, chapter: str, rows: Sequence[StudentRow]) -> list[Forecast]:
+    """Return what would change. Raises Busy."""
+    from autograder.gradebook.coursedir import open_coursedir
+    from autograder.gradebook.engine import usable_gradebook
+    from autograder.gradebook.forecast import forecasts
+
+    with usable_gradebook():
+        return forecasts(open_coursedir(course, chapter), rows)
+
+
+def _marks(course: Path, chapter: str) -> tuple[Mapping[str, Marks], Sequence[KnownStudent]]:
+    """Return each student's marks in the gradebook, and the students.
+
+    Both are empty if the gradebook is busy, which grading has then reported.
+    """
     from autograder.course.lock import Busy
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.engine import usable_gradebook
-    from autograder.gradebook.queries import read_marks
+    from autograder.gradebook.queries import known_students, read_marks
 
+    coursedir = open_coursedir(course, chapter)
     try:
         with usable_gradebook():
-            return read_marks(open_coursedir(course, chapter)).marks.get(chapter, {})
+            return read_marks(coursedir).marks.get(chapter, {}), known_students(coursedir)
     except Busy:
-        return {}
+        return {}, ()
+
+
+def _enrolled(known: Sequence[KnownStudent]) -> set[str]:
+    return {student.id for student in known if not student.withdrawn}

@@ -8,8 +8,11 @@ from autograder.cli import (
     audit,
     certificates,
     collect,
+    doctor,
+    due,
     exercise,
     export,
+    extend,
     feedback,
     grade,
     mistakes,
@@ -25,6 +28,8 @@ from check.words import shown
 COMMANDS = {
     "release": release,
     "roster": roster,
+    "due": due,
+    "extend": extend,
     "collect": collect,
     "submit-check": submit_check,
     "grade": grade,
@@ -35,6 +40,7 @@ COMMANDS = {
     "export": export,
     "mistakes": mistakes,
     "exercise": exercise,
+    "doctor": doctor,
     "certificates": certificates,
 }
 FAILED = 2  # the exit code; 1 means that the command worked, and found something to report

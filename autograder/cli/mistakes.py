@@ -23,6 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
+    """Return 0 if the keys are good, and 1 if some have the problems that the tables list."""
     from autograder.authoring.kill_table import tables_of_chapter
     from autograder.authoring.make_key import PUBLIC_SEED
     from autograder.course.seed import secret_seed
@@ -33,16 +34,16 @@ def run(options: Namespace) -> int:
         seeds["secret"] = secret_seed(options.course)
     chapters = [known_chapter(chapter) for chapter in options.chapters] or chapter_names()
 
-    def tables(chapter: str) -> list[KillTable]:
-        return tables_of_chapter(chapter, seeds, options.slips)
-
-    if options.page:
-        print(kill_page.write_page({chapter: tables(chapter) for chapter in chapters}, options.page))
-        return 0
-    print(_legend(list(seeds)), end="\n\n")
+    tables: dict[str, list[KillTable]] = {}
+    if not options.page:
+        print(_legend(list(seeds)), end="\n\n")
     for chapter in chapters:
-        print(chapter, *map(kill_page.as_text, tables(chapter)), sep="\n\n", end="\n\n")
-    return 0
+        tables[chapter] = tables_of_chapter(chapter, seeds, options.slips)
+        if not options.page:
+            print(chapter, *map(kill_page.as_text, tables[chapter]), sep="\n\n", end="\n\n")
+    if options.page:
+        print(kill_page.write_page(tables, options.page))
+    return 1 if any(table.problems for of_chapter in tables.values() for table in of_chapter) else 0
 
 
 def _legend(keys: list[str]) -> str:

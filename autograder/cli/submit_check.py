@@ -31,6 +31,17 @@ def run(options: Namespace) -> int:
     blank = [result.function for result in report.results if result.verdict and result.verdict.kind == "blank"]
     print(f"{name} is the notebook of {checked.chapter}, with {len(report.results)} exercises.")
     print(f"Not written yet: {', '.join(blank) or 'none'}.\n")
+    if due := _due(options.course, checked.chapter):
+        print(due, end="\n\n")
     print("\n".join([*(f"- {shown(note, 1000)}" for note in report.notes), *map(render.as_text, report.results)]))
     print("\nThese are the public cases; grading uses others. No grade was written.")
     return 0 if all(result.passed for result in report.results) else 1
+
+
+def _due(course: Path, chapter: str) -> str:
+    from autograder.gradebook.coursedir import open_coursedir
+    from autograder.gradebook.deadlines import read_sentences
+    from autograder.gradebook.engine import usable_gradebook
+
+    with usable_gradebook():
+        return " ".join(read_sentences(open_coursedir(course, chapter)))

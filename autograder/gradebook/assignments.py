@@ -1,6 +1,5 @@
 """Turn a source notebook into the released one, and register it in the gradebook, by nbgrader's generate_assignment."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,9 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from autograder.errors import UserError
-from autograder.gradebook.coursedir import CourseDirectory, nbgrader_config, quiet_log
+from autograder.gradebook.coursedir import CourseDirectory, nbgrader_config, open_coursedir, quiet_log
+from autograder.gradebook.engine import usable_gradebook
 from autograder.gradebook.queries import registered_cells
-from check.words import count
 
 
 class NotGenerated(UserError):
@@ -50,24 +49,12 @@ def generate(root: Path, name: str, house: Path, database: str | None = None) ->
             raise NotGenerated("\n".join([f"{name}: nbgrader could not generate the assignment", *errors])) from error
 
 
-def refuse_other_cells(database: str, name: str, cells: set[str]) -> None:
-    """Raise NotGenerated if a release would add or remove cells of an assignment that has submissions.
-
-    nbgrader cannot do that, and says so only after it has begun to write.
-
-    cells: the grade ids of the notebook to release.
-    """
-    registered = registered_cells(database, name)
-    if registered is None or not registered.submissions or registered.cells == cells:
-        return
-    raise NotGenerated(
-        f"{name} is not released: the gradebook has {count(registered.submissions, 'submission')} of it, and nbgrader "
-        f"cannot add or remove cells of an assignment that has submissions.\n"
-        f"  new cells: {_listed(cells - registered.cells)}\n  removed cells: {_listed(registered.cells - cells)}\n"
-        f"Changes inside cells are fine. To release other cells, first remove the assignment and its scores: "
-        f"nbgrader db assignment remove {name} --force"
-    )
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names)) or "none"
+def refuse_unregistered(course: Path, name: str) -> None:
+    """Raise UserError if the gradebook lacks an assignment; it may be a new gradebook beside an old release."""
+    with usable_gradebook():
+        registered = registered_cells(open_coursedir(course, name).db_url, name)
+    if registered is None:
+        raise UserError(
+            f"{name} is released in {course}, but not in its gradebook, where the scores belong: run `autograder "
+            f"release {name}`, which adds it and changes no file that students have"
+        )

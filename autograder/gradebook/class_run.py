@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from autograder.course.lock import course_lock
+from autograder.course.lock import Busy, course_lock
 from autograder.gradebook.rows import Incomplete, StudentRow
 from autograder.grading.cluster import connected
 from autograder.grading.queue import NoSubmissions, handed_in, invalid_id_messages, open_queue, submissions
@@ -60,7 +60,7 @@ def grade_class(
 
     Raises:
         NoSubmissions: there is no submission, or none of these students.
-        NotReleased: the chapter is not released.
+        NotReleased: the chapter is not released, or the gradebook does not know the release.
         SandboxUnavailable: there is no place to run student code in.
         Busy: another command is running in this course.
         Incomplete: something failed that no student caused; it holds the rows of the other submissions.
@@ -71,8 +71,13 @@ def grade_class(
         grader = open_queue(course, chapter, client, sandbox=sandbox, force=force)
         grader.expect(paths.values())
         # Importing nbgrader takes seconds, in which the first sandboxes run.
+        from autograder.gradebook.assignments import refuse_unregistered
         from autograder.gradebook.write import write_class
 
+        try:
+            refuse_unregistered(course, chapter)
+        except Busy as error:  # another program holds the gradebook
+            raise Incomplete([], [str(error)]) from error
         rows = write_class(grader, course, chapter, paths, force=force, dry_run=dry_run)
     if not students and (bad := invalid_id_messages(handed_in(course, chapter))):
         raise Incomplete(rows, bad)

@@ -34,9 +34,14 @@ class Marks:
         return Marks({f"check-{result.function}": Mark(result.earned, None, None) for result in report.results})
 
     @property
+    def raw(self) -> float:
+        """The score before the penalty."""
+        return sum(mark.score for mark in self.cells.values())
+
+    @property
     def total(self) -> float:
         """The score as nbgrader exports it."""
-        return score_after_penalty(sum(mark.score for mark in self.cells.values()), self.penalty)
+        return score_after_penalty(self.raw, self.penalty)
 
     def differences(self, report: Report) -> list[str]:
         """Return why the total is not the one that grading computed, in plain words; empty if it is."""

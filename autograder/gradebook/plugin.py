@@ -20,16 +20,16 @@ from traitlets import Enum
 
 from autograder.course.lock import course_lock
 from autograder.errors import UserError
+from autograder.gradebook.deadlines import load_rules, sentences
 from autograder.gradebook.exchange import SECRET
 from autograder.gradebook.late_work import (
     TIMESTAMP,
-    due_with_extension,
     read_timestamp,
     score_after_penalty,
     seconds_late,
     timestamp_text,
 )
-from autograder.gradebook.queries import manual_fingerprints, rows_by_cell
+from autograder.gradebook.queries import manual_fingerprints, page_fingerprint, rows_by_cell
 from autograder.gradebook.rebuilding import rebuild
 from autograder.grading.cluster import connected
 from autograder.grading.queue import Graded, GradingQueue, open_queue
@@ -127,8 +127,13 @@ class SaveScores(NbGraderPreprocessor):
                     comments[name].auto_comment = "No response." if _is_stub(cell) else None
             gradebook.db.commit()
             submission = recorded.assignment
-            due = due_with_extension(submission.assignment.duedate, submission.extension)
-            nb.metadata["autograder"]["late"] = seconds_late(submission.timestamp, due)
+            rules = load_rules(Path(self.config.CourseDirectory.root), names["assignment"])
+            due = rules.due(names["student"], submission.assignment.duedate, submission.extension)
+            if due and names["student"] in rules.extensions:  # given before there was a submission
+                submission.extension = due - submission.assignment.duedate
+                gradebook.db.commit()
+            late = seconds_late(submission.timestamp, due)
+            nb.metadata["autograder"] |= {"late": late, "share": rules.share(late)}
         return nb, resources
 
 
@@ -149,6 +154,8 @@ class ReadGradebook(NbGraderPreprocessor):
             recorded = gradebook.find_submission_notebook(names["notebook"], names["assignment"], names["student"])
             penalty = recorded.late_submission_penalty or 0.0
             by_hand = manual_fingerprints(gradebook, names["assignment"], names["student"])
+            rules = load_rules(Path(self.config.CourseDirectory.root), names["assignment"])
+            due = sentences(recorded.assignment.assignment.duedate, rules, names["student"])
             results = map(Result.from_json, nb.metadata.autograder.results)
             resources["feedback"] = {
                 "score": score_after_penalty(recorded.score, penalty),
@@ -156,7 +163,8 @@ class ReadGradebook(NbGraderPreprocessor):
                 "penalty": penalty,
                 "grades": rows_by_cell(gradebook, recorded, Grade),
                 "comments": rows_by_cell(gradebook, recorded, Comment),
-                "by_hand": by_hand.get(names["student"], ""),
+                "by_hand": page_fingerprint(by_hand.get(names["student"], ""), due),
+                "due": due,
                 "results": {f"check-{result.function}": result for result in results},
             }
         return nb, resources

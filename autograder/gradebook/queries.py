@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,10 +23,12 @@ from sqlalchemy import or_
 from sqlalchemy.orm import Query
 
 from autograder.course.roster_file import load_roster
+from autograder.errors import UserError
 from autograder.gradebook.late_work import due_with_extension, score_after_penalty
 from autograder.gradebook.marks import Book, Mark, Marks
 from autograder.platforms.grade_tables import Column, Grades, Person, Score
 from autograder.platforms.known_students import KnownStudent
+from check.words import did_you_mean
 
 Scores = dict[str, float | None]
 
@@ -82,6 +84,11 @@ def manual_fingerprints(gradebook: Gradebook, assignment: str, student: str | No
         for owner, *values in rows.filter(SubmittedAssignment.student_id == student) if student else rows:
             given.setdefault(owner, []).append(values)
     return {owner: hashlib.sha256(repr(values).encode()).hexdigest()[:16] for owner, values in given.items()}
+
+
+def page_fingerprint(by_hand: str, due: Sequence[str]) -> str:
+    """Return a fingerprint of what a page shows besides the notebook. by_hand: from `manual_fingerprints`."""
+    return hashlib.sha256(repr((by_hand, due)).encode()).hexdigest()[:16] if by_hand or due else ""
 
 
 def handed_in_and_due(gradebook: Gradebook, assignment: str) -> dict[str, tuple[datetime | None, datetime | None]]:
@@ -160,6 +167,19 @@ def known_students(coursedir: CourseDirectory) -> list[KnownStudent]:
             )
             for student in gradebook.students
         ]
+
+
+def known_student(coursedir: CourseDirectory, student: str) -> str:
+    """Return a student's id. Raises UserError if the gradebook does not have the student."""
+    ids = [known.id for known in known_students(coursedir)]
+    if student not in ids:
+        raise UserError(f"there is no student {student!r} in the gradebook{did_you_mean(student, ids)}")
+    return student
+
+
+def open_gradebook(coursedir: CourseDirectory) -> Gradebook:
+    """Return the gradebook of a course, which is a context."""
+    return Gradebook(coursedir.db_url, coursedir.course_id)
 
 
 def due_date(coursedir: CourseDirectory) -> datetime | None:

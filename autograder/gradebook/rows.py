@@ -9,14 +9,12 @@ from autograder.grading.report import Report
 class StudentRow:
     """One student of a graded class.
 
-    before: exercise -> score in the gradebook before this run. why: the reason to write the report; empty if all of it
-    was recorded already. reused: whether the report existed before this run. written: whether this run updated the
-    gradebook and the feedback.
+    why: the reason to write the report; empty if all of it was recorded already. reused: whether the report existed
+    before this run. written: whether this run updated the gradebook and the feedback.
     """
 
     student: str
     report: Report
-    before: dict[str, float | None]
     why: str
     reused: bool
     written: bool

@@ -8,9 +8,16 @@ from typing import Any
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 
+from autograder.gradebook.deadlines import load_rules, sentences
 from autograder.gradebook.late_work import seconds_late
 from autograder.gradebook.plugin import guarded
-from autograder.gradebook.queries import computed_scores, handed_in_and_due, manual_fingerprints
+from autograder.gradebook.queries import (
+    computed_scores,
+    due_date,
+    handed_in_and_due,
+    manual_fingerprints,
+    page_fingerprint,
+)
 from autograder.grading.report import Report, Reports
 
 _REASONS = {
@@ -27,14 +34,15 @@ class ClassState:
     """What is recorded of a class.
 
     scores: student id -> exercise -> the computed score.
-    by_hand: student id -> fingerprint of the scores and comments that instructors gave, for students who have any.
     """
 
     def __init__(self, coursedir: CourseDirectory, reports: Reports) -> None:
         self.scores = computed_scores(coursedir)
         with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-            self.by_hand = manual_fingerprints(gradebook, coursedir.assignment_id)
+            self._by_hand = manual_fingerprints(gradebook, coursedir.assignment_id)
             self._times = handed_in_and_due(gradebook, coursedir.assignment_id)
+        self._due = due_date(coursedir)
+        self._rules = load_rules(Path(coursedir.root), coursedir.assignment_id)
         self._coursedir, self._reports = guarded(coursedir), reports
 
     def why(self, student: str, report: Report) -> str:
@@ -46,16 +54,28 @@ class ClassState:
             return changes(self._reports.find(record["report"]), report)
         if not record["recorded"]:
             return "an earlier run was interrupted"
-        if record["late"] != self._seconds_late(student):
+        late = self.seconds_late(student)
+        if record["late"] != late:
             return "the due date or the time of handing in changed"
+        if record.get("share", 1.0) != self._rules.share(late):
+            return "the credit for late work changed"
         scores = self.scores.get(student, {})
         same = all(scores.get(result.function) == result.earned for result in report.results)
         return "" if same else "the gradebook had another score"
 
-    def _seconds_late(self, student: str) -> float:
-        """As nbgrader will count them: the time in timestamp.txt comes before the one that the gradebook has."""
+    def page(self, student: str) -> str:
+        """Return the fingerprint of what a student's page shows besides the notebook."""
+        return page_fingerprint(self._by_hand.get(student, ""), sentences(self._due, self._rules, student))
+
+    def seconds_late(self, student: str) -> float:
+        """Return by how many seconds a submission is late, as nbgrader will count when it is graded.
+
+        The time in timestamp.txt comes before the one that the gradebook has.
+        """
         folder = self._coursedir.format_path("submitted", student, self._coursedir.assignment_id)
-        handed_in, due = self._times.get(student, (None, None))
+        handed_in, due = self._times.get(student, (None, self._due))
+        if student in self._rules.extensions:
+            due = self._rules.due(student, self._due)
         return seconds_late(self._coursedir.get_existing_timestamp(folder) or handed_in, due)
 
 

@@ -61,11 +61,8 @@ def write_class(
             try:
                 graded = grader.graded(path)
                 why = "--force" if force else recorded.why(student, graded.report)
-                written = writer is not None and writer.write(
-                    student, path, bool(why), recorded.by_hand.get(student, "")
-                )
-                before = recorded.scores.get(student, {})
-                rows.append(StudentRow(student, graded.report, before, why, graded.reused, written))
+                written = writer is not None and writer.write(student, path, bool(why), recorded.page(student))
+                rows.append(StudentRow(student, graded.report, why, graded.reused, written))
             except SandboxUnavailable:
                 raise
             except Exception as error:

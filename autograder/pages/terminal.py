@@ -1,32 +1,55 @@
 """Show how a class did as plain text tables."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
+from types import MappingProxyType
 
 from tabulate import tabulate
 
+from autograder.gradebook.forecast import Forecast
 from autograder.gradebook.marks import Marks
 from autograder.gradebook.rows import StudentRow
 from check.words import count, shown
 
 
-def class_table(rows: Sequence[StudentRow], marks: Mapping[str, Marks]) -> str:
+def class_table(
+    rows: Sequence[StudentRow],
+    marks: Mapping[str, Marks],
+    names: Mapping[str, str] = MappingProxyType({}),
+    absent: Sequence[str] = (),
+) -> str:
     """Return a line for each student with a column for each exercise, and below it the students worth a look.
 
-    marks: student -> the scores in the gradebook. A student without marks gets the scores of the report.
+    Args:
+        marks: student -> the scores in the gradebook. A student without marks gets the scores of the report.
+        names: student -> name; empty if nobody shall read the names.
+        absent: enrolled students who handed in nothing.
     """
     first = rows[0].report
     exercises = [f"{result.function}\n({result.points:g})" for result in first.results]
-    heads = ["student", *exercises, f"total\n({first.points:g})"]
+    heads = ["student", *(["name"] if names else []), *exercises, f"total\n({first.points:g})"]
     marks_shown = {row.student: marks.get(row.student) or Marks.graded(row.report) for row in rows}
-    lines = [_line(row, marks_shown[row.student]) for row in rows]
-    parts = [tabulate(lines, headers=heads, floatfmt="g", disable_numparse=[0])]
+    lines = []
+    for row in rows:
+        name = [shown(names.get(row.student, ""))] if names else []
+        lines.append([shown(row.student), *name, *_scores(row, marks_shown[row.student])])
+    parts = [tabulate(lines, headers=heads, floatfmt="g", disable_numparse=[0, 1] if names else [0])]
+
+    def section(heading: str, sentences: Mapping[str, str]) -> list[str]:
+        return _section(heading, {_with_name(student, names): text for student, text in sentences.items()})
+
     differences = {row.student: "; ".join(marks_shown[row.student].differences(row.report)) for row in rows}
-    parts += _section("The gradebook differs from what grading computed:", differences)
-    parts += _section("Could not be graded, so the score is 0:", {row.student: row.report.trouble for row in rows})
-    parts += _section("Worth a look:", {row.student: " ".join(row.report.notes) for row in rows})
+    parts += section("The gradebook differs from what grading computed:", differences)
+    parts += section("Could not be graded, so the score is 0:", {row.student: row.report.trouble for row in rows})
+    parts += section("Worth a look:", {row.student: " ".join(row.report.notes) for row in rows})
+    if absent:
+        parts.append("\n".join(["Handed in nothing:", *(f"  {shown(_with_name(one, names))}" for one in absent)]))
     return "\n\n".join(parts)
+
+
+def _with_name(student: str, names: Mapping[str, str]) -> str:
+    return f"{student} {names[student]}" if names.get(student) else student
 
 
 def chapter_table(chapters: Mapping[str, Sequence[StudentRow]]) -> str:
@@ -51,9 +74,9 @@ def _most_frequent_mistake(rows: Sequence[StudentRow]) -> str:
     return ", ".join(f"{function} {name} ({number})" for (function, name), number in students.most_common(1))
 
 
-def _line(row: StudentRow, marks: Marks) -> list[str | float | None]:
+def _scores(row: StudentRow, marks: Marks) -> list[float | None]:
     cells = (marks.cells.get(f"check-{result.function}") for result in row.report.results)
-    return [shown(row.student), *(mark.score if mark else None for mark in cells), marks.total]
+    return [*(mark.score if mark else None for mark in cells), marks.total]
 
 
 def summary(rows: Sequence[StudentRow]) -> str:
@@ -65,22 +88,33 @@ def summary(rows: Sequence[StudentRow]) -> str:
     return "\n".join(lines)
 
 
-def score_changes(rows: Sequence[StudentRow]) -> str:
-    """Return which scores would change if these rows were written, from what to what, and why."""
-    lines = [
-        [shown(row.student), result.function, "none" if before is None else f"{before:g}", result.earned, row.why]
-        for row in rows
-        for result in row.report.results
-        if (before := row.before.get(result.function)) != result.earned
-    ]
-    unchanged = sum(
-        all(row.before.get(result.function) == result.earned for result in row.report.results) for row in rows
-    )
+def score_changes(forecasts: Sequence[Forecast]) -> str:
+    """Return which scores would change, from what to what and why: a line for each changed part, then the total."""
+    lines = [line for forecast in forecasts if forecast.changes for line in _change(forecast)]
     heads = ["student", "exercise", "score", "would be", "why"]
-    table = [tabulate(lines, headers=heads, floatfmt="g", disable_numparse=[0, 1])] if lines else []
-    changed = count(len(rows) - unchanged, "student")
-    totals = f"{changed} would get a different score, {unchanged} the same. Nothing was written."
+    table = [tabulate(lines, headers=heads, disable_numparse=True)] if lines else []
+    n_changed = sum(forecast.changes for forecast in forecasts)
+    changed = count(n_changed, "student")
+    totals = f"{changed} would get a different score, {len(forecasts) - n_changed} the same. Nothing was written."
     return "\n\n".join([*table, totals])
+
+
+def _change(forecast: Forecast) -> Iterator[list[str]]:
+    before, after = forecast.before or Marks(), forecast.after
+    for cell in {**before.cells, **after.cells}:
+        scores = [None if mark is None else mark.score for mark in (before.cells.get(cell), after.cells.get(cell))]
+        if scores[0] != scores[1]:
+            exercise = cell.removeprefix("check-")
+            yield [
+                shown(forecast.student),
+                exercise,
+                *("none" if s is None else f"{s:g}" for s in scores),
+                forecast.why,
+            ]
+    if before.penalty != after.penalty:
+        yield [shown(forecast.student), "(late)", f"{-before.penalty:g}", f"{-after.penalty:g}", forecast.why]
+    total = f"{before.total:g} of {forecast.points_before:g}" if forecast.before else "none"
+    yield [shown(forecast.student), "total", total, f"{after.total:g} of {forecast.points:g}", ""]
 
 
 def _section(heading: str, sentences: Mapping[str, str]) -> list[str]:

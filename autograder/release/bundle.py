@@ -38,10 +38,12 @@ PyTorch is optional. A few cells compare their results with it; without it they 
 """
 
 
-def files(chapter: Chapter, keys: Iterable[Key], house: Path = HOUSE) -> dict[str, bytes]:
+def files(chapter: Chapter, keys: Iterable[Key], house: Path = HOUSE, due: str = "") -> dict[str, bytes]:
     """Return path -> content of every file in a bundle except the notebook; the same chapter gives the same bytes.
 
-    keys: the public keys of the chapter's exercises.
+    Args:
+        keys: the public keys of the chapter's exercises.
+        due: when the chapter is due, in sentences.
     """
     shipped = modules(chapter, house)
     sources = [cell.source for cell in chapter.cells if cell.part in ("setup", "demo")]
@@ -55,7 +57,7 @@ def files(chapter: Chapter, keys: Iterable[Key], house: Path = HOUSE) -> dict[st
         **{picture: (house / "chapters" / picture).read_bytes() for picture in chapter.pictures},
         **_data(sources, house),
         "requirements.txt": _requirements(_pins(house), imported).encode(),
-        "README.txt": _readme(chapter).encode(),
+        "README.txt": _readme(chapter, due).encode(),
     }
 
 
@@ -152,6 +154,7 @@ def _requirements(pins: dict[str, str], imported: set[str]) -> str:
     return "\n".join([*lines, f"# optional, for the cells that compare with PyTorch:\n# torch=={pins['torch']}", ""])
 
 
-def _readme(chapter: Chapter) -> str:
+def _readme(chapter: Chapter, due: str) -> str:
     title = f"The Transformer by Hand: chapter {chapter.number}, {chapter.name.partition('_')[2]}"
-    return README.format(title=title, underline="=" * len(title), name=chapter.name)
+    readme = README.format(title=title, underline="=" * len(title), name=chapter.name)
+    return f"{readme}\n{due}\n" if due else readme

@@ -35,20 +35,37 @@ END_OF_NOTEBOOK = """\
 
 Restart the kernel and run all cells: grading runs only the code that is saved in this file. The cell below checks every
 exercise once more."""
+# The first code cell. An upload to Colab, for example, has only the notebook, and perhaps the zip file.
+FOLDER = """\
+# The files that belong to this notebook are beside it. If only their zip file is, unpack it.
+import zipfile
+from pathlib import Path
+
+if not Path("check").is_dir():
+    for archive in map(zipfile.ZipFile, Path().glob("*.zip")):
+        with archive:
+            if "check/__init__.py" in archive.namelist():
+                archive.extractall(members=[name for name in archive.namelist() if not Path(name).exists()])
+if not Path("check").is_dir():
+    raise FileNotFoundError(
+        "The files that belong to this notebook are missing. Unzip the zip file that it came in, and open the notebook "
+        "in that folder. Or upload the zip file beside this notebook (on Colab, to Files), and run this cell again."
+    )"""
 HIDING_TAGS = ("hide-input", "remove-input", "hide-cell", "remove-cell")
 
 
-def source_notebook(chapter: Chapter, targets: Targets, sections: dict[str, str]) -> NotebookNode:
+def source_notebook(chapter: Chapter, targets: Targets, sections: dict[str, str], due: str = "") -> NotebookNode:
     """Return the notebook that nbgrader expects in course/source.
 
     Exercise cells have the reference between BEGIN and END SOLUTION. Check cells are graded and locked. Reference cells
-    are left out. Every other cell is locked, so that grading undoes any change to it. The last cell shows what is left
-    to do.
+    are left out. Every other cell is locked, so that grading undoes any change to it. A cell before the setup looks for
+    the files beside the notebook, and the last cell shows what is left to do.
 
     Args:
         chapter: the chapter.
         targets: the link targets of the book.
         sections: title -> address in the book, which the notebook links to.
+        due: when the chapter is due, in sentences, which the first cell shows below the title.
 
     Raises:
         MystError: the chapter's Markdown has no plain form.
@@ -58,6 +75,9 @@ def source_notebook(chapter: Chapter, targets: Targets, sections: dict[str, str]
     builder = _Builder(chapter, targets, sections)
     notebook = nbformat.v4.new_notebook(metadata=_METADATA)
     notebook.cells = [new for cell in plain if cell.part != "reference" for new in builder.cells(cell)] + builder.end()
+    if due:
+        title, _, text = notebook.cells[0].source.partition("\n")
+        notebook.cells[0].source = f"{title}\n\n**{due}**\n{text}"
     return notebook
 
 
@@ -86,12 +106,17 @@ class _Builder:
             case "check":
                 return [self.check(cell)]
             case "setup":
-                return [_code("setup", cell.source, locked=True)]
+                return [self.folder(), _code("setup", cell.source, locked=True)]
             case "recipe":
                 return [self.recipe(cell)]
             case "hand-in":
                 return [self.hand_in(cell)]
         return [self.demo(cell), *self.caption(cell)]
+
+    def folder(self) -> NotebookNode:
+        new = _code("folder", FOLDER, locked=True)
+        new.metadata["jupyter"] = {"source_hidden": True}
+        return new
 
     def exercise(self, cell: Cell) -> NotebookNode:
         name = definition_in(cell.source).name

@@ -21,12 +21,15 @@ from autograder.chapter.targets import Targets, read_targets
 from autograder.course.lock import course_lock
 from autograder.course.seed import secret_seed
 from autograder.errors import UserError
-from autograder.gradebook.assignments import generate, refuse_other_cells
+from autograder.gradebook.assignments import generate
+from autograder.gradebook.changed_cells import adapt_cells
 from autograder.gradebook.coursedir import open_coursedir, write_course_config
+from autograder.gradebook.deadlines import read_sentences
 from autograder.gradebook.engine import usable_gradebook
 from autograder.gradebook.queries import registered_cells
-from autograder.house import HOUSE, chapter_names
+from autograder.house import HOUSE, chapter_names, known_chapter
 from autograder.release import bundle, gate
+from autograder.release.doctor import faults
 from autograder.release.notebook import source_notebook, to_bytes
 from check.key import Key
 
@@ -61,17 +64,20 @@ def publish_each(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -
 
     Raises:
         UserError: there is no such chapter.
-        ReleaseRefused: a chapter gives something away, a stub passes its check, or a solution fails it.
-        NotGenerated: nbgrader cannot generate the assignment, or its cells do not match earlier submissions.
+        ReleaseRefused: a chapter has faults, gives something away, a stub passes its check, or a solution fails it.
+        NotGenerated: nbgrader cannot generate the assignment.
+        WouldLoseScores: an exercise that has scores is missing.
         Busy: another command is running in this course, or another program has locked the gradebook.
     """
     course.mkdir(parents=True, exist_ok=True)
     write_course_config(course, house)
     targets = read_targets(house / "chapters")
-    chapters = [read_chapter(name, house) for name in (names or chapter_names(house))]
+    chosen = [known_chapter(name, house) for name in names] or chapter_names(house)
     with course_lock(course), usable_gradebook():
-        for chapter in chapters:
-            yield _publish(course, chapter, targets, house)
+        for name in chosen:
+            if found := list(faults(name, house, thorough=False)):
+                raise ReleaseRefused("\n".join([f"{name} is not released:", *found]))
+            yield _publish(course, read_chapter(name, house), targets, house)
 
 
 def released_files(chapter: Chapter, targets: Targets, house: Path = HOUSE) -> dict[str, bytes]:
@@ -94,7 +100,8 @@ def _publish(course: Path, chapter: Chapter, targets: Targets, house: Path) -> P
     with tempfile.TemporaryDirectory(prefix=".release-", dir=course) as folder:
         staging = Path(folder)
         keys = _public_keys(chapter)
-        _write_source(staging, chapter, keys, targets, house)
+        due = " ".join(read_sentences(open_coursedir(course, chapter.name, house)))
+        _write_source(staging, chapter, keys, targets, house, due)
         generate(staging, chapter.name, house)
         source, released = Path("source", chapter.name), Path("release", chapter.name)
         published = [source, released, released.with_suffix(".zip")]
@@ -105,7 +112,7 @@ def _publish(course: Path, chapter: Chapter, targets: Targets, house: Path) -> P
         database = open_coursedir(course, chapter.name, house).db_url
         changed = not all(_same(staging / path, course / path) for path in published)
         if changed or not registered_cells(database, chapter.name):
-            refuse_other_cells(database, chapter.name, _cells(staging / released, chapter.name))
+            adapt_cells(database, chapter.name, nbformat.read(staging / released / f"{chapter.name}.ipynb", 4))
             generate(staging, chapter.name, house, database)
             for path in published:
                 _move(staging / path, course / path, staging / "old")
@@ -116,10 +123,12 @@ def _public_keys(chapter: Chapter) -> list[Key]:
     return [public_key(exercise) for exercise in chapter.exercises]
 
 
-def _write_source(staging: Path, chapter: Chapter, keys: Iterable[Key], targets: Targets, house: Path) -> None:
+def _write_source(
+    staging: Path, chapter: Chapter, keys: Iterable[Key], targets: Targets, house: Path, due: str = ""
+) -> None:
     folder = staging / "source" / chapter.name
-    notebook = to_bytes(source_notebook(chapter, targets, section_addresses(chapter, house)))
-    for name, content in {f"{chapter.name}.ipynb": notebook, **bundle.files(chapter, keys, house)}.items():
+    notebook = to_bytes(source_notebook(chapter, targets, section_addresses(chapter, house), due))
+    for name, content in {f"{chapter.name}.ipynb": notebook, **bundle.files(chapter, keys, house, due)}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
 
@@ -138,11 +147,6 @@ def _refuse_leaks(course: Path, chapter: Chapter, folder: Path, house: Path) -> 
     leaks = gate.scan([folder], gate.secrets_of_bundle(chapter, secret_seed(course), house))
     if leaks:
         raise ReleaseRefused("\n".join([f"{chapter.name} is not released, because it gives away:", *map(str, leaks)]))
-
-
-def _cells(released: Path, name: str) -> set[str]:
-    """Return the grade ids of a released notebook."""
-    return {cell.metadata.nbgrader.grade_id for cell in nbformat.read(released / f"{name}.ipynb", 4).cells}
 
 
 def _same(new: Path, old: Path) -> bool:

@@ -39,6 +39,14 @@ def test_mistakes_prints_the_kill_tables(capsys, tmp_path, monkeypatch):
     assert "swaps sine and cosine" in out and "right rewrites: " in out
 
 
+def test_mistakes_fails_if_a_key_has_a_problem(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(kill_table, "both_named", lambda *pair: True)
+    monkeypatch.setattr(kill_table, "problems", lambda exercise, key: [f"{exercise.name}: something is wrong"])
+    for more in ([], ["--page", str(tmp_path / "page.html")]):
+        assert main(["mistakes", "06_position", "--course", str(tmp_path), *more]) == 1
+    assert "PROBLEM" in capsys.readouterr().out
+
+
 def test_exercise_shows_which_case_catches_which_and_what_a_student_reads(capsys):
     assert main(["exercise", "shift_matrix"]) == 0
     table, *messages = capsys.readouterr().out.split("--- What a student reads who makes the mistake ")
@@ -90,6 +98,17 @@ def test_a_release_with_a_lost_file_is_one_line(lost, course, hand_in, capsys):
     assert main(["grade", CHAPTER, "--course", str(course)]) == 2
     message = capsys.readouterr().err
     assert message == f"autograder: {CHAPTER} is not released in {course}: run `autograder release {CHAPTER}` first\n"
+
+
+def test_a_release_without_its_gradebook_is_noticed_before_anything_is_written(course, hand_in, contents, capsys):
+    hand_in("ada", contents["perfect"])
+    (course / "gradebook.db").unlink()
+    assert main(["grade", CHAPTER, "--course", str(course)]) == 2
+    message = capsys.readouterr().err
+    assert "run `autograder release 01_attention`" in message and message.count("\n") == 1
+    assert not (course / "autograded").exists()
+    assert main(["release", CHAPTER, "--course", str(course)]) == 0
+    assert main(["grade", CHAPTER, "--course", str(course)]) == 0
 
 
 def test_grade_without_submissions_says_where_they_belong(course, capsys):

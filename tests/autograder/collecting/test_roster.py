@@ -173,3 +173,25 @@ def test_canvas_numbers_become_the_ids_of_the_roster(course, run, contents, tmp_
     into = ["--into", str(tmp_path / "table.csv"), "--output", str(out), "--course", str(course)]
     assert main(["export", CHAPTER, "--to", "canvas", *into]) == 0
     assert out.read_text().splitlines()[-1].endswith("0.0")
+
+
+def test_names_stand_beside_ids_unless_grading_is_blind(term, run, tmp_path, contents, capsys):
+    run("roster", re.sub("^Some,Body [4-9],.*\n|^Some,Body [12].,.*\n", "", BOTH, flags=re.M), "--remove")
+    submitted = term / "submitted" / "4701" / CHAPTER
+    submitted.mkdir(parents=True)
+    (submitted / f"{CHAPTER}.ipynb").write_bytes(contents["truncated"])
+    assert main(["grade", CHAPTER, "--course", str(term)]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^4701 +Some Body 1 .* 0$", out, re.M) and "4701 Some Body 1: The file ends" in out
+    assert "Handed in nothing:\n  4702 Some Body 2\n  4703 Some Body 3\n\n" in out
+    assert main(["report", CHAPTER, "--course", str(term)]) == 0
+    report = term / "report" / CHAPTER
+    assert "4701</a> Some Body 1" in (report / "index.html").read_text()
+    assert "<h1>4701 Some Body 1</h1>" in (report / "students" / "4701.html").read_text()
+    capsys.readouterr()
+    assert main(["grade", CHAPTER, "--blind", "--course", str(term)]) == 0
+    assert main(["report", CHAPTER, "--anonymous", "--course", str(term)]) == 0
+    assert "Some Body" not in capsys.readouterr().out
+    assert not any(
+        "Some Body" in page.read_text() for page in (term / "report" / f"{CHAPTER}-anonymous").rglob("*.html")
+    )

@@ -1,5 +1,6 @@
 """A second run: what it writes again and why, dry runs, and two runs at the same time."""
 
+import json
 import shutil
 import threading
 
@@ -152,6 +153,41 @@ def test_every_score_can_be_replayed(ada, capsys):
         gradebook.db.commit()
     assert main(["grade", CHAPTER, "--course", str(ada), "--dry-run", "--force"]) == 0
     assert "1 student would get a different score" in capsys.readouterr().out
+
+
+def dry_run(course, capsys, *more):
+    """Return the dry run's lines about ada, with one space between words."""
+    assert main(["grade", CHAPTER, "--course", str(course), "--dry-run", *more]) == 0
+    return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines() if line.startswith("ada")]
+
+
+def test_a_dry_run_shows_what_being_late_would_cost(ada, tmp_path, capsys):
+    """The penalty and the score are those that grading then writes and the export shows."""
+    with (ada / "nbgrader_config.py").open("a") as config:
+        config.write('c.LateSubmissionPlugin.penalty_method = "zero"\n')
+    (ada / "submitted/ada" / CHAPTER / "timestamp.txt").write_text("2026-02-03 12:00:00 UTC")
+    with Gradebook(open_coursedir(ada, CHAPTER).db_url) as gradebook:
+        gradebook.update_or_create_assignment(CHAPTER, duedate="2026-02-03 10:00:00 UTC")
+    why = "the due date or the time of handing in changed"
+    assert dry_run(ada, capsys) == [f"ada (late) 0 -25 {why}", "ada total 25 of 25 0 of 25"]
+    main(["grade", CHAPTER, "--course", str(ada)])
+    main(["export", "--course", str(ada), "--output", str(tmp_path / "grades.csv")])
+    assert (tmp_path / "grades.csv").read_text().splitlines()[1].split(",")[-4:] == ["25.0", "25.0", "0.0", "25.0"]
+    capsys.readouterr()
+    assert dry_run(ada, capsys, "--force") == []
+
+
+def test_a_dry_run_shows_another_maximum_and_keeps_what_was_given_by_hand(ada, capsys):
+    with Gradebook(open_coursedir(ada, CHAPTER).db_url) as gradebook:
+        gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").manual_score = 1
+        gradebook.db.commit()
+    notebook = ada / "release" / CHAPTER / f"{CHAPTER}.ipynb"
+    released = json.loads(notebook.read_text(encoding="utf-8"))
+    (check,) = [c for c in released["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") == "check-softmax"]
+    assert check["metadata"]["nbgrader"]["points"] == 4
+    check["metadata"]["nbgrader"]["points"] = 8
+    notebook.write_text(json.dumps(released), encoding="utf-8")
+    assert dry_run(ada, capsys) == ["ada total 22 of 25 22 of 29"]
 
 
 # -------------------------------------------------------------------------------- at the same time

@@ -107,8 +107,12 @@ def build(folder):
 
 
 def chapter_text():
-    triples = [TRIPLE.format(name=exercise.name, stub=stub(exercise.reference)) for exercise in exercises_of(CHAPTER)]
-    return "".join([FRONT_MATTER, HEAD, *triples, TAIL])
+    exercises = exercises_of(CHAPTER)
+    sections = {exercise.section for exercise in exercises}
+    sections |= {mistake.reread for exercise in exercises for mistake, _ in exercise.mistakes.values()}
+    headings = "".join(f"\n## {section}\n" for section in sorted(sections))
+    triples = [TRIPLE.format(name=exercise.name, stub=stub(exercise.reference)) for exercise in exercises]
+    return "".join([FRONT_MATTER, HEAD, headings, *triples, TAIL])
 
 
 def stub(reference):

@@ -3,6 +3,8 @@
 import importlib
 import math
 import re
+import shutil
+import zipfile
 
 import nbformat
 import pytest
@@ -29,7 +31,7 @@ def test_every_cell_has_nbgraders_metadata(built):
     reads(nbformat.writes(notebook), as_version=4)
     cells = by_grade_id(notebook)
     assert len(cells) == len(notebook.cells) == len({cell.id for cell in notebook.cells})
-    assert list(cells)[:5] == ["prose-001", "setup", "prose-002", "demo-001", "prose-003"]
+    assert list(cells)[:5] == ["prose-001", "folder", "setup", "prose-002", "demo-001"]
     for exercise in chapter.exercises:
         about = cells[exercise.name].metadata.nbgrader
         assert (about.solution, about.grade, about.locked) == (True, False, False)
@@ -41,7 +43,7 @@ def test_every_cell_has_nbgraders_metadata(built):
         assert cell.metadata.deletable is False
         assert cell.metadata.get("editable", True) is about.solution
         assert "mystnb" not in cell.metadata, name
-        given = cell.cell_type == "code" and about.locked and name not in ("setup", "what-is-left")
+        given = cell.cell_type == "code" and about.locked and name not in ("folder", "setup", "what-is-left")
         assert cell.metadata.get("tags") == (["raises-exception"] if given else None), name
     assert list(cells)[-1] == "what-is-left"
     assert cells["what-is-left"].source.endswith(f'what_is_left("{CHAPTER}", globals())')
@@ -113,3 +115,18 @@ def test_a_solution_includes_what_it_uses(tmp_path, monkeypatch):
 def test_building_twice_gives_the_same_bytes(built):
     first, second = (to_bytes(chapter_and_notebook(built[0])[1]) for _ in range(2))
     assert first == second
+
+
+def test_a_notebook_without_its_folder_says_what_to_do_or_unpacks_it(built, tmp_path, monkeypatch):
+    cell = by_grade_id(chapter_and_notebook(built[0])[1])["folder"]
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match="Unzip the zip file that it came in, and open the notebook in that"):
+        exec(cell.source, {})
+    shutil.copy(built[1] / "release" / f"{CHAPTER}.zip", tmp_path / "as downloaded (1).zip")
+    (tmp_path / f"{CHAPTER}.ipynb").write_text("mine")
+    with zipfile.ZipFile(tmp_path / "another.zip", "w") as archive:
+        archive.writestr("notes.txt", "hello")
+    exec(cell.source, {})
+    assert (tmp_path / "check" / "__init__.py").exists() and not (tmp_path / "notes.txt").exists()
+    assert (tmp_path / f"{CHAPTER}.ipynb").read_text() == "mine"
+    exec(cell.source, {})

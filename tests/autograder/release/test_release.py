@@ -20,7 +20,7 @@ from autograder.chapter.chapter import Chapter, read_chapter, text_of
 from autograder.chapter.targets import read_targets
 from autograder.course.seed import secret_seed
 from autograder.errors import UserError
-from autograder.gradebook.assignments import NotGenerated
+from autograder.gradebook.changed_cells import WouldLoseScores
 from autograder.house import HOUSE, chapter_names
 from autograder.release import bundle
 from autograder.release.publish import publish, released_files
@@ -215,12 +215,76 @@ def hand_in(course):
         gradebook.add_submission(CHAPTER, "ada")
 
 
-def test_cells_cannot_be_added_once_there_are_submissions(copy):
+def scores(course):
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
+        return {grade.name: grade.score for grade in gradebook.find_submission(CHAPTER, "ada").notebooks[0].grades}
+
+
+def remove_exercise(house):
+    """Remove an exercise from the chapter, and return the chapter's text before."""
+    text = (house / "chapters" / f"{CHAPTER}.md").read_text()
+    start = text.index(":::{exercise} Write copies_predecessor")
+    change(house, text[start : text.index(":::{exercise} Write repaired_attention")], "")
+    return text
+
+
+@pytest.fixture
+def without_weights(copy):
+    """Return a house, and a course in which ada has points for all exercises but one, which is not released yet."""
+    house, course = copy
+    text = (house / "chapters" / f"{CHAPTER}.md").read_text()
+    start, end = (
+        text.index(":::{exercise} Write copies_predecessor"),
+        text.index(":::{exercise} Write repaired_attention"),
+    )
+    change(house, text[start:end], "")
+    publish(course, house=house)
+    hand_in(course)
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
+        for grade in gradebook.find_submission(CHAPTER, "ada").notebooks[0].grades:
+            grade.auto_score = 1.5
+        gradebook.db.commit()
+    (house / "chapters" / f"{CHAPTER}.md").write_text(text)
+    return house, course
+
+
+def test_a_new_exercise_costs_no_score(without_weights):
+    house, course = without_weights
+    before = scores(course)
+    assert "check-copies_predecessor" not in before and set(before.values()) == {1.5}
+    publish(course, house=house)
+    assert scores(course) == before | {"check-copies_predecessor": 0}
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
+        assert {comment.name for comment in gradebook.find_submission(CHAPTER, "ada").notebooks[0].comments} >= {
+            "softmax"
+        }
+        assert gradebook.find_assignment(CHAPTER).max_score == sum(e.points for e in read_chapter(CHAPTER).exercises)
+    assert [published.changed for published in publish(course, house=house)] == [False]
+
+
+def test_cells_without_scores_can_come_and_go_once_there_are_submissions(copy):
+    house, course = copy
+    hand_in(course)
+    for old, new in (("## Ideas", "## Ideas\n\n```{code-cell} ipython3\n1 + 1\n```\n\nMore."), ("1 + 1", "2 + 2")):
+        change(house, old, new)
+        assert [published.changed for published in publish(course, house=house)] == [True]
+    change(house, "\n\n```{code-cell} ipython3\n2 + 2\n```\n\nMore.", "")
+    assert [published.changed for published in publish(course, house=house)] == [True]
+
+
+def test_a_release_that_would_lose_scores_is_refused(copy):
     house, course = copy
     hand_in(course)
     before = (course / "release" / CHAPTER / f"{CHAPTER}.ipynb").read_bytes()
-    change(house, "## Ideas", "## Ideas\n\n```{code-cell} ipython3\n1 + 1\n```\n\nMore.")
-    with pytest.raises(NotGenerated, match=r"has 1 submission of it,[^\0]*new cells: demo-003, prose-0"):
+    text = (house / "chapters" / f"{CHAPTER}.md").read_text()
+    start, end = (
+        text.index(":::{exercise} Write copies_predecessor"),
+        text.index(":::{exercise} Write repaired_attention"),
+    )
+    change(house, text[start:end], "")
+    with pytest.raises(
+        WouldLoseScores, match="1 submission would lose scores, because the new release lacks copies_predecessor"
+    ):
         publish(course, house=house)
     assert (course / "release" / CHAPTER / f"{CHAPTER}.ipynb").read_bytes() == before
     assert {path.name for path in course.iterdir()} == COURSE_FILES

@@ -1,0 +1,75 @@
+"""Forecast each student's score after grading, as an export would show it: what `autograder grade --dry-run` prints."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import AssignLatePenalties
+
+from autograder.gradebook.marks import Mark, Marks
+from autograder.gradebook.queries import read_marks
+from autograder.gradebook.rows import StudentRow
+from autograder.gradebook.state import ClassState, grading_record
+from autograder.grading.report import Report, Reports
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """A student's score before and after grading.
+
+    before: None if the gradebook has no score. points_before, points: the maximum then and now.
+    why: the reason to write, in plain words; empty if nothing would be written.
+    """
+
+    student: str
+    before: Marks | None
+    after: Marks
+    points_before: float
+    points: float
+    why: str
+
+    @property
+    def changes(self) -> bool:
+        """Whether an export would show something else afterwards."""
+        return self.before != self.after or self.points_before != self.points
+
+
+def forecasts(coursedir: CourseDirectory, rows: Iterable[StudentRow]) -> list[Forecast]:
+    """Return what grading would do to the scores of these students, with penalties and scores given by hand."""
+    reports = Reports(Path(coursedir.root, "reports", coursedir.assignment_id))
+    state = ClassState(coursedir, reports)
+    marks = read_marks(coursedir).marks.get(coursedir.assignment_id, {})
+    found = []
+    for row in rows:
+        before = marks.get(row.student)
+        after = before if before and not row.why else _after(coursedir, row, before, state)
+        earlier = reports.find(grading_record(coursedir, row.student).get("report", ""))
+        points = row.report.points
+        found.append(Forecast(row.student, before, after, earlier.points if earlier else points, points, row.why))
+    return found
+
+
+def _after(coursedir: CourseDirectory, row: StudentRow, before: Marks | None, state: ClassState) -> Marks:
+    """Return the marks after grading: computed scores and the penalty are new, what was given by hand stays."""
+    marks = _with_report(row.report, before)
+    seconds = state.seconds_late(row.student)
+    return replace(marks, penalty=_penalty(coursedir, row.student, marks.raw, seconds)) if seconds else marks
+
+
+def _with_report(report: Report, before: Marks | None) -> Marks:
+    by_hand = before.cells if before else {}
+    cells = {}
+    for cell, mark in Marks.graded(report).cells.items():
+        kept = by_hand.get(cell, mark)
+        cells[cell] = Mark(mark.auto, kept.manual, kept.extra)
+    return Marks(cells)
+
+
+def _penalty(coursedir: CourseDirectory, student: str, score: float, seconds: float) -> float:
+    """Return what nbgrader's AssignLatePenalties will take off, with the plug-in that the course configures."""
+    preprocessor = AssignLatePenalties(config=coursedir.config)
+    preprocessor.assignment_id = coursedir.assignment_id
+    preprocessor.init_plugin()
+    penalty = preprocessor.plugin_inst.late_submission_penalty(student, score, seconds)
+    return min(max(penalty or 0.0, 0.0), score)

@@ -1,0 +1,133 @@
+"""Examine a chapter as its author wrote it: find what would make its notebook, its answer keys or its grading wrong."""
+
+import difflib
+import importlib
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+from autograder.authoring.exercise import Exercise
+from autograder.authoring.make_key import PUBLIC_SEED, make_key, public_key
+from autograder.authoring.problems import problems
+from autograder.chapter import myst
+from autograder.chapter.cards import cards
+from autograder.chapter.chapter import Cell, Chapter, definition_in, interface, text_of
+from autograder.house import HOUSE, exercise_names, number_and_word
+from check.key import Key
+from check.words import did_you_mean
+
+
+def faults(name: str, house: Path = HOUSE, *, thorough: bool = True) -> Iterator[str]:
+    """Yield a sentence for each fault of a chapter, without running its notebook.
+
+    thorough: also try all known mistakes and rewrites, which takes minutes in some chapters.
+
+    Raises UserError if there is no such chapter.
+    """
+    text = text_of(name, house)
+    exercises, broken = import_exercises(name, house)
+    yield from broken
+    chapter = Chapter(name, text, tuple(exercises))
+    yield from structure_faults(chapter)
+    for exercise in exercises:
+        yield from interface_faults(exercise, chapter)
+        yield from section_faults(exercise, chapter)
+        yield from key_faults(exercise) if thorough else raising_faults(exercise, public_key(exercise))
+
+
+def import_exercises(name: str, house: Path = HOUSE) -> tuple[list[Exercise], list[str]]:
+    """Return the exercises that a chapter checks, and a sentence for each one that cannot be imported."""
+    word = number_and_word(name)[1]
+    exercises, sentences = [], []
+    for function in exercise_names(name, house):
+        file = f"autograder/exercises/{word}/{function}.py"
+        try:
+            exercises.append(getattr(importlib.import_module(f"autograder.exercises.{word}.{function}"), function))
+        except ModuleNotFoundError as error:
+            missing = str(error.name).startswith("autograder.exercises")
+            reason = "does not exist, although the chapter checks this exercise" if missing else f"imports: {error}"
+            sentences.append(f"{file} {reason}")
+        except Exception as error:  # whatever the author's code raises
+            sentences.append(f"{file} cannot be imported: {type(error).__name__}: {error}")
+    return exercises, sentences
+
+
+def structure_faults(chapter: Chapter) -> Iterator[str]:
+    """Yield what is wrong with the cells: one set-up cell first, and each stub followed by its reference and check."""
+    code = [cell for cell in chapter.cells if cell.part != "prose"]
+    parts = [cell.part for cell in code]
+    if parts.count("setup") != 1 or parts[0] != "setup":
+        yield (
+            f"{chapter.file}: the first code cell, and no other, needs the tag `setup`: grading runs it before the "
+            "student's cells"
+        )
+    names = [exercise.name for exercise in chapter.exercises]
+    for position, cell in enumerate(code):
+        if cell.part == "exercise":
+            yield from _triple_faults(code[position : position + 3], chapter, names)
+    for name in names:
+        if name not in chapter.stubs:
+            yield f"{chapter.file}: check({name}) has no stub; write one with the tag `exercise` before it"
+
+
+def _triple_faults(triple: list[Cell], chapter: Chapter, names: list[str]) -> Iterator[str]:
+    stub = triple[0]
+    place, name = f"{chapter.file}:{stub.line}", definition_in(stub.source).name
+    if name not in names:
+        yield f"{place}: the stub {name} has no check({name}) in the chapter{did_you_mean(name, names)}"
+    elif [cell.part for cell in triple] != ["exercise", "reference", "check"]:
+        yield f"{place}: the stub {name} must be followed by a cell with the tag `reference`, and by check({name})"
+    elif not triple[1].source.endswith(f" import {name}") or "remove-cell" not in triple[1].metadata["tags"]:
+        yield f"{place}: the cell below the stub {name} must import {name}, with the tag `remove-cell`"
+    elif triple[2].source != f"check({name})":
+        yield f"{place}: the cell after the stub {name} must be check({name}) alone"
+
+
+def interface_faults(exercise: Exercise, chapter: Chapter) -> Iterator[str]:
+    """Yield how a stub's signature or docstring differs from its reference's, and its card's points from the cases'."""
+    stub = chapter.stubs.get(exercise.name)
+    if stub is None:
+        return
+    if difference := interface_difference(stub, inspect.getsource(exercise.reference)):
+        yield f"{chapter.file}: the stub {exercise.name} has another signature or docstring:\n{difference}"
+    for card in cards(chapter.text):
+        if card.function == exercise.name and card.points != exercise.points:
+            points = f"{card.points} points, its cases {exercise.points:g}"
+            yield f"{chapter.file}: the card of {exercise.name} says {points}"
+
+
+def interface_difference(stub: str, reference: str) -> str:
+    """Return a unified diff of the interfaces of two sources; "" if they are equal."""
+    stub_lines, reference_lines = (interface(source).split("\n") for source in (stub, reference))
+    return "\n".join(difflib.unified_diff(stub_lines, reference_lines, "the stub", "the reference", lineterm=""))
+
+
+def section_faults(exercise: Exercise, chapter: Chapter) -> Iterator[str]:
+    """Yield the sections to read again that the chapter does not have."""
+    titles = myst.section_titles(chapter.text)
+    named = {exercise.section, *(mistake.reread for mistake, _ in exercise.mistakes.values())}
+    for section in sorted(named - set(titles)):
+        yield f"{exercise.name}: {chapter.file} has no section {section!r}{did_you_mean(section, titles)}"
+
+
+def key_faults(exercise: Exercise) -> Iterator[str]:
+    """Yield what is wrong with an exercise's answer key."""
+    try:
+        key = make_key(exercise, PUBLIC_SEED)
+        yield from problems(exercise, key)
+    except Exception as error:  # whatever the author's cases, mistakes and rewrites raise
+        yield f"{exercise.name}: no answer key can be made: {type(error).__name__}: {error}"
+        return
+    yield from raising_faults(exercise, key)
+
+
+def raising_faults(exercise: Exercise, key: Key) -> Iterator[str]:
+    """Yield the cases on which the reference raises what its docstring does not announce."""
+    announced = exercise.reference.__doc__ or ""
+    for case in key.cases:
+        raised = case.expected.raised
+        if raised and raised.type not in announced:
+            yield (
+                f"{exercise.name}: the reference raises {raised.type} on the case {case.name!r}, so every answer that "
+                f"raises passes it; if students shall raise it, the docstring has to say so"
+            )

@@ -1,0 +1,145 @@
+"""Due dates, credit for late work by steps, and extensions, from the command line to the student's page."""
+
+import json
+import time
+from datetime import datetime, timedelta
+
+import pytest
+
+from autograder.cli.main import main
+from autograder.gradebook.deadlines import Rules, Step, parse_when
+from tests.autograder.gradebook.graded_course import open_gradebook, page
+from tests.conftest import CHAPTER
+
+pytestmark = pytest.mark.grading
+NOON = datetime(2026, 2, 3, 12)
+
+
+@pytest.fixture(autouse=True)
+def zone(monkeypatch):
+    """Let the machine be in a zone one hour east of Greenwich."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "<+01>-1")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.fixture
+def run(course, capsys):
+    """run("due", ...) -> exit code and output of a command in the course."""
+
+    def command(*words):
+        code = main([*words, "--course", str(course)])
+        printed = capsys.readouterr()
+        return code, printed.out + printed.err
+
+    return command
+
+
+def test_share():
+    rules = Rules((Step(0.5, 100), Step(0.2, 200)))
+    assert [rules.share(late) for late in (0, 1, 100, 101, 200, 201)] == [1, 0.5, 0.5, 0.2, 0.2, 0]
+    assert Rules().share(1e9) == 1
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("2026-02-03 13:00", NOON), ("2026-02-03T12:00+00:00", NOON), ("2026-02-03", datetime(2026, 2, 3, 22, 59)),
+])  # fmt: skip
+def test_a_time_without_a_zone_is_the_machines(text, expected):
+    assert parse_when(text) == expected
+
+
+STEPS = ["--late", "50%", "2026-02-05 13:00", "--late", "20", "2026-02-10 13:00"]
+
+
+def late_class(course, hand_in, contents):
+    """Let four students hand in their perfect notebooks: in time, then one hour, three days and a year late."""
+    for student, when in (
+        ("ada", "02-03 11:00"),
+        ("bob", "02-03 13:00"),
+        ("cleo", "02-06 12:00"),
+        ("dan", "12-31 12:00"),
+    ):
+        path = hand_in(student, contents["perfect"])
+        (path.parent / "timestamp.txt").write_text(f"2026-{when}:00 UTC")
+
+
+def totals(course):
+    with open_gradebook(course) as gradebook:
+        submissions = gradebook.assignment_submissions(CHAPTER)
+        return {s.student_id: s.score - s.late_submission_penalty for s in submissions}
+
+
+def test_late_work_earns_what_the_steps_say(course, run, hand_in, contents):
+    late_class(course, hand_in, contents)
+    code, out = run("due", CHAPTER, "--at", "2026-02-03 13:00", *STEPS)
+    assert code == 0 and "Due Tuesday 3 February 2026, 13:00 (UTC+01:00)." in out
+    assert "Later work earns 50% until Thursday 5 February 2026, 13:00 (UTC+01:00), then 20% until Tuesday 10" in out
+    run("grade", CHAPTER)
+    assert totals(course) == {"ada": 25, "bob": 12.5, "cleo": 5, "dan": 0}
+    assert "12.5 points were taken off" in page(course, "bob") and "Due Tuesday 3 February" in page(course, "ada")
+    run("due", CHAPTER, "--at", "2026-02-03 13:00", "--late", "80%", "2026-02-05")
+    _, out = run("grade", CHAPTER)
+    assert "the credit for late work changed" in out
+    assert totals(course) == {"ada": 25, "bob": 20, "cleo": 0, "dan": 0}
+    run("due", CHAPTER, "--at", "never")
+    run("grade", CHAPTER)
+    assert set(totals(course).values()) == {25} and "Due" not in page(course, "ada")
+
+
+def test_an_extension_counts_before_and_after_a_submission_exists(course, run, hand_in, contents):
+    late_class(course, hand_in, contents)
+    for student in ("bob", "cleo"):
+        with open_gradebook(course) as gradebook:
+            gradebook.update_or_create_student(student)
+    run("due", CHAPTER, "--at", "2026-02-03 13:00", *STEPS)
+    code, out = run("extend", "bob", CHAPTER, "--until", "2026-02-04", "--why", "ill")
+    assert code == 0 and "bob: Due Wednesday 4 February 2026, 23:59 (UTC+01:00), which is your extension." in out
+    run("grade", CHAPTER)
+    assert totals(course) == {"ada": 25, "bob": 25, "cleo": 5, "dan": 0}
+    assert (
+        "which is your extension" in page(course, "bob") and "ill" not in page(course, "bob").split("<main>")[1][:600]
+    )
+    with open_gradebook(course) as gradebook:
+        assert gradebook.find_submission(CHAPTER, "bob").extension == timedelta(hours=34, minutes=59)
+    assert "bob has until Wednesday 4 February 2026, 23:59 (UTC+01:00). ill" in run("due", CHAPTER)[1]
+    run("extend", "cleo", CHAPTER, "--until", "2026-02-06 13:00")
+    run("extend", "bob", CHAPTER, "--remove")
+    run("grade", CHAPTER)
+    assert totals(course) == {"ada": 25, "bob": 12.5, "cleo": 25, "dan": 0}
+
+
+def test_students_see_the_date_in_the_notebook_the_readme_and_submit_check(course, run, hand_in, contents, tmp_path):
+    run("due", CHAPTER, "--at", "2026-02-03 13:00", "--late", "50%", "2026-02-05")
+    assert run("release", CHAPTER)[0] == 0
+    due = "Due Tuesday 3 February 2026, 13:00 (UTC+01:00). Later work earns 50% until Thursday 5 February"
+    released = course / "release" / CHAPTER
+    first = json.loads((released / f"{CHAPTER}.ipynb").read_text())["cells"][0]["source"]
+    assert due in "".join(first) and "".join(first).startswith("# ")
+    assert due in (released / "README.txt").read_text()
+    path = hand_in("ada", contents["perfect"])
+    code, out = run("submit-check", str(path))
+    assert code == 0 and due in out
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["due", CHAPTER, "--at", "soon"], "'soon' is not a time: write it like 2026-12-04"),
+    (["due", CHAPTER, "--late", "50%", "2026-02-05"], "--late needs --at WHEN"),
+    (["due", CHAPTER, "--at", "2026-02-03", "--late", "half", "2026-02-05"], "'half' is not a percentage"),
+    (["due", CHAPTER, "--at", "2026-02-03", "--late", "50", "2026-02-01"], "only until a time after the due date"),
+    (["due", "10_nothing"], "there are: 01_attention"),
+    (["extend", "ada", CHAPTER, "--until", "2026-02-03"], "there is no student 'ada' in the gradebook"),
+])  # fmt: skip
+def test_what_makes_no_sense_is_refused_in_one_line(run, words, message):
+    code, out = run(*words)
+    assert code == 2 and message in out and out.count("\n") == 1
+
+
+def test_an_extension_needs_a_due_date_before_it(course, run):
+    with open_gradebook(course) as gradebook:
+        gradebook.add_student("ada")
+    assert "01_attention has no due date: set one first" in run("extend", "ada", CHAPTER, "--until", "2026-02-03")[1]
+    run("due", CHAPTER, "--at", "2026-02-03")
+    assert "is not after the due date" in run("extend", "ada", CHAPTER, "--until", "2026-02-01")[1]
+    assert run("due", CHAPTER)[1] == f"{CHAPTER}: Due Tuesday 3 February 2026, 23:59 (UTC+01:00).\n"

@@ -1,0 +1,118 @@
+"""What `autograder doctor` finds in a chapter, and `autograder release` refuses."""
+
+import importlib
+import re
+
+import pytest
+
+from autograder.authoring.exercise import Exercise
+from autograder.chapter.chapter import read_chapter
+from autograder.cli.main import main
+from autograder.house import chapter_names
+from autograder.release import doctor
+from autograder.release.notebook_run import run_faults
+from autograder.release.publish import ReleaseRefused, publish
+from tests.autograder.release.small_house import CHAPTER, change
+
+pytestmark = [pytest.mark.autograder, pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")]
+
+
+@pytest.mark.parametrize("name", chapter_names())
+def test_the_chapters_have_no_fault(name):
+    """Their answer keys have tests of their own."""
+    chapter = read_chapter(name)
+    found = list(doctor.structure_faults(chapter))
+    for exercise in chapter.exercises:
+        found += [*doctor.interface_faults(exercise, chapter), *doctor.section_faults(exercise, chapter)]
+    assert found == []
+
+
+BREAKS = {
+    "a docstring": ("Turn each row of scores into weights", "Turn rows into weights", "has another signature or"),
+    "a section": ("\n## From scores to weights: the softmax\n", "\n", "has no section 'From scores to weights"),
+    "no set-up": (":tags: [setup]", ":tags: [hide-input]", "needs the tag `setup`"),
+    "another check": ("check(softmax)\n", "check(attention_entropy)\n", "attention_entropy.py does not exist"),
+    "a name": ("def softmax(", "def softmx(", "the stub softmx has no check(softmx) in the chapter"),
+    "no import": ("import softmax\n", "import softmax as s\n", "must import softmax, with the tag `remove-cell`"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BREAKS)
+def test_a_fault_is_named_and_stops_the_release(copy, what):
+    house, course = copy
+    old, new, words = BREAKS[what]
+    change(house, old, new)
+    assert any(words in sentence for sentence in doctor.faults(CHAPTER, house))
+    before = (course / "release" / f"{CHAPTER}.zip").read_bytes()
+    with pytest.raises(ReleaseRefused, match=re.escape(words)):
+        publish(course, house=house)
+    assert (course / "release" / f"{CHAPTER}.zip").read_bytes() == before
+
+
+def test_a_check_without_its_stub_is_named(copy):
+    house, _ = copy
+    change(house, ":tags: [exercise]\n\ndef softmax", ":tags: [hide-input]\n\ndef softmax")
+    assert "chapters/01_attention.md: check(softmax) has no stub; write one with the tag" in "\n".join(
+        doctor.faults(CHAPTER, house)
+    )
+
+
+def test_an_exercise_that_cannot_be_imported_is_a_sentence(monkeypatch, capsys, tmp_path):
+    whole = importlib.import_module
+
+    def misspelt(name, *more):
+        if name.endswith("attention.softmax"):
+            raise AttributeError("module 'solutions.attention' has no attribute 'sofmax'")
+        return whole(name, *more)
+
+    monkeypatch.setattr(doctor.importlib, "import_module", misspelt)
+    assert main(["doctor", CHAPTER, "--quick", "--course", str(tmp_path)]) == 1
+    out = capsys.readouterr().out
+    sentence = (
+        "autograder/exercises/attention/softmax.py cannot be imported: AttributeError: module 'solutions.attention'"
+    )
+    assert f"{CHAPTER}: 2 faults\n  {sentence}" in out
+
+
+def halves(number):
+    """Return half of a number."""
+    if number % 2:
+        raise ValueError("odd")
+    return number / 2
+
+
+def halves_evens(number):
+    """Return half of a number. Raises ValueError for an odd one."""
+    return halves(number)
+
+
+@pytest.mark.parametrize(("reference", "n_faults"), [(halves, 1), (halves_evens, 0)])
+def test_a_reference_may_raise_only_what_its_docstring_announces(reference, n_faults):
+    exercise = Exercise(reference, outputs={"half": ""}, section="Halves")
+
+    @exercise.cases("the idea", points=1)
+    def _(draw):
+        yield "an even number", {"number": 4.0}
+        yield "an odd number", {"number": 3.0}
+
+    found = list(doctor.key_faults(exercise))
+    assert len(found) == n_faults
+    assert not found or "halves: the reference raises ValueError on the case 'an odd number'" in found[0]
+
+
+def test_cases_that_raise_are_a_sentence():
+    exercise = Exercise(halves_evens, outputs={"half": ""}, section="Halves")
+
+    @exercise.cases("the idea", points=1)
+    def _(draw):
+        yield "no number", {"number": draw.nothing}
+
+    (sentence,) = doctor.key_faults(exercise)
+    assert sentence.startswith("halves_evens: no answer key can be made: AttributeError")
+
+
+def test_a_cell_that_raises_is_found_by_running_the_notebook(copy):
+    house, _ = copy
+    change(house, "print(softmax(np.array([1.0, 2.0])))", "print(softmax(np.array([1.0, 2.0])))\n1 / 0")
+    (sentence,) = run_faults(read_chapter(CHAPTER, house), house)
+    assert sentence.startswith(f"{CHAPTER}: the cell demo-002 raises ZeroDivisionError: division by zero\n")
