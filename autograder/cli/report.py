@@ -1,6 +1,7 @@
 """`autograder report`"""
 
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 
 from autograder.cli.common import CHAPTER_HELP, released_chapter
 from autograder.errors import UserError
@@ -13,6 +14,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--anonymous", action="store_true", help="replace all ids by pseudonyms, the same ones in every chapter"
     )
+    parser.add_argument(
+        "--save-fingerprints",
+        type=Path,
+        metavar="FILE",
+        help="keep fingerprints of this class's code, without code, names and ids, to compare later classes with",
+    )
+    parser.add_argument(
+        "--earlier",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="also look for code like that of an earlier class, from such a file; may be repeated",
+    )
 
 
 def run(options: Namespace) -> int:
@@ -23,6 +38,7 @@ def run(options: Namespace) -> int:
     from autograder.grading.queue import submissions
     from autograder.pages.class_report import entries, pages
     from autograder.pages.class_report.alike import known_code, similar_pairs
+    from autograder.pages.class_report.cohorts import like_earlier, load_cohort, save_cohort
     from autograder.pages.class_report.pseudonyms import anonymous
 
     chapter = released_chapter(options.course, options.chapter)
@@ -34,6 +50,10 @@ def run(options: Namespace) -> int:
     if options.anonymous:
         group, folder = anonymous(group, secret_seed(options.course)), folder.with_name(f"{chapter}-anonymous")
     released = load_handout(options.course, chapter)
-    pairs = similar_pairs(group.entries, known_code(released))
-    print(pages.write_pages(group, released.heading, folder, pairs))
+    known = known_code(released)
+    earlier = like_earlier(group.entries, known, {path.name: load_cohort(path, chapter) for path in options.earlier})
+    if options.save_fingerprints:
+        save_cohort(options.save_fingerprints, chapter, group.entries, known)
+    pairs = similar_pairs(group.entries, known)
+    print(pages.write_pages(group, released.heading, folder, pairs, earlier))
     return 0

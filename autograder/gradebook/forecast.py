@@ -39,13 +39,14 @@ def forecasts(coursedir: CourseDirectory, rows: Iterable[StudentRow]) -> list[Fo
     """Return what grading would do to the scores of these students, with penalties and scores given by hand."""
     reports = Reports(Path(coursedir.root, "reports", coursedir.assignment_id))
     state = ClassState(coursedir, reports)
-    marks = read_marks(coursedir).marks.get(coursedir.assignment_id, {})
+    book = read_marks(coursedir)
+    marks = book.marks.get(coursedir.assignment_id, {})
     found = []
     for row in rows:
         before = marks.get(row.student)
         after = before if before and not row.why else _after(coursedir, row, before, state)
         earlier = reports.find(grading_record(coursedir, row.student).get("report", ""))
-        points = row.report.points
+        points = book.points.get(coursedir.assignment_id, row.report.points)
         found.append(Forecast(row.student, before, after, earlier.points if earlier else points, points, row.why))
     return found
 

@@ -69,8 +69,9 @@ def place_unusable(files: Mapping[str, bytes], coursedir: CourseDirectory, stude
     notebook.parent.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         # No name that nbgrader or grading gives a meaning.
-        own = f"handed in as {name}" if name.startswith(".") or name in (notebook.name, *OF_NBGRADER) else name
-        (notebook.parent / own[-100:]).write_bytes(content)
+        means_something = name.endswith(".ipynb") or name in OF_NBGRADER
+        own = f"{name[-100:]} (not usable)" if means_something else name[-100:]
+        (notebook.parent / own).write_bytes(content)
     return True
 
 

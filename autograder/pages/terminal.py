@@ -112,7 +112,7 @@ def _change(forecast: Forecast) -> Iterator[list[str]]:
                 forecast.why,
             ]
     if before.penalty != after.penalty:
-        yield [shown(forecast.student), "(late)", f"{-before.penalty:g}", f"{-after.penalty:g}", forecast.why]
+        yield [shown(forecast.student), "(late)", f"{-before.penalty or 0:g}", f"{-after.penalty or 0:g}", forecast.why]
     total = f"{before.total:g} of {forecast.points_before:g}" if forecast.before else "none"
     yield [shown(forecast.student), "total", total, f"{after.total:g} of {forecast.points:g}", ""]
 

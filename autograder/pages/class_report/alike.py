@@ -9,7 +9,7 @@ nothing. This also keeps the work proportional to the size of the class.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -61,11 +61,11 @@ def similar_pairs(entries: Sequence[Entry], known: Iterable[str]) -> list[Pair]:
 
     known: code that every student may have: see `known_code`.
     """
-    explained = {stretch for text in known for stretch in _stretches(text)}
-    written = [{stretch for _, text in _cells(entry) for stretch in _stretches(text)} - explained for entry in entries]
+    explained = {stretch for text in known for stretch in stretches(text)}
+    written = [{stretch for _, text in code_of(entry) for stretch in stretches(text)} - explained for entry in entries]
     holders: dict[int, list[int]] = defaultdict(list)
-    for number, stretches in enumerate(written):
-        for stretch in stretches:
+    for number, own in enumerate(written):
+        for stretch in own:
             holders[stretch].append(number)
     rare = {stretch: numbers for stretch, numbers in holders.items() if len(numbers) <= max_holders(len(entries))}
     n_rare = Counter(number for numbers in rare.values() for number in numbers)
@@ -78,7 +78,9 @@ def similar_pairs(entries: Sequence[Entry], known: Iterable[str]) -> list[Pair]:
         if n >= MIN_COMMON and share >= MIN_SHARE and len(pairs) < MAX_PAIRS:
             common = {stretch for stretch in written[a] & written[b] if stretch in rare}
             one, other = entries[a], entries[b]
-            pairs.append(Pair((one.student, other.student), share, _marked(one, common), _marked(other, common)))
+            pairs.append(
+                Pair((one.student, other.student), share, marked_cells(one, common), marked_cells(other, common))
+            )
     return pairs
 
 
@@ -100,7 +102,7 @@ def known_code(released: Handout) -> list[str]:
     return [*cells, *(_MODULE.sub("", text) for text in texts)]
 
 
-def _cells(entry: Entry) -> Iterator[tuple[str, str]]:
+def code_of(entry: Entry) -> Iterator[tuple[str, str]]:
     """Yield name and source of each cell with a student's code, up to MAX_SOURCE characters in all."""
     remaining = MAX_SOURCE
     own_cells = {f"a cell of their own ({n})": source for n, source in enumerate(entry.own_cells, start=1)}
@@ -121,10 +123,12 @@ def _tokens(text: str) -> list[tuple[str, int]]:
     return [(token.replace("'", '"'), line) for token, line in tokens if token not in "()"]
 
 
-def _stretches(text: str) -> list[int]:
+def stretches(text: str, digest: Callable[[tuple[str | int, ...]], int] = hash) -> list[int]:
     """Return a hash of every SEED consecutive tokens, in order, with chosen names as distances.
 
     The distance is the number of tokens since the previous use of the name in the stretch, or 0.
+
+    digest: the hash of a stretch. Python's own is fast, and another one in each process.
     """
     last_use: dict[str, int] = {}
     distances: list[str | int] = []
@@ -135,7 +139,7 @@ def _stretches(text: str) -> list[int]:
         else:
             distances.append(token)
     windows = (distances[start : start + SEED] for start in range(len(distances) - SEED + 1))
-    return [hash(_within(window)) for window in windows]
+    return [digest(_within(window)) for window in windows]
 
 
 def _within(window: Sequence[str | int]) -> tuple[str | int, ...]:
@@ -143,12 +147,14 @@ def _within(window: Sequence[str | int]) -> tuple[str | int, ...]:
     return tuple(0 if isinstance(item, int) and item > i else item for i, item in enumerate(window))
 
 
-def _marked(entry: Entry, common: set[int]) -> tuple[Cell, ...]:
-    """Return the student's cells with common stretches, with their lines marked."""
+def marked_cells(
+    entry: Entry, common: set[int], digest: Callable[[tuple[str | int, ...]], int] = hash
+) -> tuple[Cell, ...]:
+    """Return the student's cells with common stretches, with their lines marked. digest: as in `stretches`."""
     cells = []
-    for name, text in _cells(entry):
+    for name, text in code_of(entry):
         lines_of = [line for _, line in _tokens(text)]
-        starts = [start for start, stretch in enumerate(_stretches(text)) if stretch in common]
+        starts = [start for start, stretch in enumerate(stretches(text, digest)) if stretch in common]
         marked = {line for start in starts for line in lines_of[start : start + SEED]}
         if marked:
             lines = text.split("\n")

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from jinja2 import Environment
 from markupsafe import Markup
 
-from autograder.pages.class_report import alike, counts, figures
+from autograder.pages.class_report import alike, cohorts, counts, figures
 from autograder.pages.class_report.entries import Class
 from autograder.pages.instructor import templates
 from check.render import as_html
@@ -42,7 +42,13 @@ KINDS = {
 }
 
 
-def write_pages(group: Class, title: str, folder: Path, pairs: Sequence[alike.Pair] = ()) -> Path:
+def write_pages(
+    group: Class,
+    title: str,
+    folder: Path,
+    pairs: Sequence[alike.Pair] = (),
+    earlier: Sequence[cohorts.Earlier] = (),
+) -> Path:
     """Write the pages of a class into a folder, and delete the pages of students who are no longer in it.
 
     Args:
@@ -50,6 +56,7 @@ def write_pages(group: Class, title: str, folder: Path, pairs: Sequence[alike.Pa
         title: the chapter's title.
         folder: the folder; created if it does not exist. Only its owner may read it.
         pairs: the pairs of students with similar code.
+        earlier: the students with code like that of an earlier class.
 
     Returns:
         The file of the instructor's page.
@@ -68,7 +75,7 @@ def write_pages(group: Class, title: str, folder: Path, pairs: Sequence[alike.Pa
         stale.unlink()
     for name, page in pages.items():
         _save(students / name, page)
-    values = _values(group) | {"pairs": pairs, "limits": _limits(group)}
+    values = _values(group) | {"pairs": pairs, "earlier": earlier, "limits": _limits(group)}
     return _save(folder / "index.html", environment.get_template("class.html.j2").render(common, **values))
 
 

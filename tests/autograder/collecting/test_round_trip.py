@@ -109,7 +109,7 @@ def test_moodles_participants_are_a_roster(course, run, tmp_path):
 def test_a_table_that_is_not_a_roster_is_refused_with_a_reason(course, run, tmp_path, text):
     (tmp_path / "none.csv").write_text(text)
     code, printed = run("roster", "none.csv")
-    assert code == 2 and ("is neither Canvas's" in printed or "for everybody" in printed)
+    assert code == 2 and ("is neither Canvas's" in printed or "that most people have" in printed)
     assert students(course) == {}
 
 

@@ -9,11 +9,12 @@ import pytest
 
 from autograder.authoring.exercise import exercises_of
 from autograder.course.handout import load_handout
+from autograder.errors import UserError
 from autograder.example.standalone import standalone
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.grading.report import Report
-from autograder.pages.class_report import pages
+from autograder.pages.class_report import cohorts, pages
 from autograder.pages.class_report.alike import MAX_PAIRS, known_code, max_holders, similar_pairs
 from autograder.pages.class_report.entries import Class, Entry, read_class
 from autograder.pages.class_report.pseudonyms import anonymous
@@ -146,3 +147,34 @@ def test_the_cells_that_a_student_added_are_read(course, hand_in, perfect):
     class_run.grade_class(course, CHAPTER)
     (ada,) = read_class(open_coursedir(course, CHAPTER), {"ada": path}).entries
     assert ada.own_cells == ("mine = 1",) and "softmax" in ada.sources
+
+
+# ------------------------------------------------------------------------------------------------- earlier classes
+
+
+def test_a_copy_from_an_earlier_class_is_found_in_its_fingerprints(group, known, tmp_path):
+    *honest_ones, ada, bob = group
+    file = tmp_path / "2025.json"
+    cohorts.save_cohort(file, CHAPTER, [*honest_ones[:7], ada], known)
+    assert "ada" not in file.read_text() and "softmax" not in file.read_text().replace(CHAPTER, "")
+    earlier = {file.name: cohorts.load_cohort(file, CHAPTER)}
+    (found,) = cohorts.like_earlier([*honest_ones[7:], bob], known, earlier)
+    assert (found.student, found.cohort) == ("bob", "2025.json") and found.share > 0.9
+    marked = [line for cell in found.cells for line, common in cell.lines if common]
+    assert "    bt = np.moveaxis(b, -1, -2)" in marked and "print('hello')" not in marked
+    assert cohorts.like_earlier(honest_ones[7:], known, earlier) == []
+
+
+def test_fingerprints_are_the_same_in_every_process():
+    assert cohorts.stable_hash(("def", 0, ":")) == 8175442598863800
+
+
+@pytest.mark.parametrize(("content", "words"), [
+    ('{"chapter": "02_backward", "students": []}', "has fingerprints of 02_backward, not of 01_attention"),
+    ("[]", "is not a file that --save-fingerprints wrote"), (None, "No such file"),
+])  # fmt: skip
+def test_another_file_is_refused_with_a_reason(tmp_path, content, words):
+    if content is not None:
+        (tmp_path / "prints.json").write_text(content)
+    with pytest.raises(UserError, match=words):
+        cohorts.load_cohort(tmp_path / "prints.json", CHAPTER)
