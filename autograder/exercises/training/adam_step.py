@@ -65,7 +65,7 @@ DECAYS = (0.01, 0.1, 0.05, 1e-3, 5e-4, 1e-4, 1e-5)  # usual in training scripts
 
 
 def turned_round(tree):
-    """The same tree, its names in the opposite order, as a backward pass comes by them."""
+    """Return the same tree with its names in the opposite order, the order of a backward pass."""
     if isinstance(tree, dict):
         return {name: turned_round(tree[name]) for name in reversed(tree)}
     return [turned_round(branch) for branch in tree] if isinstance(tree, list) else tree
@@ -143,8 +143,8 @@ def corrected_moments(parameters, gradients, moments, step, learning_rate, beta_
 
 @adam_step.mistake("hands back the old averages")
 def old_moments(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
-    """The step is right, and the averages returned are those that came in: nothing would be remembered from one step
-    to the next. Return the new ones."""
+    """The step is right, but you return the averages that you got, so the next step would remember nothing. Return the
+    new ones."""
     return reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)[0], moments
 
 
@@ -178,9 +178,9 @@ def step_zero(parameters, gradients, moments, step, learning_rate, beta_1=0.9, b
 
 @adam_step.mistake("pairs arrays by their order, not by their names")
 def paired_by_order(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
-    """Each parameter is moved by the gradient that stands in the same *place*. A backward pass comes by the gradients
-    from the output back, so its dicts have another order than the parameters': a gain gets the gradient of a bias, and
-    both have one shape. Pair them by their names, as `map_tree` does."""
+    """Each parameter is moved by the gradient in the same *place*. A backward pass computes the gradients from the
+    output to the input, so its dicts have another order than the parameters': a gain gets the gradient of a bias, and
+    both have the same shape. Pair them by their names, as `map_tree` does."""
 
     def renamed(like, tree):
         if isinstance(like, dict):
@@ -207,8 +207,8 @@ def correction_multiplied(**asked):
 
 @adam_step.mistake("corrects each average with the other's beta")
 def other_beta(**asked):
-    """The mean is divided by `1 - beta_2**step`, the mean of squares by `1 - beta_1**step`. Each is short by what its
-    *own* beta held back."""
+    """The mean is divided by `1 - beta_2**step`, the mean of squares by `1 - beta_1**step`. Correct
+    each with its *own* beta."""
     return adam(**asked, crossed=True)
 
 

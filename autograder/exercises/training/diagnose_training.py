@@ -120,8 +120,8 @@ def first_layer_alone(run):
 
 @diagnose_training.mistake("misses a way back that is cut")
 def last_layer_alone(run):
-    """You miss a way back that is cut: the layers above the cut, the last one among them, have gradients as before.
-    Those below have none: look for 0 in every column of `gradient_norms`."""
+    """You miss a backward pass that is cut. The layers above the cut, the last one among them, have gradients as
+    before. Those below have none: look for 0 in every column of `gradient_norms`."""
     return overlooked(reference.diagnose_training(run), ["way back cut"])
 
 

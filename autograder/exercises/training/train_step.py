@@ -83,8 +83,8 @@ def step_of(
 
 @train_step.mistake("does not shift the target")
 def not_shifted(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """The decoder is asked for the very token that it reads: input and target are both `tgt[:, :-1]`. The loss falls to
-    its floor in no time, and nothing is learnt but copying. Ask for `tgt[:, 1:]`."""
+    """Each target is the token that the decoder reads: input and target are both `tgt[:, :-1]`. The loss falls to its
+    floor at once, and the model learns only to copy. The targets are `tgt[:, 1:]`."""
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, targets=tgt[:, :-1])
 
 
@@ -126,8 +126,8 @@ def loss_afterwards(params, moments, step, src, tgt, n_heads, learning_rate, smo
 
 @train_step.mistake("does not hand the step on to Adam", reread="Adam")
 def always_step_one(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """Adam is told that this is step 1, every time. The bias correction then blows the averages up long after they have
-    filled. Hand `step` on."""
+    """Adam gets step 1 every time. The bias correction then enlarges the averages long after they have settled. Pass
+    `step` on."""
     return step_of(params, moments, 1, src, tgt, n_heads, learning_rate, smoothing, pad)
 
 
@@ -156,27 +156,27 @@ def stands_still(params, moments, step, src, tgt, n_heads, learning_rate, smooth
 
 @train_step.mistake("does not tell the model which token is padding")
 def pad_kept_from_the_model(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """`pad` does not reach `forward`, whose masks then use their default. Hand it on, as to the loss."""
+    """`pad` does not reach `forward`, whose masks then use their default. Pass it on, as to the loss."""
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, 0, loss_pad=pad)
 
 
 @train_step.mistake("does not tell the loss which token is padding", reread="Padding does not count")
 def pad_kept_from_the_loss(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """`pad` does not reach the loss, which then uses its default: padding counts like a word, and a word does not. Hand
+    """`pad` does not reach the loss, which then uses its default: padding counts like a word, and a word does not. Pass
     it on, as to `forward`."""
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, loss_pad=0)
 
 
 @train_step.mistake("always smooths by a tenth")
 def own_smoothing(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """The loss is smoothed by 0.1, whatever `smoothing` says. Hand the argument on."""
+    """The loss is smoothed by 0.1, whatever `smoothing` says. Pass the argument on."""
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, 0.1, pad)
 
 
 @train_step.mistake("begins with moments of zero every time", reread="Adam")
 def fresh_moments(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """Adam is given moments of zero at every step, so that it remembers nothing; at the first step that is right. Hand
-    on those that came in."""
+    """Adam gets moments of zero at every step, so it remembers nothing; only at the first step is this right. Pass on
+    the moments that you got."""
     fresh = reference.zero_moments(params)
     return step_of(params, fresh, step, src, tgt, n_heads, learning_rate, smoothing, pad)
 
@@ -187,7 +187,7 @@ def unsmoothed_gradient(loss, cache):
 
 @train_step.mistake("smooths the loss, and not its gradient")
 def gradient_unsmoothed(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """The loss that you return is smoothed, and the gradient that you go back with is that of one-hot labels, as
+    """The loss that you return is smoothed, but the gradient of your backward pass is that of one-hot labels, as
     chapter 8's `cross_entropy_backward` computes it. Use `smoothed_cross_entropy_backward` with the cache of the
     smoothed loss."""
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, back=unsmoothed_gradient)
@@ -195,8 +195,8 @@ def gradient_unsmoothed(params, moments, step, src, tgt, n_heads, learning_rate,
 
 @train_step.mistake("returns the loss without smoothing")
 def loss_unsmoothed(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """The step is that of the smoothed loss, and the loss that you return is that of one-hot labels. Return the loss
-    that you went back from."""
+    """The step is that of the smoothed loss, but the loss that you return is that of one-hot labels. Return the
+    smoothed loss."""
     new, moments, _ = reference.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
     logits, _ = model.forward(params, src, tgt[:, :-1], n_heads, pad)
     return new, moments, float(reference.smoothed_cross_entropy(logits, tgt[:, 1:], 0.0, pad)[0])
@@ -204,7 +204,7 @@ def loss_unsmoothed(params, moments, step, src, tgt, n_heads, learning_rate, smo
 
 @train_step.mistake("goes back with the loss in place of 1")
 def loss_as_its_gradient(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """You hand the loss itself to its backward pass, so every gradient is too large by this factor. The way back begins
+    """You hand the loss itself to its backward pass, so every gradient is multiplied by it. The backward pass begins
     with the gradient of the loss with respect to itself, which is 1."""
     back = reference.smoothed_cross_entropy_backward
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, back=back)
@@ -212,8 +212,8 @@ def loss_as_its_gradient(params, moments, step, src, tgt, n_heads, learning_rate
 
 @train_step.mistake("exchanges the decoder's input and its target")
 def shift_reversed(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """The decoder reads `tgt[:, 1:]` and is asked for `tgt[:, :-1]`: it learns to name the word *before* the one that
-    it reads. It reads `tgt[:, :-1]` and is asked for `tgt[:, 1:]`."""
+    """The decoder reads `tgt[:, 1:]` and its targets are `tgt[:, :-1]`, so it learns to name the word *before* the one
+    that it reads. It should read `tgt[:, :-1]`, with the targets `tgt[:, 1:]`."""
     options = {"inner": tgt[:, 1:], "targets": tgt[:, :-1]}
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, **options)
 
@@ -227,8 +227,8 @@ def source_for_target(params, moments, step, src, tgt, n_heads, learning_rate, s
 
 @train_step.mistake("divides by the tokens that the decoder reads", reread="Padding does not count")
 def divided_by_what_is_read(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """The sum runs over the tokens that are asked for, and you divide by the number of tokens that the decoder reads.
-    The two numbers differ where a sentence is padded, since its last word is read, too. Count `tgt[:, 1:] != pad`."""
+    """The sum runs over the targets, but you divide by the number of tokens that the decoder reads. The two numbers
+    differ if a sentence is padded, because the decoder then reads its end mark, too. Count `tgt[:, 1:] != pad`."""
     share = (tgt[:, 1:] != pad).sum() / (tgt[:, :-1] != pad).sum()
     options = {"back": lambda loss, cache: reference.smoothed_cross_entropy_backward(share, cache)}
     new, moments, loss = step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, **options)
