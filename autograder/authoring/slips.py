@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.syntax_tree import parsed
+from autograder.authoring.syntax_tree import parsed
 from check.calling import answer
 
 # Node of a syntax tree -> its sign, and the node that a slip puts in its place.

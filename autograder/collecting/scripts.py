@@ -13,8 +13,8 @@ import jupytext
 import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
 
+from autograder.authoring.syntax_tree import parsed
 from autograder.course.handout import Handout
-from autograder.syntax_tree import parsed
 
 MAX_BYTES = 1_000_000
 _EXPORTED = re.compile(r"^# In\[[\d ]*\]:\n", re.M)

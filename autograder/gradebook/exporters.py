@@ -28,14 +28,16 @@ class CsvExporter(ExportPlugin):
 
     def export(self, gradebook: Gradebook) -> None:
         """Write the table to `to`, or to grades.csv."""
-        withdrawn = load_roster(Path(self._coursedir.root)).withdrawn
-        grades = read_grades(gradebook, self.assignment, [str(student) for student in self.student], withdrawn)
+        grades = read_grades(gradebook, self.assignment, [str(student) for student in self.student], self._withdrawn())
         write_table(self.table(grades), Path(self.to or "grades.csv"))
 
-    @property
-    def _coursedir(self) -> CourseDirectory:
-        """The course, which is the parent, or belongs to the parent if that is nbgrader's own export command."""
-        return getattr(self.parent, "coursedir", self.parent)
+    def _withdrawn(self) -> frozenset[str]:
+        """Return the students who have withdrawn; none without a parent, which tells where the course is.
+
+        The course is the parent, or belongs to the parent if that is nbgrader's own export command.
+        """
+        coursedir: CourseDirectory | None = getattr(self.parent, "coursedir", self.parent)
+        return load_roster(Path(coursedir.root)).withdrawn if coursedir else frozenset()
 
 
 class CanvasExporter(CsvExporter):

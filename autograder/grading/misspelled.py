@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from autograder.authoring.syntax_tree import parsed
 from autograder.sandbox import Cell
-from autograder.syntax_tree import parsed
 from check.calling import Raised
 from check.words import did_you_mean
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from autograder.syntax_tree import parsed
+from autograder.authoring.syntax_tree import parsed
 
 
 def test_threads_parse_one_after_another(monkeypatch):
