@@ -29,7 +29,7 @@ FIRST = (
     *("book/live/test_progress", "book/live/test_loading", "book/live/test_tried_cells", "book/live/test_two_tabs"),
     *("book/live/test_parity", "book/live/test_front_page"),
     *("little books", "autograder/exercises/test_exercises", "attacks/test_attacks forged_replies"),
-    *("attacks/test_attacks forging", "autograder/gradebook/test_rerun", "book/pages/test_teaching_page"),
+    *("attacks/test_attacks forging", "autograder/gradebook/test_rerun", "book/pages/test_course_page"),
     *("autograder/gradebook/test_database", "autograder/grading/test_follow_through", "attacks/test_attacks"),
     *("autograder/gradebook/test_manual_scores", "autograder/gradebook/test_late_work"),
     *("autograder/gradebook/test_class_run", "attacks/test_follow_through"),

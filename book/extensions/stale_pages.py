@@ -7,6 +7,7 @@ Sphinx does not build any page again when they change.
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -28,6 +29,8 @@ ALSO_FOR_ALL_PAGES = (
     "_config.yml",
     "chapters/search_names.yml",
 )
+# The modules that make tables of all chapters and exercises.
+INDEX = re.compile(r"^import (?:indexes|lessons)$", re.MULTILINE)
 # A page with exercises runs `check`, and these files make its keys.
 CHECK = ("check/*.py", "autograder/authoring/*.py")
 
@@ -50,7 +53,7 @@ def sources(root: Path, docname: str, chapters: list[str]) -> list[Path]:
     files += [path for pattern in CHECK for path in root.glob(pattern)]
     if word in chapters:
         files += root.glob(f"autograder/exercises/{word}/*.py")
-    if "import indexes" in (root / f"{docname}.md").read_text(encoding="utf-8"):
+    if INDEX.search((root / f"{docname}.md").read_text(encoding="utf-8")):
         files += [*root.glob("autograder/exercises/*/*.py"), *root.glob("autograder/chapter/*.py")]
         files += root.glob("chapters/[0-9]*.md")
     return sorted(path for path in files if path.parent.name != "solutions" or path.stem not in later)

@@ -1,64 +1,71 @@
-"""The commands on the page for instructors work, one after the other."""
+"""The page for lecturers: its tables, its lectures, and the answers to its paper problems."""
 
 import re
-import zipfile
-from pathlib import Path
 
+import lessons
+import numpy as np
 import pytest
 
-from autograder.authoring import kill_table
-from autograder.cli.main import main
-from autograder.example import example_class
-from autograder.grading import certificates
+from autograder.house import chapter_names
+from solutions.attention import softmax
+from solutions.backward import softmax_backward
+from solutions.position import sinusoidal_encoding
+from solutions.project import edit_path
 from tests.book.conftest import ROOT
-from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.book
 
 PAGE = (ROOT / "chapters" / "teaching.md").read_text(encoding="utf-8")
-STUDENTS = ("perfect", "mistake-1", "truncated")
-COMMANDS = re.findall(r"^\.venv/bin/autograder (.*)$", "\n".join(re.findall(r"```shell\n(.*?)```", PAGE, re.S)), re.M)
+LESSONS = re.findall(r"^### Chapter \d+:.*?(?=^##)", PAGE, re.MULTILINE | re.DOTALL)
 
 
-@pytest.fixture
-def week(released_course, tmp_path, monkeypatch):
-    """Make an empty course in the current folder, with the download and the notebook that the page assumes."""
-    examples = {example.student: example.content for example in example_class.examples(released_course, CHAPTER)}
-    with zipfile.ZipFile(tmp_path / "download.zip", "w") as archive:
-        for number, student in enumerate(STUDENTS):
-            archive.writestr(f"Somebody_{number}_assignsubmission_file/{CHAPTER}.ipynb", examples[student])
-    tables = {
-        "participants.csv": ("First name,Last name,ID number,Email address", "Some,Body,{0},{0}@x.org"),
-        "worksheet.csv": ("Identifier,ID number,Grade,Last modified (grade)", "Participant {1},{0},,-"),
-        "gradebook.csv": ("Student,ID,SIS Login ID,Section,Attention: 01_attention (77)", "X,{1},{0},A,"),
-    }
-    for name, (heads, row) in tables.items():
-        rows = [heads, *(row.format(student, number) for number, student in enumerate(STUDENTS))]
-        (tmp_path / name).write_text("\n".join(rows), encoding="utf-8")
-    (tmp_path / "their_notebook.ipynb").write_bytes(examples["perfect"])
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def test_each_chapter_has_a_lesson_of_90_minutes():
+    assert [re.search(r'assignment\("(\w+)"', lesson)[1] for lesson in LESSONS] == chapter_names()
+    for lesson in LESSONS:
+        assert sum(map(int, re.findall(r"^\| (\d+) \|", lesson, re.MULTILINE))) == 90, lesson
 
 
-@pytest.mark.thorough("tests of the rooms and of the command line run each command")
-def test_the_commands_of_the_week_work(week, capsys, monkeypatch):
-    assert len(COMMANDS) > 10
-    monkeypatch.setattr(kill_table, "both_named", lambda *pair: True)  # other tests run the 800 pairs
-    for command in COMMANDS:
-        assert main(command.split()) == 0, (command, capsys.readouterr().err)
-        out = capsys.readouterr().out
-        if "--force" in command:
-            assert "0 students would get a different score" in out
-    assert sorted(path.name for path in (week / "course" / "feedback").iterdir()) == [
-        "mistake-1",
-        "perfect",
-        "truncated",
-    ]
-    assert (week / "course" / "report" / CHAPTER / "index.html").exists()
-    assert "mistake-1" in (week / "canvas.csv").read_text(encoding="utf-8")
+@pytest.mark.parametrize("n_weeks", [6, 10, 14])
+def test_a_calendar_reaches_every_chapter_and_gives_chapter_8_two_weeks(n_weeks):
+    calls = re.findall(r"lessons\.calendar\(\n(.*?)^\)", PAGE, re.MULTILINE | re.DOTALL)
+    weeks = {len(weeks): weeks for call in calls if (weeks := call.splitlines())}[n_weeks]
+    assert sum("08_model" in week for week in weeks) == 2
+    pages = re.findall(r'"(\d\d_\w+)', "".join(weeks))
+    assert list(dict.fromkeys(pages))[:9] == chapter_names()[:9]
 
 
-def test_the_page_shows_the_commands_that_start_scheduler_and_workers():
-    commands = re.sub(r" *\\\n *", " ", PAGE)
-    assert certificates.scheduler_command(Path("tls")) + "\n" in commands
-    assert certificates.worker_command("tls://HOST:8786", Path("tls")) + " --nthreads 4\n" in commands
+def test_a_calendar_computes_the_hours_of_a_part():
+    halves = lessons.calendar(["08_model < All the way back"], ["08_model > All the way back"])
+    (whole,) = hours(lessons.calendar(["08_model"]))
+    assert sum(hours(halves)) == pytest.approx(whole, abs=0.11)
+
+
+def hours(table):
+    return [float(number) for number in re.findall(r"([\d.]+) h \|$", repr(table), re.MULTILINE)]
+
+
+def test_a_section_that_is_gone_is_named():
+    with pytest.raises(ValueError, match="08_model.md has no section 'Forwards'"):
+        lessons.calendar(["08_model < Forwards"])
+
+
+def test_an_assignment_adds_to_the_core_path_what_is_off_it():
+    assign, skip = repr(lessons.assignment("01_attention", add=["copies_predecessor"])).split("\n\n")
+    assert "(21 points, 65 minutes)" in assign and "copies_predecessor" in assign
+    assert "(4 points, 15 minutes)" in skip and "repaired_attention" in skip
+    with pytest.raises(ValueError, match="01_attention: add"):
+        lessons.assignment("01_attention", add=["softmax"])
+
+
+def test_the_answers_to_the_paper_problems_are_right():
+    scores = np.log([1, 1, 1, 1, 4.0])
+    assert np.allclose([softmax(scores)[-1], softmax(2 * scores)[-1]], [1 / 2, 4 / 5])
+    assert np.allclose(softmax_backward(np.array([1.0, 0]), np.array([1, 3]) / 4), [3 / 16, -3 / 16])
+    row = np.array([2.0, 4, 6, 8])
+    assert (row.mean(), row.var(), (row**2).mean()) == (5, 5, 30)
+    encoding = sinusoidal_encoding(20, 4)
+    products = [encoding[7 + k] @ encoding[7] for k in (0, 1, 3)]
+    assert np.allclose(products, [2, 1.540, 0.010], atol=5e-4)
+    assert np.isclose((np.log(2) + np.log(8)) / 2, np.log(4)) and round(np.log(4), 3) == 1.386
+    assert round((0.9 * 0.1 - 0.1) / (1 - 0.9**2), 3) == -0.053
+    assert edit_path(np.array([1, 3, 2]), np.array([0, 1, 2]))[0] == 2  # B, D, C and A, B, C

@@ -1,0 +1,98 @@
+"""The tables of the page for teachers, made from the chapters, so that points, minutes and mistakes are right."""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+import indexes
+
+from autograder.chapter.cards import cards
+from autograder.chapter.reading_time import Effort, core_path, estimate
+from autograder.house import HOUSE
+from check.words import count
+
+_listed = cache(indexes.listed)
+
+
+def calendar(*weeks: Sequence[str]) -> indexes.Markdown:
+    """Return a table of weeks with the hours that a student needs for each, to read and to solve.
+
+    Args:
+        weeks: the pages of each week. "08_model" is a whole page, "08_model < The loss" what stands up to the section
+            of this title, and "08_model > The loss" that section and the rest.
+
+    Raises:
+        ValueError: a page has no such section.
+    """
+    rows = ["| Week | Pages | Core path | Everything |", "| ---: | --- | ---: | ---: |"]
+    for number, pages in enumerate(weeks, start=1):
+        estimates = [estimate(_text(page)) for page in pages]
+        core, whole = _hours(each.core for each in estimates), _hours(each.whole for each in estimates)
+        rows.append(f"| {number} | {'; '.join(map(_page_link, pages))} | {core} | {whole} |")
+    return indexes.Markdown("\n".join(rows))
+
+
+def assignment(chapter: str, add: Sequence[str] = (), drop: Sequence[str] = ()) -> indexes.Markdown:
+    """Return which exercises of a chapter to assign and which to skip, with their points and minutes.
+
+    Args:
+        chapter: "01_attention".
+        add: exercises off the core path to assign, by name.
+        drop: exercises on the core path to skip, by name.
+
+    Raises:
+        ValueError: the chapter has no such exercise off, or on, its core path.
+    """
+    core = {card.function for card in cards(core_path(_text(chapter)))}
+    names = [name for name, entry in _listed().items() if entry.chapter == chapter]
+    if not set(add) <= set(names) - core or not set(drop) <= core:
+        raise ValueError(f"{chapter}: add {list(add)} from off the core path, drop {list(drop)} from the core path")
+    assigned = [name for name in names if name in {*core, *add} - {*drop}]
+    skipped = [name for name in names if name not in assigned]
+    return indexes.Markdown(f"{_sentence('Assign', assigned)}\n\n{_sentence('Skip', skipped)}")
+
+
+def hardest() -> indexes.Markdown:
+    """Return a table of the exercises with three dots: minutes, points, and how many mistakes the grader knows."""
+    rows = ["| Exercise | Chapter | Minutes | Points | Known mistakes |", "| --- | ---: | ---: | ---: | ---: |"]
+    for name, entry in _listed().items():
+        if entry.card.difficulty == "●●●":
+            cells = int(entry.chapter[:2]), entry.card.minutes, entry.card.points, len(entry.exercise.mistakes)
+            rows.append(f"| {_exercise_link(name)} | {' | '.join(map(str, cells))} |")
+    return indexes.Markdown("\n".join(rows))
+
+
+def _text(page: str) -> str:
+    """Return the text of a page or of its part."""
+    name, sign, title = _parts(page)
+    text = (HOUSE / "chapters" / f"{name}.md").read_text(encoding="utf-8")
+    before, heading, after = text.partition(f"\n## {title}\n") if sign else (text, "", "")
+    if sign and not heading:
+        raise ValueError(f"{name}.md has no section {title!r}")
+    return heading + after if sign == ">" else before
+
+
+def _page_link(page: str) -> str:
+    name, sign, title = _parts(page)
+    words = f"Chapter {int(name[:2])}" if name[0].isdigit() else "Since then"
+    part = {"": "", "<": f", up to “{title}”", ">": f", from “{title}”"}[sign]
+    return f'<a href="{name}.html">{words}</a>{part}'
+
+
+def _parts(page: str) -> tuple[str, str, str]:
+    name, sign, title = page.partition(" < ") if " < " in page else page.partition(" > ")
+    return name, sign.strip(), title
+
+
+def _hours(efforts: Iterable[Effort]) -> str:
+    return f"{sum(effort.reading + effort.practice for effort in efforts) / 60:.1f} h"
+
+
+def _sentence(verb: str, names: Sequence[str]) -> str:
+    entries = [_listed()[name] for name in names]
+    points, minutes = (sum(getattr(entry.card, size) for entry in entries) for size in ("points", "minutes"))
+    return f"**{verb}** ({count(points, 'point')}, {minutes} minutes): {', '.join(map(_exercise_link, names))}."
+
+
+def _exercise_link(name: str) -> str:
+    entry = _listed()[name]
+    return f'<a href="{entry.chapter}.html#{entry.card.label}"><code>{name}</code></a>'
