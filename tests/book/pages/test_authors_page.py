@@ -1,7 +1,11 @@
-"""The example on the page for authors works."""
+"""The examples on the page for authors work."""
 
 import inspect
 import re
+import shutil
+import subprocess
+import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -70,3 +74,28 @@ def test_the_example_s_stub_is_its_solution_without_a_body(solution):
     exec(compile(stub.group(), "authors.md", "exec"), namespace)
     assert inspect.signature(namespace["attention_entropy"]) == inspect.signature(solution)
     assert namespace["attention_entropy"].__doc__ == solution.__doc__
+
+
+@pytest.mark.thorough("other tests examine and release chapters")
+def test_the_new_chapter_is_released_by_following_the_page(tmp_path):
+    copy = tmp_path / "copy"
+    for folder in ("autograder", "book", "chapters", "check", "solutions"):
+        shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "fonts"))
+    for file in ROOT.iterdir():
+        if file.is_file():
+            shutil.copy(file, copy)
+    section = PAGE[PAGE.index("## A new chapter") :]
+    for path in re.findall(r"^:caption: (\S+)$", section, flags=re.MULTILINE):
+        assert not (copy / path).exists()
+        (copy / path).parent.mkdir(exist_ok=True)
+        (copy / path).write_text("".join(blocks(path)), encoding="utf-8")
+    commands = re.findall(r"^\.venv/bin/autograder (.*)$", section, flags=re.MULTILINE)
+    assert [command.split()[0] for command in commands] == ["doctor", "mistakes", "release"]
+    program = "import sys; from autograder.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    for command in commands:
+        run = subprocess.run(
+            [sys.executable, "-c", program, *command.split()], cwd=copy, capture_output=True, text=True
+        )
+        assert run.returncode == 0, (command, run.stdout, run.stderr)
+    with zipfile.ZipFile(copy / "course" / "release" / "11_sampling.zip") as bundle:
+        assert any(name.endswith("11_sampling.ipynb") for name in bundle.namelist())
