@@ -29,15 +29,23 @@ each step stands below under the step's name. Its formulas are those of an ordin
 
 A `model` is a file of trained parameters beside the page. The page contains the parameters in half precision, 2 bytes
 each. `static/model.js` reads them and computes the forward pass.
+
+    :::{explorer} pronouncer
+    :model: book_weights.npz
+    :words: pronunciations.npz
+
+    Type a name.
+    :::
+
+With `words` the page also contains words to test the model on, and `static/npz.js` reads a reader's own weights.
 """
 
-import base64
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
-import numpy as np
 from docutils import nodes
 from docutils.parsers.rst.directives import unchanged_required
 from myst_nb.core.variables import RetrievalError
@@ -46,6 +54,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata
 from sphinx.writers.html5 import HTML5Translator
+
+from book.extensions.explorer_models import half_precision, unseen_words
 
 STATIC = Path(__file__).parents[1] / "static"
 
@@ -61,7 +71,7 @@ class Explorer(SphinxDirective):
     """`{explorer} NAME`, with its caption as content."""
 
     required_arguments = 1
-    option_spec = {"walk": unchanged_required, "model": unchanged_required}
+    option_spec = dict.fromkeys(("walk", "model", "words"), unchanged_required)
     has_content = True
 
     def run(self) -> list[nodes.Node]:
@@ -70,7 +80,9 @@ class Explorer(SphinxDirective):
             raise self.error(f"there is no explorer {self.arguments[0]!r}: {script} is missing in {STATIC.name}/")
         caption = self.parse_content_to_nodes()
         walk = self._walk(self.options["walk"], caption) if "walk" in self.options else None
-        model = self._model(self.options["model"]) if "model" in self.options else None
+        model = self._read(self.options["model"], half_precision) if "model" in self.options else None
+        if model and "words" in self.options:
+            model["words"] = self._read(self.options["words"], unseen_words)
         return [explorer("", *caption, script=script, name=self.arguments[0], walk=walk, model=model)]
 
     def _walk(self, name: str, caption: list[nodes.Node]) -> dict[str, Any]:
@@ -87,18 +99,14 @@ class Explorer(SphinxDirective):
             )
         return walk
 
-    def _model(self, name: str) -> dict[str, Any]:
-        """Return the arrays of a file of parameters: "shapes" by name, and in that order all numbers as "float16"."""
+    def _read(self, name: str, read: Callable[[Path], Any]) -> Any:
+        """Return what `read` makes of a file beside the page."""
         relative, path = self.env.relfn2path(name)
         self.env.note_dependency(relative)
         try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {name: file[name].astype("<f2") for name in file.files}
-        except (OSError, ValueError, BadZipFile) as error:
-            raise self.error(f"cannot read parameters from {name!r}: {error}") from None
-        numbers = b"".join(array.tobytes() for array in arrays.values())
-        shapes = {name: array.shape for name, array in arrays.items()}
-        return {"shapes": shapes, "float16": base64.b64encode(numbers).decode()}
+            return read(Path(path))
+        except (OSError, ValueError, KeyError, BadZipFile) as error:
+            raise self.error(f"cannot read {name!r}: {error}") from None
 
 
 def visit_html(self: HTML5Translator, node: explorer) -> None:
@@ -128,7 +136,9 @@ def add_scripts(
         return
     app.add_css_file("explorers.css")
     app.add_css_file("sliders.css")
-    needed = ["explorers.js", *(["model.js"] if any(node["model"] for node in explorers) else [])]
+    models = [node["model"] for node in explorers if node["model"]]
+    needed = ["explorers.js", *(["model.js"] if models else [])]
+    needed += ["npz.js"] if any("words" in model for model in models) else []
     for script in (*needed, *sorted({node["script"] for node in explorers})):
         app.add_js_file(script, loading_method="defer")
 

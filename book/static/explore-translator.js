@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { element, formatted, buttonRow, statusLine, start } = Explorers;
+  const { element, formatted, buttonRow, statusLine, table, shareBar, attentionMap, start } = Explorers;
   const HEADS = 4;
   const LIKELIEST = 5;
   const FIRST = 245; // as in the caption
@@ -66,32 +66,14 @@
     return row;
   }
 
-  function table(className, heads, rows) {
-    const head = element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)));
-    const body = rows.map(([label, ...cells]) => element("tr", {}, element("th", { scope: "row" }, label), ...cells));
-    return element("table", { className }, element("thead", {}, head), element("tbody", {}, ...body));
-  }
-
   // The likeliest words at one position, from its logits.
   function bars(logits, place) {
     const likeliest = Model.softmax(logits).map((share, token) => [share, token])
       .sort(([a], [b]) => b - a).slice(0, LIKELIEST);
-    const rows = table("", [`word ${place}`, "probability"], likeliest.map(([share, token]) => {
-      const bar = element("span");
-      bar.style.width = `${100 * share}%`;
-      return [VOCABULARY[token], element("td", {}, formatted(share)), element("td", { className: "bar" }, bar)];
-    }));
+    const rows = table("", [`word ${place}`, "probability"], likeliest.map(([share, token]) =>
+      [VOCABULARY[token], element("td", {}, formatted(share)), shareBar(share)]));
     rows.querySelector("th:last-child").colSpan = 2; // as a number, and as a bar
     return rows;
-  }
-
-  // One head's weights (T, T_source): a row per word written, a column per word read.
-  function map(name, weights, written, read) {
-    return table("explorer-map", [name, ...read], weights.map((row, t) => [written[t], ...row.map((weight) => {
-      const cell = element("td", {}, formatted(weight));
-      cell.style.setProperty("--weight", weight);
-      return cell;
-    })]));
   }
 
   function explore(place) {
@@ -107,7 +89,7 @@
       now = Math.min(Math.max(to, 0), last);
       const written = output.tokens.slice(0, now + 1).map((token) => VOCABULARY[token]);
       likeliest.replaceChildren(bars(output.logits[now], now + 1));
-      maps.replaceChildren(...output.weights.map((weights, head) => map(
+      maps.replaceChildren(...output.weights.map((weights, head) => attentionMap(
         `head ${head}${silent.has(head) ? ", silent" : ""}`, weights.slice(0, now + 1), written, read)));
       status.textContent = sentence(written, now === last);
       back.setAttribute("aria-disabled", now === 0); // a disabled button would lose the focus

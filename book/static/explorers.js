@@ -33,6 +33,30 @@ const Explorers = {
     return line;
   },
 
+  // A row per label, which is its first cell's text.
+  table(className, heads, rows) {
+    const { element } = Explorers;
+    const head = element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)));
+    const body = rows.map(([label, ...cells]) => element("tr", {}, element("th", { scope: "row" }, label), ...cells));
+    return element("table", { className }, element("thead", {}, head), element("tbody", {}, ...body));
+  },
+
+  // Attention weights (T, T_source) as a table: a row per token written, a column per token read.
+  attentionMap(name, weights, written, read, text = Explorers.formatted) {
+    return Explorers.table("explorer-map", [name, ...read], weights.map((row, t) => [written[t], ...row.map((weight) => {
+      const cell = Explorers.element("td", {}, text(weight));
+      cell.style.setProperty("--weight", weight);
+      return cell;
+    })]));
+  },
+
+  // A cell with a share as a bar.
+  shareBar(share) {
+    const bar = Explorers.element("span");
+    bar.style.width = `${100 * share}%`;
+    return Explorers.element("td", { className: "bar" }, bar);
+  },
+
   // The word "drag", which stands beside a handle until the reader presses in a drawing of the explorer.
   dragHint() {
     const hint = Explorers.svgElement("text", { class: "hint", "text-anchor": "middle", "dominant-baseline": "central" }, "drag");

@@ -10,9 +10,9 @@ const Model = (() => {
     return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction) : 2 ** -14 * fraction);
   }
 
-  // {shapes: {path: shape}, float16: base64}, as in the page -> {embeddings: {shared: (vocab, d_model)}, ...}
-  function read({ shapes, float16 }) {
-    const bits = new DataView(Uint8Array.from(atob(float16), (byte) => byte.charCodeAt(0)).buffer);
+  // Half-precision numbers, 2 bytes each, in the order of the shapes {path: shape} -> {embeddings: {shared: (vocab, d_model)}, ...}
+  function arranged(shapes, bytes) {
+    const bits = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     let index = 0;
     const vector = (length) => Array.from({ length }, () => half(bits.getUint16(2 * index++, true)));
     const params = {};
@@ -24,6 +24,9 @@ const Model = (() => {
     }
     return params;
   }
+
+  // {shapes, float16: base64}, as in the page
+  const read = ({ shapes, float16 }) => arranged(shapes, Uint8Array.from(atob(float16), (byte) => byte.charCodeAt(0)));
 
   const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
   const plus = (x, y) => x.map((row, t) => row.map((value, i) => value + y[t][i]));
@@ -117,5 +120,5 @@ const Model = (() => {
     return { tokens: tokens.slice(1), ...decoded };
   }
 
-  return { read, softmax, greedy };
+  return { read, arranged, softmax, greedy };
 })();

@@ -200,10 +200,10 @@ def with_model(folder):
 
 def test_a_model_is_included_in_half_precision_and_a_missing_file_is_an_error(tmp_path):
     page, _ = with_model(tmp_path)
-    assert "cannot read parameters from 'small.npz'" in page.astext()
+    assert "cannot read 'small.npz'" in page.astext()
     (tmp_path / "small.npz").write_bytes(b"PK\x03\x04 and no more")
     page, _ = with_model(tmp_path)
-    assert "cannot read parameters from 'small.npz'" in page.astext()
+    assert "cannot read 'small.npz'" in page.astext()
     save(tmp_path / "small.npz", {"embeddings": {"shared": np.array([[1.0, -0.1]])}, "gain": np.array([3e-6])})
     page, noted = with_model(tmp_path)
     [node] = page.findall(explorers.explorer)

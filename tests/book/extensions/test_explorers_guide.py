@@ -13,7 +13,7 @@ from tests.choosing import thinned
 pytestmark = pytest.mark.book
 
 COLOURS = pytest.mark.parametrize("dark", thinned([False, True], [True], "the other colours"), ids=["light", "dark"])
-PAGES = ("01_attention", "02_backward", "03_masking", "05_residual", "06_position", "09_training")
+PAGES = ("01_attention", "02_backward", "03_masking", "05_residual", "06_position", "09_training", "10_project")
 TASK = "document.querySelector('.explorer > .explorer-task')"
 ABOVE = f"""{TASK}.getBoundingClientRect().bottom <=
     document.querySelector('.explorer-stage').getBoundingClientRect().top"""

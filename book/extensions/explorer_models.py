@@ -1,0 +1,39 @@
+"""What an explorer with a trained model gets: its parameters in half precision, and words to count its errors in."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from solutions.letters_to_sounds import fresh_model
+from solutions.parameters import named, unflatten
+from solutions.pronunciations import load_words, spelled
+
+N_WORDS = 100
+
+
+def half_precision(path: Path) -> dict[str, Any]:
+    """Return a file of parameters: "shapes" by path, and in that order all numbers as "float16", in base64.
+
+    The file has an array for each path, or one vector `weights`, as `hand_in` of chapter 10 writes it.
+
+    Raises:
+        OSError, ValueError, BadZipFile: the file cannot be read, or the vector has a wrong length.
+    """
+    with np.load(path, allow_pickle=False) as file:
+        arrays = named(unflatten(file["weights"], fresh_model(0))) if "weights" in file.files else dict(file)
+    numbers = b"".join(array.astype("<f2").tobytes() for array in arrays.values())
+    shapes = {name: array.shape for name, array in arrays.items()}
+    return {"shapes": shapes, "float16": base64.b64encode(numbers).decode()}
+
+
+def unseen_words(path: Path) -> list[tuple[str, str]]:
+    """Return letters and sounds of N_WORDS words without a relative among the known words: ("choir", "K W AY ER").
+
+    Raises:
+        OSError, ValueError, BadZipFile, KeyError: the file is no file of words.
+    """
+    letters, sounds = load_words(path)["held_out_families"]
+    chosen = np.random.default_rng(0).choice(len(letters), N_WORDS, replace=False)
+    return [(spelled(word), spelled(spoken)) for word, spoken in zip(letters[chosen], sounds[chosen], strict=True)]

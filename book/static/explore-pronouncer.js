@@ -1,0 +1,139 @@
+// Chapter 10: the trained model of letters to sounds. The reader types a word, or loads weights of their own.
+"use strict";
+
+(() => {
+  const { element, formatted, statusLine, table, shareBar, attentionMap, start } = Explorers;
+  const HEADS = 4;
+  const FIRST = "Stephanie"; // as in the caption
+  const [BOS, EOS, LONGEST] = [1, 2, 20];
+  const LETTERS = "abcdefghijklmnopqrstuvwxyz";
+  // Each sound, and a word that has it.
+  const SOUNDS = {
+    AA: "father", AE: "cat", AH: "cup", AO: "law", AW: "now", AY: "fly", B: "bee", CH: "chin", D: "day", DH: "this",
+    EH: "bed", ER: "bird", EY: "say", F: "fee", G: "goat", HH: "hat", IH: "sit", IY: "see", JH: "joy", K: "key", L: "low",
+    M: "men", N: "not", NG: "sing", OW: "boat", OY: "boy", P: "pie", R: "row", S: "sun", SH: "she", T: "tea", TH: "thin",
+    UH: "book", UW: "too", V: "van", W: "web", Y: "yes", Z: "zoo", ZH: "vision",
+  };
+  const VOCABULARY = ["<pad>", "<bos>", "end", "<sep>", ...LETTERS, ...Object.keys(SOUNDS)];
+
+  // The letters a to z of a word; accents are left out.
+  const plain = (text) => text.trim().normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+
+  function pronounce(params, word) {
+    const source = [...word].map((letter) => VOCABULARY.indexOf(letter));
+    return Model.greedy(params, source, source.map(() => true), HEADS, undefined, { bos: BOS, eos: EOS, longest: LONGEST });
+  }
+
+  const spoken = (tokens) => tokens.filter((token) => token !== EOS).map((token) => VOCABULARY[token]).join(" ");
+
+  // A row per token written: its probability, and the next likeliest token.
+  function choices({ tokens, logits }) {
+    const rows = tokens.map((token, t) => {
+      const shares = Model.softmax(logits[t]);
+      const other = shares.reduce((best, share, i) => (i !== token && share > shares[best] ? i : best), token ? 0 : 1);
+      return [VOCABULARY[token], element("td", {}, SOUNDS[VOCABULARY[token]] ?? ""), element("td", {}, formatted(shares[token])),
+        shareBar(shares[token]), element("td", {}, `${VOCABULARY[other]} ${formatted(shares[other])}`)];
+    });
+    const result = table("explorer-choices", ["sound", "as in", "probability", "next likeliest"], rows);
+    result.querySelector("th:nth-child(3)").colSpan = 2; // as a number, and as a bar
+    return result;
+  }
+
+  const average = (maps) => maps[0].map((row, t) => row.map((_, s) => maps.reduce((sum, map) => sum + map[t][s] / maps.length, 0)));
+
+  function explore(place) {
+    const { words, ...model } = JSON.parse(place.querySelector("script").textContent);
+    const nNumbers = Object.values(model.shapes).flatMap((shape) => shape.reduce((a, b) => a * b)).reduce((a, b) => a + b);
+    const ofBook = Model.read(model);
+    const word = element("input", { type: "text", value: FIRST, autocomplete: "off", spellcheck: false });
+    const shown = element("select", {}, ...["average of the heads", ...Array.from({ length: HEADS }, (_, head) => `head ${head}`)]
+      .map((name) => element("option", {}, name)));
+    const file = element("input", { type: "file", accept: ".npz" });
+    const back = element("button", { type: "button", hidden: true }, "The book’s weights");
+    const task = `Test on ${words.length} unseen words`;
+    const test = element("button", { type: "button" }, task);
+    const [status, aboutWeights, tested] = [statusLine(), statusLine(), statusLine()];
+    const [sounds, map] = [element("div"), element("div", { className: "explorer-tables explorer-letters" })];
+    let [params, owner, letters, output, testing] = [ofBook, "The book’s model", "", null, null];
+
+    function showMap() {
+      const head = shown.selectedIndex - 1;
+      const weights = head < 0 ? average(output.weights) : output.weights[head];
+      map.replaceChildren(attentionMap("percent", weights, output.tokens.map((token) => VOCABULARY[token]), [...letters],
+        (weight) => formatted(100 * weight, 0)));
+    }
+
+    function take() {
+      letters = plain(word.value);
+      const valid = /^[a-z]{1,20}$/.test(letters);
+      for (const part of [sounds, map, shown.parentElement]) part.hidden = !valid;
+      if (!valid) {
+        status.textContent = "The model reads one word of 1 to 20 letters from a to z.";
+        return;
+      }
+      output = pronounce(params, letters);
+      const end = output.tokens.at(-1) === EOS ? "." : " … and no end.";
+      const unusual = letters.length < 3 || letters.length > 10 ? " It has learnt words of 3 to 10 letters only." : "";
+      status.textContent = `${letters}: ${spoken(output.tokens) || "no sound"}${end}${unusual}`;
+      sounds.replaceChildren(choices(output));
+      showMap();
+    }
+
+    function use(newParams, newOwner) {
+      [params, owner, testing] = [newParams, newOwner, null];
+      back.hidden = params === ofBook;
+      tested.textContent = "";
+      take();
+    }
+
+    async function load() {
+      const [chosen] = file.files;
+      if (!chosen) return;
+      try {
+        const bytes = await Npz.halves(chosen, "weights", nNumbers);
+        use(Model.arranged(model.shapes, bytes), chosen.name);
+        aboutWeights.textContent = `${chosen.name} is in use.`;
+      } catch ({ message }) {
+        aboutWeights.textContent = `${chosen.name} cannot be used: ${message}. Choose the weights.npz that hand_in made.`;
+      }
+    }
+
+    // Word by word, so that the page stays usable.
+    async function testOnWords() {
+      if (testing) return;
+      const mine = testing = {};
+      let right = 0;
+      for (const [n, [spelling, sounding]] of words.entries()) {
+        test.textContent = `${n} of ${words.length} words`;
+        await new Promise((resume) => setTimeout(resume));
+        if (testing !== mine) break;
+        right += spoken(pronounce(params, spelling).tokens) === sounding;
+      }
+      test.textContent = task;
+      if (testing !== mine) return;
+      testing = null;
+      tested.textContent = `${owner} gets ${right} of ${words.length} words right.`;
+    }
+
+    word.addEventListener("input", take);
+    shown.addEventListener("change", showMap);
+    file.addEventListener("click", () => { file.value = ""; }); // so that a file can be chosen again
+    file.addEventListener("change", load);
+    back.addEventListener("click", () => {
+      use(ofBook, "The book’s model");
+      aboutWeights.textContent = "The book’s weights are in use.";
+      file.value = "";
+      file.focus(); // the button disappears
+    });
+    test.addEventListener("click", testOnWords);
+    const label = (text, control) => element("label", {}, element("span", {}, text), control);
+    const controls = element("div", { className: "explorer-controls" }, label("A name or a word", word), status,
+      label("Cross-attention of the last layer", shown),
+      label("Your weights, which stay in this browser", file), element("p", { className: "explorer-presets" }, back), aboutWeights,
+      element("p", { className: "explorer-presets" }, test), tested);
+    take();
+    return [controls, sounds, map];
+  }
+
+  start("pronouncer", explore);
+})();
