@@ -23,7 +23,10 @@ GIVEN = ("demo", "recipe", "hand-in")  # those that a reader runs as they are, o
 class Cell:
     """One cell of a chapter.
 
-    part: one of PARTS, "prose" for Markdown, or "demo" for other code. line: where it begins in the file, from 1.
+    part: one of PARTS, "by-hand" for a text that an instructor grades, "prose" for other Markdown, "demo" for other
+        code.
+    metadata: of a text to grade by hand, "name" and "points" among others.
+    line: where it begins in the file, from 1.
     """
 
     part: str
@@ -101,9 +104,10 @@ def stubs(text: str) -> dict[str, str]:
 
 
 def _part(cell: NotebookNode) -> str:
+    tags = cell.metadata.get("tags", ())
     if cell.cell_type != "code":
-        return "prose"
-    return next((part for part in PARTS if part in cell.metadata.get("tags", ())), "demo")
+        return "by-hand" if "by-hand" in tags else "prose"
+    return next((part for part in PARTS if part in tags), "demo")
 
 
 def interface(source: str) -> str:

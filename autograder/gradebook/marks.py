@@ -16,6 +16,10 @@ class Mark:
     extra: float | None
 
     @property
+    def is_graded(self) -> bool:
+        return self.auto is not None or self.manual is not None
+
+    @property
     def score(self) -> float:
         score = self.auto if self.manual is None else self.manual
         return (score or 0.0) + (self.extra or 0.0)
@@ -49,7 +53,11 @@ class Marks:
         sentences = [
             sentence
             for cell, mark in self.cells.items()
-            for sentence in _differences(cell.removeprefix("check-"), mark, earned.get(cell))
+            for sentence in (
+                _differences(cell.removeprefix("check-"), mark, earned[cell])
+                if cell in earned
+                else _by_hand(cell, mark)
+            )
         ]
         return sentences + ([f"{self.penalty:g} taken off for being late"] if self.penalty else [])
 
@@ -74,6 +82,12 @@ def _differences(exercise: str, mark: Mark, earned: float | None) -> Iterator[st
         yield f"the gradebook has {_or_none(mark.auto)} for `{exercise}`, the report {_or_none(earned)}: grade again"
     if mark.extra:
         yield f"`{exercise}`: {mark.extra:+g} added by hand"
+
+
+def _by_hand(cell: str, mark: Mark) -> Iterator[str]:
+    """Yield what an instructor gave for a text that nothing but people can grade."""
+    if mark.manual is not None or mark.extra:
+        yield f"`{cell}` graded by hand: {mark.score:g}"
 
 
 def _or_none(score: float | None) -> str:

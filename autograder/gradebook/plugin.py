@@ -157,6 +157,7 @@ class ReadGradebook(NbGraderPreprocessor):
             rules = load_rules(Path(self.config.CourseDirectory.root), names["assignment"])
             due = sentences(recorded.assignment.assignment.duedate, rules, names["student"])
             results = map(Result.from_json, nb.metadata.autograder.results)
+            texts = [cell.metadata.nbgrader for cell in nb.cells if is_grade(cell) and is_solution(cell)]
             resources["feedback"] = {
                 "score": score_after_penalty(recorded.score, penalty),
                 "points": recorded.max_score,
@@ -165,6 +166,7 @@ class ReadGradebook(NbGraderPreprocessor):
                 "comments": rows_by_cell(gradebook, recorded, Comment),
                 "by_hand": page_fingerprint(by_hand.get(names["student"], ""), due),
                 "due": due,
+                "texts": {about.grade_id: about.points for about in texts},
                 "results": {f"check-{result.function}": result for result in results},
             }
         return nb, resources

@@ -78,6 +78,7 @@ class FeedbackExporter(TemplateExporter):
         yield "section", section
         yield "next_step", next_step
         yield "address", self._address
+        yield "waits", lambda grade: grade.auto_score is None and grade.manual_score is None
 
     def _address(self, title: str, chapter: str) -> str:
         """Return the address of a section, as Sphinx names it, or "" if the book has no address."""

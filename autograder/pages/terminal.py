@@ -1,7 +1,7 @@
 """Show how a class did as plain text tables."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from types import MappingProxyType
 
@@ -28,12 +28,15 @@ def class_table(
     """
     first = rows[0].report
     exercises = [f"{result.function}\n({result.points:g})" for result in first.results]
-    heads = ["student", *(["name"] if names else []), *exercises, f"total\n({first.points:g})"]
     marks_shown = {row.student: marks.get(row.student) or Marks.graded(row.report) for row in rows}
+    checks = [f"check-{result.function}" for result in first.results]
+    by_hand = sorted({cell for of_student in marks_shown.values() for cell in of_student.cells}.difference(checks))
+    total = "total\n(with by hand)" if by_hand else f"total\n({first.points:g})"
+    heads = ["student", *(["name"] if names else []), *exercises, *(f"{cell}\n(by hand)" for cell in by_hand), total]
     lines = []
     for row in rows:
         name = [shown(names.get(row.student, ""))] if names else []
-        lines.append([shown(row.student), *name, *_scores(row, marks_shown[row.student])])
+        lines.append([shown(row.student), *name, *_scores(marks_shown[row.student], [*checks, *by_hand])])
     parts = [tabulate(lines, headers=heads, floatfmt="g", disable_numparse=[0, 1] if names else [0])]
 
     def section(heading: str, sentences: Mapping[str, str]) -> list[str]:
@@ -74,9 +77,9 @@ def _most_frequent_mistake(rows: Sequence[StudentRow]) -> str:
     return ", ".join(f"{function} {name} ({number})" for (function, name), number in students.most_common(1))
 
 
-def _scores(row: StudentRow, marks: Marks) -> list[float | None]:
-    cells = (marks.cells.get(f"check-{result.function}") for result in row.report.results)
-    return [*(mark.score if mark else None for mark in cells), marks.total]
+def _scores(marks: Marks, names: Iterable[str]) -> list[float | None]:
+    cells = map(marks.cells.get, names)
+    return [*(mark.score if mark and mark.is_graded else None for mark in cells), marks.total]
 
 
 def summary(rows: Sequence[StudentRow]) -> str:

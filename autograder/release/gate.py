@@ -236,7 +236,7 @@ def _run_exercises(notebook: NotebookNode) -> dict[str, Any]:
     namespace: dict[str, Any] = {}
     for cell in notebook.cells:
         about = cell.metadata.get("nbgrader", {})
-        if about.get("solution") or about.get("grade_id") == "setup":
+        if cell.cell_type == "code" and (about.get("solution") or about.get("grade_id") == "setup"):
             exec(compile(cell.source, f"<cell {about['grade_id']}>", "exec"), namespace)
     return namespace
 

@@ -24,6 +24,7 @@ from autograder.chapter.targets import Targets
 from autograder.errors import UserError
 from autograder.house import solution_modules
 from check.weights_file import WEIGHTS
+from check.words import listed
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 # With this tag, Run All continues below a cell that raises, in JupyterLab, Notebook, VS Code and nbclient.
@@ -93,6 +94,7 @@ class _Builder:
         self.chapter, self.targets, self.sections = chapter, targets, sections
         self.exercises = {exercise.name: exercise for exercise in chapter.exercises}
         self.counts = {"prose": 0, "demo": 0}
+        self.by_hand_names: list[str] = []
         setup = [cell.source for cell in chapter.cells if cell.part == "setup"]
         self.given = set(self.exercises).union(*map(bound_names, setup))
 
@@ -101,6 +103,8 @@ class _Builder:
         match cell.part:
             case "prose":
                 return [self.prose(_HEADING.sub(self.with_link, cell.source))]
+            case "by-hand":
+                return [self.by_hand(cell)]
             case "exercise":
                 return [self.exercise(cell)]
             case "check":
@@ -148,6 +152,16 @@ class _Builder:
         new.metadata["tags"] = [MAY_RAISE]
         return new
 
+    def by_hand(self, cell: Cell) -> NotebookNode:
+        """Return the cell for a text that students write and an instructor grades in formgrader."""
+        new = nbformat.v4.new_markdown_cell(cell.source)
+        name, points = cell.metadata["name"], cell.metadata["points"]
+        _with_metadata(new, name, grade=True, solution=True, points=points)
+        new.metadata["autograder"] = {"stub": cell.source}
+        del new.metadata["editable"]
+        self.by_hand_names.append(f"`{name}` ({points:g} points)")
+        return new
+
     def find_exercise(self, name: str, cell: Cell) -> Exercise:
         if name not in self.exercises:
             raise UserError(f"{self.chapter.file}: there is no exercise {name!r} for the cell\n{cell.source}")
@@ -177,7 +191,8 @@ class _Builder:
 
     def end(self) -> list[NotebookNode]:
         call = f'from check import what_is_left\n\nwhat_is_left("{self.chapter.name}", globals())'
-        return [self.prose(END_OF_NOTEBOOK), _code("what-is-left", call, locked=True)]
+        written = f" Your instructor grades {listed(self.by_hand_names)} by hand." if self.by_hand_names else ""
+        return [self.prose(END_OF_NOTEBOOK + written), _code("what-is-left", call, locked=True)]
 
     def next_name(self, part: str) -> str:
         self.counts[part] += 1

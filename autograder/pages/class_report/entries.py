@@ -47,6 +47,11 @@ class Entry:
     own_cells: tuple[str, ...] = ()
     team: str = ""
 
+    @property
+    def points(self) -> float:
+        """The points of the chapter, those that are given by hand included."""
+        return self.chapters[self.report.chapter][1] if self.report.chapter in self.chapters else self.report.points
+
 
 @dataclass(frozen=True)
 class Class:

@@ -34,7 +34,7 @@ MAX_BINS = 30
 
 def scores(entries: Sequence[Entry]) -> str:
     """Return the histogram of the scores as SVG, with the median marked."""
-    points = max(entry.report.points for entry in entries)
+    points = max(entry.points for entry in entries)
     totals = [entry.score for entry in entries]
     step = max(1.0, np.ceil(points / MAX_BINS))
     bins = [int(total // step) for total in totals]

@@ -103,7 +103,7 @@ def _values(group: Class) -> dict[str, Any]:
     entries, exercises = group.entries, counts.exercise_counts(group.entries)
     return {
         "group": group,
-        "points": max(entry.report.points for entry in entries),
+        "points": max(entry.points for entry in entries),
         "median": statistics.median(entry.score for entry in entries),
         "n_perfect": sum(entry.report.earned == entry.report.points for entry in entries),
         "exercises": exercises,
