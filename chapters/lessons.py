@@ -13,7 +13,7 @@ from check.words import count
 _listed = cache(indexes.listed)
 
 
-def calendar(*weeks: Sequence[str]) -> indexes.Markdown:
+def calendar(*weeks: Sequence[str]) -> indexes.Html:
     """Return a table of weeks with the hours that a student needs for each, to read and to solve.
 
     Args:
@@ -23,12 +23,12 @@ def calendar(*weeks: Sequence[str]) -> indexes.Markdown:
     Raises:
         ValueError: a page has no such section.
     """
-    rows = ["| Week | Pages | Core path | Everything |", "| ---: | --- | ---: | ---: |"]
+    rows = []
     for number, pages in enumerate(weeks, start=1):
         estimates = [estimate(_text(page)) for page in pages]
-        core, whole = _hours(each.core for each in estimates), _hours(each.whole for each in estimates)
-        rows.append(f"| {number} | {'; '.join(map(_page_link, pages))} | {core} | {whole} |")
-    return indexes.Markdown("\n".join(rows))
+        hours = [_hours(efforts) for efforts in zip(*((both.core, both.whole) for both in estimates), strict=True)]
+        rows.append((number, "; ".join(map(_page_link, pages)), *hours))
+    return _table(("Week", "Pages", "Core path", "Everything"), rows, f"a calendar of {len(weeks)} weeks")
 
 
 def assignment(chapter: str, add: Sequence[str] = (), drop: Sequence[str] = ()) -> indexes.Markdown:
@@ -51,14 +51,27 @@ def assignment(chapter: str, add: Sequence[str] = (), drop: Sequence[str] = ()) 
     return indexes.Markdown(f"{_sentence('Assign', assigned)}\n\n{_sentence('Skip', skipped)}")
 
 
-def hardest() -> indexes.Markdown:
+def hardest() -> indexes.Html:
     """Return a table of the exercises with three dots: minutes, points, and how many mistakes the grader knows."""
-    rows = ["| Exercise | Chapter | Minutes | Points | Known mistakes |", "| --- | ---: | ---: | ---: | ---: |"]
-    for name, entry in _listed().items():
-        if entry.card.difficulty == "●●●":
-            cells = int(entry.chapter[:2]), entry.card.minutes, entry.card.points, len(entry.exercise.mistakes)
-            rows.append(f"| {_exercise_link(name)} | {' | '.join(map(str, cells))} |")
-    return indexes.Markdown("\n".join(rows))
+    rows = [
+        (
+            _exercise_link(name),
+            int(entry.chapter[:2]),
+            entry.card.minutes,
+            entry.card.points,
+            len(entry.exercise.mistakes),
+        )
+        for name, entry in _listed().items()
+        if entry.card.difficulty == "●●●"
+    ]
+    return _table(("Exercise", "Chapter", "Minutes", "Points", "Known mistakes"), rows, "a table of hard exercises")
+
+
+def _table(names: Sequence[str], rows: Sequence[Sequence[object]], words: str) -> indexes.Html:
+    """Return a table whose cells are HTML. In the Markdown that a cell returns, MyST-NB reads no tables."""
+    head = "".join(f"<th>{name}</th>" for name in names)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return indexes.Html(f'<table class="table"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>', words)
 
 
 def _text(page: str) -> str:

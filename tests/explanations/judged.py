@@ -8,11 +8,13 @@ mistake the judge names, or of which it gives a true relation.
 
 import argparse
 import importlib
+import pkgutil
 from collections import Counter
 from dataclasses import dataclass
 
 from tabulate import tabulate
 
+import tests.explanations
 from autograder.authoring.exercise import find_exercise
 from autograder.authoring.make_key import public_key
 from autograder.house import chapter_names, number_and_word
@@ -21,8 +23,9 @@ from check.measuring import outcomes_of
 from tests.explanations.registry import RIGHT, WRONG, Answer
 
 CHAPTERS = {number_and_word(chapter)[1]: chapter for chapter in chapter_names()}
-for word in (*CHAPTERS, "right_layers", "right_training"):
-    importlib.import_module(f"tests.explanations.{word}")
+for module in pkgutil.iter_modules(tests.explanations.__path__):
+    if module.name in (*CHAPTERS, "right_layers", "right_training"):
+        importlib.import_module(f"tests.explanations.{module.name}")
 
 __all__ = ["RIGHT", "WRONG", "Judged", "judged"]
 
