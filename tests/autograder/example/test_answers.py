@@ -25,7 +25,8 @@ SEED = 5
 def sources(name):
     """Return id -> source of a chapter's setup and of its solved exercises."""
     notebook = source_notebook(read_chapter(name), read_targets(HOUSE / "chapters"), {})
-    cells = [(cell.metadata.nbgrader, cell.source) for cell in notebook.cells if "nbgrader" in cell.metadata]
+    code = [cell for cell in notebook.cells if cell.cell_type == "code" and "nbgrader" in cell.metadata]
+    cells = [(cell.metadata.nbgrader, cell.source) for cell in code]
     return {tags.grade_id: source for tags, source in cells if tags.solution or tags.grade_id == "setup"}
 
 

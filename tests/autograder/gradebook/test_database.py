@@ -13,9 +13,10 @@ from nbgrader.apps.api import NbGraderAPI
 from nbgrader.plugins import CsvExportPlugin
 
 from autograder.cli.main import main
-from autograder.gradebook import class_run, engine, write
+from autograder.gradebook import assignments, class_run, engine
+from autograder.gradebook.assignments import refuse_unregistered
 from autograder.gradebook.coursedir import open_coursedir, write_course_config
-from autograder.gradebook.state import ClassState, computed_scores
+from autograder.gradebook.state import computed_scores
 from autograder.release.publish import publish
 from tests.autograder.gradebook import postgres
 from tests.choosing import thinned
@@ -184,9 +185,9 @@ def test_grading_waits_for_a_gradebook_that_is_locked_for_a_moment(course, conte
 
     def release_soon(*arguments):
         threading.Timer(0.5, lock.execute, ["ROLLBACK"]).start()
-        return ClassState(*arguments)
+        return refuse_unregistered(*arguments)
 
-    monkeypatch.setattr(write, "ClassState", release_soon)
+    monkeypatch.setattr(assignments, "refuse_unregistered", release_soon)
     (row,) = class_run.grade_class(course, CHAPTER)
     assert row.written and totals(course) == {"ada": 25}
 

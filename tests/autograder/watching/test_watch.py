@@ -119,7 +119,7 @@ class Window:
 
     def row(self, student):
         made_from = {"submission": fingerprint(read_file(self.files[student].file))}
-        return StudentRow(student, Report("", CHAPTER, "", (), (), (), 0.0, made_from), {}, "new", False, True)
+        return StudentRow(student, Report("", CHAPTER, "", (), (), (), 0.0, made_from), "new", False, True)
 
 
 @pytest.fixture
