@@ -12,7 +12,7 @@ import json
 import numpy as np
 
 DIGITS = 2  # of a number in a table
-RECORD = "application/papermill.record/"  # how myst-nb is handed what a page shall not show where it was computed
+RECORD = "application/papermill.record/"  # keeps an output for another place: myst-nb shows none of this type
 
 
 class Walk:

@@ -16,7 +16,7 @@ def save_teams(course: Path, chapter: str, teams: Mapping[str, Sequence[str]]) -
 
 
 def load_teams(course: Path, chapter: str) -> dict[str, list[str]]:
-    """Return name -> ids of the members of each team; {} if nobody handed in together."""
+    """Return name -> ids of the members of each team; {} if no team handed in."""
     path = _file(course, chapter)
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 

@@ -23,7 +23,7 @@ def class_table(
 
     Args:
         marks: student -> the scores in the gradebook. A student without marks gets the scores of the report.
-        names: student -> name; empty if nobody shall read the names.
+        names: student -> name; without any, the table has no column for names.
         absent: enrolled students who handed in nothing.
     """
     first = rows[0].report

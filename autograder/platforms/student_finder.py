@@ -102,7 +102,7 @@ def _by_name(names: Collection[ParsedName], roster: Collection[KnownStudent]) ->
             return "", f"{n_with_name} participants have this name: give the grading worksheet, --table FILE"
         candidates = ids.get(name.name, []) if has_names else [name.name]
         if len(candidates) != 1:
-            return "", f"{'two students' if candidates else 'nobody'} in the roster has this name"
+            return "", f"{'more than one' if candidates else 'no'} student in the roster has this name"
         return candidates[0], ""
 
     return StudentFinder("ids are found by Moodle's display names, as you asked", find)
@@ -132,7 +132,7 @@ def student_of(sheet: Sheet, row: list[str], number: str, roster: Collection[Kno
     ids = Directory(roster).find(identifiers)
     if len(ids) == 1:
         return ids[0], ""
-    return "", f"{'two students' if ids else 'nobody'} in the roster is participant {number} of {sheet.name}"
+    return "", f"{'more than one' if ids else 'no'} student in the roster is participant {number} of {sheet.name}"
 
 
 # mod/assign/classes/downloader.php: if a group hands in together, the name and the number are the group's. A

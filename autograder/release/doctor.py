@@ -129,5 +129,5 @@ def raising_faults(exercise: Exercise, key: Key) -> Iterator[str]:
         if raised and raised.type not in announced:
             yield (
                 f"{exercise.name}: the reference raises {raised.type} on the case {case.name!r}, so every answer that "
-                f"raises passes it; if students shall raise it, the docstring has to say so"
+                f"raises passes it; if raising is the right answer, announce it in the docstring"
             )

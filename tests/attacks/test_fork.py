@@ -217,7 +217,6 @@ def test_forks_draw_different_random_numbers(two):
 
 
 def test_forks_with_pytorch_draw_different_random_numbers(bundle):
-    pytest.importorskip("torch")
     drawn = []
     for _ in range(2):
         with Student(bundle, (*CHAPTER_DISTRIBUTIONS, "torch")) as student:

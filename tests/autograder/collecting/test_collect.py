@@ -143,7 +143,7 @@ def test_with_a_roster_display_names_need_a_worksheet_or_a_request(course, zippe
     assert code == 2 and "--table FILE" in printed.err and submitted(course) == {}
     code, printed = collect(course, zipped(files), capsys, "--table", worksheet)
     assert code == 1 and submitted(course) == {"al1815": b"a", "al1816": b"b"}
-    assert "nobody in the roster is participant 13" in printed.out and "has no participant 99" in printed.out
+    assert "no student in the roster is participant 13" in printed.out and "has no participant 99" in printed.out
     collect(course, zipped(files), capsys, "--by-name")
     assert submitted(course) == {"al1815": b"a", "al1816": b"b", "en1882": b"e"}
 

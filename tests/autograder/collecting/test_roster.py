@@ -65,7 +65,7 @@ def test_a_lecturer_without_an_id_number_does_not_change_the_ids(run, tmp_path):
 @pytest.mark.parametrize("columns", [
     ["Email address"], ["ID number"], ["Email address", "ID number"], ["Username", "ID number"],
 ], ids=" ".join)  # fmt: skip
-def test_another_export_of_the_same_class_adds_nobody(run, tmp_path, columns):
+def test_another_export_of_the_same_class_adds_no_student(run, tmp_path, columns):
     run("roster", BOTH)
     code, printed = run("roster", participants(*columns, lecturer=False))
     assert code == 0 and "0 new" in printed and ids(tmp_path / "course") == NUMBERS

@@ -75,5 +75,5 @@ def test_the_audit_names_what_the_class_has_in_common(graded, capsys):
 
 
 def test_an_unknown_student_of_the_audit_is_named(graded, capsys):
-    assert main(["audit", CHAPTER, "--student", "nobody", "--course", str(graded)]) == 2
-    assert "no usable weights by nobody" in capsys.readouterr().err
+    assert main(["audit", CHAPTER, "--student", "stranger", "--course", str(graded)]) == 2
+    assert "no usable weights by stranger" in capsys.readouterr().err
