@@ -78,10 +78,10 @@ class _Chapter:
             _cell(notebook, name)["source"] = source
         return self.with_weights(notebook, weights.honest())
 
-    def with_weights(self, notebook: dict[str, Any], raw: bytes) -> dict[str, Any]:
-        """Return the notebook with a file of weights in its output, if the chapter asks for weights."""
+    def with_weights(self, notebook: dict[str, Any], raw: bytes | None) -> dict[str, Any]:
+        """Return the notebook with a file of weights in its output, or with none, if the chapter asks for weights."""
         if self.hand_in:
-            _cell(notebook, f"check-{WEIGHTS}")["outputs"] = [weights.output(raw, {})]
+            _cell(notebook, f"check-{WEIGHTS}")["outputs"] = [weights.output(raw, {})] if raw is not None else []
         return notebook
 
     def changed(self, student: str, description: str, notebook: dict[str, Any], **sources: str) -> Example:
@@ -185,7 +185,8 @@ def _harmful(chapter: _Chapter) -> Iterator[Example]:
     folders = [str(Path(solutions.__file__).parent), *("solutions", "../solutions", "/solutions", "/bundle/solutions")]
     paths = [f"{folder}/{word}.py" for folder in folders]
     stolen = {name: _CHEAT.format(name=name, paths=paths) for name in chapter.exercises}
-    yield Example("cheat", "reads the solutions, patches NumPy's comparisons", _bytes(chapter.filled(**stolen)), 0.0)
+    cheat = chapter.with_weights(chapter.filled(**stolen), None)
+    yield Example("cheat", "reads the solutions, patches NumPy's comparisons", _bytes(cheat), 0.0)
 
 
 _CHEAT = """\
@@ -230,8 +231,7 @@ def _dishonest(chapter: _Chapter) -> Iterator[Example]:
     for student, description, raw, counts in weights.dishonest(chapter.hand_in):
         notebook = chapter.with_weights(chapter.filled(), raw)
         yield Example(student, description, _bytes(notebook), chapter.points if counts else without)
-    cleared = chapter.filled()
-    _cell(cleared, f"check-{WEIGHTS}")["outputs"] = []
+    cleared = chapter.with_weights(chapter.filled(), None)
     yield Example("cleared", "outputs cleared before saving", _bytes(cleared), without)
 
 

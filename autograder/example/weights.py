@@ -15,7 +15,7 @@ from autograder.authoring.hand_in import HandIn
 from check.handing_in import packed
 from check.weights_file import MAX_BYTES, unpack
 
-HONEST = Path(__file__).with_name("honest_weights.npz")  # made by `benchmarks/tiers.py` with the seed 1
+HONEST = Path(__file__).with_name("honest_weights.npz")  # `benchmarks/weights.py` made it, seed 1
 LAZY_SEED = 7
 
 

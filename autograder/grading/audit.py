@@ -1,7 +1,7 @@
 """Compare handed-in weights with each other, with the book's, with their first weights, and with a run of their recipe.
 
 Every comparison is a correlation of two models' matrices. Training moves a matrix only a little, so it stays correlated
-with the one that its seed drew. `benchmarks/tiers.py` measures how much for honest runs, and `HandIn` has the limits.
+with the one that its seed drew. `benchmarks/weights.py` measures how much for honest runs, and `HandIn` has the limits.
 """
 
 import os

@@ -1,6 +1,6 @@
 """The weights that chapter 10 asks for: the form of the file, the withheld words, and the points for each error rate.
 
-`benchmarks/tiers.py` trains the models of ten seeds, and prints the error rates from which the limits were chosen.
+`benchmarks/weights.py` trains the models of ten seeds, and prints the error rates from which the limits were chosen.
 """
 
 from collections.abc import Mapping
