@@ -22,7 +22,7 @@ MAX_RECIPE = 2_000  # bytes of JSON
 WEIGHTS = "weights"
 # What NumPy writes before an array's numbers. It is read as a text, because NumPy's own reader evaluates it.
 _HEADER = re.compile(
-    rb"\x93NUMPY\x01\x00..\{'descr': '([^']{1,9})', 'fortran_order': False, 'shape': \(([\d, ]{0,60})\), \} *\n",
+    rb"\x93NUMPY\x01\x00..\{'descr': '([^']{1,9})', 'fortran_order': False, 'shape': \((\d{1,18},)\), \} *\n",
     re.DOTALL,
 )
 

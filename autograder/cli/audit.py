@@ -60,6 +60,7 @@ def run(options: Namespace) -> int:
     long = [one for one in chosen if hand_in.work(one.recipe) > LONGEST]
     for one in long:
         print(f"{shown(one.student)}: not run, since the recipe takes {hand_in.work(one.recipe):.0f} times the book's.")
+        suspicious.append(one.student)
     for again in audit.rerun([one for one in chosen if one not in long], chapter, options.jobs):
         agrees = again.agrees(hand_in)
         print(

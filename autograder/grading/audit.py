@@ -53,10 +53,8 @@ def suspicions(group: Sequence[HandedIn], hand_in: HandIn) -> Iterator[str]:
     book = hand_in.book()[matrices]
     for one in group:
         weights, name = one.weights[matrices], shown(one.student)
-        if np.array_equal(weights, book):
-            yield f"{name} handed in the book's own weights; they earn no points."
-        elif (alike := correlation(weights, book)) >= hand_in.copy:
-            yield f"{name}'s weights are nearly the book's (correlation {alike:.3f})."
+        if (alike := correlation(weights, book)) >= hand_in.copy:
+            yield f"{name}'s weights are the book's, or nearly (correlation {alike:.3f}); they earn no points."
         elif (alike := correlation(weights, hand_in.start(one.recipe)[matrices])) < hand_in.same_seed:
             yield (
                 f"{name}'s weights did not start from the seed {one.recipe['seed']} (correlation {alike:.3f}; honest "
@@ -84,7 +82,7 @@ def _copies(group: Sequence[HandedIn], matrices: np.ndarray, limit: float) -> It
 
 
 def drawn(group: Sequence[HandedIn], share: float, secret: int, chapter: str) -> list[HandedIn]:
-    """Return a random share of a class, at least one student. The same course always draws the same students.
+    """Return a random share of a class, rounded up. The same course always draws the same students.
 
     secret: the course's seed.
     """

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from autograder.authoring.hand_in import HandIn
+from autograder.grading.audit import correlation, is_in_matrix
 from autograder.grading.reading import Submission
 from autograder.sandbox import Call, Cell, Run
 from check.calling import Outcome
@@ -20,9 +21,7 @@ from check.weights_file import WEIGHTS, UnusableWeights, unpack
 from check.words import listed
 
 Decode = Callable[[list[Cell], list[Call]], Run]
-BOOKS_OWN = (
-    "These are the book's own weights, number for number. No other seed can have made them: train a model of your own."
-)
+BOOKS_OWN = "These are the book's own weights, or nearly. No other seed can have made them: train a model of your own."
 NOT_READ = "The weights were not read, because the submission could not be read."
 
 
@@ -44,7 +43,8 @@ def grade_weights(submission: Submission, seed: int, hand_in: HandIn, decode: De
         vector, recipe = unpack(file.raw, hand_in.expected)
     except UnusableWeights as error:
         return _result(hand_in, Verdict(False, "unusable", str(error))), []
-    if np.array_equal(vector, hand_in.book()):
+    matrices = is_in_matrix(hand_in.expected)
+    if correlation(vector[matrices], hand_in.book()[matrices]) >= hand_in.copy:
         return _result(hand_in, Verdict(False, "unusable", BOOKS_OWN)), []
     rows, right = hand_in.withheld(seed)
     asked = rows, hand_in.encoded(hand_in.examples)

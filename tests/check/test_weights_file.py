@@ -93,6 +93,10 @@ UNUSABLE = {
     "a pickle in place of an array": (zipped(weights=pickle.dumps(Harmful()), recipe=b""), "should be a vector of 17"),
     "float64": (npz(weights=np.zeros(N)), "should be a vector of 17 float16"),
     "big-endian": (npz(weights=np.zeros(N, ">f2")), "should be a vector of 17 float16"),
+    "a shape that is no number": (
+        zipped(weights=npy(np.zeros(N, np.float16)).replace(b"(17,)", b"(1 7)"), recipe=b""),
+        "should be a vector of 17 float16",
+    ),
     "a matrix": (npz(weights=np.zeros((N, 1), np.float16)), "should be a vector of 17 float16"),
     "one too few": (npz(weights=np.zeros(N - 1, np.float16)), "should be a vector of 17 float16"),
     "NaN": (npz(weights=np.full(N, np.nan, np.float16)), "NaN or infinity"),

@@ -64,7 +64,8 @@ def retrained(recipe: Mapping[str, float]) -> np.ndarray:
 
 
 def work(recipe: Mapping[str, float]) -> float:
-    return recipe["steps"] * recipe["tokens"] / (model.RECIPE["steps"] * model.RECIPE["tokens"])
+    tokens = max(recipe["tokens"], model.RECIPE["tokens"])  # `trained` keeps models by the step, however short it is
+    return recipe["steps"] * tokens / (model.RECIPE["steps"] * model.RECIPE["tokens"])
 
 
 hand_in = HandIn(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from autograder.authoring.hand_in import hand_in_of
+from autograder.cli.audit import LONGEST
 from autograder.example import weights as example
 from autograder.grading import audit
 from autograder.grading.assignment import zipped_solutions
@@ -80,7 +81,7 @@ NOT_FOUND = {
     "no outputs": ([cell()], "All of its outputs were cleared. Run the cell `hand_in(params, recipe)`"),
     "other outputs": (html("<b>5</b>"), "The notebook holds no weights. Run the cell"),
     "damaged text": (
-        [cell({"data": {"text/html": f"{example.packed(b'abc', {}).html}".replace("YWJj", "YWJ")}})],
+        html(DAMAGED),
         "changed",
     ),
     "far too large": ([cell(example.output(bytes(4 * MAX_BYTES), {}))], "more than 500,000 bytes"),
@@ -165,8 +166,15 @@ def test_the_books_weights_are_reported_even_with_noise():
     book = HAND_IN.book()
     noisy = book + 0.01 * np.random.default_rng(0).normal(size=len(book)).astype(np.float16)
     found = list(audit.suspicions([handed_in("carl", book), handed_in("dora", noisy)], HAND_IN))
-    assert found[0] == "carl handed in the book's own weights; they earn no points."
-    assert found[1].startswith("dora's weights are nearly the book's (correlation 0.9")
+    assert found[0] == "carl's weights are the book's, or nearly (correlation 1.000); they earn no points."
+    assert found[1].startswith("dora's weights are the book's, or nearly (correlation 0.9")
+
+
+def test_the_books_weights_earn_nothing_even_with_one_number_changed(graded):
+    changed = HAND_IN.book().copy()
+    changed[0] += 0.01
+    result = graded(example.saved(changed, RECIPE))
+    assert result.earned == 0 and result.verdict.message.startswith("These are the book's own weights, or nearly.")
 
 
 def test_constant_weights_are_no_error():
@@ -181,6 +189,12 @@ def test_the_seed_draws_a_share_that_a_new_student_hardly_changes():
     later = [one.student for one in audit.drawn([*group, handed_in("new", GOOD)], 0.05, 1, CHAPTER)]
     assert set(names) <= set(later)
     assert audit.drawn(group, 0, 1, CHAPTER) == []
+
+
+@pytest.mark.parametrize("tokens", [1, 60])
+def test_a_recipe_of_many_short_steps_is_too_long_to_run_again(tokens):
+    """A run keeps a whole model every 20 steps, however few tokens a step has."""
+    assert HAND_IN.work(RECIPE | {"steps": 100_000, "tokens": tokens}) > LONGEST
 
 
 @pytest.mark.thorough("it trains three models")
