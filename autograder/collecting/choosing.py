@@ -14,7 +14,9 @@ from typing import Any
 from autograder.collecting.candidates import Candidate
 from autograder.course.handout import Handout
 from autograder.grading import notebook_file, reading
+from autograder.grading.assignment import fingerprint
 from autograder.grading.submitted_file import File
+from check.weights_file import WEIGHTS
 from check.words import listed
 
 
@@ -22,8 +24,9 @@ from check.words import listed
 class Read:
     """A candidate that was read.
 
-    of_chapter: whether it has cells of the chapter. answers: exercise -> source, for the cells that were edited.
-    ran: when its cells ran last, in seconds since 1970; 0 if it does not say.
+    of_chapter: whether it has cells of the chapter. answers: exercise -> source, for the cells that were edited, and
+    WEIGHTS -> fingerprint of the weights, if it has some. ran: when its cells ran last, in seconds since 1970; 0 if it
+    does not say.
     """
 
     candidate: Candidate
@@ -38,8 +41,10 @@ def read(candidate: Candidate, content: bytes, released: Handout) -> Read:
     file = File(content)
     of_chapter = bool(reading.grade_ids(file) & released.unique_ids)
     stubs = {released.grade_id(position): released.source(position).strip() for position in released.editable}
-    given = reading.read_submission(file, released).answers if of_chapter else {}
-    answers = {name: source for name, source in given.items() if source.strip() != stubs[name]}
+    given = reading.read_submission(file, released) if of_chapter else reading.Submission()
+    answers = {name: source for name, source in given.answers.items() if source.strip() != stubs[name]}
+    if given.weights.raw:
+        answers[WEIGHTS] = fingerprint(given.weights)
     return Read(candidate, content, of_chapter, answers, max(_times(content), default=0.0) if of_chapter else 0.0)
 
 

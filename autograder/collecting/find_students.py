@@ -40,8 +40,7 @@ class Found:
             if not entry.problem:
                 self.candidates.append(candidate)
                 continue
-            if not outer.problem:
-                self.skipped.append((entry, entry.problem))
+            self.skipped.append((entry, entry.problem))
             if entry.problem != HIDDEN:
                 self.unusable.setdefault(student, []).append(candidate)
 
@@ -51,7 +50,7 @@ def find_students(
 ) -> Found:
     """Return whose the files of a download are."""
     named = [entry for entry in entries if entry.problem in ("", NO_NOTEBOOK)]
-    skipped = [(entry, entry.problem) for entry in entries if entry.problem]
+    skipped = [(entry, entry.problem) for entry in entries if entry.problem not in ("", NO_NOTEBOOK)]
     root = file_names.root_of([entry.name for entry in named])
     layout = file_names.layout_of([entry.name.removeprefix(root) for entry in named])
     names = [layout.parse(entry.name.removeprefix(root)) for entry in named]
@@ -63,8 +62,7 @@ def find_students(
         for member in members:
             student, reason = finder.find(member)
             if reason := reason or reason_to_reject_id(student):
-                if not outer.problem or len(members) > 1:
-                    skipped.append((outer, reason))
+                skipped.append((outer, outer.problem or reason))
                 continue
             if len(members) > 1:
                 found.teams.setdefault(name.name, set()).add(student)

@@ -74,18 +74,28 @@ def _by_student(candidates: Iterable[Candidate]) -> dict[str, list[Candidate]]:
 
 
 def _within_limits(of_student: Sequence[Candidate]) -> tuple[list[Candidate], list[Skipped]]:
-    """Return one student's candidates that we read, the latest first, and those beyond the limits."""
+    """Return one student's candidates that we read, and those beyond the limits.
+
+    Scripts come last: a folder of a chapter holds more of them than notebooks, and its own modules must not use up the
+    limit.
+    """
     readable: list[Candidate] = []
     too_many: list[Skipped] = []
     n_bytes = 0
-    for candidate in of_student:
+    for candidate in sorted(of_student, key=_is_script):
         n_bytes += candidate.entry.n_bytes
         if len(readable) < MAX_NOTEBOOKS and n_bytes <= MAX_BYTES:
             readable.append(candidate)
+        elif _is_script(candidate) and readable and not _is_script(readable[0]):
+            too_many.append((candidate.entry, NO_NOTEBOOK))
         else:
             limits = f"{MAX_NOTEBOOKS} notebooks and {size(MAX_BYTES)}"
             too_many.append((candidate.entry, f"this student handed in more than the limit of {limits}"))
     return readable, too_many
+
+
+def _is_script(candidate: Candidate) -> bool:
+    return candidate.entry.name.lower().endswith(SCRIPTS)
 
 
 def _read(of_student: Sequence[Candidate], released: Handout) -> tuple[list[Read], list[Skipped]]:
@@ -98,7 +108,7 @@ def _read(of_student: Sequence[Candidate], released: Handout) -> tuple[list[Read
         except Unreadable as error:
             unfit.append((candidate.entry, str(error)))
             continue
-        if candidate.entry.name.lower().endswith(SCRIPTS):
+        if _is_script(candidate):
             notebook = notebook_of(content, released)
             if notebook is None:
                 unfit.append((candidate.entry, NO_NOTEBOOK))

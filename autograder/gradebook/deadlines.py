@@ -112,7 +112,7 @@ def parse_when(text: str) -> datetime:
         when = datetime.fromisoformat(text.strip())
     except ValueError as error:
         raise UserError(f"{text!r} is not a time: write it like 2026-12-04, or like “2026-12-04 23:59”") from error
-    if len(text.strip()) == len("2026-12-04"):
+    if len(text.strip()) <= len("2026-12-04"):  # also 20261204
         when = datetime.combine(when, time(23, 59))
     return when.astimezone(UTC).replace(tzinfo=None)
 

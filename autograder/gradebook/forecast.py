@@ -1,12 +1,13 @@
 """Forecast each student's score after grading, as an export would show it: what `autograder grade --dry-run` prints."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import AssignLatePenalties
 
+from autograder.course.handout import load_handout
 from autograder.gradebook.marks import Mark, Marks
 from autograder.gradebook.queries import read_marks
 from autograder.gradebook.rows import StudentRow
@@ -41,26 +42,37 @@ def forecasts(coursedir: CourseDirectory, rows: Iterable[StudentRow]) -> list[Fo
     state = ClassState(coursedir, reports)
     book = read_marks(coursedir)
     marks = book.marks.get(coursedir.assignment_id, {})
+    texts = _points_of_texts(coursedir)
     found = []
     for row in rows:
         before = marks.get(row.student)
-        after = before if before and not row.why else _after(coursedir, row, before, state)
+        after = before if before and not row.why else _after(coursedir, row, before, texts, state)
         earlier = reports.find(grading_record(coursedir, row.student).get("report", ""))
-        points = book.points.get(coursedir.assignment_id, row.report.points)
-        found.append(Forecast(row.student, before, after, earlier.points if earlier else points, points, row.why))
+        points = book.points.get(coursedir.assignment_id, row.report.points + sum(texts.values()))
+        points_before = earlier.points + sum(texts.values()) if earlier else points
+        found.append(Forecast(row.student, before, after, points_before, points, row.why))
     return found
 
 
-def _after(coursedir: CourseDirectory, row: StudentRow, before: Marks | None, state: ClassState) -> Marks:
+def _points_of_texts(coursedir: CourseDirectory) -> dict[str, float]:
+    """Return cell name -> points of the texts that only instructors grade. No report has them."""
+    released = load_handout(Path(coursedir.root), coursedir.assignment_id)
+    points = {released.grade_id(position): released.points(position) for position in released.editable}
+    return {cell: of_cell for cell, of_cell in points.items() if of_cell}
+
+
+def _after(
+    coursedir: CourseDirectory, row: StudentRow, before: Marks | None, texts: Collection[str], state: ClassState
+) -> Marks:
     """Return the marks after grading: computed scores and the penalty are new, what was given by hand stays."""
-    marks = _with_report(row.report, before)
+    marks = _with_report(row.report, before, texts)
     seconds = state.seconds_late(row.student)
     return replace(marks, penalty=_penalty(coursedir, row.student, marks.raw, seconds)) if seconds else marks
 
 
-def _with_report(report: Report, before: Marks | None) -> Marks:
+def _with_report(report: Report, before: Marks | None, texts: Collection[str]) -> Marks:
     by_hand = before.cells if before else {}
-    cells = {}
+    cells = {cell: mark for cell, mark in by_hand.items() if cell in texts}
     for cell, mark in Marks.graded(report).cells.items():
         kept = by_hand.get(cell, mark)
         cells[cell] = Mark(mark.auto, kept.manual, kept.extra)

@@ -80,13 +80,13 @@ def fill_moodle(sheet: Sheet, grades: Grades, roster: Collection[KnownStudent], 
     for header in (headers[0], *headers[2:]):
         sheet.column(header)
     headers = [header for header in headers if sheet.has(header)]
-    people = {person.id: person for person in grades.people}
+    people, directory = {person.id: person for person in grades.people}, Directory(roster)
     rows: list[Row] = [[*headers]]
     maximum = next((sheet.cell(row, "Maximum grade") for row in participants(sheet).values()), "")
     factor = _factor("Moodle", maximum, column, scale)
     filled: set[str] = set()
     for number, row in participants(sheet).items():
-        student, _ = student_of(sheet, row, number, roster)
+        student, _ = student_of(sheet, row, number, directory)
         person = people.get(student) or people.get(f"participant-{number}")
         score = _scaled(person.finals[0], factor) if person else None
         if person:
@@ -123,7 +123,7 @@ def _factor(platform: str, cell: str, column: Column, scale: bool) -> float:
         return 1.0
     if maximum == column.points:
         return 1.0
-    if scale and column.points:
+    if scale and maximum > 0 and column.points:
         return maximum / column.points
     raise UnusableTable(
         f"{platform} gives up to {maximum:g} points for {column.name}, the course {column.points:g}, so a full score "

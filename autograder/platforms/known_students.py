@@ -18,9 +18,13 @@ class KnownStudent:
 
 
 class Directory:
-    """Students by their identifiers. Letters may differ in case, as in addresses and user names."""
+    """Students by their identifiers. Letters may differ in case, as in addresses and user names.
+
+    has_names: whether the name or the address of any student is known.
+    """
 
     def __init__(self, students: Collection[KnownStudent]) -> None:
+        self.has_names = any(student.email or student.name for student in students)
         self._ids: dict[tuple[str, str], list[str]] = {}
         for student in students:
             identifiers = {EMAIL: student.email, **student.identifiers}

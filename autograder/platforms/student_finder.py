@@ -122,14 +122,14 @@ def participants(sheet: Sheet) -> dict[str, list[str]]:
     return {number[1]: row for number, row in zip(numbers, sheet.rows, strict=True) if number}
 
 
-def student_of(sheet: Sheet, row: list[str], number: str, roster: Collection[KnownStudent]) -> IdOrReason:
+def student_of(sheet: Sheet, row: list[str], number: str, directory: Directory) -> IdOrReason:
     """Return the id of the participant in a row of Moodle's grading worksheet, or the reason why there is none."""
     identifiers = identifiers_in(sheet, row, MOODLE_IDENTIFIERS)
     if not identifiers:
         return f"participant-{number}", ""  # blind marking hides who the participants are
-    if not any(student.email or student.name for student in roster):
+    if not directory.has_names:
         return next(iter(identifiers.values())), ""
-    ids = Directory(roster).find(identifiers)
+    ids = directory.find(identifiers)
     if len(ids) == 1:
         return ids[0], ""
     return "", f"{'more than one' if ids else 'no'} student in the roster is participant {number} of {sheet.name}"
@@ -150,7 +150,7 @@ def _letters(name: str) -> str:
 
 
 def _by_worksheet(sheet: Sheet, roster: Collection[KnownStudent], names: Collection[ParsedName]) -> StudentFinder:
-    rows = participants(sheet)
+    rows, directory = participants(sheet), Directory(roster)
 
     def find(name: ParsedName) -> IdOrReason:
         if not name.key:
@@ -160,7 +160,7 @@ def _by_worksheet(sheet: Sheet, roster: Collection[KnownStudent], names: Collect
         full_name = sheet.cell(rows[name.key], "Full name")
         if full_name and _letters(name.name) not in _letters(full_name):
             return "", f"{sheet.name} has another name for participant {name.key}: {_GROUP}"
-        return student_of(sheet, rows[name.key], name.key, roster)
+        return student_of(sheet, rows[name.key], name.key, directory)
 
     times = _times(sheet, rows, "Last modified (submission)")
     return StudentFinder("ids are found in Moodle's grading worksheet", find, times, _team_finder(sheet, rows, names))

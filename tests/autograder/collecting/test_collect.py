@@ -190,6 +190,14 @@ def test_a_group_hands_in_for_each_of_its_members(course, zipped, worksheet, con
     assert "ada@example.org Ada Lovelace and emmy@example.org" not in report and "and emmy@example.org" not in report
 
 
+def test_a_groups_file_that_is_no_notebook_counts_for_each_member(course, zipped, worksheet, capsys):
+    """The helper checks that the numbers of files add up."""
+    worksheet.write_text(TEAMS)
+    files = {MOODLE.format("Group A", 11).replace(".ipynb", ".pdf"): b"%PDF"}
+    _, printed = collect(course, zipped(files), capsys, "--table", str(worksheet))
+    assert "2 files = 0 placed + 2 skipped" in printed.out
+
+
 def test_two_groups_with_one_name_are_not_guessed(course, zipped, worksheet, capsys):
     worksheet.write_text(TEAMS)
     files = {MOODLE.format("Group A", 7): b"a", MOODLE.format("Group A", 8): b"b"}

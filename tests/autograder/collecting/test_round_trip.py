@@ -144,6 +144,12 @@ def test_grades_go_back_into_canvass_own_columns(canvas_class, run, tmp_path):
     ]
 
 
+def test_scores_are_not_scaled_to_nothing(canvas_class, run, tmp_path):
+    (tmp_path / "canvas.csv").write_text(CANVAS.replace("30.00", "0.00"))
+    code, printed = run("export", CHAPTER, "--to", "canvas", "--into", "canvas.csv", "--output", "out.csv", "--scale")
+    assert code == 2 and "Canvas gives up to 0 points" in printed and not (tmp_path / "out.csv").exists()
+
+
 def test_an_assignment_with_another_name_on_canvas_has_to_be_named(canvas_class, run, tmp_path):
     (tmp_path / "canvas.csv").write_text(CANVAS.replace("01_attention (901)", "Week 1 (901)"))
     into = ("export", CHAPTER, "--to", "canvas", "--into", "canvas.csv", "--output", "out.csv", "--scale")

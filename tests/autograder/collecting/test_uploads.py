@@ -3,6 +3,7 @@
 import copy
 import io
 import json
+import os
 import re
 import zipfile
 
@@ -12,6 +13,7 @@ import pytest
 from nbconvert import PythonExporter
 
 from autograder.cli.main import main
+from autograder.collecting.latest_notebooks import MAX_NOTEBOOKS
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -156,6 +158,19 @@ def test_scripts_of_jupyter_and_jupytext_are_graded_like_their_notebook(course, 
 def test_another_script_is_no_notebook_and_stops_nothing(course, collect, contents, script):
     code, out = collect({f"{ADA}/work.py": script, "Bob_2_assignsubmission_file/x.ipynb": contents["perfect"]})
     assert submitted(course, "participant-2") == contents["perfect"]
+
+
+def test_the_modules_of_a_whole_folder_leave_room_for_its_notebook(course, tmp_path, contents, capsys):
+    """In a copied folder the modules may be the newer files. There are more of them than the limit of files."""
+    folder = tmp_path / "download" / "ada"
+    (folder / "check").mkdir(parents=True)
+    (folder / f"{CHAPTER}.ipynb").write_bytes(contents["perfect"])
+    os.utime(folder / f"{CHAPTER}.ipynb", (1, 1))
+    for number in range(MAX_NOTEBOOKS + 5):
+        (folder / "check" / f"module{number}.py").write_text("x = 1\n", encoding="utf-8")
+    assert main(["collect", CHAPTER, str(folder.parent), "--course", str(course)]) == 0
+    assert submitted(course, "ada") == contents["perfect"]
+    assert "limit" not in capsys.readouterr().out
 
 
 # ------------------------------------------------------------------------------------------------- nothing usable

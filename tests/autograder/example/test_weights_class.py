@@ -7,9 +7,15 @@ import re
 import pytest
 
 from autograder.cli.main import main
+from autograder.collecting.candidates import Candidate
+from autograder.collecting.choosing import choose, read
+from autograder.collecting.zip_or_folder import Entry
+from autograder.course.handout import load_handout
 from autograder.example import example_class
 from autograder.gradebook import class_run
+from autograder.platforms.file_names import ParsedName
 from autograder.release.publish import publish
+from check.weights_file import WEIGHTS
 
 pytestmark = pytest.mark.grading
 
@@ -65,6 +71,18 @@ def test_submit_check_says_that_a_notebook_holds_no_weights(graded, capsys):
     path = graded / "submitted" / "cleared" / CHAPTER / f"{CHAPTER}.ipynb"
     assert main(["submit-check", str(path), "--course", str(graded)]) == 1
     assert "Run the cell `hand_in(params, recipe)`, save the notebook with its outputs" in capsys.readouterr().out
+
+
+def test_weights_count_as_an_answer_in_the_choice_of_a_notebook(graded):
+    """Of two notebooks with the same cells, the one whose outputs were cleared must not count because of its name."""
+    released = load_handout(graded, CHAPTER)
+    read_all = []
+    for student in ("cleared", "perfect"):
+        content = (graded / "submitted" / student / CHAPTER / f"{CHAPTER}.ipynb").read_bytes()
+        entry = Entry(f"{student}.ipynb", 0.0, len(content), "", lambda: b"")
+        read_all.append(read(Candidate(entry, "ada", ParsedName("ada"), ()), content, released))
+    assert WEIGHTS in read_all[1].answers and WEIGHTS not in read_all[0].answers
+    assert choose(read_all, CHAPTER)[0] is None
 
 
 def test_the_audit_names_what_the_class_has_in_common(graded, capsys):

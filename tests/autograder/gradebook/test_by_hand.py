@@ -110,6 +110,19 @@ def test_a_report_has_no_score_until_an_instructor_gives_one(course):
     assert heads.split()[-5:] == ["(by", "hand)", "(with", "by", "hand)"] and line.split()[-2:] == ["6", "6"]
 
 
+def test_a_dry_run_counts_the_report_and_its_points(course, capsys):
+    hand_in(course, "ada", ANSWER)
+    graded(course)
+    grade_by_hand(course, "report", manual_score=6)
+    graded(course)
+    for options in ([], ["--force"]):
+        assert main(["grade", CHAPTER, "--course", str(course), "--dry-run", *options]) == 0
+        assert "0 students would get a different score, 1 the same" in capsys.readouterr().out
+    hand_in(course, "ada", "Something else.")
+    main(["grade", CHAPTER, "--course", str(course), "--dry-run"])
+    assert "0 students would get a different score, 1 the same" in capsys.readouterr().out
+
+
 def test_a_changed_report_keeps_its_score_and_asks_to_be_read_again(course):
     hand_in(course, "ada", ANSWER)
     graded(course)

@@ -45,6 +45,7 @@ def test_share():
 
 @pytest.mark.parametrize(("text", "expected"), [
     ("2026-02-03 13:00", NOON), ("2026-02-03T12:00+00:00", NOON), ("2026-02-03", datetime(2026, 2, 3, 22, 59)),
+    ("20260203", datetime(2026, 2, 3, 22, 59)),
 ])  # fmt: skip
 def test_a_time_without_a_zone_is_the_machines(text, expected):
     assert parse_when(text) == expected

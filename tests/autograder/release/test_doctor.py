@@ -107,8 +107,9 @@ def test_cases_that_raise_are_a_sentence():
     def _(draw):
         yield "no number", {"number": draw.nothing}
 
-    (sentence,) = doctor.key_faults(exercise)
-    assert sentence.startswith("halves_evens: no answer key can be made: AttributeError")
+    for thorough in (True, False):
+        (sentence,) = doctor.key_faults(exercise, thorough=thorough)
+        assert sentence.startswith("halves_evens: no answer key can be made: AttributeError")
 
 
 def test_a_cell_that_raises_is_found_by_running_the_notebook(copy):
