@@ -65,17 +65,22 @@ def contents():
     Raises:
         ValueError: the front matter of a chapter does not say what the reader will have made.
     """
-    head = "".join(f"<th>{name}</th>" for name in ("No.", "Chapter", "What you will have made"))
     rows = []
     for chapter in CHAPTERS:
         front_matter, _, text = text_of(chapter).partition("\n---\n")
         title, made = re.search(r"^# (.+)", text, re.MULTILINE)[1], yaml.safe_load(front_matter).get("made")
         if not made:
             raise ValueError(f"{chapter}.md: say in its front matter, after `made:`, what the reader will have made")
-        cells = int(chapter[:2]), f'<a href="{chapter}.html">{html.escape(title)}</a>', html.escape(made)
-        rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-    source = f'<table class="table"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
-    return Html(source, f"a table of {len(CHAPTERS)} chapters")
+        link = f'<a href="{chapter}.html">{html.escape(title)}</a>'
+        rows.append((int(chapter[:2]), link, html.escape(made)))
+    return table_of(("No.", "Chapter", "What you will have made"), rows, f"a table of {len(CHAPTERS)} chapters")
+
+
+def table_of(names, rows, words):
+    """A table whose cells are HTML. In the Markdown that a cell returns, MyST-NB reads no tables."""
+    head = "".join(f"<th>{name}</th>" for name in names)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return Html(f'<table class="table"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>', words)
 
 
 def listed():

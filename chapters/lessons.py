@@ -6,8 +6,8 @@ from functools import cache
 import indexes
 
 from autograder.chapter.cards import cards
+from autograder.chapter.chapter import text_of
 from autograder.chapter.reading_time import Effort, core_path, estimate
-from autograder.house import HOUSE
 from check.words import count
 
 _listed = cache(indexes.listed)
@@ -28,7 +28,7 @@ def calendar(*weeks: Sequence[str]) -> indexes.Html:
         estimates = [estimate(_text(page)) for page in pages]
         hours = [_hours(efforts) for efforts in zip(*((both.core, both.whole) for both in estimates), strict=True)]
         rows.append((number, "; ".join(map(_page_link, pages)), *hours))
-    return _table(("Week", "Pages", "Core path", "Everything"), rows, f"a calendar of {len(weeks)} weeks")
+    return indexes.table_of(("Week", "Pages", "Core path", "Everything"), rows, f"a calendar of {len(weeks)} weeks")
 
 
 def assignment(chapter: str, add: Sequence[str] = (), drop: Sequence[str] = ()) -> indexes.Markdown:
@@ -64,20 +64,14 @@ def hardest() -> indexes.Html:
         for name, entry in _listed().items()
         if entry.card.difficulty == "●●●"
     ]
-    return _table(("Exercise", "Chapter", "Minutes", "Points", "Known mistakes"), rows, "a table of hard exercises")
-
-
-def _table(names: Sequence[str], rows: Sequence[Sequence[object]], words: str) -> indexes.Html:
-    """Return a table whose cells are HTML. In the Markdown that a cell returns, MyST-NB reads no tables."""
-    head = "".join(f"<th>{name}</th>" for name in names)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return indexes.Html(f'<table class="table"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>', words)
+    names = "Exercise", "Chapter", "Minutes", "Points", "Known mistakes"
+    return indexes.table_of(names, rows, "a table of hard exercises")
 
 
 def _text(page: str) -> str:
     """Return the text of a page or of its part."""
     name, sign, title = _parts(page)
-    text = (HOUSE / "chapters" / f"{name}.md").read_text(encoding="utf-8")
+    text = text_of(name)
     before, heading, after = text.partition(f"\n## {title}\n") if sign else (text, "", "")
     if sign and not heading:
         raise ValueError(f"{name}.md has no section {title!r}")
@@ -86,9 +80,8 @@ def _text(page: str) -> str:
 
 def _page_link(page: str) -> str:
     name, sign, title = _parts(page)
-    words = f"Chapter {int(name[:2])}" if name[0].isdigit() else "Since then"
     part = {"": "", "<": f", up to “{title}”", ">": f", from “{title}”"}[sign]
-    return f'<a href="{name}.html">{words}</a>{part}'
+    return f'<a href="{name}.html">Chapter {int(name[:2])}</a>{part}'
 
 
 def _parts(page: str) -> tuple[str, str, str]:

@@ -142,7 +142,8 @@ def texts_of(words):
     tokens = np.full((len(n_letters), (n_letters + n_sounds).max() + 3), PAD)
     tokens[:, 0] = BOS
     rows = np.arange(len(tokens))
-    tokens[:, 1 : 1 + words.letters.shape[1]][words.letters != PAD] = words.letters[words.letters != PAD]
+    row, place = np.nonzero(words.letters)
+    tokens[row, 1 + place] = words.letters[row, place]
     tokens[rows, 1 + n_letters] = SEP
     row, place = np.nonzero(words.sounds)
     tokens[row, place + 2 + n_letters[row]] = words.sounds[row, place]

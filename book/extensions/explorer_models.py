@@ -19,7 +19,7 @@ def half_precision(path: Path) -> dict[str, Any]:
     The file has an array for each path, or one vector `weights`, as `hand_in` of chapter 10 writes it.
 
     Raises:
-        OSError, ValueError, BadZipFile: the file cannot be read, or the vector has a wrong length.
+        OSError, ValueError, BadZipFile: the file cannot be read, or the vector is too short.
     """
     with np.load(path, allow_pickle=False) as file:
         arrays = named(unflatten(file["weights"], fresh_model(0))) if "weights" in file.files else dict(file)

@@ -26,7 +26,7 @@ MAP = "chapters/exercises"  # the page that lists all exercises, and marks those
 MISTAKES = "chapters/mistakes"
 PROGRESS = "chapters/progress"
 # Pages show HTML that Python made. Its code may have been pasted, and a page can do more than the worker that ran it.
-POLICY = "script-src-attr 'none'; object-src 'none'"
+POLICY = "script-src-attr 'none'; object-src 'none'; base-uri 'none'"
 MUST = "LIVE"  # environment variable: with LIVE=required, a build without Python for the pages fails
 
 

@@ -46,7 +46,7 @@ const Npz = (() => {
     const entry = entries(new DataView(buffer))[name];
     if (!entry) return undefined;
     if (entry.size > MAX_BYTES) return new Uint8Array(); // not the vector, so do not inflate it
-    if (![STORED, DEFLATED].includes(entry.method)) throw new RangeError("this compression cannot be read");
+    if (![STORED, DEFLATED].includes(entry.method)) throw new RangeError();
     const bytes = new Uint8Array(buffer, entry.start, entry.packed);
     return entry.method === DEFLATED ? inflated(bytes, entry.size) : bytes;
   }

@@ -168,8 +168,12 @@ def test_writing_with_a_cache_gives_the_logits_of_the_whole_text():
         np.testing.assert_allclose(logits, whole[:, t], atol=1e-12)
 
 
-def test_a_text_is_letters_then_sounds(words):
-    some = words["held_out"].take(np.array([0, 999]))
+@pytest.mark.parametrize("which", [[0, 999], "shortest"])
+def test_a_text_is_letters_then_sounds(words, which):
+    """The text of a short word is narrower than the array of letters."""
+    held_out = words["held_out"]
+    n_tokens = np.count_nonzero(held_out.letters, axis=1) + np.count_nonzero(held_out.sounds, axis=1)
+    some = held_out.take(n_tokens.argsort()[:1] if which == "shortest" else np.array(which))
     for letters, sounds, text in zip(*some, texts_of(some), strict=True):
         expected = [BOS, *letters[letters != PAD], SEP, *sounds[sounds != PAD], EOS]
         assert text[text != PAD].tolist() == expected

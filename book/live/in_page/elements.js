@@ -13,11 +13,15 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-/** Returns the nodes of HTML that Python made. Its code may have been pasted, so frames in it run no scripts. (The page's
-    policy forbids scripts in attributes.) */
+/** Returns the nodes of HTML that Python made. Its code may have been pasted, so frames in it run no scripts, and no link
+    is one. (The page's policy forbids event handlers in attributes, and another base for links.) */
 export function nodesOf(html) {
   const { content } = make("template", { innerHTML: html });
   content.querySelectorAll("iframe").forEach((frame) => { frame.sandbox = ""; });
+  for (const element of content.querySelectorAll("*")) {
+    const scripts = [...element.attributes].filter(({ value }) => /javascript:/i.test(value.replace(/[\0-\x20]/g, "")));
+    scripts.forEach((attribute) => element.removeAttributeNode(attribute));
+  }
   return content.childNodes;
 }
 

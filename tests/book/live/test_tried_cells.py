@@ -216,7 +216,10 @@ PASTED = """class Pasted:
         return '''<img src="none.png" onerror="reached.push('image')"><svg onload="reached.push('svg')"></svg>
                   <iframe srcdoc="<script>parent.reached.push('frame')</script>"></iframe>
                   <iframe src="javascript:parent.reached.push('address')"></iframe>
-                  <object data="javascript:parent.reached.push('object')"></object>'''
+                  <object data="javascript:parent.reached.push('object')"></object>
+                  <a id="pasted" href=" java&#10;Script:reached.push('link')">x</a>
+                  <svg><a href="#"><animate attributeName="href" values="javascript:reached.push('animation')"/>
+                  <text id="drawn">y</text></a></svg><base href="https://example.org/">'''
 Pasted()
 """
 # Count the images and frames of that code whose files have come, or failed to.
@@ -232,6 +235,10 @@ def test_no_script_runs_in_html_that_code_shows(tries, browser):
     tries.page.write(PRINTS, PASTED)
     assert tries.run(PRINTS)[0] == "Done."
     browser.wait("arrived >= 2")
+    browser.evaluate("document.getElementById('pasted').click()")
+    browser.evaluate("document.getElementById('drawn').dispatchEvent(new MouseEvent('click', { bubbles: true }))")
+    assert browser.evaluate("document.baseURI.startsWith(location.origin)"), "the base of the chapter's links"
+    browser.evaluate("new Promise((then) => setTimeout(() => then(1), 100))")  # a script in a link runs in a later task
     assert browser.evaluate("reached") == []
 
 
