@@ -77,15 +77,6 @@ def opened(html, browser):
     return opened
 
 
-# The style sheet off_screen.css lets the browser skip what is outside of the window.
-LAY_OUT_EVERYTHING = """(async () => {
-  const style = document.createElement("style");
-  style.textContent = "* {content-visibility: visible !important}";
-  document.head.append(style);
-  for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
-})()"""
-
-
 @pytest.fixture(scope="session")
 def laid_out(html, browser):
     """Return laid_out(page, width, dark), which opens a page and returns the URLs that it has requested.
@@ -99,7 +90,7 @@ def laid_out(html, browser):
         url = (html / f"{page}.html").as_uri()
         if last.get("page") != page or browser.evaluate("[location.href, innerWidth].join()") != f"{url},{width}":
             last.update(page=page, requested=browser.open(url, width=width, dark=dark))
-            browser.evaluate(LAY_OUT_EVERYTHING)
+            browser.lay_out()
         browser.prefer(dark)
         browser.wait(f"document.documentElement.dataset.theme === '{'dark' if dark else 'light'}'")
         return last["requested"]

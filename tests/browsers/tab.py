@@ -6,6 +6,22 @@ from contextlib import suppress
 
 from tests.patience import SECONDS
 
+# The style sheet off_screen.css lets the browser skip what is outside of the window.
+LAY_OUT_EVERYTHING = """(async () => {
+  const style = document.createElement("style");
+  style.textContent = "* {content-visibility: visible !important}";
+  document.head.append(style);
+  for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
+})()"""
+# Above the element, the browser replaces estimated heights by measured ones in the frames after the scrolling.
+SCROLL_TO = """(async element => {{
+  element.scrollIntoView({{block: "center", behavior: "instant"}});
+  let before, now = element.getBoundingClientRect().y;
+  for (let still = 0; still < 3; still = now === before ? still + 1 : 0) {{
+    await new Promise(requestAnimationFrame);
+    [before, now] = [now, element.getBoundingClientRect().y];
+  }}
+}})({element})"""
 TYPESET = "Promise.resolve(window.MathJax?.startup.promise).then(() => document.fonts.ready).then(() => 1)"
 
 
@@ -57,6 +73,14 @@ class Tab:
         self.wait("!window.MathJax || !!(MathJax.startup && MathJax.startup.promise)")
         self.evaluate(TYPESET)
         return self.requested_urls()
+
+    def lay_out(self):
+        """Lay out all of the page, also what is far outside of the window."""
+        self.evaluate(LAY_OUT_EVERYTHING)
+
+    def scroll_to(self, element):
+        """Scroll to an element, given by a JavaScript expression, and wait until it stands still."""
+        self.evaluate(SCROLL_TO.format(element=element))
 
     def wait(self, condition, seconds=SECONDS):
         """Wait until a JavaScript condition holds, in this page or in one that it opens."""

@@ -19,9 +19,11 @@ def drag(tab, element, *points):
 
     The upper left corner of the element is (0, 0), the lower right corner is (1, 1).
     """
-    tab.evaluate(f"document.querySelectorAll('{element[0]}')[{element[1]}].scrollIntoView({{block: 'center'}})")
-    x, y, width, height = tab.evaluate(f"""(box => [box.x, box.y, box.width, box.height])(
-        document.querySelectorAll('{element[0]}')[{element[1]}].getBoundingClientRect())""")
+    element = f"document.querySelectorAll('{element[0]}')[{element[1]}]"
+    tab.scroll_to(element)
+    x, y, width, height = tab.evaluate(
+        f"(box => [box.x, box.y, box.width, box.height])({element}.getBoundingClientRect())"
+    )
     kinds = ["mousePressed", *["mouseMoved"] * (len(points) - 1), "mouseReleased"]
     for kind, (across, down) in zip(kinds, [*points, points[-1]], strict=True):
         position = {"x": min(x + across * width, 1279), "y": y + down * height}

@@ -52,7 +52,7 @@ def test_a_mask_shows_what_leaks_through_several_layers(opened):
 def test_a_mask_is_painted_with_the_pointer_and_from_the_keyboard(opened):
     tab = causal(opened("03_masking"))
     mask = np.tri(6, dtype=bool)
-    tab.evaluate("document.querySelector('.explorer-grid').scrollIntoView({block: 'center'})")
+    tab.scroll_to("document.querySelector('.explorer-grid')")
     for kind, cell in (("mousePressed", 2), ("mouseMoved", 3), ("mouseReleased", 3)):  # cells of the first row
         position = tab.evaluate(f"""(box => ({{x: box.x + box.width / 2, y: box.y + box.height / 2}}))(
             document.querySelectorAll('.explorer-grid button')[{cell}].getBoundingClientRect())""")
@@ -72,7 +72,7 @@ def test_assistive_technology_paints_by_a_click_and_the_right_button_does_not_pa
     tab = causal(opened("03_masking"))
     mask = np.tri(6, dtype=bool)
     cell = "document.querySelectorAll('.explorer-grid button')[2]"
-    tab.evaluate("document.querySelector('.explorer-grid').scrollIntoView({block: 'center'})")
+    tab.scroll_to("document.querySelector('.explorer-grid')")
     position = tab.evaluate(f"(box => ({{x: box.x + 9, y: box.y + 9}}))({cell}.getBoundingClientRect())")
     for kind in ("mousePressed", "mouseReleased"):
         tab.send("Input.dispatchMouseEvent", type=kind, button="right", buttons=2, clickCount=1, **position)
@@ -85,7 +85,7 @@ def test_assistive_technology_paints_by_a_click_and_the_right_button_does_not_pa
 def test_a_cancelled_pointer_stops_painting(opened):
     """When a phone scrolls instead, it sends no pointerup, and the next pointer to pass would go on painting."""
     tab = causal(opened("03_masking"))
-    tab.evaluate("document.querySelector('.explorer-grid').scrollIntoView({block: 'center'})")
+    tab.scroll_to("document.querySelector('.explorer-grid')")
     first, second = (
         tab.evaluate(f"""(box => ({{x: box.x + box.width / 2, y: box.y + box.height / 2}}))(
             document.querySelectorAll('.explorer-grid button')[{cell}].getBoundingClientRect())""")

@@ -48,7 +48,7 @@ def test_a_hint_shows_where_to_drag_until_the_reader_drags(opened, browser, chap
 
 def colour(tab, across):
     """Return the red, green and blue of the first slider's pixel at a distance from its left end, at half height."""
-    tab.evaluate(f"{SLIDER}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+    tab.scroll_to(SLIDER)
     x, y = tab.evaluate(f"(box => [box.x, box.y + box.height / 2])({SLIDER}.getBoundingClientRect())")
     shot = tab.send("Page.captureScreenshot", format="png")["data"]
     pixels = matplotlib.image.imread(io.BytesIO(base64.b64decode(shot)))

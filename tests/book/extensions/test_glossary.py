@@ -140,7 +140,7 @@ def tab(folder, browser):
 def term(browser, number):
     """Scroll to a term and return its middle on the screen."""
     link = f"document.querySelectorAll('{TERMS}')[{number}]"
-    browser.evaluate(f"{link}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+    browser.scroll_to(link)
     return browser.evaluate(
         f"(r => ({{x: r.left + r.width / 2, y: r.top + r.height / 2}}))({link}.getClientRects()[0])"
     )

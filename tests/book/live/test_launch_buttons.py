@@ -151,13 +151,13 @@ def test_a_notebook_alone_downloads_the_files_it_needs(book, site, tmp_path):
     cells = json.loads(with_download(blank, site))["cells"]
     first = next(index for index, cell in enumerate(cells) if cell["cell_type"] == "code")
     assert cells[:first] + cells[first + 1 :] == json.loads(blank)["cells"]
-    fetch, setup = ("".join(cells[index]["source"]) for index in (first, first + 1))
+    fetch, unpack, setup = ("".join(cells[index]["source"]) for index in range(first, first + 3))
     assert "from check import check" in setup
 
     (folder / "02_backward.ipynb").write_text("the reader's own")
     result = subprocess.run(
         [sys.executable, "-S", "-E", "-c", f"import sys; sys.path.append({str(packages)!r})\n"
-         + "\n".join([fetch, setup, RIGHT, "check(softmax)"])],
+         + "\n".join([fetch, unpack, setup, RIGHT, "check(softmax)"])],
         cwd=folder, capture_output=True, text=True, timeout=SECONDS,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr

@@ -36,7 +36,7 @@ def test_no_target_of_an_exercise_is_too_small_for_a_finger(page, browser, width
 @pytest.mark.parametrize("width", thinned([390, 800], [390], "another width"))
 def test_back_to_top_never_covers_the_run_bar(page, browser, width):
     page.open(width=width)
-    browser.evaluate(f"{BAR}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+    browser.scroll_to(BAR)
     browser.wait(MEET)
     assert browser.evaluate(MEETING)
     assert browser.evaluate(HIT) == ["bar"] * 40

@@ -48,6 +48,7 @@ def machines(chromium, tmp_path_factory):
 def test_a_page_has_the_same_pixels_on_machines_with_other_fonts(html, machines, page):
     for browser in machines:
         browser.open((html / "chapters" / f"{page}.html").as_uri(), width=390)
+        browser.lay_out()
     ours, theirs = (browser.evaluate(GENERIC) for browser in machines)
     assert all(a != b for a, b in zip(ours, theirs, strict=True)), "these machines have the same fonts"
     ours, theirs = (browser.evaluate(PLACES) for browser in machines)
