@@ -59,7 +59,7 @@ def helpers(sources):
 def earlier_chapters(name):
     """Return the chapters before this one, as a Reader takes them, all solved."""
     from autograder.chapter.chapter import read_chapter
-    from autograder.house import chapter_names
+    from autograder.layout import chapter_names
     from book.live.self_study import setup_of
 
     chapters = []
@@ -159,7 +159,7 @@ def compared(browser, name):
 
 def main():
     sys.path[:0] = [str(ROOT), str(ROOT / "chapters")]
-    from autograder.house import chapter_names
+    from autograder.layout import chapter_names
     from book.forms.pdf import find_browser
     from tests.browsers.devtools import Browser
 

@@ -24,7 +24,7 @@ from autograder.example import example_class
 from autograder.grading.assignment import open_assignment, seeds_of
 from autograder.grading.grade import grade_submission
 from autograder.grading.submitted_file import File
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 from autograder.release.publish import publish
 from autograder.sandbox import process, references, submission
 

@@ -19,7 +19,7 @@ from tabulate import tabulate
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.kill_table import both_named
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 from check.calling import Outcome, Raised
 from check.faults import FORM_KINDS, faults
 from check.judge import grade

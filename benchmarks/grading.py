@@ -69,9 +69,9 @@ def timed(course, graded, command):
     if not graded.exists():
         # Leave out the course's nbgrader_config.py, which replaces parts of nbgrader with ours.
         shutil.copytree(course, graded, ignore=shutil.ignore_patterns("nbgrader_config.py"))
-    house = str(Path(__file__).resolve().parent.parent)
+    repo = str(Path(__file__).resolve().parent.parent)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = os.environ | {"PATH": path, "PYTHONPATH": house, "PYTHONWARNINGS": "ignore"}
+    environment = os.environ | {"PATH": path, "PYTHONPATH": repo, "PYTHONWARNINGS": "ignore"}
     started = time.perf_counter()
     done = subprocess.run(command, cwd=graded.parent, env=environment, capture_output=True, text=True)
     if done.returncode:

@@ -18,12 +18,12 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from autograder.house import HOUSE, exercise_names, number_and_word
+from autograder.layout import REPO, exercise_names, number_and_word
 from check import key
 from check.bundle_data import FOLDER
 from check.checking import tried
 
-SHIPPED = ("autograder/__init__.py", "autograder/errors.py", "autograder/house.py", "check/*.py", "solutions/*.py")
+SHIPPED = ("autograder/__init__.py", "autograder/errors.py", "autograder/layout.py", "check/*.py", "solutions/*.py")
 SHIPPED += ("autograder/authoring/**/*.py", "autograder/exercises/**/*.py", "chapters/[0-9]*.md")
 PAGE = """<!DOCTYPE html><title>Parity</title><script type="module">
 const worker = new Worker("worker.js", { type: "module" });
@@ -87,13 +87,13 @@ def prepare(folder, chapters, keys):
         for exercise in exercises(chapter):
             key.save(full_key(exercise, PUBLIC_SEED), keys / f"{exercise.name}.npz")
     with zipfile.ZipFile(folder / "files.zip", "w") as archive:
-        for file in sorted({file for pattern in SHIPPED for file in HOUSE.glob(pattern)}):
-            archive.write(file, file.relative_to(HOUSE))
+        for file in sorted({file for pattern in SHIPPED for file in REPO.glob(pattern)}):
+            archive.write(file, file.relative_to(REPO))
         for file in keys.iterdir():
             archive.write(file, f"{KEYS}/{file.name}")
     (folder / "index.html").write_text(PAGE)
     for name in ("worker.js", "steps.py"):
-        (folder / name).write_bytes((HOUSE / "book" / "live" / "in_page" / name).read_bytes())
+        (folder / name).write_bytes((REPO / "book" / "live" / "in_page" / name).read_bytes())
     (folder / "exercise_run.py").write_bytes(Path(__file__).read_bytes())
     (folder / "pyodide").mkdir()
     for name, content in python_files(assets.files()).items():
@@ -132,8 +132,8 @@ def _wait(browser, kind, seconds):
 
 
 def main():
-    sys.path.insert(0, str(HOUSE))
-    from autograder.house import chapter_names
+    sys.path.insert(0, str(REPO))
+    from autograder.layout import chapter_names
     from book.forms.pdf import find_browser
     from tests.browsers.devtools import Browser
 

@@ -18,7 +18,7 @@ import numpy as np
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, full_key
 from autograder.authoring.slips import slips
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 from check.explain import explain
 from check.faults import of_cases
 from check.judge import result_of

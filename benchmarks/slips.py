@@ -17,7 +17,7 @@ from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, full_key
 from autograder.authoring.slip_table import KINDS, kind_of_slip
 from autograder.authoring.slips import slips
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 from check.verdicts_of_test import bound_key
 
 

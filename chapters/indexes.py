@@ -12,7 +12,7 @@ from docutils.nodes import make_id
 from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.chapter.cards import Card, cards
 from autograder.chapter.chapter import text_of
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 from check.words import count
 
 CHAPTERS = chapter_names()

@@ -18,7 +18,7 @@ import nbformat
 from machine import accounts, free_ports, hub, run_as, try_as
 from session import Session
 
-HOUSE = Path(__file__).resolve().parent.parent
+REPO = Path(__file__).resolve().parent.parent
 CHAPTER = "01_attention"
 COURSE_ID = "default_course"
 CONFIGURATION = ("jupyterhub_config.py", "nbgrader_config.py", "students", "instructors", "formgrader")
@@ -31,7 +31,7 @@ WRONG = """def attention_weights(queries, keys):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--hub", type=Path, default=HOUSE / ".hub", metavar="DIR", help="the folder of `make hub`")
+    parser.add_argument("--hub", type=Path, default=REPO / ".hub", metavar="DIR", help="the folder of `make hub`")
     parser.add_argument("--stay", action="store_true", help="leave the hub running until Enter is pressed")
     options = parser.parse_args()
     # Raise SystemExit, so that the accounts are removed then too.
@@ -40,7 +40,7 @@ def main() -> None:
         sys.exit("The demonstration creates accounts and starts servers as their owners. Run it as root.")
     if not (options.hub / ".done").exists():
         sys.exit(f"There is no hub in {options.hub}. Run `make hub` first.")
-    if not (HOUSE / ".venv/.formgrader").exists():
+    if not (REPO / ".venv/.formgrader").exists():
         sys.exit("The packages for the course's own server are missing. Run `make formgrader` first.")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hub-")))
@@ -55,8 +55,8 @@ def week(environment: Path, folder: Path, suffix: str, passwords: dict[str, str]
     if try_as(ada, environment / "bin" / "python", "-c", "").returncode:
         sys.exit(f"Students cannot run {environment}/bin/python. Put the hub into a folder that everybody can read.")
     for name in CONFIGURATION:
-        copy = shutil.copytree if (HOUSE / "deploy" / name).is_dir() else shutil.copy
-        copy(HOUSE / "deploy" / name, folder / name)
+        copy = shutil.copytree if (REPO / "deploy" / name).is_dir() else shutil.copy
+        copy(REPO / "deploy" / name, folder / name)
     course = Course(owner, folder)
 
     print(course.autograder("release", CHAPTER))
@@ -141,7 +141,7 @@ class Course:
     """
 
     def __init__(self, account: str, folder: Path):
-        self.python = HOUSE / ".venv" / "bin" / "python"
+        self.python = REPO / ".venv" / "bin" / "python"
         usable = try_as(account, self.python, "-c", "import autograder").returncode == 0
         self.account = account if usable else None
         self.folder = folder / account / "course"

@@ -7,7 +7,7 @@ import hypothesis
 import pytest
 from filelock import FileLock
 
-from autograder.house import do_without_address_checks
+from autograder.layout import do_without_address_checks
 from book.forms.pdf import find_browser
 from tests.own_sandboxes import none_warm, sandboxes  # noqa: F401
 from tests.small_exercise import exercise, key  # noqa: F401 - fixtures for all tests

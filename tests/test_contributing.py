@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from autograder.house import HOUSE
+from autograder.layout import REPO
 
 pytestmark = pytest.mark.autograder
-TEXT = (HOUSE / "CONTRIBUTING.md").read_text(encoding="utf-8")
+TEXT = (REPO / "CONTRIBUTING.md").read_text(encoding="utf-8")
 # In the text names are between backticks, in a diagram after a line break.
 NAMED = set(re.findall(r"(?:`|<br>)([\w./]+/[\w./]*)(?:`|\")", TEXT))
 # A path may start in the repository, in the grader, or in the folder of the live pages.
-ROOTS = (HOUSE, HOUSE / "autograder", HOUSE / "book" / "live")
+ROOTS = (REPO, REPO / "autograder", REPO / "book" / "live")
 
 
 @pytest.mark.parametrize("name", sorted(NAMED))
@@ -29,12 +29,12 @@ def test_the_search_for_names_finds_files_and_folders():
     "page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md", "deploy/README.md"]
 )
 def test_links_lead_to_files_and_headings(page):
-    text = (HOUSE / page).read_text(encoding="utf-8")
+    text = (REPO / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         file, _, heading = target.partition("#")
         if target.startswith("https://"):
             continue
-        linked = (HOUSE / page).parent / file
+        linked = (REPO / page).parent / file
         assert linked.exists(), target
         assert not heading or heading in slugs(linked), target
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from filelock import FileLock
 from platformdirs import user_cache_path
 
-from autograder.house import HOUSE
+from autograder.layout import REPO
 from check import key
 from check.key import Key
 
@@ -33,9 +33,9 @@ PACKAGES = ("numpy", "torch")
 _LATEST_CHANGE = time.time() - 10
 
 
-def cached_key(name: str, make: Callable[[], Key], house: Path = HOUSE) -> Key:
+def cached_key(name: str, make: Callable[[], Key], repo: Path = REPO) -> Key:
     """Return the key that this version of the course has cached under a name. If there is none, make and cache it."""
-    version_digest = _version_digest(house)
+    version_digest = _version_digest(repo)
     if version_digest is None:
         return make()
     path = user_cache_path("autograder") / f"keys-{version_digest}" / f"{name}.npz"
@@ -74,15 +74,15 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 @cache
-def _version_digest(house: Path) -> str | None:
+def _version_digest(repo: Path) -> str | None:
     """Return a digest of everything that decides a key; None if a file may have changed since Python imported it."""
-    files = sorted(file for pattern in SOURCES for file in house.glob(pattern))
+    files = sorted(file for pattern in SOURCES for file in repo.glob(pattern))
     if max(file.stat().st_mtime for file in files) > _LATEST_CHANGE:
         return None
     digest = hashlib.sha256()
     parts = [platform.python_version(), *map(_version, PACKAGES), os.environ.get("OMP_NUM_THREADS", "")]
     for file in files:
-        parts += [file.relative_to(house).as_posix(), hashlib.sha256(file.read_bytes()).hexdigest()]
+        parts += [file.relative_to(repo).as_posix(), hashlib.sha256(file.read_bytes()).hexdigest()]
     for part in parts:
         digest.update(part.encode() + b"\0")
     return digest.hexdigest()[:16]

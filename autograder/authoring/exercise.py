@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import UserError
-from autograder.house import HOUSE, chapter_names, exercise_names, number_and_word
+from autograder.layout import REPO, chapter_names, exercise_names, number_and_word
 from check.calling import Outcome, run
 from check.harms import bound
 from check.key import UNJUDGED, Mistake
@@ -184,17 +184,17 @@ class Exercise:
         return rewrite
 
 
-def exercises_of(chapter: str, house: Path = HOUSE) -> list[Exercise]:
+def exercises_of(chapter: str, repo: Path = REPO) -> list[Exercise]:
     """Return the exercises of a chapter ("01_attention"), in the order in which its text checks them.
 
-    house: the folder in which `chapters/` is.
+    repo: the folder in which `chapters/` is.
 
     Raises:
         FileNotFoundError: there is no such chapter.
         ModuleNotFoundError: the chapter checks an exercise that has no file in autograder/exercises/.
     """
     package = f"autograder.exercises.{number_and_word(chapter)[1]}"
-    return [getattr(importlib.import_module(f"{package}.{name}"), name) for name in exercise_names(chapter, house)]
+    return [getattr(importlib.import_module(f"{package}.{name}"), name) for name in exercise_names(chapter, repo)]
 
 
 def find_exercise(name: str) -> Exercise:

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from autograder.house import number_and_word
+from autograder.layout import number_and_word
 from check.weights_file import WEIGHTS, Expected
 
 

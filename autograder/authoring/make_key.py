@@ -16,7 +16,7 @@ from autograder.authoring.answer_key_cache import cached_key
 from autograder.authoring.exercise import Draw, Exercise, exercises_of
 from autograder.authoring.hand_in import hand_in_of
 from autograder.authoring.sketching import LazySketches, sketches_of_slips
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 from check.calling import Outcome, Raised
 from check.key import UNJUDGED, Case, Key, save
 from check.measuring import measured

@@ -13,7 +13,7 @@ from nbformat.notebooknode import NotebookNode
 
 from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.chapter import myst
-from autograder.house import HOUSE, known_chapter, number_and_word
+from autograder.layout import REPO, known_chapter, number_and_word
 
 PARTS = ("setup", "exercise", "reference", "check", "recipe", "hand-in")
 GIVEN = ("demo", "recipe", "hand-in")  # those that a reader runs as they are, or with other numbers
@@ -76,14 +76,14 @@ class Chapter:
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 
 
-def text_of(name: str, house: Path = HOUSE) -> str:
+def text_of(name: str, repo: Path = REPO) -> str:
     """Return the text of a chapter. Raises UserError, with the names of all chapters, if there is no such chapter."""
-    return (house / "chapters" / f"{known_chapter(name, house)}.md").read_text(encoding="utf-8")
+    return (repo / "chapters" / f"{known_chapter(name, repo)}.md").read_text(encoding="utf-8")
 
 
-def read_chapter(name: str, house: Path = HOUSE) -> Chapter:
+def read_chapter(name: str, repo: Path = REPO) -> Chapter:
     """Return a chapter with its exercises. Raises UserError, with the names of all chapters, if there is none."""
-    return Chapter(name, text_of(name, house), tuple(exercises_of(name, house)))
+    return Chapter(name, text_of(name, repo), tuple(exercises_of(name, repo)))
 
 
 @cache  # all later chapters read the cells of a chapter

@@ -7,12 +7,12 @@ from docutils.nodes import make_id
 
 from autograder.chapter import myst
 from autograder.chapter.chapter import Chapter
-from autograder.house import HOUSE
+from autograder.layout import REPO
 
 
-def section_addresses(chapter: Chapter, house: Path = HOUSE) -> dict[str, str]:
+def section_addresses(chapter: Chapter, repo: Path = REPO) -> dict[str, str]:
     """Return section title -> address; an empty dict if _config.yml gives the book no address (`html: baseurl:`)."""
-    config = yaml.safe_load((house / "_config.yml").read_text(encoding="utf-8"))
+    config = yaml.safe_load((repo / "_config.yml").read_text(encoding="utf-8"))
     book = config["html"].get("baseurl")
     if not book:
         return {}

@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 from autograder.course.handout import NotReleased
-from autograder.house import known_chapter
+from autograder.layout import known_chapter
 
 CHAPTER_HELP = "for example 01_attention"
 

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from autograder.house import chapter_names, known_chapter
+from autograder.layout import chapter_names, known_chapter
 
 HELP = "Examine chapters for authors: stubs, sections, cases and mistakes, and whether the notebook runs."
 

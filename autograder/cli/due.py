@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from autograder.cli.common import CHAPTER_HELP
 from autograder.errors import UserError
-from autograder.house import known_chapter
+from autograder.layout import known_chapter
 
 if TYPE_CHECKING:
     from autograder.gradebook.deadlines import Step

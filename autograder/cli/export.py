@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from autograder.errors import UserError
-from autograder.house import known_chapter
+from autograder.layout import known_chapter
 
 HELP = "Write the grades as a table: plain CSV, or what Canvas or Moodle import."
 

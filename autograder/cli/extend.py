@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 
 from autograder.cli.common import CHAPTER_HELP
 from autograder.errors import UserError
-from autograder.house import known_chapter
+from autograder.layout import known_chapter
 
 HELP = "Give a student more time for a chapter, before or after they hand in."
 

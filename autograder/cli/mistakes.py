@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder.house import chapter_names, known_chapter
+from autograder.layout import chapter_names, known_chapter
 
 if TYPE_CHECKING:
     from autograder.authoring.kill_table import KillTable

@@ -31,7 +31,7 @@ from autograder.grading.assignment import seeds_of
 from autograder.grading.follow_through import better_result, functions_to_answer
 from autograder.grading.questions import questions_of
 from autograder.grading.submitted_file import File
-from autograder.house import chapter_names, number_and_word
+from autograder.layout import chapter_names, number_and_word
 from autograder.pages import terminal
 from autograder.release.notebook import BEGIN, END
 from autograder.release.publish import publish

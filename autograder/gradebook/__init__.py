@@ -1,5 +1,5 @@
 """Everything that touches nbgrader: the questions to its gradebook, and the one writer of scores."""
 
-from autograder.house import do_without_address_checks
+from autograder.layout import do_without_address_checks
 
 do_without_address_checks()

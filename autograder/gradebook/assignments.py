@@ -29,12 +29,12 @@ class RestoreStub(NbGraderPreprocessor):
         return cell, resources
 
 
-def generate(root: Path, name: str, house: Path, database: str | None = None) -> None:
+def generate(root: Path, name: str, repo: Path, database: str | None = None) -> None:
     """Convert root/source to root/release, and register the assignment in a gradebook if one is given.
 
     Raises NotGenerated.
     """
-    config = nbgrader_config(root, house)
+    config = nbgrader_config(root, repo)
     config.GenerateAssignment.force = True
     if database:
         config.CourseDirectory.db_url = database

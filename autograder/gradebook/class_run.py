@@ -7,7 +7,7 @@ from autograder.course.lock import Busy, course_lock
 from autograder.gradebook.rows import Incomplete, StudentRow
 from autograder.grading.cluster import connected
 from autograder.grading.queue import NoSubmissions, handed_in, invalid_id_messages, open_queue, submissions
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 from check.words import listed, shown
 
 __all__ = ["Incomplete", "NoSubmissions", "chapters_handed_in", "grade_class"]

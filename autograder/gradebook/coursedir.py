@@ -9,25 +9,25 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.house import HOUSE
+from autograder.layout import REPO
 
 
-def nbgrader_config(course: Path, house: Path = HOUSE) -> Config:
+def nbgrader_config(course: Path, repo: Path = REPO) -> Config:
     """Return the repository's nbgrader_config.py merged with the course's own, which has priority."""
     merged = Config()
-    for folder in (house, course):
+    for folder in (repo, course):
         if (folder / "nbgrader_config.py").exists():
             merged.merge(PyFileConfigLoader("nbgrader_config.py", path=str(folder)).load_config())
     merged.CourseDirectory.root = str(course.absolute())
     return merged
 
 
-def open_coursedir(course: Path, chapter: str, house: Path = HOUSE) -> CourseDirectory:
+def open_coursedir(course: Path, chapter: str, repo: Path = REPO) -> CourseDirectory:
     """Return nbgrader's view of a course folder, for one assignment."""
-    return CourseDirectory(config=nbgrader_config(course, house), assignment_id=chapter)
+    return CourseDirectory(config=nbgrader_config(course, repo), assignment_id=chapter)
 
 
-def write_course_config(course: Path, house: Path = HOUSE) -> None:
+def write_course_config(course: Path, repo: Path = REPO) -> None:
     """Write a nbgrader_config.py that loads the repository's into a course folder that has none.
 
     Without it, nbgrader's commands that are started inside the folder would use nbgrader's own configuration, and run
@@ -35,7 +35,7 @@ def write_course_config(course: Path, house: Path = HOUSE) -> None:
     """
     path = course / "nbgrader_config.py"
     if not path.exists():
-        path.write_text(_COURSE_CONFIG.format(house=str(house.absolute())), encoding="utf-8")
+        path.write_text(_COURSE_CONFIG.format(repo=str(repo.absolute())), encoding="utf-8")
 
 
 _COURSE_CONFIG = """\
@@ -43,7 +43,7 @@ _COURSE_CONFIG = """\
 from pathlib import Path
 
 c = get_config()
-load_subconfig("nbgrader_config.py", path={house!r})
+load_subconfig("nbgrader_config.py", path={repo!r})
 c.CourseDirectory.root = str(Path(__file__).resolve().parent)
 """
 

@@ -17,7 +17,7 @@ from autograder.course.seed import case_seed
 from autograder.errors import UserError
 from autograder.grading.questions import exercises_by_name
 from autograder.grading.submitted_file import File
-from autograder.house import HOUSE
+from autograder.layout import REPO
 from autograder.sandbox import CHAPTER_DISTRIBUTIONS
 from check.weights_file import WEIGHTS
 from check.words import listed
@@ -89,8 +89,8 @@ def environment(sandbox: str) -> dict[str, str]:
 
 def _folders_fingerprint(folders: Iterable[str]) -> str:
     """Return a fingerprint of all modules and data files in some folders of the repository."""
-    files = sorted(file for folder in folders for file in (HOUSE / folder).rglob("*") if file.suffix in (".py", ".npz"))
-    parts = (part for file in files for part in (file.relative_to(HOUSE).as_posix().encode(), file.read_bytes()))
+    files = sorted(file for folder in folders for file in (REPO / folder).rglob("*") if file.suffix in (".py", ".npz"))
+    parts = (part for file in files for part in (file.relative_to(REPO).as_posix().encode(), file.read_bytes()))
     return _sha256(parts)[:16]
 
 
@@ -145,7 +145,7 @@ def zipped_solutions() -> bytes:
     """Return the modules of `solutions/` as a zip; the same modules give the same bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for file in sorted((HOUSE / "solutions").glob("*.py")):
+        for file in sorted((REPO / "solutions").glob("*.py")):
             archive.writestr(zipfile.ZipInfo(f"solutions/{file.name}"), file.read_bytes())
     return buffer.getvalue()
 

@@ -1,5 +1,5 @@
 """Turn chapters into what students get: notebooks, bundles, and the gate that refuses leaks."""
 
-from autograder.house import do_without_address_checks
+from autograder.layout import do_without_address_checks
 
 do_without_address_checks()

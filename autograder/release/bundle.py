@@ -15,7 +15,7 @@ import yaml
 from autograder.authoring.hand_in import hand_in_of
 from autograder.chapter.chapter import Chapter
 from autograder.chapter.sections import section_addresses
-from autograder.house import HOUSE, solution_modules
+from autograder.layout import REPO, solution_modules
 from autograder.release.cell_needs import exercises_needed
 from check.bundle_data import Notebook
 from check.key import Key, save
@@ -38,25 +38,25 @@ PyTorch is optional. A few cells compare their results with it; without it they 
 """
 
 
-def files(chapter: Chapter, keys: Iterable[Key], house: Path = HOUSE, due: str = "") -> dict[str, bytes]:
+def files(chapter: Chapter, keys: Iterable[Key], repo: Path = REPO, due: str = "") -> dict[str, bytes]:
     """Return path -> content of every file in a bundle except the notebook; the same chapter gives the same bytes.
 
     Args:
         keys: the public keys of the chapter's exercises.
         due: when the chapter is due, in sentences.
     """
-    shipped = modules(chapter, house)
+    shipped = modules(chapter, repo)
     sources = [cell.source for cell in chapter.cells if cell.part in ("setup", "demo")]
     imported = {name for source in [*sources, *map(bytes.decode, shipped.values())] for name in _imports(source)}
     return {
-        **{f"check/{file.name}": file.read_bytes() for file in sorted((HOUSE / "check").glob("*.py"))},
+        **{f"check/{file.name}": file.read_bytes() for file in sorted((REPO / "check").glob("*.py"))},
         **{f"check/keys/{key.function}.npz": saved_key(key) for key in keys},
         **_expected_weights(chapter),
-        f"check/chapters/{chapter.name}.json": notebook_data(chapter, house).to_json().encode(),
+        f"check/chapters/{chapter.name}.json": notebook_data(chapter, repo).to_json().encode(),
         **shipped,
-        **{picture: (house / "chapters" / picture).read_bytes() for picture in chapter.pictures},
-        **_data(sources, house),
-        "requirements.txt": _requirements(_pins(house), imported).encode(),
+        **{picture: (repo / "chapters" / picture).read_bytes() for picture in chapter.pictures},
+        **_data(sources, repo),
+        "requirements.txt": _requirements(_pins(repo), imported).encode(),
         "README.txt": _readme(chapter, due).encode(),
     }
 
@@ -67,20 +67,20 @@ def _expected_weights(chapter: Chapter) -> dict[str, bytes]:
     return {f"check/keys/{WEIGHTS}.json": hand_in.expected.to_json().encode()} if hand_in else {}
 
 
-def notebook_data(chapter: Chapter, house: Path = HOUSE) -> Notebook:
+def notebook_data(chapter: Chapter, repo: Path = REPO) -> Notebook:
     """Return what `check` has to know about a chapter's notebook."""
     exercises = list(chapter.stubs)
     rests_on = exercises_needed(chapter.cells, exercises)
     weights = any(cell.part == "hand-in" for cell in chapter.cells)
-    return Notebook(exercises, rests_on, section_addresses(chapter, house), weights)
+    return Notebook(exercises, rests_on, section_addresses(chapter, repo), weights)
 
 
-def modules(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:
+def modules(chapter: Chapter, repo: Path = REPO) -> dict[str, bytes]:
     """Return path -> content of the modules that a chapter's cells import, and of the solutions of earlier chapters.
 
     The modules that these import in turn are included.
     """
-    solutions = solution_modules(house).items()
+    solutions = solution_modules(repo).items()
     waiting = [f"solutions.{name}" for name, number in solutions if number and number < chapter.number]
     for cell in chapter.cells:
         if cell.part in ("setup", "demo"):
@@ -89,18 +89,18 @@ def modules(chapter: Chapter, house: Path = HOUSE) -> dict[str, bytes]:
     while waiting:
         name = waiting.pop()
         path = f"{name.replace('.', '/')}.py"
-        file = house / path if name.startswith("solutions.") else house / "chapters" / path
+        file = repo / path if name.startswith("solutions.") else repo / "chapters" / path
         if path not in contents and file.exists():
             contents[path] = file.read_bytes()
             waiting += _imports(contents[path].decode())
     if any(path.startswith("solutions/") for path in contents):
-        contents["solutions/__init__.py"] = (house / "solutions" / "__init__.py").read_bytes()
+        contents["solutions/__init__.py"] = (repo / "solutions" / "__init__.py").read_bytes()
     return contents
 
 
-def write_zip(folder: Path, path: Path, house: Path = HOUSE) -> None:
+def write_zip(folder: Path, path: Path, repo: Path = REPO) -> None:
     """Zip a folder's files, sorted and all with the same time, so that the same files give the same bytes."""
-    date = time.gmtime(_release_time(house))[:6]
+    date = time.gmtime(_release_time(repo))[:6]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(folder.rglob("*")):
             if file.is_file():
@@ -109,11 +109,11 @@ def write_zip(folder: Path, path: Path, house: Path = HOUSE) -> None:
                 archive.writestr(entry, file.read_bytes())
 
 
-def _release_time(house: Path) -> int:
+def _release_time(repo: Path) -> int:
     """Return SOURCE_DATE_EPOCH if it is set, and else the release date in CITATION.cff, in seconds since 1970."""
     if epoch := os.environ.get("SOURCE_DATE_EPOCH"):  # https://reproducible-builds.org/specs/source-date-epoch/
         return max(int(epoch), timegm((1980, 1, 1, 0, 0, 0)))  # zip files cannot store an earlier time
-    citation = yaml.safe_load((house / "CITATION.cff").read_text(encoding="utf-8"))
+    citation = yaml.safe_load((repo / "CITATION.cff").read_text(encoding="utf-8"))
     return timegm(citation["date-released"].timetuple())
 
 
@@ -135,15 +135,15 @@ def saved_key(key: Key) -> bytes:
         return path.read_bytes()
 
 
-def _data(sources: Iterable[str], house: Path) -> dict[str, bytes]:
+def _data(sources: Iterable[str], repo: Path) -> dict[str, bytes]:
     """Return the .npz files beside the chapters that the cells mention, such as a trained model."""
     names = {name for source in sources for name in re.findall(r"[\w-]+\.npz", source)}
-    return {name: (house / "chapters" / name).read_bytes() for name in names if (house / "chapters" / name).exists()}
+    return {name: (repo / "chapters" / name).read_bytes() for name in names if (repo / "chapters" / name).exists()}
 
 
-def _pins(house: Path) -> dict[str, str]:
+def _pins(repo: Path) -> dict[str, str]:
     """Return package -> the version that the repository installs."""
-    text = "".join((house / name).read_text(encoding="utf-8") for name in PINS)
+    text = "".join((repo / name).read_text(encoding="utf-8") for name in PINS)
     return dict(re.findall(r"^([\w.-]+)==([\w.]+)", text, re.MULTILINE))
 
 

@@ -12,20 +12,20 @@ from autograder.authoring.problems import problems
 from autograder.chapter import myst
 from autograder.chapter.cards import cards
 from autograder.chapter.chapter import Cell, Chapter, definition_in, interface, text_of
-from autograder.house import HOUSE, exercise_names, number_and_word
+from autograder.layout import REPO, exercise_names, number_and_word
 from check.key import Key
 from check.words import did_you_mean
 
 
-def faults(name: str, house: Path = HOUSE, *, thorough: bool = True) -> Iterator[str]:
+def faults(name: str, repo: Path = REPO, *, thorough: bool = True) -> Iterator[str]:
     """Yield a sentence for each fault of a chapter, without running its notebook.
 
     thorough: also try all known mistakes and rewrites, which takes minutes in some chapters.
 
     Raises UserError if there is no such chapter.
     """
-    text = text_of(name, house)
-    exercises, broken = import_exercises(name, house)
+    text = text_of(name, repo)
+    exercises, broken = import_exercises(name, repo)
     yield from broken
     chapter = Chapter(name, text, tuple(exercises))
     yield from structure_faults(chapter)
@@ -35,11 +35,11 @@ def faults(name: str, house: Path = HOUSE, *, thorough: bool = True) -> Iterator
         yield from key_faults(exercise, thorough=thorough)
 
 
-def import_exercises(name: str, house: Path = HOUSE) -> tuple[list[Exercise], list[str]]:
+def import_exercises(name: str, repo: Path = REPO) -> tuple[list[Exercise], list[str]]:
     """Return the exercises that a chapter checks, and a sentence for each one that cannot be imported."""
     word = number_and_word(name)[1]
     exercises, sentences = [], []
-    for function in exercise_names(name, house):
+    for function in exercise_names(name, repo):
         file = f"autograder/exercises/{word}/{function}.py"
         try:
             exercises.append(getattr(importlib.import_module(f"autograder.exercises.{word}.{function}"), function))

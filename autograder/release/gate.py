@@ -23,7 +23,7 @@ from nbformat.notebooknode import NotebookNode
 from autograder.chapter.chapter import Chapter, stubs, text_of
 from autograder.course.seed import secret_seed
 from autograder.errors import UserError
-from autograder.house import HOUSE, chapter_names, solution_modules
+from autograder.layout import REPO, chapter_names, solution_modules
 from autograder.release.fingerprints import Fingerprints
 from autograder.release.lending import choice_of, last_lent_chapter, lent_files, sentence
 from autograder.release.zip_content import content_digest
@@ -77,26 +77,26 @@ class Secrets:
 Scanned = dict[tuple[bool, str], list[tuple[int, str]]]
 
 
-def secrets_of_bundle(chapter: Chapter, seed: int | None, house: Path = HOUSE) -> Secrets:
+def secrets_of_bundle(chapter: Chapter, seed: int | None, repo: Path = REPO) -> Secrets:
     """Return what a chapter's bundle must not give away: the solutions of this and all later chapters, and the seed.
 
     The solutions of earlier chapters are public by then, and may look like this chapter's.
     """
-    solutions = solution_modules(house)
+    solutions = solution_modules(repo)
     earlier = [name for name, number in solutions.items() if number is None or number < chapter.number]
-    return _secrets(solutions.keys() - set(earlier), earlier, seed, house)
+    return _secrets(solutions.keys() - set(earlier), earlier, seed, repo)
 
 
-def secrets_of_book(seed: int | None = None, house: Path = HOUSE, last_lent: int = 0) -> Secrets:
+def secrets_of_book(seed: int | None = None, repo: Path = REPO, last_lent: int = 0) -> Secrets:
     """Return what the public book must not give away: the solutions of all chapters. It may name their modules.
 
     last_lent: number of the last chapter whose solutions the book lends. It may do so in the files of `lent_files`.
     """
-    solutions = solution_modules(house)
+    solutions = solution_modules(repo)
     helpers = [name for name, number in solutions.items() if number is None]
-    secrets = _secrets(solutions.keys() - set(helpers), helpers, seed, house)
-    harmless = _third_party_digests(house / "book" / "live")
-    harmless |= {hashlib.sha256(content).hexdigest() for content in lent_files(last_lent, house).values()}
+    secrets = _secrets(solutions.keys() - set(helpers), helpers, seed, repo)
+    harmless = _third_party_digests(repo / "book" / "live")
+    harmless |= {hashlib.sha256(content).hexdigest() for content in lent_files(last_lent, repo).values()}
     return replace(secrets, modules=frozenset(), harmless=frozenset(harmless))
 
 
@@ -110,13 +110,13 @@ def _third_party_digests(live: Path) -> set[str]:
     return files | {archive["with_bytecode"] for archive in bytecode.values()}
 
 
-def _secrets(secret: Collection[str], public: Iterable[str], seed: int | None, house: Path) -> Secrets:
+def _secrets(secret: Collection[str], public: Iterable[str], seed: int | None, repo: Path) -> Secrets:
     """Return the secrets, given the names of the secret and of the public modules of solutions/."""
 
     def source(name: str) -> str:
-        return (house / "solutions" / f"{name}.py").read_text(encoding="utf-8")
+        return (repo / "solutions" / f"{name}.py").read_text(encoding="utf-8")
 
-    all_stubs = [stub for name in chapter_names(house) for stub in stubs(text_of(name, house)).values()]
+    all_stubs = [stub for name in chapter_names(repo) for stub in stubs(text_of(name, repo)).values()]
     sources = {f"solutions/{name}.py": source(name) for name in sorted(secret)}
     return Secrets(Fingerprints(sources, [*all_stubs, *map(source, public)]), frozenset(secret), seed)
 
@@ -142,9 +142,9 @@ def scan(paths: Iterable[Path], secrets: Secrets) -> list[Leak]:
     return leaks
 
 
-def scan_book(book: Path, seed: int | None = None, house: Path = HOUSE, last_lent: int = 0) -> list[Leak]:
+def scan_book(book: Path, seed: int | None = None, repo: Path = REPO, last_lent: int = 0) -> list[Leak]:
     """Return every leak in the built book, a folder of HTML pages or an EPUB file. Raises UserError."""
-    return scan([book], secrets_of_book(seed, house, last_lent))
+    return scan([book], secrets_of_book(seed, repo, last_lent))
 
 
 def scan_bytes(name: str, data: bytes, secrets: Secrets, scanned: Scanned | None = None) -> list[Leak]:

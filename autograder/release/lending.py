@@ -14,19 +14,19 @@ from pathlib import Path
 import yaml
 
 from autograder.errors import UserError
-from autograder.house import HOUSE, chapter_names, number_and_word, solution_modules
+from autograder.layout import REPO, chapter_names, number_and_word, solution_modules
 
 PACKAGE = "solutions.lent"
 FOLDER = "solutions/lent"
 
 
-def last_lent_chapter(choice: object, house: Path = HOUSE) -> int:
+def last_lent_chapter(choice: object, repo: Path = REPO) -> int:
     """Return the number of the last chapter whose solutions are lent, 0 for none.
 
     Raises:
         UserError: `choice` is not one of the three forms.
     """
-    last = max(number_and_word(name)[0] for name in chapter_names(house))
+    last = max(number_and_word(name)[0] for name in chapter_names(repo))
     if choice == "nothing":
         return 0
     if choice == "all":
@@ -38,21 +38,21 @@ def last_lent_chapter(choice: object, house: Path = HOUSE) -> int:
     return int(through[1])
 
 
-def choice_of(house: Path = HOUSE) -> object:
+def choice_of(repo: Path = REPO) -> object:
     """Return what the entry `lend` of `_config.yml` says."""
-    config = yaml.safe_load((house / "_config.yml").read_text(encoding="utf-8"))
+    config = yaml.safe_load((repo / "_config.yml").read_text(encoding="utf-8"))
     return config["sphinx"]["config"].get("lend", "nothing")
 
 
-def lent_files(last: int, house: Path = HOUSE) -> dict[str, bytes]:
+def lent_files(last: int, repo: Path = REPO) -> dict[str, bytes]:
     """Return path -> content of the package that lends the solutions of chapters 1 to `last`; empty for 0.
 
     Docstrings and comments are left out, because readers need the functions and not the code. The package's modules
     import each other.
     """
-    modules = [name for name, number in solution_modules(house).items() if number is not None and number <= last]
+    modules = [name for name, number in solution_modules(repo).items() if number is not None and number <= last]
     files = {
-        f"{FOLDER}/{name}.py": _lent((house / "solutions" / f"{name}.py").read_text(encoding="utf-8"), modules)
+        f"{FOLDER}/{name}.py": _lent((repo / "solutions" / f"{name}.py").read_text(encoding="utf-8"), modules)
         for name in modules
     }
     return {f"{FOLDER}/__init__.py": b"", **files} if files else {}

@@ -22,7 +22,7 @@ from autograder.chapter import plain_markdown
 from autograder.chapter.chapter import DEFINITIONS, Cell, Chapter, cells, definition_in, docstring_statements
 from autograder.chapter.targets import Targets
 from autograder.errors import UserError
-from autograder.house import solution_modules
+from autograder.layout import solution_modules
 from check.weights_file import WEIGHTS
 from check.words import listed
 

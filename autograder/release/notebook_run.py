@@ -11,19 +11,19 @@ from autograder.authoring.make_key import public_key
 from autograder.chapter.chapter import Chapter
 from autograder.chapter.sections import section_addresses
 from autograder.chapter.targets import read_targets
-from autograder.house import HOUSE
+from autograder.layout import REPO
 from autograder.release import bundle
 from autograder.release.notebook import MAY_RAISE, source_notebook
 
 TIMEOUT = 1800  # seconds for one cell; chapter 9 trains a model
 
 
-def run_faults(chapter: Chapter, house: Path = HOUSE) -> Iterator[str]:
+def run_faults(chapter: Chapter, repo: Path = REPO) -> Iterator[str]:
     """Yield a sentence for each cell that raises. A given cell may, if the chapter tags it `raises-exception`."""
-    notebook = source_notebook(chapter, read_targets(house / "chapters"), section_addresses(chapter, house))
+    notebook = source_notebook(chapter, read_targets(repo / "chapters"), section_addresses(chapter, repo))
     expected = {cell.source for cell in chapter.cells if MAY_RAISE in cell.metadata.get("tags", ())}
     with tempfile.TemporaryDirectory() as folder:
-        for path, content in bundle.files(chapter, map(public_key, chapter.exercises), house).items():
+        for path, content in bundle.files(chapter, map(public_key, chapter.exercises), repo).items():
             file = Path(folder, path)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)

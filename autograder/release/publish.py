@@ -27,7 +27,7 @@ from autograder.gradebook.coursedir import open_coursedir, write_course_config
 from autograder.gradebook.deadlines import read_sentences
 from autograder.gradebook.engine import usable_gradebook
 from autograder.gradebook.queries import registered_cells
-from autograder.house import HOUSE, chapter_names, known_chapter
+from autograder.layout import REPO, chapter_names, known_chapter
 from autograder.release import bundle, gate
 from autograder.release.doctor import faults
 from autograder.release.notebook import source_notebook, to_bytes
@@ -47,12 +47,12 @@ class Published:
     changed: bool
 
 
-def publish(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -> list[Published]:
+def publish(course: Path, names: Iterable[str] = (), repo: Path = REPO) -> list[Published]:
     """Publish chapters into course/release, and return what `publish_each` yields."""
-    return list(publish_each(course, names, house))
+    return list(publish_each(course, names, repo))
 
 
-def publish_each(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -> Iterator[Published]:
+def publish_each(course: Path, names: Iterable[str] = (), repo: Path = REPO) -> Iterator[Published]:
     """Publish chapters into course/release, and yield each one as soon as it is published.
 
     Args:
@@ -70,17 +70,17 @@ def publish_each(course: Path, names: Iterable[str] = (), house: Path = HOUSE) -
         Busy: another command is running in this course, or another program has locked the gradebook.
     """
     course.mkdir(parents=True, exist_ok=True)
-    write_course_config(course, house)
-    targets = read_targets(house / "chapters")
-    chosen = [known_chapter(name, house) for name in names] or chapter_names(house)
+    write_course_config(course, repo)
+    targets = read_targets(repo / "chapters")
+    chosen = [known_chapter(name, repo) for name in names] or chapter_names(repo)
     with course_lock(course), usable_gradebook():
         for name in chosen:
-            if found := list(faults(name, house, thorough=False)):
+            if found := list(faults(name, repo, thorough=False)):
                 raise ReleaseRefused("\n".join([f"{name} is not released:", *found]))
-            yield _publish(course, read_chapter(name, house), targets, house)
+            yield _publish(course, read_chapter(name, repo), targets, repo)
 
 
-def released_files(chapter: Chapter, targets: Targets, house: Path = HOUSE) -> dict[str, bytes]:
+def released_files(chapter: Chapter, targets: Targets, repo: Path = REPO) -> dict[str, bytes]:
     """Return path -> content of everything in a chapter's bundle, without using a course or a gradebook.
 
     Args:
@@ -89,31 +89,31 @@ def released_files(chapter: Chapter, targets: Targets, house: Path = HOUSE) -> d
     """
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        write_course_config(root, house)
-        _write_source(root, chapter, _public_keys(chapter), targets, house)
-        generate(root, chapter.name, house)
+        write_course_config(root, repo)
+        _write_source(root, chapter, _public_keys(chapter), targets, repo)
+        generate(root, chapter.name, repo)
         released = root / "release" / chapter.name
         return {file.relative_to(released).as_posix(): file.read_bytes() for file in sorted(_paths(released))}
 
 
-def _publish(course: Path, chapter: Chapter, targets: Targets, house: Path) -> Published:
+def _publish(course: Path, chapter: Chapter, targets: Targets, repo: Path) -> Published:
     with tempfile.TemporaryDirectory(prefix=".release-", dir=course) as folder:
         staging = Path(folder)
         keys = _public_keys(chapter)
-        due = " ".join(read_sentences(open_coursedir(course, chapter.name, house)))
-        _write_source(staging, chapter, keys, targets, house, due)
-        generate(staging, chapter.name, house)
+        due = " ".join(read_sentences(open_coursedir(course, chapter.name, repo)))
+        _write_source(staging, chapter, keys, targets, repo, due)
+        generate(staging, chapter.name, repo)
         source, released = Path("source", chapter.name), Path("release", chapter.name)
         published = [source, released, released.with_suffix(".zip")]
-        bundle.write_zip(staging / released, staging / published[-1], house)
+        bundle.write_zip(staging / released, staging / published[-1], repo)
         _refuse_unsound(chapter, keys, staging / source, staging / released)
-        _refuse_leaks(course, chapter, staging / "release", house)
+        _refuse_leaks(course, chapter, staging / "release", repo)
 
-        database = open_coursedir(course, chapter.name, house).db_url
+        database = open_coursedir(course, chapter.name, repo).db_url
         changed = not all(_same(staging / path, course / path) for path in published)
         if changed or not registered_cells(database, chapter.name):
             adapt_cells(database, chapter.name, nbformat.read(staging / released / f"{chapter.name}.ipynb", 4))
-            generate(staging, chapter.name, house, database)
+            generate(staging, chapter.name, repo, database)
             for path in published:
                 _move(staging / path, course / path, staging / "old")
         return Published(chapter.name, course / published[-1], changed)
@@ -124,11 +124,11 @@ def _public_keys(chapter: Chapter) -> list[Key]:
 
 
 def _write_source(
-    staging: Path, chapter: Chapter, keys: Iterable[Key], targets: Targets, house: Path, due: str = ""
+    staging: Path, chapter: Chapter, keys: Iterable[Key], targets: Targets, repo: Path, due: str = ""
 ) -> None:
     folder = staging / "source" / chapter.name
-    notebook = to_bytes(source_notebook(chapter, targets, section_addresses(chapter, house), due))
-    for name, content in {f"{chapter.name}.ipynb": notebook, **bundle.files(chapter, keys, house, due)}.items():
+    notebook = to_bytes(source_notebook(chapter, targets, section_addresses(chapter, repo), due))
+    for name, content in {f"{chapter.name}.ipynb": notebook, **bundle.files(chapter, keys, repo, due)}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
 
@@ -143,8 +143,8 @@ def _refuse_unsound(chapter: Chapter, keys: Iterable[Key], source: Path, release
         raise ReleaseRefused("\n".join([f"{chapter.name} is not released:", *problems]))
 
 
-def _refuse_leaks(course: Path, chapter: Chapter, folder: Path, house: Path) -> None:
-    leaks = gate.scan([folder], gate.secrets_of_bundle(chapter, secret_seed(course), house))
+def _refuse_leaks(course: Path, chapter: Chapter, folder: Path, repo: Path) -> None:
+    leaks = gate.scan([folder], gate.secrets_of_bundle(chapter, secret_seed(course), repo))
     if leaks:
         raise ReleaseRefused("\n".join([f"{chapter.name} is not released, because it gives away:", *map(str, leaks)]))
 

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from autograder.house import HOUSE
+from autograder.layout import REPO
 from autograder.sandbox import interpreter
 from autograder.sandbox.limits import Limits, SandboxUnavailable
 
@@ -17,7 +17,7 @@ PACKAGES = Path("/packages")
 TEMPORARY = Path("/tmp")
 
 # Our packages that run inside, by their names there. The sandbox holds nothing else of this repository.
-RUNNER_PACKAGES = {"check": HOUSE / "check", "inside": Path(__file__).resolve().parent / "inside"}
+RUNNER_PACKAGES = {"check": REPO / "check", "inside": Path(__file__).resolve().parent / "inside"}
 _NOBODY = "65534"
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 

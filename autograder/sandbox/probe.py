@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from autograder.house import HOUSE
+from autograder.layout import REPO
 from autograder.sandbox import bubblewrap, interpreter
 from autograder.sandbox.limits import Limits, SandboxUnavailable
 from autograder.sandbox.starting import ENVIRONMENT
@@ -139,5 +139,5 @@ def _canary(folder: Path) -> Iterator[list[str]]:
 
 def _solutions() -> list[str]:
     """Return the files that would give the answers away."""
-    folders = (HOUSE / "autograder/exercises", HOUSE / "solutions")
+    folders = (REPO / "autograder/exercises", REPO / "solutions")
     return [str(path) for folder in folders for path in folder.rglob("*.py")]

@@ -17,7 +17,7 @@ from sphinx.util import logging
 from sphinx.util.typing import ExtensionMetadata
 from sphinx_design.dropdown import DropdownDirective
 
-from autograder.house import exercises_checked_in
+from autograder.layout import exercises_checked_in
 from check.words import listed
 
 logger = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ import numpy as np
 
 from autograder.authoring.exercise import Draw, Exercise
 from autograder.authoring.make_key import PUBLIC_SEED, full_key
-from autograder.house import HOUSE, chapter_names
+from autograder.layout import REPO, chapter_names
 from autograder.release.bundle import saved_key
 from book.live.self_study import zipped
 
@@ -102,5 +102,5 @@ def logarithms(scores: np.ndarray) -> np.ndarray:
 
 def bundle() -> bytes:
     """Return the zip file that the front page unpacks for its Python: `check` and the answer key."""
-    files = {f"check/{file.name}": file.read_bytes() for file in sorted((HOUSE / "check").glob("*.py"))}
+    files = {f"check/{file.name}": file.read_bytes() for file in sorted((REPO / "check").glob("*.py"))}
     return zipped(files | {f"check/keys/{EXERCISE.name}.npz": saved_key(full_key(EXERCISE, PUBLIC_SEED))})

@@ -12,12 +12,12 @@ from typing import Any
 
 from autograder.authoring.exercise import exercises_of
 from autograder.chapter.chapter import GIVEN, Cell, Chapter
-from autograder.house import HOUSE, chapter_names, solution_modules
+from autograder.layout import REPO, chapter_names, solution_modules
 from autograder.release.cell_needs import needs
 
 NOTEBOOK = "Use the chapter’s notebook for the cells that need it."
 CALL = "()"  # marks the name of one of the book's functions, as opposed to a package
-FROM_BUNDLE = {file.stem for file in (HOUSE / "chapters").glob("*.py")}
+FROM_BUNDLE = {file.stem for file in (REPO / "chapters").glob("*.py")}
 AVAILABLE = {*sys.stdlib_module_names, "numpy", "matplotlib", "check", "solutions", *FROM_BUNDLE}
 
 
@@ -110,7 +110,7 @@ def _needed_for_import(module: str, name: str, functions: set[str]) -> set[str]:
 @cache
 def _missing_packages(module: str) -> set[str]:
     """Return the packages that a module of the solutions imports and a page does not have."""
-    tree = ast.parse((HOUSE / "solutions" / f"{module}.py").read_text(encoding="utf-8"))
+    tree = ast.parse((REPO / "solutions" / f"{module}.py").read_text(encoding="utf-8"))
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     return {name.partition(".")[0] for name in names} - AVAILABLE

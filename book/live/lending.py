@@ -12,7 +12,7 @@ from sphinx.errors import ConfigError
 from autograder.authoring.exercise import Exercise
 from autograder.chapter.chapter import Chapter
 from autograder.errors import UserError
-from autograder.house import HOUSE, chapter_names, exercise_names, solution_modules
+from autograder.layout import REPO, chapter_names, exercise_names, solution_modules
 from autograder.release.lending import PACKAGE, last_lent_chapter
 
 
@@ -88,7 +88,7 @@ def lent_functions(last: int) -> dict[str, str]:
     imports: dict[str, str] = {}
     for module, number in solution_modules().items():
         if number is not None and number <= last:
-            tree = ast.parse((HOUSE / "solutions" / f"{module}.py").read_text(encoding="utf-8"))
+            tree = ast.parse((REPO / "solutions" / f"{module}.py").read_text(encoding="utf-8"))
             names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
             imports |= {name: import_of(name, module) for name in names if name not in exercises}
     return imports

@@ -17,7 +17,7 @@ from autograder.authoring.exercise import exercises_of
 from autograder.chapter.chapter import Chapter
 from autograder.chapter.reading_time import duration, estimate
 from autograder.chapter.targets import Targets, read_targets
-from autograder.house import HOUSE, chapter_names
+from autograder.layout import REPO, chapter_names
 from autograder.release.publish import released_files
 from book.live import first_exercise
 from book.live.built_files import ALL, OUT, store
@@ -101,7 +101,7 @@ def _read_front_page(app: Sphinx, stub_cell: nodes.container) -> None:
 
 @cache
 def _targets() -> Targets:
-    return read_targets(HOUSE / "chapters")
+    return read_targets(REPO / "chapters")
 
 
 WITHOUT_SCRIPTS = """<noscript class="live-without-scripts"><p>Your browser runs no scripts, so this page cannot check

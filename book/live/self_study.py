@@ -17,7 +17,7 @@ from autograder.authoring.answer_key_cache import cached_key
 from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import full_key
 from autograder.chapter.chapter import Chapter, read_chapter
-from autograder.house import chapter_names, solution_modules
+from autograder.layout import chapter_names, solution_modules
 from autograder.release import bundle
 from autograder.release.gate import Secrets, secrets_of_book
 from autograder.release.lending import lent_files

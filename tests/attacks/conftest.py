@@ -26,7 +26,7 @@ from tests.leftovers import forks, open_resources
 from tests.patience import PATIENT
 
 FULL = 25
-HOUSE = Path(autograder.__file__).parent.parent
+REPO = Path(autograder.__file__).parent.parent
 # The command line of a new sandbox holds its limits. This one marks those that this process of the tests starts.
 MARK = PATIENT.processor_seconds + os.getpid() / 2**24
 # Attacks get the time that a busy machine needs. The limits of size are small, so that floods stay small.
@@ -165,7 +165,7 @@ def left_behind(token):
             continue
         if f'"processor_seconds": {MARK!r}'.encode() in command or token.encode() in command:
             traces.append(f"process {process.name}")
-    for folder in ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", "/", str(HOUSE), str(Path.home())):
+    for folder in ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", "/", str(REPO), str(Path.home())):
         traces += [str(path) for path in Path(folder).glob(f"*{token}*")]
     traces += [line for line in Path("/proc/net/unix").read_text(errors="replace").splitlines() if token in line]
     return traces

@@ -94,7 +94,7 @@ for name in ("solutions.attention", "autograder.exercises.attention", "autograde
             secrets.add(name)
     except ImportError:
         pass
-for finder in list(sys.path) + ["/packages", "{house}"]:
+for finder in list(sys.path) + ["/packages", "{repo}"]:
     for module in pkgutil.iter_modules([f"{finder}/solutions", f"{finder}/autograder/exercises"]):
         secrets.add(module.name)
 """,
@@ -102,7 +102,7 @@ for finder in list(sys.path) + ["/packages", "{house}"]:
     _search(
         "walks the whole file system, also through links that it makes",
         """
-for at, target in enumerate(("{course}", "{house}", "/root", "/home", "/proc/self/root", "/proc/1/root")):
+for at, target in enumerate(("{course}", "{repo}", "/root", "/home", "/proc/self/root", "/proc/1/root")):
     try:
         os.symlink(target, f"link-{at}")
     except OSError:
@@ -205,7 +205,7 @@ WRITING = _search(
     "writes to every folder that outlives it",
     """
 home = os.path.expanduser("~")
-folders = ["{course}", "{course}/submitted", "{course}/release", "{house}", "{house}/tests", "{tmp}", "/", "/etc",
+folders = ["{course}", "{course}/submitted", "{course}/release", "{repo}", "{repo}/tests", "{tmp}", "/", "/etc",
            "/bin", "/root", "/home", "/var/tmp", "/var/spool/cron", "/dev", "/dev/shm", "/run", "/proc", "/sys",
            "/usr/lib", "/runner", "/bundle", "/packages", "/packages/numpy", sys.prefix, os.path.dirname(os.__file__),
            *sys.path]

@@ -12,7 +12,7 @@ import pytest
 from tests.attacks.attack import HONEST_POINTS, notebook
 from tests.attacks.breaking import BREAKING
 from tests.attacks.channel import CHANNEL
-from tests.attacks.conftest import HOUSE, SMALL, STOPPED, WAITED, canary
+from tests.attacks.conftest import REPO, SMALL, STOPPED, WAITED, canary
 from tests.attacks.dressing import DRESSING, only_honest
 from tests.attacks.forging import FORGING
 from tests.attacks.snooping import CONNECTING, SNOOPING, WRITING
@@ -49,7 +49,7 @@ def attacked(graded, perfect, course, tmp_path, token, assignment):
     """attacked(attack) -> its report as text, after checking that it holds only the honest points and no secret."""
 
     def attacked(attack, **names):
-        names = {"course": str(course), "house": str(HOUSE), "tmp": str(tmp_path), "token": token, **names}
+        names = {"course": str(course), "repo": str(REPO), "tmp": str(tmp_path), "token": token, **names}
         limits = STOPPED if attack.endless else WAITED if attack.waits else SMALL
         report = graded(notebook(attack, perfect, **names), limits)
         text = json.dumps(report.to_json(), ensure_ascii=False)
@@ -98,7 +98,7 @@ def test_the_process_of_the_grader_cannot_be_read(attack, bundle):
     word = canary("parent")
     parent = subprocess.run(
         [sys.executable, "-c", PARENT, word, str(bundle)],
-        input=attack.source, cwd=HOUSE, env=os.environ | {"SECRET": word}, capture_output=True, text=True, check=True,
+        input=attack.source, cwd=REPO, env=os.environ | {"SECRET": word}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert attack.words in parent.stdout and "CANARY" not in parent.stdout
 

@@ -7,7 +7,7 @@ import pytest
 
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 from check import given_functions, judge
 from check.calling import Outcome
 from check.measuring import measured_outcomes, outcomes_of

@@ -12,7 +12,7 @@ from autograder.grading.assignment import seeds_of
 from autograder.grading.submitted_file import File
 from autograder.sandbox import bubblewrap, seccomp
 from tests.attacks.attack import dump, notebook
-from tests.attacks.conftest import HOUSE
+from tests.attacks.conftest import REPO
 from tests.attacks.snooping import CONNECTING, NOTHING, SNOOPING, WRITING
 from tests.autograder.sandbox import weaker
 from tests.patience import PATIENT
@@ -28,7 +28,7 @@ def report_text(assignment, bundle, solutions, perfect, course, monkeypatch):
     def report_text(attack, weaken, **names):
         whole = bubblewrap.arguments
         monkeypatch.setattr(bubblewrap, "arguments", lambda *a: weaken(whole(*a)))
-        names = {"course": str(course), "house": str(HOUSE), "tmp": "/notebook", "token": "trace", **names}
+        names = {"course": str(course), "repo": str(REPO), "tmp": "/notebook", "token": "trace", **names}
         content = dump(notebook(attack, perfect, **names))
         seeds = seeds_of(File(content), assignment.released, secret_seed(course))
         report = grade.grade_submission(File(content), seeds, assignment, bundle, solutions, PATIENT)
@@ -50,7 +50,7 @@ def test_a_course_folder_inside_is_read(report_text, course, what, words):
 
 def test_a_solution_inside_is_imported(report_text):
     attack = BY_NAME["imports the solutions, the exercises and the keys"]
-    assert "attention" in report_text(attack, lambda o: weaker.with_bound(o, HOUSE)).partition("found ")[2][:200]
+    assert "attention" in report_text(attack, lambda o: weaker.with_bound(o, REPO)).partition("found ")[2][:200]
 
 
 def test_the_memory_of_an_uncovered_first_process_is_read(report_text):

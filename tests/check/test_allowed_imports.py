@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autograder.authoring.exercise import exercises_of
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 from check import checking as module
 from check.allowed_imports import foreign, is_ours
 from check.checking import CheckFailed, check

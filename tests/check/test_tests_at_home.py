@@ -9,7 +9,7 @@ from autograder.authoring.exercise import exercises_of, find_exercise
 from autograder.authoring.make_key import full_key, make_questions, public_key
 from autograder.authoring.problems import catching_cases, grade_function
 from autograder.exercises.training.tests_train_step import ARGUMENTS, arrays_of, situation
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 from check import bundle_data, harms, key
 from check.checking import checked
 from check.look_up_harms import LOOK_UP_HARMS

@@ -17,7 +17,7 @@ from tabulate import tabulate
 import tests.explanations
 from autograder.authoring.exercise import find_exercise
 from autograder.authoring.make_key import public_key
-from autograder.house import chapter_names, number_and_word
+from autograder.layout import chapter_names, number_and_word
 from check.judge import Result, grade
 from check.measuring import outcomes_of
 from tests.explanations.registry import RIGHT, WRONG, Answer

@@ -10,7 +10,7 @@ from num2words import num2words
 from torch import nn
 from torch.nn import functional
 
-from autograder.house import HOUSE
+from autograder.layout import REPO
 from solutions import numbers, translator
 from solutions.backward import numerical_gradient
 from solutions.decoding import beam_search, greedy_decode, incremental_greedy_decode
@@ -262,7 +262,7 @@ def test_no_training_number_contains_a_held_out_pair():
 def trained():
     """Return the model that `translator.learn` trains with seed 0, and the numbers held out from it."""
     _, test, test_pairs = numbers.split(np.random.default_rng(0))
-    return load(HOUSE / "chapters" / "translator.npz"), test, test_pairs
+    return load(REPO / "chapters" / "translator.npz"), test, test_pairs
 
 
 def test_the_map_that_opens_chapter_1_is_that_of_the_trained_translator(trained):
@@ -272,7 +272,7 @@ def test_the_map_that_opens_chapter_1_is_that_of_the_trained_translator(trained)
     memory, _ = encode(params, src, translator.N_HEADS)
     _, cache = decode(params, tgt[:, :-1], memory, src, translator.N_HEADS)
     expected = cross_attention_weights(cache)[-1, 0].mean(axis=0)[:-1]
-    drawn = learnt_map.cross_attention(HOUSE / "chapters" / "translator.npz", src[0].tolist(), tgt[0, :-2].tolist())
+    drawn = learnt_map.cross_attention(REPO / "chapters" / "translator.npz", src[0].tolist(), tgt[0, :-2].tolist())
     np.testing.assert_allclose(drawn, expected, atol=1e-5)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.house import HOUSE
+from autograder.layout import REPO
 from solutions import language_model
 from solutions.letters_to_sounds import N_HEADS, RECIPE, SIZES, errors, train, transcribe
 from solutions.model import forward
@@ -25,7 +25,7 @@ from solutions.parameters import initialise, map_tree, save
 from solutions.pronunciations import VOCABULARY, Words, load_words, pairs, spelled
 from solutions.training import average, smoothed_cross_entropy
 
-CHAPTERS = HOUSE / "chapters"
+CHAPTERS = REPO / "chapters"
 STORED = CHAPTERS / "project_runs.npz"
 LOOKED_AT, WATCHED = 100, 500  # every so many steps, the loss of so many held-out words
 SHORT = 500  # steps of an ablation

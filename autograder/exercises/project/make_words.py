@@ -21,10 +21,10 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder.house import HOUSE
+from autograder.layout import REPO
 from solutions.pronunciations import encode
 
-SHIPPED = HOUSE / "chapters" / "pronunciations.npz"
+SHIPPED = REPO / "chapters" / "pronunciations.npz"
 WITHHELD = Path(__file__).with_name("withheld.npz")
 SEED = 2017
 N_HELD_OUT, N_FAMILIES, N_WITHHELD = 2_000, 2_000, 4_000
@@ -47,7 +47,7 @@ def main(wheel: str) -> None:
     SHIPPED.with_suffix(".LICENSE.txt").write_text(notice, encoding="utf-8")
     for path, names in ((SHIPPED, ("known", "held_out", "held_out_families")), (WITHHELD, ("withheld",))):
         np.savez_compressed(path, notice=np.array(notice), **arrays({name: parts[name] for name in names}, sounds_of))
-        print(f"{path.relative_to(HOUSE)}: {path.stat().st_size:,} bytes", *(f"{n} {len(parts[n]):,}" for n in names))
+        print(f"{path.relative_to(REPO)}: {path.stat().st_size:,} bytes", *(f"{n} {len(parts[n]):,}" for n in names))
 
 
 def pronunciations(dictionary: str) -> dict[str, str]:

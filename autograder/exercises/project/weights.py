@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from autograder.authoring.hand_in import HandIn, Tier
-from autograder.house import HOUSE
+from autograder.layout import REPO
 from check.weights_file import Expected
 from solutions import letters_to_sounds as model
 from solutions.parameters import flatten, named
@@ -35,7 +35,7 @@ def transcribed(weights, rows):
 @cache
 def known() -> Words:
     """Return the words to train on."""
-    return load_words(HOUSE / "chapters" / "pronunciations.npz")["known"]
+    return load_words(REPO / "chapters" / "pronunciations.npz")["known"]
 
 
 def withheld(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -51,7 +51,7 @@ def error_rate(written: np.ndarray, right: np.ndarray) -> float:
 
 
 def book() -> np.ndarray:
-    with np.load(HOUSE / "chapters" / "book_weights.npz", allow_pickle=False) as file:
+    with np.load(REPO / "chapters" / "book_weights.npz", allow_pickle=False) as file:
         return file["weights"]
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from autograder.course.handout import Handout
-from autograder.house import HOUSE, chapter_names, number_and_word
+from autograder.layout import REPO, chapter_names, number_and_word
 from autograder.pages.class_report.entries import Entry
 from autograder.release.fingerprints import SEED
 from autograder.release.tokens import is_variable, lines_of_tokens, tokens_of
@@ -96,7 +96,7 @@ def known_code(released: Handout) -> list[str]:
     """
     _, word = number_and_word(released.chapter)
     cells = [released.source(i) for i in range(len(released.cells)) if released.kind(i) == "code"]
-    folders = HOUSE / "solutions", HOUSE / "autograder" / "exercises" / word
+    folders = REPO / "solutions", REPO / "autograder" / "exercises" / word
     files = [file for folder in folders for file in sorted(folder.glob("*.py"))]
     texts = (file.read_text(encoding="utf-8") for file in files)
     return [*cells, *(_MODULE.sub("", text) for text in texts)]

@@ -11,7 +11,7 @@ from autograder.chapter.chapter import cells, text_of
 from autograder.chapter.myst import MystError
 from autograder.chapter.plain_markdown import convert
 from autograder.chapter.targets import read_targets
-from autograder.house import HOUSE, chapter_names
+from autograder.layout import REPO, chapter_names
 from tests.choosing import thinned
 
 pytestmark = pytest.mark.autograder
@@ -231,7 +231,7 @@ def test_an_error_gives_file_and_line(plain: Convert, text: str, line: int, word
 
 @pytest.mark.parametrize("chapter", thinned(chapter_names(), ["05_residual"], "the same for every chapter"))
 def test_every_chapter_has_a_plain_form(chapter: str) -> None:
-    text = convert(text_of(chapter), read_targets(HOUSE / "chapters"), chapter)
+    text = convert(text_of(chapter), read_targets(REPO / "chapters"), chapter)
     for cell in cells(text):
         if cell.part == "prose":
             assert ":::" not in cell.source and "{ref}" not in cell.source and "{cite" not in cell.source

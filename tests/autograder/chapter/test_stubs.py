@@ -9,7 +9,7 @@ import inspect
 import pytest
 
 from autograder.chapter.chapter import read_chapter, stubs, text_of
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 from autograder.release.doctor import interface_difference
 from autograder.release.notebook import bound_names
 

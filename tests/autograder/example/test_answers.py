@@ -10,7 +10,7 @@ from autograder.authoring.make_key import make_questions
 from autograder.chapter.chapter import read_chapter
 from autograder.chapter.targets import read_targets
 from autograder.example.standalone import standalone
-from autograder.house import HOUSE, chapter_names, solution_modules
+from autograder.layout import REPO, chapter_names, solution_modules
 from autograder.release.bundle import modules
 from autograder.release.notebook import source_notebook
 from check import judge
@@ -24,7 +24,7 @@ SEED = 5
 
 def sources(name):
     """Return id -> source of a chapter's setup and of its solved exercises."""
-    notebook = source_notebook(read_chapter(name), read_targets(HOUSE / "chapters"), {})
+    notebook = source_notebook(read_chapter(name), read_targets(REPO / "chapters"), {})
     code = [cell for cell in notebook.cells if cell.cell_type == "code" and "nbgrader" in cell.metadata]
     cells = [(cell.metadata.nbgrader, cell.source) for cell in code]
     return {tags.grade_id: source for tags, source in cells if tags.solution or tags.grade_id == "setup"}

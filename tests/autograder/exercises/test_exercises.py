@@ -13,7 +13,7 @@ from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.authoring.problems import catching_cases, problems
 from autograder.chapter import myst
 from autograder.chapter.chapter import stubs, text_of
-from autograder.house import chapter_names, exercise_names, number_and_word
+from autograder.layout import chapter_names, exercise_names, number_and_word
 from check.calling import Outcome, Raised
 from check.judge import grade
 from check.measuring import measured_outcomes, outcomes_of

@@ -13,7 +13,7 @@ from autograder.pages.terminal import class_table
 from autograder.release.publish import publish
 from tests.autograder.gradebook.graded_course import graded, open_gradebook, page
 from tests.autograder.gradebook.test_manual_scores import comment, grade_by_hand
-from tests.autograder.release.small_house import CHAPTER, build, by_grade_id
+from tests.autograder.release.small_repo import CHAPTER, build, by_grade_id
 
 pytestmark = pytest.mark.grading
 
@@ -38,11 +38,11 @@ ANSWER = "**Question:** does it *learn*? <script>window.harm = 1</script>"
 @pytest.fixture(scope="module")
 def released(tmp_path_factory):
     """Return a course whose chapter asks for a report. Do not change it."""
-    house = build(tmp_path_factory.mktemp("house"))
-    chapter = house / "chapters" / f"{CHAPTER}.md"
+    repo = build(tmp_path_factory.mktemp("repo"))
+    chapter = repo / "chapters" / f"{CHAPTER}.md"
     chapter.write_text(chapter.read_text(encoding="utf-8") + REPORT, encoding="utf-8")
     course = tmp_path_factory.mktemp("course")
-    publish(course, house=house)
+    publish(course, repo=repo)
     return course
 
 

@@ -27,7 +27,7 @@ from autograder.sandbox import MachineTooBusy, SandboxUnavailable
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-HOUSE = Path(autograder.__file__).parent.parent
+REPO = Path(autograder.__file__).parent.parent
 
 
 def graded(course, **options):
@@ -46,7 +46,7 @@ def score(course, student):
 
 def nbgrader(*arguments, cwd):
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = os.environ | {"PATH": path, "PYTHONPATH": str(HOUSE)}
+    environment = os.environ | {"PATH": path, "PYTHONPATH": str(REPO)}
     command = [sys.executable, "-m", "nbgrader", *arguments]
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
 
@@ -255,7 +255,7 @@ def test_nbgraders_command_gives_the_same_scores(graded_class, tmp_path):
     with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
         for student in made:
             gradebook.remove_student(student)
-    done = nbgrader("autograde", CHAPTER, f"--course-dir={course}", cwd=HOUSE)
+    done = nbgrader("autograde", CHAPTER, f"--course-dir={course}", cwd=REPO)
     assert done.returncode == 0, done.stderr
     for student in ("perfect", "mistake-1", "truncated", "deleted-check"):
         assert score(course, student) == made[student].score

@@ -19,7 +19,7 @@ from autograder.gradebook.exporters import CanvasExporter, CsvExporter, MoodleEx
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-HOUSE = Path(autograder.__file__).parent.parent
+REPO = Path(autograder.__file__).parent.parent
 NAMES = {
     "ada": ("Lovelace, Countess", 'Ada "Byron"'), "4711": ("Noether", "Emmy\nAmalie"), "zoë": ("O'Hara", "王"),
     "eve": ("=HYPERLINK(1)", "@SUM(A1)"), "=cmd|'/c calc'!A1": ("+1", "-1"), "absent": ("Who", "Never"),
@@ -104,7 +104,7 @@ def test_our_command_and_nbgraders_write_the_same(gradebook, course, tmp_path, c
     subprocess.run(
         [sys.executable, "-m", "nbgrader", "export", "--exporter=autograder.gradebook.exporters.MoodleExporter",
          f"--to={theirs}", f"--CourseDirectory.root={course}"],
-        cwd=HOUSE, env=os.environ | {"PYTHONPATH": str(HOUSE), "PATH": path}, check=True, capture_output=True,
+        cwd=REPO, env=os.environ | {"PYTHONPATH": str(REPO), "PATH": path}, check=True, capture_output=True,
     )  # fmt: skip
     assert ours.read_bytes() == theirs.read_bytes() and CHAPTER.encode() in ours.read_bytes()
 

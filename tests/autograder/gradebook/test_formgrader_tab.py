@@ -11,7 +11,7 @@ import urllib.request
 
 import pytest
 
-from autograder.house import HOUSE
+from autograder.layout import REPO
 from tests.conftest import CHAPTER
 from tests.patience import SECONDS
 
@@ -25,7 +25,7 @@ def answer(course, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--ServerApp.base_url={BASE}"]
-    settings = {"JUPYTER_CONFIG_PATH": str(HOUSE / "deploy" / "formgrader"), "JUPYTER_RUNTIME_DIR": str(tmp_path)}
+    settings = {"JUPYTER_CONFIG_PATH": str(REPO / "deploy" / "formgrader"), "JUPYTER_RUNTIME_DIR": str(tmp_path)}
     process = subprocess.Popen(
         [*command, f"--port={port}", "--IdentityProvider.token=key"], cwd=course, env={**os.environ, **settings}
     )

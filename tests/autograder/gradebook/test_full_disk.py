@@ -13,7 +13,7 @@ from autograder.sandbox import bubblewrap
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-HOUSE = Path(autograder.__file__).parent.parent
+REPO = Path(autograder.__file__).parent.parent
 SIZE = 30_000_000
 
 # The folder `small` is a disk of its own. The script grades with little space left, then with enough.
@@ -50,7 +50,7 @@ def test_a_full_disk_loses_nothing(course, hand_in, contents, tmp_path):
     disk = ["--dev-bind", "/", "/", "--size", str(SIZE), "--tmpfs", str(small)]
     done = subprocess.run(
         [str(bubblewrap.find()), *disk, sys.executable, "-c", SCRIPT, CHAPTER, str(course), str(small)],
-        env=os.environ | {"PYTHONPATH": str(HOUSE)},
+        env=os.environ | {"PYTHONPATH": str(REPO)},
         capture_output=True,
         text=True,
     )

@@ -15,7 +15,7 @@ from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.queries import computed_scores
 from autograder.grading import worker
-from autograder.house import exercise_names
+from autograder.layout import exercise_names
 from tests.choosing import thinned
 from tests.conftest import CHAPTER
 

@@ -79,8 +79,8 @@ def test_another_pytorch_regrades_and_is_named(ada, monkeypatch):
 )
 def test_a_change_in_any_folder_that_decides_regrades_and_is_named(ada, folder, why, tmp_path, monkeypatch):
     for package in ("autograder", "check", "solutions"):
-        shutil.copytree(assignment.HOUSE / package, tmp_path / package)
-    monkeypatch.setattr(assignment, "HOUSE", tmp_path)
+        shutil.copytree(assignment.REPO / package, tmp_path / package)
+    monkeypatch.setattr(assignment, "REPO", tmp_path)
     assert graded(ada)["ada"].why == ""
     deepest = sorted((tmp_path / folder).rglob("*.py"))[-1]
     deepest.write_text(deepest.read_text(encoding="utf-8") + "# another\n", encoding="utf-8")
@@ -91,8 +91,8 @@ def test_all_code_that_grading_runs_is_in_a_folder_that_decides():
     graph = grimp.build_graph("autograder", "check")
     run = graph.find_upstream_modules("autograder.grading.worker") | {"autograder.grading.worker"}
     rooms = {"/".join(name.split(".")[:2]) if name.startswith("autograder.") else "check" for name in run}
-    # The exercises have a fingerprint of their own. `house` and `errors` do not affect scores.
-    assert rooms - {"autograder/exercises", "autograder/house", "autograder/errors"} == set(assignment.DECIDING)
+    # The exercises have a fingerprint of their own. `layout` and `errors` do not affect scores.
+    assert rooms - {"autograder/exercises", "autograder/layout", "autograder/errors"} == set(assignment.DECIDING)
 
 
 def test_another_release_regrades_and_is_named(ada):

@@ -11,7 +11,7 @@ from pathlib import Path
 import autograder
 from autograder.sandbox import bubblewrap
 
-HOUSE = Path(autograder.__file__).parent.parent
+REPO = Path(autograder.__file__).parent.parent
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def dask_processes(place):
         command = [sys.executable, "-m", "dask", part, *arguments]
         if hide:
             command = [str(bubblewrap.find()), "--dev-bind", "/", "/", "--tmpfs", str(hide), *command]
-        variables = os.environ | {"PYTHONPATH": str(HOUSE), **environment}
+        variables = os.environ | {"PYTHONPATH": str(REPO), **environment}
         process = subprocess.Popen(command, cwd=place, env=variables, stderr=subprocess.DEVNULL, start_new_session=True)
         started.append(process)
         return process

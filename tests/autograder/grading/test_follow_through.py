@@ -21,7 +21,7 @@ from autograder.grading import grade
 from autograder.grading.assignment import open_assignment, seeds_of
 from autograder.grading.follow_through import better_result, earlier_dependencies, functions_to_answer
 from autograder.grading.submitted_file import File
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 from autograder.sandbox import CHAPTER_DISTRIBUTIONS, AnsweredFunctions, Budget, Call, Cell, MachineTooBusy, run
 from check import judge
 from check.calling import run as run_here
@@ -308,10 +308,10 @@ def test_answered_functions_work_like_the_functions_of_a_student(chapter, name, 
 def test_changed_solutions_lead_to_new_reports_that_say_so(course, hand_in, contents, monkeypatch, tmp_path):
     hand_in("ada", contents["perfect"])
     class_run.grade_class(course, CHAPTER)
-    copied = tmp_path / "house"
+    copied = tmp_path / "repo"
     for package in ("autograder", "check", "solutions"):
-        shutil.copytree(assignments.HOUSE / package, copied / package)
-    monkeypatch.setattr(assignments, "HOUSE", copied)
+        shutil.copytree(assignments.REPO / package, copied / package)
+    monkeypatch.setattr(assignments, "REPO", copied)
     (row,) = class_run.grade_class(course, CHAPTER)
     assert row.why == ""
     with (copied / "solutions" / "attention.py").open("a") as file:

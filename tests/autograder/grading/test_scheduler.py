@@ -17,7 +17,7 @@ from distributed import Client
 from autograder.cli.main import main
 from autograder.gradebook import class_run
 from autograder.grading import cluster
-from tests.autograder.grading.dask_processes import HOUSE, dask_processes, free_port
+from tests.autograder.grading.dask_processes import REPO, dask_processes, free_port
 from tests.conftest import CHAPTER
 from tests.patience import SECONDS
 
@@ -100,7 +100,7 @@ def test_a_worker_with_other_versions_is_refused(
     other = tmp_path / "other"
     other.mkdir()
     (other / "sitecustomize.py").write_text(OTHERS[words])
-    a_worker(start, scheduler, PYTHONPATH=os.pathsep.join([str(other), str(HOUSE)]))
+    a_worker(start, scheduler, PYTHONPATH=os.pathsep.join([str(other), str(REPO)]))
     assert main(["grade", CHAPTER, "--course", str(course), "--scheduler", scheduler]) == 2
     assert f"a worker has {words}" in capsys.readouterr().err
     assert not (course / "autograded").exists()

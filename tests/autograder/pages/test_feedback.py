@@ -24,7 +24,7 @@ import autograder
 from autograder.authoring.exercise import exercises_of
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import nbgrader_config, open_coursedir
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 from autograder.pages import code, feedback
 from autograder.pages.safe_markdown import MATHML_ATTRIBUTES, MAX_SOURCE, TAGS, safe_markdown
 from check.faults import KINDS, Verdict
@@ -32,7 +32,7 @@ from check.judge import Result
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-HOUSE = Path(autograder.__file__).parent.parent
+REPO = Path(autograder.__file__).parent.parent
 HARM = "</code></pre></style><script>window.harm = 1</script><img src=https://other.example/x onerror=window.harm=1>"
 
 
@@ -151,7 +151,7 @@ def test_every_kind_of_fault_has_a_next_step(kind):
 
 @pytest.mark.parametrize("chapter", chapter_names())
 def test_every_section_to_reread_is_a_heading_of_its_chapter(chapter):
-    source = (HOUSE / "chapters" / f"{chapter}.md").read_text(encoding="utf-8")
+    source = (REPO / "chapters" / f"{chapter}.md").read_text(encoding="utf-8")
     headings = {line.lstrip("#").strip() for line in source.splitlines() if line.startswith("#")}
     for exercise in exercises_of(chapter):
         mistakes = [(), *((mistake,) for mistake, _ in exercise.mistakes.values())]
@@ -342,7 +342,7 @@ def test_nbgraders_command_in_the_course_folder_makes_the_same_page(course, hand
     ours = page_of(course, "ada").read_bytes()
     page_of(course, "ada").unlink()
     command = [sys.executable, "-m", "nbgrader", "generate_feedback", CHAPTER, "--force"]
-    environment = os.environ | {"PYTHONPATH": str(HOUSE)}
+    environment = os.environ | {"PYTHONPATH": str(REPO)}
     process = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True)
     assert process.returncode == 0, process.stderr
     assert page_of(course, "ada").read_bytes() == ours

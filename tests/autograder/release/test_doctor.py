@@ -8,11 +8,11 @@ import pytest
 from autograder.authoring.exercise import Exercise
 from autograder.chapter.chapter import read_chapter
 from autograder.cli.main import main
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 from autograder.release import doctor
 from autograder.release.notebook_run import run_faults
 from autograder.release.publish import ReleaseRefused, publish
-from tests.autograder.release.small_house import CHAPTER, change
+from tests.autograder.release.small_repo import CHAPTER, change
 
 pytestmark = [pytest.mark.autograder, pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")]
 
@@ -39,21 +39,21 @@ BREAKS = {
 
 @pytest.mark.parametrize("what", BREAKS)
 def test_a_fault_is_named_and_stops_the_release(copy, what):
-    house, course = copy
+    repo, course = copy
     old, new, words = BREAKS[what]
-    change(house, old, new)
-    assert any(words in sentence for sentence in doctor.faults(CHAPTER, house))
+    change(repo, old, new)
+    assert any(words in sentence for sentence in doctor.faults(CHAPTER, repo))
     before = (course / "release" / f"{CHAPTER}.zip").read_bytes()
     with pytest.raises(ReleaseRefused, match=re.escape(words)):
-        publish(course, house=house)
+        publish(course, repo=repo)
     assert (course / "release" / f"{CHAPTER}.zip").read_bytes() == before
 
 
 def test_a_check_without_its_stub_is_named(copy):
-    house, _ = copy
-    change(house, ":tags: [exercise]\n\ndef softmax", ":tags: [hide-input]\n\ndef softmax")
+    repo, _ = copy
+    change(repo, ":tags: [exercise]\n\ndef softmax", ":tags: [hide-input]\n\ndef softmax")
     assert "chapters/01_attention.md: check(softmax) has no stub; write one with the tag" in "\n".join(
-        doctor.faults(CHAPTER, house)
+        doctor.faults(CHAPTER, repo)
     )
 
 
@@ -113,7 +113,7 @@ def test_cases_that_raise_are_a_sentence():
 
 
 def test_a_cell_that_raises_is_found_by_running_the_notebook(copy):
-    house, _ = copy
-    change(house, "print(softmax(np.array([1.0, 2.0])))", "print(softmax(np.array([1.0, 2.0])))\n1 / 0")
-    (sentence,) = run_faults(read_chapter(CHAPTER, house), house)
+    repo, _ = copy
+    change(repo, "print(softmax(np.array([1.0, 2.0])))", "print(softmax(np.array([1.0, 2.0])))\n1 / 0")
+    (sentence,) = run_faults(read_chapter(CHAPTER, repo), repo)
     assert sentence.startswith(f"{CHAPTER}: the cell demo-002 raises ZeroDivisionError: division by zero\n")

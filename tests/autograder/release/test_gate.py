@@ -18,12 +18,12 @@ from nbconvert.filters import Highlight2HTML
 
 from autograder.chapter.chapter import Chapter, read_chapter, stubs, text_of
 from autograder.errors import UserError
-from autograder.house import HOUSE
+from autograder.layout import REPO
 from autograder.release import gate
 from autograder.release.fingerprints import Fingerprints
 from autograder.release.publish import ReleaseRefused, publish
 from autograder.release.zip_content import content_digest
-from tests.autograder.release.small_house import CHAPTER, change
+from tests.autograder.release.small_repo import CHAPTER, change
 
 pytestmark = pytest.mark.autograder
 
@@ -306,10 +306,10 @@ def test_the_pixels_of_a_picture_are_not_taken_for_code():
 # ------------------------------------------------------------------------------- during a release, in the book
 
 
-def refused(house, course, match):
+def refused(repo, course, match):
     before = {p: p.read_bytes() for p in course.rglob("*") if p.is_file()}
     with pytest.raises(ReleaseRefused, match=match):
-        publish(course, house=house)
+        publish(course, repo=repo)
     assert {p: p.read_bytes() for p in course.rglob("*") if p.is_file()} == before
 
 
@@ -343,75 +343,75 @@ def test_a_solution_that_fails_its_check_stops_the_release(copy, monkeypatch):
 
 
 def test_a_bundle_may_contain_the_solutions_of_earlier_chapters(copy):
-    house, _ = copy
-    first = read_chapter(CHAPTER, house)
+    repo, _ = copy
+    first = read_chapter(CHAPTER, repo)
     later = Chapter("02_backward", first.text, ())
-    folder = house / "solutions"
-    assert gate.scan([folder], gate.secrets_of_bundle(first, None, house))
-    assert not gate.scan([folder], gate.secrets_of_bundle(later, None, house))
+    folder = repo / "solutions"
+    assert gate.scan([folder], gate.secrets_of_bundle(first, None, repo))
+    assert not gate.scan([folder], gate.secrets_of_bundle(later, None, repo))
     # A later chapter may have the same solution as an earlier one: students already have it, so it is no leak.
     text = (folder / "attention.py").read_text(encoding="utf-8")
     (folder / "backward.py").write_text(text.replace("Chapter 1", "Chapter 2"), encoding="utf-8")
-    assert not gate.scan([folder], gate.secrets_of_bundle(later, None, house))
+    assert not gate.scan([folder], gate.secrets_of_bundle(later, None, repo))
 
 
 def test_the_stub_of_a_bug_hunt_may_resemble_its_solution(copy):
-    house, _ = copy
-    solution = inspect.getsource(read_chapter(CHAPTER, house).exercises[-1].reference)
-    page = house / "page.md"
+    repo, _ = copy
+    solution = inspect.getsource(read_chapter(CHAPTER, repo).exercises[-1].reference)
+    page = repo / "page.md"
     stub = solution.replace("strengths.sum(axis=-1,", "strengths.sum(axis=0,")
     assert stub != solution
     page.write_text(stub, encoding="utf-8")
-    assert gate.scan([page], gate.secrets_of_book(house=house))
-    change(house, stubs(text_of(CHAPTER, house))["repaired_attention"], stub)
-    assert not gate.scan([page], gate.secrets_of_book(house=house))
+    assert gate.scan([page], gate.secrets_of_book(repo=repo))
+    change(repo, stubs(text_of(CHAPTER, repo))["repaired_attention"], stub)
+    assert not gate.scan([page], gate.secrets_of_book(repo=repo))
     page.write_text(solution, encoding="utf-8")
-    assert gate.scan([page], gate.secrets_of_book(house=house))
+    assert gate.scan([page], gate.secrets_of_book(repo=repo))
 
 
 def test_only_its_hash_makes_a_file_harmless(copy):
-    house, course = copy
+    repo, course = copy
     page = course / "numpy.py"
     page.write_text(SOFTMAX, encoding="utf-8")
-    assert gate.scan_book(page, house=house)
-    (house / "book" / "live").mkdir(parents=True)
+    assert gate.scan_book(page, repo=repo)
+    (repo / "book" / "live").mkdir(parents=True)
     lock = {"files": [{"name": "numpy.py", "sha256": hashlib.sha256(page.read_bytes()).hexdigest()}]}
-    (house / "book" / "live" / "assets.json").write_text(json.dumps(lock), encoding="utf-8")
-    assert gate.scan_book(page, house=house) == []
+    (repo / "book" / "live" / "assets.json").write_text(json.dumps(lock), encoding="utf-8")
+    assert gate.scan_book(page, repo=repo) == []
     page.write_text(SOFTMAX + "\n", encoding="utf-8")
-    assert gate.scan_book(page, house=house)
+    assert gate.scan_book(page, repo=repo)
 
 
 def test_only_its_content_makes_a_zip_file_with_bytecode_harmless(copy):
-    house, course = copy
+    repo, course = copy
     library = course / "library.zip"
     with zipfile.ZipFile(library, "w") as archive:
         archive.writestr("numpy.py", SOFTMAX)
-    assert gate.scan_book(library, house=house)
-    (house / "book" / "live" / "bytecode").mkdir(parents=True)
+    assert gate.scan_book(library, repo=repo)
+    (repo / "book" / "live" / "bytecode").mkdir(parents=True)
     digests = {"library.zip": {"with_bytecode": content_digest(library.read_bytes())}}
-    (house / "book" / "live" / "bytecode" / "stored.json").write_text(json.dumps(digests), encoding="utf-8")
-    assert gate.scan_book(library, house=house) == []
+    (repo / "book" / "live" / "bytecode" / "stored.json").write_text(json.dumps(digests), encoding="utf-8")
+    assert gate.scan_book(library, repo=repo) == []
     with zipfile.ZipFile(library, "a") as archive:
         archive.writestr("another.py", "")
-    assert gate.scan_book(library, house=house)
+    assert gate.scan_book(library, repo=repo)
 
 
 def test_the_book_may_contain_no_solution_of_any_chapter(copy, capsys):
-    house, course = copy
+    repo, course = copy
     pages = course / "html"
     pages.mkdir()
-    (pages / "index.html").write_text(Highlight2HTML()(stubs(text_of(CHAPTER, house))["softmax"]))
-    assert gate.scan_book(pages, house=house) == []
+    (pages / "index.html").write_text(Highlight2HTML()(stubs(text_of(CHAPTER, repo))["softmax"]))
+    assert gate.scan_book(pages, repo=repo) == []
     assert gate.main([str(pages), "--course", str(course)]) == 0
     (pages / "index.html").write_text(f"\n{Highlight2HTML()(SOFTMAX)}")
-    assert [str(leak) for leak in gate.scan_book(pages, house=house)] == [f"html/index.html:2: {BODY}"]
+    assert [str(leak) for leak in gate.scan_book(pages, repo=repo)] == [f"html/index.html:2: {BODY}"]
     assert gate.main([str(pages), "--course", str(course)]) == 1
     assert f"html/index.html:2: {BODY}" in capsys.readouterr().out
 
 
 def test_no_page_of_the_book_prints_a_solution_in_its_source():
-    pages = sorted((HOUSE / "chapters").glob("*.md"))
+    pages = sorted((REPO / "chapters").glob("*.md"))
     assert gate.scan(pages, gate.secrets_of_book()) == []
 
 

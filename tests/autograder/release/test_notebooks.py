@@ -14,16 +14,16 @@ from autograder.chapter.chapter import read_chapter
 from autograder.chapter.myst import section_titles
 from autograder.chapter.sections import section_addresses
 from autograder.chapter.targets import read_targets
-from autograder.house import HOUSE
+from autograder.layout import REPO
 from autograder.release.notebook import BEGIN, END, solved, source_notebook, to_bytes
-from tests.autograder.release.small_house import CHAPTER, by_grade_id, configure
+from tests.autograder.release.small_repo import CHAPTER, by_grade_id, configure
 
 pytestmark = pytest.mark.autograder
 
 
-def chapter_and_notebook(house):
-    chapter = read_chapter(CHAPTER, house)
-    return chapter, source_notebook(chapter, read_targets(house / "chapters"), section_addresses(chapter, house))
+def chapter_and_notebook(repo):
+    chapter = read_chapter(CHAPTER, repo)
+    return chapter, source_notebook(chapter, read_targets(repo / "chapters"), section_addresses(chapter, repo))
 
 
 def test_every_cell_has_nbgraders_metadata(built):
@@ -68,7 +68,7 @@ def test_sections_link_to_the_book_if_it_has_an_address(copy):
 def test_every_section_of_the_book_is_linked_once():
     chapter = read_chapter(CHAPTER)
     sections = {title: f"<{title}>" for title in section_titles(chapter.text)}
-    notebook = source_notebook(chapter, read_targets(HOUSE / "chapters"), sections)
+    notebook = source_notebook(chapter, read_targets(REPO / "chapters"), sections)
     linked = [
         re.findall(r"\[This section in the book\]\(<(.*)>\)$", cell.source, re.MULTILINE) for cell in notebook.cells
     ]

@@ -21,12 +21,12 @@ from autograder.chapter.targets import read_targets
 from autograder.course.seed import secret_seed
 from autograder.errors import UserError
 from autograder.gradebook.changed_cells import WouldLoseScores
-from autograder.house import HOUSE, chapter_names
+from autograder.layout import REPO, chapter_names
 from autograder.release import bundle
 from autograder.release.publish import publish, released_files
-from tests.autograder.release.small_house import CHAPTER, by_grade_id, change
+from tests.autograder.release.small_repo import CHAPTER, by_grade_id, change
 
-CHECK = HOUSE / "check"
+CHECK = REPO / "check"
 
 pytestmark = [pytest.mark.autograder, pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")]
 
@@ -42,18 +42,18 @@ COURSE_FILES = {".lock", "nbgrader_config.py", "source", "release", "gradebook.d
 
 
 def test_the_released_cells_are_the_chapters_stubs_byte_for_byte(built):
-    house, course = built
+    repo, course = built
     cells = by_grade_id(released_notebook(course))
-    for name, stub in read_chapter(CHAPTER, house).stubs.items():
+    for name, stub in read_chapter(CHAPTER, repo).stubs.items():
         assert cells[name].source == stub
         assert "autograder" not in cells[name].metadata
 
 
 def test_a_bundle_has_exactly_the_expected_files(built):
-    house, course = built
+    repo, course = built
     folder = course / "release" / CHAPTER
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")}
-    keys = {f"check/keys/{e.name}.npz" for e in read_chapter(CHAPTER, house).exercises}
+    keys = {f"check/keys/{e.name}.npz" for e in read_chapter(CHAPTER, repo).exercises}
     code = {f"check/{file.name}" for file in CHECK.glob("*.py")}
     code.add(f"check/chapters/{CHAPTER}.json")
     assert files == keys | code | {f"{CHAPTER}.ipynb", "figures.py", "colours.py", "requirements.txt", "README.txt"}
@@ -65,7 +65,7 @@ def test_a_bundle_has_exactly_the_expected_files(built):
 
 def test_check_has_no_file_that_neither_notebooks_nor_pages_need():
     needed, waiting = set(), []
-    in_a_page = [HOUSE / "book/live/in_page" / name for name in ("exercise_run.py", "slicing.py", "cell_run.py")]
+    in_a_page = [REPO / "book/live/in_page" / name for name in ("exercise_run.py", "slicing.py", "cell_run.py")]
     trees = [ast.parse(file.read_text()) for file in (CHECK / "notebook.py", *in_a_page)]
     for node in chain.from_iterable(tree.body for tree in trees):
         if isinstance(node, ast.ImportFrom) and node.module.startswith("check"):
@@ -84,9 +84,9 @@ def test_check_has_no_file_that_neither_notebooks_nor_pages_need():
 
 
 def test_a_bundle_has_the_solutions_of_earlier_chapters(built):
-    house, _ = built
-    later = Chapter("02_backward", text_of(CHAPTER, house), ())
-    assert set(bundle.modules(later, house)) == {
+    repo, _ = built
+    later = Chapter("02_backward", text_of(CHAPTER, repo), ())
+    assert set(bundle.modules(later, repo)) == {
         "solutions/__init__.py", "solutions/attention.py", "figures.py", "colours.py",
     }  # fmt: skip
 
@@ -135,15 +135,15 @@ def test_an_older_python_reports_which_one_is_needed(built):
     "epoch, date", [(None, None), ("1000000000", (2001, 9, 9, 1, 46, 40)), ("0", (1980, 1, 1, 0, 0, 0))]
 )
 def test_all_files_of_a_zip_have_one_reproducible_date(copy, monkeypatch, tmp_path, epoch, date):
-    house, course = copy
+    repo, course = copy
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     if epoch:
         monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
     else:
-        released = re.search(r"^date-released: (\d+)-(\d+)-(\d+)$", (house / "CITATION.cff").read_text(), re.MULTILINE)
+        released = re.search(r"^date-released: (\d+)-(\d+)-(\d+)$", (repo / "CITATION.cff").read_text(), re.MULTILINE)
         date = (*map(int, released.groups()), 0, 0, 0)
     for name in ("first", "second"):
-        bundle.write_zip(course / "release" / CHAPTER, tmp_path / name, house)
+        bundle.write_zip(course / "release" / CHAPTER, tmp_path / name, repo)
     with zipfile.ZipFile(tmp_path / "first") as archive:
         assert {info.date_time for info in archive.infolist()} == {date}
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
@@ -170,10 +170,10 @@ def test_the_secret_seed_is_private_and_never_changes(built):
 
 
 def test_a_release_adds_the_assignment_to_the_gradebook(built):
-    house, course = built
+    repo, course = built
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
         points = {cell.name: cell.max_score for cell in gradebook.find_notebook(CHAPTER, CHAPTER).grade_cells}
-    assert points == {f"check-{e.name}": e.points for e in read_chapter(CHAPTER, house).exercises}
+    assert points == {f"check-{e.name}": e.points for e in read_chapter(CHAPTER, repo).exercises}
 
 
 def test_a_release_leaves_no_temporary_files(built):
@@ -181,30 +181,30 @@ def test_a_release_leaves_no_temporary_files(built):
 
 
 def test_an_unchanged_chapter_is_not_released_again(copy):
-    house, course = copy
+    repo, course = copy
     path = course / "release" / CHAPTER / f"{CHAPTER}.ipynb"
     before = path.stat().st_mtime_ns
     (path.parent / "__pycache__").mkdir()
     (path.parent / "__pycache__" / "figures.pyc").write_bytes(b"")
-    assert [published.changed for published in publish(course, [CHAPTER], house)] == [False]
+    assert [published.changed for published in publish(course, [CHAPTER], repo)] == [False]
     assert path.stat().st_mtime_ns == before
 
 
 def test_a_changed_chapter_and_a_damaged_release_are_released_again(copy):
-    house, course = copy
-    change(house, "Keys are found", "Keys are sought")
-    assert [published.changed for published in publish(course, house=house)] == [True]
+    repo, course = copy
+    change(repo, "Keys are found", "Keys are sought")
+    assert [published.changed for published in publish(course, repo=repo)] == [True]
     assert "Keys are sought" in (course / "source" / CHAPTER / f"{CHAPTER}.ipynb").read_text()
     (course / "release" / CHAPTER / "README.txt").unlink()
-    assert [published.changed for published in publish(course, house=house)] == [True]
+    assert [published.changed for published in publish(course, repo=repo)] == [True]
     assert (course / "release" / CHAPTER / "README.txt").exists()
 
 
 def test_nbgraders_own_command_builds_the_same_bundle(copy):
-    house, course = copy
+    repo, course = copy
     ours = {p: p.read_bytes() for p in (course / "release" / CHAPTER).rglob("*") if p.is_file()}
     command = [sys.executable, "-m", "nbgrader", "generate_assignment", CHAPTER, "--force"]
-    process = subprocess.run([*command, f"--CourseDirectory.root={course}"], cwd=house, capture_output=True, text=True)
+    process = subprocess.run([*command, f"--CourseDirectory.root={course}"], cwd=repo, capture_output=True, text=True)
     assert process.returncode == 0, process.stderr
     assert {p: p.read_bytes() for p in (course / "release" / CHAPTER).rglob("*") if p.is_file()} == ours
 
@@ -220,81 +220,81 @@ def scores(course):
         return {grade.name: grade.score for grade in gradebook.find_submission(CHAPTER, "ada").notebooks[0].grades}
 
 
-def remove_exercise(house):
+def remove_exercise(repo):
     """Remove an exercise from the chapter, and return the chapter's text before."""
-    text = (house / "chapters" / f"{CHAPTER}.md").read_text()
+    text = (repo / "chapters" / f"{CHAPTER}.md").read_text()
     start = text.index(":::{exercise} Write copies_predecessor")
-    change(house, text[start : text.index(":::{exercise} Write repaired_attention")], "")
+    change(repo, text[start : text.index(":::{exercise} Write repaired_attention")], "")
     return text
 
 
 @pytest.fixture
 def without_weights(copy):
-    """Return a house, and a course in which ada has points for all exercises but one, which is not released yet."""
-    house, course = copy
-    text = (house / "chapters" / f"{CHAPTER}.md").read_text()
+    """Return a repo, and a course in which ada has points for all exercises but one, which is not released yet."""
+    repo, course = copy
+    text = (repo / "chapters" / f"{CHAPTER}.md").read_text()
     start, end = (
         text.index(":::{exercise} Write copies_predecessor"),
         text.index(":::{exercise} Write repaired_attention"),
     )
-    change(house, text[start:end], "")
-    publish(course, house=house)
+    change(repo, text[start:end], "")
+    publish(course, repo=repo)
     hand_in(course)
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
         for grade in gradebook.find_submission(CHAPTER, "ada").notebooks[0].grades:
             grade.auto_score = 1.5
         gradebook.db.commit()
-    (house / "chapters" / f"{CHAPTER}.md").write_text(text)
-    return house, course
+    (repo / "chapters" / f"{CHAPTER}.md").write_text(text)
+    return repo, course
 
 
 def test_a_new_exercise_costs_no_score(without_weights):
-    house, course = without_weights
+    repo, course = without_weights
     before = scores(course)
     assert "check-copies_predecessor" not in before and set(before.values()) == {1.5}
-    publish(course, house=house)
+    publish(course, repo=repo)
     assert scores(course) == before | {"check-copies_predecessor": 0}
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
         assert {comment.name for comment in gradebook.find_submission(CHAPTER, "ada").notebooks[0].comments} >= {
             "softmax"
         }
         assert gradebook.find_assignment(CHAPTER).max_score == sum(e.points for e in read_chapter(CHAPTER).exercises)
-    assert [published.changed for published in publish(course, house=house)] == [False]
+    assert [published.changed for published in publish(course, repo=repo)] == [False]
 
 
 def test_cells_without_scores_can_come_and_go_once_there_are_submissions(copy):
-    house, course = copy
+    repo, course = copy
     hand_in(course)
     for old, new in (("## Ideas", "## Ideas\n\n```{code-cell} ipython3\n1 + 1\n```\n\nMore."), ("1 + 1", "2 + 2")):
-        change(house, old, new)
-        assert [published.changed for published in publish(course, house=house)] == [True]
-    change(house, "\n\n```{code-cell} ipython3\n2 + 2\n```\n\nMore.", "")
-    assert [published.changed for published in publish(course, house=house)] == [True]
+        change(repo, old, new)
+        assert [published.changed for published in publish(course, repo=repo)] == [True]
+    change(repo, "\n\n```{code-cell} ipython3\n2 + 2\n```\n\nMore.", "")
+    assert [published.changed for published in publish(course, repo=repo)] == [True]
 
 
 def test_a_release_that_would_lose_scores_is_refused(copy):
-    house, course = copy
+    repo, course = copy
     hand_in(course)
     before = (course / "release" / CHAPTER / f"{CHAPTER}.ipynb").read_bytes()
-    text = (house / "chapters" / f"{CHAPTER}.md").read_text()
+    text = (repo / "chapters" / f"{CHAPTER}.md").read_text()
     start, end = (
         text.index(":::{exercise} Write copies_predecessor"),
         text.index(":::{exercise} Write repaired_attention"),
     )
-    change(house, text[start:end], "")
+    change(repo, text[start:end], "")
     with pytest.raises(
         WouldLoseScores, match="1 submission would lose scores, because the new release lacks copies_predecessor"
     ):
-        publish(course, house=house)
+        publish(course, repo=repo)
     assert (course / "release" / CHAPTER / f"{CHAPTER}.ipynb").read_bytes() == before
     assert {path.name for path in course.iterdir()} == COURSE_FILES
 
 
 def test_text_can_change_once_there_are_submissions(copy):
-    house, course = copy
+    repo, course = copy
     hand_in(course)
-    change(house, "Keys are found", "Keys are sought")
-    assert [published.changed for published in publish(course, house=house)] == [True]
+    change(repo, "Keys are found", "Keys are sought")
+    assert [published.changed for published in publish(course, repo=repo)] == [True]
 
 
 def test_an_unknown_chapter_is_a_user_error(tmp_path, built):
@@ -305,7 +305,7 @@ def test_an_unknown_chapter_is_a_user_error(tmp_path, built):
 def test_a_bundle_contains_no_path_of_this_machine(built):
     for path in (built[1] / "release" / CHAPTER).rglob("*.*"):
         data = path.read_bytes()
-        assert str(HOUSE).encode() not in data
+        assert str(REPO).encode() not in data
         assert path.suffix == ".npz" or b"\r\n" not in data
         assert path.name.isascii() and not set(path.name) & set('<>:"|?*')
     assert json.loads((built[1] / "release" / CHAPTER / f"{CHAPTER}.ipynb").read_text())["metadata"] == {
@@ -324,4 +324,4 @@ def test_nbgrader_started_in_the_course_folder_uses_our_configuration(built):
 def test_the_released_files_can_be_built_without_a_course(released_course):
     folder = released_course / "release" / "01_attention"
     files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    assert released_files(read_chapter("01_attention"), read_targets(HOUSE / "chapters")) == files
+    assert released_files(read_chapter("01_attention"), read_targets(REPO / "chapters")) == files

@@ -7,7 +7,7 @@ import pytest
 from nbconvert.preprocessors import ExecutePreprocessor
 from nbgrader.validator import Validator
 
-from tests.autograder.release.small_house import CHAPTER, by_grade_id
+from tests.autograder.release.small_repo import CHAPTER, by_grade_id
 from tests.student_bundle import ANSWERS, EXPECTED
 
 pytestmark = [pytest.mark.autograder, pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")]

@@ -21,7 +21,7 @@ from autograder.sandbox import (
 )
 from tests.autograder.sandbox.weaker import (
     ALLOW_EVERYTHING,
-    REPOSITORY,
+    REPO,
     WEAKER,
     before_the_root_is_closed,
     with_bound,
@@ -118,8 +118,8 @@ def test_a_limit_that_is_larger_than_asked_for_is_found(bundle, monkeypatch, lim
 @pytest.mark.parametrize("file", ["autograder/exercises/attention/softmax.py", "solutions/attention.py"])
 def test_a_readable_file_with_answers_is_named(bundle, monkeypatch, file):
     whole = bubblewrap.arguments
-    monkeypatch.setattr(bubblewrap, "arguments", lambda *a: with_bound(whole(*a), REPOSITORY / file))
-    with pytest.raises(SandboxUnavailable, match=f"- nothing else readable: it can read {REPOSITORY / file}"):
+    monkeypatch.setattr(bubblewrap, "arguments", lambda *a: with_bound(whole(*a), REPO / file))
+    with pytest.raises(SandboxUnavailable, match=f"- nothing else readable: it can read {REPO / file}"):
         probe(bundle)
 
 
@@ -148,7 +148,7 @@ def test_code_that_is_not_stopped_is_found(bundle, monkeypatch):
 
 def test_a_copy_of_the_course_among_the_packages_is_found(bundle, monkeypatch):
     whole = bubblewrap.arguments
-    options = ("--ro-bind", str(REPOSITORY), str(bubblewrap.PACKAGES))
+    options = ("--ro-bind", str(REPO), str(bubblewrap.PACKAGES))
     monkeypatch.setattr(bubblewrap, "arguments", lambda *a: before_the_root_is_closed(whole(*a), *options))
     with pytest.raises(SandboxUnavailable, match=r"did not start|pip install -e"):
         probe(bundle)

@@ -10,7 +10,7 @@ import autograder
 from tests.patience import PATIENT
 
 pytestmark = pytest.mark.sandbox
-REPOSITORY = Path(autograder.__file__).resolve().parent.parent
+REPO = Path(autograder.__file__).resolve().parent.parent
 
 
 def tried(ask, body):
@@ -20,7 +20,7 @@ def tried(ask, body):
 
 
 def test_the_repository_is_not_visible(ask, bundle):
-    for path in (REPOSITORY / "solutions/attention.py", REPOSITORY / "autograder/exercises", bundle.parent):
+    for path in (REPO / "solutions/attention.py", REPO / "autograder/exercises", bundle.parent):
         assert tried(ask, f"return os.path.exists({str(path)!r})") is False
 
 
@@ -53,7 +53,7 @@ return variables
 def test_command_lines_show_no_path_of_the_grader(ask, bundle):
     assert tried(ask, "return os.listdir('/proc/1')") == []
     command = tried(ask, "return open('/proc/self/cmdline').read()")
-    assert "from inside." in command and str(bundle.parent) not in command and str(REPOSITORY) not in command
+    assert "from inside." in command and str(bundle.parent) not in command and str(REPO) not in command
 
 
 def test_other_processes_cannot_be_seen_or_traced(ask):

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from autograder.house import HOUSE
+from autograder.layout import REPO
 from autograder.sandbox import (
     Budget,
     Call,
@@ -54,7 +54,7 @@ def good(bundle, **options):
 
 def weakened_walls(folder, statement, weaker):
     """Return options of bwrap that replace walls.py by one with a weaker statement."""
-    source = (HOUSE / "autograder/sandbox/inside/walls.py").read_text(encoding="utf-8")
+    source = (REPO / "autograder/sandbox/inside/walls.py").read_text(encoding="utf-8")
     assert source.count(statement) == 1
     weak = folder / "walls.py"
     weak.write_text(source.replace(statement, weaker), encoding="utf-8")
@@ -208,7 +208,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 def test_nothing_outlives_a_grader_that_is_killed(bundle):
     command = [sys.executable, "-c", GRADER, str(bundle)]
-    killed = subprocess.run(command, cwd=HOUSE, capture_output=True, text=True)
+    killed = subprocess.run(command, cwd=REPO, capture_output=True, text=True)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     deadline = time.monotonic() + SECONDS
     pids = killed.stdout.split()

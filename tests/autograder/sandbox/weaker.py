@@ -1,9 +1,8 @@
 """Weaken the sandbox in one way each, by changing bwrap's options."""
 
-from autograder.house import HOUSE
+from autograder.layout import REPO
 from autograder.sandbox import bubblewrap
 
-REPOSITORY = HOUSE
 ALLOW_EVERYTHING = b"\x06\x00\x00\x00\x00\x00\xff\x7f"
 
 
@@ -52,8 +51,8 @@ WEAKER = {
         "little told",
         lambda o: ["/proc/version" if w == "/proc/cmdline" else w for w in o],
     ),
-    "the repository is bound": ("nothing else readable", lambda o: with_bound(o, REPOSITORY)),
-    "the repository is bound elsewhere": ("nothing else readable", lambda o: with_bound(o, REPOSITORY, "/elsewhere")),
+    "the repository is bound": ("nothing else readable", lambda o: with_bound(o, REPO)),
+    "the repository is bound elsewhere": ("nothing else readable", lambda o: with_bound(o, REPO, "/elsewhere")),
     "a secret file is bound": ("nothing else readable", lambda o: with_bound(o, "/etc/passwd", "/etc/passwd")),
     "the root stays writable": ("read only", lambda o: writable(o, "/")),
     "devices stay writable": ("read only", lambda o: writable(o, "/dev")),

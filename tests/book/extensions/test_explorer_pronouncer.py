@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
-from autograder.house import HOUSE
+from autograder.layout import REPO
 from book.extensions.explorer_models import N_WORDS, half_precision, unseen_words
 from solutions.letters_to_sounds import N_HEADS, fresh_model, transcribe
 from solutions.logarithms import log_softmax
@@ -21,7 +21,7 @@ from tests.book.extensions.explorer import STATUS, UNNAMED, press_button, reads_
 
 pytestmark = pytest.mark.book
 
-WEIGHTS, WORDS = HOUSE / "chapters" / "book_weights.npz", HOUSE / "chapters" / "pronunciations.npz"
+WEIGHTS, WORDS = REPO / "chapters" / "book_weights.npz", REPO / "chapters" / "pronunciations.npz"
 NAMES = [VOCABULARY[token] if token != EOS else "end" for token in range(len(VOCABULARY))]
 ROWS = """(selector => [...document.querySelectorAll(selector)].map(
     row => [...row.cells].map(cell => cell.textContent)))"""

@@ -9,7 +9,7 @@ import pytest
 from docutils.core import publish_doctree
 from docutils.parsers.rst import directives
 
-from autograder.house import HOUSE
+from autograder.layout import REPO
 from book.extensions import explorers
 from solutions import numbers
 from solutions.decoding import greedy_decode
@@ -22,7 +22,7 @@ from tests.book.extensions.explorer import STATUS, press_button, reads_well
 pytestmark = pytest.mark.book
 
 N_HEADS, LONGEST = 4, 20
-PARAMS = load(HOUSE / "chapters" / "translator.npz")
+PARAMS = load(REPO / "chapters" / "translator.npz")
 # The page computes with these.
 HALF_PRECISION = map_tree(lambda array: array.astype(np.float16).astype(np.float64), PARAMS)
 MAPS = """[...document.querySelectorAll('.explorer-map')].map(

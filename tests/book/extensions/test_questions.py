@@ -8,7 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from autograder.chapter.chapter import text_of
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 from tests.book.conftest import ROOT, built_page, jupyter_book, make_little_book, page
 from tests.choosing import thinned
 

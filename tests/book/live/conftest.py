@@ -8,7 +8,7 @@ import yaml
 
 from autograder.chapter import myst
 from autograder.chapter.chapter import PARTS, text_of
-from autograder.house import exercise_names
+from autograder.layout import exercise_names
 from book.live import assets
 from book.serve import serving
 from tests.book.conftest import ROOT, jupyter_book, make_little_book

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from autograder.chapter.chapter import Chapter, read_chapter
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 from book.live.given_cells import given_cells
 from book.live.lending import lent_functions
 from book.live.self_study import given_functions

@@ -97,8 +97,8 @@ def test_a_wrong_setting_stops_the_build(tmp_path):
 
 
 def test_there_are_no_buttons_by_default(tmp_path):
-    house = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    assert targets(house) is None
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    assert targets(config) is None
     app = app_of(tmp_path, None)
     assert buttons_of(app, "chapters/01_attention") == []
     publish(app, None)

@@ -10,7 +10,7 @@ from autograder.authoring.make_key import public_key, save_public_keys
 from autograder.chapter.chapter import read_chapter
 from autograder.chapter.targets import read_targets
 from autograder.errors import UserError
-from autograder.house import HOUSE, chapter_names, solution_modules
+from autograder.layout import REPO, chapter_names, solution_modules
 from autograder.release import gate
 from autograder.release.bundle import modules
 from autograder.release.lending import FOLDER, last_lent_chapter, lent_files, sentence
@@ -254,7 +254,7 @@ def test_every_lent_module_runs_beside_the_reader_s_functions(tmp_path, monkeypa
         file = tmp_path / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
-    shutil.copy(HOUSE / "solutions" / "parameters.py", tmp_path / "solutions")
+    shutil.copy(REPO / "solutions" / "parameters.py", tmp_path / "solutions")
     monkeypatch.chdir(tmp_path)
     importlib.invalidate_caches()
     source = "from solutions.lent.training import train_step\nfrom solutions.model import forward\nforward()"
@@ -283,7 +283,7 @@ def write_modules_of_page(folder, chapter):
 
 def answers(chapter):
     """Return name -> cell of each NumPy exercise of a chapter, as a reader has solved it."""
-    notebook = source_notebook(chapter, read_targets(HOUSE / "chapters"), {})
+    notebook = source_notebook(chapter, read_targets(REPO / "chapters"), {})
     cells = [(cell.metadata.nbgrader.grade_id, cell.source) for cell in notebook.cells]
     names = {exercise.name for exercise in chapter.exercises}  # without the recipe and the report of chapter 10
     return {name: source for name, source in cells if name in names and "nn.Module" not in source}

@@ -6,7 +6,7 @@ import pytest
 
 from autograder.chapter import myst
 from autograder.chapter.chapter import read_chapter
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 from book.serve import serving
 from tests.book.conftest import jupyter_book
 from tests.book.live.conftest import write_book

@@ -12,7 +12,7 @@ import pytest
 
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.authoring.problems import catching_cases, problems
-from autograder.house import exercise_names
+from autograder.layout import exercise_names
 from solutions import attention
 from tests.book.conftest import ROOT
 

@@ -7,7 +7,7 @@ import pytest
 
 from autograder.chapter import myst
 from autograder.chapter.chapter import text_of
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 
 pytestmark = pytest.mark.book
 

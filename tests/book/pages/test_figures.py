@@ -15,7 +15,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
 from autograder.chapter.chapter import cells, text_of
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 from tests.book.conftest import ROOT
 
 pytestmark = pytest.mark.book
@@ -153,8 +153,8 @@ def test_the_style_can_be_imported_from_any_folder(tmp_path):
 
 
 def test_only_the_sandbox_changes_where_python_looks_for_modules():
-    house = ROOT / "autograder"
-    changing = [path.relative_to(house) for path in house.rglob("*.py") if "sys.path" in path.read_text("utf-8")]
+    repo = ROOT / "autograder"
+    changing = [path.relative_to(repo) for path in repo.rglob("*.py") if "sys.path" in path.read_text("utf-8")]
     assert {path.parts[0] for path in changing} == {"sandbox"}
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from autograder.chapter import reading_time
 from autograder.chapter.chapter import read_chapter, text_of
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 
 pytestmark = pytest.mark.book
 

@@ -6,7 +6,7 @@ import lessons
 import numpy as np
 import pytest
 
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 from solutions.attention import softmax
 from solutions.backward import softmax_backward
 from solutions.position import sinusoidal_encoding

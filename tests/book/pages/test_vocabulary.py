@@ -5,13 +5,13 @@ import re
 import pytest
 import yaml
 
-from autograder.house import HOUSE
+from autograder.layout import REPO
 
-LISTED = yaml.safe_load((HOUSE / "chapters" / "vocabulary.yml").read_text(encoding="utf-8"))
+LISTED = yaml.safe_load((REPO / "chapters" / "vocabulary.yml").read_text(encoding="utf-8"))
 ENTRIES = [entry for group in LISTED.values() for entry in group]
 PAGES = [
-    *sorted((HOUSE / "chapters").glob("*.md")),
-    *(HOUSE / name for name in ("README.md", "CONTRIBUTING.md", "deploy/README.md", "benchmarks/README.md")),
+    *sorted((REPO / "chapters").glob("*.md")),
+    *(REPO / name for name in ("README.md", "CONTRIBUTING.md", "deploy/README.md", "benchmarks/README.md")),
 ]
 # Settings, code, formulas, headings and links, which keep the words that other pages know them by.
 NOT_PROSE = re.compile(

@@ -8,7 +8,7 @@ import pytest
 
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import make_key
-from autograder.house import chapter_names
+from autograder.layout import chapter_names
 from check.calling import run
 from check.judge import judge
 

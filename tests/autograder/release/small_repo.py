@@ -1,11 +1,11 @@
-"""A house of one short chapter, for tests that build, break and release chapters."""
+"""A repo of one short chapter, for tests that build, break and release chapters."""
 
 import inspect
 import shutil
 
 from autograder.authoring.exercise import exercises_of
 from autograder.chapter.chapter import definition_in, docstring_statements
-from autograder.house import HOUSE
+from autograder.layout import REPO
 from autograder.release import bundle
 from tests.notebook_page import FRONT_MATTER
 
@@ -91,13 +91,13 @@ BIBLIOGRAPHY = """
 
 
 def build(folder):
-    """Write the house into a folder, with a chapter 1 that has every exercise of the real one; return the folder."""
+    """Write the repo into a folder, with a chapter 1 that has every exercise of the real one; return the folder."""
     for room in ("chapters", "solutions"):
         (folder / room).mkdir(parents=True)
     for name in ("attention.py", "__init__.py"):
-        shutil.copy(HOUSE / "solutions" / name, folder / "solutions" / name)
+        shutil.copy(REPO / "solutions" / name, folder / "solutions" / name)
     for name in ("nbgrader_config.py", *bundle.PINS, "CITATION.cff", "_config.yml"):
-        shutil.copy(HOUSE / name, folder / name)
+        shutil.copy(REPO / name, folder / name)
     (folder / "chapters" / "references.bib").write_text(BIBLIOGRAPHY)
     (folder / "chapters" / "figures.py").write_text("import colours\n\n\ndef show(x):\n    return colours.INK, x\n")
     (folder / "chapters" / "colours.py").write_text('INK = "currentColor"\n')
@@ -124,17 +124,17 @@ def stub(reference):
     return "\n".join([*source.split("\n")[:end], "    raise NotImplementedError"])
 
 
-def change(house, old, new):
+def change(repo, old, new):
     """Replace a text in the chapter."""
-    file = house / "chapters" / f"{CHAPTER}.md"
+    file = repo / "chapters" / f"{CHAPTER}.md"
     text = file.read_text(encoding="utf-8")
     assert old in text
     file.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def configure(house):
+def configure(repo):
     """Set the book's address in its configuration."""
-    file = house / "_config.yml"
+    file = repo / "_config.yml"
     text = file.read_text(encoding="utf-8")
     assert 'baseurl: ""' in text
     file.write_text(text.replace('baseurl: ""', "baseurl: https://book.example/html/"), encoding="utf-8")

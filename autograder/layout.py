@@ -6,17 +6,17 @@ from pathlib import Path
 
 from autograder.errors import UserError
 
-HOUSE = Path(__file__).resolve().parent.parent
+REPO = Path(__file__).resolve().parent.parent
 
 
-def chapter_names(house: Path = HOUSE) -> list[str]:
+def chapter_names(repo: Path = REPO) -> list[str]:
     """Return the names of all chapters, in the order of the book."""
-    return sorted(file.stem for file in (house / "chapters").glob("[0-9][0-9]_*.md"))
+    return sorted(file.stem for file in (repo / "chapters").glob("[0-9][0-9]_*.md"))
 
 
-def known_chapter(name: str, house: Path = HOUSE) -> str:
+def known_chapter(name: str, repo: Path = REPO) -> str:
     """Return the name of a chapter. Raises UserError, with the names of all chapters, if there is no such chapter."""
-    names = chapter_names(house)
+    names = chapter_names(repo)
     if name not in names:
         raise UserError(f"there is no chapter {name!r}; there are: {', '.join(names)}")
     return name
@@ -28,9 +28,9 @@ def number_and_word(chapter: str) -> tuple[int, str]:
     return int(number), word
 
 
-def exercise_names(chapter: str, house: Path = HOUSE) -> list[str]:
+def exercise_names(chapter: str, repo: Path = REPO) -> list[str]:
     """Return the names of a chapter's exercises, in the order in which its text checks them."""
-    return exercises_checked_in((house / "chapters" / f"{chapter}.md").read_text(encoding="utf-8"))
+    return exercises_checked_in((repo / "chapters" / f"{chapter}.md").read_text(encoding="utf-8"))
 
 
 def exercises_checked_in(text: str) -> list[str]:
@@ -38,10 +38,10 @@ def exercises_checked_in(text: str) -> list[str]:
     return re.findall(r"^check\((\w+)\)$", text, re.MULTILINE)
 
 
-def solution_modules(house: Path = HOUSE) -> dict[str, int | None]:
+def solution_modules(repo: Path = REPO) -> dict[str, int | None]:
     """Return the chapter number of each module of solutions/, as its docstring gives it; None for a helper module."""
     numbers: dict[str, int | None] = {}
-    for file in sorted((house / "solutions").glob("[!_]*.py")):
+    for file in sorted((repo / "solutions").glob("[!_]*.py")):
         chapter = re.match(r'"""Chapter (\d+)\b', file.read_text(encoding="utf-8"))
         numbers[file.stem] = int(chapter[1]) if chapter else None
     return numbers
