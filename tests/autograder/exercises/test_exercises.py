@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from autograder.authoring.exercise import Exercise, exercises_of
+from autograder.authoring.exercise import Exercise, exercises_of, find_exercise
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.authoring.problems import catching_cases, problems
 from autograder.chapter import myst
@@ -44,6 +44,12 @@ def key_of(exercise: Exercise, seed: int):
 @pytest.mark.parametrize("seed", thinned([PUBLIC_SEED, *SECRET_SEEDS], [PUBLIC_SEED], "other keys"))
 def test_the_grader_is_graded(exercise, seed):
     assert problems(exercise, key_of(exercise, seed)) == []
+
+
+def test_every_key_distinguishes_small_numbers_added_to_a_sum():
+    """With this key all sums were so large that 1e-8 and 1e-9 made the same outcomes."""
+    softmax = find_exercise("softmax")
+    assert problems(softmax, make_key(softmax, 8_006_109)) == []
 
 
 @ONE_OF_EACH_KIND
