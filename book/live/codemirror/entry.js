@@ -3,7 +3,7 @@
 export { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, ifNotIn } from "@codemirror/autocomplete";
 export { defaultKeymap, history, historyKeymap, indentLess, indentMore, isolateHistory } from "@codemirror/commands";
 export { globalCompletion, localCompletionSource, pythonLanguage } from "@codemirror/lang-python";
-export { bracketMatching, indentOnInput, indentService, indentUnit, LanguageSupport, syntaxHighlighting, syntaxTree } from "@codemirror/language";
+export { bracketMatching, forceParsing, indentOnInput, indentService, indentUnit, LanguageSupport, syntaxHighlighting, syntaxTree } from "@codemirror/language";
 export { search, searchKeymap } from "@codemirror/search";
 export { Annotation, EditorState, Prec, StateEffect, StateField } from "@codemirror/state";
 export { Decoration, EditorView, keymap, lineNumbers } from "@codemirror/view";

@@ -7,6 +7,7 @@ import { COLOURS, THEME } from "./code_theme.js";
 const { EditorView } = CM;
 const LEAVES_ITS_BLOCK = new Set(["ReturnStatement", "RaiseStatement", "PassStatement", "BreakStatement", "ContinueStatement"]);
 const INDENT = 4;
+const MS_TO_PARSE = 1000; // on a busy machine; usually a few are enough
 
 const bySetter = CM.Annotation.define(); // marks a change that the page makes, not the reader
 
@@ -61,6 +62,12 @@ function indent(view) {
   return true;
 }
 
+/** Parses up to the cursor, so that the next key indents by the text as it is. A key leaves CodeMirror 20 ms for it. */
+function parse(view) {
+  CM.forceParsing(view, view.state.selection.main.to, MS_TO_PARSE);
+  return false;
+}
+
 /** After Escape the next Tab leaves the editor, however late it comes. CodeMirror's own limit is two seconds. */
 const leaving = EditorView.domEventObservers({
   keydown({ key }, view) {
@@ -76,6 +83,7 @@ function keepFromPage(event) {
 }
 
 const KEYS = CM.keymap.of([
+  { key: "Enter", run: parse },
   { key: "Tab", run: CM.acceptCompletion },
   { key: "Tab", run: indent, shift: CM.indentLess },
   ...CM.closeBracketsKeymap,

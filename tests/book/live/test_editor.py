@@ -14,6 +14,7 @@ pytestmark = pytest.mark.book
 
 NAMED = {"Backspace", "Tab", "Enter", "Escape", "Home", "End", "ArrowUp", "ArrowDown"}
 FIRST_SUGGESTION = "document.querySelector('.cm-tooltip-autocomplete li')?.textContent"
+SLOW_MACHINE = "{ let late = 0; const now = Date.now; Date.now = () => now() + (late += 30); }"
 A_MINUTE_LATER = "{ const now = Date.now; Date.now = () => now() + 60_000; }"
 ERROR_LINES = "[...document.querySelectorAll('.live-error-line')].map(line => line.textContent)"
 # Text -> the keys that write it.
@@ -103,6 +104,14 @@ def test_codemirror_takes_over_what_the_reader_wrote_in_the_textarea(page, brows
 
 def test_keys_write_python(writer):
     assert {text: writer.write(*keys) for text, keys in WRITTEN.items()} == {text: text for text in WRITTEN}
+
+
+@only_in_chromium
+def test_a_line_after_return_is_indented_less_on_a_slow_machine(writer, browser):
+    """CodeMirror parses for 20 milliseconds after a key, and leaves the rest for later."""
+    browser.evaluate(SLOW_MACHINE)
+    text = "if x:\n    return 3\ny"
+    assert writer.write(*WRITTEN[text]) == text
 
 
 def test_keys_change_lines(writer, browser):
