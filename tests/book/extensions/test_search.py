@@ -39,7 +39,7 @@ FIRST = {
     "sqrt": ROOT,
     "square root": ROOT,
     "softmax temperature": SAMPLING,
-    "nucleus sampling": SAMPLING,
+    "nucleus sampling": "10_project#temperature-and-top-p",
     "lr schedule": SCHEDULE,
     "warmup": SCHEDULE,
     "positional encoding": "06_position",
