@@ -5,7 +5,7 @@ import re
 import pytest
 
 from book.extensions import stale_pages
-from tests.book.conftest import built_page, jupyter_book, page
+from tests.book.conftest import ROOT, built_page, jupyter_book, page
 from tests.choosing import thinned
 
 pytestmark = pytest.mark.book
@@ -15,9 +15,10 @@ pytestmark = pytest.mark.book
 def test_a_changed_solution_is_executed_again_also_in_a_folder_that_was_moved(little_book, moved):
     folder = little_book
     (folder / "solutions" / "__init__.py").touch()
+    attention = (ROOT / "solutions" / "attention.py").read_text(encoding="utf-8")
     page(folder, code="from solutions.attention import answer\nprint(answer())")
     for value in ("first", "second"):
-        solution = f"def answer():\n    return 'the {value} answer'\n"
+        solution = f"{attention}\n\ndef answer():\n    return 'the {value} answer'\n"
         (folder / "solutions" / "attention.py").write_text(solution, encoding="utf-8")
         built = jupyter_book(folder)
         assert built.returncode == 0, built.stderr

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from tests.book.conftest import LAY_OUT_EVERYTHING, ROOT
+from tests.book.conftest import ROOT
 from tests.browsers.axe import violations
 from tests.browsers.targets import small_targets
 from tests.choosing import thinned
@@ -131,7 +131,7 @@ def test_formulas_far_below_the_window_are_laid_out_when_the_reader_comes_near(h
 def test_a_formula_s_box_hides_no_part_of_it(html, browser):
     """The bar of a transpose extends beyond its letter's box. With visible overflow the picture must be the same."""
     browser.open((html / "chapters" / "02_backward.html").as_uri())
-    browser.evaluate(LAY_OUT_EVERYTHING)  # so that no formula moves by a part of a pixel
+    browser.lay_out()  # so that no formula moves by a part of a pixel
     formulas = "[...document.querySelectorAll('mjx-container[display=true]:has(.mjx-c22A4)')]"
 
     def picture(number):
