@@ -18,14 +18,14 @@ def chapters_handed_in(course: Path, students: Sequence[str] = ()) -> dict[str, 
 
     Raises NoSubmissions if there are none, or none of one of the students.
     """
-    found = {chapter: handed_in(course, chapter).keys() for chapter in chapter_names()}
-    if missing := sorted(set(students).difference(*found.values())):
+    ids = {chapter: handed_in(course, chapter).keys() for chapter in chapter_names()}
+    if missing := sorted(set(students).difference(*ids.values())):
         raise NoSubmissions(f"no submission by {listed(map(shown, missing))} in {course / 'submitted'}")
-    if not any(found.values()):
+    if not any(ids.values()):
         place = f"{course / 'submitted'}/STUDENT/CHAPTER/CHAPTER.ipynb"
         raise NoSubmissions(f"no submissions: they are expected as {place}")
-    wanted = {chapter: [student for student in students if student in known] for chapter, known in found.items()}
-    return {chapter: wanted[chapter] for chapter, known in found.items() if (wanted[chapter] if students else known)}
+    wanted = {chapter: [name for name in students if name in known] for chapter, known in ids.items()}
+    return {chapter: wanted[chapter] for chapter, known in ids.items() if (wanted[chapter] if students else known)}
 
 
 def grade_class(

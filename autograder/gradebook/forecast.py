@@ -43,15 +43,15 @@ def forecasts(coursedir: CourseDirectory, rows: Iterable[StudentRow]) -> list[Fo
     book = read_marks(coursedir)
     marks = book.marks.get(coursedir.assignment_id, {})
     texts = _points_of_texts(coursedir)
-    found = []
+    forecasts = []
     for row in rows:
         before = marks.get(row.student)
         after = before if before and not row.why else _after(coursedir, row, before, texts, state)
         earlier = reports.find(grading_record(coursedir, row.student).get("report", ""))
         points = book.points.get(coursedir.assignment_id, row.report.points + sum(texts.values()))
         points_before = earlier.points + sum(texts.values()) if earlier else points
-        found.append(Forecast(row.student, before, after, points_before, points, row.why))
-    return found
+        forecasts.append(Forecast(row.student, before, after, points_before, points, row.why))
+    return forecasts
 
 
 def _points_of_texts(coursedir: CourseDirectory) -> dict[str, float]:

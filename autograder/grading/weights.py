@@ -56,14 +56,14 @@ def grade_weights(submission: Submission, seed: int, hand_in: HandIn, decode: De
         return _result(hand_in, Verdict(False, "unusable", f"The weights {reason}.")), run.notes
     rate = hand_in.error_rate(written.value, right)
     spoken = [hand_in.spelled(row) or "nothing" for row in examples.value]
-    found = (
+    findings = (
         f"{rate:.1%} of the sounds of {len(rows):,} withheld words are wrong.",
         f"The model says {listed(map(': '.join, zip(hand_in.examples, spoken, strict=True)))}.",
         f"The recipe: {in_words(recipe)}.",
     )
     missed = next((tier for tier in hand_in.tiers if rate > tier.limit), None)
     verdict = Verdict(False, "error rate", f"The next points need {missed.name}.") if missed else None
-    return _result(hand_in, verdict, rate, found), run.notes
+    return _result(hand_in, verdict, rate, findings), run.notes
 
 
 def _is_written(outcome: Outcome, n_rows: int) -> bool:

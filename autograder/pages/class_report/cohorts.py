@@ -22,7 +22,7 @@ from autograder.pages.class_report.alike import (
 )
 from autograder.pages.class_report.entries import Entry
 
-# For each student of a class, in no order that says who it is: hashes of the stretches of their code.
+# For each student of a class, in an order that does not reveal who they are: hashes of the stretches of their code.
 Prints = list[list[int]]
 
 
@@ -71,7 +71,7 @@ def like_earlier(entries: Sequence[Entry], known: Iterable[str], cohorts: Mappin
     """
     own = _own_stretches(entries, known)
     common_now = _frequent(own)
-    found: list[tuple[int, Earlier]] = []
+    matches: list[tuple[int, Earlier]] = []
     for name, students in cohorts.items():
         frequent = common_now | _frequent(students)
         earlier = [set(prints) - frequent for prints in students]
@@ -81,8 +81,8 @@ def like_earlier(entries: Sequence[Entry], known: Iterable[str], cohorts: Mappin
             common, smaller = rare & closest, min(len(rare), len(closest))
             if len(common) >= max(MIN_COMMON, MIN_SHARE * smaller):
                 cells = marked_cells(entry, common, stable_hash)
-                found.append((len(common), Earlier(entry.student, name, len(common) / smaller, cells)))
-    return [one for _, one in sorted(found, key=lambda item: -item[0])[:MAX_PAIRS]]
+                matches.append((len(common), Earlier(entry.student, name, len(common) / smaller, cells)))
+    return [match for _, match in sorted(matches, key=lambda item: -item[0])[:MAX_PAIRS]]
 
 
 def stable_hash(window: tuple[str | int, ...]) -> int:
@@ -99,6 +99,6 @@ def _own_stretches(entries: Sequence[Entry], known: Iterable[str]) -> list[set[i
 
 
 def _frequent(students: Sequence[Iterable[int]]) -> set[int]:
-    """Return the stretches that too many students of a class have to show anything."""
+    """Return the stretches that so many students of a class share that they are no evidence of copying."""
     holders = Counter(stretch for own in students for stretch in own)
     return {stretch for stretch, number in holders.items() if number > max_holders(len(students))}

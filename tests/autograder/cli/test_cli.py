@@ -204,8 +204,8 @@ def test_progress_is_printed_line_by_line_without_a_terminal(course, hand_in, co
     for student in ("ada", "bob", "cleo"):
         hand_in(student, contents["truncated"])
     assert main(["grade", CHAPTER, "--course", str(course)]) == 0
-    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("grading: ")]
-    assert said == [f"grading: {done} of 3 submissions" for done in (1, 2, 3)]
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("grading: ")]
+    assert lines == [f"grading: {done} of 3 submissions" for done in (1, 2, 3)]
     assert len([*with_progress(range(1000), "counting", "numbers")]) == 1000
     assert capsys.readouterr().err.count("counting: ") == 10
 

@@ -158,9 +158,9 @@ def test_a_copy_from_an_earlier_class_is_found_in_its_fingerprints(group, known,
     cohorts.save_cohort(file, CHAPTER, [*honest_ones[:7], ada], known)
     assert "ada" not in file.read_text() and "softmax" not in file.read_text().replace(CHAPTER, "")
     earlier = {file.name: cohorts.load_cohort(file, CHAPTER)}
-    (found,) = cohorts.like_earlier([*honest_ones[7:], bob], known, earlier)
-    assert (found.student, found.cohort) == ("bob", "2025.json") and found.share > 0.9
-    marked = [line for cell in found.cells for line, common in cell.lines if common]
+    (match,) = cohorts.like_earlier([*honest_ones[7:], bob], known, earlier)
+    assert (match.student, match.cohort) == ("bob", "2025.json") and match.share > 0.9
+    marked = [line for cell in match.cells for line, common in cell.lines if common]
     assert "    bt = np.moveaxis(b, -1, -2)" in marked and "print('hello')" not in marked
     assert cohorts.like_earlier(honest_ones[7:], known, earlier) == []
 

@@ -1,4 +1,4 @@
-"""Exercises that ask for a test: a submission's test learns nothing of a function but its values."""
+"""Exercises that ask for a test: a submission's test learns nothing about a function except its values."""
 
 import inspect
 
@@ -87,7 +87,7 @@ def test_a_verdict_is_a_value_or_an_assertion(called, body, value):
     assert type(outcome.value) is type(value) and outcome.value == value
 
 
-def test_an_exception_of_the_function_is_told_by_its_type_alone(called):
+def test_an_exception_of_the_function_shows_only_its_type(called):
     def failing(x):
         raise KeyError("secret")
 
@@ -257,7 +257,7 @@ def tests_softmax_backward(function):
 """
 
 
-def test_comparing_with_the_own_function_earns_nothing(result_of):
+def test_comparing_with_the_student_s_own_function_earns_nothing(result_of):
     result = result_of(ORACLE)
     assert result.earned == 0
     assert tested.out_of_reach("softmax_backward") in result.verdict.message

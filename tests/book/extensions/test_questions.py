@@ -229,12 +229,12 @@ def test_start_again_closes_all_answers_and_keeps_the_reader_s_words(tab):
         tab.open(tab.url)
 
 
-@pytest.mark.parametrize("told", [True, False], ids=["told", "not told"])
-def test_answers_do_not_replace_words_of_another_tab(tab, told):
+@pytest.mark.parametrize("notified", [True, False], ids=["notified", "not notified"])
+def test_answers_do_not_replace_words_of_another_tab(tab, notified):
     key = "document.querySelector('textarea').closest('.question').dataset.key"
     event = "dispatchEvent(new StorageEvent('storage', {key: new URL('..', location).pathname + ' ' + key}))"
     write = "bookStorage.write(key, {open: [], answered: false, words: 'Theirs.'})"
-    tab.evaluate(f"(key => {{ {write}; {event if told else ''} }})({key})")
+    tab.evaluate(f"(key => {{ {write}; {event if notified else ''} }})({key})")
     choose(tab, 5)
     wait_until_shown(tab, [5], answered=1)
     stored = tab.evaluate(f"bookStorage.read({key})")

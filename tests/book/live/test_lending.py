@@ -1,4 +1,4 @@
-"""Exercises that use functions of earlier chapters: what a page says of them, and how a reader borrows them."""
+"""Exercises that use functions of earlier chapters: what a page says about them, and how a reader borrows them."""
 
 import importlib
 import shutil
@@ -144,7 +144,7 @@ def test_borrowed_functions_are_there_offline(new_reader, browser):
     browser.wait(kept)
 
 
-def test_a_reader_who_is_stuck_borrows_an_exercise_which_does_not_pass_by_that(new_reader, browser):
+def test_a_reader_who_is_stuck_borrows_an_exercise_which_then_still_does_not_pass(new_reader, browser):
     attention = new_reader("01_attention")
     helps = "document.querySelector('#live-softmax .live-hints').innerText"
     for _ in range(3):
