@@ -83,10 +83,10 @@ def keys_handed_over(queries, keys, values):
     return reference.attention_weights(queries, keys) @ keys, None
 
 
-@attention.mistake("averages with raw scores", reread="From scores to weights: the softmax")
+@attention.mistake("averages with the scaled scores", reread="From scores to weights: the softmax")
 def no_softmax(queries, keys, values):
-    """The values are multiplied by the scaled scores. Those may be negative and do not add up to one, so this is no
-    average: the softmax is missing."""
+    """The values are multiplied by the scaled scores. Those may be negative and do not add up to one, so the output is
+    not an average. The softmax is missing."""
     return raw_scores(queries, keys) @ values, None
 
 
@@ -108,8 +108,8 @@ def keys_ask_for_values(queries, keys, values):
 
 @attention.mistake("transposes the weights")
 def weights_transposed(queries, keys, values):
-    """The weights are turned before they meet the values, so an output row mixes the shares that all queries give to
-    one key. Row i of the weights averages the values for query i: no transpose."""
+    """The weights are transposed before they are multiplied by the values, so an output row mixes the shares that all
+    queries give to one key. Row i of the weights averages the values for query i: no transpose."""
     return reference.attention_weights(queries, keys).swapaxes(-1, -2) @ values, None
 
 
@@ -178,29 +178,29 @@ def attended_by_squared_distance(queries, keys, values):
 
 @attention.mistake("compares by the cosine, and divides by the root of d_key", reread="All queries at once")
 def attended_by_scaled_cosine(queries, keys, values):
-    """The root of d_key is there, and what it divides are cosines. A score is the dot product itself over the root of
+    """You divide by the root of d_key, but you divide cosines. A score is the dot product itself over the root of
     d_key: call your `attention_weights`."""
     return by_scaled_cosine(queries, keys) @ values, None
 
 
 @attention.mistake("compares by the distance, and divides by the root of d_key", reread="All queries at once")
 def attended_by_scaled_distance(queries, keys, values):
-    """The root of d_key is there, and what it divides are distances with a minus sign. A score is the dot product of
-    query and key over the root of d_key: call your `attention_weights`."""
+    """You divide by the root of d_key, but you divide negative distances. A score is the dot product of query and key
+    over the root of d_key: call your `attention_weights`."""
     return by_scaled_distance(queries, keys) @ values, None
 
 
 @attention.mistake("compares by the squared distance, and divides by the root of d_key", reread="All queries at once")
 def attended_by_scaled_squared_distance(queries, keys, values):
-    """The root of d_key is there, and what it divides are squared distances with a minus sign. A score is the dot
-    product of query and key over the root of d_key: call your `attention_weights`."""
+    """You divide by the root of d_key, but you divide negative squared distances. A score is the dot product of query
+    and key over the root of d_key: call your `attention_weights`."""
     return by_scaled_squared_distance(queries, keys) @ values, None
 
 
 @attention.mistake("normalises over the queries", reread="All queries at once")
 def queries_compete(queries, keys, values):
-    """The softmax runs down the columns, so the queries compete for each key, and an output is no average. Each query
-    shares out one unit among the keys: softmax along the last axis."""
+    """The softmax runs down the columns, so the queries compete for each key, and an output is not an average. Each
+    query shares out one unit among the keys: softmax along the last axis."""
     return columns_add_up(queries, keys) @ values, None
 
 
@@ -220,7 +220,7 @@ def along_axis_one(queries, keys, values):
 
 @attention.mistake("overflows on large scores", reread="From scores to weights: the softmax")
 def overflows(queries, keys, values):
-    """Right for small scores, NaN for large ones: the softmax in it does not take each row's maximum off. Call your
+    """Right for small scores, NaN for large ones, because your softmax does not subtract each row's maximum. Call your
     `attention_weights`."""
     return naive_softmax(queries, keys) @ values, None
 
@@ -234,8 +234,8 @@ def promoted_attention(queries, keys, values):
 
 @attention.mistake("lets a d_key of 1 pass for any other", reread="Why queries and keys share a dimension")
 def stretched(queries, keys, values):
-    """Queries and keys of different width are no pair, and should be an error. `einsum`, and a product entry by entry,
-    stretch a width of 1 to any other and answer all the same. Your `attention_weights` is to raise a ValueError."""
+    """Queries and keys of different widths have no dot product. `einsum` and an entry-by-entry product broadcast a
+    width of 1 to any other and return numbers anyway. Let your `attention_weights` raise a ValueError."""
     return widths_broadcast(queries, keys) @ values, None
 
 

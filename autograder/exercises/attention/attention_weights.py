@@ -216,9 +216,9 @@ def reversed_axes(queries, keys):
 
 @attention_weights.mistake("lets a d_key of 1 pass for any other", reread="Why queries and keys share a dimension")
 def widths_broadcast(queries, keys):
-    """Queries and keys of different width are no pair, and should be an error. `einsum`, and a product entry by entry,
-    stretch a width of 1 to any other and answer all the same; a matrix product does not. Compare the two widths and
-    raise a ValueError."""
+    """Queries and keys of different widths have no dot product. `einsum` and an entry-by-entry product broadcast a
+    width of 1 to any other and return numbers anyway; a matrix product does not. Compare the two widths and raise a
+    ValueError."""
     scores = np.einsum("...ik,...jk->...ij", queries, keys)
     return reference.softmax(scores / math.sqrt(keys.shape[-1]))
 

@@ -42,7 +42,7 @@ def buggy(queries, keys, values, *, scale_late=False, overflow=False, promote=Fa
     return output.astype(np.float64) if promote else output
 
 
-@repaired_attention.mistake("nothing is mended yet", reread="Why divide by the square root of the key width")
+@repaired_attention.mistake("nothing is fixed yet", reread="Why divide by the square root of the key width")
 def as_published(queries, keys, values):
     """All three mistakes are still there. Start with the one on the formula: at which step does the paper divide by
     the root of d_key?"""

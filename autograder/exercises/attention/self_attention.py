@@ -178,7 +178,7 @@ def projected_batch_competes(x, w_query, w_key, w_value):
 
 @self_attention.mistake("overflows on large scores", reread="From scores to weights: the softmax")
 def unstable(x, w_query, w_key, w_value):
-    """Right for small scores, NaN for large ones: the softmax in it does not take each row's maximum off. Call your
+    """Right for small scores, NaN for large ones, because your softmax does not subtract each row's maximum. Call your
     `attention`."""
     return naive_softmax(x @ w_query, x @ w_key) @ (x @ w_value), None
 

@@ -114,22 +114,22 @@ def maximum_without_keepdims(scores):
 @softmax.mistake("normalises over all axes at once")
 def over_everything(scores):
     """All weights of the array together add up to one, so that each row gets only a share of it. A sum without an
-    axis runs over everything; every row wants its own sum: axis=-1 with keepdims=True."""
+    axis runs over everything; each row needs its own sum: axis=-1 with keepdims=True."""
     return shares(scores, None, None)
 
 
 @softmax.mistake("divides all rows by one sum")
 def one_sum_for_all(scores):
     """Each row's own maximum is subtracted, but the exponentials are divided by one sum for the whole array: keepdims
-    keeps the axes, it does not choose one. Every row wants its own sum: axis=-1 with keepdims=True."""
+    keeps the axes, it does not choose one. Each row needs its own sum: axis=-1 with keepdims=True."""
     return shares(scores, sum_along=None)
 
 
 @softmax.mistake("does not subtract the maximum")
 def overflowing(scores):
     """Right on paper, and NaN as soon as a score is large: exp(710) is infinite in float64, exp(89) in float32, and
-    infinity divided by infinity is NaN. (Far below zero, all exponentials vanish and 0/0 is NaN as well.) Take each
-    row's maximum from the row first; the quotient does not change."""
+    infinity divided by infinity is NaN. (Far below zero, all exponentials vanish and 0/0 is NaN as well.) Subtract each
+    row's maximum first; the quotient does not change."""
     exponentials = np.exp(scores)
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
@@ -140,8 +140,8 @@ def overflowing(scores):
 )
 def small_number_against_zero(scores, *, number):
     """A small number in the denominator, such as {number}, keeps 0/0 away, and puts a row of zeros in its place: far
-    below zero, no row adds up to one. Large scores still overflow to infinity over infinity, NaN. Take each row's
-    maximum off first: then one exponential is 1, and no sum is near zero."""
+    below zero, no row adds up to one. Large scores still overflow to infinity over infinity, NaN. Subtract each row's
+    maximum first: then one exponential is 1, and no sum is near zero."""
     exponentials = np.exp(scores)
     return exponentials / (exponentials.sum(axis=-1, keepdims=True) + number)
 
@@ -149,7 +149,7 @@ def small_number_against_zero(scores, *, number):
 @softmax.mistake("adds {number} to the sum", number=(1e-8, 1e-5, 1e-6, 1e-7, 1e-9))
 def a_little_more(scores, *, number):
     """Each row's maximum is subtracted, as it should be, and {number} is added to each sum: now no row quite adds up
-    to one. It protects from nothing: with the maximum gone, one exponential is exp(0) = 1, so no sum is below 1."""
+    to one. It protects against nothing: with the maximum gone, one exponential is exp(0) = 1, so no sum is below 1."""
     strengths = unnormalised(scores)
     return strengths / (strengths.sum(axis=-1, keepdims=True) + number)
 
@@ -162,27 +162,27 @@ def one_maximum_for_all(scores):
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-@softmax.mistake("subtracts something else than the row's maximum")
+@softmax.mistake("subtracts a number other than the row's maximum")
 def not_the_maximum(scores):
     """A number is subtracted from each row, but not its largest: its mean, its median, its smallest or its first entry,
-    say. No weight changes by that; yet a score that towers over the rest of its row is still large after it, and its
-    exponential infinite. Only with the maximum gone is every exponent at most 0."""
+    say. This changes no weight, but a score that towers over the rest of its row is still large afterwards, and its
+    exponential is infinite. Only with the maximum gone is every exponent at most 0."""
     exponentials = np.exp(scores - scores.mean(axis=-1, keepdims=True))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
 @softmax.mistake("subtracts zero where the maximum is negative")
 def zero_or_the_maximum(scores):
-    """You subtract the larger of 0 and the row's maximum, as comes of a maximum that starts at 0. Large scores are safe
-    now; but a row far below zero stays where it is, all of its exponentials become 0, and 0/0 is NaN. Subtract the
-    maximum itself, whatever its sign."""
+    """You subtract the larger of 0 and the row's maximum, as happens if you start the search for the maximum at 0.
+    Large scores are safe now; but a row far below zero stays where it is, all of its exponentials become 0, and 0/0 is
+    NaN. Subtract the maximum itself, whatever its sign."""
     exponentials = np.exp(scores - np.maximum(scores.max(axis=-1, keepdims=True), 0))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
 @softmax.mistake("subtracts the maximum from the exponentials")
 def maximum_outside_exp(scores):
-    """A parenthesis closes too early: you compute exp(scores) - maximum, and it is exp(scores - maximum). Subtracted
+    """A parenthesis closes too early: you compute exp(scores) - maximum instead of exp(scores - maximum). Subtracted
     from the exponentials, the maximum does not cancel in the quotient, and large scores have overflowed already."""
     exponentials = np.exp(scores) - scores.max(axis=-1, keepdims=True)
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
@@ -216,7 +216,7 @@ def scores_clipped(scores):
 def nan_patched(scores):
     """Large scores overflow, infinity over infinity is NaN, and you put 0 in its place. So no NaN is left, and the
     largest score of such a row gets no weight at all, where it should get nearly all. Nothing can be restored after an
-    overflow; take each row's maximum off first, and none happens."""
+    overflow; subtract each row's maximum first, and nothing overflows."""
     return np.nan_to_num(overflowing(scores), nan=0)
 
 
@@ -224,7 +224,7 @@ def nan_patched(scores):
 def nan_patched_by_one(scores):
     """Large scores overflow, infinity over infinity is NaN, and you put 1 in its place. That is right where one score
     of a row is infinite and takes everything. Where several are, each of them becomes 1, and so does every entry of a
-    row far below zero, where 0/0 is NaN. Take each row's maximum off first, and nothing overflows."""
+    row far below zero, where 0/0 is NaN. Subtract each row's maximum first, and nothing overflows."""
     weights = overflowing(scores)
     return np.where(np.isnan(weights), np.ones_like(weights), weights)
 
@@ -233,7 +233,7 @@ def nan_patched_by_one(scores):
 def infinity_patched(scores):
     """Where an exponential is infinite, you put the largest number that the dtype has in its place. Then all large
     scores of a row count alike, and their sum is infinite again, so that they get 0. (And far below zero, 0/0 is still
-    NaN.) Take each row's maximum off first: no exponential is then above 1."""
+    NaN.) Subtract each row's maximum first: then no exponential is above 1."""
     exponentials = np.nan_to_num(np.exp(scores))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
@@ -254,12 +254,12 @@ def divided_by_the_mean(scores):
 
 @softmax.mistake("divides by the sum of the scores")
 def divided_by_the_scores(scores):
-    """The exponentials are divided by the sum of the *scores*, which may be negative or next to nothing. What adds up
-    to one are the exponentials' shares in their own sum."""
+    """The exponentials are divided by the sum of the *scores*, which may be negative or next to nothing. Divide them by
+    their own sum, so that they add up to one."""
     return unnormalised(scores) / scores.sum(axis=-1, keepdims=True)
 
 
-@softmax.mistake("subtracts the maximum below the line only")
+@softmax.mistake("subtracts the maximum in the denominator only")
 def shifted_below_only(scores):
     """The maximum is subtracted in the denominator, and not in the numerator. So it does not cancel, and each row is
     too large by the factor exp(its maximum). Compute the exponentials once, and use them above and below."""
@@ -268,8 +268,8 @@ def shifted_below_only(scores):
 
 @softmax.mistake("returns the logarithms of the weights")
 def logarithms(scores):
-    """These are the logarithms of the weights: none is positive, and no row adds up to one. A loss is computed with
-    them, an average is not: return the weights."""
+    """These are the logarithms of the weights: none is positive, and no row adds up to one. A loss needs the
+    logarithms, but an average needs the weights: return those."""
     return scores - np.logaddexp.reduce(scores, axis=-1, keepdims=True)
 
 

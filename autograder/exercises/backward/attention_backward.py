@@ -73,9 +73,9 @@ def _(draw):
 
 
 def walked(grad_output, cache, *, through=reference.softmax_backward, scale=None, queries_from=None, keys_from=None):
-    """The way back with one of its parts replaced.
+    """The backward pass with one of its parts replaced.
 
-    through: the way back through the softmax. scale: a factor; 1 / sqrt(d_key) if None. queries_from, keys_from: what
+    through: the backward pass of the softmax. scale: a factor; 1 / sqrt(d_key) if None. queries_from, keys_from: what
     makes that gradient, all but the scale, from grad_scores and the cache.
     """
     queries, keys, values, weights = cache
@@ -95,8 +95,8 @@ def scale_forgotten(grad_output, cache):
 
 @attention_backward.mistake("multiplies by the root of d_key instead of dividing")
 def scale_inverted(grad_output, cache):
-    """A factor stays the same factor on the way back: what was divided by the root of d_key forwards is divided by it
-    backwards too. You multiply."""
+    """A factor stays the same factor in the backward pass: if the forward pass divides by the root of d_key, so does
+    the backward pass. You multiply."""
     return walked(grad_output, cache, scale=math.sqrt(cache[1].shape[-1]))
 
 
@@ -154,7 +154,7 @@ def divided_by_the_batch(grad_output, cache):
 
 
 @attention_backward.mistake(
-    "hands softmax's way back its arguments in the wrong order",
+    "gives softmax_backward its arguments in the wrong order",
     reread="The softmax Jacobian, and why one never builds it",
 )
 def softmax_arguments_exchanged(grad_output, cache):
@@ -277,8 +277,8 @@ def weights_anew(grad_output, cache):
 
 @attention_backward.mistake("takes the weights from another item of the batch", reread="A check that is blind")
 def weights_of_another(grad_output, cache):
-    """Each sentence is walked back with the weights of another one. If all sentences of the batch are copies,
-    nobody can tell; with different ones everything is wrong."""
+    """Each sentence gets its gradients from the weights of another one. If all sentences of the batch are copies, this
+    does not show; with different ones everything is wrong."""
     queries, keys, values, weights = cache
     other = shifted(weights) if weights.ndim > 2 else weights
     return reference.attention_backward(grad_output, (queries, keys, values, other))

@@ -54,8 +54,8 @@ def gradients(grad_output, cache, **wrong):
 
 @linear_backward.mistake("does not transpose the weight")
 def weight_not_turned(grad_output, cache):
-    """`grad_output @ weight` fits only if the weight is square, and then gives wrong numbers without a word. On the
-    way back, entry (i, j) of the weight carries the gradient from output j to input i: that is the transpose."""
+    """`grad_output @ weight` fits only if the weight is square, and then gives wrong numbers without a word. In the
+    backward pass, entry (i, j) of the weight carries the gradient from output j to input i: that is the transpose."""
     return gradients(grad_output, cache, grad_x=grad_output @ cache[1])
 
 
@@ -170,7 +170,7 @@ def weight_over_one_batch_axis(grad_output, cache):
 @linear_backward.mistake("hands the bias the gradient of every row", reread="One weight, many rows")
 def bias_not_summed(grad_output, cache):
     """`grad_bias` has a row for each position. The bias is one vector, stretched over all rows by broadcasting; what
-    was stretched on the way forward is added up on the way back."""
+    the forward pass stretches, the backward pass adds up."""
     return gradients(grad_output, cache, grad_bias=grad_output.copy())
 
 

@@ -14,7 +14,7 @@ repaired_bilinear_backward = Exercise(
 
 
 def bilinear(draw, n_batch_axes=0, dtype=np.float64):
-    """The cotangent of x a x^T, x and a, no two sizes alike."""
+    """Return the cotangent of x a x^T, x and a, with no two sizes alike."""
     T, d_model, *batch = draw.sizes(2 + n_batch_axes, low=3)
     return {
         "grad_scores": draw.normal(*batch, T, T, dtype=dtype),
@@ -30,7 +30,7 @@ def _(draw):
     yield "ones", inputs | {"grad_scores": np.ones_like(inputs["grad_scores"])}
 
 
-@repaired_bilinear_backward.cases("rows and columns told apart", points=1)
+@repaired_bilinear_backward.cases("rows and columns distinguished", points=1)
 def _(draw):
     yield "one sequence", bilinear(draw)
     inputs = bilinear(draw)
@@ -75,7 +75,7 @@ def pair_by_pair(
 @repaired_bilinear_backward.mistake("nothing that shows is fixed yet")
 def as_published(grad_scores, x, a):
     """Start with the condition: which entries of the scores hold x_i? All of row i and all of column i, not only the
-    entry where they cross. While only that one counts, nothing else in grad_x can be seen."""
+    entry where they cross. While only that one counts, no other error in grad_x is visible."""
     return pair_by_pair(grad_scores, x, a, diagonal_only=True, columns_as_rows=True, first_item=True)
 
 
@@ -139,8 +139,8 @@ def rows_doubled(grad_scores, x, a):
 
 @repaired_bilinear_backward.mistake("takes a for symmetric")
 def a_taken_for_symmetric(grad_scores, x, a):
-    """The row term needs a^T and the column term a. You use the same in both, which is right only if a is symmetric;
-    and W_Q W_K^T is not."""
+    """The row term needs a^T and the column term a. You use the same matrix in both, which is right only if a is
+    symmetric, and W_Q W_K^T is not."""
     both = grad_scores + turned(grad_scores)
     return both @ x @ a, reference.repaired_bilinear_backward(grad_scores, x, a)[1]
 

@@ -69,7 +69,7 @@ def into_the_projections(grad_output, cache, through=reference.attention_backwar
 
 
 def assemble(x, parts, keep=("queries", "keys", "values")):
-    """The four gradients from those of the three roles; `keep`: which of them find their way back to x."""
+    """The four gradients from those of the three roles; `keep`: which of them reach x."""
     names = ("queries", "keys", "values")
     back = [g @ w.T for name, (g, w) in zip(names, parts, strict=True) if name in keep]
     return (sum(back), *(as_rows(x).T @ as_rows(g) for g, _ in parts))
@@ -207,7 +207,7 @@ def three_ways_averaged(grad_output, cache):
 
 @self_attention_backward.mistake("does not transpose the projections", reread="The gradients of a product")
 def projections_not_turned(grad_output, cache):
-    """grad_queries @ w_query fits only if the projection is square, and is wrong even then: on the way back the
+    """grad_queries @ w_query fits only if the projection is square, and is wrong even then: in the backward pass the
     projection is transposed."""
     parts = into_the_projections(grad_output, cache)
     return instead(grad_output, cache, grad_x=sum(g @ w for g, w in parts))
@@ -295,7 +295,7 @@ def weights_of_each_sentence(grad_output, cache):
 @self_attention_backward.mistake("takes x from another item of the batch", reread="A check that is blind")
 def x_of_another(grad_output, cache):
     """The gradients of the projections pair each sentence's gradient with *another* sentence's x. If the batch is made
-    of copies, nobody can tell; with different sentences all of it is wrong."""
+    of copies, this does not show; with different sentences all of it is wrong."""
     x, parts = cache[0], into_the_projections(grad_output, cache)
     grad_x, *_ = reference.self_attention_backward(grad_output, cache)
     return (grad_x, *assemble(shifted(x) if x.ndim > 2 else x, parts)[1:])

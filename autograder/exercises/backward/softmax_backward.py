@@ -76,8 +76,8 @@ def without_the_weights_in_front(grad_weights, weights):
 
 @softmax_backward.mistake("returns the slope alone, without the cotangent")
 def slope_alone(grad_weights, weights):
-    """s(1 - s) is how steep each weight rises with its own score, and nothing of grad_weights is in it. What is asked
-    for is how the *loss* changes: the whole Jacobian, times what arrives."""
+    """s(1 - s) is how steeply each weight rises with its own score, and it does not contain grad_weights. The exercise
+    asks how the *loss* changes: the whole Jacobian, times the gradient that arrives."""
     return weights * (1 - weights)
 
 

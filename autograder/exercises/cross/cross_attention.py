@@ -51,7 +51,7 @@ def _(draw):
 
 @cross_attention.mistake("takes the keys from x")
 def keys_from_x(x, memory, w_query, w_key, w_value, mask):
-    """Your keys are made from x, the sequence that asks. A query must be held against what it looks *for*, and that is
+    """Your keys are made from x, the sequence that asks. A query must be compared with what it looks *for*, and that is
     in the memory: K = memory @ w_key. (With two sequences of one length yours even runs.)"""
     return masked_attention(x @ w_query, x @ w_key, memory @ w_value, mask)
 
@@ -102,8 +102,8 @@ def length_from_outside(x, memory, w_query, w_key, w_value, mask):
 
 @cross_attention.mistake("leaves out the memory mask", reread="The memory mask")
 def mask_left_out(x, memory, w_query, w_key, w_value, mask):
-    """The mask has no effect, so the decoder reads the source's padding. In a batch with sentences of one length nobody
-    notices."""
+    """The mask has no effect, so the decoder reads the source's padding. In a batch with sentences of one length this
+    does not show."""
     return masked_attention(x @ w_query, memory @ w_key, memory @ w_value, np.ones_like(mask))
 
 
@@ -131,8 +131,8 @@ def mask_late(x, memory, w_query, w_key, w_value, mask):
 
 @cross_attention.mistake("overflows on large scores")
 def unstable(x, memory, w_query, w_key, w_value, mask):
-    """Right for small scores, NaN for large ones: the softmax in it does not take each row's maximum off. Chapter 3's
-    `masked_attention` does."""
+    """Right for small scores, NaN for large ones, because your softmax does not subtract each row's maximum. Chapter
+    3's `masked_attention` does."""
     keys = memory @ w_key
     strengths = np.where(mask, np.exp(x @ w_query @ turned(keys) / math.sqrt(keys.shape[-1])), 0)
     total = strengths.sum(axis=-1, keepdims=True)
@@ -161,8 +161,8 @@ def by_whole_width(x, memory, w_query, w_key, w_value, mask):
 
 @cross_attention.mistake("scales by the width of x")
 def by_d_model(x, memory, w_query, w_key, w_value, mask):
-    """The scores are divided by the root of d_model. They are sums of d_key products, so it is the width of the
-    projected keys that counts. Where both are equal nobody notices."""
+    """The scores are divided by the root of d_model. They are sums of d_key products, so the width of the projected
+    keys counts. Where both are equal this does not show."""
     scale = math.sqrt(w_key.shape[-1] / x.shape[-1])
     return masked_attention(x @ w_query * scale, memory @ w_key, memory @ w_value, mask)
 
@@ -191,8 +191,8 @@ def hidden_by_zero(x, memory, w_query, w_key, w_value, mask):
 
 @cross_attention.mistake("gives NaN for a query that sees nothing", reread="The memory mask")
 def nan_for_nothing(x, memory, w_query, w_key, w_value, mask):
-    """Minus infinity hides, and a row that is nothing else is 0/0. A query that may attend to nothing gets zeros;
-    chapter 3's `masked_attention` sees to it."""
+    """Minus infinity hides, and a row that is nothing else is 0/0. A query that may attend to nothing gets zeros, as in
+    chapter 3's `masked_attention`."""
 
     def weighted(scores, mask):
         with np.errstate(invalid="ignore"):
@@ -204,7 +204,8 @@ def nan_for_nothing(x, memory, w_query, w_key, w_value, mask):
 @cross_attention.mistake("gives even weights to a query that sees nothing", reread="The memory mask")
 def even_for_nothing(x, memory, w_query, w_key, w_value, mask):
     """A large negative number hides, as long as something is left to see. Where nothing is, all scores are alike, and
-    the query gets the mean of all values, padding and all. It gets zeros; chapter 3's `masked_attention` sees to it."""
+    the query gets the mean of all values, padding and all. It should get zeros, as in chapter 3's
+    `masked_attention`."""
     inputs = (x, memory, w_query, w_key, w_value, mask)
     return with_weights(lambda scores, mask: softmax(np.where(mask, scores, -1e9)), *inputs)
 

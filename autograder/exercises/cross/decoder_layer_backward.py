@@ -181,10 +181,10 @@ def past_the_norms(grad_output, cache):
     return gradients(grad_output, cache, add_norm_back=round_the_norm)
 
 
-@decoder_layer_backward.mistake("forgets dropout on the way back")
+@decoder_layer_backward.mistake("forgets dropout in the backward pass")
 def without_dropout_back(grad_output, cache):
-    """The sub-layers get gradients where their outputs were forgotten. What dropout multiplied by forwards it
-    multiplies by backwards. Without dropout nobody notices."""
+    """The sub-layers get gradients where their outputs were forgotten. Dropout multiplies by the same factors in both
+    passes. Without dropout this does not show."""
     return gradients(grad_output, cache, add_norm_back=dropout_forgotten)
 
 

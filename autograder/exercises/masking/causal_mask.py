@@ -46,7 +46,7 @@ def one_too_many(length):
     return np.tri(length, k=1, dtype=bool)
 
 
-@causal_mask.mistake("means the opposite by True", reread="Two conventions, opposite to each other")
+@causal_mask.mistake("reads True as hidden", reread="Two conventions, opposite to each other")
 def inverted_causal(length):
     """Your True marks what is *forbidden*: that is how PyTorch's `nn.MultiheadAttention` reads a mask. In this book,
     as in `scaled_dot_product_attention`, True means 'may attend'."""

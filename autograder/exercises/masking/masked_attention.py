@@ -102,14 +102,14 @@ def weights_masked_late(queries, keys, values, mask):
 @masked_attention.mistake("masks the output, in the shape of the values", reread="Why before the softmax")
 def output_masked(queries, keys, values, mask):
     """A triangle of -inf is laid over the *output*, in the shape of the values. It hides no key from any query: it
-    makes most of the output infinite, the next layer NaN, and its first entry still has seen the future. A mask
-    speaks of pairs of a query and a key, so it belongs on the scores, (..., T_query, T_key)."""
+    makes most of the output infinite, the next layer NaN, and its first entry has still seen the future. A mask is
+    about pairs of a query and a key, so it belongs on the scores, (..., T_query, T_key)."""
     output, _ = mask_ignored(queries, keys, values, mask)
     T_query, d_value = output.shape[-2:]
     return np.where(np.tri(T_query, d_value, dtype=bool), output, -np.inf).astype(output.dtype), None
 
 
-@masked_attention.mistake("means the opposite by True", reread="Two conventions, opposite to each other")
+@masked_attention.mistake("reads True as hidden", reread="Two conventions, opposite to each other")
 def inverted_attention(queries, keys, values, mask):
     """What the mask allows is hidden, and what it hides is allowed. In this book True means 'may attend'."""
     return reference.masked_attention(queries, keys, values, ~mask)
@@ -124,8 +124,8 @@ def scores_multiplied(queries, keys, values, mask):
 
 @masked_attention.mistake("averages everything for a query that sees nothing", reread="Rows that see nothing")
 def even_average_when_empty(queries, keys, values, mask):
-    """A query that may attend to nothing gets the plain average of all values, every one of them hidden from it: with
-    a finite 'minus infinity' all its scores are equal. Its output is to be zero."""
+    """A query that may attend to nothing gets the plain average of all values, every one of them hidden from it: with a
+    finite 'minus infinity' all its scores are equal. Its output should be zero."""
     return through(even_weights_when_empty)(queries, keys, values, mask)
 
 
@@ -134,14 +134,15 @@ def even_average_when_empty(queries, keys, values, mask):
 )
 def penalty_added(queries, keys, values, mask, *, number):
     """A finite penalty such as {number} is *added* to the hidden scores. For a query that may attend to nothing, all
-    scores go down together, and softmax does not see a shift: its output is that without a mask. It is to be zero."""
+    scores go down together, and softmax ignores a shift, so the query gets the same output as without a mask. Its
+    output should be zero."""
     return softmax(scaled_scores(queries, keys) + np.where(mask, 0, number).astype(queries.dtype)) @ values, None
 
 
 @masked_attention.mistake("gives NaN for a query that sees nothing", reread="Rows that see nothing")
 def nan_attention(queries, keys, values, mask):
     """A query that may attend to nothing gets NaN, and from there NaN spreads through every layer and every gradient.
-    Its output is to be zero: use your `masked_softmax`."""
+    Its output should be zero: use your `masked_softmax`."""
     return through(nan_when_empty)(queries, keys, values, mask)
 
 
@@ -198,7 +199,7 @@ def queries_compete(queries, keys, values, mask):
 
 @masked_attention.mistake("overflows on large scores", reread="From masked scores to weights")
 def overflows(queries, keys, values, mask):
-    """Right for small scores, NaN for large ones: the softmax in it does not take each row's maximum off. Use your
+    """Right for small scores, NaN for large ones, because your softmax does not subtract each row's maximum. Use your
     `masked_softmax`."""
     return through(no_maximum)(queries, keys, values, mask)
 
@@ -220,7 +221,8 @@ def zero_times_infinity_added(queries, keys, values, mask):
 @masked_attention.mistake("puts in a heads' axis of its own", reread="Which mask goes where")
 def own_head_axis(queries, keys, values, mask):
     """An axis is put into the mask here, for the heads. But a mask arrives ready to broadcast: for (T_query, T_key) the
-    extra axis does no harm, for a batch it turns sentences into heads. Whoever makes the heads makes their axis."""
+    extra axis does no harm, but for a batch it turns sentences into heads. The code that makes the heads also makes
+    their axis."""
     return reference.masked_attention(queries, keys, values, mask[..., None, :, :])[0], None
 
 
@@ -244,8 +246,8 @@ def indexed_attention(queries, keys, values, mask):
 
 @masked_attention.mistake("lets a d_key of 1 pass for any other")
 def widths_stretched(queries, keys, values, mask):
-    """Queries and keys of different width are no pair, and should be an error. `einsum`, and a product entry by entry,
-    stretch a width of 1 to any other and answer all the same. Compare the two widths and raise a ValueError."""
+    """Queries and keys of different widths have no dot product. `einsum` and an entry-by-entry product broadcast a
+    width of 1 to any other and return numbers anyway. Compare the two widths and raise a ValueError."""
     scores = np.einsum("...id,...jd->...ij", queries, keys) / math.sqrt(keys.shape[-1])
     return reference.masked_softmax(scores, mask) @ values, None
 

@@ -146,7 +146,7 @@ def masked_columns(scores, mask):
 def even_weights_when_empty(scores, mask):
     """Hidden scores all become the same very negative *finite* number: it replaces them, or it is added and is so large
     that it swallows them. In a row where everything is hidden, softmax then sees no differences: it hands out even
-    weights, all of them to entries that must not be seen. Such a row is to be zero."""
+    weights, all of them to entries that must not be seen. Such a row should be zero."""
     return filled(scores, mask, -1e9)
 
 
@@ -219,8 +219,8 @@ def not_low_enough_alone(scores, mask, *, number):
 
 @masked_softmax.mistake("hides with a number that float16 does not have", reread="Finite substitutes for infinity")
 def no_such_half(scores, mask):
-    """-1e9 is a fine substitute in float32 and float64, and the zeros afterwards mend rows that see nothing. But
-    float16 ends at 65504, so there it is minus infinity after all: such a row is NaN, and NaN times 0 stays NaN."""
+    """-1e9 is a fine substitute in float32 and float64, and the zeros afterwards fix rows that see nothing. But float16
+    ends at 65504, so there it is minus infinity after all: such a row is NaN, and NaN times 0 stays NaN."""
     return filled(scores, mask, -1e9) * mask
 
 

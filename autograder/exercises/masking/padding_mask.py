@@ -25,7 +25,7 @@ def _(draw):
     yield from token_edge_cases(draw)
 
 
-@padding_mask.mistake("means the opposite by True", reread="Two conventions, opposite to each other")
+@padding_mask.mistake("reads True as hidden", reread="Two conventions, opposite to each other")
 def inverted_padding(tokens, pad):
     """Your True marks the padding. In this book True means 'may attend', so it marks the real tokens. (PyTorch's
     `key_padding_mask` is the other way round.)"""
@@ -71,8 +71,8 @@ def axis_in_front(tokens, pad):
 
 @padding_mask.mistake("puts in an axis for the heads, too", reread="Which mask goes where")
 def axis_for_heads_too(tokens, pad):
-    """The shape is (..., 1, 1, T_key), one axis of length 1 for the queries and one for the heads. Whoever makes the
-    heads makes their axis; before that, it would meet the batch. Here the mask is (..., 1, T_key)."""
+    """The shape is (..., 1, 1, T_key), one axis of length 1 for the queries and one for the heads. The code that makes
+    the heads also makes their axis; before that, it would line up with the batch. Here the mask is (..., 1, T_key)."""
     return (tokens != pad)[..., None, None, :]
 
 

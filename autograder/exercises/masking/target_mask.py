@@ -60,11 +60,11 @@ def rows_of_padding(tokens, pad):
 @target_mask.mistake("masks rows and columns of padding", reread="Why padding masks keys, not queries")
 def rows_and_columns_of_padding(tokens, pad):
     """The padding's rows are switched off as well as its columns. Those rows see nothing at all then, which a plain
-    softmax turns into NaN, and nobody needed them switched off."""
+    softmax turns into NaN, and there was no need to switch them off."""
     return reference.causal_mask(tokens.shape[-1]) & padded_queries_and_keys(tokens, pad)
 
 
-@target_mask.mistake("means the opposite by True", reread="Two conventions, opposite to each other")
+@target_mask.mistake("reads True as hidden", reread="Two conventions, opposite to each other")
 def inverted_target(tokens, pad):
     """Your True marks what is hidden. In this book True means 'may attend'."""
     return ~reference.target_mask(tokens, pad)
@@ -87,8 +87,8 @@ def anticausal(tokens, pad):
 
 @target_mask.mistake("puts in an axis for the heads, too", reread="Which mask goes where")
 def target_for_the_heads(tokens, pad):
-    """The mask is right, in shape (..., 1, T, T). Whoever makes the heads makes their axis; before that, it would meet
-    the batch. Here the mask is (..., T, T)."""
+    """The mask is right, in shape (..., 1, T, T). The code that makes the heads also makes their axis; before that, it
+    would line up with the batch. Here the mask is (..., T, T)."""
     return reference.target_mask(tokens, pad)[..., None, :, :]
 
 

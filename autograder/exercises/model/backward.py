@@ -153,7 +153,7 @@ def nothing_for_the_encoder(grad_logits, cache):
 
 @backward.mistake("returns the layers' gradients last layer first")
 def layers_turned_round(grad_logits, cache):
-    """The lists of gradients begin with the last layer, because the way back begins there. Turn them round: the first
+    """The lists of gradients begin with the last layer, because the backward pass begins there. Reverse them: the first
     entry belongs to the first layer, as in params."""
     right = gradients(grad_logits, cache)
     return right | {name: right[name][::-1] for name in ("encoder", "decoder")}

@@ -148,8 +148,8 @@ def first_decoder_layer_only(params, tgt, memory, src, n_heads, pad=0):
 
 @decode.mistake("goes through the layers in reverse")
 def decoder_in_reverse(params, tgt, memory, src, n_heads, pad=0):
-    """The last layer of params["decoder"] reads the embedding, and the first has the last word. Forwards the order is
-    that of the list; only the way back is `reversed`."""
+    """The last layer of params["decoder"] reads the embedding, and the first has the last word. The forward pass
+    follows the order of the list; only the backward pass is `reversed`."""
     return decoded(params, tgt, memory, src, n_heads, pad, layers=params["decoder"][::-1])
 
 

@@ -105,8 +105,8 @@ def first_encoder_layer_only(params, src, n_heads, pad=0):
 
 @encode.mistake("goes through the layers in reverse")
 def encoder_in_reverse(params, src, n_heads, pad=0):
-    """The last layer of params["encoder"] reads the embedding, and the first has the last word. Forwards the order is
-    that of the list; only the way back is `reversed`."""
+    """The last layer of params["encoder"] reads the embedding, and the first has the last word. The forward pass
+    follows the order of the list; only the backward pass is `reversed`."""
     return encoded(params, src, n_heads, pad, layers=params["encoder"][::-1])
 
 

@@ -84,8 +84,8 @@ def likeliest(params, tokens, memory, src, n_heads, pad):
 
 @greedy_decode.mistake("never stops at the end mark")
 def never_stops(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
-    """Nobody looks for the end mark: every sentence goes on to max_length, with words after its end. A row that has its
-    end mark gets padding, and when all have it the loop stops."""
+    """Your loop does not look for the end mark: every sentence goes on to max_length, with words after its end. A row
+    that has its end mark gets padding, and when all have it the loop stops."""
     marks = (max_length, bos, eos, pad)
     free = {"done": lambda ended: False, "keep": lambda newest, ended: newest}
     return greedily(params, src, n_heads, *marks, step=likeliest, **free)
@@ -213,8 +213,8 @@ DEAF = begins_with_one, ends_with_two, pad_not_passed, pad_not_to_decode, pad_no
 
 @greedy_decode.mistake("writes padding in place of the end mark")
 def end_mark_lost(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
-    """A sentence that ends gets padding at once, and its end mark is never written: nobody can tell a finished sentence
-    from one that was broken off. Padding begins *behind* the end mark."""
+    """A sentence that ends gets padding at once, and its end mark is never written, so a finished sentence looks like
+    one that was broken off. Padding begins *behind* the end mark."""
     tokens = decoding.greedy_decode(params, src, n_heads, max_length, bos, eos, pad)
     return np.where(tokens == eos, pad, tokens)
 

@@ -47,7 +47,7 @@ def trained(
     params, src, tgt, n_heads, pad, *,
     given=None, asked=None, forward=reference.forward, loss=cross_entropy, back=backward,
 ):  # fmt: skip
-    """Loss and gradients with any part exchanged: what the decoder is given, what is asked of it, and how it goes."""
+    """Loss and gradients with any part exchanged: the decoder's input, its targets, and the functions that compute."""
     given = tgt[..., :-1] if given is None else given
     asked = tgt[..., 1:] if asked is None else asked
     logits, cache = forward(params, src, given, n_heads, pad)
@@ -57,7 +57,7 @@ def trained(
 
 @loss_and_gradients.mistake("does not shift the target", reread="Teacher forcing")
 def not_shifted(params, src, tgt, n_heads, pad=0):
-    """The decoder is asked for the very token that it is given: it learns to repeat, and its loss is splendid. Give it
+    """The decoder's target is the very token that it is given: it learns to repeat, and its loss is splendid. Give it
     tgt[:-1] and ask for tgt[1:]."""
     return trained(params, src, tgt, n_heads, pad, given=tgt[..., :-1], asked=tgt[..., :-1])
 
@@ -85,8 +85,8 @@ def shifted_twice(params, src, tgt, n_heads, pad=0):
 
 @loss_and_gradients.mistake("shifts by rolling the flattened batch", reread="Teacher forcing")
 def rolled(params, src, tgt, n_heads, pad=0):
-    """Rolling the flattened batch puts the last token of one sentence in front of the next, and the begin mark is asked
-    for. Each sentence is shifted by itself: tgt[:-1] in, tgt[1:] out."""
+    """Rolling the flattened batch puts the last token of one sentence in front of the next, and the begin mark becomes
+    a target. Each sentence is shifted by itself: tgt[:-1] in, tgt[1:] out."""
     return trained(params, src, tgt, n_heads, pad, given=np.roll(tgt.reshape(-1), 1).reshape(tgt.shape), asked=tgt)
 
 
@@ -183,7 +183,7 @@ def trained_without_memory_mask(params, src, tgt, n_heads, pad=0):
 
 @loss_and_gradients.mistake("counts padding in the loss", reread="The loss")
 def padding_counted(params, src, tgt, n_heads, pad=0):
-    """Padding is asked for, and counted, like a word. The model learns to write padding, and the longest sentence of a
+    """Padding is a target, and counts, like a word. The model learns to write padding, and the longest sentence of a
     batch decides how much the others weigh. Select the targets that are not padding first."""
     return trained(params, src, tgt, n_heads, pad, loss=lambda logits, asked, _: cross_entropy(logits, asked, -1))
 

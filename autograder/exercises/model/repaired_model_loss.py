@@ -97,7 +97,7 @@ PADS = ("encoder", "target", "memory", "loss")
 
 
 def padded_by(params, src, tgt, n_heads, **pads):
-    """The model's loss, all bugs mended, with a padding token of its own for each of PADS."""
+    """The model's loss, with all bugs fixed and a padding token of its own for each of PADS."""
     given, asked = tgt[..., :-1], tgt[..., 1:]
     memory, _ = encoded(params, src, n_heads, pads["encoder"])
     masks = {"over_target": target_mask(given, pads["target"])}
@@ -106,43 +106,43 @@ def padded_by(params, src, tgt, n_heads, **pads):
     return cross_entropy(logits, asked, pads["loss"])[0]
 
 
-@repaired_model_loss.mistake("mended, and `pad` is not used", reread="Writing: the decoder")
+@repaired_model_loss.mistake("fixed, but `pad` is not used", reread="Writing: the decoder")
 def pad_is_zero(params, src, tgt, n_heads, pad):
-    """The bugs are mended, for a padding token of 0: `pad` is not used, and here padding has another number. Hand it on
-    to both masks, to the encoder's and to the loss."""
+    """The bugs are fixed, but only for a padding token of 0: `pad` is not used, and here padding has another number.
+    Pass it on to the encoder, to both masks of the decoder and to the loss."""
     return padded_by(params, src, tgt, n_heads, **dict.fromkeys(PADS, 0))
 
 
-@repaired_model_loss.mistake("mended, and `pad` does not reach the encoder", reread="Reading: the encoder")
+@repaired_model_loss.mistake("fixed, but `pad` does not reach the encoder", reread="Reading: the encoder")
 def encoder_pad_is_zero(params, src, tgt, n_heads, pad):
-    """The bugs are mended; the *encoder's* mask takes padding to be token 0, whatever `pad` says. Hand it on."""
+    """The bugs are fixed, but the *encoder's* mask takes padding to be token 0, whatever `pad` says. Pass it on."""
     return padded_by(params, src, tgt, n_heads, **dict.fromkeys(PADS, pad) | {"encoder": 0})
 
 
-@repaired_model_loss.mistake("mended, and `pad` does not reach the memory mask", reread="Writing: the decoder")
+@repaired_model_loss.mistake("fixed, but `pad` does not reach the memory mask", reread="Writing: the decoder")
 def memory_pad_is_zero(params, src, tgt, n_heads, pad):
-    """The bugs are mended; the *memory* mask takes padding to be token 0, whatever `pad` says. Hand it on."""
+    """The bugs are fixed, but the *memory* mask takes padding to be token 0, whatever `pad` says. Pass it on."""
     return padded_by(params, src, tgt, n_heads, **dict.fromkeys(PADS, pad) | {"memory": 0})
 
 
-@repaired_model_loss.mistake("mended, and `pad` does not reach the decoder", reread="Writing: the decoder")
+@repaired_model_loss.mistake("fixed, but `pad` does not reach the decoder", reread="Writing: the decoder")
 def decoder_pad_is_zero(params, src, tgt, n_heads, pad):
-    """The bugs are mended; both masks of the *decoder* take padding to be token 0, whatever `pad` says. Hand it on to
-    `decode`."""
+    """The bugs are fixed, but both masks of the *decoder* take padding to be token 0, whatever `pad` says. Pass it on
+    to `decode`."""
     return padded_by(params, src, tgt, n_heads, **dict.fromkeys(PADS, pad) | {"target": 0, "memory": 0})
 
 
-@repaired_model_loss.mistake("mended, and `pad` does not reach the loss", reread="The loss")
+@repaired_model_loss.mistake("fixed, but `pad` does not reach the loss", reread="The loss")
 def loss_pad_is_zero(params, src, tgt, n_heads, pad):
-    """The bugs are mended; the *loss* takes padding to be token 0, whatever `pad` says, so that padding counts, and a
-    word does not. Hand it on."""
+    """The bugs are fixed, but the *loss* takes padding to be token 0, whatever `pad` says, so that padding counts, and
+    a word does not. Pass it on."""
     return padded_by(params, src, tgt, n_heads, **dict.fromkeys(PADS, pad) | {"loss": 0})
 
 
-@repaired_model_loss.mistake("mended, and `pad` reaches the loss alone", reread="The two stacks, joined")
+@repaired_model_loss.mistake("fixed, but `pad` reaches the loss alone", reread="The two stacks, joined")
 def model_pad_is_zero(params, src, tgt, n_heads, pad):
-    """The bugs are mended; the *model* takes padding to be token 0, whatever `pad` says, and the loss alone knows
-    better. Hand it on to encoder and decoder."""
+    """The bugs are fixed, but the *model* takes padding to be token 0, whatever `pad` says; only the loss uses `pad`.
+    Pass it on to the encoder and the decoder."""
     return padded_by(params, src, tgt, n_heads, **dict.fromkeys(PADS, 0) | {"loss": pad})
 
 

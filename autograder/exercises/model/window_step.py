@@ -163,7 +163,7 @@ def place_from_memory(x, params, keys, values, place, window, n_heads):
 
 @window_step.mistake("begins a new count of places with each window")
 def place_restarts(x, params, keys, values, place, window, n_heads):
-    """Your places begin again at 0 when a window is full. The remembered keys were rotated by their places in the whole
+    """Your places begin again at 0 when a window is full. The cached keys were rotated by their places in the whole
     text, so the distances between query and keys are wrong. Use `place` as it is."""
     return stepped(x, params, keys, values, place % window, window, n_heads)
 
@@ -207,7 +207,7 @@ def values_rotated(x, params, keys, values, place, window, n_heads):
     )
 
 
-@window_step.mistake("rotates remembered keys again")
+@window_step.mistake("rotates cached keys again")
 def rotated_again(x, params, keys, values, place, window, n_heads):
     """The keys in the memory were rotated when they came in. You rotate them once more, so they turn further with every
     word. Rotate the newest key alone."""

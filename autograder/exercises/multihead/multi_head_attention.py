@@ -175,7 +175,7 @@ def scaled_after_w_output(query, key, value, params, n_heads, mask=None):
 @multi_head_attention.mistake("all heads use the first head's keys", reread="Copies of one head see nothing")
 def first_keys_for_all(query, key, value, params, n_heads, mask=None):
     """Every head is found by the keys of head 0, so the heads can no longer look for different things. Each head has
-    keys of its own. (With h copies of one head nobody would notice.)"""
+    keys of its own. (With h copies of one head this would not show.)"""
     return naive(query, key, value, params, n_heads, mask, share_keys=True)
 
 
@@ -189,8 +189,8 @@ def averaged_answers(query, key, value, params, n_heads, mask=None):
 
 @multi_head_attention.mistake("leaves out the last projection", reread="Why the heads are concatenated")
 def without_w_output(query, key, value, params, n_heads, mask=None):
-    """The merged heads come out as they are. Without w_output each head writes into its own features only, and nobody
-    downstream can weigh one head against another."""
+    """The merged heads come out as they are. Without w_output each head writes into its own features only, and no later
+    layer can weigh one head against another."""
     d = params["w_output"].shape[0]
     as_it_is = params | {"w_output": np.eye(d, dtype=params["w_output"].dtype)}
     return naive(query, key, value, as_it_is, n_heads, mask, output_bias=False)
@@ -220,7 +220,7 @@ def key_bias_for_the_queries(query, key, value, params, n_heads, mask=None):
 @multi_head_attention.mistake("makes the keys with the query's projection")
 def keys_by_w_query(query, key, value, params, n_heads, mask=None):
     """`w_query` is applied to `key`, so `w_key` has no effect. The shapes fit where query and key are equally wide, as
-    in self-attention. What is asked and what is found have a matrix each."""
+    in self-attention. Queries and keys each have a matrix of their own."""
     shared = params | {"w_key": params["w_query"], "b_key": params["b_query"]}
     return reference.multi_head_attention(query, key, value, shared, n_heads, mask)[0], None
 
@@ -243,8 +243,8 @@ def keys_handed_over(query, key, value, params, n_heads, mask=None):
 
 @multi_head_attention.mistake("adds the query to the output")
 def residual_inside(query, key, value, params, n_heads, mask=None):
-    """The layer's input is added to its output. Such a sum stands *around* this layer in the model, and belongs to
-    whoever calls it: here the output alone is asked for, and its width need not be the query's."""
+    """The layer's input is added to its output. The model adds such a sum *around* this layer, in the code that calls
+    it. This function returns the output alone, whose width need not be the query's."""
     return reference.multi_head_attention(query, key, value, params, n_heads, mask)[0] + query, None
 
 
@@ -368,8 +368,8 @@ def softmax_over_heads(query, key, value, params, n_heads, mask=None):
 
 @multi_head_attention.mistake("overflows on large scores")
 def unstable(query, key, value, params, n_heads, mask=None):
-    """Right for small scores, NaN for large ones: the softmax in it does not take each row's maximum off. Chapter 1's
-    `attention` and chapter 3's `masked_attention` do."""
+    """Right for small scores, NaN for large ones, because your softmax does not subtract each row's maximum. Chapter
+    1's `attention` and chapter 3's `masked_attention` do."""
     return naive(query, key, value, params, n_heads, mask, weigh=no_maximum)
 
 

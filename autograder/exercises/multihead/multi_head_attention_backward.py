@@ -68,7 +68,7 @@ def back(
     grad_output, cache, *,
     split=reference.split_heads, merge=reference.merge_heads, through=attention_backward, linear_back=linear_backward,
 ):  # fmt: skip
-    """The way back, with one of its parts replaced."""
+    """The backward pass, with one of its parts replaced."""
     *projections, attention_cache, output_cache = cache
     grads = {}
     grad_merged, grads["w_output"], grads["b_output"] = linear_back(grad_output, output_cache)
@@ -227,7 +227,7 @@ def back_queries_unscaled(grad_output, cache):
     return back(grad_output, cache, through=through_unscaled(0))
 
 
-@multi_head_attention_backward.mistake("hands softmax's way back its arguments in the wrong order")
+@multi_head_attention_backward.mistake("gives softmax_backward its arguments in the wrong order")
 def softmax_arguments_exchanged(grad_output, cache):
     """The weights stand where their gradient belongs, and the gradient where the weights do: both have one shape, so
     nothing complains. It is softmax_backward(grad_weights, weights)."""

@@ -86,8 +86,8 @@ def one_batch_axis_only(x, n_heads):
 @split_heads.mistake("folds the heads into the batch")
 def folded_into_the_batch(x, n_heads):
     """Batch and heads share one axis, (batch * n_heads, T, d_head), as in code that multiplies matrices of three axes
-    only. For one sentence that is right; with a batch, the heads need an axis of their own, or nobody can tell a head
-    from a sentence: (..., n_heads, T, d_head)."""
+    only. For one sentence that is right; with a batch, the heads need an axis of their own, or later code cannot
+    distinguish a head from a sentence: (..., n_heads, T, d_head)."""
     heads = reference.split_heads(x, n_heads)
     return heads.reshape(-1, *heads.shape[-2:])
 

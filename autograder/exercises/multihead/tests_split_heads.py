@@ -209,7 +209,7 @@ def entry_by_entry(function):
 
 @tests_split_heads.equivalent
 def by_merging(function):
-    """The way back, which is right by itself: a wrong split does not survive it."""
+    """Merge the split heads again. Merging is right by itself, so it reveals a wrong split."""
     for shape, n_heads in (((7, 6), 2), ((2, 3, 8), 4), ((2, 3, 5, 6), 3)):
         x = numbered(shape)
         heads = function(x=x, n_heads=n_heads)

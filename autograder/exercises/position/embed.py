@@ -56,7 +56,7 @@ def not_scaled(tokens, table):
 @embed.mistake("divides by the root", reread="Why the embeddings are scaled")
 def divided(tokens, table):
     """The rows are divided by the root of d_model, as scores are in attention. Embeddings are *multiplied* by it:
-    their entries are small, and are to become of the size of the encoding."""
+    their entries are small, and should become as large as those of the encoding."""
     return rows(tokens, table, 1 / math.sqrt(table.shape[1]))
 
 
@@ -81,8 +81,8 @@ def negative_passes(tokens, table):
 
 @embed.mistake("clips unknown tokens")
 def clipped(tokens, table):
-    """A token outside the table is moved to its nearest row. The model then reads a word that was not there, and
-    nobody learns of it: raise IndexError."""
+    """A token outside the table is moved to its nearest row. The model then reads a word that was not there, and no
+    error is reported: raise IndexError."""
     return table[np.clip(tokens, 0, len(table) - 1)] * math.sqrt(table.shape[1]), (tokens, len(table))
 
 
@@ -114,8 +114,8 @@ def no_empty_text(tokens, table):
 
 @embed.mistake("gives an unknown token zeros")
 def unknown_is_zero(tokens, table):
-    """A token outside the table gets a vector of zeros. The model then reads nothing where there was a word, and nobody
-    learns of it: raise IndexError."""
+    """A token outside the table gets a vector of zeros. The model then reads nothing where there was a word, and no
+    error is reported: raise IndexError."""
     known = (tokens >= 0) & (tokens < len(table))
     output, cache = reference.embed(np.where(known, tokens, 0), table)
     return output * known[..., None], cache

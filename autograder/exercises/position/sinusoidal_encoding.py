@@ -132,8 +132,8 @@ def cut_from_even(length, d_model):
 
 @sinusoidal_encoding.mistake("drops the last column of an odd width")
 def column_lost(length, d_model):
-    """An odd d_model loses its last sine: the encoding is one column narrower than the embeddings that it is to be
-    added to."""
+    """An odd d_model loses its last sine: the encoding is one column narrower than the embeddings to which the model
+    adds it."""
     return reference.sinusoidal_encoding(length, d_model)[:, : d_model - d_model % 2]
 
 

@@ -7,10 +7,10 @@ The wheel's Python code is under the GPL 3 and not used here. Its folder `cmudic
 license of its own, BSD with two clauses, which both files below repeat.
 
 The shipped file lacks the words of some families, which are in the instructor's file: there no word is an inflected
-form, or has one, that is in the shipped file. So the words are withheld from everybody who studies with the bundle or
-the book, and grading uses them. The dictionary is public. The split cannot stop students who download it, find out
-which words are missing here, and train on them; but the recipe that they hand in cannot make their weights, and the
-audit of recipes says so.
+form, or has one, that is in the shipped file. So the words are withheld from all readers of the bundle and the book,
+and grading uses them. The dictionary is public. The split cannot stop students who download it, find out which words
+are missing here, and train on them; but the recipe that they hand in cannot make their weights, and the audit of
+recipes says so.
 """
 
 import re

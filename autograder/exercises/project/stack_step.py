@@ -128,7 +128,7 @@ def forgets(params, token, past, n_heads):
 
 @stack_step.mistake("returns the past as it was")
 def nothing_new(params, token, past, n_heads):
-    """Your logits are right, but the past lacks the new token. The next step would not know of it, and take its
+    """Your logits are right, but the past lacks the new token. The next step would not know about it, and take its
     place."""
     return stepped(params, token, past, n_heads, kept=lambda joined, old: old)
 

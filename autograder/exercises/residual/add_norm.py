@@ -37,8 +37,8 @@ def _(draw):
 
 @add_norm.mistake("leaves out the residual connection")
 def no_stream(x, update, params, rate=0.0, rng=None):
-    """x is missing from the sum: what the sub-layer did not pass on is lost, and so is the straight way back for the
-    gradient."""
+    """x is missing from the sum: what the sub-layer did not pass on is lost, and so is the gradient's direct path
+    back."""
     return plain_norm(dropout(update, rate, rng)[0], params), None
 
 

@@ -73,10 +73,10 @@ def stream_dropped(grad_output, cache):
     return grad_update.copy(), grad_update, grad_params
 
 
-@add_norm_backward.mistake("forgets dropout on the way back", reread="Dropout")
+@add_norm_backward.mistake("forgets dropout in the backward pass", reread="Dropout")
 def dropout_forgotten(grad_output, cache):
-    """grad_update has entries where the update was forgotten. What was multiplied by the scale forwards is multiplied
-    by it backwards. Without dropout nobody notices."""
+    """grad_update has entries where the update was forgotten. Both passes multiply by the same scale. Without dropout
+    this does not show."""
     grad_x, _, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_x, grad_x.copy(), grad_params
 
@@ -127,7 +127,7 @@ def past_the_norm_too(grad_output, cache):
 @add_norm_backward.mistake("walks through dropout before the norm", reread="Dropout")
 def dropout_first(grad_output, cache):
     """You multiply by dropout's scale before you go through the norm. Backwards, what came last comes first: the norm,
-    then the sum, and dropout on the update's path alone. Without dropout nobody notices."""
+    then the sum, and dropout on the update's path alone. Without dropout this does not show."""
     return reference.add_norm_backward(dropout_backward(grad_output, cache[0]), (1.0, cache[1]))
 
 

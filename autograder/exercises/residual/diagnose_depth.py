@@ -170,10 +170,10 @@ def after_as_normalised(record):
     return renamed(reference.diagnose_depth(record), ["norm after the sum"], to="stream normalised")
 
 
-@diagnose_depth.mistake("takes the loss of a residual on the way back for one on the way forward")
+@diagnose_depth.mistake("takes a residual missing in the backward pass for one missing in the forward pass")
 def back_as_forward(record):
     """You name a missing residual where the gradient falls. If the activations show nothing at this sub-layer, the
-    forward pass is right, and the sum is missing on the way back alone."""
+    forward pass is right, and the sum is missing in the backward pass alone."""
     return renamed(reference.diagnose_depth(record), ["residual missing on the way back"], to="residual missing")
 
 

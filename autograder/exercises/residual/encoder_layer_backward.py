@@ -166,10 +166,10 @@ def attention_round_the_norm(grad_output, cache):
     return back(grad_output, cache, round_norm_1=True)
 
 
-@encoder_layer_backward.mistake("forgets dropout on the way back", reread="Dropout")
+@encoder_layer_backward.mistake("forgets dropout in the backward pass", reread="Dropout")
 def without_dropout_back(grad_output, cache):
-    """The sub-layers get gradients where their outputs were forgotten. What dropout multiplied by forwards it
-    multiplies by backwards. Without dropout nobody notices."""
+    """The sub-layers get gradients where their outputs were forgotten. Dropout multiplies by the same factors in both
+    passes. Without dropout this does not show."""
     return back(grad_output, cache, add_norm_back=dropout_forgotten)
 
 

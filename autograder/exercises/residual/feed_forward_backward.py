@@ -61,14 +61,14 @@ def no_gate(grad_output, cache):
 
 @feed_forward_backward.mistake("gates by the sign of the gradient")
 def gate_of_the_gradient(grad_output, cache):
-    """You keep the *positive gradients*: relu applied to what comes back. relu's gate was set on the way forward, by
+    """You keep the *positive gradients*: relu applied to what comes back. relu's gate was set in the forward pass, by
     the sign of its input; a negative gradient passes an open gate, and a positive one stops at a closed one."""
     return through_relu(grad_output, cache, lambda grad, active: np.maximum(grad, 0))
 
 
 @feed_forward_backward.mistake("multiplies by relu's output")
 def output_for_slope(grad_output, cache):
-    """You multiply by relu's *value*; the chain rule wants its *slope*, which is 1 where the value is positive and 0
+    """You multiply by relu's *value*; the chain rule needs its *slope*, which is 1 where the value is positive and 0
     elsewhere."""
     return through_relu(grad_output, cache, lambda grad, active: grad * active)
 

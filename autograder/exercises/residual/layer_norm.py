@@ -51,7 +51,7 @@ def normed(x, gain, bias, eps, axis=-1, mean=None, spread=None):
 
 
 def unbiased_variance(x):
-    """With d_model - 1 below; np.var would warn of a single feature."""
+    """Divide by d_model - 1. np.var would warn about a single feature."""
     return np.divide(np.sum((x - x.mean(axis=-1, keepdims=True)) ** 2, axis=-1, keepdims=True), x.shape[-1] - 1)
 
 
@@ -94,7 +94,7 @@ def fixed_tiny_eps(x, gain, bias, eps=1e-5):
 @layer_norm.mistake("normalises over all axes but the first")
 def all_but_the_first(x, gain, bias, eps=1e-5):
     """Everything behind the first axis counts as the features of one row. That is right for a matrix; with a batch in
-    front, all positions of a sentence share one mean and one variance. The features are the last axis alone."""
+    front, all positions of a sentence share one mean and one variance. Only the last axis holds features."""
     return normed(x, gain, bias, eps, axis=tuple(range(1, x.ndim)) or -1)
 
 
@@ -166,8 +166,8 @@ def in_place(x, gain, bias, eps=1e-5):
 
 @layer_norm.mistake("divides by the unbiased deviation, and adds eps outside the root")
 def unbiased_eps_outside(x, gain, bias, eps=1e-5):
-    """Two things at once, as in a much-copied tutorial: the squares are divided by d_model - 1, which torch.std does
-    unless it is told otherwise, and eps is added behind the root. Divide by d_model, add eps, then take the root."""
+    """Two things at once, as in a much-copied tutorial: the squares are divided by d_model - 1, which torch.std does by
+    default, and eps is added outside the root. Divide by d_model, add eps, then take the root."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return normed(x, gain, bias, eps, spread=np.sqrt(unbiased_variance(x)) + eps)
 
@@ -182,7 +182,7 @@ def sum_of_squares(x, gain, bias, eps=1e-5):
 
 @layer_norm.mistake("multiplies by the root")
 def times_root(x, gain, bias, eps=1e-5):
-    """You multiply by the root of the variance, which makes a wide row wider. Divide by it: every row is to leave with
+    """You multiply by the root of the variance, which makes a wide row wider. Divide by it: every row should leave with
     variance one."""
     return normed(x, gain, bias, eps, spread=1 / np.sqrt(x.var(axis=-1, keepdims=True) + eps))
 
@@ -209,7 +209,7 @@ def only_centred(x, gain, bias, eps=1e-5):
 @layer_norm.mistake("is RMSNorm")
 def root_mean_square(x, gain, bias, eps=1e-5):
     """You divide x by the root of its mean square and subtract no mean. That is RMSNorm, as in LLaMA; layer
-    normalisation takes the mean off first, and divides by the spread *around* it."""
+    normalisation subtracts the mean first, and divides by the spread *around* it."""
     return normed(x, gain, bias, eps, mean=0)
 
 

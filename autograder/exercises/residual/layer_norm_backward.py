@@ -85,8 +85,8 @@ def wrong_signs(grad_output, cache):
 
 @layer_norm_backward.mistake("takes sums where means belong")
 def sums_for_means(grad_output, cache):
-    """Mean and variance have a factor 1/d_model in the forward pass, and it stays in both terms on the way back; you
-    take sums."""
+    """Mean and variance have a factor 1/d_model in the forward pass, and it stays in both terms of the backward pass.
+    You take sums."""
     d_model = cache[0].shape[-1]
     return gradients(grad_output, cache, mean=d_model, variance=d_model)
 
@@ -94,7 +94,7 @@ def sums_for_means(grad_output, cache):
 @layer_norm_backward.mistake("forgets the gain on the way to x")
 def gain_forgotten(grad_output, cache):
     """grad_x does not depend on the gain. The normalised row was multiplied by it, so its gradient is grad_output *
-    gain, and the three terms start from there. On a fresh layer nobody notices."""
+    gain, and the three terms start from there. On a fresh layer this does not show."""
     return gradients(grad_output, cache, grad_normalised=grad_output)
 
 
@@ -209,7 +209,7 @@ def in_place(grad_output, cache):
 @layer_norm_backward.mistake("has the gain in the first of three terms only")
 def gain_in_one_term(grad_output, cache):
     """The straight term has the gain in it; the two means were taken of grad_output without it. All three are made from
-    one thing, grad_output * gain. With gains of one nobody notices."""
+    one thing, grad_output * gain. With gains of one this does not show."""
     return gradients(grad_output, cache, means_of=grad_output)
 
 
@@ -230,8 +230,8 @@ def unbiased_slope(grad_output, cache):
 
 @layer_norm_backward.mistake("divides by the variance")
 def divided_twice(grad_output, cache):
-    """The factor in front of the three terms is there twice. The forward pass divided by the standard deviation once;
-    so does the way back."""
+    """The factor in front of the three terms is there twice. The forward pass divides by the standard deviation once;
+    so does the backward pass."""
     return gradients(grad_output, cache, grad_x=reference.layer_norm_backward(grad_output, cache)[0] * cache[1])
 
 

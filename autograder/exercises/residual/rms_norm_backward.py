@@ -64,13 +64,14 @@ def size_constant(grad_output, cache):
 @rms_norm_backward.mistake("adds the way through the size")
 def size_added(grad_output, cache):
     """The second term has the wrong sign. A larger feature makes the mean square larger, and one over its root
-    smaller, so this way has a minus."""
+    smaller, so this path has a minus sign."""
     return gradients(grad_output, cache, size=-1)
 
 
 @rms_norm_backward.mistake("takes a sum where the mean belongs")
 def sum_for_mean(grad_output, cache):
-    """The mean square has a factor 1/d_model, and the factor stays on the way back. You take a sum along the row."""
+    """The mean square has a factor 1/d_model, and the factor stays in the backward pass. You take a sum along the
+    row."""
     return gradients(grad_output, cache, size=cache[0].shape[-1])
 
 
@@ -81,10 +82,11 @@ def half_of_the_size(grad_output, cache):
     return gradients(grad_output, cache, size=0.5)
 
 
-@rms_norm_backward.mistake("takes off the mean as well")
+@rms_norm_backward.mistake("subtracts the mean as well")
 def mean_taken_off(grad_output, cache):
-    """The rows of your grad_x add up to zero. That is true of LayerNorm, which does not see a shift of its row.
-    RMSNorm does see it: it takes off no mean forwards, so its backward pass takes off none either."""
+    """The rows of your grad_x add up to zero. That is true of LayerNorm, whose output does not change when its row is
+    shifted. The output of RMSNorm does change: its forward pass subtracts no mean, so its backward pass subtracts none
+    either."""
     normalised_x, inverse_rms, gain = cache
     g = grad_output * gain
     through_size = normalised_x * (g * normalised_x).mean(axis=-1, keepdims=True)
@@ -95,7 +97,7 @@ def mean_taken_off(grad_output, cache):
 @rms_norm_backward.mistake("forgets the gain on the way to x")
 def gain_forgotten(grad_output, cache):
     """grad_x does not depend on the gain. The normalised row was multiplied by the gain, so its gradient is grad_output
-    * gain, and both ways begin there. With gains of one the two agree."""
+    * gain, and both paths begin there. With gains of one the two agree."""
     return gradients(grad_output, cache, grad_normalised=grad_output)
 
 

@@ -285,7 +285,7 @@ def entry_by_entry(function):
 
 @tests_layer_norm.equivalent
 def by_undoing(function):
-    """The way back to x, which only a right output survives."""
+    """Recover x from the output, which works only if the output is right."""
     rng = np.random.default_rng(1)
     for shape in ((9,), (2, 8), (3, 2, 8), (2, 3, 4, 5)):
         x, gain, bias = 1 + rng.normal(size=shape), 1 + rng.random(shape[-1]), rng.normal(size=shape[-1])

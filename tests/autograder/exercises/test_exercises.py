@@ -1,4 +1,4 @@
-"""Every exercise of every chapter: its mistakes are rejected and told apart, its equivalents pass."""
+"""Every exercise of every chapter: its mistakes are rejected and distinguished, its equivalents pass."""
 
 import importlib
 import pkgutil

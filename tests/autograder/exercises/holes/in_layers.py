@@ -17,7 +17,7 @@ from tests.autograder.exercises.holes.register import MANY, hole
 
 
 def softmax_less(shift):
-    """A softmax that takes something else than its maximum from each row."""
+    """A softmax that subtracts a number other than its maximum from each row."""
 
     def softmax(scores):
         strengths = np.exp(scores - shift(scores))
