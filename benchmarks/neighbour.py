@@ -84,7 +84,7 @@ def prepared(folder, chapter):
 
 @contextmanager
 def busy_neighbour(bundle, threads):
-    """Run a submission with so many threads, and again, until the block ends."""
+    """Run a submission with this many threads, and again, until the block ends."""
     finished = threading.Event()
     limits = Limits(threads=threads)
 

@@ -1,4 +1,4 @@
-"""Count what the judge says of slips: functions that a program has changed in one place.
+"""Count what the judge says about slips: functions that a program has changed in one place.
 
     python benchmarks/slips.py [--chapter 01_attention] [--rewrites] [--unexplained]
 

@@ -36,7 +36,7 @@ IN_MATRIX = is_in_matrix(hand_in.expected)
 
 
 def vectors(seed: int, steps: int, ends: tuple[int, ...]) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield an end and the vector, float16, that a recipe of so many steps makes, for each of some ends of one run."""
+    """Yield an end and the float16 vector that a recipe of this many steps makes, for each of some ends of one run."""
     kept = []
     recipe = model.RECIPE | {"seed": seed, "steps": steps}
     for run, _ in model.train(recipe, *known()):

@@ -161,7 +161,7 @@ def _not_written(function: Callable, result: judge.Result, tested: str) -> str:
 def _outcomes(function: Callable, key: Key, own: dict[str, Any] | None = None) -> list[Outcome]:
     """Return the outcome of each case; as in grading, a function that uses forbidden modules is not called.
 
-    A test is not called either, as if it were blank, if the function that it is to be tried on is not right.
+    If the function that a test should judge is wrong, the test is not called either, as if it were blank.
     """
     if not isinstance(function, type) and (names := foreign(function)):
         return [Outcome(raised=Raised("ImportError", refusal(names[0])))] * len(key.cases)

@@ -1,6 +1,6 @@
 """Recognise answers that take no computation: one number everywhere, one answer for every input, or an input itself.
 
-Known mistakes agree with such answers on some cases by accident, so only a sentence about the answer is true of them.
+Known mistakes agree with such answers on some cases by accident. A sentence about the answer itself is always true.
 """
 
 from collections.abc import Iterator, Sequence

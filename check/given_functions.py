@@ -161,7 +161,7 @@ class Waves:
 
 
 class Mixture:
-    """A decoder that nobody has met: output t is the tanh of all inputs added up, input s times weights[t, s].
+    """A random decoder: output t is the tanh of all inputs added up, input s times weights[t, s].
 
     weights: (T, T), for sequences of up to T positions. It is tight where they are lower triangular. Grading draws
     them anew, so that no table of the decoders above says which of its decoders leak.

@@ -51,7 +51,8 @@ def _measured_value(measure: str, case: Case, value: Any) -> tuple:
 
 
 def shown_inputs(key: Key, case: Case) -> dict[str, Any]:
-    """Return the inputs of a case that a student may see: all but the results of runs that are to be predicted."""
+    """Return the inputs of a case that a student may see: all but the results of runs that the student should
+    predict."""
     return case.inputs if key.measure == ORDER else case.inputs | unseen_inputs(case)
 
 

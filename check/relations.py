@@ -49,7 +49,7 @@ def _first_wrong(key: Key, case: Case, outcome: Outcome) -> tuple[str, Any, Any]
 def _shared(relations: Iterable[tuple[dict[str, None], bool]]) -> dict[str, None]:
     """Return the sentences that are true of all cases, if one of the cases can prove them.
 
-    relations: for each case its sentences, and whether it is a proof.
+    relations: for each case its sentences, and whether the case can prove them.
     """
     cases = list(relations)
     if not any(is_proof for _, is_proof in cases):

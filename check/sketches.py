@@ -1,8 +1,9 @@
 """Recognise wrong answers by sketches: one number for each case, a random weighted sum of all judged outputs.
 
 A key holds sketches of the outcomes of right functions with one slip, on every case that can have one, because any case
-may contradict a slip. An answer with the same sketches has the same values, however it is written. Known mistakes with
-one more slip have no sketches: the slip often leaves out or undoes the mistake, and then its name is wrong.
+may contradict a slip. An answer with the same sketches has the same values, however it is written. There are no
+sketches of known mistakes with one more slip, because the slip often hides or undoes the mistake, and naming the
+mistake would then be wrong.
 """
 
 from collections.abc import Iterable, Sequence
@@ -67,7 +68,7 @@ def _packed(values: list) -> tuple[Tree, list[np.ndarray]]:
 
 
 def is_distinctive(array: np.ndarray) -> bool:
-    """Return whether an entry is no ratio of small integers, which different computations often have in common."""
+    """Return whether some entry is not a ratio of small integers, which different computations often share."""
     parts = 5040 * array[np.isfinite(array)]
     return bool((np.abs(parts - np.rint(parts)) > 1e-6).any())
 
@@ -85,7 +86,7 @@ def slip(key: Key, outcomes: Sequence[Outcome]) -> str:
 
 
 def _has_telling_errors(key: Key, case: Case, outcome: Outcome) -> bool:
-    """Return whether an outcome has wrong entries that can hardly be those of another function."""
+    """Return whether an outcome has wrong entries that another function is unlikely to return."""
     entries = _entries(key, case, outcome)
     if entries is None:
         return False

@@ -53,7 +53,7 @@ def week(environment: Path, folder: Path, suffix: str, passwords: dict[str, str]
     """Go from the release to the feedback, and print one line for each step."""
     ada, ben, ines, owner = passwords
     if try_as(ada, environment / "bin" / "python", "-c", "").returncode:
-        sys.exit(f"Students cannot run {environment}/bin/python. Put the hub into a folder that everybody can read.")
+        sys.exit(f"Students cannot run {environment}/bin/python. Put the hub into a folder that everyone can read.")
     for name in CONFIGURATION:
         copy = shutil.copytree if (REPO / "deploy" / name).is_dir() else shutil.copy
         copy(REPO / "deploy" / name, folder / name)
@@ -117,7 +117,7 @@ def settings(suffix: str, course: "Course") -> str:
 
 
 def logged_in(address: str, name: str, password: str) -> Session:
-    """Return the session of somebody who has logged in and whose server runs."""
+    """Return the session of a person who has logged in and whose server runs."""
     session = Session(address, name, password)
     session.log_in()
     session.start_server()
@@ -125,7 +125,7 @@ def logged_in(address: str, name: str, password: str) -> Session:
 
 
 def seen_in_formgrader(session: Session) -> str:
-    """Return what somebody sees in formgrader, as the end of a sentence."""
+    """Return what this person sees in formgrader, as the end of a sentence."""
     try:
         rows = json.loads(session.formgrader(COURSE_ID, "api/assignments"))
     except PermissionError:

@@ -125,7 +125,7 @@ def free_ports(n: int) -> list[int]:
 
 
 def _wait_for_end_of_processes(account, seconds=60):
-    """Wait until no process of this account runs, because userdel refuses before."""
+    """Wait until no process of this account runs, because userdel fails while one runs."""
     deadline = time.monotonic() + seconds
     while subprocess.run(["pgrep", "-U", account], stdout=subprocess.DEVNULL).returncode == 0:
         if time.monotonic() > deadline:

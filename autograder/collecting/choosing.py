@@ -37,7 +37,7 @@ class Read:
 
 
 def read(candidate: Candidate, content: bytes, released: Handout) -> Read:
-    """Return what the choice needs to know of a candidate."""
+    """Return what the choice needs to know about a candidate."""
     file = File(content)
     of_chapter = bool(reading.grade_ids(file) & released.unique_ids)
     stubs = {released.grade_id(position): released.source(position).strip() for position in released.editable}

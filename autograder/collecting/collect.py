@@ -28,11 +28,11 @@ MAX_UNUSABLE_BYTES = 20_000_000
 
 @dataclass(frozen=True)
 class Collected:
-    """What a download came to.
+    """The result of collecting a download.
 
     layout, ids: how its files were named and its students found, in words. n_files: how many files it held.
     placed: student -> "new", "replaced" or "unchanged". sources: student -> where the time of handing in comes from.
-    superseded: (file, reason) for files of students of whom another one counts. skipped: (file, reason).
+    superseded: (file, reason) for files of students whose other file counts. skipped: (file, reason).
     late: students whom the platform marked as late. unusable: students who handed in no notebook of the chapter.
     """
 
@@ -105,7 +105,7 @@ def collect(
 
 
 def _without_notebook(found: Found, latest: Latest) -> dict[str, list[Candidate]]:
-    """Return student -> files, for the students of whom no file can count."""
+    """Return student -> files, for the students without a file that can count."""
     decided = {*latest.chosen, *latest.undecided}
     students = [student for student in {**found.unusable, **latest.unfit} if student not in decided]
     return {s: [*found.unusable.get(s, ()), *latest.unfit.get(s, ())] for s in students}

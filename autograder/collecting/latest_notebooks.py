@@ -22,10 +22,10 @@ class Latest:
     """The choice among the files of a download.
 
     chosen: student -> the candidate that counts, and the path of its bytes.
-    superseded: (file, reason) for files of students of whom another one counts.
+    superseded: (file, reason) for files of students whose other file counts.
     skipped: files that cannot count.
     undecided: students with several notebooks of which any could count.
-    unfit: student -> candidates, for students of whom no file can count.
+    unfit: student -> candidates, for students without a file that can count.
     """
 
     chosen: dict[str, tuple[Candidate, Path]] = field(default_factory=dict)

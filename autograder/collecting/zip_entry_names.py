@@ -18,7 +18,7 @@ _END = struct.Struct("<4s4H2LH")
 def open_archive(path: Path) -> tuple[zipfile.ZipFile, set[int]]:
     """Open a zip file; return it, and the header offsets of the entries whose names are not text.
 
-    zipfile refuses a whole archive for one name that is marked as UTF-8 and is not. Raises what zipfile raises.
+    zipfile refuses a whole archive if one name is marked as UTF-8 and is not valid UTF-8. Raises what zipfile raises.
     """
     try:
         return zipfile.ZipFile(path), set()

@@ -22,7 +22,7 @@ from autograder.gradebook.queries import due_date
 
 @dataclass(frozen=True)
 class Step:
-    """Late work earns a share of its score, from 0 to 1, until so many seconds after the due date."""
+    """Late work earns a share of its score, from 0 to 1, until this many seconds after the due date."""
 
     share: float
     seconds: float

@@ -11,7 +11,7 @@ from autograder.platforms.roster_ids import Enrolled
 
 
 def enrol(coursedir: CourseDirectory, students: Iterable[Enrolled], *, dry_run: bool = False) -> dict[str, list[str]]:
-    """Add students, and update the names and addresses of those that are known; remove nobody, change no score.
+    """Add students, and update the names and addresses of known ones; remove no student, change no score.
 
     A name or an address that the roster leaves empty stays as it is in the gradebook.
 

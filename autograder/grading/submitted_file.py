@@ -54,7 +54,7 @@ def read_file(path: Path, owner: int | None = None) -> File:
 def _opened(path: Path) -> tuple[int, int]:
     """Return a descriptor of the file, and the owner of its folder. Raises OSError.
 
-    None of the path's last three parts may be a link, even if somebody swaps them for links at this moment.
+    None of the path's last three parts may be a link, even if another process swaps them for links at this moment.
     """
     folder_only = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW
     with ExitStack() as stack:

@@ -1,6 +1,6 @@
 """Remove from outcomes what could reveal hidden inputs, since student code chooses it while it can see them.
 
-Of exceptions the type, the line and the grader's own messages stay; of values the types that everybody knows.
+Of exceptions the type, the line and the grader's own messages stay; of values the types that everyone knows.
 """
 
 import builtins
@@ -76,7 +76,7 @@ def possible_grader_messages(cells: Iterable[Cell]) -> frozenset[str]:
 
 
 def _with_known_types(value: Any) -> Any:
-    """Return the value with another name for each type that not everybody knows."""
+    """Return the value with another name for each type that is not generally known."""
     if isinstance(value, dict):
         return {key: _with_known_types(item) for key, item in value.items()}
     if isinstance(value, tuple | list):

@@ -97,7 +97,7 @@ class _Renderer(IPythonRenderer):
 
 
 def _mathml(tex: str, display: str) -> str:
-    """Return the MathML of a formula, or "" if it has none or could take long, as macros that grow without bound do.
+    """Return the MathML of a formula, or "" if it has none or may take too long, as macros that grow without bound do.
 
     display: "inline" or "block".
     """

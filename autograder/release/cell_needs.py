@@ -1,7 +1,7 @@
 """Find the exercises that a given cell needs: without them it cannot run, or it prints something else.
 
-The answer comes from the sources alone, from the names that each statement reads and binds. It may name an exercise too
-many, which does no harm, because students see it only for a cell that did not run.
+The answer comes from the sources alone, from the names that each statement reads and binds. It may name one
+exercise too many. That does no harm, because students see it only for a cell that did not run.
 """
 
 import ast

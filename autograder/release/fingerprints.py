@@ -20,10 +20,10 @@ PIECE = 14
 # Up to this length a match is short: with renamed variables, it counts only if it has three names of NumPy or Python.
 # A body of this length leaks only as a whole.
 SHORT = 20
-# Of a longer body, a leak is one match with this share of its tokens, or with so many tokens ...
+# Of a longer body, a leak is one match with this share of its tokens, or with this many tokens ...
 SHARE = 0.7
 ENOUGH = 40
-# ... or several pieces with so many tokens together, with other text between them.
+# ... or several pieces with this many tokens together, with other text between them.
 ENOUGH_IN_PIECES = 80
 
 _STRING = re.compile(r"""[rbfuRBFU]{0,2}("([^"\\\n]|\\.)*"|'([^'\\\n]|\\.)*')""")

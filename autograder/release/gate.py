@@ -63,8 +63,8 @@ class Leak:
 class Secrets:
     """What must not be published: the bodies of solutions, imports of their modules, and the secret seed.
 
-    harmless: SHA-256 of files by others, such as NumPy for the pages, and of the solutions that the book lends, and the
-        `content_digest` of zip files into which the build puts bytecode.
+    harmless: SHA-256 of third-party files, such as NumPy for the pages, and of the solutions that the book lends, and
+        the `content_digest` of zip files into which the build puts bytecode.
     """
 
     solutions: Fingerprints
@@ -101,7 +101,7 @@ def secrets_of_book(seed: int | None = None, repo: Path = REPO, last_lent: int =
 
 
 def _third_party_digests(live: Path) -> set[str]:
-    """Return the digests of the files by others that the pages load. live: the folder `book/live`; it may be absent."""
+    """Return the digests of the third-party files that pages load. live: the folder `book/live`; it may be absent."""
     assets, bytecode = (
         json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
         for file in (live / "assets.json", live / "bytecode" / "stored.json")

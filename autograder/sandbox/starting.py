@@ -1,4 +1,4 @@
-"""What all ways to start a sandboxed process share."""
+"""What every way of starting a sandboxed process shares."""
 
 import os
 import subprocess
@@ -25,7 +25,7 @@ class SandboxLost(Exception):
 
 
 class Program(Protocol):
-    """A process that was started; it has what Launched needs of `subprocess.Popen`."""
+    """A started process, with those methods of `subprocess.Popen` that Launched needs."""
 
     def poll(self) -> int | None:
         """Return the exit status, -N after signal N, or None while the process runs."""
@@ -50,7 +50,7 @@ class Started(NamedTuple):
 
 
 def run_settings(limits: Limits, closing: bytes = b"") -> dict[str, Any]:
-    """Return what the process inside needs to know of the limits. closing: the filter that keeps them."""
+    """Return what the process inside needs to know about the limits. closing: the system call filter."""
     return {
         "answer_bytes": limits.answers_mb * MB,
         "disk_bytes": limits.disk_mb * MB,

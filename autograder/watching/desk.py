@@ -27,7 +27,7 @@ Line = tuple[str, str]  # the student, or the folder, and what happened
 
 @dataclass
 class _Tracked:
-    """A student's latest submission, first seen at `since`, and how far it is.
+    """A student's latest submission, first seen at `since`, and how far it has got.
 
     submission: fingerprint of the file once it is complete. last_line: the line that was reported last.
     """
@@ -92,7 +92,7 @@ class Desk:
             yield from self._graded(ready[first : first + batch])
 
     def _track(self, arrival: Arrival, now: float) -> _Tracked:
-        """Return what is known of an arrival; it starts again if the submission changed."""
+        """Return what is known about an arrival; start again if the submission changed."""
         tracked = self._tracked.get(arrival.student)
         if tracked is None or (tracked.arrival.name, tracked.arrival.state) != (arrival.name, arrival.state):
             tracked = self._tracked[arrival.student] = _Tracked(arrival, now)

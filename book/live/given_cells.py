@@ -22,7 +22,7 @@ AVAILABLE = {*sys.stdlib_module_names, "numpy", "matplotlib", "check", "solution
 
 
 def given_cells(chapter: Chapter, functions: set[str]) -> list[dict[str, Any]]:
-    """Return for each given cell of a chapter, in order, what the page's script must know of it.
+    """Return for each given cell of a chapter, in order, what the page's script must know about it.
 
     Args:
         chapter: the chapter.

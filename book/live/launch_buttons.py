@@ -2,9 +2,9 @@
 
 The theme's buttons would lead to a page's source, which has no gaps to fill in and lies beside the solutions. So we
 take Jupyter Book's settings away from the theme and make the buttons here. They lead to the notebooks for studying
-alone, unzipped into the built book, which is to be published as a branch of a repository. Binder copies the whole
-branch and finds in `binder/` what to install. Colab opens one notebook, whose first cell downloads the rest from the
-book's address. The buttons are plain links, so no page loads anything from another machine.
+alone, unzipped into the built book, which you publish as a branch of a repository. Binder copies the whole branch and
+finds in `binder/` what to install. Colab opens one notebook, whose first cell downloads the rest from the book's
+address. The buttons are plain links, so no page loads anything from another machine.
 
 Sources for the form of the addresses: Colab's notebook on GitHub (googlecolab/colabtools,
 notebooks/colab-github-demo.ipynb), BinderHub's parser (jupyterhub/binderhub,
@@ -37,7 +37,7 @@ BUTTONS = {"colab_url", "binderhub_url"}
 DOWNLOAD = """\
 # Downloads the files that belong beside this notebook from the book's address. It replaces no file.
 # Colab keeps what you write if you save a copy in Drive. Binder keeps nothing: download the notebook before you leave.
-# A later chapter uses your functions of the earlier ones: upload your notebooks of those beside this one.
+# Later chapters use your functions from earlier ones: upload the notebooks of those chapters beside this one.
 import io
 import urllib.request
 import zipfile

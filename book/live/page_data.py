@@ -1,4 +1,4 @@
-"""What the build knows of each page with exercises, and the JSON of it that the page's script reads."""
+"""What the build knows about each page with exercises, and the JSON of it that the page's script reads."""
 
 import hashlib
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ class LivePage:
     chapter, number, title: as in "01_attention", 1, "Attention". time: how long it takes to read, in words.
     questions: the keys of its questions. setup: the source of its setup cell.
     given: name -> source of the book's own functions that the page may have.
-    cells: for each given cell, what `given_cells` says of it.
+    cells: for each given cell, what `given_cells` says about it.
     sections: title -> address of each section.
     exercises: name -> version of each exercise, in order. elsewhere: names of those that need PyTorch.
     uses: name of an exercise -> the functions of earlier chapters that it uses.

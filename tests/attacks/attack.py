@@ -4,7 +4,7 @@ import copy
 import json
 from dataclasses import dataclass
 
-# The notebook of an attack solves the first exercise honestly. The attack is for the points of all others.
+# The notebook of an attack solves the first exercise honestly. The attack tries to get the points of all others.
 HONEST = "softmax"
 HONEST_POINTS = 4.0
 

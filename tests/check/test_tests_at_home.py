@@ -44,7 +44,7 @@ def keys(tmp_path_factory):
 
 
 def feedback_on(*sources):
-    """Return what `check` says of a test in a notebook of these cells."""
+    """Return what `check` says about a test in a notebook of these cells."""
     notebook = {"np": np, "softmax": softmax}
     for source in sources:
         exec(source, notebook)

@@ -32,7 +32,7 @@ __all__ = ["RIGHT", "WRONG", "Judged", "judged"]
 
 @dataclass(frozen=True)
 class Judged:
-    """What the judge says of an answer. slugs: those of the mistakes that it names, the first explains most."""
+    """What the judge says about an answer. slugs: those of the mistakes that it names, the first explains most."""
 
     result: Result
     slugs: tuple[str, ...]
@@ -45,7 +45,7 @@ class Judged:
 
 
 def judged(answer: Answer) -> Judged:
-    """Return what the judge says of an answer, with the public key of its exercise."""
+    """Return what the judge says about an answer, with the public key of its exercise."""
     key = public_key(find_exercise(answer.exercise))
     result = grade(key, outcomes_of(answer.function, key))
     slugs = {mistake: slug for slug, mistake in key.mistakes.items()}

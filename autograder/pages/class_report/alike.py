@@ -21,7 +21,7 @@ from autograder.release.tokens import is_variable, lines_of_tokens, tokens_of
 
 # A stretch that more than a fifth of the class have shows nothing. This is the range of that limit, in students.
 MIN_HOLDERS, MAX_HOLDERS = 3, 10
-# A pair is listed from so many stretches in common on ...
+# A pair is listed from this many stretches in common on ...
 MIN_COMMON = 60
 # ... if they are this share of the stretches of the student who has fewer.
 MIN_SHARE = 0.5

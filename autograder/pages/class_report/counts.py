@@ -14,9 +14,9 @@ OUTCOMES = (
     "not readable",
 )
 
-# An aspect may be unfair if at least this share of the students who pass the exercise's other aspects fail it, and if
-# there are at least so many of these students.
-UNFAIR_SHARE, UNFAIR_STUDENTS = 0.5, 5
+# An aspect may be unfair if at least this many students pass the exercise's other aspects, and at least this share of
+# them fail the aspect.
+UNFAIR_STUDENTS, UNFAIR_SHARE = 5, 0.5
 
 
 def outcome(entry: Entry, result: Result) -> str:
@@ -113,7 +113,7 @@ def misconceptions(entries: Sequence[Entry]) -> list[Misconception]:
 
 @dataclass(frozen=True)
 class UnfairAspect:
-    """An aspect that may be unfair: most students fail it who pass all other aspects of its exercise.
+    """An aspect that may be unfair: most students who pass all other aspects of its exercise fail it.
 
     others_pass: the number of students who pass all other aspects.
     failing: those of them who fail this one.
@@ -190,7 +190,7 @@ def _exercise_count(results: Sequence[tuple[Entry, Result]]) -> ExerciseCount:
 def _unexplained(results: Sequence[tuple[Entry, Result]]) -> dict[tuple[str, str], tuple[Entry, ...]]:
     entries_of: dict[tuple[str, str], tuple[Entry, ...]] = {}
     for entry, result in results:
-        is_measured = bool(result.found)  # an error rate that is too high is no mistake to add to the known ones
+        is_measured = bool(result.found)  # no known mistake could explain an error rate that is too high
         if result.verdict and not is_measured and outcome(entry, result) in ("wrong otherwise", "raised or stopped"):
             fault = result.verdict.kind, result.case
             entries_of[fault] = (*entries_of.get(fault, ()), entry)

@@ -28,7 +28,7 @@ COLOURS = {
     )
 }
 WIDTH = 9.0  # inches: the width of the page
-MAX_SQUARES = 150  # up to so many students, each one is a square of the histogram
+MAX_SQUARES = 150  # up to this many students, each one is a square of the histogram
 MAX_BINS = 30
 
 

@@ -22,8 +22,8 @@ from check.render import as_html
 
 FOLDED = 8  # a list of more students is folded
 OPEN_CLASS = 60  # the table of a larger class is folded
-SHOWN_CELLS = 3  # so many students with the same unexplained fault are shown with their cells
-UNFOLDED = 3  # so many of the most frequent misconceptions are unfolded
+SHOWN_CELLS = 3  # this many students with the same unexplained fault are shown with their cells
+UNFOLDED = 3  # this many of the most frequent misconceptions are unfolded
 
 # Kind of verdict -> how the page calls it.
 KINDS = {

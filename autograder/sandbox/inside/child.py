@@ -130,7 +130,7 @@ class Worker:
         return values.unpack(reply["answer"], arrays)
 
     def _guarded(self, milliseconds: int, action: Callable[[], Reply]) -> Reply:
-        """Run `action` with an alarm after so many milliseconds of processor time. What it raises becomes the reply.
+        """Run `action` with an alarm after this many milliseconds of processor time. What it raises becomes the reply.
 
         The grader measures processor time and the wall clock too, because student code can turn the alarm off.
         """

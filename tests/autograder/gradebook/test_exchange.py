@@ -105,7 +105,7 @@ def test_only_regular_files_of_the_owner_are_collected(course, exchange, put, tr
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: folders of two accounts were not tried.")
 def test_a_folder_that_changes_its_owner_is_not_collected(course, exchange, put, monkeypatch):
-    """A student who swaps two folders would hand in somebody else's work."""
+    """A student who swaps two folders would hand in another student's work."""
     folder = put(f"{ME}+{CHAPTER}+2026-02-03 10:00:00 UTC+b64")
     copy = CollectFromOwners.do_copy
 

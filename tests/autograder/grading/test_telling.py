@@ -248,7 +248,7 @@ def with_one(value, place):
 
 
 def sentences(value):
-    """What a report says of a value where `EXPECTED` should be."""
+    """What a report says about a value where `EXPECTED` should be."""
     questions = replace(make_questions(SOFTMAX, 3), outputs={"params": ""}, order=("params",))
     case = replace(questions.cases[0], expected=Outcome(value=EXPECTED))
     outcome = redacted(run(lambda: value, {}), frozenset(), frozenset())

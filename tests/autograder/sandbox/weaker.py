@@ -7,7 +7,7 @@ ALLOW_EVERYTHING = b"\x06\x00\x00\x00\x00\x00\xff\x7f"
 
 
 def without(options, *names, words=1):
-    """Return the options without those named, each of which has so many words."""
+    """Return the options without those named, each of which has this many words."""
     kept, skip = [], 0
     for word in options:
         if word in names and not skip:

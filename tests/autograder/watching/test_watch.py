@@ -95,7 +95,7 @@ class Window:
         self.files[student] = Arrival(student, name, file, (len(content), content), datetime.now(UTC))
 
     def look(self, later=0.0):
-        """Return the lines of the desk's next look, so many seconds later."""
+        """Return the lines of the desk's next look, this many seconds later."""
         self.now += later
         return [f"{student}: {event}" for student, event in self.desk.look()]
 
@@ -379,7 +379,7 @@ def test_a_student_fetches_feedback_on_a_new_submission(course, exchange, conten
     assert re.search(r"Your submission of [\d:]+ UTC .* was kept and not graded", second.read_text(encoding="utf-8"))
     process.send_signal(signal.SIGINT)
     assert line(process, "Stopped") and process.wait() == 0
-    submit(course, home, contents["perfect"] + b"\n")  # while nobody watches
+    submit(course, home, contents["perfect"] + b"\n")  # while no desk is watching
     process = watching("--attempts", "2")
     assert "attempt 2 of 2: 25 of 25 points" in line(process, "attempt 2")
     assert sum(computed_scores(open_coursedir(course, CHAPTER))[ME].values()) == 25

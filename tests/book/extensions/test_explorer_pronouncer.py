@@ -98,7 +98,7 @@ def pronounced(params, word):
 
 
 def rounds_to(shown, value, digits):
-    """Return whether a number is shown with so many digits; float32 may round the other way."""
+    """Return whether a number is shown with this many digits; float32 may round the other way."""
     return abs(float(shown) - value) < 0.5001 / 10**digits + 1e-4
 
 
