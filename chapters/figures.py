@@ -1,4 +1,4 @@
-"""The house style of the book's figures: one size, one font, one palette; inline SVG that reads in light and dark.
+"""The style of the book's figures: one size, one font, one palette; inline SVG that reads in light and dark.
 
     fig, ax = figures.subplots()
     ax.plot(steps, losses, label="training")
@@ -61,7 +61,7 @@ class Picture:
 
 
 def subplots(rows=1, columns=1, width=WIDTH, height=HEIGHT, **options):
-    """A figure in the house style and its axes; like `plt.subplots`, but nothing is drawn until `show`.
+    """A figure in the book's style and its axes; like `plt.subplots`, but nothing is drawn until `show`.
 
     Args:
         rows, columns: the grid of axes.
@@ -235,7 +235,7 @@ def _colours(matrix, full):
 
 
 def _draw_cells(ax, colours):
-    """Tiles with a gap between them, or, when they would be too small to tell apart, one embedded image."""
+    """Tiles with a gap between them, or, when they would be too small to distinguish, one embedded image."""
     n_rows, n_columns = colours.shape[:2]
     if n_rows * n_columns > 400:
         ax.imshow(colours, interpolation="none", aspect="auto")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-NOBODY_THERE = "input() cannot be used while grading: nobody is there to answer"
+NO_INPUT = "input() cannot be used while grading: no one can type an answer"
 
 
 def listed(things: Iterable[str], limit: int = 6) -> str:

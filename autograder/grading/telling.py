@@ -18,7 +18,7 @@ from check import tested
 from check.allowed_imports import refusal
 from check.calling import Outcome
 from check.values import Foreign
-from check.words import NOBODY_THERE, not_defined
+from check.words import NO_INPUT, not_defined
 
 # Exceptions that NumPy raises and that have no public name.
 _PRIVATE_NUMPY = frozenset(
@@ -67,7 +67,7 @@ def redacted(outcome: Outcome, grader_messages: frozenset[str], names: frozenset
 def possible_grader_messages(cells: Iterable[Cell]) -> frozenset[str]:
     """Return the messages of the grader's own exceptions that these cells can cause, whatever their inputs are."""
     too_large = map(tested.too_large, (tested.MAX_AXIS, *tested.SHORTER_AXES.values()))
-    messages = {NOBODY_THERE, tested.TOO_MANY_CALLS, *too_large, tested.UNSUITABLE}
+    messages = {NO_INPUT, tested.TOO_MANY_CALLS, *too_large, tested.UNSUITABLE}
     for cell in cells:
         messages.add(tested.out_of_reach(cell.id))
         messages |= {refusal(name) for name in imported_modules(cell.source)}

@@ -22,7 +22,7 @@ from check import values
 from check.calling import Outcome, Raised
 from check.tested import FunctionUnderTest
 
-# What a process is asked to do: ("cell", its id) or ("function", its name).
+# The task of a process: ("cell", its id) or ("function", its name).
 Stage = tuple[str, str]
 _NO_STAGE: Stage = ("", "")
 # How often a submission is run if the warm process dies meanwhile, as where memory is short.

@@ -58,7 +58,7 @@ class Worker:
     def __init__(self, settings: dict[str, Any]):
         self.requests, self.replies = settings["requests"], settings["replies"]
         self.bytes_left = settings["answer_bytes"]
-        self.module = _notebook(words.NOBODY_THERE)
+        self.module = _notebook(words.NO_INPUT)
         self.outstanding = ""  # id of the request that is being served
         self.asking = threading.Lock()
 

@@ -24,7 +24,7 @@ from check import judge
 from check.calling import Outcome, Raised, run
 from check.measuring import measured_outcomes
 from check.values import pack
-from check.words import NOBODY_THERE
+from check.words import NO_INPUT
 from tests.choosing import thinned
 from tests.conftest import CHAPTER
 
@@ -184,7 +184,7 @@ def test_messages_of_the_grader_stay():
         "scipy is not allowed in this exercise and earns no points: write it with NumPy",
         "softmax is not defined: its cell defines soft_max and no softmax.",
         "softmax is not defined: was its cell deleted or did it fail?",
-        NOBODY_THERE,
+        NO_INPUT,
     ):
         assert shown("ImportError", message, wrong) == ("ImportError", message)
     assert shown("ImportError", "pandas is not allowed in this exercise and earns no points", wrong)[1] == ""

@@ -92,7 +92,7 @@ def test_sys_exit_counts_as_an_exception(ask):
 
 
 def test_input_raises_an_exception(ask):
-    assert "nobody is there" in ask("def f():\n    return input('? ')", "f").raised.message
+    assert "no one can type" in ask("def f():\n    return input('? ')", "f").raised.message
 
 
 def test_a_changed_input_is_reported(bundle):

@@ -1,6 +1,8 @@
-"""The pages use one word for each thing, and none of the words that chapters/vocabulary.yml replaces."""
+"""Pages and code use one word for each thing, and none of the words that chapters/vocabulary.yml replaces."""
 
+import io
 import re
+import tokenize
 
 import pytest
 import yaml
@@ -12,6 +14,10 @@ ENTRIES = [entry for group in LISTED.values() for entry in group]
 PAGES = [
     *sorted((REPO / "chapters").glob("*.md")),
     *(REPO / name for name in ("README.md", "CONTRIBUTING.md", "deploy/README.md", "benchmarks/README.md")),
+]
+# The modules of solutions/ are not among them: their docstrings are in the notebooks that students have.
+CODE = [
+    path for folder in ("autograder", "benchmarks", "book", "check", "deploy") for path in (REPO / folder).rglob("*.py")
 ]
 # Settings, code, formulas, headings and links, which keep the words that other pages know them by.
 NOT_PROSE = re.compile(
@@ -51,6 +57,25 @@ def test_a_page_has_no_dropped_words(page):
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["use"])
 def test_the_words_to_use_are_not_dropped(entry):
     assert not dropped_words(entry["use"])
+
+
+def written(source):
+    """Return the comments and strings of Python code as (line number, text), without the expressions in f-strings."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type in (tokenize.COMMENT, tokenize.STRING):
+            yield token.start[0], re.sub(r"\{[^{}]*\}", "", token.string)
+
+
+def test_comments_docstrings_and_messages_have_no_dropped_words():
+    plain = [words for entry in LISTED["style"] for words in entry["not"] if not words.startswith("/")]
+    dropped = re.compile("|".join(map(pattern, plain)), re.IGNORECASE)
+    assert len(CODE) > 200
+    assert not [
+        f"{path.relative_to(REPO)}:{line}: {match[0]!r}"
+        for path in CODE
+        for line, text in written(path.read_text(encoding="utf-8"))
+        for match in dropped.finditer(text)
+    ]
 
 
 def test_dropped_words_are_found_over_a_line_break_but_not_in_code():
