@@ -138,7 +138,7 @@ def copies_predecessor(n_words, length):
 
 
 def repaired_attention(queries, keys, values):
-    """Scaled dot-product attention, its three mistakes mended.
+    """Attention from one key at a time, its three mistakes mended.
 
     Args:
         queries: (..., T_query, d_key)
@@ -151,7 +151,18 @@ def repaired_attention(queries, keys, values):
 
     Source: Vaswani et al. 2017, equation 1.
     """
-    scores = np.einsum("...qd,...kd->...qk", queries / math.sqrt(queries.shape[-1]), keys)
-    strengths = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    shares = strengths / strengths.sum(axis=-1, keepdims=True)
-    return np.einsum("...qk,...kv->...qv", shares, values)
+    T_key, d_key = keys.shape[-2:]
+    queries = queries / math.sqrt(d_key)
+    # A row's largest score is known after the last key only, so the keys are read twice.
+    largest = np.full((*queries.shape[:-1], 1), -np.inf, queries.dtype)
+    for j in range(T_key):
+        score = (queries * keys[..., j : j + 1, :]).sum(axis=-1, keepdims=True)
+        largest = np.maximum(largest, score)
+    total = np.zeros_like(largest)
+    output = np.zeros((*queries.shape[:-1], values.shape[-1]), queries.dtype)
+    for j in range(T_key):
+        score = (queries * keys[..., j : j + 1, :]).sum(axis=-1, keepdims=True)
+        strength = np.exp(score - largest)
+        total += strength
+        output += strength * values[..., j : j + 1, :]
+    return output / total

@@ -27,6 +27,9 @@ def _(draw):
 def _(draw):
     inputs = roles(draw, 1)
     yield "scores in the thousands", inputs | {"queries": 100 * inputs["queries"], "keys": 100 * inputs["keys"]}
+    inputs = roles(draw, 1)
+    far = {"queries": 30 + 30 * np.abs(inputs["queries"]), "keys": -30 - 30 * np.abs(inputs["keys"])}
+    yield "scores far below zero", inputs | far
 
 
 @repaired_attention.cases("float32", points=1)
@@ -118,9 +121,62 @@ def overflow_left(queries, keys, values):
 
 @repaired_attention.mistake("two found; float32 still comes back as float64")
 def dtype_left(queries, keys, values):
-    """One is left: a float64 NumPy scalar, such as np.sqrt(64) gives, promotes a float32 array to float64. Python's
-    own numbers do not: math.sqrt(64), or 64 ** 0.5."""
+    """One is left: float32 comes back as float64. `np.zeros` makes float64 unless you name another dtype, and what
+    `np.sqrt` returns for a Python number is float64, too. Both promote float32. Python's own numbers do not."""
     return buggy(queries, keys, values, scale_late=False, overflow=False, promote=True)
+
+
+def in_one_pass(queries, keys, values, *, total_shrinks=True, output_shrinks=True, start=-np.inf):
+    """Attention key by key with a running maximum, or with one of the mistakes that people make in it."""
+    highest = np.full((*queries.shape[:-1], 1), start, queries.dtype)
+    total, output = np.zeros_like(highest), np.zeros((*queries.shape[:-1], values.shape[-1]), queries.dtype)
+    for j in range(keys.shape[-2]):
+        score = scores_of(queries, keys[..., j : j + 1, :]) / math.sqrt(keys.shape[-1])
+        higher = np.maximum(highest, score)
+        shrink, strength = np.exp(highest - higher), np.exp(score - higher)
+        total = (shrink if total_shrinks else 1) * total + strength
+        output = (shrink if output_shrinks else 1) * output + strength * values[..., j : j + 1, :]
+        highest = higher
+    return output / total
+
+
+@repaired_attention.mistake(
+    "changes the maximum and corrects neither sum", reread="From scores to weights: the softmax"
+)
+def nothing_shrinks(queries, keys, values):
+    """When a key raises the maximum, the exponentials that you have added so far still have the old one in them. Both
+    sums need the factor exp(old maximum - new maximum), or find the maximum in a loop of its own."""
+    return in_one_pass(queries, keys, values, total_shrinks=False, output_shrinks=False)
+
+
+@repaired_attention.mistake("corrects the sum of the exponentials alone", reread="From scores to weights: the softmax")
+def only_total_shrinks(queries, keys, values):
+    """When a key raises the maximum, you correct the sum of the exponentials, but not the sum of the values, which
+    contains the same exponentials. It needs the same factor."""
+    return in_one_pass(queries, keys, values, output_shrinks=False)
+
+
+@repaired_attention.mistake("corrects the sum of the values alone", reread="From scores to weights: the softmax")
+def only_output_shrinks(queries, keys, values):
+    """When a key raises the maximum, you correct the sum of the values, but not the sum of the exponentials. It needs
+    the same factor."""
+    return in_one_pass(queries, keys, values, total_shrinks=False)
+
+
+@repaired_attention.mistake("begins with a maximum of 0", reread="From scores to weights: the softmax")
+def maximum_from_zero(queries, keys, values):
+    """The maximum begins at 0, so no score below 0 can lower it. If all scores of a row are far below 0, all their
+    exponentials are 0, and so is their sum. Begin with minus infinity, or with the score of the first key."""
+    return in_one_pass(queries, keys, values, start=0.0)
+
+
+@repaired_attention.mistake("takes one maximum for all queries", reread="From scores to weights: the softmax")
+def one_maximum_for_all(queries, keys, values):
+    """You subtract the same number in every row. All exponentials of a row far below it are 0, and so is their sum.
+    Each query needs the largest of its own scores."""
+    scores = scores_of(queries, keys) / math.sqrt(keys.shape[-1])
+    strengths = np.exp(scores - scores.max())
+    return strengths @ values / strengths.sum(axis=-1, keepdims=True)
 
 
 @repaired_attention.equivalent
@@ -136,3 +192,9 @@ def divided_before_and_after(queries, keys, values):
 @repaired_attention.equivalent
 def with_a_running_maximum(queries, keys, values):
     return key_by_key(queries, keys, values)[0]
+
+
+@repaired_attention.equivalent
+def begins_with_the_first_key(queries, keys, values):
+    first = scores_of(queries, keys[..., :1, :]) / math.sqrt(keys.shape[-1])
+    return in_one_pass(queries, keys, values, start=first)

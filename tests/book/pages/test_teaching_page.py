@@ -53,7 +53,7 @@ def test_a_section_that_is_gone_is_named():
 def test_an_assignment_adds_to_the_core_path_what_is_off_it():
     assign, skip = repr(lessons.assignment("01_attention", add=["copies_predecessor"])).split("\n\n")
     assert "(21 points, 65 minutes)" in assign and "copies_predecessor" in assign
-    assert "(4 points, 15 minutes)" in skip and "repaired_attention" in skip
+    assert "(4 points, 20 minutes)" in skip and "repaired_attention" in skip
     with pytest.raises(ValueError, match="01_attention: add"):
         lessons.assignment("01_attention", add=["softmax"])
 
