@@ -132,7 +132,7 @@ class Desk:
             self._inbox.refuse(arrival, f"{line}. The last of them counts.")
             self._attempts.add(arrival.student, kept)
         except OSError as error:
-            return f"{line}; the student could not be told: {error}"
+            return f"{line}; the student could not be notified: {error}"
         return line
 
     def _graded(self, batch: Sequence[_Tracked]) -> list[Line]:
@@ -179,7 +179,7 @@ class Desk:
         try:
             self._inbox.refuse(tracked.arrival, f"not graded: {reason}")
         except OSError as error:
-            return f"skipped: {reason}; the student could not be told: {error}"
+            return f"skipped: {reason}; the student could not be notified: {error}"
         return f"skipped: {reason}"
 
     def _retry(self, tracked: _Tracked, reason: str) -> str:
