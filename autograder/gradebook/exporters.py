@@ -17,7 +17,7 @@ from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.engine import usable_gradebook
 from autograder.gradebook.queries import known_students, read_grades
 from autograder.platforms.filled_tables import Filled, fill_canvas, fill_moodle
-from autograder.platforms.grade_tables import canvas_table, csv_table, moodle_table, write_table
+from autograder.platforms.grade_tables import Grades, canvas_table, csv_table, moodle_table, write_table
 from autograder.platforms.sheets import Sheet
 
 
@@ -77,8 +77,7 @@ def fill_in(
 
     Raises UserError, Busy, UnusableTable.
     """
-    with _open_gradebook(course) as gradebook:
-        grades = read_grades(gradebook, chapters, without=load_roster(course).withdrawn)
+    grades = final_grades(course, chapters)
     roster = known_students(open_coursedir(course, ""))
     if to == "canvas":
         filled = fill_canvas(sheet, grades, roster, title, scale=scale)
@@ -86,6 +85,15 @@ def fill_in(
         filled = fill_moodle(sheet, grades, roster, scale=scale)
     write_table(filled.rows, output)
     return filled
+
+
+def final_grades(course: Path, chapters: Collection[str]) -> Grades:
+    """Return the grades of these chapters, or of all if none is named, without withdrawn students.
+
+    Raises UserError, Busy.
+    """
+    with _open_gradebook(course) as gradebook:
+        return read_grades(gradebook, chapters, without=load_roster(course).withdrawn)
 
 
 @contextmanager

@@ -35,7 +35,7 @@ from check.verdicts_of_test import bound_key
 _NO_TEXT = frozenset({".png", ".jpg", ".gif", ".ico", ".woff", ".woff2", ".ttf", ".otf", ".eot", ".inv", ".pdf"})
 _ZIPS = frozenset({".zip", ".epub", ".npz", ".whl"})
 _ENCODED = frozenset({".html", ".htm", ".xhtml", ".ipynb", ".json", ".js", ".svg", ".xml"})
-_PRIVATE_FILES = frozenset({"gradebook.db", "secret_seed", "nbgrader_config.py"})
+_PRIVATE_FILES = frozenset({"gradebook.db", "lti_key.pem", "secret_seed", "nbgrader_config.py"})
 _MARKER = re.compile(r"#+\s*(?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS|MARK SCHEME)|\"autograder\":\s*\{\s*\"stub\"")
 _PRINTED = re.compile(r"(?:<|&lt;)function ([\w.]+) at 0x")
 _IMPORTED = re.compile(r"\b(?:from|import)\s+solutions\.(\w+)|\bfrom\s+solutions\s+import\s+(\w+)")

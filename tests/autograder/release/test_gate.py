@@ -293,6 +293,7 @@ def test_the_secret_seed_is_found_in_any_file():
 
 def test_instructors_files_and_symbolic_links_are_leaks(tmp_path):
     assert leaks_of("release/gradebook.db", b"") == ["release/gradebook.db:1: an instructor's file"]
+    assert leaks_of("release/lti_key.pem", b"") == ["release/lti_key.pem:1: an instructor's file"]
     (tmp_path / "book").mkdir()
     (tmp_path / "book" / "link").symlink_to("/etc/hostname")
     assert [str(leak) for leak in gate.scan([tmp_path / "book"], secrets())] == ["book/link:1: a symbolic link"]

@@ -1,0 +1,1 @@
+"""Scores sent to a learning platform with LTI's Assignment and Grade Services."""

@@ -1,0 +1,86 @@
+"""Read what a hub knows about its learning platform: the registration, and who has opened the hub from it."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from autograder.errors import UserError, named_by_user
+
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+
+@dataclass(frozen=True)
+class Registration:
+    """How the platform knows the hub. The hub's `lti.toml` has more fields, which only its sign-in reads."""
+
+    client_id: str
+    token_url: str
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What `deploy/lti_sign_in.py` keeps of a person's latest launch.
+
+    user: the platform's id of the person. line_items: address of the course's gradebook columns; "" without access.
+    at: when the platform issued the launch, in seconds since 1970.
+    """
+
+    user: str
+    line_items: str
+    at: float
+
+
+def read_registration(hub: Path) -> Registration:
+    """Return the hub's registration. Raises UserError."""
+    path = hub / "lti.toml"
+    if hub.is_dir() and not path.exists():
+        raise UserError(f"{path} is missing: deploy/README.md says how to register the hub with a learning platform")
+    with named_by_user(path):
+        text = path.read_bytes()
+    try:
+        registration = msgspec.convert(tomllib.loads(text.decode()), Registration)
+    except (msgspec.ValidationError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} cannot be used: {error}") from error
+    require_encryption(registration.token_url, f"`token_url` in {path}")
+    return registration
+
+
+def read_launches(hub: Path) -> Mapping[str, Launch]:
+    """Return account -> the person's latest launch. Raises UserError."""
+    folder = hub / "launches"
+    launches = {}
+    with named_by_user(folder):
+        for path in folder.iterdir():
+            if path.suffix != ".json":  # the hub is writing it
+                continue
+            try:
+                launches[path.stem] = msgspec.json.decode(path.read_bytes(), type=Launch)
+            except msgspec.DecodeError as error:
+                raise UserError(f"{path} is damaged ({error}): delete it; the next launch writes it again") from error
+    if not launches:
+        raise UserError(f"there is no launch in {folder}: open the hub from your course on the platform once")
+    return launches
+
+
+def line_items_address(launches: Mapping[str, Launch]) -> str:
+    """Return the newest address of the course's gradebook columns. Raises UserError if no launch has one."""
+    with_access = [launch for launch in launches.values() if launch.line_items]
+    if not with_access:
+        raise UserError(
+            "the platform gives the hub no access to its gradebook: allow Assignment and Grade Services for this tool "
+            "(Moodle: “Use this service for grade sync and column management”), and open the hub from the course again"
+        )
+    address = max(with_access, key=lambda launch: launch.at).line_items
+    require_encryption(address, "the address of the platform's gradebook")
+    return address
+
+
+def require_encryption(url: str, name: str) -> None:
+    """Raise UserError unless the address is https, or one of this machine."""
+    parts = urlsplit(url)
+    if not (parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)):
+        raise UserError(f"{name} must begin with https://, but is {url!r}")
