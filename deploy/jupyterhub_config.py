@@ -1,6 +1,7 @@
 """Configure a hub for one course on one machine.
 
-People log in with their accounts of the machine. Each student has a server, and the instructors share one formgrader.
+People log in with their accounts of the machine, or open the hub from their course on a learning platform if there is
+an lti.toml. Each student has a server, and the instructors share one formgrader.
 Root starts the hub, because the hub starts each server as its owner:
 
     /srv/hub/env/bin/jupyterhub -f /srv/hub/jupyterhub_config.py
@@ -9,6 +10,8 @@ hub.toml, in the same folder, names the groups, accounts and folders.
 """
 
 import grp
+import os
+import pwd
 import sys
 import tomllib
 from pathlib import Path
@@ -23,8 +26,32 @@ COURSE = "default_course"
 c = get_config()  # noqa: F821 (traitlets defines it)
 
 # ------------------------------------------------------------------------------------ who may log in
-# Accounts of the machine that are in this group, with their passwords (PAM).
-c.PAMAuthenticator.allowed_groups = {SETTINGS["members"]}
+# Accounts of the machine that are in this group, with their passwords (PAM) or with a launch of the platform.
+c.LocalAuthenticator.allowed_groups = {SETTINGS["members"]}
+if (HERE / "lti.toml").exists():
+    PLATFORM = tomllib.loads((HERE / "lti.toml").read_text())
+    LAUNCHES = HERE / "launches"
+    LAUNCHES.mkdir(mode=0o750, exist_ok=True)
+    READER = pwd.getpwnam(FORMGRADER["account"] or "root").pw_gid
+    os.chown(LAUNCHES, -1, READER)
+    sys.path.insert(0, str(HERE))
+    c.JupyterHub.authenticator_class = "lti_sign_in.PlatformAuthenticator"
+    c.PlatformAuthenticator.auto_login = True  # instead of a page with a button that leads nowhere
+    c.LTI13Authenticator.issuer = PLATFORM["issuer"]
+    c.LTI13Authenticator.client_id = {PLATFORM["client_id"]}
+    c.LTI13Authenticator.authorize_url = PLATFORM["authorize_url"]
+    c.LTI13Authenticator.jwks_endpoint = PLATFORM["keys_url"]
+    c.LTI13Authenticator.username_key = PLATFORM["login"]
+    c.LTI13LaunchValidator.time_leeway = 10  # seconds by which the clocks of the two machines may differ
+    c.PlatformAuthenticator.deployments = set(PLATFORM["deployments"])
+    c.PlatformAuthenticator.course = PLATFORM["course"]
+    c.PlatformAuthenticator.create_accounts = PLATFORM["create_accounts"]
+    c.PlatformAuthenticator.launches = str(LAUNCHES)
+    c.PlatformAuthenticator.reader = READER
+    c.LocalAuthenticator.add_user_cmd = [
+        *("useradd", "--create-home", "--base-dir", PLATFORM["homes"], "--key", "HOME_MODE=0700"),
+        *("--shell", "/bin/bash", "--groups", SETTINGS["members"]),
+    ]
 # The hub reads the instructors' names when it starts.
 INSTRUCTORS = {"users": grp.getgrnam(SETTINGS["instructors"]).gr_mem}
 c.JupyterHub.load_groups = {"instructors": INSTRUCTORS}

@@ -52,10 +52,12 @@ def accounts(people: Mapping[str, Collection[str]], homes: Path) -> Iterator[tup
 
 
 @contextmanager
-def hub(environment: Path, folder: Path, course: str) -> Iterator[str]:
-    """Run a hub with the configuration in `folder`, and the course's own server, and yield the hub's address.
+def hub(environment: Path, folder: Path, course: str = "") -> Iterator[str]:
+    """Run a hub with the configuration in `folder`, and yield its address, on a free port of 127.0.0.1.
 
-    Both use free ports of 127.0.0.1. Raises RuntimeError, with the end of the hub's log, if the hub does not start.
+    course: the name of the course's own server, to wait until that answers, too.
+
+    Raises RuntimeError, with the end of the hub's log, if the hub does not start.
     """
     public, api, proxy = free_ports(3)
     address = f"http://127.0.0.1:{public}"
@@ -70,7 +72,7 @@ def hub(environment: Path, folder: Path, course: str) -> Iterator[str]:
     with log.open("w") as file:
         process = subprocess.Popen(command, cwd=folder, stdout=file, stderr=file, start_new_session=True)
     try:
-        for path in ("hub/health", f"services/{course}/"):
+        for path in ("hub/health", *([f"services/{course}/"] if course else [])):
             _wait_for(f"{address}/{path}", process, log)
         yield address
     finally:
@@ -113,6 +115,7 @@ def _end_orphans():
     """End the processes that a failed hub has left. This process is their subreaper, so it has become their parent."""
     for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
         os.kill(int(child), signal.SIGTERM)
+        os.waitpid(int(child), 0)  # as long as an ended process is listed, its account cannot be removed
 
 
 def free_ports(n: int) -> list[int]:

@@ -26,7 +26,11 @@ def test_the_search_for_names_finds_files_and_folders():
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md", "deploy/README.md"]
+    "page",
+    [
+        *("README.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+        *("benchmarks/README.md", "deploy/README.md", "deploy/OTHER_HUBS.md"),
+    ],
 )
 def test_links_lead_to_files_and_headings(page):
     text = (REPO / page).read_text(encoding="utf-8")

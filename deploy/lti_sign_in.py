@@ -1,0 +1,115 @@
+"""Sign people in with LTI 1.3: they open the hub from their course on a learning platform.
+
+ltiauthenticator checks a launch: its signature, its age, its state and its nonce. This file decides whose launches
+count, which account of the machine a person gets, and what is kept for `autograder passback`.
+"""
+
+import json
+import os
+import re
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+from jupyterhub.auth import LocalAuthenticator
+from ltiauthenticator.lti13.auth import LTI13Authenticator
+from ltiauthenticator.lti13.handlers import LTI13LoginInitHandler
+from tornado.web import HTTPError
+from traitlets import Bool, Dict, Integer, Set, Unicode
+
+LTI = "https://purl.imsglobal.org/spec/lti/claim"
+GRADES = "https://purl.imsglobal.org/spec/lti-ags/claim/endpoint"
+ACCOUNT = re.compile(r"[a-z][a-z0-9_.-]{0,31}")
+
+
+class SignInHandler(LTI13LoginInitHandler):
+    """Begin a launch, and tell people who come without one where to begin."""
+
+    def post(self):
+        if not self.get_argument("iss", ""):
+            raise HTTPError(403, f"Open this hub from your course on {self.authenticator.issuer}.")
+        super().post()
+
+    get = post
+
+    def _set_cookie(self, key, value, **options):
+        # The platform answers with a form from another site, and browsers send with it only cookies marked like this.
+        super()._set_cookie(key, value, **options, samesite="None", secure=True)
+
+
+class PlatformAuthenticator(LTI13Authenticator, LocalAuthenticator):
+    """Give each member of one course on the platform an account of this machine."""
+
+    login_handler = SignInHandler
+
+    deployments = Set(Unicode(), config=True, help="ids of the tool's deployments whose launches count")
+    course = Unicode(config=True, help="the platform's id of the course whose members may enter")
+    create_accounts = Bool(config=True, help="create an account for a member who has none")
+    launches = Unicode(config=True, help="folder with what is kept of each person's latest launch")
+    reader = Integer(config=True, help="group of the machine that may read this folder")
+    _nonces = Dict()  # nonce -> when its launch is too old to be accepted
+
+    async def authenticate(self, handler, data=None):
+        """Return the account of a valid launch. Raises HTTPError, with a sentence for the person, for any other."""
+        self._use_once(data["nonce"], data["exp"])
+        self._require_this_course(data)
+        account = self._account(data)
+        self._require_same_person(account, data)
+        self._create_if_missing(account)
+        if not self.check_allowed_groups(account):
+            raise HTTPError(403, f"The account {account} of this machine may not enter. Ask your instructor.")
+        self._keep(account, data)
+        return {"name": account}
+
+    def _use_once(self, nonce, expires):
+        """Refuse a launch that was used before. ltiauthenticator compares the nonce with the browser's cookie only."""
+        now = time.time()
+        self._nonces = {known: end for known, end in self._nonces.items() if end > now}
+        if nonce in self._nonces:
+            raise HTTPError(400, "This launch was used before. Open the hub from your course again.")
+        self._nonces[nonce] = expires + 60
+
+    def _require_this_course(self, data):
+        deployment, context = data[f"{LTI}/deployment_id"], data.get(f"{LTI}/context") or {}
+        course = context.get("id")
+        if deployment not in self.deployments or course != self.course:
+            self.log.warning("launch of deployment %r, course %r (%r)", deployment, course, context.get("title"))
+            raise HTTPError(403, "This hub belongs to another course. Its log has the ids of yours.")
+
+    def _account(self, data):
+        """Return the account's name: the login that the platform sends."""
+        if not data.get("sub"):  # LTI allows anonymous launches
+            raise HTTPError(403, "The platform does not say who you are. Ask your instructor.")
+        claims = data.get(f"{LTI}/custom") or {} if self.username_key.startswith("custom_") else data
+        login = str(claims.get(self.username_key.removeprefix("custom_"), "")).lower()
+        if not ACCOUNT.fullmatch(login):
+            self.log.warning("%s of a launch is %r, which cannot be the name of an account", self.username_key, login)
+            raise HTTPError(403, "The platform sends no login that can be the name of an account. Ask your instructor.")
+        return login
+
+    def _require_same_person(self, account, data):
+        """Refuse a login that belonged to another person of the platform, who perhaps gave it up."""
+        file = self._file(account)
+        if file.exists() and json.loads(file.read_text())["user"] != data["sub"]:
+            raise HTTPError(
+                403, f"The account {account} belongs to another person of the platform. Ask your instructor."
+            )
+
+    def _create_if_missing(self, account):
+        user = SimpleNamespace(name=account)
+        if self.system_user_exists(user):
+            return
+        if not self.create_accounts:
+            raise HTTPError(403, f"There is no account {account} on this machine yet. Ask your instructor.")
+        self.add_system_user(user)
+
+    def _keep(self, account, data):
+        launch = {"user": data["sub"], "line_items": (data.get(GRADES) or {}).get("lineitems", ""), "at": data["iat"]}
+        part = self._file(account).with_suffix(".part")
+        part.touch(mode=0o640)
+        os.chown(part, -1, self.reader)
+        part.write_text(json.dumps(launch))
+        part.replace(self._file(account))
+
+    def _file(self, account):
+        return Path(self.launches) / f"{account}.json"
