@@ -138,7 +138,7 @@ def copies_predecessor(n_words, length):
 
 
 def repaired_attention(queries, keys, values):
-    """Attention from one key at a time, its three mistakes mended.
+    """Attention from one key at a time, its three mistakes fixed.
 
     Args:
         queries: (..., T_query, d_key)
