@@ -172,6 +172,39 @@ def saved_run(run):
     return {"step": np.array(run["step"], np.int64), **named(trees)}
 
 
+def diagnose_log(log):
+    """Name the bug in a training's log, and the column that shows it first.
+
+    Args:
+        log: dict of arrays with a row for every eighth step.
+            step, loss, held_out, copied, past_moves, padding_moves:
+            (n_rows,).
+            updates: (n_rows, 3), of the embeddings, the encoder and the
+            decoder.
+            wrong: ().
+            See 'Eight runs that failed'.
+
+    Returns:
+        bug: str, a name in the table of 'Eight runs that failed'.
+        first: str, the name of the column that shows the bug at the
+            earliest step; of several, the first in the list above. None
+            if the bug is "nothing".
+    """
+    loss, held_out, updates = log["loss"], log["held_out"], log["updates"].max(axis=-1)
+    knows_nothing = math.log(69)
+    signs = [
+        ("leak", "past_moves", log["past_moves"].max() > 0.01),
+        ("padding not masked", "padding_moves", log["padding_moves"].max() > 0.01),
+        ("layer frozen", "updates", (log["updates"] == 0).any()),
+        ("no warm-up", "updates", updates[0] == updates.max()),
+        ("rate too high", "updates", updates[0] > 5e-4),
+        ("table not scaled", "loss", loss[0] > 2 * knows_nothing),
+        ("labels not shifted", "loss", loss[0] < 0.9 * knows_nothing),
+        ("overfitting", "held_out", held_out[-1] > held_out.min() + 0.2),
+    ]
+    return next(((bug, first) for bug, first, shown in signs if shown), ("nothing", None))
+
+
 def top_p(logits, p, temperature=1.0):
     """The distribution from which top-p sampling draws the next token.
 

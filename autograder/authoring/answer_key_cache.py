@@ -28,6 +28,7 @@ SOURCES = (
     *("autograder/*.py", "autograder/authoring/*.py", "autograder/exercises/**/*.py", "check/*.py"),
     "solutions/*.py",
 )
+DATA = ("autograder/exercises/**/*.npz",)  # that exercises draw cases from
 PACKAGES = ("numpy", "torch")
 # If a file changed later than this, Python may have imported an older version of it, so no key is cached.
 _LATEST_CHANGE = time.time() - 10
@@ -76,7 +77,7 @@ def _locked(folder: Path) -> Iterator[None]:
 @cache
 def _version_digest(repo: Path) -> str | None:
     """Return a digest of everything that decides a key; None if a file may have changed since Python imported it."""
-    files = sorted(file for pattern in SOURCES for file in repo.glob(pattern))
+    files = sorted(file for pattern in (*SOURCES, *DATA) for file in repo.glob(pattern))
     if max(file.stat().st_mtime for file in files) > _LATEST_CHANGE:
         return None
     digest = hashlib.sha256()

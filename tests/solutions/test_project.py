@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from autograder.chapter.chapter import read_chapter
+from autograder.exercises.project.failed_runs import BANK, BUGS, log_of
+from autograder.exercises.project.make_failed_runs import SHOWN, logged_run
 from autograder.exercises.project.make_words import SHIPPED, WITHHELD, families, possible_bases
 from autograder.release import bundle
 from solutions import language_model, letters_to_sounds, project
@@ -200,6 +202,24 @@ def test_the_chapter_trains_with_the_recipe_that_grading_runs_again():
 def test_the_chapter_brings_its_words_and_no_solution_of_its_own():
     chapter = read_chapter("10_project")
     shipped = bundle.files(chapter, [])
-    assert {"pronunciations.npz", "project_runs.npz", "language_model.npz"} <= set(shipped)
+    assert {"pronunciations.npz", "project_runs.npz", "language_model.npz", "failed_runs.npz"} <= set(shipped)
     assert not {"solutions/project.py", "solutions/letters_to_sounds.py"} & set(shipped)
-    assert WITHHELD.read_bytes() not in shipped.values()
+    assert not {WITHHELD.read_bytes(), BANK.read_bytes()} & set(shipped.values())
+
+
+def test_the_shown_logs_are_those_of_the_bank_without_the_names_of_their_bugs():
+    with np.load(SHOWN, allow_pickle=False) as file:
+        shown = dict(file)
+    assert {name.partition(".")[0] for name in shown} == {"healthy", *"ABCDEFGH"}
+    logs = {run: {name: shown[f"{run}.{name}"] for name in log_of("nothing", 0)} for run in ("healthy", *"ABCDEFGH")}
+    diagnosed = {run: project.diagnose_log(log)[0] for run, log in logs.items()}
+    assert diagnosed["healthy"] == "nothing"
+    assert set(diagnosed.values()) == {"nothing", *BUGS}
+    for run, bug in diagnosed.items():
+        assert all(np.array_equal(logs[run][name], column) for name, column in log_of(bug, 0).items())
+
+
+@pytest.mark.thorough("the stored logs stand for all, and a training takes seconds")
+def test_a_stored_log_is_made_again(words):
+    made = logged_run("leak", [0, 1], words)
+    assert all(np.allclose(made[name], column, rtol=0.05, atol=0.02) for name, column in log_of("leak", 0).items())

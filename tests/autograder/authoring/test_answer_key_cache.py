@@ -23,7 +23,7 @@ pytestmark = pytest.mark.autograder
 
 FILES = (
     *("autograder/layout.py", "autograder/authoring/slips.py", "check/judge.py"),
-    *("autograder/exercises/attention/softmax.py", "solutions/attention.py"),
+    *("autograder/exercises/attention/softmax.py", "autograder/exercises/project/data.npz", "solutions/attention.py"),
 )
 LONG_AGO = time.time() - 3600
 

@@ -8,6 +8,9 @@ from autograder.authoring.make_key import PUBLIC_SEED, make_questions
 from autograder.exercises.backward.diagnose_gradient import diagnose_gradient, slopes
 from autograder.exercises.cross.diagnose_decoder import SUM_BUGS, WEIGHT_BUGS, decoded, diagnose_decoder
 from autograder.exercises.masking.diagnose_masks import diagnose_masks, weights_of
+from autograder.exercises.project.diagnose_log import diagnose_log
+from autograder.exercises.project.failed_runs import BUGS as FAILURES
+from autograder.exercises.project.failed_runs import N_RUNS, log_of
 from autograder.exercises.residual.diagnose_depth import diagnose_depth
 from autograder.exercises.training.diagnose_training import diagnose_training
 from check.calling import Outcome
@@ -79,6 +82,37 @@ def test_every_right_diagnosis_names_every_broken_stack(seed):
     bug = broken_stacks.BUGS[seed % len(broken_stacks.BUGS)]
     record, first = broken_stacks.stack_record(bug, np.random.default_rng(seed))
     assert [tuple(diagnose(record)) for diagnose in diagnoses] == [(bug, first)] * len(diagnoses)
+
+
+@pytest.mark.parametrize("bug", ["nothing", *FAILURES])
+def test_every_right_diagnosis_names_every_failed_run(bug):
+    diagnoses = diagnose_log.reference, *diagnose_log.equivalents.values()
+    answers = [tuple(diagnose(log_of(bug, i))) for i in range(N_RUNS) for diagnose in diagnoses]
+    assert {name for name, _ in answers} == {bug}
+    assert len(set(answers)) == 1
+
+
+def logs_of(key):
+    return {fingerprint(case.inputs) for case in key.cases}
+
+
+def test_a_public_key_has_no_log_that_the_chapter_shows_or_that_grading_asks_for():
+    public, secret = make_questions(diagnose_log, PUBLIC_SEED, at_home=True), make_questions(diagnose_log, PUBLIC_SEED)
+    shown = {fingerprint({"log": log_of(bug, 0)}) for bug in FAILURES}
+    assert len(logs_of(public)) == 9  # a healthy one, and one of each bug
+    assert not logs_of(public) & logs_of(secret)
+    assert shown <= logs_of(secret)
+    asked = [case.expected.value[0] for case in public.cases]
+    assert set(asked) == {"nothing", *FAILURES}
+
+
+def test_answers_for_public_logs_earn_nothing_in_grading():
+    public = make_questions(diagnose_log, PUBLIC_SEED, at_home=True)
+    table = {fingerprint(case.inputs): case.expected.value for case in public.cases}
+    for seed in SECRET_SEEDS:
+        key = make_questions(diagnose_log, seed)
+        answers = [table.get(fingerprint(case.inputs), ("leak", "past_moves")) for case in key.cases]
+        assert grade(key, list(map(Outcome, answers))).earned == 0
 
 
 def test_a_key_asks_for_every_broken_stack():
