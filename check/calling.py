@@ -67,12 +67,18 @@ def run(function: Callable, inputs: dict[str, Any]) -> Outcome:
         Outcome. KeyboardInterrupt passes through, and with it every exception that is neither an Exception nor
         SystemExit.
     """
-    outcome, after = call(function, inputs)
-    return replace(outcome, modified=modified(inputs, after)) if not outcome.raised else outcome
+    outcome, copies = _call_on_copies(function, inputs)
+    if outcome.raised:
+        return outcome
+    changed = (name for name, value in _comparable(inputs).items() if not _same_content(value, copies[name]))
+    return replace(outcome, modified=tuple(changed))
 
 
 def call(function: Callable, inputs: dict[str, Any]) -> tuple[Outcome, dict[str, str]]:
-    """Like `run`, but return fingerprints of the inputs after the call, by name, for `modified` to compare."""
+    """Like `run`, but return fingerprints of the inputs after the call, by name.
+
+    The sandbox sends them to the grader in place of the inputs, for `modified` to compare.
+    """
     outcome, copies = _call_on_copies(function, inputs)
     return outcome, {} if outcome.raised else fingerprints(copies)
 
@@ -102,14 +108,25 @@ def modified(inputs: Mapping[str, Any], after: dict[str, str]) -> tuple[str, ...
 
 
 def fingerprints(inputs: Mapping[str, Any]) -> dict[str, str]:
-    """Return the SHA-256 of each input in hex, by name.
+    """Return the SHA-256 of each comparable input in hex, by name."""
+    return {name: _sha256(*values.pack(value)) for name, value in _comparable(inputs).items()}
 
-    Random generators have none, because every draw changes them, and neither have functions.
-    """
-    fixed = {
+
+def _comparable(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inputs without random generators, which every draw changes, and without functions."""
+    return {
         name: value for name, value in inputs.items() if not (isinstance(value, np.random.Generator) or callable(value))
     }
-    return {name: _sha256(*values.pack(value)) for name, value in fixed.items()}
+
+
+def _same_content(one: Any, other: Any) -> bool:
+    """Return whether two inputs have the same fingerprint."""
+    (tree, arrays), (other_tree, other_arrays) = values.pack(one), values.pack(other)
+    return tree == other_tree and [*map(_content, arrays)] == [*map(_content, other_arrays)]
+
+
+def _content(array: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
+    return array.dtype.str, array.shape, array.tobytes()
 
 
 def build_and_call(
