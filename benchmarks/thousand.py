@@ -23,7 +23,7 @@ from sqlalchemy.engine import Engine
 
 from autograder.example import example_class
 from autograder.gradebook import class_run, plugin, write
-from autograder.grading import follow_through, grade, reading
+from autograder.grading import follow_through, grade, questions, reading
 from autograder.grading.cluster import connected
 from autograder.grading.queue import open_queue, submissions
 from autograder.release.publish import publish
@@ -38,6 +38,7 @@ PARTS = [
     ("sandbox (start, NumPy, the student's code)", grade, "run"),
     ("judging", grade, "judge_exercise"),
     ("judging", follow_through, "judge_exercise"),
+    ("explaining", questions, "explained"),
     ("writing, with the database", write.Writer, "write"),
     ("rebuilding the notebook", plugin, "rebuild"),
 ]

@@ -47,7 +47,7 @@ class Case:
     aspect: str
     inputs: dict
     expected: Outcome
-    mistakes: dict[str, Outcome]
+    mistakes: Mapping[str, Outcome]
     unseen: dict = field(default_factory=dict)
 
     @property

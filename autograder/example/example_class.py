@@ -28,17 +28,15 @@ from autograder.example import weights
 from autograder.example.standalone import standalone
 from autograder.gradebook import class_run
 from autograder.grading.assignment import seeds_of
-from autograder.grading.follow_through import better_result, functions_to_answer
-from autograder.grading.questions import questions_of
+from autograder.grading.follow_through import functions_to_answer
+from autograder.grading.questions import Judgement, judge_exercise, questions_of
 from autograder.grading.submitted_file import File
 from autograder.layout import chapter_names, number_and_word
 from autograder.pages import terminal
 from autograder.release.notebook import BEGIN, END
 from autograder.release.publish import publish
-from check import judge
-from check.judge import Result
+from check.calling import run
 from check.key import Key
-from check.measuring import outcomes_of
 from check.weights_file import WEIGHTS
 
 
@@ -101,18 +99,18 @@ class _Chapter:
         with np.errstate(all="ignore"):
             for source in [_source(_cell(self.released, "setup")), *{**self.solved, **sources}.values()]:
                 exec(compile(source, "<example>", "exec"), namespace)  # noqa: S102
-        results = {name: _graded(key, namespace) for name, key in questions.items()}
+        judgements = {name: _judged(key, namespace) for name, key in questions.items()}
         for name in questions:
-            results[name] = self._followed_through(name, questions, results, namespace)
-        return sum(result.earned for result in results.values())
+            judgements[name] = self._followed_through(name, questions, judgements, namespace)
+        return sum(judgement.earned for judgement in judgements.values())
 
     def _followed_through(
-        self, name: str, questions: dict[str, Key], results: dict[str, Result], namespace: dict[str, Any]
-    ) -> Result:
-        """Return the better of two results: the second one uses the references of wrong functions that it calls."""
-        answered = functions_to_answer(name, questions, results)
+        self, name: str, questions: dict[str, Key], judgements: dict[str, Judgement], namespace: dict[str, Any]
+    ) -> Judgement:
+        """Return the better of two judgements: the second one uses the references of wrong functions that it calls."""
+        answered = functions_to_answer(name, questions, judgements)
         with mock.patch.dict(namespace, {function: self.exercises[function].reference for function in answered}):
-            return better_result(results[name], _graded(questions[name], namespace), answered)
+            return max(judgements[name], _judged(questions[name], namespace), key=lambda judgement: judgement.earned)
 
 
 def examples(course: Path, chapter: str) -> list[Example]:
@@ -235,8 +233,8 @@ def _dishonest(chapter: _Chapter) -> Iterator[Example]:
     yield Example("cleared", "outputs cleared before saving", _bytes(cleared), without)
 
 
-def _graded(questions: Key, namespace: dict[str, Any]) -> Result:
-    return judge.grade(questions, outcomes_of(namespace[questions.function], questions))
+def _judged(key: Key, namespace: dict[str, Any]) -> Judgement:
+    return judge_exercise(key, [run(namespace[key.function], case.inputs) for case in key.cases])
 
 
 def _wrong_score(chapter: str, example: Example, earned: float) -> str:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from autograder.grading.assignment import Assignment
-from autograder.grading.questions import exercises_by_name, judge_exercise
+from autograder.grading.questions import Judgement, judge_exercise
 from autograder.sandbox import AnsweredFunctions, Budget, Call, Cell, Run
 from check.judge import Result
 from check.key import Key
@@ -37,25 +37,27 @@ def earlier_dependencies(name: str, keys: Mapping[str, Key]) -> tuple[str, ...]:
     return tuple(other for other in earlier if other in called)
 
 
-def functions_to_answer(name: str, keys: Mapping[str, Key], results: Mapping[str, Result]) -> tuple[str, ...]:
+def functions_to_answer(name: str, keys: Mapping[str, Key], judgements: Mapping[str, Judgement]) -> tuple[str, ...]:
     """Return the functions to answer in an exercise's second run: the wrong ones among its earlier dependencies.
 
-    results: the first result of the exercise, and the final results of those before it.
+    judgements: the first one of the exercise, and the final ones of those before it.
 
     Returns () if the exercise itself is right.
     """
-    if results[name].passed:
+    if judgements[name].passed:
         return ()
-    return tuple(other for other in earlier_dependencies(name, keys) if not results[other].passed)
+    return tuple(other for other in earlier_dependencies(name, keys) if not judgements[other].passed)
 
 
-def better_result(first: Result, second: Result, answered: tuple[str, ...]) -> Result:
-    """Return the second result if it has more points, or as many and a known mistake that the first lacks.
+def is_better(second: Judgement, first: Judgement) -> bool:
+    """Return whether the second judgement has more points, or as many and a known mistake that the first lacks."""
+    if second.earned != first.earned:
+        return second.earned > first.earned
+    return bool(second.mistakes) and not first.mistakes
 
-    second: the result with the `answered` functions. What is returned of it quotes nothing from the submission.
-    """
-    if (second.earned, bool(second.mistakes)) <= (first.earned, bool(first.mistakes)):
-        return first
+
+def with_answers(second: Result, answered: tuple[str, ...]) -> Result:
+    """Return the result of a run with these functions answered. It quotes nothing from the submission."""
     verdict = second.verdict
     if verdict and verdict.kind in _UNQUOTED:
         verdict = replace(verdict, message=f"`{second.function}` {_UNQUOTED[verdict.kind]}.")
@@ -63,7 +65,7 @@ def better_result(first: Result, second: Result, answered: tuple[str, ...]) -> R
 
 
 def follow_through(
-    first: Mapping[str, Result],
+    first: Mapping[str, Judgement],
     cells: Sequence[Cell],
     written: Sequence[str],
     questions: Mapping[str, Key],
@@ -75,7 +77,7 @@ def follow_through(
     """Grade the exercises that call a wrong function once more, and keep the better results.
 
     Args:
-        first: exercise -> its result with the student's own functions.
+        first: exercise -> its judgement with the student's own functions.
         cells: the cells that were not stopped in the first run.
         written: the exercises whose cells differ from the released ones.
         questions: exercise -> its key.
@@ -87,10 +89,10 @@ def follow_through(
     Returns:
         exercise -> result, and the sandbox's notes.
     """
-    results, notes = dict(first), []
-    exercises = exercises_by_name(assignment.released.chapter)
+    judgements, notes = dict(first), []
+    answered_in: dict[str, tuple[str, ...]] = {}
     for name, key in questions.items():
-        answered = functions_to_answer(name, questions, results)
+        answered = functions_to_answer(name, questions, judgements)
         if not answered or name not in written:
             continue
         if not budget.allows_another_run():
@@ -104,5 +106,8 @@ def follow_through(
         second = sandboxed(cells, calls, answered=functions, distributions=assignment.distributions(name))
         notes += [f"{name} with a right {listed(answered)}: {note}" for note in second.notes]
         if second.questions:
-            results[name] = better_result(first[name], judge_exercise(exercises[name], key, second.outcomes), answered)
-    return results, notes
+            again = judge_exercise(key, second.outcomes)
+            if is_better(again, first[name]):
+                judgements[name], answered_in[name] = again, answered
+    results = {name: judgement.result for name, judgement in judgements.items()}
+    return results | {name: with_answers(results[name], answered_in[name]) for name in answered_in}, notes

@@ -15,7 +15,7 @@ from autograder.grading.cell_imports import imported_modules
 from autograder.grading.follow_through import follow_through
 from autograder.grading.magics import without_magics
 from autograder.grading.misspelled import defined_names
-from autograder.grading.questions import exercises_by_name, judge_exercise, questions_of
+from autograder.grading.questions import Judgement, judge_exercise, questions_of
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import File
 from autograder.grading.telling import possible_grader_messages, redacted
@@ -70,13 +70,13 @@ def grade_submission(
     if submission.trouble:
         results, troubles, log = _unread_results(questions)
     else:
-        results, troubles, log = _first_run(cells, questions, assignment, sandboxed)
+        judgements, troubles, log = _first_run(cells, questions, assignment, sandboxed)
         written = _written_exercises(submission, assignment.released)
         remaining = _cells_not_stopped(cells, troubles)
         with References(limits, assignment.environment["sandbox"]) as references:
             answering = partial(sandboxed, references=references)
             results, second_log = follow_through(
-                results, remaining, written, questions, assignment, solutions, answering, budget
+                judgements, remaining, written, questions, assignment, solutions, answering, budget
             )
         log += second_log
     if hand_in and WEIGHTS in released.graded:
@@ -150,20 +150,19 @@ def _written_exercises(submission: reading.Submission, released: Handout) -> lis
 
 
 def _unread_results(questions: Mapping[str, Key]) -> tuple[dict[str, Result], Troubles, list[str]]:
-    """Return what `_first_run` returns, for a submission that could not be read."""
+    """Return results, troubles and notes for a submission that could not be read."""
     unread = Outcome(stopped="could not be run, because the submission could not be read")
-    return {name: judge.grade(key, [unread] * len(key.cases)) for name, key in questions.items()}, {}, []
+    return {name: judge_exercise(key, [unread] * len(key.cases)).result for name, key in questions.items()}, {}, []
 
 
 def _first_run(
     cells: Sequence[Cell], questions: Mapping[str, Key], assignment: Assignment, sandboxed: Callable[..., Run]
-) -> tuple[dict[str, Result], Troubles, list[str]]:
-    """Grade each exercise with the student's own functions. Return results by name, troubles of cells, and notes.
+) -> tuple[dict[str, Judgement], Troubles, list[str]]:
+    """Judge each exercise with the student's own functions. Return judgements by name, troubles of cells, and notes.
 
     Exercises in PyTorch have a run of their own, because PyTorch must not be importable in the others.
     """
-    exercises = exercises_by_name(assignment.released.chapter)
-    results: dict[str, Result] = {}
+    judgements: dict[str, Judgement] = {}
     troubles: Troubles = {}
     notes: list[str] = []
     for distributions, keys in _by_distributions(questions, assignment).items():
@@ -171,12 +170,12 @@ def _first_run(
         group = sandboxed(_cells_not_stopped(cells, troubles), calls, distributions=distributions)
         outcomes = iter(group.outcomes)
         for name, key in keys.items():
-            results[name] = judge_exercise(exercises[name], key, [next(outcomes) for _ in key.cases])
+            judgements[name] = judge_exercise(key, [next(outcomes) for _ in key.cases])
         # For an exercise's own cell, keep the status from the run that called it.
         others = questions.keys() - keys.keys() if troubles else ()
         troubles |= {cell: trouble for cell, trouble in group.cells.items() if cell not in others}
         notes += [note for note in group.notes if note not in notes]
-    return {name: results[name] for name in questions}, troubles, notes
+    return {name: judgements[name] for name in questions}, troubles, notes
 
 
 def _by_distributions(questions: Mapping[str, Key], assignment: Assignment) -> dict[tuple[str, ...], dict[str, Key]]:

@@ -1,24 +1,29 @@
 """Make the questions of one submission and judge its outcomes.
 
 Running every known mistake takes ten times as long as running the reference. So mistakes are run only for an exercise
-that is wrong.
+that is wrong, and only if its explanation is read: a second run often replaces it.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from autograder.authoring.exercise import Exercise, exercises_of
-from autograder.authoring.make_key import make_questions, with_mistakes_and_slips
+from autograder.authoring.make_key import make_lazy_key
 from check import judge
 from check.calling import Outcome
+from check.explain import explain
+from check.faults import CaseFaults, of_cases
 from check.judge import Result
-from check.key import Key
+from check.key import Key, Mistake
 from check.measuring import measured_outcomes
+from check.verdicts_of_test import with_rejections
 
 
 def questions_of(chapter: str, seeds: Mapping[str, int]) -> dict[str, Key]:
     """Return exercise -> its cases with the expected outcomes, in the order of the seeds. Weights have no cases."""
     exercises = exercises_by_name(chapter)
-    return {name: make_questions(exercises[name], seed) for name, seed in seeds.items() if name in exercises}
+    return {name: make_lazy_key(exercises[name], seed) for name, seed in seeds.items() if name in exercises}
 
 
 def exercises_by_name(chapter: str) -> dict[str, Exercise]:
@@ -26,16 +31,47 @@ def exercises_by_name(chapter: str) -> dict[str, Exercise]:
     return {exercise.name: exercise for exercise in exercises_of(chapter)}
 
 
-def judge_exercise(exercise: Exercise, questions: Key, outcomes: Sequence[Outcome]) -> Result:
-    """Return the result of an exercise; if it is wrong, with the known mistakes or the slip that explain it.
+@dataclass(frozen=True)
+class Judgement:
+    """What an exercise earns, and on request why.
 
-    outcomes: of the calls, not measured.
+    key: of the exercise. outcomes: one for each case, as the judge compares them. case_faults: what is wrong with each.
     """
-    outcomes = measured_outcomes(questions, outcomes)
-    result = judge.grade(questions, outcomes)
-    if result.passed or not any(map(_is_informative, outcomes)):
-        return result
-    return judge.grade(with_mistakes_and_slips(exercise, questions), outcomes)
+
+    key: Key
+    outcomes: Sequence[Outcome]
+    case_faults: CaseFaults
+
+    @property
+    def passed(self) -> bool:
+        return not any(self.case_faults)
+
+    @cached_property
+    def earned(self) -> float:
+        return sum(aspect.earned for aspect in judge.aspects_of(self.key, self.case_faults))
+
+    @property
+    def mistakes(self) -> tuple[Mistake, ...]:
+        return self.result.mistakes
+
+    @cached_property
+    def result(self) -> Result:
+        """The result; if it is wrong, with the known mistakes or the slip that explain it."""
+        return explained(self)
+
+
+def judge_exercise(key: Key, outcomes: Sequence[Outcome]) -> Judgement:
+    """Judge an exercise. key: from `questions_of`. outcomes: of the calls, not measured."""
+    outcomes = with_rejections(key, measured_outcomes(key, outcomes))
+    return Judgement(key, outcomes, of_cases(key, outcomes))
+
+
+def explained(judgement: Judgement) -> Result:
+    """Return the result of an exercise. Only outcomes that can show a mistake are compared with the known ones."""
+    key, outcomes, case_faults = judgement.key, judgement.outcomes, judgement.case_faults
+    if not any(map(_is_informative, outcomes)):
+        key = replace(key, mistakes={}, slips={})
+    return judge.result_of(key, case_faults, explain(key, outcomes, case_faults))
 
 
 def _is_informative(outcome: Outcome) -> bool:

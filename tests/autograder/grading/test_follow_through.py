@@ -19,7 +19,7 @@ from autograder.gradebook import class_run
 from autograder.grading import assignment as assignments
 from autograder.grading import grade
 from autograder.grading.assignment import open_assignment, seeds_of
-from autograder.grading.follow_through import better_result, earlier_dependencies, functions_to_answer
+from autograder.grading.follow_through import earlier_dependencies, functions_to_answer, is_better, with_answers
 from autograder.grading.submitted_file import File
 from autograder.layout import chapter_names
 from autograder.sandbox import CHAPTER_DISTRIBUTIONS, AnsweredFunctions, Budget, Call, Cell, MachineTooBusy, run
@@ -225,16 +225,18 @@ def test_only_wrong_exercises_are_answered_and_only_for_wrong_ones():
 def test_the_better_result_counts():
     mistake = Mistake("slip", "A slip.")
     first = made_result("f", 2.0)
-    assert better_result(first, made_result("f", 1.0, mistake), ("a",)) is first
-    assert better_result(first, made_result("f", 2.0), ("a",)) is first
-    assert better_result(first, made_result("f", 3.0), ("a",)).answered == ("a",)
-    assert better_result(first, made_result("f", 2.0, mistake), ("a",)).mistake == mistake
+    assert not is_better(made_result("f", 1.0, mistake), first)
+    assert not is_better(made_result("f", 2.0), first)
+    assert is_better(made_result("f", 3.0), first)
+    assert is_better(made_result("f", 2.0, mistake), first)
+    assert not is_better(made_result("f", 2.0, mistake), made_result("f", 2.0, mistake))
+    assert with_answers(made_result("f", 2.0, mistake), ("a",)).answered == ("a",)
 
 
 @pytest.mark.parametrize("kind", ["raised", "type", "structure", "shape"])
 def test_a_second_result_quotes_nothing_from_the_submission(kind):
     second = made_result("f", 1.0, kind=kind, message="0.25, 0.5", remarks=("0.125",))
-    result = better_result(made_result("f"), second, ("a",))
+    result = with_answers(second, ("a",))
     assert "0." not in f"{result.verdict.message}{result.remarks}" and result.verdict.message.startswith("`f` still ")
 
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.authoring import make_key
+from autograder.authoring import known_mistakes
 from autograder.authoring.exercise import exercises_of
-from autograder.authoring.make_key import full_key, make_questions
+from autograder.authoring.make_key import full_key, make_lazy_key
 from autograder.authoring.sketching import LazySketches
 from autograder.course.seed import case_seed
 from autograder.grading.assignment import open_assignment, seeds_of
@@ -71,33 +71,67 @@ def test_an_assignment_does_not_hold_the_seed_of_the_course(assignment):
 
 
 def test_known_mistakes_are_run_only_for_wrong_exercises(monkeypatch):
-    questions = make_questions(SOFTMAX, 3)
+    questions = make_lazy_key(SOFTMAX, 3)
     right = [run(SOFTMAX.reference, case.inputs) for case in questions.cases]
     stub = [Outcome(raised=Raised("NotImplementedError", ""))] * len(questions.cases)
     hung = [Outcome(stopped="used more than 5 seconds of processor time")] * len(questions.cases)
-    monkeypatch.setattr(make_key, "with_mistakes", lambda *_: pytest.fail("ran a mistake"))
-    assert judge_exercise(SOFTMAX, questions, right).passed
-    assert judge_exercise(SOFTMAX, questions, stub).verdict.kind == "blank"
-    assert judge_exercise(SOFTMAX, questions, hung).verdict.kind == "stopped"
+    monkeypatch.setattr(known_mistakes, "stored_outcome", lambda *_: pytest.fail("ran a mistake"))
+    assert judge_exercise(questions, right).result.passed
+    assert judge_exercise(questions, stub).result.verdict.kind == "blank"
+    assert judge_exercise(questions, hung).result.verdict.kind == "stopped"
+
+
+def test_a_judgement_says_what_is_earned_without_running_mistakes(monkeypatch):
+    questions = make_lazy_key(SOFTMAX, 3)
+    for outcomes in outcomes_of_mistakes(SOFTMAX, questions):
+        judgement = judge_exercise(questions, outcomes)
+        with monkeypatch.context() as patch:
+            patch.setattr(known_mistakes, "stored_outcome", lambda *_: pytest.fail("ran a mistake"))
+            earned, passed = judgement.earned, judgement.passed
+        assert (earned, passed) == (judgement.result.earned, judgement.result.passed)
+
+
+def test_a_known_mistake_is_named_before_later_ones_are_run(monkeypatch):
+    first, *_, last = SOFTMAX.mistakes
+    questions = make_lazy_key(SOFTMAX, 3)
+    outcomes = [run(SOFTMAX.mistakes[first][1], case.inputs) for case in questions.cases]
+    ran = []
+    monkeypatch.setattr(known_mistakes, "stored_outcome", spied(known_mistakes.stored_outcome, ran))
+    assert judge_exercise(questions, outcomes).mistakes == (SOFTMAX.mistakes[first][0],)
+    assert ran == [first] * len(questions.cases)
+    assert list(questions.cases[0].mistakes) == list(SOFTMAX.mistakes) and last in questions.cases[0].mistakes
+
+
+def spied(function, names):
+    """Return the function, changed so that it stores the name of the function that it runs."""
+
+    def spy(exercise, wrong, case):
+        names.append(wrong.__name__)
+        return function(exercise, wrong, case)
+
+    return spy
+
+
+def outcomes_of_mistakes(exercise, key):
+    return [[run(wrong, case.inputs) for case in key.cases] for _, wrong in exercise.mistakes.values()]
 
 
 @pytest.mark.parametrize(
     "exercise", thinned(exercises_of(CHAPTER), [SOFTMAX], "other exercises"), ids=lambda it: it.name
 )
 def test_explanations_equal_those_of_a_complete_key(exercise):
-    whole, questions = full_key(exercise, 3), make_questions(exercise, 3)
-    for _, wrong in exercise.mistakes.values():
-        outcomes = [run(wrong, case.inputs) for case in questions.cases]
-        assert judge_exercise(exercise, questions, outcomes) == judge.grade(whole, measured_outcomes(whole, outcomes))
+    whole, questions = full_key(exercise, 3), make_lazy_key(exercise, 3)
+    for outcomes in outcomes_of_mistakes(exercise, questions):
+        assert judge_exercise(questions, outcomes).result == judge.grade(whole, measured_outcomes(whole, outcomes))
 
 
 def test_slips_are_searched_only_if_nothing_else_explains_the_outcomes(monkeypatch):
-    questions = make_questions(SOFTMAX, 3)
+    questions = make_lazy_key(SOFTMAX, 3)
     slipped = [run(lambda scores: 2 * SOFTMAX.reference(scores), case.inputs) for case in questions.cases]
     named = [run(next(iter(SOFTMAX.mistakes.values()))[1], case.inputs) for case in questions.cases]
-    assert judge_exercise(SOFTMAX, questions, slipped) == judge.grade(full_key(SOFTMAX, 3), slipped)
+    assert judge_exercise(questions, slipped).result == judge.grade(full_key(SOFTMAX, 3), slipped)
     monkeypatch.setattr(LazySketches, "__len__", lambda self: pytest.fail("searched for a slip"))
-    assert judge_exercise(SOFTMAX, questions, named).mistake
+    assert judge_exercise(questions, named).mistakes
 
 
 # ------------------------------------------------------------------------------------- what exceptions say
@@ -249,7 +283,7 @@ def with_one(value, place):
 
 def sentences(value):
     """What a report says about a value where `EXPECTED` should be."""
-    questions = replace(make_questions(SOFTMAX, 3), outputs={"params": ""}, order=("params",))
+    questions = replace(make_lazy_key(SOFTMAX, 3), outputs={"params": ""}, order=("params",))
     case = replace(questions.cases[0], expected=Outcome(value=EXPECTED))
     outcome = redacted(run(lambda: value, {}), frozenset(), frozenset())
     return judge.judge(questions, case, outcome).message

@@ -1,0 +1,73 @@
+"""Make the outcomes that a key stores: those of the reference, and those of the known mistakes, one after another."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from autograder.authoring.exercise import Exercise
+from autograder.authoring.rounding import DistinctArrays
+from check.calling import Outcome, Raised
+from check.key import UNJUDGED, Case
+from check.measuring import measured
+from check.values import pack, unpack
+from check.verdicts_of_test import rejection
+
+
+class LazyMistakes(Mapping[str, Outcome]):
+    """The outcomes of the known mistakes on one case, by slug, in the exercise's order.
+
+    A mistake is run when its outcome is first needed, after those before it: arrays that differ only by rounding from
+    one of theirs become equal to it. Most wrong answers are recognised before all mistakes have been run.
+    """
+
+    def __init__(self, exercise: Exercise, case: Case) -> None:
+        """case: with the expected outcome."""
+        self._exercise, self._case = exercise, case
+        self._remaining = iter(exercise.mistakes.items())
+        self._outcomes: dict[str, Outcome] = {}
+        self._arrays = DistinctArrays()
+
+    def __getitem__(self, slug: str) -> Outcome:
+        if slug not in self._exercise.mistakes:
+            raise KeyError(slug)
+        if not self._outcomes:
+            self._without_rounding(self._case.expected)
+        while slug not in self._outcomes:
+            other, (_, wrong) = next(self._remaining)
+            self._outcomes[other] = with_mark_only(self._without_rounding(self._outcome(wrong)))
+        return self._outcomes[slug]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._exercise.mistakes)
+
+    def __len__(self) -> int:
+        return len(self._exercise.mistakes)
+
+    def _outcome(self, wrong: Callable) -> Outcome:
+        outcome = stored_outcome(self._exercise, wrong, self._case)
+        return rejection(self._case.expected, outcome) if self._exercise.tests else outcome
+
+    def _without_rounding(self, outcome: Outcome) -> Outcome:
+        tree, arrays = pack(outcome.value)
+        return replace(
+            outcome, value=unpack(tree, [self._arrays.representative(i, array) for i, array in enumerate(arrays)])
+        )
+
+
+def stored_outcome(exercise: Exercise, function: Callable, case: Case) -> Outcome:
+    """Return the outcome of a function of ours on a case, as a key stores it."""
+    return _judged_part(exercise, measured(exercise.measure, case, exercise.outcome(function, case.inputs)))
+
+
+def with_mark_only(outcome: Outcome) -> Outcome:
+    """Return the outcome with the mark of an exception in place of its message and line, which a key must not show."""
+    raised = outcome.raised
+    return replace(outcome, raised=Raised(raised.type, raised.mark)) if raised else outcome
+
+
+def _judged_part(exercise: Exercise, outcome: Outcome) -> Outcome:
+    """Return the outcome with None for every output that is not judged. Caches are large, and keys do not need them."""
+    axes, value = exercise.outputs.values(), outcome.value
+    if UNJUDGED not in axes or not isinstance(value, tuple | list) or len(value) != len(axes):
+        return outcome
+    parts = (None if output_axes == UNJUDGED else part for output_axes, part in zip(axes, value, strict=True))
+    return replace(outcome, value=type(value)(parts))
