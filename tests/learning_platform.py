@@ -70,7 +70,8 @@ class Platform:
     def initiation(self, user):
         """Return the address that a member's browser opens first: the tool's, with what the platform tells it."""
         hint = {"iss": self.address, "login_hint": user, "client_id": CLIENT, "lti_deployment_id": DEPLOYMENT}
-        return f"{self.tool}?{urlencode(hint | {'target_link_uri': self.tool.split('/lti13')[0]})}"
+        home = self.tool.split("/lti13")[0] + "/home"  # a page for which the hub starts no server
+        return f"{self.tool}?{urlencode(hint | {'target_link_uri': home})}"
 
     def authorized(self, query):
         """Return where the answer to an authentication request goes, and its fields."""

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -304,6 +305,13 @@ def test_the_printed_key_is_the_public_half_and_stays_the_same(course, capsys):
 
     assert load_pem_public_key(pem.encode()).public_numbers() == expected
     assert learning_platform.jwt.PyJWK(jwk).key.public_numbers() == expected
+
+
+def test_what_to_do_without_pyjwt(platform, scores, passback, monkeypatch):
+    scores(ada=25)
+    monkeypatch.setitem(sys.modules, "jwt", None)  # importing it raises ImportError
+    code, printed = passback()
+    assert code == FAILED and "PyJWT" in printed and "make formgrader" in printed
 
 
 @pytest.mark.parametrize(
