@@ -239,7 +239,7 @@ def column_first(log):
 
 @diagnose_log.equivalent
 def by_the_first_row(log):
-    """Most bugs show before the first step, so the first row is asked first."""
+    """Most bugs show before the first step, so this looks at the first row first."""
     loss, past, padding = (log[name][0] for name in ("loss", "past_moves", "padding_moves"))
     embeddings, encoder, decoder = log["updates"][0]
     if past > 1e-3 or padding > 1e-3:
