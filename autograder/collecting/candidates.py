@@ -19,3 +19,8 @@ class Candidate:
     student: str
     name: ParsedName
     when: tuple[float, ...]
+
+    @property
+    def own_name(self) -> str:
+        """The name that the student gave the file."""
+        return self.entry.name.rsplit("/", 1)[-1].removeprefix(f"{self.name.prefix}_")

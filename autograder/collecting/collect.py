@@ -6,6 +6,7 @@ merged, and no file is written under a name from the download. A submission that
 """
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.late_work import time_handed_in
 from autograder.gradebook.queries import due_date, known_students
 from autograder.gradebook.submitted_folder import Placement, effect_of, place, place_unusable
+from autograder.grading.submitted_file import TooLarge
 from autograder.platforms.sheets import Sheet
 
 MAX_UNUSABLE = 10  # files of a student without a notebook that are kept
@@ -86,7 +88,7 @@ def collect(
         placed_unusable = {
             student: candidates[0].name
             for student, candidates in unusable.items()
-            if place_unusable({_own_name(one): _content(one) for one in candidates[:MAX_UNUSABLE]}, coursedir, student)
+            if place_unusable(*_files(candidates), coursedir, student)
         }
     names = {student: latest.chosen[student][0].name for student in placements} | placed_unusable
     save_teams(course, chapter, {team: sorted(students) for team, students in found.teams.items()})
@@ -111,9 +113,10 @@ def _without_notebook(found: Found, latest: Latest) -> dict[str, list[Candidate]
     return {s: [*found.unusable.get(s, ()), *latest.unfit.get(s, ())] for s in students}
 
 
-def _own_name(candidate: Candidate) -> str:
-    """Return the name that a student gave a file."""
-    return candidate.entry.name.rsplit("/", 1)[-1].removeprefix(f"{candidate.name.prefix}_")
+def _files(candidates: Sequence[Candidate]) -> tuple[dict[str, bytes], TooLarge | None]:
+    """Return name -> content of a student's files, and the first that was too large, if there is one."""
+    too_large = (TooLarge(one.own_name, one.entry.n_bytes) for one in candidates if one.entry.too_large)
+    return {one.own_name: _content(one) for one in candidates[:MAX_UNUSABLE]}, next(too_large, None)
 
 
 def _content(candidate: Candidate) -> bytes:

@@ -49,8 +49,8 @@ def find_students(
     entries: Sequence[Entry], roster: Sequence[KnownStudent], sheet: Sheet | None, by_name: bool
 ) -> Found:
     """Return whose the files of a download are."""
-    named = [entry for entry in entries if entry.problem in ("", NO_NOTEBOOK)]
-    skipped = [(entry, entry.problem) for entry in entries if entry.problem not in ("", NO_NOTEBOOK)]
+    named = [entry for entry in entries if _tells_student(entry)]
+    skipped = [(entry, entry.problem) for entry in entries if not _tells_student(entry)]
     root = file_names.root_of([entry.name for entry in named])
     layout = file_names.layout_of([entry.name.removeprefix(root) for entry in named])
     names = [layout.parse(entry.name.removeprefix(root)) for entry in named]
@@ -68,3 +68,8 @@ def find_students(
                 found.teams.setdefault(name.name, set()).add(student)
             found.add(outer, student, member)
     return found
+
+
+def _tells_student(entry: Entry) -> bool:
+    """Return whether the name of a file may say who handed it in, even if the file itself is not read."""
+    return entry.problem in ("", NO_NOTEBOOK) or entry.too_large

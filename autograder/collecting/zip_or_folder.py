@@ -51,6 +51,11 @@ class Entry:
     problem: str
     read: Callable[[], bytes]
 
+    @property
+    def too_large(self) -> bool:
+        """Whether the file could be a notebook, and only its size keeps it from being read."""
+        return self.problem == _too_large(self.n_bytes)
+
 
 @contextmanager
 def open_download(download: Path) -> Iterator[list[Entry]]:
@@ -147,4 +152,8 @@ def _problem(name: str, n_bytes: int) -> str:
         return HIDDEN
     if not name.lower().endswith((*NOTEBOOKS, *SCRIPTS, *ARCHIVES)):
         return NO_NOTEBOOK
-    return f"it has {size(n_bytes)}, more than the limit of {size(MAX_BYTES)}" if n_bytes > MAX_BYTES else ""
+    return _too_large(n_bytes) if n_bytes > MAX_BYTES else ""
+
+
+def _too_large(n_bytes: int) -> str:
+    return f"it has {size(n_bytes)}, more than the limit of {size(MAX_BYTES)}"

@@ -23,7 +23,8 @@ from nbgrader.utils import parse_utc
 
 from autograder.gradebook.coursedir import quiet_log
 from autograder.gradebook.late_work import TIMESTAMP
-from autograder.grading.submitted_file import MAX_BYTES
+from autograder.gradebook.submitted_folder import record_too_large
+from autograder.grading.submitted_file import MAX_BYTES, TooLarge
 from check.words import listed, shown
 
 SECRET = "submission_secret.txt"  # nbgrader makes the name of a student's feedback from its content
@@ -55,10 +56,13 @@ class CollectFromOwners(ExchangeCollect):
                 self.log.error("%s is not collected: its owner has changed", shown(src))
                 return
             Path(dest).mkdir(parents=True)
-            for name in (f"{self.coursedir.assignment_id}.ipynb", TIMESTAMP, SECRET):
+            notebook = f"{self.coursedir.assignment_id}.ipynb"
+            for name in (notebook, TIMESTAMP, SECRET):
                 try:
                     Path(dest, name).write_bytes(_own_file(folder, name))
                 except OSError as error:
+                    if name == notebook and isinstance(error, _TooLargeError):
+                        record_too_large(Path(dest), TooLarge(name, error.n_bytes))
                     self.log.error("%s in %s is not collected: %s", name, shown(src), error.strerror or error)
         finally:
             os.close(folder)
@@ -143,6 +147,14 @@ def handed_in_at(name: str) -> datetime | None:
         return None
 
 
+class _TooLargeError(OSError):
+    """A file has more bytes than are read."""
+
+    def __init__(self, n_bytes: int) -> None:
+        super().__init__("it is too large")
+        self.n_bytes = n_bytes
+
+
 def _own_file(folder: int, name: str) -> bytes:
     """Return the bytes of an ordinary file in an open folder, if both have the same owner. Raises OSError."""
     descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
@@ -153,5 +165,5 @@ def _own_file(folder: int, name: str) -> bytes:
         if status.st_uid != os.fstat(folder).st_uid:
             raise OSError("it belongs to another account")
         if status.st_size > MAX_BYTES:
-            raise OSError("it is too large")
+            raise _TooLargeError(status.st_size)
         return file.read(MAX_BYTES)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+import msgspec
 from nbgrader.apps import ZipCollectApp
 from nbgrader.coursedir import CourseDirectory
 
 from autograder.gradebook.coursedir import quiet_log
 from autograder.gradebook.late_work import TIMESTAMP, timestamp_text
-from autograder.grading.submitted_file import OF_NBGRADER
+from autograder.grading.submitted_file import OF_NBGRADER, TOO_LARGE, TooLarge
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,16 @@ def place(placements: Mapping[str, Placement], coursedir: CourseDirectory, folde
             path.write_text(timestamp_text(placement.handed_in), encoding="utf-8")
 
 
-def place_unusable(files: Mapping[str, bytes], coursedir: CourseDirectory, student: str) -> bool:
+def place_unusable(
+    files: Mapping[str, bytes], too_large: TooLarge | None, coursedir: CourseDirectory, student: str
+) -> bool:
     """Place files that are no notebook, so that grading tells the student what to hand in; return whether it did.
 
     A student who has a notebook in the course keeps it.
 
-    files: name -> content.
+    Args:
+        files: name -> content.
+        too_large: the file that was too large to collect, if there is one.
     """
     notebook = _submitted(coursedir, student)
     if notebook.exists():
@@ -69,10 +74,20 @@ def place_unusable(files: Mapping[str, bytes], coursedir: CourseDirectory, stude
     notebook.parent.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         # No name that nbgrader or grading gives a meaning.
-        means_something = name.endswith(".ipynb") or name in OF_NBGRADER
+        means_something = name.endswith(".ipynb") or name in (*OF_NBGRADER, TOO_LARGE)
         own = f"{name[-100:]} (not usable)" if means_something else name[-100:]
         (notebook.parent / own).write_bytes(content)
+    record_too_large(notebook.parent, too_large)
     return True
+
+
+def record_too_large(folder: Path, file: TooLarge | None) -> None:
+    """Record in a submission's folder that a file was too large to collect; None removes an earlier record."""
+    path = folder / TOO_LARGE
+    if file:
+        path.write_bytes(msgspec.json.encode(file))
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _submitted(coursedir: CourseDirectory, student: str) -> Path:

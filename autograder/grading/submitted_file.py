@@ -6,11 +6,24 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from check.words import listed, quoted, size
 
 MAX_BYTES = 200_000_000
 OF_NBGRADER = ("timestamp.txt", "submission_secret.txt")  # what nbgrader puts beside a submitted notebook
-CLEAR = "Clear the outputs of all cells, save the notebook, and hand it in again."
+TOO_LARGE = "too_large.json"  # what we put there in place of a file that was too large to collect
+CLEAR = (
+    "Clear the outputs of all cells (and run `hand_in` again if it is there), save the notebook, and hand it in again."
+)
+
+
+@dataclass(frozen=True)
+class TooLarge:
+    """A file that was too large to collect: the name that the student gave it, and its size."""
+
+    name: str
+    n_bytes: int
 
 
 @dataclass(frozen=True)
@@ -67,6 +80,8 @@ def _opened(path: Path) -> tuple[int, int]:
 
 
 def _missing(path: Path) -> str:
+    if record := _too_large_record(path.with_name(TOO_LARGE)):
+        return _too_large(record.name, record.n_bytes)
     entries = path.parent.iterdir() if path.parent.is_dir() else ()
     names = sorted(entry.name for entry in entries if entry.name not in OF_NBGRADER)
     content = f"it holds {listed(map(quoted, names))}" if names else "it is empty"
@@ -74,6 +89,14 @@ def _missing(path: Path) -> str:
         f"There is no {path.name} in the submission; {content}. Hand in {path.name}, the notebook that you worked in, "
         "as Jupyter saves it."
     )
+
+
+def _too_large_record(path: Path) -> TooLarge | None:
+    """Return what is recorded about a file that was too large; None if there is no such record."""
+    try:
+        return msgspec.json.decode(read_file(path).raw, type=TooLarge) if path.exists() else None
+    except msgspec.DecodeError:
+        return None
 
 
 def _too_large(name: str, n_bytes: int) -> str:

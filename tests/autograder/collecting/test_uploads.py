@@ -45,7 +45,7 @@ def submitted(course, student="participant-1"):
 
 def zipped(files):
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
     return buffer.getvalue()
@@ -210,3 +210,65 @@ def test_feedback_names_enrolled_students_who_handed_in_nothing(course, collect,
     output = str(tmp_path / "back.zip")
     assert main(["feedback", CHAPTER, "--to", "canvas", "--course", str(course), "--output", output]) == 0
     assert "no page, because nothing was handed in: 2\n" in capsys.readouterr().out
+
+
+# -------------------------------------------------------------------------------------------------------- too large
+
+
+@pytest.fixture
+def too_large(course, tmp_path, contents, capsys):
+    """Collect a folder in which a notebook has 250 MB, which take no room on the disk; return exit code and output."""
+    folders = [tmp_path / "download" / f"{name}_assignsubmission_file" for name in ("Ada_1", "Bob_2", "Cleo_3")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    (folders[0] / "big.ipynb").touch()
+    os.truncate(folders[0] / "big.ipynb", 250_000_000)
+    (folders[1] / "x.ipynb").write_bytes(contents["perfect"])
+    (folders[2] / "all.zip").write_bytes(zipped({"film.mp4": b"?", "notes.txt": b"?"}))
+    os.truncate(folders[2] / "all.zip", 300_000_000)
+    return main(["collect", CHAPTER, str(folders[0].parent), "--course", str(course)]), capsys.readouterr().out
+
+
+def feedback_page(course, student):
+    return (course / "feedback" / student / CHAPTER / f"{CHAPTER}.html").read_text(encoding="utf-8")
+
+
+def test_an_upload_that_was_too_large_gets_a_page_with_its_size_the_limit_and_what_to_do(
+    course, too_large, capsys, tmp_path
+):
+    code, out = too_large
+    assert code == 1 and "no notebook: participant-1, participant-3" in out
+    assert "big.ipynb: it has 250 MB, more than the limit of 200 MB" in out
+    assert graded(course, capsys) == {"participant-1": "0", "participant-2": "25", "participant-3": "0"}
+    for student, words in (("1", "big.ipynb is 250 MB"), ("3", "all.zip is 300 MB")):
+        page = feedback_page(course, f"participant-{student}")
+        assert f"{words}; files of more than 200 MB are not read. Clear the outputs of all cells" in page
+        assert "(not usable)" not in page
+    arguments = ["feedback", CHAPTER, "--to", "moodle", "--output", str(tmp_path / "back.zip")]
+    assert main([*arguments, "--course", str(course)]) == 0
+    assert sum(path.stat().st_blocks for path in (course / "submitted").rglob("*")) < 10_000
+
+
+def test_a_file_that_is_too_large_inside_a_zip_file_gets_the_same_page(course, collect, monkeypatch, capsys):
+    monkeypatch.setattr("autograder.collecting.zip_or_folder.MAX_BYTES", 2_000_000)
+    collect({f"{ADA}/all.zip": zipped({"mine.ipynb": bytes(3_000_000)})})
+    graded(course, capsys)
+    assert "mine.ipynb is 3 MB; files of more than 200 MB" in feedback_page(course, "participant-1")
+
+
+def test_a_later_upload_replaces_one_that_was_too_large(course, too_large, collect, contents, capsys):
+    collect({f"{ADA}/essay.pdf": b"%PDF"})
+    graded(course, capsys)
+    page = feedback_page(course, "participant-1")
+    assert "essay.pdf" in page and "250 MB" not in page
+    collect({f"{ADA}/x.ipynb": contents["perfect"]})
+    assert graded(course, capsys)["participant-1"] == "25"
+    assert [path.name for path in (course / "submitted/participant-1" / CHAPTER).iterdir()] == [f"{CHAPTER}.ipynb"]
+
+
+@pytest.mark.parametrize("name", ["too_large.json", "timestamp.txt"])
+def test_no_upload_can_pretend_to_have_been_too_large(course, collect, capsys, name):
+    collect({f"{ADA}/{name}": b'{"name": "x", "n_bytes": 999000000}'})
+    graded(course, capsys)
+    page = feedback_page(course, "participant-1")
+    assert "999 MB" not in page and f"{name} (not usable)" in page

@@ -11,6 +11,7 @@ from nbgrader.utils import notebook_hash
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.exchange import CollectFromOwners
+from autograder.grading.submitted_file import read_file
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -101,6 +102,15 @@ def test_only_regular_files_of_the_owner_are_collected(course, exchange, put, tr
     trick(folder, course / "source" / CHAPTER / NOTEBOOK)
     exchange("Collect")
     assert collected(course) == set()
+
+
+def test_a_notebook_that_is_too_large_is_recorded_for_its_page(course, exchange, put):
+    folder = put(f"{ME}+{CHAPTER}+2026-02-03 10:00:00 UTC+b64")
+    os.truncate(folder / NOTEBOOK, 250_000_000)
+    exchange("Collect")
+    assert collected(course) == set()
+    file = read_file(course / "submitted" / ME / CHAPTER / NOTEBOOK)
+    assert file.trouble.startswith(f"{NOTEBOOK} is 250 MB; files of more than 200 MB are not read.")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: folders of two accounts were not tried.")
