@@ -64,5 +64,8 @@ def _print(collected: Collected) -> None:
     if collected.unusable:
         without = ", ".join(map(shown, collected.unusable))
         print(f"no notebook: {without}: `autograder grade` gives them 0 points and a page that says what to hand in")
+    if collected.requests:
+        print(f"regrade requests: {', '.join(map(shown, collected.requests))}: `autograder requests` lists them")
     parts = len(collected.placed), len(collected.skipped), len(collected.superseded)
-    print("{} = {} placed + {} skipped + {} superseded".format(count(collected.n_files, "file"), *parts))
+    print("{} = {} placed + {} skipped + {} superseded".format(count(collected.n_files, "file"), *parts), end="")
+    print(f" + {len(collected.requests)} with regrade requests" if collected.requests else "")

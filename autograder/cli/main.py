@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from autograder.cli import (
+    answer,
     audit,
     certificates,
     collect,
@@ -19,6 +20,7 @@ from autograder.cli import (
     passback,
     release,
     report,
+    requests,
     roster,
     submit_check,
     watch,
@@ -36,6 +38,8 @@ COMMANDS = {
     "grade": grade,
     "watch": watch,
     "audit": audit,
+    "requests": requests,
+    "answer": answer,
     "report": report,
     "feedback": feedback,
     "export": export,

@@ -16,11 +16,13 @@ from autograder.collecting.find_students import Found, find_students
 from autograder.collecting.latest_notebooks import Latest, latest_notebooks
 from autograder.collecting.zip_or_folder import HIDDEN, NO_NOTEBOOK, Unreadable, open_download
 from autograder.course.handout import load_handout
+from autograder.course.regrade_requests import FILE
 from autograder.course.teams import save_teams
 from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.late_work import time_handed_in
+from autograder.gradebook.late_work import UNCHANGED, time_handed_in
 from autograder.gradebook.queries import due_date, known_students
-from autograder.gradebook.submitted_folder import Placement, effect_of, place, place_unusable
+from autograder.gradebook.regrading import gather, gradable
+from autograder.gradebook.submitted_folder import Placement, effect_of, place, place_requests, place_unusable
 from autograder.grading.submitted_file import TooLarge
 from autograder.platforms.sheets import Sheet
 
@@ -36,6 +38,7 @@ class Collected:
     placed: student -> "new", "replaced" or "unchanged". sources: student -> where the time of handing in comes from.
     superseded: (file, reason) for files of students whose other file counts. skipped: (file, reason).
     late: students whom the platform marked as late. unusable: students who handed in no notebook of the chapter.
+    requests: students with a file of regrade requests.
     """
 
     layout: str
@@ -47,6 +50,7 @@ class Collected:
     skipped: list[tuple[str, str]]
     late: tuple[str, ...]
     unusable: tuple[str, ...]
+    requests: tuple[str, ...]
 
     @property
     def complete(self) -> bool:
@@ -65,11 +69,11 @@ def collect(
 
     Raises Unusable, UnusableTable, Undecided.
     """
-    coursedir = open_coursedir(course, chapter)
+    coursedir, released = open_coursedir(course, chapter), load_handout(course, chapter)
     with tempfile.TemporaryDirectory() as temporary, open_download(download) as entries:
         found = find_students(entries, known_students(coursedir), sheet, by_name)
         layout, finder, skipped = found.layout, found.finder, found.skipped
-        latest = latest_notebooks(found.candidates, load_handout(course, chapter), Path(temporary))
+        latest = latest_notebooks(found.candidates, released, Path(temporary))
         skipped += latest.skipped
         due = due_date(coursedir)
         placements: dict[str, Placement] = {}
@@ -82,17 +86,25 @@ def collect(
                 continue
             in_table = finder.times.get(candidate.name.key)
             handed_in, source = time_handed_in(layout.platform, candidate.name.late, written, in_table, due)
+            if effect == "unchanged" and student in found.requests:  # a request must not make the notebook late
+                handed_in, source = None, UNCHANGED
             placements[student], sources[student] = Placement(path, written, effect, handed_in), source
         place(placements, coursedir, Path(temporary, "collected"))
+        requests = _requests(found, latest)
+        for student, candidate in requests.items():
+            place_requests(_content(candidate), coursedir, student)
         unusable = _without_notebook(found, latest)
         placed_unusable = {
             student: candidates[0].name
             for student, candidates in unusable.items()
             if place_unusable(*_files(candidates), coursedir, student)
         }
+    gather(course, chapter, gradable(released))  # a later file may replace these
     names = {student: latest.chosen[student][0].name for student in placements} | placed_unusable
     save_teams(course, chapter, {team: sorted(students) for team, students in found.teams.items()})
-    save_prefixes(course, chapter, layout.platform, {s: name.prefix for s, name in names.items() if name.prefix})
+    prefixes = {student: candidate.name.prefix for student, candidate in requests.items()}
+    prefixes |= {student: name.prefix for student, name in names.items()}
+    save_prefixes(course, chapter, layout.platform, {student: prefix for student, prefix in prefixes.items() if prefix})
     return Collected(
         layout.description,
         finder.description,
@@ -103,6 +115,7 @@ def collect(
         [(entry.name, reason) for entry, reason in skipped],
         tuple(student for student, name in names.items() if name.late),
         tuple(sorted(placed_unusable)),
+        tuple(requests),
     )
 
 
@@ -111,6 +124,16 @@ def _without_notebook(found: Found, latest: Latest) -> dict[str, list[Candidate]
     decided = {*latest.chosen, *latest.undecided}
     students = [student for student in {**found.unusable, **latest.unfit} if student not in decided]
     return {s: [*found.unusable.get(s, ()), *latest.unfit.get(s, ())] for s in students}
+
+
+def _requests(found: Found, latest: Latest) -> dict[str, Candidate]:
+    """Return student -> the latest file with regrade requests; the others are superseded."""
+    requests = {}
+    for student, candidates in found.requests.items():
+        requests[student] = max(candidates, key=lambda one: one.when)
+        others = [one.entry.name for one in candidates if one is not requests[student]]
+        latest.superseded += [(name, f"{student} handed in another {FILE}") for name in others]
+    return requests
 
 
 def _files(candidates: Sequence[Candidate]) -> tuple[dict[str, bytes], TooLarge | None]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from autograder.collecting.candidates import Candidate, Skipped
 from autograder.collecting.zip_or_folder import HIDDEN, NO_NOTEBOOK, Entry, unpacked
+from autograder.course.regrade_requests import is_request_file
 from autograder.course.student_ids import reason_to_reject_id
 from autograder.platforms import file_names
 from autograder.platforms.known_students import KnownStudent
@@ -18,7 +19,7 @@ class Found:
 
     layout, finder: how the files are named and how students are found. n_files: how many, also those inside zip files.
     candidates: files that could be a student's notebook. skipped: (file, reason). unusable: student -> files of another
-    kind. teams: name -> students who handed in together.
+    kind. requests: student -> files with regrade requests. teams: name -> students who handed in together.
     """
 
     n_files: int
@@ -27,6 +28,7 @@ class Found:
     candidates: list[Candidate]
     skipped: list[Skipped]
     unusable: dict[str, list[Candidate]]
+    requests: dict[str, list[Candidate]] = field(default_factory=dict)
     teams: dict[str, set[str]] = field(default_factory=dict)
 
     def add(self, outer: Entry, student: str, name: file_names.ParsedName) -> None:
@@ -39,6 +41,9 @@ class Found:
             candidate = Candidate(entry, student, name, when)
             if not entry.problem:
                 self.candidates.append(candidate)
+                continue
+            if entry.problem == NO_NOTEBOOK and is_request_file(candidate.own_name):
+                self.requests.setdefault(student, []).append(candidate)
                 continue
             self.skipped.append((entry, entry.problem))
             if entry.problem != HIDDEN:

@@ -72,12 +72,15 @@ def grade_class(
         grader.expect(paths.values())
         # Importing nbgrader takes seconds, in which the first sandboxes run.
         from autograder.gradebook.assignments import refuse_unregistered
+        from autograder.gradebook.regrading import gather, gradable
         from autograder.gradebook.write import write_class
 
         try:
             refuse_unregistered(course, chapter)
         except Busy as error:  # another program holds the gradebook
             raise Incomplete([], [str(error)]) from error
+        if not dry_run:
+            gather(course, chapter, gradable(grader.assignment.released))
         rows = write_class(grader, course, chapter, paths, force=force, dry_run=dry_run)
     if not students and (bad := invalid_id_messages(handed_in(course, chapter))):
         raise Incomplete(rows, bad)

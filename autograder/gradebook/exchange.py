@@ -4,6 +4,7 @@ nbgrader itself trusts the name of a submission's folder, follows links with the
 all students at the first file that it does not expect.
 """
 
+import errno
 import os
 import pwd
 import shutil
@@ -21,6 +22,7 @@ from nbgrader.exchange import ExchangeError
 from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
 from nbgrader.utils import parse_utc
 
+from autograder.course.regrade_requests import FILE as REQUESTS
 from autograder.gradebook.coursedir import quiet_log
 from autograder.gradebook.late_work import TIMESTAMP
 from autograder.gradebook.submitted_folder import record_too_large
@@ -45,7 +47,7 @@ class CollectFromOwners(ExchangeCollect):
         return {"username": student, "filename": folder.name, "timestamp": timestamp}
 
     def do_copy(self, src: str, dest: str, log: object = None) -> None:
-        """Copy the notebook, its time and its secret, if they are ordinary files of the folder's owner."""
+        """Copy the notebook, its time, its secret and regrade requests, if they are ordinary files of the owner."""
         try:
             folder = os.open(src, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         except OSError as error:
@@ -57,10 +59,12 @@ class CollectFromOwners(ExchangeCollect):
                 return
             Path(dest).mkdir(parents=True)
             notebook = f"{self.coursedir.assignment_id}.ipynb"
-            for name in (notebook, TIMESTAMP, SECRET):
+            for name in (notebook, TIMESTAMP, SECRET, REQUESTS):
                 try:
                     Path(dest, name).write_bytes(_own_file(folder, name))
                 except OSError as error:
+                    if name == REQUESTS and error.errno == errno.ENOENT:
+                        continue
                     if name == notebook and isinstance(error, _TooLargeError):
                         record_too_large(Path(dest), TooLarge(name, error.n_bytes))
                     self.log.error("%s in %s is not collected: %s", name, shown(src), error.strerror or error)

@@ -15,6 +15,7 @@ TABLE = "the platform's table"
 FILE = "the file's own time"
 LATE_MARK = "Canvas's LATE (a second late where it stands, in time where not)"
 NO_DUE_DATE = "nothing tells (set the due date, and collect again: Canvas's LATE counts from there)"
+UNCHANGED = "as before (the notebook is unchanged and came with a regrade request)"
 UNKNOWN = "nothing tells (--table FILE does)"
 
 

@@ -19,6 +19,7 @@ from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solut
 from traitlets import Enum
 
 from autograder.course.lock import course_lock
+from autograder.course.regrade_requests import load_requests
 from autograder.errors import UserError
 from autograder.gradebook.deadlines import load_rules, sentences
 from autograder.gradebook.exchange import SECRET
@@ -154,8 +155,10 @@ class ReadGradebook(NbGraderPreprocessor):
             recorded = gradebook.find_submission_notebook(names["notebook"], names["assignment"], names["student"])
             penalty = recorded.late_submission_penalty or 0.0
             by_hand = manual_fingerprints(gradebook, names["assignment"], names["student"])
-            rules = load_rules(Path(self.config.CourseDirectory.root), names["assignment"])
+            course = Path(self.config.CourseDirectory.root)
+            rules = load_rules(course, names["assignment"])
             due = sentences(recorded.assignment.assignment.duedate, rules, names["student"])
+            requests = load_requests(course, names["assignment"]).get(names["student"], [])
             results = map(Result.from_json, nb.metadata.autograder.results)
             texts = [cell.metadata.nbgrader for cell in nb.cells if is_grade(cell) and is_solution(cell)]
             resources["feedback"] = {
@@ -164,8 +167,9 @@ class ReadGradebook(NbGraderPreprocessor):
                 "penalty": penalty,
                 "grades": rows_by_cell(gradebook, recorded, Grade),
                 "comments": rows_by_cell(gradebook, recorded, Comment),
-                "by_hand": page_fingerprint(by_hand.get(names["student"], ""), due),
+                "by_hand": page_fingerprint(by_hand.get(names["student"], ""), due, requests),
                 "due": due,
+                "requests": requests,
                 "texts": {about.grade_id: about.points for about in texts},
                 "results": {f"check-{result.function}": result for result in results},
             }

@@ -22,6 +22,7 @@ from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import or_
 from sqlalchemy.orm import Query
 
+from autograder.course.regrade_requests import Request
 from autograder.course.roster_file import load_roster
 from autograder.errors import UserError
 from autograder.gradebook.late_work import due_with_extension, score_after_penalty
@@ -86,9 +87,10 @@ def manual_fingerprints(gradebook: Gradebook, assignment: str, student: str | No
     return {owner: hashlib.sha256(repr(values).encode()).hexdigest()[:16] for owner, values in given.items()}
 
 
-def page_fingerprint(by_hand: str, due: Sequence[str]) -> str:
+def page_fingerprint(by_hand: str, due: Sequence[str], requests: Sequence[Request]) -> str:
     """Return a fingerprint of what a page shows besides the notebook. by_hand: from `manual_fingerprints`."""
-    return hashlib.sha256(repr((by_hand, due)).encode()).hexdigest()[:16] if by_hand or due else ""
+    parts = (by_hand, due, requests)
+    return hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:16] if any(parts) else ""
 
 
 def handed_in_and_due(gradebook: Gradebook, assignment: str) -> dict[str, tuple[datetime | None, datetime | None]]:

@@ -12,6 +12,8 @@ import msgspec
 from nbgrader.apps import ZipCollectApp
 from nbgrader.coursedir import CourseDirectory
 
+from autograder.course.regrade_requests import FILE as REQUESTS
+from autograder.course.regrade_requests import MAX_BYTES as MAX_REQUESTS
 from autograder.gradebook.coursedir import quiet_log
 from autograder.gradebook.late_work import TIMESTAMP, timestamp_text
 from autograder.grading.submitted_file import OF_NBGRADER, TOO_LARGE, TooLarge
@@ -79,6 +81,13 @@ def place_unusable(
         (notebook.parent / own).write_bytes(content)
     record_too_large(notebook.parent, too_large)
     return True
+
+
+def place_requests(content: bytes, coursedir: CourseDirectory, student: str) -> None:
+    """Place a file with regrade requests beside the student's notebook; what is longer than its limit is cut."""
+    path = _submitted(coursedir, student).with_name(REQUESTS)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content[: MAX_REQUESTS + 1])
 
 
 def record_too_large(folder: Path, file: TooLarge | None) -> None:

@@ -7,10 +7,11 @@ from html import escape
 from pathlib import Path
 
 from autograder.course.lock import course_lock
+from autograder.course.regrade_requests import FILE as REQUESTS
 from autograder.course.student_ids import reason_to_reject_id
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.exchange import SECRET, handed_in_at, inbound, release_page, submitter
-from autograder.gradebook.submitted_folder import Placement, effect_of, place
+from autograder.gradebook.submitted_folder import Placement, effect_of, place, place_requests
 from autograder.grading.submitted_file import read_file
 from autograder.watching.inboxes import Arrival, file_state
 
@@ -51,6 +52,7 @@ class ExchangeInbox:
         coursedir = open_coursedir(self._course, self._chapter)
         placements: dict[str, Placement] = {}
         skipped: dict[str, str] = {}
+        requested: dict[str, bytes] = {}
         with course_lock(self._course), tempfile.TemporaryDirectory() as folder:
             for number, arrival in enumerate(arrivals):
                 file, path = read_file(arrival.file, arrival.owner), Path(folder, str(number))
@@ -60,9 +62,15 @@ class ExchangeInbox:
                 if file.trouble or effect == "older":
                     skipped[arrival.student] = file.trouble or "older than the submission in the course folder"
                 else:
-                    handed_in = arrival.handed_in.replace(tzinfo=None)
+                    requests = read_file(arrival.file.with_name(REQUESTS), arrival.owner)
+                    if requests.raw:
+                        requested[arrival.student] = requests.raw
+                    again = effect == "unchanged" and requests.raw  # a request must not make the notebook late
+                    handed_in = None if again else arrival.handed_in.replace(tzinfo=None)
                     placements[arrival.student] = Placement(path, written, effect, handed_in)
             place(placements, coursedir, Path(folder, "collected"))
+            for student, content in requested.items():
+                place_requests(content, coursedir, student)
         return skipped
 
     def return_feedback(self, arrival: Arrival, page: Path) -> str:
