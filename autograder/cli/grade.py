@@ -110,6 +110,8 @@ def _print(rows: Sequence[StudentRow], options: Namespace, chapter: str) -> None
         absent = [] if options.student else sorted(_enrolled(known) - {row.student for row in rows})
         print(terminal.class_table(rows, marks, names, absent))
     print(f"\n{terminal.summary(rows)}")
+    for line in _unknown_keys(options.course):
+        print(f"Comment without a text: {line}")
     print(f"Feedback: {options.course / 'feedback'}/STUDENT/{chapter}/{chapter}.html")
 
 
@@ -139,6 +141,20 @@ def _marks(course: Path, chapter: str) -> tuple[Mapping[str, Marks], Sequence[Kn
             return read_marks(coursedir).marks.get(chapter, {}), known_students(coursedir)
     except Busy:
         return {}, ()
+
+
+def _unknown_keys(course: Path) -> list[str]:
+    """Return the lines of `unknown_keys`; none if the gradebook is busy, which grading has then reported."""
+    from autograder.course.lock import Busy
+    from autograder.gradebook.coursedir import open_coursedir
+    from autograder.gradebook.engine import usable_gradebook
+    from autograder.gradebook.queries import unknown_keys
+
+    try:
+        with usable_gradebook():
+            return unknown_keys(open_coursedir(course, ""))
+    except Busy:
+        return []
 
 
 def _enrolled(known: Sequence[KnownStudent]) -> set[str]:

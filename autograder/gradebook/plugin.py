@@ -18,6 +18,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution
 from traitlets import Enum
 
+from autograder.course.comments import expanded, load_comments
 from autograder.course.lock import course_lock
 from autograder.course.regrade_requests import load_requests
 from autograder.errors import UserError
@@ -159,6 +160,7 @@ class ReadGradebook(NbGraderPreprocessor):
             rules = load_rules(course, names["assignment"])
             due = sentences(recorded.assignment.assignment.duedate, rules, names["student"])
             requests = load_requests(course, names["assignment"]).get(names["student"], [])
+            comments, reusable = rows_by_cell(gradebook, recorded, Comment), load_comments(course)
             results = map(Result.from_json, nb.metadata.autograder.results)
             texts = [cell.metadata.nbgrader for cell in nb.cells if is_grade(cell) and is_solution(cell)]
             resources["feedback"] = {
@@ -166,8 +168,8 @@ class ReadGradebook(NbGraderPreprocessor):
                 "points": recorded.max_score,
                 "penalty": penalty,
                 "grades": rows_by_cell(gradebook, recorded, Grade),
-                "comments": rows_by_cell(gradebook, recorded, Comment),
-                "by_hand": page_fingerprint(by_hand.get(names["student"], ""), due, requests),
+                "comments": {name: expanded(row.manual_comment or "", reusable) for name, row in comments.items()},
+                "by_hand": page_fingerprint(by_hand.get(names["student"], ""), reusable, due, requests),
                 "due": due,
                 "requests": requests,
                 "texts": {about.grade_id: about.points for about in texts},

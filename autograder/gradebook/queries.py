@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +22,8 @@ from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import or_
 from sqlalchemy.orm import Query
 
+from autograder.course.comments import FILE as COMMENTS
+from autograder.course.comments import keys_in, load_comments
 from autograder.course.regrade_requests import Request
 from autograder.course.roster_file import load_roster
 from autograder.errors import UserError
@@ -29,7 +31,7 @@ from autograder.gradebook.late_work import due_with_extension, score_after_penal
 from autograder.gradebook.marks import Book, Mark, Marks
 from autograder.platforms.grade_tables import Column, Grades, Person, Score
 from autograder.platforms.known_students import KnownStudent
-from check.words import did_you_mean
+from check.words import did_you_mean, shown
 
 Scores = dict[str, float | None]
 
@@ -87,10 +89,30 @@ def manual_fingerprints(gradebook: Gradebook, assignment: str, student: str | No
     return {owner: hashlib.sha256(repr(values).encode()).hexdigest()[:16] for owner, values in given.items()}
 
 
-def page_fingerprint(by_hand: str, due: Sequence[str], requests: Sequence[Request]) -> str:
-    """Return a fingerprint of what a page shows besides the notebook. by_hand: from `manual_fingerprints`."""
-    parts = (by_hand, due, requests)
+def page_fingerprint(by_hand: str, comments: Mapping[str, str], due: Sequence[str], requests: Sequence[Request]) -> str:
+    """Return a fingerprint of what a page shows besides the notebook.
+
+    by_hand: from `manual_fingerprints`. comments: the course's reusable ones, which only what is given by hand can use.
+    """
+    parts = (by_hand, by_hand and comments, due, requests)
     return hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:16] if any(parts) else ""
+
+
+def unknown_keys(coursedir: CourseDirectory) -> list[str]:
+    """Return a line for each key in a comment by hand that the course's reusable comments do not have; none without.
+
+    Raises UserError if the reusable comments cannot be read.
+    """
+    comments = load_comments(Path(coursedir.root))
+    with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
+        names = (Assignment.name, SubmittedAssignment.student_id, BaseCell.name, Comment.manual_comment)
+        rows = cell_query(gradebook, Comment, *names).filter(Comment.manual_comment.is_not(None))
+        return [
+            f"{chapter}, {shown(student)}, `{cell}`: #{key} is not in {COMMENTS}{did_you_mean(key, comments)}"
+            for chapter, student, cell, text in sorted(map(tuple, rows))
+            for key in keys_in(text)
+            if comments and key not in comments
+        ]
 
 
 def handed_in_and_due(gradebook: Gradebook, assignment: str) -> dict[str, tuple[datetime | None, datetime | None]]:
@@ -110,7 +132,7 @@ def handed_in_and_due(gradebook: Gradebook, assignment: str) -> dict[str, tuple[
 
 def rows_by_cell(
     gradebook: Gradebook, notebook: SubmittedNotebook, table: type[Grade] | type[Comment]
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Return name of each cell -> its row of a table, for one submitted notebook."""
     rows = gradebook.db.query(BaseCell.name, table).select_from(table).join(BaseCell, BaseCell.id == table.cell_id)
     return dict(map(tuple, rows.filter(table.notebook_id == notebook.id)))

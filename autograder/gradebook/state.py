@@ -8,6 +8,7 @@ from typing import Any
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 
+from autograder.course.comments import load_comments
 from autograder.course.regrade_requests import load_requests
 from autograder.gradebook.deadlines import load_rules, sentences
 from autograder.gradebook.late_work import seconds_late
@@ -44,6 +45,7 @@ class ClassState:
             self._times = handed_in_and_due(gradebook, coursedir.assignment_id)
         self._due = due_date(coursedir)
         self._rules = load_rules(Path(coursedir.root), coursedir.assignment_id)
+        self._comments = load_comments(Path(coursedir.root))
         self._requests = load_requests(Path(coursedir.root), coursedir.assignment_id)
         self._coursedir, self._reports = guarded(coursedir), reports
 
@@ -69,7 +71,7 @@ class ClassState:
         """Return the fingerprint of what a student's page shows besides the notebook."""
         due = sentences(self._due, self._rules, student)
         by_hand, requests = self._by_hand.get(student, ""), self._requests.get(student, [])
-        return page_fingerprint(by_hand, due, requests)
+        return page_fingerprint(by_hand, self._comments, due, requests)
 
     def seconds_late(self, student: str) -> float:
         """Return by how many seconds a submission is late, as nbgrader will count when it is graded.
