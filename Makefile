@@ -33,7 +33,7 @@ BOOK := $(COURSE) _toc.yml $(shell find book -type f -not -name '*.pyc') $(wildc
 .SILENT:
 
 all: book example release
-	echo "The example class, sixteen made-up students in each chapter, is graded:"
+	echo "The example class, made-up students of every chapter, is graded:"
 	echo
 	cat example/summary.txt
 	echo

@@ -46,7 +46,7 @@ class Platform:
         items: the columns of its gradebook. scores: (column, user id) -> the latest score.
         page: how many columns it lists at a time. grants: the scopes that it grants.
         claims: replace the claims of a launch, for broken launches; None removes one.
-        signing_key: signs launches; tests replace it by one that nobody knows.
+        signing_key: signs launches. A test can replace it by a key that the hub does not know.
     """
 
     def __init__(self, address):

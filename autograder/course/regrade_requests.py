@@ -9,10 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
-from autograder.course.atomic_write import write_atomically
-from autograder.errors import UserError
+from autograder.course.json_file import read_json, write_json
 from check.words import did_you_mean
 
 FILE = "regrade.txt"
@@ -73,18 +70,14 @@ def with_new(kept: Sequence[Request], new: Iterable[Request]) -> list[Request]:
 
 def load_requests(course: Path, chapter: str) -> dict[str, list[Request]]:
     """Return student -> requests. Raises UserError for a damaged file."""
-    path = _file(course, chapter)
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, list[Request]]) if path.exists() else {}
-    except msgspec.DecodeError as error:
-        raise UserError(f"{path} is damaged ({error}): restore it from a backup, or delete it") from error
+    return read_json(_file(course, chapter), dict[str, list[Request]], {})
 
 
 def save_requests(course: Path, chapter: str, requests: Mapping[str, Sequence[Request]]) -> None:
     """Replace the requests of a chapter. The caller holds the course's lock."""
     path = _file(course, chapter)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    write_atomically(path, msgspec.json.format(msgspec.json.encode(requests)).decode(), mode=0o600)
+    write_json(path, requests)
 
 
 def _text(raw: bytes) -> str:

@@ -4,10 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import msgspec
-
-from autograder.course.atomic_write import write_atomically
-from autograder.errors import UserError
+from autograder.course.json_file import read_json, write_json
 
 
 @dataclass(frozen=True)
@@ -26,19 +23,14 @@ class RosterFile:
 
 def load_roster(course: Path) -> RosterFile:
     """Return what is kept of earlier rosters. Raises UserError for a damaged file."""
-    path = _file(course)
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=RosterFile) if path.exists() else RosterFile()
-    except msgspec.DecodeError as error:
-        raise UserError(f"{path} is damaged ({error}): restore it from a backup, or delete it and import again") from (
-            error
-        )
+    advice = "restore it from a backup, or delete it and import again"
+    return read_json(_file(course), RosterFile, RosterFile(), advice)
 
 
 def save_roster(course: Path, roster: RosterFile) -> None:
     """Replace what is kept of earlier rosters."""
     fields = asdict(roster) | {"withdrawn": sorted(roster.withdrawn)}
-    write_atomically(_file(course), msgspec.json.format(msgspec.json.encode(fields)).decode(), mode=0o600)
+    write_json(_file(course), fields)
 
 
 def _file(course: Path) -> Path:

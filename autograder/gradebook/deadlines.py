@@ -9,12 +9,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 
-import msgspec
 from nbgrader.api import Assignment, Gradebook, SubmittedAssignment
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.orm import Query
 
-from autograder.course.atomic_write import write_atomically
+from autograder.course.json_file import read_json, write_json
 from autograder.errors import UserError
 from autograder.gradebook.late_work import due_with_extension
 from autograder.gradebook.queries import due_date
@@ -64,7 +63,7 @@ def load_rules(course: Path, chapter: str) -> Rules:
 def save_rules(course: Path, chapter: str, rules: Rules) -> None:
     """Replace a chapter's rules."""
     everything = _load(course) | {chapter: rules}
-    write_atomically(_file(course), msgspec.json.format(msgspec.json.encode(everything)).decode(), mode=0o600)
+    write_json(_file(course), everything)
 
 
 def set_due(gradebook: Gradebook, course: Path, chapter: str, due: datetime | None, steps: tuple[Step, ...]) -> None:
@@ -142,11 +141,7 @@ def read_sentences(coursedir: CourseDirectory) -> list[str]:
 
 
 def _load(course: Path) -> dict[str, Rules]:
-    path = _file(course)
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Rules]) if path.exists() else {}
-    except msgspec.DecodeError as error:
-        raise UserError(f"{path} is damaged ({error}): restore it from a backup, or delete it") from error
+    return read_json(_file(course), dict[str, Rules], {})
 
 
 def _file(course: Path) -> Path:

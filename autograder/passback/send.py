@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from autograder.course.atomic_write import write_atomically
+from autograder.course.json_file import read_json, write_json
 from autograder.course.lock import course_lock
 from autograder.errors import UserError
 from autograder.gradebook.exporters import final_grades
@@ -82,7 +82,7 @@ def send_scores(course: Path, hub: Path, chapters: Sequence[str], *, again: bool
             try:
                 _send(service, item, outcome, waiting, before)
             finally:
-                _write(course, sent_before)
+                write_json(_file(course), sent_before)
     return outcomes
 
 
@@ -125,12 +125,8 @@ def _send(
 
 
 def _read(course: Path) -> SentBefore:
-    path = course / "passback.json"
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=SentBefore) if path.exists() else {}
-    except msgspec.DecodeError as error:
-        raise UserError(f"{path} is damaged ({error}): delete it, and all scores are sent again") from error
+    return read_json(_file(course), SentBefore, {}, "delete it, and all scores are sent again")
 
 
-def _write(course: Path, sent: SentBefore) -> None:
-    write_atomically(course / "passback.json", msgspec.json.format(msgspec.json.encode(sent)).decode(), mode=0o600)
+def _file(course: Path) -> Path:
+    return course / "passback.json"
