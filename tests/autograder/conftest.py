@@ -3,10 +3,19 @@
 import json
 import pickle
 import shutil
+import sys
+from functools import cache
 
 import pytest
 
 from tests.conftest import CHAPTER
+
+
+@pytest.fixture(scope="session", autouse=True)
+def alembic_starts_once():
+    """Remember the version of nbgrader's tables: for each new gradebook nbgrader starts alembic to ask for it."""
+    if api := sys.modules.get("nbgrader.api"):
+        api.get_alembic_version = cache(api.get_alembic_version)
 
 
 @pytest.fixture(scope="session")

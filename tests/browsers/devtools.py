@@ -70,6 +70,7 @@ class Browser(Tab):
     def __init__(self, program, fonts=None):
         super().__init__()
         self._program, self._fonts = program, fonts
+        self._document = self._left = None  # the page, and the one before it, whose last requests may come late
 
     def __enter__(self):
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -108,6 +109,8 @@ class Browser(Tab):
         Chromium answers the command earlier. Until the event, an expression may be evaluated in the old document.
         """
         loader = self.send("Page.navigate", url=url).get("loaderId")  # None for another place in the same document
+        if loader:
+            self._left, self._document = self._document, loader
         while loader and loader not in [event["frame"]["loaderId"] for event in self.events("Page.frameNavigated")]:
             self._receive()
 
@@ -121,8 +124,9 @@ class Browser(Tab):
             self.send("Target.closeTarget", targetId=target)
 
     def requested_urls(self):
-        """Return the URLs that the browser has requested since the page was opened."""
-        return [event["request"]["url"] for event in self.events("Network.requestWillBeSent")]
+        """Return the URLs that the browser has requested since the page was opened, except for the page before it."""
+        sent = self.events("Network.requestWillBeSent")
+        return [event["request"]["url"] for event in sent if event["loaderId"] != self._left]
 
     def prefer(self, dark):
         """Set the colour scheme that the reader prefers, also for the page that is open."""

@@ -48,6 +48,17 @@ def test_go_does_not_wait_for_a_new_document_if_only_the_fragment_changes():
     browser.go("http://127.0.0.1/#section")
 
 
+def test_late_requests_of_the_page_before_are_not_counted():
+    def request(loader):
+        return {"method": "Network.requestWillBeSent", "params": {"loaderId": loader, "request": {"url": loader}}}
+
+    answers = [{"id": number, "result": {"loaderId": loader}} for number, loader in ((1, "old"), (2, "new"))]
+    browser = browser_with(answers[0], navigated("old"), request("old"), answers[1], request("new"), navigated("new"))
+    browser.go("http://127.0.0.1/1")
+    browser.go("http://127.0.0.1/2")
+    assert browser.requested_urls() == ["new"]
+
+
 def test_wait_goes_on_in_the_page_that_a_click_opens():
     gone = {"id": 1, "error": {"code": -32000, "message": "Inspected target navigated or closed"}}
     browser = browser_with(gone, {"id": 2, "result": {"result": {"value": True}}})

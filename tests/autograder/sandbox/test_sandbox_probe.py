@@ -37,7 +37,7 @@ def test_a_sound_sandbox_keeps_every_promise(bundle):
     assert sorted(path.name for path in bundle.parent.iterdir()) == [bundle.name]
 
 
-FEW = [*WEAKER.values()][::5]
+FEW = [WEAKER["the repository is bound elsewhere"]]
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,7 @@ def test_a_missing_filter_is_found(bundle, monkeypatch, promise):
         probe(bundle)
 
 
+@pytest.mark.thorough("another promise of the filters")
 def test_limits_that_can_be_changed_are_found(bundle, monkeypatch):
     monkeypatch.setattr(seccomp, "closing", lambda: ALLOW_EVERYTHING)
     with pytest.raises(SandboxUnavailable, match=r"(?s)- limits for good: it can change .*- no dump: "):
@@ -92,7 +93,12 @@ def test_missing_limits_are_found(bundle, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "promise", ["many threads: it can have more than 4", "many files: it can make more than 10000"]
+    "promise",
+    thinned(
+        ["many threads: it can have more than 4", "many files: it can make more than 10000"],
+        ["many files: it can make more than 10000"],
+        "another thing that the parent counts",
+    ),
 )
 def test_threads_and_files_that_nobody_counts_are_found(bundle, monkeypatch, promise):
     monkeypatch.setattr(process, "exceeded_limit", lambda first, limits: "")
@@ -102,7 +108,13 @@ def test_threads_and_files_that_nobody_counts_are_found(bundle, monkeypatch, pro
         probe(bundle)
 
 
-@pytest.mark.parametrize(("limit", "promise"), [("memory_mb", "memory limit"), ("disk_mb", "little disk")])
+@pytest.mark.parametrize(
+    ("limit", "promise"),
+    [
+        ("memory_mb", "memory limit"),
+        pytest.param("disk_mb", "little disk", marks=pytest.mark.thorough("another limit")),
+    ],
+)
 def test_a_limit_that_is_larger_than_asked_for_is_found(bundle, monkeypatch, limit, promise):
     # The sandbox gets twice the limit that was asked for.
     start = launch.in_new_bubblewrap
@@ -115,7 +127,14 @@ def test_a_limit_that_is_larger_than_asked_for_is_found(bundle, monkeypatch, lim
         probe(bundle, Limits(memory_mb=1024, disk_mb=16))
 
 
-@pytest.mark.parametrize("file", ["autograder/exercises/attention/softmax.py", "solutions/attention.py"])
+@pytest.mark.parametrize(
+    "file",
+    thinned(
+        ["autograder/exercises/attention/softmax.py", "solutions/attention.py"],
+        ["solutions/attention.py"],
+        "another file",
+    ),
+)
 def test_a_readable_file_with_answers_is_named(bundle, monkeypatch, file):
     whole = bubblewrap.arguments
     monkeypatch.setattr(bubblewrap, "arguments", lambda *a: with_bound(whole(*a), REPO / file))

@@ -155,6 +155,7 @@ def test_what_is_no_word_is_refused(tab):
     assert tab.evaluate("document.querySelector('.explorer-map').checkVisibility()")
 
 
+@pytest.mark.thorough("more words")
 def test_unseen_words_come_out_as_the_book_transcribes_them(tab):
     words = unseen_words(WORDS)
     known = {spelled(row) for row in load_words(WORDS)["known"].letters}

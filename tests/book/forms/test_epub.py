@@ -78,6 +78,7 @@ def test_the_contents_of_the_epub_have_chapters_and_sections(epub):
     assert titles == ["A page", "1. Another page", "1.1. A section of it", "1.2. A table"]
 
 
+@pytest.mark.thorough("checks again, in a minute and a half, that the files are listed, valid and linked")
 def test_epubcheck_finds_no_error(epub, small_book):
     if not (program := shutil.which("epubcheck")):
         pytest.skip("NO EPUBCHECK: the EPUB was not checked by it. Install it, `apt-get install epubcheck`, say.")
