@@ -65,6 +65,16 @@ def sources():
 
 
 @cache
+def imports():
+    """Return (path, its import statements) of all sources: parsing them takes two seconds."""
+    statements = (ast.Import, ast.ImportFrom)
+    return [
+        (path, [node for node in ast.walk(ast.parse(source)) if isinstance(node, statements)])
+        for path, source in sources()
+    ]
+
+
+@cache
 def third_party(within=""):
     """Return the dotted name of each third-party module -> a file that imports it.
 
@@ -75,13 +85,11 @@ def third_party(within=""):
     modules = [path for root in roots for path in (ROOT / root).iterdir() if path.is_dir() or path.suffix == ".py"]
     ours = {path.stem for path in modules}
     importers = {}
-    for path, source in sources():
-        if not path.is_relative_to(within):
-            continue
-        for node in ast.walk(ast.parse(source)):
+    for path, statements in imports():
+        for node in statements if path.is_relative_to(within) else ():
             if isinstance(node, ast.Import):
                 importers |= {alias.name: path for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            elif node.level == 0:
                 importers[node.module] = path
     if not within:
         config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
