@@ -26,7 +26,7 @@ def causal_mask(length):
 
 
 def padding_mask(tokens, pad):
-    """Nobody attends to padding: a rule about keys, alike for every query.
+    """Mask padding. The rule is about keys and the same for every query.
 
     Args:
         tokens: (..., T_key) integers.

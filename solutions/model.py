@@ -79,7 +79,7 @@ def encode(params, src, n_heads, pad=0):
             ("source", "target", "output") uses the "shared" one.
         src: (..., T_src), integers.
         n_heads: int
-        pad: the padding token, to which nobody attends.
+        pad: the padding token, to which no word attends.
 
     Returns:
         memory: (..., T_src, d_model), in the dtype of the parameters.
@@ -124,7 +124,7 @@ def decode(params, tgt, memory, src, n_heads, pad=0):
         memory: (..., T_src, d_model), what `encode` returned.
         src: (..., T_src), integers, of which only the padding matters.
         n_heads: int
-        pad: the padding token, to which nobody attends.
+        pad: the padding token, to which no word attends.
 
     Returns:
         logits: (..., T_tgt, vocab), in the dtype of the parameters; row t
@@ -288,7 +288,7 @@ def loss_and_gradients(params, src, tgt, n_heads, pad=0):
 
 
 def repaired_model_loss(params, src, tgt, n_heads, pad):
-    """The loss of a whole model on a padded batch, its mistakes mended.
+    """The loss of a whole model on a padded batch, with its bugs fixed.
 
     Args:
         params: see `encode`; its tables are one, "shared".

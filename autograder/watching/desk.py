@@ -116,7 +116,7 @@ class Desk:
         decision = decide(earlier, arrival.name, tracked.submission, self._rules, now)
         if decision.action == "wait":
             tracked.not_before = decision.due
-            line = f"attempt {decision.number} will be graded at {_time_of_day(decision.due)}, or a later one then"
+            line = f"attempt {decision.number} will be graded at {_time_of_day(decision.due)}, from the newest file"
             return decision.action, line
         tracked.done = decision.action != "grade"
         return decision.action, self._keep(tracked, earlier, now) if decision.action == "keep" else ""
