@@ -147,9 +147,8 @@ def test_what_a_hub_alone_needs_is_imported_where_it_may_be_missing():
     """`make` and `make test` work without it."""
     importers = {
         str(path)
-        for path, source in sources()
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Import | ast.ImportFrom)
+        for path, statements in imports()
+        for node in statements
         for name in ([alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""])
         if name.split(".")[0] in only_with_a_hub()
     }

@@ -84,7 +84,9 @@ def test_a_slider_shows_the_focus(laid_out, browser, dark):
     assert browser.evaluate(f"(style => {outline})(getComputedStyle({SLIDER}))") == ["solid", "3px", True]
 
 
-@pytest.mark.parametrize("width, columns", [(1280, 2), (390, 1)])
+@pytest.mark.parametrize(
+    "width, columns", [(1280, 2), pytest.param(390, 1, marks=pytest.mark.thorough("another width"))]
+)
 def test_four_heads_stand_in_a_square_or_below_each_other(laid_out, browser, width, columns):
     laid_out("chapters/09_training", width)
     (_, second, third, fourth) = browser.evaluate(CORNERS)

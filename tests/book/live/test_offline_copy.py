@@ -30,6 +30,7 @@ def test_the_service_worker_knows_every_file_of_the_book(book):
     assert hashes(html) == {path: hashlib.sha256(file.read_bytes()).hexdigest() for path, file in files.items()}
 
 
+@pytest.mark.thorough("a second wall: code cannot reach the copy at all, as `test_tried_cells` shows")
 @only_in_chromium
 def test_a_forged_file_in_the_offline_copy_is_not_served(book, browser):
     """Another application on the same server, or pasted code that finds a way, can write into the cache."""

@@ -113,6 +113,7 @@ def test_a_cell_can_be_changed_run_and_restored(tries, browser):
     assert browser.complaints() == [] and browser.exceptions() == []
 
 
+@pytest.mark.thorough("another package, which loads as NumPy does")
 @only_in_chromium
 def test_a_figure_is_drawn_again_and_only_then_matplotlib_is_loaded(tries_with_own_python, browser):
     tries = tries_with_own_python
