@@ -56,7 +56,11 @@ def run_notebooks(app: Sphinx, env: BuildEnvironment, docnames: Iterable[str]) -
         return
 
     def run(path: Path) -> ExecutionResult:
-        return single_nb_execution(uncached[path], str(path.parent), settings.execution_timeout, allow_errors=False)
+        timeout = settings.execution_timeout
+        # nbclient gives a kernel 60 s to start, which is too little on a busy machine.
+        return single_nb_execution(
+            uncached[path], str(path.parent), timeout, allow_errors=False, startup_timeout=timeout
+        )
 
     latest_first = sorted(uncached, reverse=True)  # the last chapter takes longest
     with ThreadPoolExecutor(max(2, os.cpu_count() or 1)) as pool:

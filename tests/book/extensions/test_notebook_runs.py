@@ -3,6 +3,7 @@
 import pytest
 
 from tests.book.conftest import built_page, jupyter_book, page
+from tests.book.live.conftest import configure
 
 pytestmark = pytest.mark.book
 
@@ -69,3 +70,11 @@ def test_a_page_without_code_starts_no_kernel(little_book):
     built = jupyter_book(little_book)
     assert built.returncode == 0, built.stderr
     assert not list(little_book.rglob("ran"))
+
+
+def test_a_kernel_has_as_long_to_start_as_a_cell_to_run(little_book):
+    configure(little_book, lambda config: config["execute"].update(timeout=1))
+    (little_book / "ipykernel_launcher.py").write_text("import signal\nsignal.pause()\n")  # Python finds it first
+    page(little_book, code="print('never')")
+    built = jupyter_book(little_book)
+    assert built.returncode != 0 and "Kernel didn't respond in 1 seconds" in built.stdout + built.stderr
