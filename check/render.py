@@ -4,6 +4,7 @@ No function here gets an expected value, so students may see all of the output, 
 every text, because the student's code chooses names and the messages of exceptions.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from html import escape
 
@@ -17,6 +18,9 @@ INTRODUCTIONS = ("Known mistake", "A second known mistake", "A third known mista
 GREEN, RED, GREY = "#2e8b57", "#c2503a", "#8a8a8a"
 # Whether something passes -> its mark, its colour and the end of its CSS class. None: it cannot be checked yet.
 MARKS = {True: ("✓", GREEN, "pass"), False: ("✗", RED, "fail"), None: ("·", GREY, "blank")}
+
+# *A word*, but no product, no power and no starred argument.
+EMPHASIS = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*]*[^\s*])\*(?![\w*])")
 
 
 def headline(result: Result) -> str:
@@ -32,7 +36,8 @@ def as_text(result: Result) -> str:
     """Return the result for a terminal or a log."""
     if result.passed:
         return "\n".join(["✓ " + headline(result), *result.found[1:], *replacements(result)])
-    lines = ["✗ " + headline(result), *result.found[1:], *replacements(result), first_fault(result), *_advice(result)]
+    lines = ["✗ " + headline(result), *result.found[1:], *replacements(result), first_fault(result)]
+    lines += map(without_emphasis, _advice(result))
     for aspect in result.aspects:
         lines.append(f"  {MARKS[aspect.holds][0]} {aspect.name} ({aspect.passed} of {aspect.total} cases)")
     return "\n".join(lines)
@@ -131,8 +136,18 @@ def with_links(html: str, sections: dict[str, str]) -> str:
 
 
 def sentence_as_html(sentence: str) -> str:
-    """Return a sentence as HTML, with the text between backticks as code."""
-    pieces = escape(sentence).split("`")
-    if len(pieces) % 2 == 0:
-        return escape(sentence)
-    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))
+    """Return a sentence as HTML, with `code` and *emphasis*."""
+    pieces = _outside_and_inside_code(escape(sentence))
+    return "".join(f"<code>{piece}</code>" if i % 2 else EMPHASIS.sub(r"<em>\1</em>", piece) for i, piece in pieces)
+
+
+def without_emphasis(sentence: str) -> str:
+    """Return a sentence for a terminal: with its `code`, without the asterisks of *emphasis*."""
+    pieces = _outside_and_inside_code(sentence)
+    return "`".join(piece if i % 2 else EMPHASIS.sub(r"\1", piece) for i, piece in pieces)
+
+
+def _outside_and_inside_code(sentence: str) -> Iterator[tuple[int, str]]:
+    """Yield the pieces of a sentence with their numbers, which are odd for code between backticks."""
+    pieces = sentence.split("`")
+    return enumerate(pieces if len(pieces) % 2 else [sentence])

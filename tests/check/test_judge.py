@@ -12,7 +12,7 @@ from check.calling import Outcome, run
 from check.comparing import difference
 from check.judge import Result, blame_what_is_used, grade
 from check.key import Mistake, load, save
-from check.render import as_text
+from check.render import as_html, as_text, sentence_as_html, without_emphasis
 
 pytestmark = pytest.mark.autograder
 
@@ -274,6 +274,19 @@ def test_a_known_mistake_ends_with_the_section_to_reread(key, exercise):
     messages = [as_text(graded(key, exercise.mistakes[slug][1])) for slug in ("whole_sum", "column_sum")]
     assert "Known mistake: divides by the whole sum. Each row has a sum of its own. Reread “Shares”.\n" in messages[0]
     assert "Known mistake: divides by the column sum. The last axis is the row. Reread “Rows & sums”.\n" in messages[1]
+
+
+def test_a_message_emphasises_words(key, exercise):
+    result = graded(key, exercise.mistakes["whole_sum"][1])
+    mistake = replace(result.mistake, message="The sum is *each row's*, `x * y * z`.")
+    result = replace(result, mistakes=(mistake,))
+    assert "<em>each row&#x27;s</em>, <code>x * y * z</code>." in as_html(result)
+    assert "The sum is each row's, `x * y * z`. Reread" in as_text(result)
+
+
+@pytest.mark.parametrize("sentence", ["beta * old * new", "1 - beta**step, or beta**2", "f(*args, *more)", "a*b*c"])
+def test_asterisks_of_code_are_no_emphasis(sentence):
+    assert sentence_as_html(sentence) == without_emphasis(sentence) == sentence
 
 
 def test_no_sentence_contains_an_expected_value(key):

@@ -17,6 +17,7 @@ from autograder.layout import chapter_names, exercise_names, number_and_word
 from check.calling import Outcome, Raised
 from check.judge import grade
 from check.measuring import measured_outcomes, outcomes_of
+from check.render import without_emphasis
 from check.values import pack
 from check.verdicts_of_test import AGAIN
 from tests.choosing import thinned
@@ -77,6 +78,8 @@ def test_an_exercise_is_complete(exercise):
     assert exercise.mistakes, "at least one mistake that people really make"
     for mistake, _ in exercise.mistakes.values():
         assert len(mistake.message.split()) >= 8, f"{mistake.name}: a message that teaches is more than a remark"
+        prose = re.sub("`.*?`", "", without_emphasis(mistake.message))
+        assert not re.search(r"(?<!\S)\*\w|\w\*(?!\S)", prose), f"{mistake.name}: its asterisks would be shown"
 
 
 @pytest.mark.parametrize("chapter", chapter_names())
