@@ -113,7 +113,8 @@ export class Cell {
       this.runButton.focus();
       this.run();
     });
-    this.showOutput([make("p", {}, `Python could not be loaded (${error.message}). Are you connected to the book’s server? `, button)]);
+    const reason = `Python could not be loaded (${error.message}). Are you connected to the book’s server?`;
+    this.showOutput([make("p", {}, reason), button]);
     this.status.textContent = "Python could not be loaded.";
   }
 }
