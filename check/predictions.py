@@ -4,6 +4,9 @@ The function of such an exercise gets the settings of some runs, each a dict. It
 smallest result to the largest, and a reason for each two neighbours: the setting that decides. If the first of the two
 takes this setting from the second, its result comes closest to the second's. The key holds the results of the runs
 (`made`), and of all runs with one setting of another run (`moved`).
+
+A run may have been made with several seeds. Then two runs are judged only if every result of one is smaller than every
+result of the other.
 """
 
 from collections.abc import Sequence
@@ -26,18 +29,21 @@ def predicted(
     Args:
         value: what the student's function returned.
         runs: the settings of each run.
-        made: (n_runs,), the result of each run.
+        made: (n_runs,), the result of each run; or (n_runs, n_seeds), its results with several seeds.
         moved: (n_runs, n_runs, n_settings), the result of a run that takes one setting from another run.
-        asks: "order", and "reasons" if they are judged too.
+        asks: "order", and "reasons" if they are judged too; or "order alone" if the function returns no reasons.
 
     Returns:
-        order: (n_runs,), the indices of the runs.
+        order: (n_runs,), the indices of the runs. Where the seeds do not decide, neighbours are in the right order.
         reasons: (n_runs - 1,), the index of the student's reason for each two neighbours of the right order, or APART;
             None if the case does not ask for them.
         sentence: about the first pair that is wrong; "" if nothing is.
 
     Raises Malformed.
     """
+    if "order alone" in asks:
+        order = _settled(_order(value, len(runs)), made)
+        return np.array(order), None, _sentence_on_order(order, made)
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise Malformed("The result should be an order and its reasons: end with `return order, reasons`.")
     settings = list(runs[0])
@@ -53,11 +59,22 @@ def predicted(
 
 def right(made: np.ndarray, moved: np.ndarray, asks: Sequence[str]) -> tuple[np.ndarray, np.ndarray | None, None]:
     """Return the order and the reasons that the runs show, in the form of `predicted`; see there."""
-    order = np.argsort(made)
+    order = np.argsort(made if made.ndim == 1 else made.mean(axis=1))
     reasons = (
         [_decisive(first, second, made, moved) for first, second in pairwise(order)] if "reasons" in asks else None
     )
     return order, None if reasons is None else np.array(reasons), None
+
+
+def _settled(order: list[int], made: np.ndarray) -> list[int]:
+    """Return an order in which neighbours have changed places until each is right or contradicts every seed."""
+    order, means = list(order), made.mean(axis=1)
+    for _ in range(len(order)):
+        for i in range(len(order) - 1):
+            first, second = order[i : i + 2]
+            if means[first] > means[second] and made[first].min() <= made[second].max():
+                order[i : i + 2] = second, first
+    return order
 
 
 def _order(value: Any, n_runs: int) -> list[int]:
@@ -84,12 +101,17 @@ def _names(value: Any, settings: list[str], count: int) -> list[str]:
 
 def _sentence_on_order(order: list[int], made: np.ndarray) -> str:
     for first, second in pairwise(order):
-        if made[first] > made[second]:
+        if np.min(made[first]) > np.max(made[second]):
             return (
-                f"Run {first} comes directly before run {second} in your order. The runs were made: "
-                f"run {first} gives {made[first]:.3g}, and run {second} gives {made[second]:.3g}."
+                f"Run {first} comes before run {second} in your order. The runs were made: "
+                f"run {first} gives {_results(made[first])}, and run {second} gives {_results(made[second])}."
             )
     return ""
+
+
+def _results(made: np.ndarray) -> str:
+    lowest, highest = np.min(made), np.max(made)
+    return f"{lowest:.3g}" if made.ndim == 0 else f"{lowest:.4g} to {highest:.4g} with {made.size} seeds"
 
 
 def _sentence_on_reasons(

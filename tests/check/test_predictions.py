@@ -1,5 +1,7 @@
 """A predicted order of runs is judged by runs that were made."""
 
+from itertools import combinations, permutations
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from check.checking import tried
 from check.judge import grade
 from check.key import load, save
 from check.measuring import outcomes_of
-from check.predictions import ORDER
+from check.predictions import ORDER, predicted, right
 from solutions.predictions import order_and_reasons
 
 RUNS = [{"height": h, "width": w} for h, w in ((3, 1), (1, 1), (2, 10), (9, 9))]  # areas 3, 1, 20 and 81
@@ -87,7 +89,7 @@ def test_the_runs_decide_and_not_the_reference(key):
         (
             [1, 2, 0, 3],
             RIGHT[1],
-            "Run 2 comes directly before run 0 in your order. The runs were made: run 2 gives 20, and run 0 gives 3.",
+            "Run 2 comes before run 0 in your order. The runs were made: run 2 gives 20, and run 0 gives 3.",
         ),
         (
             RIGHT[0],
@@ -153,3 +155,35 @@ def test_a_key_is_kept(key, tmp_path):
     stored = load(tmp_path / "key.npz")
     assert stored.digest == key.digest
     assert grade(stored, outcomes_of(predicted_areas, stored)).passed
+
+
+MADE = np.array([[1.0, 2.0], [1.5, 2.5], [2.2, 3.0], [5.0, 6.0]])  # runs 0 and 1 overlap, and runs 1 and 2
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [1, 0, 2, 3], [0, 2, 1, 3]])
+def test_runs_that_the_seeds_do_not_distinguish_are_right_in_any_order(order):
+    asked = {"moved": np.zeros(0), "asks": ["order alone"]}
+    expected, _, _ = right(MADE, **asked)
+    found, reasons, sentence = predicted(np.array(order), RUNS, MADE, **asked)
+    assert (found.tolist(), reasons, sentence) == (expected.tolist(), None, "")
+
+
+@pytest.mark.parametrize(
+    ("order", "runs"),
+    [([2, 0, 1, 3], (2, 0)), ([2, 1, 0, 3], (2, 0)), ([0, 3, 1, 2], (3, 1)), ([3, 2, 1, 0], (3, 1))],
+)
+def test_a_pair_that_contradicts_every_seed_is_wrong_wherever_it_stands(order, runs):
+    asked = {"moved": np.zeros(0), "asks": ["order alone"]}
+    found, _, sentence = predicted(order, RUNS, MADE, **asked)
+    assert found.tolist() != right(MADE, **asked)[0].tolist()
+    first, second = runs
+    assert order.index(first) < order.index(second)
+    assert sentence.startswith(f"Run {first} comes before run {second} in your order. The runs were made: run {first}")
+    assert sentence.endswith(" with 2 seeds.")
+
+
+def test_every_order_is_judged_by_its_pairs_alone():
+    asked = {"moved": np.zeros(0), "asks": ["order alone"]}
+    for order in permutations(range(4)):
+        wrong = any(MADE[a].min() > MADE[b].max() for a, b in combinations(order, 2))
+        assert bool(predicted(list(order), RUNS, MADE, **asked)[2]) == wrong

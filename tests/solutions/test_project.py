@@ -202,7 +202,8 @@ def test_the_chapter_trains_with_the_recipe_that_grading_runs_again():
 def test_the_chapter_brings_its_words_and_no_solution_of_its_own():
     chapter = read_chapter("10_project")
     shipped = bundle.files(chapter, [])
-    assert {"pronunciations.npz", "project_runs.npz", "language_model.npz", "failed_runs.npz"} <= set(shipped)
+    data = {f"{name}.npz" for name in ("pronunciations", "project_runs", "language_model", "failed_runs", "ablations")}
+    assert data <= set(shipped)
     assert not {"solutions/project.py", "solutions/letters_to_sounds.py"} & set(shipped)
     assert not {WITHHELD.read_bytes(), BANK.read_bytes()} & set(shipped.values())
 
