@@ -120,5 +120,31 @@ const Model = (() => {
     return { tokens: tokens.slice(1), ...decoded };
   }
 
-  return { read, arranged, softmax, greedy };
+  // One more token of a text for a stack of layers without memory -> logits (vocab)
+  // inputs: for each layer its inputs at the older tokens; the new one is appended.
+  function stackStep(params, tokens, inputs, nHeads) {
+    let row = embed(tokens, params.embeddings.shared).at(-1);
+    for (const [index, layer] of Object.values(params.layers).entries()) {
+      inputs[index].push(row);
+      const read = attend([row], inputs[index], layer.attention, nHeads, () => tokens.map(() => true)).output;
+      const between = norm(plus([row], read), layer.norm_attention);
+      [row] = norm(plus(between, feedForward(between, layer.feed_forward)), layer.norm_feed_forward);
+    }
+    return params.embeddings.shared.map((embedding) => dot(row, embedding));
+  }
+
+  // The distribution that top-p sampling draws from; see `top_p` in chapter 10
+  function topP(logits, p, temperature) {
+    const shares = softmax(logits.map((logit) => logit / temperature));
+    const kept = shares.map(() => 0);
+    let sum = 0;
+    for (const token of shares.map((_, i) => i).sort((a, b) => shares[b] - shares[a] || a - b)) {
+      if (sum >= p) break;
+      kept[token] = shares[token];
+      sum += shares[token];
+    }
+    return kept.map((share) => share / sum);
+  }
+
+  return { read, arranged, softmax, greedy, stackStep, topP };
 })();
