@@ -15,14 +15,14 @@ MultiHeadAttention = Exercise(
 )
 
 
-@MultiHeadAttention.cases("the idea", points=2)
+@MultiHeadAttention.cases("the idea", points=3)
 def _(draw):
     T_query, T_key, n = draw.sizes(3)
     inputs = [draw.normal(n, T_query, 12), draw.normal(n, T_key, 12), draw.normal(n, T_key, 12)]
     yield "three heads of width four", asked_of(model_torch.MultiHeadAttention, draw, HEADS_3, inputs)
 
 
-@MultiHeadAttention.cases("masks and no batch axis", points=1)
+@MultiHeadAttention.cases("masks and no batch axis", points=2)
 def _(draw):
     T_query, T_key, n = draw.sizes(3)
     mask = draw.rng.random((n, T_query, T_key)) < 0.6

@@ -35,18 +35,18 @@ def source_of_its_own(draw):
     return with_cache(draw, inputs | {"params": inputs["params"] | {"embeddings": tables}})
 
 
-@backward.cases("separate tables", points=2)
+@backward.cases("separate tables", points=3)
 def _(draw):
     yield "one layer on each side", after_forward(draw, tied=False, padded=False)
 
 
-@backward.cases("several layers", points=3)
+@backward.cases("several layers", points=4)
 def _(draw):
     yield "two decoder layers", after_forward(draw, (1, 2), tied=False, padded=False)
     yield "two encoder layers, a padded batch", after_forward(draw, (2, 1), tied=False)
 
 
-@backward.cases("shared tables", points=2)
+@backward.cases("shared tables", points=3)
 def _(draw):
     yield "one table in three roles", after_forward(draw, padded=False)
     yield "one table in two roles", source_of_its_own(draw)

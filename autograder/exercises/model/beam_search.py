@@ -33,19 +33,19 @@ def beams(draw, width, alpha, max_length=5, ends=1.3):
     return asked
 
 
-@beam_search.cases("the idea", points=3)
+@beam_search.cases("the idea", points=4)
 def _(draw):
     yield "three beginnings, scored by log p", beams(draw, 3, 0.0)
     yield "four beginnings", beams(draw, 4, 0.0)
 
 
-@beam_search.cases("the length penalty", points=2)
+@beam_search.cases("the length penalty", points=3)
 def _(draw):
     yield "alpha = 0.6", beams(draw, 4, 0.6)
     yield "alpha = 2", beams(draw, 5, 2.0)
 
 
-@beam_search.cases("edge cases", points=2)
+@beam_search.cases("edge cases", points=3)
 def _(draw):
     yield "a beam of one", beams(draw, 1, 0.6)
     yield "wider than the vocabulary", beams(draw, 14, 0.6, max_length=3)

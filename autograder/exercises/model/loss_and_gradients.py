@@ -28,14 +28,14 @@ loss_and_gradients = Exercise(
 )
 
 
-@loss_and_gradients.cases("nothing padded", points=2)
+@loss_and_gradients.cases("nothing padded", points=3)
 def _(draw):
     yield "separate tables", question(draw, tied=False, n=2, padded=False)
     yield "two decoder layers", question(draw, (1, 2), tied=False, n=2, padded=False)
     yield "tied three ways", question(draw, n=2, padded=False)
 
 
-@loss_and_gradients.cases("padding", points=1)
+@loss_and_gradients.cases("padding", points=2)
 def _(draw):
     # Padding is another token than 0, and 0 is a word.
     inputs = renamed(draw, question(draw, tied=False))

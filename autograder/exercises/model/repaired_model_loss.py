@@ -45,13 +45,13 @@ def _(draw):
     yield "large scores and large logits", steep(question(draw, padded=False))
 
 
-@repaired_model_loss.cases("sources of unequal length", points=1)
+@repaired_model_loss.cases("sources of unequal length", points=2)
 def _(draw):
     inputs = question(draw)
     yield "the source is padded", inputs | {"tgt": targets(draw, 3, 5, padded=False)}
 
 
-@repaired_model_loss.cases("targets of unequal length", points=1)
+@repaired_model_loss.cases("targets of unequal length", points=2)
 def _(draw):
     inputs = question(draw)
     yield "the target is padded", inputs | {"src": sources(draw, 3, 4, padded=False)}

@@ -3,6 +3,7 @@
 import pytest
 
 from autograder.chapter import reading_time
+from autograder.chapter.cards import cards
 from autograder.chapter.chapter import read_chapter, text_of
 from autograder.layout import chapter_names
 
@@ -107,3 +108,9 @@ def test_the_core_path_is_about_half_of_a_chapter(name):
     times = reading_time.estimate(text_of(name))
     core, whole = (effort.reading + effort.practice for effort in (times.core, times.whole))
     assert 0.4 < core / whole < 0.55
+
+
+@pytest.mark.parametrize("name", chapter_names())
+def test_the_points_of_an_exercise_follow_its_minutes(name):
+    minutes_a_point = {card.function: card.minutes / card.points for card in cards(text_of(name))}
+    assert {function for function, minutes in minutes_a_point.items() if not 2 <= minutes <= 5} == set()
