@@ -8,6 +8,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from autograder.authoring.exercise import exercises_of
+from autograder.chapter.cards import cards
+from autograder.chapter.chapter import text_of
+from autograder.chapter.reading_time import core_path
 from tests.book.conftest import ROOT
 from tests.browsers.targets import small_targets
 
@@ -132,3 +135,15 @@ def test_a_chapter_says_what_the_reader_will_have_made(monkeypatch):
     monkeypatch.setattr(indexes, "text_of", lambda chapter: "---\njupytext:\n---\n\n# Title\n")
     with pytest.raises(ValueError, match="^01_attention.md: say in its front matter, after `made:`"):
         indexes.contents()
+
+
+def test_an_exercise_on_the_core_path_builds_only_on_exercises_on_it():
+    on_path = {card.function for chapter in indexes.CHAPTERS for card in cards(core_path(text_of(chapter)))}
+    listed = indexes.listed()
+    skipped = {
+        (name, need)
+        for name in on_path
+        for need in listed[name].needs
+        if need not in on_path and listed[need].chapter == listed[name].chapter
+    }
+    assert skipped == set()
