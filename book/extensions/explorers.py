@@ -37,7 +37,8 @@ each. `static/model.js` reads them and computes the forward pass.
     Type a name.
     :::
 
-With `words` the page also contains words to test the model on, and `static/npz.js` reads a reader's own weights.
+With `words` the page also contains words to test the model on, and `static/npz.js` reads a reader's own weights. With
+`back` it contains the parameters of another model, which reads what the first one writes.
 """
 
 import json
@@ -71,7 +72,7 @@ class Explorer(SphinxDirective):
     """`{explorer} NAME`, with its caption as content."""
 
     required_arguments = 1
-    option_spec = dict.fromkeys(("walk", "model", "words"), unchanged_required)
+    option_spec = dict.fromkeys(("walk", "model", "words", "back"), unchanged_required)
     has_content = True
 
     def run(self) -> list[nodes.Node]:
@@ -83,6 +84,8 @@ class Explorer(SphinxDirective):
         model = self._read(self.options["model"], half_precision) if "model" in self.options else None
         if model and "words" in self.options:
             model["words"] = self._read(self.options["words"], unseen_words)
+        if model and "back" in self.options:
+            model["back"] = self._read(self.options["back"], half_precision)
         return [explorer("", *caption, script=script, name=self.arguments[0], walk=walk, model=model)]
 
     def _walk(self, name: str, caption: list[nodes.Node]) -> dict[str, Any]:

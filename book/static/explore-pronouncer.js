@@ -19,22 +19,25 @@
   // The letters a to z of a word; accents are left out.
   const plain = (text) => text.trim().normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 
-  function pronounce(params, word) {
-    const source = [...word].map((letter) => VOCABULARY.indexOf(letter));
+  // A list of letters or of sounds -> what the model writes for it
+  function transcribe(params, read) {
+    const source = read.map((token) => VOCABULARY.indexOf(token));
     return Model.greedy(params, source, source.map(() => true), HEADS, undefined, { bos: BOS, eos: EOS, longest: LONGEST });
   }
 
-  const spoken = (tokens) => tokens.filter((token) => token !== EOS).map((token) => VOCABULARY[token]).join(" ");
+  const pronounce = (params, word) => transcribe(params, [...word]);
+  const names = (tokens) => tokens.filter((token) => token !== EOS).map((token) => VOCABULARY[token]);
+  const spoken = (tokens) => names(tokens).join(" ");
 
   // A row per token written: its probability, and the next likeliest token.
-  function choices({ tokens, logits }) {
+  function choices({ tokens, logits }, written) {
     const rows = tokens.map((token, t) => {
       const shares = Model.softmax(logits[t]);
       const other = shares.reduce((best, share, i) => (i !== token && share > shares[best] ? i : best), token ? 0 : 1);
       return [VOCABULARY[token], element("td", {}, SOUNDS[VOCABULARY[token]] ?? ""), element("td", {}, formatted(shares[token])),
         shareBar(shares[token]), element("td", {}, `${VOCABULARY[other]} ${formatted(shares[other])}`)];
     });
-    const result = table("explorer-choices", ["sound", "as in", "probability", "next likeliest"], rows);
+    const result = table("explorer-choices", [written, "as in", "probability", "next likeliest"], rows);
     result.querySelector("th:nth-child(3)").colSpan = 2; // as a number, and as a bar
     return result;
   }
@@ -42,9 +45,11 @@
   const average = (maps) => maps[0].map((row, t) => row.map((_, s) => maps.reduce((sum, map) => sum + map[t][s] / maps.length, 0)));
 
   function explore(place) {
-    const { words, ...model } = JSON.parse(place.querySelector("script").textContent);
+    const { words, back: backwards, ...model } = JSON.parse(place.querySelector("script").textContent);
     const nNumbers = Object.values(model.shapes).flatMap((shape) => shape.reduce((a, b) => a * b)).reduce((a, b) => a + b);
     const ofBook = Model.read(model);
+    const speller = backwards && Model.read(backwards);
+    const way = element("select", {}, ...["letters to sounds", "sounds to letters"].map((name) => element("option", {}, name)));
     const word = element("input", { type: "text", value: FIRST, autocomplete: "off", spellcheck: false });
     const shown = element("select", {}, ...["average of the heads", ...Array.from({ length: HEADS }, (_, head) => `head ${head}`)]
       .map((name) => element("option", {}, name)));
@@ -54,29 +59,55 @@
     const test = element("button", { type: "button" }, task);
     const [status, aboutWeights, tested] = [statusLine(), statusLine(), statusLine()];
     const [sounds, map] = [element("div"), element("div", { className: "explorer-tables explorer-letters" })];
-    let [params, owner, letters, output, testing] = [ofBook, "The book’s model", "", null, null];
+    let [params, owner, read, output, testing] = [ofBook, "The book’s model", [], null, null];
 
     function showMap() {
       const head = shown.selectedIndex - 1;
       const weights = head < 0 ? average(output.weights) : output.weights[head];
-      map.replaceChildren(attentionMap("percent", weights, output.tokens.map((token) => VOCABULARY[token]), [...letters],
+      map.replaceChildren(attentionMap("percent", weights, output.tokens.map((token) => VOCABULARY[token]), read,
         (weight) => formatted(100 * weight, 0)));
     }
 
-    function take() {
-      letters = plain(word.value);
-      const valid = /^[a-z]{1,20}$/.test(letters);
+    // Whether there is something to show; if not, `message` says why.
+    function canRead(valid, message) {
       for (const part of [sounds, map, shown.parentElement]) part.hidden = !valid;
-      if (!valid) {
-        status.textContent = "The model reads one word of 1 to 20 letters from a to z.";
-        return;
-      }
-      output = pronounce(params, letters);
+      if (!valid) status.textContent = message;
+      return valid;
+    }
+
+    function show(written, what, unusual = "") {
       const end = output.tokens.at(-1) === EOS ? "." : " … and no end.";
-      const unusual = letters.length < 3 || letters.length > 10 ? " It has learnt words of 3 to 10 letters only." : "";
-      status.textContent = `${letters}: ${spoken(output.tokens) || "no sound"}${end}${unusual}`;
-      sounds.replaceChildren(choices(output));
+      status.textContent = `${what}${end}${unusual}`;
+      sounds.replaceChildren(choices(output, written));
       showMap();
+    }
+
+    function pronounceWord() {
+      const letters = plain(word.value);
+      if (!canRead(/^[a-z]{1,20}$/.test(letters), "The model reads one word of 1 to 20 letters from a to z.")) return;
+      read = [...letters];
+      output = pronounce(params, letters);
+      const unusual = letters.length < 3 || letters.length > 10 ? " It has learnt words of 3 to 10 letters only." : "";
+      show("sound", `${letters}: ${spoken(output.tokens) || "no sound"}`, unusual);
+    }
+
+    function spellSounds() {
+      read = word.value.trim().toUpperCase().split(/\s+/);
+      const valid = read.length <= 20 && read.every((sound) => sound in SOUNDS);
+      if (!canRead(valid, `The model reads 1 to 20 sounds with spaces between: ${Object.keys(SOUNDS).join(" ")}.`)) return;
+      output = transcribe(speller, read);
+      show("letter", `${read.join(" ")}: ${names(output.tokens).join("") || "no letter"}`);
+    }
+
+    const take = () => (way.selectedIndex ? spellSounds : pronounceWord)();
+
+    // What the one model wrote is what the other one reads.
+    function turnRound() {
+      const spells = way.selectedIndex === 1;
+      if (!sounds.hidden) word.value = names(output.tokens).join(spells ? " " : "");
+      word.previousSibling.textContent = spells ? "Sounds" : "A name or a word";
+      weights.hidden = spells;
+      take();
     }
 
     function use(newParams, newOwner) {
@@ -116,6 +147,7 @@
     }
 
     word.addEventListener("input", take);
+    way.addEventListener("change", turnRound);
     shown.addEventListener("change", showMap);
     file.addEventListener("click", () => { file.value = ""; }); // so that a file can be chosen again
     file.addEventListener("change", load);
@@ -127,10 +159,10 @@
     });
     test.addEventListener("click", testOnWords);
     const label = (text, control) => element("label", {}, element("span", {}, text), control);
-    const controls = element("div", { className: "explorer-controls" }, label("A name or a word", word), status,
-      label("Cross-attention of the last layer", shown),
-      label("Your weights, which stay in this browser", file), element("p", { className: "explorer-presets" }, back), aboutWeights,
-      element("p", { className: "explorer-presets" }, test), tested);
+    const weights = element("div", {}, label("Your weights, which stay in this browser", file),
+      element("p", { className: "explorer-presets" }, back), aboutWeights, element("p", { className: "explorer-presets" }, test), tested);
+    const controls = element("div", { className: "explorer-controls" }, ...(speller ? [label("Direction", way)] : []),
+      label("A name or a word", word), status, label("Cross-attention of the last layer", shown), weights);
     take();
     return [controls, sounds, map];
   }

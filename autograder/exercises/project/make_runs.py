@@ -2,8 +2,9 @@
 
     python -m autograder.exercises.project.make_runs [NAME ...]
 
-trains with one thread and writes `chapters/project_runs.npz` and `chapters/language_model.npz`. With names of runs it
-makes these alone, and keeps the others of the file. All of them take about ten minutes of processor time.
+trains with one thread and writes `chapters/project_runs.npz`, `chapters/language_model.npz` and
+`chapters/spelling_weights.npz`, the averaged weights of the way back. With names of runs it makes these alone, and
+keeps the others of the file. All of them take about ten minutes of processor time.
 """
 
 import os
@@ -13,6 +14,7 @@ os.environ["OMP_NUM_THREADS"] = "1"  # before NumPy is imported: more threads ad
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from autograder.layout import REPO
 from solutions import language_model
 from solutions.letters_to_sounds import N_HEADS, RECIPE, SIZES, errors, train, transcribe
 from solutions.model import forward
-from solutions.parameters import initialise, map_tree, save
+from solutions.parameters import flatten, initialise, map_tree, save
 from solutions.pronunciations import VOCABULARY, Words, load_words, pairs, spelled
 from solutions.training import average, smoothed_cross_entropy
 
@@ -40,6 +42,7 @@ def measured_run(
     *,
     backwards: bool = False,
     ends: tuple[int, ...] = (),
+    weights: Path | None = None,
     **model: Any,
 ) -> Arrays:
     """Train, and return what the chapter shows of a run.
@@ -49,6 +52,7 @@ def measured_run(
         recipe: of the run.
         backwards: whether the model writes letters for sounds.
         ends: steps at which the errors are counted, as if the run ended there; by default its last step.
+        weights: the file in which to put the averaged weights in half precision, if any.
         model: `params` before training and `n_heads`, see `train`.
 
     Returns:
@@ -76,6 +80,8 @@ def measured_run(
             asked = [(run["params"], "held_out"), (average(late), "held_out"), (average(late), "held_out_families")]
             found.append([rate_of(params, *sides[part], n_heads) for params, part in asked])
             seconds.append(time.process_time() - before)
+    if weights:
+        np.savez_compressed(weights, weights=flatten(average(late)).astype(np.float16))
     losses, lengths = np.concatenate(log).T.astype(np.float32)
     source, _ = sides["held_out_families"]
     written = [spelled(row) for row in transcribe(average(late), source[:WRITTEN], n_heads=n_heads)]
@@ -116,7 +122,7 @@ RUNS: dict[str, Callable[[dict[str, Words]], Arrays]] = {
     ),
     "seed 1": lambda words: measured_run(words, RECIPE | {"seed": 1}),
     "seed 2": lambda words: measured_run(words, RECIPE | {"seed": 2}),
-    "backwards": lambda words: measured_run(words, RECIPE, backwards=True),
+    "backwards": lambda words: measured_run(words, RECIPE, backwards=True, weights=CHAPTERS / "spelling_weights.npz"),
     "one stack": make_language_model,
     "short": ablation(),
     "a tenth of the words": ablation(every=10),

@@ -22,12 +22,14 @@ from tests.book.extensions.explorer import STATUS, UNNAMED, press_button, reads_
 pytestmark = pytest.mark.book
 
 WEIGHTS, WORDS = REPO / "chapters" / "book_weights.npz", REPO / "chapters" / "pronunciations.npz"
+BACK = REPO / "chapters" / "spelling_weights.npz"
 NAMES = [VOCABULARY[token] if token != EOS else "end" for token in range(len(VOCABULARY))]
 ROWS = """(selector => [...document.querySelectorAll(selector)].map(
     row => [...row.cells].map(cell => cell.textContent)))"""
 LINES = "[...document.querySelectorAll('.explorer-status')].map(line => line.textContent)"
 TEXT = """:::{explorer} pronouncer
 :model: book_weights.npz
+:back: spelling_weights.npz
 :words: pronunciations.npz
 
 Type a name.
@@ -52,7 +54,7 @@ OF_BOOK = params_of(vector_of())
 def tab(tmp_path_factory, browser):
     """Return the tab with a page that has the explorer."""
     folder = make_little_book(tmp_path_factory.mktemp("pronouncer"))
-    for file in (WEIGHTS, WORDS):
+    for file in (WEIGHTS, WORDS, BACK):
         shutil.copy(file, folder / "chapters")
     page(folder, text=TEXT)
     built = jupyter_book(folder)
@@ -137,11 +139,42 @@ def test_a_word_gets_its_sounds_with_probabilities_and_a_map_for_each_head(tab):
     tokens, _, weights = pronounced(OF_BOOK, "phone")
     for head in range(N_HEADS):
         tab.evaluate(f"""(select => {{ select.selectedIndex = {head + 1}; select.dispatchEvent(new Event("change")) }})(
-            document.querySelector('.explorer select'))""")
+            document.querySelectorAll('.explorer select')[1])""")
         shows_map(tab, "phone", tokens, weights[head])
     tab.evaluate("""(select => { select.selectedIndex = 0; select.dispatchEvent(new Event("change")) })(
-        document.querySelector('.explorer select'))""")
+        document.querySelectorAll('.explorer select')[1])""")
     assert tab.evaluate(UNNAMED) == 0 and reads_well(tab)
+    assert not tab.exceptions()
+
+
+def turn_round(tab, way):
+    tab.evaluate(f"""(select => {{ select.selectedIndex = {way}; select.dispatchEvent(new Event("change")) }})(
+        document.querySelector('.explorer select'))""")
+
+
+def test_the_other_model_spells_what_the_first_one_writes(tab):
+    back = params_of(vector_of(BACK))
+    type_word(tab, "knight")
+    heard = spelled(transcribe(OF_BOOK, tokens_of(["knight"]))[0])
+    turn_round(tab, 1)
+    for sounds in (heard, "K W AY ER", "f ow n", "HH"):
+        if sounds != heard:
+            type_word(tab, sounds)
+        read = sounds.upper()
+        tokens = transcribe(back, tokens_of([read]))[0]
+        assert tab.evaluate(STATUS) == f"{read}: {spelled(tokens)}."
+        choices = tab.evaluate(f"{ROWS}('.explorer-choices tbody tr')")
+        assert [row[0] for row in choices] == [NAMES[token] for token in tokens]
+        assert tab.evaluate(f"{ROWS}('.explorer-map tr')")[0] == ["percent", *read.split()]
+    assert not tab.evaluate("document.querySelector('.explorer input[type=file]').checkVisibility()")
+    assert tab.evaluate(UNNAMED) == 0 and reads_well(tab)
+    for text in ("", "knight", "N  AY?", "N " * 21):
+        type_word(tab, text)
+        assert tab.evaluate(STATUS).startswith("The model reads 1 to 20 sounds with spaces between: AA AE ")
+    type_word(tab, "N AY T")
+    turn_round(tab, 0)
+    word = spelled(transcribe(back, tokens_of(["N AY T"]))[0])
+    assert tab.evaluate(STATUS).startswith(f"{word}: ")
     assert not tab.exceptions()
 
 
