@@ -166,7 +166,7 @@ export class Exercise extends Cell {
   showWaiting(names) {
     this.uses.add(names);
     const reasons = unsolved(names, this.page.exercises);
-    if (!reasons.length) reasons.push("calls ", make("code", {}, names[0]), ", one of the book’s own functions, which this page does not have");
+    if (!reasons.length) reasons.push("calls ", make("code", {}, names[0]), ", one of the book’s own functions, which this page does not have. Write it yourself");
     const orBorrow = names.some(isLent) ? ", or borrow it above" : "";
     this.showOutput([make("p", {}, "This exercise ", ...reasons, `${orBorrow}. Then run it again.`)]);
     this.status.textContent = `Waits for ${names.join(", ")}.`;

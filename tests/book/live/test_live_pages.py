@@ -193,13 +193,19 @@ def test_a_later_page_uses_answers_that_pass_on_an_earlier_page(page, browser):
     assert missing.status == "Waits for softmax."
     assert missing.shown.endswith("waits for softmax: solve it in chapter 1. Then run it again.")
     assert "Borrow" not in later.ask("softmax_backward", "box.innerText"), "this book lends nothing"
+    helper = "from solutions.attention import scaled_scores\n" + calls.replace(
+        "softmax(weights)", "scaled_scores(1, 2)"
+    )
+    assert later.run("softmax_backward", helper).shown.endswith(
+        "this page does not have. Write it yourself. Then run it again."
+    )
     version = browser.evaluate(
         "fetch('01_attention.html').then(r => r.text()).then(t => JSON.parse(new DOMParser()"
         ".parseFromString(t, 'text/html').getElementById('live-exercises').textContent).exercises[0].version)"
     )
     state = json.dumps({"version": version, "passing": RIGHT})
     browser.evaluate(f"bookStorage.write('exercise softmax', {state})")
-    solved = later.run("softmax_backward")
+    solved = later.run("softmax_backward", calls)
     assert "points" in solved.shown and not solved.passes
 
 
