@@ -8,7 +8,6 @@ user did wrong or has to do first.
 import argparse
 from pathlib import Path
 
-from autograder.course.handout import NotReleased
 from autograder.layout import known_chapter
 
 CHAPTER_HELP = "for example 01_attention"
@@ -24,6 +23,8 @@ def positive(text: str) -> int:
 
 def released_chapter(course: Path, chapter: str) -> str:
     """Return the chapter if the course has a release of it. Raises NotReleased, or UserError for an unknown chapter."""
+    from autograder.course.handout import NotReleased
+
     if not (course / "release" / chapter).is_dir():
         raise NotReleased(course, known_chapter(chapter))
     return chapter

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.cli.common import CHAPTER_HELP, positive, released_chapter
-from autograder.course.handout import NotReleased
 from autograder.errors import UserError
 
 if TYPE_CHECKING:
@@ -48,8 +47,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
+    from autograder.course.handout import NotReleased
     from autograder.gradebook import class_run
-    from autograder.pages import terminal
 
     if options.tls and not options.scheduler:
         raise UserError("--tls needs --scheduler tls://HOST:PORT: without a scheduler, this machine grades alone")
@@ -73,6 +72,8 @@ def run(options: Namespace) -> int:
         else:
             print(f"{chapter}: nothing new")
     if len(chapters) > 1 and any(graded.values()):
+        from autograder.pages import terminal
+
         print(f"\n{terminal.chapter_table({chapter: rows for chapter, rows in graded.items() if rows})}")
     if failures:
         reasons = "\n".join(map(str, failures))

@@ -1,6 +1,8 @@
 """The command line: its options, messages and exit codes."""
 
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -225,3 +227,27 @@ def test_every_command_has_help(command, capsys):
         main([command, "--help"])
     assert exit.value.code == 0
     assert "--course DIR" in capsys.readouterr().out
+
+
+def loaded(code: str) -> set[str]:
+    """Return the modules that a new process has loaded after some code."""
+    code += "\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", f"import sys\n{code}"], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_help_loads_nothing_slow():
+    modules = loaded("from autograder.cli.main import main\ntry: main(['--help'])\nexcept SystemExit: pass")
+    assert "autograder.cli.watch" in modules
+    assert not modules & {"numpy", "nbformat", "nbgrader", "sqlalchemy", "distributed", "msgspec", "yaml"}
+
+
+def test_grading_begins_before_nbgrader_is_loaded(tmp_path):
+    (tmp_path / "release" / CHAPTER).mkdir(parents=True)
+    modules = loaded(f"""
+from autograder.cli.main import main
+from autograder.gradebook import class_run
+class_run.grade_class = lambda *arguments, **options: print(*sys.modules) or sys.exit()
+main(["grade", {CHAPTER!r}, "--course", {str(tmp_path)!r}])""")
+    assert "autograder.grading.queue" in modules
+    assert "nbgrader" not in modules
