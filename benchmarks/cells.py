@@ -103,7 +103,7 @@ def jobs(name):
 def write_site(folder, chapter):
     """Write a page that runs jobs into a folder, and the chapter's files for study into its folder "course"."""
     from autograder.chapter.targets import read_targets
-    from autograder.release.publish import released_files
+    from autograder.release.build import released_files
     from book.live import assets
     from book.live.built_files import python_files
     from book.live.self_study import study_files, zipped

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from autograder.course.lock import course_lock
 from autograder.course.roster_file import RosterFile, load_roster, save_roster
-from autograder.gradebook.coursedir import open_coursedir, write_course_config
+from autograder.gradebook.configuration import write_course_config
+from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.enrolment import enrol
 from autograder.gradebook.queries import known_students
 from autograder.platforms.known_students import KnownStudent

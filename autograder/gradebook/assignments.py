@@ -9,7 +9,8 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from autograder.errors import UserError
-from autograder.gradebook.coursedir import CourseDirectory, nbgrader_config, open_coursedir, quiet_log
+from autograder.gradebook.configuration import nbgrader_config
+from autograder.gradebook.coursedir import CourseDirectory, open_coursedir, quiet_log
 from autograder.gradebook.engine import usable_gradebook
 from autograder.gradebook.queries import registered_cells
 

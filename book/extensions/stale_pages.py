@@ -23,7 +23,7 @@ ALL_PAGES = "book"  # the folder of extensions and styles, and the name of the d
 # These make the text that extensions add to a page, and the notebook that a page offers.
 ALSO_FOR_ALL_PAGES = (
     *(f"autograder/chapter/{name}.py" for name in ("cards", "chapter", "plain_markdown", "reading_time", "sections")),
-    *(f"autograder/release/{name}.py" for name in ("bundle", "cell_needs", "notebook", "publish")),
+    *(f"autograder/release/{name}.py" for name in ("build", "bundle", "cell_needs", "notebook")),
     *PINS,
     "CITATION.cff",
     "_config.yml",

@@ -18,7 +18,7 @@ from autograder.chapter.chapter import Chapter
 from autograder.chapter.reading_time import duration, estimate
 from autograder.chapter.targets import Targets, read_targets
 from autograder.layout import REPO, chapter_names
-from autograder.release.publish import released_files
+from autograder.release.build import released_files
 from book.live import first_exercise
 from book.live.built_files import ALL, OUT, store
 from book.live.check_examples import EXAMPLES, add_examples

@@ -13,7 +13,8 @@ from traitlets.config import Config
 
 from autograder.cli.main import main
 from autograder.gradebook import class_run
-from autograder.gradebook.coursedir import nbgrader_config, open_coursedir
+from autograder.gradebook.configuration import nbgrader_config
+from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.queries import computed_scores
 from tests.attacks.attack import HONEST_POINTS, dump, own_cell
 from tests.attacks.conftest import CHAPTER, FULL

@@ -15,7 +15,8 @@ from nbgrader.plugins import CsvExportPlugin
 from autograder.cli.main import main
 from autograder.gradebook import assignments, class_run, engine
 from autograder.gradebook.assignments import refuse_unregistered
-from autograder.gradebook.coursedir import open_coursedir, write_course_config
+from autograder.gradebook.configuration import write_course_config
+from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.state import computed_scores
 from autograder.release.publish import publish
 from tests.autograder.gradebook import postgres

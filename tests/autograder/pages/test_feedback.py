@@ -23,7 +23,8 @@ from traitlets.config import Config
 import autograder
 from autograder.authoring.exercise import exercises_of
 from autograder.gradebook import class_run
-from autograder.gradebook.coursedir import nbgrader_config, open_coursedir
+from autograder.gradebook.configuration import nbgrader_config
+from autograder.gradebook.coursedir import open_coursedir
 from autograder.layout import chapter_names
 from autograder.pages import code, feedback
 from autograder.pages.safe_markdown import MATHML_ATTRIBUTES, MAX_SOURCE, TAGS, safe_markdown

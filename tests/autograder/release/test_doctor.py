@@ -10,8 +10,9 @@ from autograder.chapter.chapter import read_chapter
 from autograder.cli.main import main
 from autograder.layout import chapter_names
 from autograder.release import doctor
+from autograder.release.build import ReleaseRefused
 from autograder.release.notebook_run import run_faults
-from autograder.release.publish import ReleaseRefused, publish
+from autograder.release.publish import publish
 from tests.autograder.release.small_repo import CHAPTER, change
 
 pytestmark = [pytest.mark.autograder, pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")]

@@ -20,8 +20,9 @@ from autograder.chapter.chapter import Chapter, read_chapter, stubs, text_of
 from autograder.errors import UserError
 from autograder.layout import REPO
 from autograder.release import gate
+from autograder.release.build import ReleaseRefused
 from autograder.release.fingerprints import Fingerprints
-from autograder.release.publish import ReleaseRefused, publish
+from autograder.release.publish import publish
 from autograder.release.zip_content import content_digest
 from tests.autograder.release.small_repo import CHAPTER, change
 

@@ -23,7 +23,8 @@ from autograder.errors import UserError
 from autograder.gradebook.changed_cells import WouldLoseScores
 from autograder.layout import REPO, chapter_names
 from autograder.release import bundle
-from autograder.release.publish import publish, released_files
+from autograder.release.build import released_files
+from autograder.release.publish import publish
 from tests.autograder.release.small_repo import CHAPTER, by_grade_id, change
 
 CHECK = REPO / "check"
@@ -38,7 +39,7 @@ def released_notebook(course):
 # --------------------------------------------------------------------------------------------- the release
 
 
-COURSE_FILES = {".lock", "nbgrader_config.py", "source", "release", "gradebook.db", "secret_seed"}
+COURSE_FILES = {".lock", ".releases.json", "nbgrader_config.py", "source", "release", "gradebook.db", "secret_seed"}
 
 
 def test_the_released_cells_are_the_chapters_stubs_byte_for_byte(built):

@@ -17,7 +17,8 @@ from nbgrader.exchange.default import ExchangeFetchFeedback, ExchangeReleaseAssi
 from autograder.cli.main import main
 from autograder.course.handout import NotReleased
 from autograder.course.lock import Busy
-from autograder.gradebook.coursedir import nbgrader_config, open_coursedir
+from autograder.gradebook.configuration import nbgrader_config
+from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.queries import computed_scores
 from autograder.gradebook.rows import Incomplete, StudentRow
 from autograder.grading.assignment import fingerprint

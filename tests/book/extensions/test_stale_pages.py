@@ -48,7 +48,7 @@ def test_a_chapter_depends_on_the_solutions_up_to_its_own(tmp_path):
         exercise,
         "check/judge.py",
         "autograder/chapter/cards.py",
-        "autograder/release/publish.py",
+        "autograder/release/build.py",
         "chapters/figures.py",
         "chapters/01_attention.md",
         "chapters/02_backward.md",

@@ -1,0 +1,39 @@
+"""Read and write the configuration of nbgrader in a course folder, without importing nbgrader, which takes seconds."""
+
+from pathlib import Path
+
+from traitlets.config import Config
+from traitlets.config.loader import PyFileConfigLoader
+
+from autograder.layout import REPO
+
+
+def nbgrader_config(course: Path, repo: Path = REPO) -> Config:
+    """Return the repository's nbgrader_config.py merged with the course's own, which has priority."""
+    merged = Config()
+    for folder in (repo, course):
+        if (folder / "nbgrader_config.py").exists():
+            merged.merge(PyFileConfigLoader("nbgrader_config.py", path=str(folder)).load_config())
+    merged.CourseDirectory.root = str(course.absolute())
+    return merged
+
+
+def write_course_config(course: Path, repo: Path = REPO) -> None:
+    """Write a nbgrader_config.py that loads the repository's into a course folder that has none.
+
+    Without it, nbgrader's commands that are started inside the folder would use nbgrader's own configuration, and run
+    student code without a sandbox.
+    """
+    path = course / "nbgrader_config.py"
+    if not path.exists():
+        path.write_text(_COURSE_CONFIG.format(repo=str(repo.absolute())), encoding="utf-8")
+
+
+_COURSE_CONFIG = """\
+# nbgrader's commands that start in this folder use the configuration of the repository. Add your own settings below.
+from pathlib import Path
+
+c = get_config()
+load_subconfig("nbgrader_config.py", path={repo!r})
+c.CourseDirectory.root = str(Path(__file__).resolve().parent)
+"""
