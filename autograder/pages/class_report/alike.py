@@ -116,35 +116,34 @@ def _without_docstrings(text: str) -> str:
     return _DOCSTRING.sub(lambda docstring: "\n" * docstring[0].count("\n"), text)
 
 
-def _tokens(text: str) -> list[tuple[str, int]]:
-    """Return the tokens of a text's code, each with its line. Parentheses and kinds of quotes do not count."""
-    code = _without_docstrings(text)
-    tokens = zip(tokens_of(code), lines_of_tokens(code), strict=True)
-    return [(token.replace("'", '"'), line) for token, line in tokens if token not in "()"]
+def _counts(token: str) -> bool:
+    return token not in "()"
 
 
 def stretches(text: str, digest: Callable[[tuple[str | int, ...]], int] = hash) -> list[int]:
     """Return a hash of every SEED consecutive tokens, in order, with chosen names as distances.
 
-    The distance is the number of tokens since the previous use of the name in the stretch, or 0.
+    Parentheses and kinds of quotes do not count. The distance is the number of tokens since the previous use of the
+    name in the stretch, or 0.
 
     digest: the hash of a stretch. Python's own is fast, and another one in each process.
     """
     last_use: dict[str, int] = {}
-    distances: list[str | int] = []
-    for position, (token, _) in enumerate(_tokens(text)):
+    next_use: dict[int, int] = {}
+    items: list[str | int] = []
+    for position, token in enumerate(filter(_counts, tokens_of(_without_docstrings(text)))):
         if is_variable(token):
-            distances.append(position - last_use.get(token, position))
-            last_use[token] = position
+            last = last_use.get(token, position)
+            last_use[token] = next_use[last] = position
+            items.append(position - last)
         else:
-            distances.append(token)
-    windows = (distances[start : start + SEED] for start in range(len(distances) - SEED + 1))
-    return [digest(_within(window)) for window in windows]
-
-
-def _within(window: Sequence[str | int]) -> tuple[str | int, ...]:
-    """Return a window of tokens and distances, with 0 for each distance that reaches beyond its start."""
-    return tuple(0 if isinstance(item, int) and item > i else item for i, item in enumerate(window))
+            items.append(token.replace("'", '"'))
+    hashes = []
+    for start in range(len(items) - SEED + 1):
+        hashes.append(digest(tuple(items[start : start + SEED])))
+        if start in next_use:  # in the stretches to come, this is the first use
+            items[next_use[start]] = 0
+    return hashes
 
 
 def marked_cells(
@@ -153,7 +152,9 @@ def marked_cells(
     """Return the student's cells with common stretches, with their lines marked. digest: as in `stretches`."""
     cells = []
     for name, text in code_of(entry):
-        lines_of = [line for _, line in _tokens(text)]
+        code = _without_docstrings(text)
+        tokens = zip(tokens_of(code), lines_of_tokens(code), strict=True)
+        lines_of = [line for token, line in tokens if _counts(token)]
         starts = [start for start, stretch in enumerate(stretches(text, digest)) if stretch in common]
         marked = {line for start in starts for line in lines_of[start : start + SEED]}
         if marked:

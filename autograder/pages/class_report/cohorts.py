@@ -69,7 +69,7 @@ def like_earlier(entries: Sequence[Entry], known: Iterable[str], cohorts: Mappin
 
     cohorts: name of the file -> fingerprints.
     """
-    own = _own_stretches(entries, known)
+    own = _own_stretches(entries, known) if cohorts else []
     common_now = _frequent(own)
     matches: list[tuple[int, Earlier]] = []
     for name, students in cohorts.items():

@@ -1,7 +1,8 @@
 """Read a graded class from the course folder: each student's report, gradebook score and earlier gradings."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 from autograder.course.roster_file import load_roster
@@ -78,10 +79,11 @@ def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
     withdrawn = load_roster(Path(coursedir.root)).withdrawn
     paths = {student: path for student, path in paths.items() if student not in withdrawn}
     reports = Reports(Path(coursedir.root, "reports", chapter))
+    find = cache(reports.find)  # most reports are those of a student and also part of a history
     handed_in = sorted(paths)
     digests = {student: grading_record(coursedir, student).get("report", "") for student in handed_in}
-    graded = {student: report for student, digest in digests.items() if (report := reports.find(digest))}
-    book, histories = read_marks(coursedir), _histories(reports)
+    graded = {student: report for student, digest in digests.items() if (report := find(digest))}
+    book, histories = read_marks(coursedir), _histories(reports.folder, find)
     teams = {
         student: team for team, members in load_teams(Path(coursedir.root), chapter).items() for student in members
     }
@@ -131,13 +133,13 @@ def _differences(marks: Marks | None, report: Report) -> tuple[str, ...]:
     return ("not in the gradebook: grade again",) if marks is None else tuple(marks.differences(report))
 
 
-def _histories(reports: Reports) -> dict[str, tuple[Grading, ...]]:
-    """Return fingerprint of a submitted file -> its gradings, oldest first."""
-    files = sorted(reports.folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
+def _histories(folder: Path, find: Callable[[str], Report | None]) -> dict[str, tuple[Grading, ...]]:
+    """Return fingerprint of a submitted file -> its gradings, oldest first. find: returns the report of that name."""
+    files = sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
     last_reports: dict[str, Report] = {}
     histories: dict[str, tuple[Grading, ...]] = {}
     for file in files:
-        if report := reports.find(file.stem):
+        if report := find(file.stem):
             submission = report.made_from["submission"]
             last = last_reports.get(submission)
             why = (changes(last, report) or "graded again") if last else "graded for the first time"
