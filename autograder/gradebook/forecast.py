@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.preprocessors import AssignLatePenalties
 
 from autograder.course.handout import load_handout
+from autograder.gradebook.late_credit import late_penalty
 from autograder.gradebook.marks import Mark, Marks
 from autograder.gradebook.queries import read_marks
 from autograder.gradebook.rows import StudentRow
@@ -67,7 +67,7 @@ def _after(
     """Return the marks after grading: computed scores and the penalty are new, what was given by hand stays."""
     marks = _with_report(row.report, before, texts)
     seconds = state.seconds_late(row.student)
-    return replace(marks, penalty=_penalty(coursedir, row.student, marks.raw, seconds)) if seconds else marks
+    return replace(marks, penalty=late_penalty(coursedir, row.student, marks.raw, seconds)) if seconds else marks
 
 
 def _with_report(report: Report, before: Marks | None, texts: Collection[str]) -> Marks:
@@ -77,12 +77,3 @@ def _with_report(report: Report, before: Marks | None, texts: Collection[str]) -
         kept = by_hand.get(cell, mark)
         cells[cell] = Mark(mark.auto, kept.manual, kept.extra)
     return Marks(cells)
-
-
-def _penalty(coursedir: CourseDirectory, student: str, score: float, seconds: float) -> float:
-    """Return what nbgrader's AssignLatePenalties will take off, with the plug-in that the course configures."""
-    preprocessor = AssignLatePenalties(config=coursedir.config)
-    preprocessor.assignment_id = coursedir.assignment_id
-    preprocessor.init_plugin()
-    penalty = preprocessor.plugin_inst.late_submission_penalty(student, score, seconds)
-    return min(max(penalty or 0.0, 0.0), score)

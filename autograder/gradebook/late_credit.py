@@ -1,8 +1,10 @@
-"""A plug-in for nbgrader that gives late work the credit of `autograder due --late`."""
+"""What late work loses: by the steps of `autograder due --late`, through a plug-in for nbgrader, or as it is configured."""
 
 from pathlib import Path
 
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import LateSubmissionPlugin
+from nbgrader.preprocessors import AssignLatePenalties
 
 from autograder.gradebook.deadlines import load_rules
 
@@ -16,3 +18,12 @@ class LateCredit(LateSubmissionPlugin):
         if not rules.steps:
             return super().late_submission_penalty(student_id, score, total_seconds_late)
         return score * (1 - rules.share(total_seconds_late))
+
+
+def late_penalty(coursedir: CourseDirectory, student: str, score: float, seconds: float) -> float:
+    """Return what nbgrader's AssignLatePenalties will take off, with the plug-in that the course configures."""
+    preprocessor = AssignLatePenalties(config=coursedir.config)
+    preprocessor.assignment_id = coursedir.assignment_id
+    preprocessor.init_plugin()
+    penalty = preprocessor.plugin_inst.late_submission_penalty(student, score, seconds)
+    return min(max(penalty or 0.0, 0.0), score)
