@@ -103,7 +103,10 @@ def _print(rows: Sequence[StudentRow], options: Namespace, chapter: str) -> None
     from autograder.pages import terminal
 
     if options.dry_run:
-        print(terminal.score_changes(_forecasts(options.course, chapter, rows)))
+        from autograder.gradebook.voids import load_voids
+
+        voids = load_voids(options.course, chapter)
+        print(terminal.score_changes(_forecasts(options.course, chapter, rows), voids))
         return
     if rows:
         marks, known = _marks(options.course, chapter)

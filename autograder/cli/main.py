@@ -24,6 +24,7 @@ from autograder.cli import (
     requests,
     roster,
     submit_check,
+    void,
     watch,
 )
 from autograder.errors import UserError
@@ -38,6 +39,7 @@ COMMANDS = {
     "submit-check": submit_check,
     "grade": grade,
     "watch": watch,
+    "void": void,
     "audit": audit,
     "requests": requests,
     "answer": answer,

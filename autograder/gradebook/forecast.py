@@ -1,6 +1,6 @@
 """Forecast each student's score after grading, as an export would show it: what `autograder grade --dry-run` prints."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from autograder.gradebook.marks import Mark, Marks
 from autograder.gradebook.queries import read_marks
 from autograder.gradebook.rows import StudentRow
 from autograder.gradebook.state import ClassState, grading_record
+from autograder.gradebook.voids import Voids, load_voids
 from autograder.grading.report import Report, Reports
 
 
@@ -43,13 +44,15 @@ def forecasts(coursedir: CourseDirectory, rows: Iterable[StudentRow]) -> list[Fo
     book = read_marks(coursedir)
     marks = book.marks.get(coursedir.assignment_id, {})
     texts = _points_of_texts(coursedir)
+    voids = load_voids(Path(coursedir.root), coursedir.assignment_id)
+    of_texts = sum(voids.points(cell, points) for cell, points in texts.items())
     forecasts = []
     for row in rows:
         before = marks.get(row.student)
-        after = before if before and not row.why else _after(coursedir, row, before, texts, state)
+        after = before if before and not row.why else _after(coursedir, row, before, texts, voids, state)
         earlier = reports.find(grading_record(coursedir, row.student).get("report", ""))
-        points = book.points.get(coursedir.assignment_id, row.report.points + sum(texts.values()))
-        points_before = earlier.points + sum(texts.values()) if earlier else points
+        points = book.points.get(coursedir.assignment_id, voids.maximum(row.report) + of_texts)
+        points_before = voids.maximum(earlier) + of_texts if earlier else points
         forecasts.append(Forecast(row.student, before, after, points_before, points, row.why))
     return forecasts
 
@@ -62,18 +65,24 @@ def _points_of_texts(coursedir: CourseDirectory) -> dict[str, float]:
 
 
 def _after(
-    coursedir: CourseDirectory, row: StudentRow, before: Marks | None, texts: Collection[str], state: ClassState
+    coursedir: CourseDirectory,
+    row: StudentRow,
+    before: Marks | None,
+    texts: Mapping[str, float],
+    voids: Voids,
+    state: ClassState,
 ) -> Marks:
     """Return the marks after grading: computed scores and the penalty are new, what was given by hand stays."""
-    marks = _with_report(row.report, before, texts)
+    marks = _with_report(row.report, before, texts, voids)
     seconds = state.seconds_late(row.student)
     return replace(marks, penalty=late_penalty(coursedir, row.student, marks.raw, seconds)) if seconds else marks
 
 
-def _with_report(report: Report, before: Marks | None, texts: Collection[str]) -> Marks:
+def _with_report(report: Report, before: Marks | None, texts: Mapping[str, float], voids: Voids) -> Marks:
     by_hand = before.cells if before else {}
-    cells = {cell: mark for cell, mark in by_hand.items() if cell in texts}
-    for cell, mark in Marks.graded(report).cells.items():
+    cells = {cell: Mark(voids.points(cell, texts[cell]), None, None) for cell in texts if cell in voids.cells}
+    cells |= {cell: mark for cell, mark in by_hand.items() if cell in texts}
+    for cell, mark in Marks.graded(report, voids).cells.items():
         kept = by_hand.get(cell, mark)
         cells[cell] = Mark(mark.auto, kept.manual, kept.extra)
     return Marks(cells)

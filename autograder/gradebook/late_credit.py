@@ -1,4 +1,4 @@
-"""What late work loses: by the steps of `autograder due --late`, through a plug-in for nbgrader, or as it is configured."""
+"""What late work loses: a plug-in for nbgrader with the steps of `autograder due --late`, and the penalty it gives."""
 
 from pathlib import Path
 

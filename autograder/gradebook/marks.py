@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from autograder.gradebook.late_work import score_after_penalty
+from autograder.gradebook.voids import Voids
 from autograder.grading.report import Report
 
 
@@ -33,9 +34,9 @@ class Marks:
     penalty: float = 0.0
 
     @staticmethod
-    def graded(report: Report) -> "Marks":
+    def graded(report: Report, voids: Voids) -> "Marks":
         """Return the marks that grading computed, without changes by hand."""
-        return Marks({f"check-{result.function}": Mark(result.earned, None, None) for result in report.results})
+        return Marks({cell: Mark(score, None, None) for cell, score in voids.scores(report).items()})
 
     @property
     def raw(self) -> float:
@@ -47,9 +48,9 @@ class Marks:
         """The score as nbgrader exports it."""
         return score_after_penalty(self.raw, self.penalty)
 
-    def differences(self, report: Report) -> list[str]:
+    def differences(self, report: Report, voids: Voids) -> list[str]:
         """Return why the total is not the one that grading computed, in plain words; empty if it is."""
-        earned = {f"check-{result.function}": result.earned for result in report.results}
+        earned = voids.scores(report)
         sentences = [
             sentence
             for cell, mark in self.cells.items()

@@ -33,6 +33,7 @@ from autograder.gradebook.late_work import (
 )
 from autograder.gradebook.queries import manual_fingerprints, page_fingerprint, rows_by_cell
 from autograder.gradebook.rebuilding import rebuild
+from autograder.gradebook.voids import load_voids
 from autograder.grading.cluster import connected
 from autograder.grading.queue import Graded, GradingQueue, open_queue
 from autograder.grading.submitted_file import read_file
@@ -114,6 +115,7 @@ class SaveScores(NbGraderPreprocessor):
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         names = resources["nbgrader"]
+        voids = load_voids(Path(self.config.CourseDirectory.root), names["assignment"])
         with Gradebook(names["db_url"]) as gradebook:
             recorded = gradebook.find_submission_notebook(names["notebook"], names["assignment"], names["student"])
             grades = {grade.name: grade for grade in recorded.grades}
@@ -122,7 +124,7 @@ class SaveScores(NbGraderPreprocessor):
                 name = cell.metadata.get("nbgrader", {}).get("grade_id")
                 if is_grade(cell):
                     grade = grades[name]
-                    grade.auto_score, _ = determine_grade(cell)
+                    grade.auto_score = voids.score(name, *determine_grade(cell))
                     # A score set by hand stays, and formgrader asks the instructor to check it.
                     grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
                 if is_solution(cell):
@@ -161,6 +163,7 @@ class ReadGradebook(NbGraderPreprocessor):
             due = sentences(recorded.assignment.assignment.duedate, rules, names["student"])
             requests = load_requests(course, names["assignment"]).get(names["student"], [])
             comments, reusable = rows_by_cell(gradebook, recorded, Comment), load_comments(course)
+            voids = load_voids(course, names["assignment"])
             results = map(Result.from_json, nb.metadata.autograder.results)
             texts = [cell.metadata.nbgrader for cell in nb.cells if is_grade(cell) and is_solution(cell)]
             resources["feedback"] = {
@@ -169,9 +172,12 @@ class ReadGradebook(NbGraderPreprocessor):
                 "penalty": penalty,
                 "grades": rows_by_cell(gradebook, recorded, Grade),
                 "comments": {name: expanded(row.manual_comment or "", reusable) for name, row in comments.items()},
-                "by_hand": page_fingerprint(by_hand.get(names["student"], ""), reusable, due, requests),
+                "by_hand": page_fingerprint(
+                    by_hand.get(names["student"], ""), reusable, [*due, *voids.sentences], requests
+                ),
                 "due": due,
                 "requests": requests,
+                "voids": voids,
                 "texts": {about.grade_id: about.points for about in texts},
                 "results": {f"check-{result.function}": result for result in results},
             }

@@ -89,12 +89,15 @@ def manual_fingerprints(gradebook: Gradebook, assignment: str, student: str | No
     return {owner: hashlib.sha256(repr(values).encode()).hexdigest()[:16] for owner, values in given.items()}
 
 
-def page_fingerprint(by_hand: str, comments: Mapping[str, str], due: Sequence[str], requests: Sequence[Request]) -> str:
+def page_fingerprint(
+    by_hand: str, comments: Mapping[str, str], notices: Sequence[str], requests: Sequence[Request]
+) -> str:
     """Return a fingerprint of what a page shows besides the notebook.
 
     by_hand: from `manual_fingerprints`. comments: the course's reusable ones, which only what is given by hand can use.
+    notices: sentences about the due date, and about void exercises.
     """
-    parts = (by_hand, by_hand and comments, due, requests)
+    parts = (by_hand, by_hand and comments, notices, requests)
     return hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:16] if any(parts) else ""
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from autograder.gradebook.voids import Voids
 from autograder.grading.report import Report
 
 
@@ -10,7 +11,7 @@ class StudentRow:
     """One student of a graded class.
 
     why: the reason to write the report; empty if all of it was recorded already. reused: whether the report existed
-    before this run. written: whether this run updated the gradebook and the feedback.
+    before this run. written: whether this run updated the gradebook and the feedback. voids: those of the chapter.
     """
 
     student: str
@@ -18,6 +19,17 @@ class StudentRow:
     why: str
     reused: bool
     written: bool
+    voids: Voids = Voids()
+
+    @property
+    def earned(self) -> float:
+        """The score that grading computed, with the void exercises."""
+        return sum(self.voids.scores(self.report).values())
+
+    @property
+    def points(self) -> float:
+        """The maximum of the exercises that grading computes."""
+        return self.voids.maximum(self.report)
 
 
 class Incomplete(Exception):

@@ -5,8 +5,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from nbformat.v4 import to_notebook
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.utils import determine_grade
 
 from autograder.course.comments import load_comments
 from autograder.course.regrade_requests import load_requests
@@ -20,6 +22,7 @@ from autograder.gradebook.queries import (
     manual_fingerprints,
     page_fingerprint,
 )
+from autograder.gradebook.voids import exercise_of, load_voids
 from autograder.grading.report import Report, Reports
 
 _REASONS = {
@@ -47,6 +50,7 @@ class ClassState:
         self._rules = load_rules(Path(coursedir.root), coursedir.assignment_id)
         self._comments = load_comments(Path(coursedir.root))
         self._requests = load_requests(Path(coursedir.root), coursedir.assignment_id)
+        self._voids = load_voids(Path(coursedir.root), coursedir.assignment_id)
         self._coursedir, self._reports = guarded(coursedir), reports
 
     def why(self, student: str, report: Report) -> str:
@@ -64,14 +68,14 @@ class ClassState:
         if record.get("share", 1.0) != self._rules.share(late):
             return "the credit for late work changed"
         scores = self.scores.get(student, {})
-        same = all(scores.get(result.function) == result.earned for result in report.results)
+        same = all(scores.get(exercise_of(cell)) == score for cell, score in self._voids.scores(report).items())
         return "" if same else "the gradebook had another score"
 
     def page(self, student: str) -> str:
         """Return the fingerprint of what a student's page shows besides the notebook."""
-        due = sentences(self._due, self._rules, student)
+        notices = [*sentences(self._due, self._rules, student), *self._voids.sentences]
         by_hand, requests = self._by_hand.get(student, ""), self._requests.get(student, [])
-        return page_fingerprint(by_hand, self._comments, due, requests)
+        return page_fingerprint(by_hand, self._comments, notices, requests)
 
     def seconds_late(self, student: str) -> float:
         """Return by how many seconds a submission is late, as nbgrader will count when it is graded.
@@ -88,6 +92,17 @@ class ClassState:
 def grading_record(coursedir: CourseDirectory, student: str) -> dict[str, Any]:
     """Return the metadata that grading wrote into a student's autograded notebook; {} if there is none."""
     return _autograded(coursedir, student).get("metadata", {}).get("autograder", {})
+
+
+def autograded_score(coursedir: CourseDirectory, student: str, name: str) -> float | None:
+    """Return the score that grading computed for a graded cell, as nbgrader reads it from a student's notebook.
+
+    None for a text that only people can grade, and without a notebook, until the student is graded again.
+    """
+    notebook = _autograded(coursedir, student)
+    cells = to_notebook(notebook).cells if notebook else ()  # in the file, a cell's source is a list of lines
+    named = (cell for cell in cells if cell.metadata.get("nbgrader", {}).get("grade_id") == name)
+    return next((determine_grade(cell)[0] for cell in named), None)
 
 
 def submitted_sources(coursedir: CourseDirectory, student: str) -> dict[str, str]:

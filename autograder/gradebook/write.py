@@ -21,6 +21,7 @@ from autograder.gradebook.engine import shared_engine, why_unusable
 from autograder.gradebook.progress import with_progress
 from autograder.gradebook.rows import Incomplete, StudentRow
 from autograder.gradebook.state import ClassState
+from autograder.gradebook.voids import load_voids
 from autograder.grading.queue import GradingQueue
 from autograder.sandbox import MachineTooBusy, SandboxUnavailable
 from check.words import listed, shown
@@ -48,6 +49,7 @@ def write_class(
     """
     rows: list[StudentRow] = []
     failed: dict[str, list[str]] = {}
+    voids = load_voids(course, chapter)
     coursedir = open_coursedir(course, chapter)
     with quiet_log() as (log, logged), warnings.catch_warnings(), chdir(course), shared_engine() as unusable:
         warnings.simplefilter("ignore", SAWarning)  # nbgrader's own queries cause them, and still work
@@ -62,7 +64,7 @@ def write_class(
                 graded = grader.graded(path)
                 why = "--force" if force else recorded.why(student, graded.report)
                 written = writer is not None and writer.write(student, path, bool(why), recorded.page(student))
-                rows.append(StudentRow(student, graded.report, why, graded.reused, written))
+                rows.append(StudentRow(student, graded.report, why, graded.reused, written, voids))
             except SandboxUnavailable:
                 raise
             except Exception as error:

@@ -10,6 +10,8 @@ from tabulate import tabulate
 from autograder.gradebook.forecast import Forecast
 from autograder.gradebook.marks import Marks
 from autograder.gradebook.rows import StudentRow
+from autograder.gradebook.voids import Voids
+from check.judge import Result
 from check.words import count, shown
 
 
@@ -26,12 +28,12 @@ def class_table(
         names: student -> name; without any, the table has no column for names.
         absent: enrolled students who handed in nothing.
     """
-    first = rows[0].report
-    exercises = [f"{result.function}\n({result.points:g})" for result in first.results]
-    marks_shown = {row.student: marks.get(row.student) or Marks.graded(row.report) for row in rows}
+    first, voids = rows[0].report, rows[0].voids
+    exercises = [f"{result.function}\n({_points(result, voids)})" for result in first.results]
+    marks_shown = {row.student: marks.get(row.student) or Marks.graded(row.report, voids) for row in rows}
     checks = [f"check-{result.function}" for result in first.results]
     by_hand = sorted({cell for of_student in marks_shown.values() for cell in of_student.cells}.difference(checks))
-    total = "total\n(with by hand)" if by_hand else f"total\n({first.points:g})"
+    total = "total\n(with by hand)" if by_hand else f"total\n({rows[0].points:g})"
     heads = ["student", *(["name"] if names else []), *exercises, *(f"{cell}\n(by hand)" for cell in by_hand), total]
     lines = []
     for row in rows:
@@ -42,13 +44,21 @@ def class_table(
     def section(heading: str, sentences: Mapping[str, str]) -> list[str]:
         return _section(heading, {_with_name(student, names): text for student, text in sentences.items()})
 
-    differences = {row.student: "; ".join(marks_shown[row.student].differences(row.report)) for row in rows}
+    differences = {row.student: "; ".join(marks_shown[row.student].differences(row.report, voids)) for row in rows}
+    parts += ["\n".join(voids.sentences)] if voids.sentences else []
     parts += section("The gradebook differs from what grading computed:", differences)
     parts += section("Could not be graded, so the score is 0:", {row.student: row.report.trouble for row in rows})
     parts += section("Worth a look:", {row.student: " ".join(row.report.notes) for row in rows})
     if absent:
         parts.append("\n".join(["Handed in nothing:", *(f"  {shown(_with_name(one, names))}" for one in absent)]))
     return "\n\n".join(parts)
+
+
+def _points(result: Result, voids: Voids) -> str:
+    """Return what an exercise counts in the maximum, for the head of its column."""
+    cell = f"check-{result.function}"
+    points = voids.points(cell, result.points)
+    return ", ".join([*([f"{points:g}"] if points else []), *(["void"] if cell in voids.cells else [])])
 
 
 def _with_name(student: str, names: Mapping[str, str]) -> str:
@@ -61,8 +71,8 @@ def chapter_table(chapters: Mapping[str, Sequence[StudentRow]]) -> str:
         [
             chapter,
             len(rows),
-            fmean(row.report.earned for row in rows),
-            rows[0].report.points,
+            fmean(row.earned for row in rows),
+            rows[0].points,
             _most_frequent_mistake(rows),
         ]
         for chapter, rows in chapters.items()
@@ -91,15 +101,18 @@ def summary(rows: Sequence[StudentRow]) -> str:
     return "\n".join(lines)
 
 
-def score_changes(forecasts: Sequence[Forecast]) -> str:
-    """Return which scores would change, from what to what and why: a line for each changed part, then the total."""
+def score_changes(forecasts: Sequence[Forecast], voids: Voids) -> str:
+    """Return which scores would change, from what to what and why: a line for each changed part, then the total.
+
+    voids: the void exercises, which the scores and the maximum already take into account.
+    """
     lines = [line for forecast in forecasts if forecast.changes for line in _change(forecast)]
     heads = ["student", "exercise", "score", "would be", "why"]
     table = [tabulate(lines, headers=heads, disable_numparse=True)] if lines else []
     n_changed = sum(forecast.changes for forecast in forecasts)
     changed = count(n_changed, "student")
     totals = f"{changed} would get a different score, {len(forecasts) - n_changed} the same. Nothing was written."
-    return "\n\n".join([*table, totals])
+    return "\n\n".join([*table, *(["\n".join(voids.sentences)] if voids.sentences else []), totals])
 
 
 def _change(forecast: Forecast) -> Iterator[list[str]]:

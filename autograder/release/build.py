@@ -25,7 +25,8 @@ from autograder.gradebook.configuration import write_course_config
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.deadlines import read_sentences
 from autograder.gradebook.engine import usable_gradebook
-from autograder.gradebook.queries import registered_cells
+from autograder.gradebook.queries import open_gradebook, registered_cells
+from autograder.gradebook.voiding import store_maximum
 from autograder.layout import REPO
 from autograder.release import bundle, gate
 from autograder.release.doctor import faults
@@ -78,13 +79,16 @@ def _publish(course: Path, chapter: Chapter, targets: Targets, repo: Path) -> bo
         _refuse_unsound(chapter, keys, staging / source, staging / released)
         _refuse_leaks(course, chapter, staging / "release", repo)
 
-        database = open_coursedir(course, chapter.name, repo).db_url
+        coursedir = open_coursedir(course, chapter.name, repo)
+        database = coursedir.db_url
         changed = not all(_same(staging / path, course / path) for path in published)
         if changed or not registered_cells(database, chapter.name):
             adapt_cells(database, chapter.name, nbformat.read(staging / released / f"{chapter.name}.ipynb", 4))
             generate(staging, chapter.name, repo, database)
             for path in published:
                 _move(staging / path, course / path, staging / "old")
+        with open_gradebook(coursedir) as gradebook:
+            store_maximum(gradebook, course, chapter.name)
         return changed
 
 

@@ -21,7 +21,7 @@ from autograder.layout import REPO
 
 FOLDERS = ("autograder", "chapters", "check", "solutions")
 FILES = ("*.cff", "*.py", "*.toml", "*.txt", "*.yml")
-COURSE_FILES = ("deadlines.json", "nbgrader_config.py", "secret_seed")
+COURSE_FILES = ("deadlines.json", "nbgrader_config.py", "secret_seed", "voided.json")
 ENVIRONMENT = ("OMP_NUM_THREADS", "SOURCE_DATE_EPOCH", "TZ")
 LEFT_BEHIND = {"__pycache__", ".ipynb_checkpoints"}  # by Python and Jupyter
 

@@ -171,7 +171,7 @@ class Desk:
             return self._retry(tracked, f"graded, but the feedback cannot be released: {error}")
         tracked.done = True
         limit = f" of {self._rules.limit}" if self._rules.limit else ""
-        points = f"{row.report.earned:g} of {row.report.points:g} points"
+        points = f"{row.earned:g} of {row.points:g} points"
         trouble = f": {row.report.trouble}" if row.report.trouble else ""
         return f"attempt {number}{limit}: {points}, {unreachable or self._inbox.returned}{trouble}"
 

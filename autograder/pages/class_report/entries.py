@@ -11,6 +11,7 @@ from autograder.gradebook.coursedir import CourseDirectory
 from autograder.gradebook.marks import Book, Marks
 from autograder.gradebook.queries import known_students, read_marks
 from autograder.gradebook.state import changes, grading_record, own_sources, submitted_sources
+from autograder.gradebook.voids import Voids, load_voids
 from autograder.grading.assignment import fingerprint
 from autograder.grading.report import Report, Reports
 from autograder.grading.submitted_file import read_file
@@ -36,6 +37,7 @@ class Entry:
     sources: exercise -> the source of its cell, as it was graded.
     own_cells: the code in cells that the student added.
     team: the name of the group with which the student handed in; "" for none.
+    voids: the void exercises of the chapter.
     """
 
     student: str
@@ -47,6 +49,12 @@ class Entry:
     sources: Mapping[str, str] = field(default_factory=dict)
     own_cells: tuple[str, ...] = ()
     team: str = ""
+    voids: Voids = Voids()
+
+    @property
+    def computed(self) -> float:
+        """The score that grading computed, with the void exercises."""
+        return sum(self.voids.scores(self.report).values())
 
     @property
     def points(self) -> float:
@@ -84,13 +92,14 @@ def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
     digests = {student: grading_record(coursedir, student).get("report", "") for student in handed_in}
     graded = {student: report for student, digest in digests.items() if (report := find(digest))}
     book, histories = read_marks(coursedir), _histories(reports.folder, find)
+    voids = load_voids(Path(coursedir.root), chapter)
     teams = {
         student: team for team, members in load_teams(Path(coursedir.root), chapter).items() for student in members
     }
     return Class(
         chapter,
         tuple(
-            replace(_entry(student, report, book, histories, coursedir), team=teams.get(student, ""))
+            replace(_entry(student, report, book, histories, voids, coursedir), team=teams.get(student, ""))
             for student, report in graded.items()
         ),
         tuple(student for student in handed_in if student not in graded),
@@ -109,6 +118,7 @@ def _entry(
     report: Report,
     book: Book,
     histories: Mapping[str, tuple[Grading, ...]],
+    voids: Voids,
     coursedir: CourseDirectory,
 ) -> Entry:
     marks = book.marks.get(report.chapter, {}).get(student)
@@ -120,17 +130,18 @@ def _entry(
     return Entry(
         student,
         report,
-        report.earned if marks is None else marks.total,
-        _differences(marks, report),
+        sum(voids.scores(report).values()) if marks is None else marks.total,
+        _differences(marks, report, voids),
         histories.get(report.made_from["submission"], ()),
         chapters,
         submitted_sources(coursedir, student),
         own_sources(coursedir, student),
+        voids=voids,
     )
 
 
-def _differences(marks: Marks | None, report: Report) -> tuple[str, ...]:
-    return ("not in the gradebook: grade again",) if marks is None else tuple(marks.differences(report))
+def _differences(marks: Marks | None, report: Report, voids: Voids) -> tuple[str, ...]:
+    return ("not in the gradebook: grade again",) if marks is None else tuple(marks.differences(report, voids))
 
 
 def _histories(folder: Path, find: Callable[[str], Report | None]) -> dict[str, tuple[Grading, ...]]:

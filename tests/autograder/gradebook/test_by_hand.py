@@ -9,6 +9,7 @@ import pytest
 from autograder.cli.main import main
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.queries import read_grades, read_marks
+from autograder.gradebook.voids import Voids
 from autograder.pages.terminal import class_table
 from autograder.release.publish import publish
 from tests.autograder.gradebook.graded_course import graded, open_gradebook, page
@@ -105,7 +106,7 @@ def test_a_report_has_no_score_until_an_instructor_gives_one(course):
     assert '<code>report</code>: 6 of 8 points <span class="note">set by your instructor' in html
     assert "The evidence is one <em>seed</em>." in html and "not graded yet" not in html and "are missing" not in html
     marks = read_marks(open_coursedir(course, CHAPTER)).marks[CHAPTER]
-    assert marks["ada"].differences(row.report) == ["`report` graded by hand: 6"]
+    assert marks["ada"].differences(row.report, Voids()) == ["`report` graded by hand: 6"]
     heads, _, line = class_table([row], marks).split("\n\n")[0].split("\n")[-3:]
     assert heads.split()[-5:] == ["(by", "hand)", "(with", "by", "hand)"] and line.split()[-2:] == ["6", "6"]
 
@@ -121,6 +122,28 @@ def test_a_dry_run_counts_the_report_and_its_points(course, capsys):
     hand_in(course, "ada", "Something else.")
     main(["grade", CHAPTER, "--course", str(course), "--dry-run"])
     assert "0 students would get a different score, 1 the same" in capsys.readouterr().out
+
+
+def test_a_void_text_waits_for_no_one(course, capsys):
+    for student in ("ada", "bob"):
+        hand_in(course, student, ANSWER)
+    graded(course)
+    grade_by_hand(course, "report", manual_score=6)
+    for flag, score, points in (("--credit-all", 8, 33), ("--drop", 0, 25)):
+        assert main(["void", "report", flag, "--course", str(course)]) == 0
+        graded(course, force=True)
+        assert final_scores(course) == {"ada": score, "bob": score}
+        assert f"{score} of {points} points" in page(course, "bob") and "not graded yet" not in page(course, "bob")
+        hand_in(course, "cleo", ANSWER)
+        capsys.readouterr()
+        main(["grade", CHAPTER, "--course", str(course), "--dry-run"])
+        totals = [line.split()[2:] for line in capsys.readouterr().out.splitlines() if " total " in line]
+        assert totals == [["none", str(score), "of", str(points)]]
+        shutil.rmtree(course / "submitted" / "cleo")
+    assert main(["void", "report", "--undo", "--course", str(course)]) == 0
+    assert final_scores(course) == {"ada": 6, "bob": None}
+    graded(course)
+    assert "not graded yet, 8 points" in page(course, "bob") and "6 of 8 points" in page(course)
 
 
 def test_a_changed_report_keeps_its_score_and_asks_to_be_read_again(course):

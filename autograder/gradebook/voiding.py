@@ -1,0 +1,130 @@
+"""Void an exercise in nbgrader's gradebook: its maximum, its scores, and the penalties for late work.
+
+Regrading keeps all of this: SaveScores asks for the void exercises, and `store_maximum` follows each release.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbgrader.api import Assignment, BaseCell, Grade, Gradebook, GradeCell, SubmittedAssignment
+from nbgrader.coursedir import CourseDirectory
+
+from autograder.course.handout import Handout, load_handout, released_notebooks
+from autograder.errors import UserError
+from autograder.gradebook.late_credit import late_penalty
+from autograder.gradebook.queries import cell_query, read_marks
+from autograder.gradebook.state import autograded_score
+from autograder.gradebook.voids import ByHand, Kind, Void, exercise_of, load_voids, save_void
+from check.words import did_you_mean
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What voiding an exercise, or taking it back, did to its chapter.
+
+    submissions: how many there are. changed: how many of them got another score. before, after: the maximum.
+    """
+
+    submissions: int
+    changed: int
+    before: float
+    after: float
+
+
+def find_exercise(course: Path, name: str) -> tuple[str, str]:
+    """Return the released chapter that has an exercise, and its graded cell. Raises UserError if none has it."""
+    chapters = {path.stem: _points(load_handout(course, path.stem)) for path in released_notebooks(course)}
+    for chapter, points in chapters.items():
+        for cell in points:
+            if exercise_of(cell) == name:
+                return chapter, cell
+    known = [exercise_of(cell) for points in chapters.values() for cell in points]
+    raise UserError(f"there is no exercise {name!r} in the released chapters{did_you_mean(name, known)}")
+
+
+def set_void(gradebook: Gradebook, coursedir: CourseDirectory, cell: str, kind: Kind | None) -> Effect:
+    """Void an exercise of an assignment, or let it count again if `kind` is None, and return the effect.
+
+    What instructors gave for the exercise by hand is set aside, and comes back when it counts again. What they give
+    while it is void counts.
+
+    Raises UserError if there is nothing to void, or nothing to take back.
+    """
+    course, chapter = Path(coursedir.root), coursedir.assignment_id
+    before = read_marks(coursedir)
+    if not before.marks.get(chapter):
+        raise UserError(f"no submission of {chapter} is graded yet: run `autograder grade {chapter}` first")
+    earlier = load_voids(course, chapter).cells.get(cell)
+    if kind is None and earlier is None:
+        raise UserError(f"`{exercise_of(cell)}` is not void")
+    by_hand = {**earlier.by_hand} if earlier else {}
+    void = Void(kind, by_hand | _given_by_hand(gradebook, chapter, cell)) if kind else None
+    if void:  # before the gradebook loses what is set aside; the same command completes a run that is killed here
+        save_void(course, chapter, cell, void)
+    _write(gradebook, coursedir, cell, void, by_hand)
+    if not void:
+        save_void(course, chapter, cell, None)
+    after = read_marks(coursedir)
+    totals = [{student: marks.total for student, marks in book.marks[chapter].items()} for book in (before, after)]
+    changed = sum(totals[0][student] != total for student, total in totals[1].items())
+    return Effect(len(totals[1]), changed, before.points[chapter], after.points[chapter])
+
+
+def store_maximum(gradebook: Gradebook, course: Path, chapter: str) -> None:
+    """Take the void exercises out of the maximum again, after a release has put its points into the gradebook."""
+    points = _points(load_handout(course, chapter))
+    for cell, void in load_voids(course, chapter).cells.items():
+        if cell in points:
+            _graded_cell(gradebook, chapter, cell).max_score = void.counted(points[cell])
+    gradebook.db.commit()
+
+
+def _write(
+    gradebook: Gradebook, coursedir: CourseDirectory, cell: str, void: Void | None, by_hand: dict[str, ByHand]
+) -> None:
+    """Write the maximum, the scores and the penalties, in one transaction. by_hand: what comes back without a void."""
+    chapter = coursedir.assignment_id
+    points = _points(load_handout(Path(coursedir.root), chapter))[cell]
+    _graded_cell(gradebook, chapter, cell).max_score = void.counted(points) if void else points
+    for student, grade in _grades(gradebook, chapter, cell):
+        if void:
+            grade.auto_score, grade.manual_score, grade.extra_credit = void.counted(points), None, None
+        else:
+            grade.auto_score = autograded_score(coursedir, student, cell)
+            if grade.manual_score is None and grade.extra_credit is None and student in by_hand:
+                grade.manual_score, grade.extra_credit = by_hand[student].manual, by_hand[student].extra
+        grade.needs_manual_grade = grade.auto_score is None and grade.manual_score is None
+    gradebook.db.flush()
+    for submission in _submissions(gradebook, chapter):
+        late = submission.total_seconds_late
+        for notebook in submission.notebooks:
+            gradebook.db.refresh(notebook)  # nbgrader's score is a query
+            notebook.late_submission_penalty = (
+                late_penalty(coursedir, submission.student_id, notebook.score, late) if late else None
+            )
+    gradebook.db.commit()
+
+
+def _points(released: Handout) -> dict[str, float]:
+    """Return name of each graded cell -> its points."""
+    positions = {*released.graded.values(), *released.editable}
+    points = {released.grade_id(position): released.points(position) for position in sorted(positions)}
+    return {cell: of_cell for cell, of_cell in points.items() if of_cell is not None}
+
+
+def _given_by_hand(gradebook: Gradebook, chapter: str, cell: str) -> dict[str, ByHand]:
+    given = {s: ByHand(grade.manual_score, grade.extra_credit) for s, grade in _grades(gradebook, chapter, cell)}
+    return {student: by_hand for student, by_hand in given.items() if by_hand != ByHand(None, None)}
+
+
+def _grades(gradebook: Gradebook, chapter: str, cell: str) -> list[tuple[str, Grade]]:
+    rows = cell_query(gradebook, Grade, SubmittedAssignment.student_id, Grade)
+    return [(student, grade) for student, grade in rows.filter(Assignment.name == chapter, BaseCell.name == cell)]
+
+
+def _graded_cell(gradebook: Gradebook, chapter: str, cell: str) -> GradeCell:
+    return gradebook.find_graded_cell(cell, chapter, chapter)
+
+
+def _submissions(gradebook: Gradebook, chapter: str) -> list[SubmittedAssignment]:
+    return gradebook.db.query(SubmittedAssignment).join(Assignment).filter(Assignment.name == chapter).all()

@@ -1,0 +1,100 @@
+"""Which exercises of a chapter are void, because their question turned out to be wrong, and what they count instead.
+
+course/voided.json keeps what nbgrader has no place for: that an exercise is void, in which way, and the scores that
+instructors had given for it by hand before.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from autograder.course.json_file import read_json, write_json
+from autograder.grading.report import Report
+
+Kind = Literal["credit-all", "drop"]
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """What an instructor gave a student for one exercise, None for nothing: a score, and extra credit."""
+
+    manual: float | None
+    extra: float | None
+
+
+@dataclass(frozen=True)
+class Void:
+    """A void exercise. by_hand: student -> what the student had by hand when the exercise became void."""
+
+    kind: Kind
+    by_hand: Mapping[str, ByHand] = field(default_factory=dict)
+
+    def counted(self, points: float) -> float:
+        """Return what an exercise with this many points counts, in the score of each submission and in the maximum."""
+        return points if self.kind == "credit-all" else 0.0
+
+
+@dataclass(frozen=True)
+class Voids:
+    """The void exercises of one chapter: name of the graded cell -> Void."""
+
+    cells: Mapping[str, Void] = field(default_factory=dict)
+
+    def score(self, cell: str, computed: float | None, points: float) -> float | None:
+        """Return the score of a graded cell in a submission for which grading computed this one."""
+        return self.cells[cell].counted(points) if cell in self.cells else computed
+
+    def points(self, cell: str, points: float) -> float:
+        """Return what a graded cell with this many points counts in the maximum."""
+        return self.cells[cell].counted(points) if cell in self.cells else points
+
+    def scores(self, report: Report) -> dict[str, float]:
+        """Return name of each graded cell of a report -> its score."""
+        cells = ((f"check-{result.function}", result) for result in report.results)
+        return {cell: self.score(cell, result.earned, result.points) or 0.0 for cell, result in cells}
+
+    def maximum(self, report: Report) -> float:
+        """Return the points that the exercises of a report count in the maximum."""
+        return sum(self.points(f"check-{result.function}", result.points) for result in report.results)
+
+    def sentence(self, cell: str) -> str:
+        """Return what students and instructors need to know about a void exercise."""
+        return f"`{exercise_of(cell)}` is void: {_EFFECTS[self.cells[cell].kind]}."
+
+    @property
+    def sentences(self) -> list[str]:
+        """A sentence about each void exercise."""
+        return list(map(self.sentence, self.cells))
+
+
+_EFFECTS: dict[Kind, str] = {
+    "credit-all": "everyone who handed in gets its full points",
+    "drop": "it counts neither in the score nor in the maximum",
+}
+
+
+def exercise_of(cell: str) -> str:
+    """Return the name that people use for a graded cell."""
+    return cell.removeprefix("check-")
+
+
+def load_voids(course: Path, chapter: str) -> Voids:
+    """Return the void exercises of a chapter. Raises UserError for a damaged file."""
+    return Voids(_load(course).get(chapter, {}))
+
+
+def save_void(course: Path, chapter: str, cell: str, void: Void | None) -> None:
+    """Store that an exercise is void; None if it is not."""
+    everything = _load(course)
+    others = {other: kept for other, kept in everything.get(chapter, {}).items() if other != cell}
+    everything[chapter] = others | ({cell: void} if void else {})
+    write_json(_file(course), everything)
+
+
+def _load(course: Path) -> dict[str, dict[str, Void]]:
+    return read_json(_file(course), dict[str, dict[str, Void]], {})
+
+
+def _file(course: Path) -> Path:
+    return course / "voided.json"
