@@ -50,6 +50,9 @@ c.Autograde.autograde_preprocessors = [
     "autograder.gradebook.plugin.MarkRecorded",
 ]
 
+# If a student hands in several times, the last graded attempt counts, or the best one:
+# c.Attempts.counts = "best"
+
 # Credit for late work by steps, as `autograder due --late` sets them.
 c.AssignLatePenalties.plugin_class = "autograder.gradebook.late_credit.LateCredit"
 

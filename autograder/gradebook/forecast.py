@@ -40,21 +40,47 @@ class Forecast:
 def forecasts(coursedir: CourseDirectory, rows: Iterable[StudentRow]) -> list[Forecast]:
     """Return what grading would do to the scores of these students, with penalties and scores given by hand."""
     reports = Reports(Path(coursedir.root, "reports", coursedir.assignment_id))
-    state = ClassState(coursedir, reports)
-    book = read_marks(coursedir)
-    marks = book.marks.get(coursedir.assignment_id, {})
-    texts = _points_of_texts(coursedir)
-    voids = load_voids(Path(coursedir.root), coursedir.assignment_id)
-    of_texts = sum(voids.points(cell, points) for cell, points in texts.items())
+    state, scorer = ClassState(coursedir, reports), Scorer(coursedir)
+    voids, of_texts = scorer.voids, scorer.points_of_texts
     forecasts = []
     for row in rows:
-        before = marks.get(row.student)
-        after = before if before and not row.why else _after(coursedir, row, before, texts, voids, state)
+        before = scorer.before(row.student)
+        late = state.seconds_late(row.student, row.folder)
+        after = before if before and not row.why else scorer.after(row.student, row.report, late)
         earlier = reports.find(grading_record(coursedir, row.student).get("report", ""))
-        points = book.points.get(coursedir.assignment_id, voids.maximum(row.report) + of_texts)
+        points = scorer.book.points.get(coursedir.assignment_id, voids.maximum(row.report) + of_texts)
         points_before = voids.maximum(earlier) + of_texts if earlier else points
         forecasts.append(Forecast(row.student, before, after, points_before, points, row.why))
     return forecasts
+
+
+class Scorer:
+    """Computes the marks that grading would give to the students of a chapter.
+
+    book: the gradebook as it is now. voids: the chapter's void exercises.
+    """
+
+    def __init__(self, coursedir: CourseDirectory) -> None:
+        self._coursedir = coursedir
+        self.book = read_marks(coursedir)
+        self.voids = load_voids(Path(coursedir.root), coursedir.assignment_id)
+        self._texts = _points_of_texts(coursedir)
+
+    @property
+    def points_of_texts(self) -> float:
+        """The points in the maximum that only instructors give."""
+        return sum(self.voids.points(cell, points) for cell, points in self._texts.items())
+
+    def before(self, student: str) -> Marks | None:
+        """Return a student's marks in the gradebook; None if there are none."""
+        return self.book.marks.get(self._coursedir.assignment_id, {}).get(student)
+
+    def after(self, student: str, report: Report, seconds_late: float) -> Marks:
+        """Return the marks after grading: computed scores and the penalty are new, what was given by hand stays."""
+        marks = _with_report(report, self.before(student), self._texts, self.voids)
+        if not seconds_late:
+            return marks
+        return replace(marks, penalty=late_penalty(self._coursedir, student, marks.raw, seconds_late))
 
 
 def _points_of_texts(coursedir: CourseDirectory) -> dict[str, float]:
@@ -62,20 +88,6 @@ def _points_of_texts(coursedir: CourseDirectory) -> dict[str, float]:
     released = load_handout(Path(coursedir.root), coursedir.assignment_id)
     points = {released.grade_id(position): released.points(position) for position in released.editable}
     return {cell: of_cell for cell, of_cell in points.items() if of_cell}
-
-
-def _after(
-    coursedir: CourseDirectory,
-    row: StudentRow,
-    before: Marks | None,
-    texts: Mapping[str, float],
-    voids: Voids,
-    state: ClassState,
-) -> Marks:
-    """Return the marks after grading: computed scores and the penalty are new, what was given by hand stays."""
-    marks = _with_report(row.report, before, texts, voids)
-    seconds = state.seconds_late(row.student)
-    return replace(marks, penalty=late_penalty(coursedir, row.student, marks.raw, seconds)) if seconds else marks
 
 
 def _with_report(report: Report, before: Marks | None, texts: Mapping[str, float], voids: Voids) -> Marks:

@@ -22,6 +22,7 @@ from autograder.course.comments import expanded, load_comments
 from autograder.course.lock import course_lock
 from autograder.course.regrade_requests import load_requests
 from autograder.errors import UserError
+from autograder.gradebook.attempts import attempts_sentences
 from autograder.gradebook.deadlines import load_rules, sentences
 from autograder.gradebook.exchange import SECRET
 from autograder.gradebook.late_work import (
@@ -164,6 +165,7 @@ class ReadGradebook(NbGraderPreprocessor):
             requests = load_requests(course, names["assignment"]).get(names["student"], [])
             comments, reusable = rows_by_cell(gradebook, recorded, Comment), load_comments(course)
             voids = load_voids(course, names["assignment"])
+            attempts = attempts_sentences(self.config, names["student"], names["assignment"])
             results = map(Result.from_json, nb.metadata.autograder.results)
             texts = [cell.metadata.nbgrader for cell in nb.cells if is_grade(cell) and is_solution(cell)]
             resources["feedback"] = {
@@ -173,9 +175,10 @@ class ReadGradebook(NbGraderPreprocessor):
                 "grades": rows_by_cell(gradebook, recorded, Grade),
                 "comments": {name: expanded(row.manual_comment or "", reusable) for name, row in comments.items()},
                 "by_hand": page_fingerprint(
-                    by_hand.get(names["student"], ""), reusable, [*due, *voids.sentences], requests
+                    by_hand.get(names["student"], ""), reusable, [*due, *voids.sentences, *attempts], requests
                 ),
                 "due": due,
+                "attempts": attempts,
                 "requests": requests,
                 "voids": voids,
                 "texts": {about.grade_id: about.points for about in texts},

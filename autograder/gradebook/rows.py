@@ -1,6 +1,7 @@
 """The result of grading a class: one row for each student."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from autograder.gradebook.voids import Voids
 from autograder.grading.report import Report
@@ -12,6 +13,8 @@ class StudentRow:
 
     why: the reason to write the report; empty if all of it was recorded already. reused: whether the report existed
     before this run. written: whether this run updated the gradebook and the feedback. voids: those of the chapter.
+    folder: that of the attempt that counts, None for the one in `submitted`. latest: the report about the latest file,
+    if another attempt counts. attempts: a sentence about which attempt counts.
     """
 
     student: str
@@ -20,11 +23,14 @@ class StudentRow:
     reused: bool
     written: bool
     voids: Voids = Voids()
+    folder: Path | None = None
+    latest: Report | None = None
+    attempts: str = ""
 
     @property
     def earned(self) -> float:
         """The score that grading computed, with the void exercises."""
-        return sum(self.voids.scores(self.report).values())
+        return self.voids.earned(self.report)
 
     @property
     def points(self) -> float:

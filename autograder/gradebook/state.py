@@ -12,6 +12,7 @@ from nbgrader.utils import determine_grade
 
 from autograder.course.comments import load_comments
 from autograder.course.regrade_requests import load_requests
+from autograder.gradebook.attempts import attempts_sentences
 from autograder.gradebook.deadlines import load_rules, sentences
 from autograder.gradebook.late_work import seconds_late
 from autograder.gradebook.plugin import guarded
@@ -51,10 +52,14 @@ class ClassState:
         self._comments = load_comments(Path(coursedir.root))
         self._requests = load_requests(Path(coursedir.root), coursedir.assignment_id)
         self._voids = load_voids(Path(coursedir.root), coursedir.assignment_id)
+        self._config = coursedir.config
         self._coursedir, self._reports = guarded(coursedir), reports
 
-    def why(self, student: str, report: Report) -> str:
-        """Return why this report has to be written, in plain words; empty if all of it is recorded."""
+    def why(self, student: str, report: Report, folder: Path | None = None) -> str:
+        """Return why this report has to be written, in plain words; empty if all of it is recorded.
+
+        folder: that of the attempt that counts, None for the one in `submitted`.
+        """
         record = grading_record(self._coursedir, student)
         if not record:
             return "new"
@@ -62,7 +67,7 @@ class ClassState:
             return changes(self._reports.find(record["report"]), report)
         if not record["recorded"]:
             return "an earlier run was interrupted"
-        late = self.seconds_late(student)
+        late = self.seconds_late(student, folder)
         if record["late"] != late:
             return "the due date or the time of handing in changed"
         if record.get("share", 1.0) != self._rules.share(late):
@@ -74,19 +79,21 @@ class ClassState:
     def page(self, student: str) -> str:
         """Return the fingerprint of what a student's page shows besides the notebook."""
         notices = [*sentences(self._due, self._rules, student), *self._voids.sentences]
+        notices += attempts_sentences(self._config, student, self._coursedir.assignment_id)
         by_hand, requests = self._by_hand.get(student, ""), self._requests.get(student, [])
         return page_fingerprint(by_hand, self._comments, notices, requests)
 
-    def seconds_late(self, student: str) -> float:
+    def seconds_late(self, student: str, folder: Path | None = None) -> float:
         """Return by how many seconds a submission is late, as nbgrader will count when it is graded.
 
-        The time in timestamp.txt comes before the one that the gradebook has.
+        The time in timestamp.txt comes before the one that the gradebook has. folder: that of an attempt, by default
+        the one in `submitted`.
         """
-        folder = self._coursedir.format_path("submitted", student, self._coursedir.assignment_id)
+        submitted = self._coursedir.format_path("submitted", student, self._coursedir.assignment_id)
         handed_in, due = self._times.get(student, (None, self._due))
         if student in self._rules.extensions:
             due = self._rules.due(student, self._due)
-        return seconds_late(self._coursedir.get_existing_timestamp(folder) or handed_in, due)
+        return seconds_late(self._coursedir.get_existing_timestamp(str(folder or submitted)) or handed_in, due)
 
 
 def grading_record(coursedir: CourseDirectory, student: str) -> dict[str, Any]:

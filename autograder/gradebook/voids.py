@@ -54,6 +54,10 @@ class Voids:
         cells = ((f"check-{result.function}", result) for result in report.results)
         return {cell: self.score(cell, result.earned, result.points) or 0.0 for cell, result in cells}
 
+    def earned(self, report: Report) -> float:
+        """Return the score that grading computed, with the void exercises."""
+        return sum(self.scores(report).values())
+
     def maximum(self, report: Report) -> float:
         """Return the points that the exercises of a report count in the maximum."""
         return sum(self.points(f"check-{result.function}", result.points) for result in report.results)

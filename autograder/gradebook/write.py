@@ -16,6 +16,8 @@ from nbgrader.converters import Autograde, GenerateFeedback, NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.exc import OperationalError, SAWarning
 
+from autograder.gradebook.attempts import restore_attempt
+from autograder.gradebook.best_attempt import attempt_chooser
 from autograder.gradebook.coursedir import open_coursedir, quiet_log
 from autograder.gradebook.engine import shared_engine, why_unusable
 from autograder.gradebook.progress import with_progress
@@ -58,13 +60,19 @@ def write_class(
         except OperationalError as error:
             raise Incomplete(rows, [why_unusable(error)]) from error
         writer = None if dry_run else Writer(coursedir, log, grader)
+        choose = attempt_chooser(coursedir, grader, recorded, keep=not dry_run)
         again: dict[str, Path] = {}  # a machine that was too busy for them may be calmer when the others are graded
         for student, path in chain(with_progress(paths.items(), "grading", "submissions"), again.items()):
             try:
                 graded = grader.graded(path)
-                why = "--force" if force else recorded.why(student, graded.report)
+                choice = choose(student, path, graded)
+                report, folder = choice.graded.report, choice.path.parent
+                why = "--force" if force else recorded.why(student, report, folder)
+                if writer and choice.path != path:
+                    restore_attempt(choice.path, path)
                 written = writer is not None and writer.write(student, path, bool(why), recorded.page(student))
-                rows.append(StudentRow(student, graded.report, why, graded.reused, written, voids))
+                attempts = (folder, graded.report, choice.sentence)
+                rows.append(StudentRow(student, report, why, graded.reused, written, voids, *attempts))
             except SandboxUnavailable:
                 raise
             except Exception as error:

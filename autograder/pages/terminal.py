@@ -46,6 +46,7 @@ def class_table(
 
     differences = {row.student: "; ".join(marks_shown[row.student].differences(row.report, voids)) for row in rows}
     parts += ["\n".join(voids.sentences)] if voids.sentences else []
+    parts += section("Several attempts:", {row.student: row.attempts for row in rows})
     parts += section("The gradebook differs from what grading computed:", differences)
     parts += section("Could not be graded, so the score is 0:", {row.student: row.report.trouble for row in rows})
     parts += section("Worth a look:", {row.student: " ".join(row.report.notes) for row in rows})

@@ -25,10 +25,15 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Rules:
-    """limit: graded attempts of one student, None for any number. wait: seconds from one graded attempt to the next."""
+    """What the attempts of one student are worth.
+
+    limit: graded attempts, None for any number. wait: seconds from one graded attempt to the next.
+    counts: "last" or "best", the graded attempt that counts.
+    """
 
     limit: int | None = None
     wait: float = 0
+    counts: str = "last"
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,7 @@ class Desk:
             return ""
         line = f"kept and not graded: {self._rules.limit} of {self._rules.limit} attempts have been graded"
         try:
-            self._inbox.refuse(arrival, f"{line}. The last of them counts.")
+            self._inbox.refuse(arrival, f"{line}. The {self._rules.counts} of them counts.")
             self._attempts.add(arrival.student, kept)
         except OSError as error:
             return f"{line}; the student could not be notified: {error}"
@@ -162,7 +162,8 @@ class Desk:
     def _return_feedback(self, tracked: _Tracked, row: StudentRow) -> str:
         """Return the feedback, and then count the attempt: it counts once the student can read the result."""
         arrival = tracked.arrival
-        submission, now = row.report.made_from["submission"], self._clock()
+        report, now = row.latest or row.report, self._clock()
+        submission = report.made_from["submission"]
         number = decide(self._attempts.of(row.student), arrival.name, submission, Rules(), now).number
         try:
             unreachable = self._inbox.return_feedback(arrival, self._page(row.student))
@@ -171,8 +172,8 @@ class Desk:
             return self._retry(tracked, f"graded, but the feedback cannot be released: {error}")
         tracked.done = True
         limit = f" of {self._rules.limit}" if self._rules.limit else ""
-        points = f"{row.earned:g} of {row.points:g} points"
-        trouble = f": {row.report.trouble}" if row.report.trouble else ""
+        points = f"{row.voids.earned(report):g} of {row.points:g} points"
+        trouble = f": {report.trouble}" if report.trouble else ""
         return f"attempt {number}{limit}: {points}, {unreachable or self._inbox.returned}{trouble}"
 
     def _refuse(self, tracked: _Tracked, reason: str) -> str:

@@ -6,6 +6,7 @@ The file system reports changes. On a network drive, for example, it may not, so
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -14,6 +15,7 @@ from watchfiles import watch
 
 from autograder.course.lock import Busy
 from autograder.errors import UserError
+from autograder.gradebook.attempts import which_counts
 from autograder.gradebook.class_run import grade_class
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.rows import StudentRow
@@ -51,6 +53,7 @@ def open_desk(course: Path, chapter: str, source: str | None, rules: Rules) -> t
     def grade(students: Sequence[str]) -> list[StudentRow]:
         return grade_class(course, chapter, students=students)
 
+    rules = replace(rules, counts=which_counts(coursedir.config))
     return Desk(inbox, AttemptLog(course, chapter), rules, grade, page), inbox
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from autograder.course.roster_file import load_roster
 from autograder.course.teams import load_teams
+from autograder.gradebook.attempts import attempts_sentences
 from autograder.gradebook.coursedir import CourseDirectory
 from autograder.gradebook.marks import Book, Marks
 from autograder.gradebook.queries import known_students, read_marks
@@ -38,6 +39,7 @@ class Entry:
     own_cells: the code in cells that the student added.
     team: the name of the group with which the student handed in; "" for none.
     voids: the void exercises of the chapter.
+    attempts: a sentence about which attempt counts; nothing if there is only one, or the last one counts anyway.
     """
 
     student: str
@@ -50,11 +52,12 @@ class Entry:
     own_cells: tuple[str, ...] = ()
     team: str = ""
     voids: Voids = Voids()
+    attempts: list[str] = field(default_factory=list)
 
     @property
     def computed(self) -> float:
         """The score that grading computed, with the void exercises."""
-        return sum(self.voids.scores(self.report).values())
+        return self.voids.earned(self.report)
 
     @property
     def points(self) -> float:
@@ -130,13 +133,14 @@ def _entry(
     return Entry(
         student,
         report,
-        sum(voids.scores(report).values()) if marks is None else marks.total,
+        voids.earned(report) if marks is None else marks.total,
         _differences(marks, report, voids),
         histories.get(report.made_from["submission"], ()),
         chapters,
         submitted_sources(coursedir, student),
         own_sources(coursedir, student),
         voids=voids,
+        attempts=attempts_sentences(coursedir.config, student, report.chapter),
     )
 
 

@@ -1,0 +1,134 @@
+"""Several attempts of a student: the last graded one counts, or the best one if the course is configured so."""
+
+import pytest
+
+from autograder.cli.main import main
+from autograder.gradebook.late_work import TIMESTAMP
+from tests.autograder.gradebook.graded_course import exported, graded, open_gradebook, page
+from tests.autograder.gradebook.test_manual_scores import grade_by_hand
+from tests.conftest import CHAPTER
+
+pytestmark = pytest.mark.grading
+
+FIRST, SECOND, THIRD = "2026-02-03 10:00:00", "2026-02-03 12:00:00", "2026-02-04 10:00:00"
+
+
+@pytest.fixture
+def attempt(course, hand_in, contents):
+    """attempt("perfect", when) -> the row of ada, who has handed in this file and was graded."""
+
+    def grade(example, when, **options):
+        path = hand_in("ada", contents[example])
+        path.with_name(TIMESTAMP).write_text(f"{when} UTC", encoding="utf-8")
+        return graded(course, **options)["ada"]
+
+    return grade
+
+
+@pytest.fixture
+def best(course):
+    with (course / "nbgrader_config.py").open("a", encoding="utf-8") as config:
+        config.write('\nc.Attempts.counts = "best"\n')
+
+
+def recorded(course):
+    """Return score, penalty and time of ada's submission in nbgrader's own tables."""
+    with open_gradebook(course) as gradebook:
+        submission = gradebook.find_submission(CHAPTER, "ada")
+        return submission.score, submission.late_submission_penalty or 0, str(submission.timestamp)
+
+
+def test_without_configuration_the_last_attempt_counts(course, attempt):
+    attempt("perfect", FIRST)
+    attempt("mistake-1", SECOND)
+    assert recorded(course) == (21, 0, SECOND)
+    assert "attempt counts" not in page(course) and not (course / "attempts").exists()
+
+
+def test_the_best_attempt_counts_wherever_a_score_is_shown(course, best, attempt, tmp_path, capsys):
+    attempt("mistake-1", FIRST)
+    assert recorded(course) == (21, 0, FIRST) and "attempt counts" not in page(course)
+    attempt("perfect", SECOND)
+    attempt("blank", THIRD)
+    assert recorded(course) == (25, 0, SECOND)
+    assert float(exported(course, tmp_path)["ada"]["score"]) == 25
+    sentence = "The best attempt counts, which is number 2 of 3. The attempts earn 21, 25, 0 points."
+    assert sentence in page(course) and "25 of 25 points" in page(course)
+    assert main(["grade", CHAPTER, "--course", str(course)]) == 0
+    assert f"ada: {sentence}" in capsys.readouterr().out
+    assert main(["report", CHAPTER, "--course", str(course)]) == 0
+    assert any(sentence in html.read_text(encoding="utf-8") for html in (course / "report").rglob("*.html"))
+
+
+def test_a_second_run_changes_nothing(course, best, attempt):
+    attempt("perfect", FIRST)
+    attempt("mistake-1", SECOND)
+    before = page(course)
+    assert not graded(course)["ada"].written and page(course) == before and recorded(course) == (25, 0, FIRST)
+
+
+def test_each_attempt_has_the_penalty_of_its_own_time(course, best, attempt):
+    due = ["due", CHAPTER, "--at", "2026-02-03 11:00+00:00", "--course", str(course)]
+    assert main([*due, "--late", "50%", "2026-02-10"]) == 0
+    attempt("mistake-1", FIRST)
+    attempt("perfect", SECOND)
+    assert recorded(course) == (21, 0, FIRST)  # more than 12.5
+    assert "The attempts earn 21, 12.5 points." in page(course)
+    assert main([*due, "--late", "96%", "2026-02-10"]) == 0
+    graded(course)
+    assert recorded(course) == (25, 1, SECOND)
+
+
+def test_the_same_file_again_keeps_its_first_time(course, best, attempt):
+    due = ["due", CHAPTER, "--at", "2026-02-03 11:00+00:00", "--late", "50%", "2026-02-10", "--course", str(course)]
+    assert main(due) == 0
+    attempt("perfect", FIRST)
+    attempt("perfect", SECOND)
+    assert recorded(course) == (25, 0, FIRST) and "attempt counts" not in page(course)
+
+
+def test_a_score_given_by_hand_counts_in_every_attempt(course, best, attempt):
+    attempt("mistake-1", FIRST)
+    grade_by_hand(course, "check-softmax", manual_score=4)
+    attempt("perfect", SECOND)
+    assert recorded(course)[0] == 25
+    attempt("blank", THIRD)
+    assert recorded(course)[0] == 25 and "The attempts earn 25, 25, 4 points." in page(course)
+
+
+def test_regrading_chooses_again(course, best, attempt):
+    attempt("perfect", FIRST)
+    attempt("mistake-1", SECOND)
+    graded(course, force=True)
+    assert recorded(course) == (25, 0, FIRST)
+    assert main(["void", "softmax", "--credit-all", "--course", str(course)]) == 0
+    graded(course)
+    assert recorded(course) == (25, 0, SECOND)  # both earn 25 now
+
+
+def test_a_dry_run_shows_the_best_attempt_and_keeps_none(course, best, attempt, hand_in, contents, capsys):
+    attempt("mistake-1", FIRST)
+    hand_in("ada", contents["perfect"])
+    assert main(["grade", CHAPTER, "--dry-run", "--course", str(course)]) == 0
+    assert "21 of 25" in (out := capsys.readouterr().out) and "25 of 25" in out
+    attempt("perfect", SECOND)
+    hand_in("ada", contents["blank"])
+    assert main(["grade", CHAPTER, "--dry-run", "--course", str(course)]) == 0
+    assert "0 students would get a different score" in capsys.readouterr().out
+    assert len(list((course / "attempts").rglob("*.ipynb"))) == 2
+
+
+def test_a_file_without_content_replaces_no_attempt(course, best, attempt, hand_in):
+    attempt("mistake-1", FIRST)
+    hand_in("ada", b"")
+    graded(course)
+    assert recorded(course)[0] == 21 and "attempt counts" not in page(course)
+
+
+def test_another_word_in_the_configuration_is_refused(course, attempt, capsys):
+    with (course / "nbgrader_config.py").open("a", encoding="utf-8") as config:
+        config.write('\nc.Attempts.counts = "first"\n')
+    attempt_of = course / "submitted" / "ada" / CHAPTER
+    attempt_of.mkdir(parents=True)
+    assert main(["grade", CHAPTER, "--course", str(course)]) == 2
+    assert 'c.Attempts.counts in nbgrader_config.py must be "last" or "best"' in capsys.readouterr().err
