@@ -24,6 +24,7 @@ def run(options: Namespace) -> int:
     from autograder.gradebook.engine import usable_gradebook
     from autograder.gradebook.queries import open_gradebook
     from autograder.gradebook.regrading import answered, gather, gradable, known_name, set_score
+    from autograder.gradebook.score_log import logged_changes
     from check.words import did_you_mean, shown
 
     chapter, student = released_chapter(options.course, options.chapter), options.student
@@ -38,7 +39,8 @@ def run(options: Namespace) -> int:
             raise UserError(f"{student!r} has no request in {chapter}{did_you_mean(student, requests)}")
         with_answer = requests | {student: answered(requests[student], exercise, options.text)}
         if options.points is not None:
-            with open_gradebook(coursedir) as gradebook:
+            why = f"regrade request about `{exercise}` answered"
+            with logged_changes(coursedir, why), open_gradebook(coursedir) as gradebook:
                 set_score(gradebook, chapter, student, cells[exercise], options.points)
         save_requests(options.course, chapter, with_answer)
     score = "" if options.points is None else f", {options.points:g} points"

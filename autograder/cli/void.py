@@ -18,13 +18,20 @@ def run(options: Namespace) -> int:
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.engine import usable_gradebook
     from autograder.gradebook.queries import open_gradebook
+    from autograder.gradebook.score_log import logged_changes
     from autograder.gradebook.voiding import find_exercise, set_void
     from autograder.gradebook.voids import Kind, load_voids
 
     chapter, cell = find_exercise(options.course, options.exercise)
     coursedir = open_coursedir(options.course, chapter)
     kind: Kind | None = None if options.undo else "drop" if options.drop else "credit-all"
-    with course_lock(options.course), usable_gradebook(), open_gradebook(coursedir) as gradebook:
+    why = f"`{options.exercise}` counts again" if options.undo else f"`{options.exercise}` is void"
+    with (
+        course_lock(options.course),
+        usable_gradebook(),
+        logged_changes(coursedir, why),
+        open_gradebook(coursedir) as gradebook,
+    ):
         effect = set_void(gradebook, coursedir, cell, kind)
     undone = [f"`{options.exercise}` counts again."] if options.undo else []
     print("\n".join([*undone, *load_voids(options.course, chapter).sentences]))

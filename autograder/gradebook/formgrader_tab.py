@@ -2,18 +2,25 @@
 
 nbgrader's course list asks JupyterLab to show formgrader in a frame, which JupyterHub refuses since 4.1 (nbgrader's
 issue 1870). In its own tab, formgrader's links in nbgrader 0.9 lack the base URL of the server (issue 1888).
+
+It also logs who sets a score.
 """
 
+import os
 from pathlib import Path
 from typing import Any
 
 from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.serverapp import ServerApp
 from jupyter_server.utils import url_path_join
+from nbgrader.server_extensions.formgrader.apihandlers import AutogradeHandler, GradeHandler
 from nbgrader.server_extensions.formgrader.handlers import static_path
 from tornado.httputil import HTTPServerRequest
 from tornado.routing import Matcher, PathMatches, Rule
 from tornado.web import RequestHandler, authenticated
+
+from autograder.gradebook.coursedir import open_coursedir
+from autograder.gradebook.score_log import account, logged_changes
 
 SCRIPT = "js/utils.js"
 LINKS = """
@@ -50,6 +57,27 @@ class ScriptWithLinks(RequestHandler):
         self.finish(Path(static_path, SCRIPT).read_text(encoding="utf-8") + LINKS)
 
 
+class LoggedGrade(GradeHandler):
+    """Set a score by hand as nbgrader does, and log who did it."""
+
+    def put(self, grade_id: str) -> None:
+        with logged_changes(open_coursedir(Path(self.coursedir.root), ""), "by hand in formgrader", _who(self)):
+            super().put(grade_id)
+
+
+class LoggedAutograde(AutogradeHandler):
+    """Grade one submission as nbgrader does, and log who did it."""
+
+    def post(self, assignment_id: str, student_id: str) -> None:
+        with logged_changes(open_coursedir(Path(self.coursedir.root), ""), "Autograde in formgrader", _who(self)):
+            super().post(assignment_id, student_id)
+
+
+def _who(handler: JupyterHandler) -> str:
+    """Return the person who sent a request: on a hub the hub's user, elsewhere the account of the server."""
+    return handler.current_user.username if "JUPYTERHUB_SERVICE_PREFIX" in os.environ else account()
+
+
 def _jupyter_server_extension_points() -> list[dict[str, str]]:
     return [{"module": "autograder.gradebook.formgrader_tab"}]
 
@@ -64,5 +92,7 @@ def _load_jupyter_server_extension(server: ServerApp) -> None:
     rules = [
         Rule(FormgraderInLab(url_path_join(base, "lab")), Formgrader),
         Rule(PathMatches(script), ScriptWithLinks),
+        Rule(PathMatches(url_path_join(base, "formgrader/api/grade/([^/]+)")), LoggedGrade),
+        Rule(PathMatches(url_path_join(base, "formgrader/api/submission/([^/]+)/([^/]+)/autograde")), LoggedAutograde),
     ]
     server.web_app.add_handlers(".*$", rules)

@@ -6,7 +6,7 @@ Nothing else writes them.
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import chdir
+from contextlib import ExitStack, chdir
 from itertools import chain
 from logging import Logger
 from pathlib import Path
@@ -22,6 +22,7 @@ from autograder.gradebook.coursedir import open_coursedir, quiet_log
 from autograder.gradebook.engine import shared_engine, why_unusable
 from autograder.gradebook.progress import with_progress
 from autograder.gradebook.rows import Incomplete, StudentRow
+from autograder.gradebook.score_log import logged_changes
 from autograder.gradebook.state import ClassState
 from autograder.gradebook.voids import load_voids
 from autograder.grading.queue import GradingQueue
@@ -53,10 +54,17 @@ def write_class(
     failed: dict[str, list[str]] = {}
     voids = load_voids(course, chapter)
     coursedir = open_coursedir(course, chapter)
-    with quiet_log() as (log, logged), warnings.catch_warnings(), chdir(course), shared_engine() as unusable:
+    with (
+        quiet_log() as (log, logged),
+        warnings.catch_warnings(),
+        chdir(course),
+        shared_engine() as unusable,
+        ExitStack() as stack,
+    ):
         warnings.simplefilter("ignore", SAWarning)  # nbgrader's own queries cause them, and still work
         try:
             recorded = ClassState(coursedir, grader.reports)
+            whys = {} if dry_run else stack.enter_context(logged_changes(coursedir, "graded"))
         except OperationalError as error:
             raise Incomplete(rows, [why_unusable(error)]) from error
         writer = None if dry_run else Writer(coursedir, log, grader)
@@ -67,7 +75,7 @@ def write_class(
                 graded = grader.graded(path)
                 choice = choose(student, path, graded)
                 report, folder = choice.graded.report, choice.path.parent
-                why = "--force" if force else recorded.why(student, report, folder)
+                why = whys[student] = "--force" if force else recorded.why(student, report, folder)
                 if writer and choice.path != path:
                     restore_attempt(choice.path, path)
                 written = writer is not None and writer.write(student, path, bool(why), recorded.page(student))

@@ -11,7 +11,9 @@ import urllib.request
 
 import pytest
 
+from autograder.gradebook.score_log import account, read_changes
 from autograder.layout import REPO
+from tests.autograder.gradebook.graded_course import graded, open_gradebook
 from tests.conftest import CHAPTER
 from tests.patience import SECONDS
 
@@ -21,7 +23,10 @@ BASE = "/services/default_course/"
 
 @pytest.fixture
 def answer(course, tmp_path):
-    """Return answer(path), which returns the address and the text of a page of the course's own server."""
+    """Return answer(path), which returns the address and the text of a page of the course's own server.
+
+    With a body, it sends the body as formgrader's own pages do.
+    """
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--ServerApp.base_url={BASE}"]
@@ -30,8 +35,11 @@ def answer(course, tmp_path):
         [*command, f"--port={port}", "--IdentityProvider.token=key"], cwd=course, env={**os.environ, **settings}
     )
 
-    def ask(path):
-        request = urllib.request.Request(f"http://127.0.0.1:{port}{BASE}{path}", headers={"Authorization": "token key"})
+    def ask(path, body=None):
+        headers = {"Authorization": "token key", "Content-Type": "application/json"}
+        data = None if body is None else json.dumps(body).encode()
+        method = None if body is None else "PUT"
+        request = urllib.request.Request(f"http://127.0.0.1:{port}{BASE}{path}", data, headers, method=method)
         with urllib.request.urlopen(request, timeout=SECONDS) as page:
             return page.url.partition(BASE)[2], page.read().decode()
 
@@ -61,3 +69,14 @@ def test_formgrader_is_the_first_page_and_its_links_stay_below_the_server(answer
     assert "var linkTo = " in script  # nbgrader's function, which ours replaces
     assert script.rstrip().endswith("};") and "`${base_url}/${place}/${path}`" in script
     assert CHAPTER in answer(f"tree/source/{CHAPTER}")[1]
+
+
+def test_a_score_set_in_formgrader_is_logged(answer, course, hand_in, contents):
+    hand_in("ada", contents["mistake-1"])
+    graded(course)
+    with open_gradebook(course) as gradebook:
+        grade_id = gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").id
+    answer(f"formgrader/api/grade/{grade_id}", {"manual_score": 3, "extra_credit": None})
+    change = read_changes(course)[-1]
+    assert (change.student, change.before, change.after) == ("ada", 21, 24)
+    assert (change.why, change.who) == ("by hand in formgrader", account())
