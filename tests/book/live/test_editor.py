@@ -82,6 +82,14 @@ def writer(page):
     return Writer(page)
 
 
+def tap(browser, element):
+    """Touch the middle of an element, given by a JavaScript expression."""
+    box = f"{element}.getBoundingClientRect()"
+    x, y = browser.evaluate(f"(box => [box.x + box.width / 2, box.y + box.height / 2])({box})")
+    browser.send("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+    browser.send("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
+
 def is_focused(browser, text):
     return browser.evaluate("document.activeElement.textContent") == text
 
@@ -127,6 +135,18 @@ def test_keys_change_lines(writer, browser):
     assert writer.source == "    1\n    2"
     browser.press("Tab", shift=True)
     assert writer.source == "1\n2"
+
+
+@only_in_chromium
+def test_a_finger_places_the_cursor_and_presses_a_button(writer, page, browser):
+    writer.write("1", "Enter", "2")
+    browser.evaluate("document.activeElement.blur()")
+    tap(browser, "document.querySelector('#live-softmax .cm-line')")
+    browser.wait("document.activeElement.matches('#live-softmax .cm-content')")
+    browser.type("0")
+    assert writer.source == "10\n2"
+    tap(browser, "[...document.querySelectorAll('#live-softmax button')].find(b => b.textContent === 'Reset')")
+    assert "NotImplementedError" in writer.source
 
 
 def test_the_editor_suggests_names_and_tab_accepts_one(writer, page, browser):
