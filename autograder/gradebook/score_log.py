@@ -1,7 +1,7 @@
 """Log every change of a score: whose, by how much, why, who made it, and when. course/scores.log only grows.
 
 A command that changes scores compares the gradebook with what the log says, before and after its own work. What differs
-before is logged as a change by another program, so no change is missing, whoever made it.
+before is logged as a change by another program, so no change is missing.
 """
 
 import os
