@@ -1,12 +1,12 @@
-"""Configure a hub for one or several courses on one machine.
+"""Configure a hub for one course on one machine.
 
 People log in with their accounts of the machine, or open the hub from their course on a learning platform if there is
-an lti.toml. Each person has a server, and the instructors of a course share its formgrader.
+an lti.toml. Each student has a server, and the instructors share one formgrader.
 Root starts the hub, because the hub starts each server as its owner:
 
     /srv/hub/env/bin/jupyterhub -f /srv/hub/jupyterhub_config.py
 
-hub.toml, in the same folder, names the courses with their groups, accounts and folders.
+hub.toml, in the same folder, names the groups, accounts and folders.
 """
 
 import grp
@@ -19,8 +19,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ENVIRONMENT = Path(sys.prefix)
 SETTINGS = tomllib.loads((HERE / "hub.toml").read_text())
-# Name of each course in the exchange -> its settings. nbgrader looks for a service and for groups with these names.
-COURSES = SETTINGS["courses"]
+FORMGRADER = SETTINGS["formgrader"]
+# The name of the course in the exchange. nbgrader's course list looks for a service with the same name.
+COURSE = "default_course"
 
 c = get_config()  # noqa: F821 (traitlets defines it)
 
@@ -31,8 +32,7 @@ if (HERE / "lti.toml").exists():
     PLATFORM = tomllib.loads((HERE / "lti.toml").read_text())
     LAUNCHES = HERE / "launches"
     LAUNCHES.mkdir(mode=0o750, exist_ok=True)
-    SENDER = COURSES[PLATFORM["sender"]] if "sender" in PLATFORM else next(iter(COURSES.values()))
-    READER = pwd.getpwnam(SENDER["account"] or "root").pw_gid
+    READER = pwd.getpwnam(FORMGRADER["account"] or "root").pw_gid
     os.chown(LAUNCHES, -1, READER)
     sys.path.insert(0, str(HERE))
     c.JupyterHub.authenticator_class = "lti_sign_in.PlatformAuthenticator"
@@ -52,13 +52,9 @@ if (HERE / "lti.toml").exists():
         *("useradd", "--create-home", "--base-dir", PLATFORM["homes"], "--key", "HOME_MODE=0700"),
         *("--shell", "/bin/bash", "--groups", SETTINGS["members"]),
     ]
-# The hub reads the names of instructors and students when it starts. The names of its groups are nbgrader's.
-c.JupyterHub.load_groups = {
-    f"{kind}-{name}": {"users": grp.getgrnam(course[group]).gr_mem}
-    for name, course in COURSES.items()
-    for kind, group in (("formgrade", "instructors"), ("nbgrader", "students"))
-}
-INSTRUCTORS = {user for name in COURSES for user in c.JupyterHub.load_groups[f"formgrade-{name}"]["users"]}
+# The hub reads the instructors' names when it starts.
+INSTRUCTORS = {"users": grp.getgrnam(SETTINGS["instructors"]).gr_mem}
+c.JupyterHub.load_groups = {"instructors": INSTRUCTORS}
 
 # -------------------------------------------------------------------------------- what they work with
 c.Spawner.cmd = [str(ENVIRONMENT / "bin" / "jupyterhub-singleuser")]
@@ -66,46 +62,40 @@ c.Spawner.cmd = [str(ENVIRONMENT / "bin" / "jupyterhub-singleuser")]
 
 def config_path(spawner):
     """Return the folders with a server's settings. All servers and the commands in their terminals share HERE."""
-    return f"{HERE / ('instructors' if spawner.user.name in INSTRUCTORS else 'students')}:{HERE}"
+    is_instructor = spawner.user.name in INSTRUCTORS["users"]
+    return f"{HERE / ('instructors' if is_instructor else 'students')}:{HERE}"
 
 
 c.Spawner.environment = {
     "JUPYTER_CONFIG_PATH": config_path,
     "PATH": f"{ENVIRONMENT / 'bin'}:/usr/local/bin:/usr/bin:/bin",
-    "HUB_COURSES": " ".join(COURSES),  # for nbgrader_config.py
 }
 c.Spawner.default_url = "/lab"
 
 # ------------------------------------------------------------------------------ what instructors share
-# Each course has a server that runs as the course's account: formgrader, the gradebook's folder and a terminal. It
+# The course's own server, which runs as the course's account: formgrader, the gradebook's folder and a terminal. It
 # opens in a browser tab of its own, because since JupyterHub 4.1 no page may show another server's page in a frame.
 c.JupyterHub.services = [
     {
-        "name": name,
-        "url": f"http://127.0.0.1:{course['port']}",
+        "name": COURSE,
+        "url": f"http://127.0.0.1:{FORMGRADER['port']}",
         "command": [
-            f"{course['environment']}/bin/jupyterhub-singleuser",
-            *([] if course["account"] else ["--allow-root"]),  # for the demonstration, if only root can run it
+            f"{FORMGRADER['environment']}/bin/jupyterhub-singleuser",
+            *([] if FORMGRADER["account"] else ["--allow-root"]),  # for the demonstration, if only root can run it
         ],
-        "user": course["account"],
-        "cwd": course["folder"],
+        "user": FORMGRADER["account"],
+        "cwd": FORMGRADER["course"],
         "environment": {
             "JUPYTER_CONFIG_PATH": str(HERE / "formgrader"),
-            "PATH": f"{course['environment']}/bin:/usr/local/bin:/usr/bin:/bin",
+            "PATH": f"{FORMGRADER['environment']}/bin:/usr/local/bin:/usr/bin:/bin",
         },
         "oauth_no_confirm": True,
     }
-    for name, course in COURSES.items()
 ]
-ENTER = {name: [f"{may}:services!service={name}" for may in ("access", "list", "read")] for name in COURSES}
-c.JupyterHub.load_roles = [
-    {"name": f"instructor-{name}", "groups": [f"formgrade-{name}"], "scopes": scopes} for name, scopes in ENTER.items()
-]
-# Assignment list and course list use the token of a server. A token never allows more than its owner may do.
-c.Spawner.server_token_scopes = [
-    *("users:activity!user", "access:servers!server", "read:users:name!user", "read:users:groups!user"),
-    *(scope for scopes in ENTER.values() for scope in scopes),
-]
+ENTER = f"access:services!service={COURSE}"
+c.JupyterHub.load_roles = [{"name": "instructor", "groups": ["instructors"], "scopes": [ENTER]}]
+# The course list uses the token of a server. A token never allows more than its owner may do.
+c.Spawner.server_token_scopes = ["users:activity!user", "access:servers!server", ENTER]
 
 # ---------------------------------------------------------------------------------- where it listens
 # nginx, Caddy or Apache handles TLS in front of the hub and forwards the requests to this address.

@@ -49,11 +49,10 @@ def configure(folder: Path, platform: str, suffix: str) -> None:
     idle.chmod(0o755)
     (folder / "hub.toml").write_text(f"""
         members = "{MEMBERS}{suffix}"
-        [courses.default_course]
-        students = "{MEMBERS}{suffix}"
         instructors = "{INSTRUCTORS}{suffix}"
+        [formgrader]
         account = "course{suffix}"
-        folder = "{idle.parent}"
+        course = "{idle.parent}"
         environment = "{idle.parent.parent}"
         port = {port}
         """)
