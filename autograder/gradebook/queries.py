@@ -95,7 +95,7 @@ def page_fingerprint(
     """Return a fingerprint of what a page shows besides the notebook.
 
     by_hand: from `manual_fingerprints`. comments: the course's reusable ones, which only what is given by hand can use.
-    notices: sentences about the due date, and about void exercises.
+    notices: sentences about the due date, void exercises and attempts.
     """
     parts = (by_hand, by_hand and comments, notices, requests)
     return hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:16] if any(parts) else ""

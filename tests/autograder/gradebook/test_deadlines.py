@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from autograder.cli.main import main
 from autograder.gradebook.deadlines import Rules, Step, parse_when
 from tests.autograder.gradebook.graded_course import open_gradebook, page
 from tests.conftest import CHAPTER
@@ -23,18 +22,6 @@ def zone(monkeypatch):
         time.tzset()
         yield
     time.tzset()
-
-
-@pytest.fixture
-def run(course, capsys):
-    """run("due", ...) -> exit code and output of a command in the course."""
-
-    def command(*words):
-        code = main([*words, "--course", str(course)])
-        printed = capsys.readouterr()
-        return code, printed.out + printed.err
-
-    return command
 
 
 def test_share():

@@ -82,18 +82,6 @@ def download(course, tmp_path, contents, capsys):
     return collect
 
 
-@pytest.fixture
-def run(course, capsys):
-    """run("requests", ...) -> exit code and output of a command."""
-
-    def command(*arguments):
-        code = main([*arguments, "--course", str(course)])
-        printed = capsys.readouterr()
-        return code, printed.out + printed.err
-
-    return command
-
-
 ADA = "participant-1"
 
 

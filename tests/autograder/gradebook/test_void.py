@@ -38,18 +38,6 @@ def course(graded_pair, tmp_path):
     return shutil.copytree(graded_pair, tmp_path / "course")
 
 
-@pytest.fixture
-def run(course, capsys):
-    """run("void", ...) -> exit code and output of a command in the course."""
-
-    def command(*words):
-        code = main([*words, "--course", str(course)])
-        printed = capsys.readouterr()
-        return code, printed.out + printed.err
-
-    return command
-
-
 def scores(course):
     """Return student -> (score before the penalty, penalty, maximum), as nbgrader's own tables have them."""
     with open_gradebook(course) as gradebook:

@@ -1,7 +1,10 @@
 """Actions for the tests of all explorers: drag, move a slider, press a button, check that all text is readable."""
 
+import shutil
+
 import numpy as np
 
+from tests.book.conftest import jupyter_book, make_little_book, page
 from tests.browsers.contrast import PALE
 
 KEYS = np.array([[-1.0, 1.0], [1.0, 1.0], [0.0, -1.0]])  # Ada, Tom, the ball
@@ -12,6 +15,19 @@ UNNAMED = """[...document.querySelectorAll('.explorer :is(input, button, select)
 WORDLESS = """[...document.querySelectorAll('.explorer thead tr > *, .explorer th')].filter(
     heading => heading.tagName !== 'TH' || !heading.textContent.trim()).length"""
 LEGIBLE = f"(([count, ...pale]) => count > 20 && !pale.length)({PALE}('.explorer *'))"
+
+
+def opened_explorer(folder, browser, text, *files):
+    """Build a little book in a folder, with these files beside its page, and return the tab that shows the page."""
+    make_little_book(folder)
+    for file in files:
+        shutil.copy(file, folder / "chapters")
+    page(folder, text=text)
+    built = jupyter_book(folder)
+    assert built.returncode == 0, built.stderr
+    browser.send("Emulation.setFocusEmulationEnabled", enabled=True)
+    browser.open((folder / "_build" / "html" / "chapters" / "01_attention.html").as_uri())
+    return browser
 
 
 def drag(tab, element, *points):

@@ -1,7 +1,6 @@
 """Chapter 10: the page invents words as the chapter's cells do, with the same distribution at each step."""
 
 import json
-import shutil
 
 import numpy as np
 import pytest
@@ -12,8 +11,7 @@ from solutions.language_model import N_HEADS, stack_forward
 from solutions.parameters import load, map_tree
 from solutions.project import top_p
 from solutions.pronunciations import BOS, EOS, SEP, SOUNDS, VOCABULARY, spelled
-from tests.book.conftest import jupyter_book, make_little_book, page
-from tests.book.extensions.explorer import STATUS, UNNAMED, move, press_button, reads_well
+from tests.book.extensions.explorer import STATUS, UNNAMED, move, opened_explorer, press_button, reads_well
 
 pytestmark = pytest.mark.book
 
@@ -33,14 +31,7 @@ A caption.
 @pytest.fixture(scope="module")
 def tab(tmp_path_factory, browser):
     """Return the tab with a page that has the explorer."""
-    folder = make_little_book(tmp_path_factory.mktemp("inventor"))
-    shutil.copy(WEIGHTS, folder / "chapters")
-    page(folder, text=TEXT)
-    built = jupyter_book(folder)
-    assert built.returncode == 0, built.stderr
-    browser.send("Emulation.setFocusEmulationEnabled", enabled=True)
-    browser.open((folder / "_build" / "html" / "chapters" / "01_attention.html").as_uri())
-    return browser
+    return opened_explorer(tmp_path_factory.mktemp("inventor"), browser, TEXT, WEIGHTS)
 
 
 @pytest.fixture(scope="module")

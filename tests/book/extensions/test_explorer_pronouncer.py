@@ -3,7 +3,6 @@
 import base64
 import io
 import json
-import shutil
 
 import numpy as np
 import pytest
@@ -16,8 +15,7 @@ from solutions.model import cross_attention_weights, decode, encode
 from solutions.parameters import flatten, unflatten
 from solutions.pronunciations import BOS, EOS, VOCABULARY, load_words, spelled
 from solutions.pronunciations import encode as tokens_of
-from tests.book.conftest import jupyter_book, make_little_book, page
-from tests.book.extensions.explorer import STATUS, UNNAMED, press_button, reads_well
+from tests.book.extensions.explorer import STATUS, UNNAMED, opened_explorer, press_button, reads_well
 
 pytestmark = pytest.mark.book
 
@@ -53,15 +51,7 @@ OF_BOOK = params_of(vector_of())
 @pytest.fixture(scope="module")
 def tab(tmp_path_factory, browser):
     """Return the tab with a page that has the explorer."""
-    folder = make_little_book(tmp_path_factory.mktemp("pronouncer"))
-    for file in (WEIGHTS, WORDS, BACK):
-        shutil.copy(file, folder / "chapters")
-    page(folder, text=TEXT)
-    built = jupyter_book(folder)
-    assert built.returncode == 0, built.stderr
-    browser.send("Emulation.setFocusEmulationEnabled", enabled=True)
-    browser.open((folder / "_build" / "html" / "chapters" / "01_attention.html").as_uri())
-    return browser
+    return opened_explorer(tmp_path_factory.mktemp("pronouncer"), browser, TEXT, WEIGHTS, WORDS, BACK)
 
 
 def type_word(tab, text):
