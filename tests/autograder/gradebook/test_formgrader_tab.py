@@ -8,9 +8,11 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from types import SimpleNamespace
 
 import pytest
 
+from autograder.gradebook import formgrader_tab
 from autograder.gradebook.score_log import account, read_changes
 from autograder.layout import REPO
 from tests.autograder.gradebook.graded_course import graded, open_gradebook
@@ -80,3 +82,10 @@ def test_a_score_set_in_formgrader_is_logged(answer, course, hand_in, contents):
     change = read_changes(course)[-1]
     assert (change.student, change.before, change.after) == ("ada", 21, 24)
     assert (change.why, change.who) == ("by hand in formgrader", account())
+
+
+def test_on_a_hub_the_log_names_the_person_and_not_the_account_of_the_server(monkeypatch):
+    handler = SimpleNamespace(current_user=SimpleNamespace(username="ines"))
+    assert formgrader_tab._who(handler) == account()
+    monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/services/default_course/")
+    assert formgrader_tab._who(handler) == "ines"
