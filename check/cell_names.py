@@ -10,16 +10,21 @@ from collections.abc import Iterator
 from types import CodeType
 
 
-def named(code: CodeType, *operations: str) -> Iterator[str]:
-    """Return the names in all instructions of these kinds ("LOAD_NAME"), in order."""
-    return (step.argval for step in dis.get_instructions(code) if step.opname in operations)
+def reads_and_binds(code: CodeType) -> tuple[set[str], set[str]]:
+    """Return the global names that code reads before it binds them, and the names that it binds.
 
-
-def read_globals(code: CodeType) -> Iterator[str]:
-    """Yield the global names that code reads, itself or in the functions that it defines."""
-    yield from named(code, "LOAD_NAME", "LOAD_GLOBAL")
-    for inner in filter(inspect.iscode, code.co_consts):
-        yield from read_globals(inner)
+    Reading counts in the order of the source: the target of a loop is bound when the loop's body reads it.
+    """
+    reads: set[str] = set()
+    binds: set[str] = set()
+    for step in dis.get_instructions(code):
+        if step.opname == "STORE_NAME":
+            binds.add(step.argval)
+        elif step.opname in ("LOAD_NAME", "LOAD_GLOBAL") and step.argval not in binds:
+            reads.add(step.argval)
+        elif inspect.iscode(step.argval):  # a function, which has no global names of its own
+            reads |= reads_and_binds(step.argval)[0] - binds
+    return reads, binds
 
 
 def changed_in_place(statement: ast.AST) -> Iterator[str]:

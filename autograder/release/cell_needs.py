@@ -11,7 +11,7 @@ from functools import cache
 
 from autograder.chapter.chapter import GIVEN, Cell
 from check.bundle_data import fingerprint
-from check.cell_names import changed_in_place, named, read_globals
+from check.cell_names import changed_in_place, reads_and_binds
 
 
 def exercises_needed(cells: Iterable[Cell], exercises: list[str]) -> dict[str, list[str]]:
@@ -59,11 +59,12 @@ def needs(
 class _Statement:
     """The global names that one statement uses.
 
+    reads: those that it reads before it binds them.
     imports: each name that an import binds, and the module and the name that it comes from.
     """
 
     reads: frozenset[str]
-    binds: list[str]
+    binds: frozenset[str]
     changes: list[str]
     imports: list[tuple[str, tuple[str, str]]]
 
@@ -72,13 +73,13 @@ class _Statement:
 def _statements(source: str) -> list[_Statement]:
     return [
         _Statement(
-            reads=frozenset(read_globals(code)),
-            binds=list(named(code, "STORE_NAME")),
+            reads=frozenset(reads),
+            binds=frozenset(binds),
             changes=list(changed_in_place(statement)),
             imports=list(_imports(statement)),
         )
         for statement in ast.parse(source).body
-        for code in [compile(ast.Module([statement], []), "cell", "exec")]
+        for reads, binds in [reads_and_binds(compile(ast.Module([statement], []), "cell", "exec"))]
     ]
 
 

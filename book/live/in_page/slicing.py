@@ -6,13 +6,10 @@ random generator must advance from draw to draw.
 """
 
 import ast
-import dis
-import inspect
-import types
 from dataclasses import dataclass
 from functools import cache
 
-from check.cell_names import changed_in_place, read_globals
+from check.cell_names import changed_in_place, reads_and_binds
 
 DRAWING = {"figures", "matplotlib", "mpl_toolkits"}  # figures is the book's own, and imports matplotlib
 PLAIN = ast.Assign | ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
@@ -83,24 +80,10 @@ def _with_drawing(above: list[list[Statement]]) -> list[tuple[int, Statement, bo
 
 
 def _statement(tree: ast.stmt) -> Statement:
-    reads, binds = _names(compile(ast.Module([tree], []), "statement", "exec"))
+    reads, binds = reads_and_binds(compile(ast.Module([tree], []), "statement", "exec"))
     sure = binds if isinstance(tree, PLAIN) else ()  # the body of a loop may not run
     leaves = binds.union(changed_in_place(tree))
     return Statement(tree, frozenset(reads), frozenset(leaves), frozenset(sure), _imports_drawing(tree))
-
-
-def _names(code: types.CodeType) -> tuple[set[str], set[str]]:
-    """Return the names that a module's code reads before it binds them, and the names that it binds."""
-    reads: set[str] = set()
-    binds: set[str] = set()
-    for step in dis.get_instructions(code):
-        if step.opname == "STORE_NAME":
-            binds.add(step.argval)
-        elif step.opname in ("LOAD_NAME", "LOAD_GLOBAL") and step.argval not in binds:
-            reads.add(step.argval)
-        elif inspect.iscode(step.argval):
-            reads |= set(read_globals(step.argval)) - binds
-    return reads, binds
 
 
 def _imports_drawing(tree: ast.stmt) -> bool:

@@ -40,3 +40,10 @@ def test_a_function_needs_what_it_calls_but_its_local_names_need_nothing():
     assert needed_by(layer, "y = layer(3)", "def other(a, layer):\n    return a + layer(1)", "print(a, x)") == [
         ["softmax"], ["softmax"], [], [],
     ]  # fmt: skip
+
+
+def test_a_name_that_a_statement_binds_before_it_reads_it_needs_nothing_from_cells_above():
+    above = "rows = softmax(1)"
+    loop = "for name, rows in logs:\n    seen = rows['step']\n    print(rows, seen)"
+    assert needed_by(above, "seen = rows", loop, "show = lambda: rows") == [["softmax"], ["softmax"], [], []]
+    assert needed_by(above, "print(rows)\n", "for row in rows:\n    rows = row") == [["softmax"]] * 3
