@@ -105,7 +105,7 @@ def _wait_for(address, process, log, seconds=300):
         try:
             urllib.request.urlopen(address, timeout=5).close()
             return
-        except (urllib.error.URLError, ConnectionError):
+        except OSError:  # refused, an error, or no answer yet on a busy machine
             time.sleep(0.2)
     end = "\n".join(log.read_text().splitlines()[-20:])
     raise RuntimeError(f"the hub did not start. Its log ends with:\n{end}")
