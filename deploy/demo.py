@@ -21,9 +21,20 @@ from session import Session
 REPO = Path(__file__).resolve().parent.parent
 CHAPTER = "01_attention"
 COURSE_ID = "default_course"
-CONFIGURATION = ("jupyterhub_config.py", "nbgrader_config.py", "students", "instructors", "formgrader")
+OTHER_ID = "other_course"  # a second course on the same hub, with an instructor of its own and nothing released
+CONFIGURATION = (
+    *("jupyterhub_config.py", "machine_groups.py", "nbgrader_config.py"),
+    *("students", "instructors", "formgrader"),
+)
 MEMBERS, INSTRUCTORS = "transformer-members", "transformer-graders"
-PEOPLE = {"ada": [MEMBERS], "ben": [MEMBERS], "ines": [MEMBERS, INSTRUCTORS], "course": []}
+OTHERS = "other-graders"
+PEOPLE = {
+    "ada": [MEMBERS],
+    "ben": [MEMBERS],
+    "ines": [MEMBERS, INSTRUCTORS],
+    "ivo": [MEMBERS, OTHERS],
+    "course": [],
+}
 WRONG = """def attention_weights(queries, keys):
     return softmax(queries @ np.swapaxes(keys, -1, -2))
 """
@@ -51,7 +62,7 @@ def main() -> None:
 
 def week(environment: Path, folder: Path, suffix: str, passwords: dict[str, str], *, stay: bool, stack: ExitStack):
     """Go from the release to the feedback, and print one line for each step."""
-    ada, ben, ines, owner = passwords
+    ada, ben, ines, ivo, owner = passwords
     if try_as(ada, environment / "bin" / "python", "-c", "").returncode:
         sys.exit(f"Students cannot run {environment}/bin/python. Put the hub into a folder that everyone can read.")
     for name in CONFIGURATION:
@@ -63,20 +74,22 @@ def week(environment: Path, folder: Path, suffix: str, passwords: dict[str, str]
     course.join(folder)
     course.nbgrader("release_assignment", CHAPTER)
     print(f"released to the exchange: {CHAPTER}")
+    other = course.other(folder)
 
-    (folder / "hub.toml").write_text(settings(suffix, course))
+    (folder / "hub.toml").write_text(settings(suffix, course, other))
     address = stack.enter_context(hub(environment, folder, COURSE_ID))
     print(f"a hub listens at {address}")
     students = {}
     for name in (ada, ben):
         students[name] = student = logged_in(address, name, passwords[name])
         print(f"{name} has logged in and has a server")
-        student.press("fetch", COURSE_ID, CHAPTER)
-        student.read(f"{CHAPTER}/{CHAPTER}.ipynb")
-        student.save(f"{CHAPTER}/{CHAPTER}.ipynb", course.solved({} if name == ada else {"attention_weights": WRONG}))
+        rows = student.press("fetch", COURSE_ID, CHAPTER)
+        (notebook,) = next(row for row in rows if row["status"] == "fetched")["notebooks"]
+        student.read(notebook["path"])
+        student.save(notebook["path"], course.solved({} if name == ada else {"attention_weights": WRONG}))
         rows = student.press("submit", COURSE_ID, CHAPTER)
         (submission,) = next(row for row in rows if row["status"] == "submitted")["submissions"]
-        print(f"{name} has fetched {CHAPTER}, solved it, and submitted it at {submission['timestamp']}")
+        print(f"{name} has fetched {notebook['path']}, solved it, and submitted it at {submission['timestamp']}")
     inbound = folder / "exchange" / COURSE_ID / "inbound"
     for private in (course.folder, folder / ada, folder / "state", inbound):
         readable = try_as(ben, "ls", private).returncode == 0
@@ -92,10 +105,13 @@ def week(environment: Path, folder: Path, suffix: str, passwords: dict[str, str]
         page = student.read(f"{fetched['local_feedback_path']}/{CHAPTER}.html")
         named = "The division by the square root of d_key is missing" in page
         print(f"{name} has fetched feedback of {len(page)} characters. It names a mistake: {'yes' if named else 'no'}")
-    instructor = logged_in(address, ines, passwords[ines])
-    print(f"{ines} sees in the course list: {', '.join(instructor.courses())}")
-    for session in (instructor, students[ada]):
+    instructors = {name: logged_in(address, name, passwords[name]) for name in (ines, ivo)}
+    for name, instructor in instructors.items():
+        print(f"{name} sees in the course list: {', '.join(instructor.courses())}")
+    for session in (*instructors.values(), students[ada]):
         print(f"{session.name} {seen_in_formgrader(session)}")
+    instructors[ines].set_score(COURSE_ID, CHAPTER, ben, 3)
+    print(course.autograder("history", CHAPTER))
     if stay:
         for name in (ada, ben, ines):
             print(f"log in as {name}, password {passwords[name]}")
@@ -103,17 +119,21 @@ def week(environment: Path, folder: Path, suffix: str, passwords: dict[str, str]
         sys.stdin.readline()
 
 
-def settings(suffix: str, course: "Course") -> str:
-    """Return the text of hub.toml for these accounts."""
-    return f"""
-    members = "{MEMBERS}{suffix}"
-    instructors = "{INSTRUCTORS}{suffix}"
-    [formgrader]
+def settings(suffix: str, course: "Course", other: Path) -> str:
+    """Return the text of hub.toml for these accounts. other: the folder of a second course."""
+    tables = [f'members = "{MEMBERS}{suffix}"']
+    people = {COURSE_ID: (MEMBERS, INSTRUCTORS, course.folder), OTHER_ID: (OTHERS, OTHERS, other)}
+    for (name, (students, instructors, place)), port in zip(people.items(), free_ports(2), strict=True):
+        tables.append(f"""
+    [courses.{name}]
+    students = "{students}{suffix}"
+    instructors = "{instructors}{suffix}"
     account = "{course.account or ""}"
-    course = "{course.folder}"
+    folder = "{place}"
     environment = "{course.python.parent.parent}"
-    port = {free_ports(1)[0]}
-    """
+    port = {port}
+    """)
+    return "\n".join(tables)
 
 
 def logged_in(address: str, name: str, password: str) -> Session:
@@ -150,6 +170,19 @@ class Course:
         run_as(self.account, "mkdir", "-m", "700", self.folder)
         # The account that releases must own the exchange. The sticky bit keeps others from replacing the course in it.
         run_as(None, "install", "--directory", "--mode=1777", f"--owner={self.account or 'root'}", folder / "exchange")
+
+    def other(self, folder: Path) -> Path:
+        """Make the folder of a second course, which has no assignment yet, and return it."""
+        other = self.folder.parent / "other"
+        run_as(self.account, "mkdir", "-m", "700", other)
+        lines = (
+            "c = get_config()",
+            *(f"load_subconfig('nbgrader_config.py', path={str(place)!r})" for place in (REPO, folder)),
+            f"c.CourseDirectory.root = {str(other)!r}",
+            f"c.CourseDirectory.course_id = {OTHER_ID!r}",
+        )
+        run_as(self.account, "sh", "-c", 'printf "%s\n" "$@" > nbgrader_config.py', "-", *lines, cwd=other)
+        return other
 
     def autograder(self, command: str, chapter: str) -> str:
         """Run an `autograder` command and return what it printed."""

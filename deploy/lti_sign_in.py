@@ -1,21 +1,23 @@
 """Sign people in with LTI 1.3: they open the hub from their course on a learning platform.
 
 ltiauthenticator checks a launch: its signature, its age, its state and its nonce. This file decides whose launches
-count, which account of the machine a person gets, and what is kept for `autograder passback`.
+count, which account of the machine a person gets, in which course, and what is kept for `autograder passback`.
 """
 
+import grp
 import json
 import os
 import re
+import subprocess
 import time
 from pathlib import Path
 from types import SimpleNamespace
 
-from jupyterhub.auth import LocalAuthenticator
 from ltiauthenticator.lti13.auth import LTI13Authenticator
 from ltiauthenticator.lti13.handlers import LTI13LoginInitHandler
+from machine_groups import MachineGroups
 from tornado.web import HTTPError
-from traitlets import Bool, Dict, Integer, Set, Unicode
+from traitlets import Bool, Dict, Unicode
 
 LTI = "https://purl.imsglobal.org/spec/lti/claim"
 GRADES = "https://purl.imsglobal.org/spec/lti-ags/claim/endpoint"
@@ -37,28 +39,27 @@ class SignInHandler(LTI13LoginInitHandler):
         super()._set_cookie(key, value, **options, samesite="None", secure=True)
 
 
-class PlatformAuthenticator(LTI13Authenticator, LocalAuthenticator):
-    """Give each member of one course on the platform an account of this machine."""
+class PlatformAuthenticator(LTI13Authenticator, MachineGroups):
+    """Give each member of a course on the platform an account of this machine, and make it a student of the course."""
 
     login_handler = SignInHandler
 
-    deployments = Set(Unicode(), config=True, help="ids of the tool's deployments whose launches count")
-    course = Unicode(config=True, help="the platform's id of the course whose members may enter")
-    create_accounts = Bool(config=True, help="create an account for a member who has none")
-    launches = Unicode(config=True, help="folder with what is kept of each person's latest launch")
-    reader = Integer(config=True, help="group of the machine that may read this folder")
+    courses = Dict(config=True, help="course of the hub -> its `client_id`, `deployments` and `course` on the platform")
+    create_accounts = Bool(config=True, help="create missing accounts, and put them into the course's group")
+    launches = Unicode(config=True, help="folder that keeps each person's latest launch in each course")
     _nonces = Dict()  # nonce -> when its launch is too old to be accepted
 
     async def authenticate(self, handler, data=None):
         """Return the account of a valid launch. Raises HTTPError, with a sentence for the person, for any other."""
         self._use_once(data["nonce"], data["exp"])
-        self._require_this_course(data)
+        course = self._course(data)
         account = self._account(data)
         self._require_same_person(account, data)
         self._create_if_missing(account)
         if not self.check_allowed_groups(account):
             raise HTTPError(403, f"The account {account} of this machine may not enter. Ask your instructor.")
-        self._keep(account, data)
+        self._join(account, course)
+        self._keep(account, course, data)
         return {"name": account}
 
     def _use_once(self, nonce, expires):
@@ -69,12 +70,19 @@ class PlatformAuthenticator(LTI13Authenticator, LocalAuthenticator):
             raise HTTPError(400, "This launch was used before. Open the hub from your course again.")
         self._nonces[nonce] = expires + 60
 
-    def _require_this_course(self, data):
+    def _course(self, data):
+        """Return the hub's name of the course from which the person comes."""
+        tools = data["aud"] if isinstance(data["aud"], list) else [data["aud"]]
         deployment, context = data[f"{LTI}/deployment_id"], data.get(f"{LTI}/context") or {}
-        course = context.get("id")
-        if deployment not in self.deployments or course != self.course:
-            self.log.warning("launch of deployment %r, course %r (%r)", deployment, course, context.get("title"))
-            raise HTTPError(403, "This hub belongs to another course. Its log has the ids of yours.")
+        for name, known in self.courses.items():
+            if (
+                context.get("id") == known["course"]
+                and known["client_id"] in tools
+                and deployment in known["deployments"]
+            ):
+                return name
+        self.log.warning("launch of the tools %r, deployment %r, from the course %r", tools, deployment, context)
+        raise HTTPError(403, "This hub belongs to another course. Its log has the ids of yours.")
 
     def _account(self, data):
         """Return the account's name: the login that the platform sends."""
@@ -89,8 +97,8 @@ class PlatformAuthenticator(LTI13Authenticator, LocalAuthenticator):
 
     def _require_same_person(self, account, data):
         """Refuse a login that belonged to another person of the platform, who perhaps gave it up."""
-        file = self._file(account)
-        if file.exists() and json.loads(file.read_text())["user"] != data["sub"]:
+        files = (self._file(account, course) for course in self.courses)
+        if any(file.exists() and json.loads(file.read_text())["user"] != data["sub"] for file in files):
             raise HTTPError(
                 403, f"The account {account} belongs to another person of the platform. Ask your instructor."
             )
@@ -103,13 +111,23 @@ class PlatformAuthenticator(LTI13Authenticator, LocalAuthenticator):
             raise HTTPError(403, f"There is no account {account} on this machine yet. Ask your instructor.")
         self.add_system_user(user)
 
-    def _keep(self, account, data):
-        launch = {"user": data["sub"], "line_items": (data.get(GRADES) or {}).get("lineitems", ""), "at": data["iat"]}
-        part = self._file(account).with_suffix(".part")
-        part.touch(mode=0o640)
-        os.chown(part, -1, self.reader)
-        part.write_text(json.dumps(launch))
-        part.replace(self._file(account))
+    def _join(self, account, course):
+        """Make the account a student of the course, unless it is one or an instructor."""
+        students, instructors = (self.machine_groups[f"{kind}-{course}"] for kind in ("nbgrader", "formgrade"))
+        if any(account in grp.getgrnam(group).gr_mem for group in (students, instructors)):
+            return
+        if not self.create_accounts:
+            raise HTTPError(403, f"The account {account} is not in the group of your course. Ask your instructor.")
+        subprocess.run(["usermod", "--append", "--groups", students, account], check=True)
 
-    def _file(self, account):
-        return Path(self.launches) / f"{account}.json"
+    def _keep(self, account, course, data):
+        launch = {"user": data["sub"], "line_items": (data.get(GRADES) or {}).get("lineitems", ""), "at": data["iat"]}
+        file = self._file(account, course)
+        part = file.with_suffix(".part")
+        part.touch(mode=0o640)
+        os.chown(part, -1, file.parent.stat().st_gid)
+        part.write_text(json.dumps(launch))
+        part.replace(file)
+
+    def _file(self, account, course):
+        return Path(self.launches, course, f"{account}.json")

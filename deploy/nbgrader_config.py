@@ -1,9 +1,15 @@
-"""Set the exchange, for students and for the commands in the instructor's course folder."""
+"""Set the exchange, for students and for the commands in the instructors' course folders."""
 
+import os
 from pathlib import Path
 
 c = get_config()  # noqa: F821 (traitlets defines it)
 
 c.Exchange.root = str(Path(__file__).resolve().parent / "exchange")
-# The course's name in the exchange, the same as in the repository's own nbgrader_config.py.
-c.CourseDirectory.course_id = "default_course"
+# The hub names its courses in the servers of people, and nowhere else. A course folder has a configuration of its own.
+courses = os.environ.get("HUB_COURSES", "").split()
+if len(courses) == 1:
+    c.CourseDirectory.course_id = courses[0]
+elif courses:  # people see the courses whose groups they are in, and fetch into a folder for each course
+    c.Authenticator.plugin_class = "nbgrader.auth.JupyterHubAuthPlugin"
+    c.Exchange.path_includes_course = True

@@ -13,11 +13,20 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from deploy.machine import accounts, free_ports, hub
-from tests.learning_platform import CLIENT, COURSE, DEPLOYMENT
+from tests.learning_platform import CLIENTS, COURSE, DEPLOYMENT, OTHER
 
 DEPLOY = Path(__file__).resolve().parent.parent / "deploy"
-MEMBERS, INSTRUCTORS = "transformer-members", "transformer-graders"
-PEOPLE = {"ada": [MEMBERS], "ines": [MEMBERS, INSTRUCTORS], "course": []}
+MEMBERS = "transformer-members"
+STUDENTS, INSTRUCTORS = "transformer-students", "transformer-graders"
+OTHER_STUDENTS, OTHER_INSTRUCTORS = "other-students", "other-graders"
+PEOPLE = {
+    "ada": [MEMBERS, STUDENTS],
+    "ines": [MEMBERS, INSTRUCTORS],
+    "zoe": [MEMBERS, OTHER_STUDENTS],
+    "ivo": [MEMBERS, OTHER_INSTRUCTORS],
+    "course": [],
+    "other": [],
+}
 
 
 def main(environment: Path, platform: str) -> None:
@@ -39,35 +48,47 @@ def remove(suffix: str) -> None:
 
 
 def configure(folder: Path, platform: str, suffix: str) -> None:
-    """Write the hub's configuration, with an idle web server in place of formgrader."""
-    for name in ("jupyterhub_config.py", "lti_sign_in.py", "nbgrader_config.py"):
+    """Write the configuration of a hub with two courses, with idle web servers in place of formgrader."""
+    for name in ("jupyterhub_config.py", "lti_sign_in.py", "machine_groups.py", "nbgrader_config.py"):
         shutil.copy(DEPLOY / name, folder)
-    port = free_ports(1)[0]
-    idle = folder / "idle" / "bin" / "jupyterhub-singleuser"
-    idle.parent.mkdir(parents=True)
-    idle.write_text(f"#!/bin/sh\nexec /usr/bin/python3 -m http.server --bind 127.0.0.1 {port}\n")
-    idle.chmod(0o755)
-    (folder / "hub.toml").write_text(f"""
-        members = "{MEMBERS}{suffix}"
-        instructors = "{INSTRUCTORS}{suffix}"
-        [formgrader]
-        account = "course{suffix}"
-        course = "{idle.parent}"
-        environment = "{idle.parent.parent}"
-        port = {port}
-        """)
-    (folder / "lti.toml").write_text(f"""
+    hub_toml = [f'members = "{MEMBERS}{suffix}"']
+    lti_toml = [
+        f"""
         issuer = "{platform}"
-        client_id = "{CLIENT}"
-        deployments = ["{DEPLOYMENT}"]
         authorize_url = "{platform}/authorize"
         keys_url = "{platform}/keys"
         token_url = "{platform}/token"
-        course = "{COURSE}"
         login = "custom_login"
         create_accounts = true
         homes = "{folder}"
+        """
+    ]
+    courses = {
+        "default_course": ("course", STUDENTS, INSTRUCTORS, COURSE),
+        "other_course": ("other", OTHER_STUDENTS, OTHER_INSTRUCTORS, OTHER),
+    }
+    for (name, (account, students, instructors, number)), port in zip(courses.items(), free_ports(2), strict=True):
+        idle = folder / "idle" / name / "bin" / "jupyterhub-singleuser"
+        idle.parent.mkdir(parents=True)
+        idle.write_text(f"#!/bin/sh\nexec /usr/bin/python3 -m http.server --bind 127.0.0.1 {port}\n")
+        idle.chmod(0o755)
+        hub_toml.append(f"""
+        [courses.{name}]
+        students = "{students}{suffix}"
+        instructors = "{instructors}{suffix}"
+        account = "{account}{suffix}"
+        folder = "{idle.parent}"
+        environment = "{idle.parent.parent}"
+        port = {port}
         """)
+        lti_toml.append(f"""
+        [courses.{name}]
+        client_id = "{CLIENTS[number]}"
+        deployments = ["{DEPLOYMENT}"]
+        course = "{number}"
+        """)
+    (folder / "hub.toml").write_text("\n".join(hub_toml))
+    (folder / "lti.toml").write_text("\n".join(lti_toml))
 
 
 def created(suffix: str) -> list[str]:

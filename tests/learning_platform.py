@@ -1,7 +1,7 @@
 """A small learning platform on 127.0.0.1, which follows LTI 1.3 and Assignment and Grade Services 2.0.
 
-It has one course, whose members can open one tool, and a gradebook that the tool may fill. It checks what the
-specifications ask a platform to check, and answers everything else with an error.
+It has two courses with the same members. Each course has a tool that they can open, and a gradebook that the tool may
+fill. The platform checks what the specifications ask it to check, and answers everything else with an error.
 """
 
 import html
@@ -21,7 +21,8 @@ try:
 except ImportError:
     jwt = None  # `make formgrader` installs it; tests that need it ask `missing`
 
-CLIENT, DEPLOYMENT, COURSE = "hub-10000", "1", "7"
+DEPLOYMENT, COURSE, OTHER = "1", "7", "8"
+CLIENTS = {COURSE: "hub-10000", OTHER: "hub-10001"}  # course -> the client id of its tool
 LTI, AGS = "https://purl.imsglobal.org/spec/lti/claim", "https://purl.imsglobal.org/spec/lti-ags"
 MEMBERSHIP = "http://purl.imsglobal.org/vocab/lis/v2/membership"
 LEARNER, INSTRUCTOR = f"{MEMBERSHIP}#Learner", f"{MEMBERSHIP}#Instructor"
@@ -35,15 +36,36 @@ class Refusal(Exception):
     """An answer other than success: the status, and why."""
 
 
+class Course:
+    """A course of the platform.
+
+    Attributes:
+        client: the client id of the course's tool. tool_key: the public key that this tool has registered.
+        line_items: the address of the columns of the course's gradebook.
+        items: these columns. scores: (column, user id) -> the latest score.
+    """
+
+    def __init__(self, address, number):
+        self.id, self.client = number, CLIENTS[number]
+        self.line_items = f"{address}/courses/{number}/lineitems?type_id=1"
+        self.tool_key, self.items, self.scores = None, [], {}
+
+    def add_item(self, item):
+        if not item.get("label") or not item.get("scoreMaximum", 0) > 0:
+            raise Refusal(400, "a column needs a label, and a maximum above 0")
+        number = len(self.items) + 1
+        self.items.append(item | {"id": self.line_items.replace("?", f"/{number}/lineitem?")})
+        return self.items[-1]
+
+
 class Platform:
     """The platform's state. Tests read it and change it.
 
     Attributes:
         address: of its server.
+        courses: id -> Course. course: the first one.
         people: user id -> the login that it sends.
-        tool_key: the public key that the tool has registered.
-        tool: the tool's address for signing in, and `redirects` those to which it may send people.
-        items: the columns of its gradebook. scores: (column, user id) -> the latest score.
+        tool: the tools' address for signing in, and `redirects` those to which they may send people.
         page: how many columns it lists at a time. grants: the scopes that it grants.
         claims: replace the claims of a launch, for broken launches; None removes one.
         signing_key: signs launches. A test can replace it by a key that the hub does not know.
@@ -51,32 +73,32 @@ class Platform:
 
     def __init__(self, address):
         self.address = address
+        self.courses = {number: Course(address, number) for number in CLIENTS}
+        self.course = self.courses[COURSE]
         self.people = {}
-        self.tool_key, self.tool, self.redirects = None, "", set()
-        self.items, self.scores, self.page, self.grants = [], {}, 2, SCOPES
+        self.tool, self.redirects = "", set()
+        self.page, self.grants = 2, SCOPES
         self.claims = {}
         self.key = self.signing_key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         self.requests = []
         self._tokens, self._assertions = {}, set()
 
-    @property
-    def line_items(self):
-        return f"{self.address}/courses/{COURSE}/lineitems?type_id=1"
-
     # ------------------------------------------------------------------------------------- signing in
     def keys(self):
         return {"keys": [jwt.algorithms.RSAAlgorithm.to_jwk(self.key.public_key(), as_dict=True) | {"kid": "p1"}]}
 
-    def initiation(self, user):
+    def initiation(self, user, course):
         """Return the address that a member's browser opens first: the tool's, with what the platform tells it."""
-        hint = {"iss": self.address, "login_hint": user, "client_id": CLIENT, "lti_deployment_id": DEPLOYMENT}
+        hint = {"iss": self.address, "login_hint": user, "lti_message_hint": course.id, "client_id": course.client}
+        hint["lti_deployment_id"] = DEPLOYMENT
         home = self.tool.split("/lti13")[0] + "/home"  # a page for which the hub starts no server
         return f"{self.tool}?{urlencode(hint | {'target_link_uri': home})}"
 
     def authorized(self, query):
         """Return where the answer to an authentication request goes, and its fields."""
+        course = self.courses[query["lti_message_hint"]]
         fixed = {"response_type": "id_token", "scope": "openid", "response_mode": "form_post", "prompt": "none"}
-        for name, value in (fixed | {"client_id": CLIENT}).items():
+        for name, value in (fixed | {"client_id": course.client}).items():
             if query.get(name) != value:
                 raise Refusal(400, f"{name} must be {value}")
         if query.get("redirect_uri") not in self.redirects or not query.get("nonce") or not query.get("state"):
@@ -84,19 +106,19 @@ class Platform:
         if query.get("login_hint") not in self.people:
             raise Refusal(400, "this member has not been sent to the tool")
         return query["redirect_uri"], {
-            "state": query["state"], "id_token": self.id_token(query["login_hint"], query["nonce"])
+            "state": query["state"], "id_token": self.id_token(query["login_hint"], query["nonce"], course)
         }  # fmt: skip
 
-    def id_token(self, user, nonce):
+    def id_token(self, user, nonce, course):
         now = int(time.time())
         claims = {
-            "iss": self.address, "aud": CLIENT, "sub": user, "nonce": nonce, "iat": now, "exp": now + 300,
+            "iss": self.address, "aud": course.client, "sub": user, "nonce": nonce, "iat": now, "exp": now + 300,
             f"{LTI}/version": "1.3.0", f"{LTI}/message_type": "LtiResourceLinkRequest",
             f"{LTI}/deployment_id": DEPLOYMENT, f"{LTI}/target_link_uri": self.tool,
             f"{LTI}/resource_link": {"id": "4"}, f"{LTI}/roles": [LEARNER],
-            f"{LTI}/context": {"id": COURSE, "label": "TBH", "title": "The Transformer by hand"},
+            f"{LTI}/context": {"id": course.id, "label": "TBH", "title": "The Transformer by hand"},
             f"{LTI}/custom": {"login": self.people[user]},
-            f"{AGS}/claim/endpoint": {"scope": sorted(SCOPES), "lineitems": self.line_items},
+            f"{AGS}/claim/endpoint": {"scope": sorted(SCOPES), "lineitems": course.line_items},
         } | self.claims  # fmt: skip
         claims = {name: value for name, value in claims.items() if value is not None}
         return jwt.encode(claims, self.signing_key, algorithm="RS256", headers={"kid": "p1"})
@@ -108,38 +130,36 @@ class Platform:
         if form.get("grant_type") != "client_credentials" or form.get("client_assertion_type") != kind:
             raise Refusal(400, "unsupported_grant_type")
         try:
+            assertion = form.get("client_assertion", "")
+            client = jwt.decode(assertion, options={"verify_signature": False})["iss"]
+            course = next(course for course in self.courses.values() if course.client == client)
+            if not course.tool_key:
+                raise Refusal(400, "invalid_client: it has registered no key")
             claims = jwt.decode(
-                form.get("client_assertion", ""), self.tool_key, algorithms=["RS256"], issuer=CLIENT,
+                assertion, course.tool_key, algorithms=["RS256"], issuer=client,
                 audience=f"{self.address}/token", options={"require": ["iss", "sub", "aud", "iat", "exp", "jti"]},
             )  # fmt: skip
         except jwt.PyJWTError as error:
             raise Refusal(400, f"invalid_client: {error}") from error
-        if claims["sub"] != CLIENT or claims["jti"] in self._assertions:
+        if claims["sub"] != client or claims["jti"] in self._assertions:
             raise Refusal(400, "invalid_client: wrong sub, or an assertion that was used before")
         self._assertions.add(claims["jti"])
         granted = self.grants & set(form.get("scope", "").split())
         if not granted:
             raise Refusal(400, "invalid_scope")
         token = secrets.token_urlsafe()
-        self._tokens[token] = granted
+        self._tokens[token] = {(course.id, scope) for scope in granted}
         return {"access_token": token, "token_type": "Bearer", "expires_in": 3600, "scope": " ".join(sorted(granted))}
 
-    def require(self, headers, scope, kind):
-        """Refuse a request without a token for this scope, or with another media type."""
+    def require(self, headers, course, scope, kind):
+        """Refuse a request without a token for this scope in this course, or with another media type."""
         token = headers.get("Authorization", "").removeprefix("Bearer ")
-        if f"{AGS}/scope/{scope}" not in self._tokens.get(token, ()):
+        if (course, f"{AGS}/scope/{scope}") not in self._tokens.get(token, ()):
             raise Refusal(401, "no token for this scope")
         if f"application/vnd.ims.lis.{kind}+json" not in (headers.get("Content-Type"), headers.get("Accept")):
             raise Refusal(415, "wrong media type")
 
-    def add_item(self, item):
-        if not item.get("label") or not item.get("scoreMaximum", 0) > 0:
-            raise Refusal(400, "a column needs a label, and a maximum above 0")
-        number = len(self.items) + 1
-        self.items.append(item | {"id": f"{self.address}/courses/{COURSE}/lineitems/{number}/lineitem?type_id=1"})
-        return self.items[-1]
-
-    def add_score(self, number, score):
+    def add_score(self, course, number, score):
         user, at = score.get("userId"), score.get("timestamp", "")
         if user not in self.people:
             raise Refusal(404, "this user is no member of the course")
@@ -150,10 +170,10 @@ class Platform:
             raise Refusal(400, "wrong score")
         if datetime.fromisoformat(at).tzinfo is None or "." not in at:
             raise Refusal(400, "the timestamp needs a time zone and fractions of seconds")
-        known = self.scores.get((number, user))
+        known = course.scores.get((number, user))
         if known and datetime.fromisoformat(known["timestamp"]) >= datetime.fromisoformat(at):
             raise Refusal(409, "a later score is known")
-        self.scores[number, user] = score
+        course.scores[number, user] = score
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -171,16 +191,16 @@ class Handler(BaseHTTPRequestHandler):
             case ["keys"]:
                 return 200, platform.keys()
             case ["launch"]:
-                return 302, platform.initiation(query["user"])
+                return 302, platform.initiation(query["user"], platform.courses[query["course"]])
             case ["authorize"]:
                 return 200, form_post(*platform.authorized(query))
-            case ["courses", course, "lineitems"] if course == COURSE:
-                platform.require(self.headers, "lineitem", "v2.lineitemcontainer")
+            case ["courses", number, "lineitems"] if course := platform.courses.get(number):
+                platform.require(self.headers, number, "lineitem", "v2.lineitemcontainer")
                 start = int(query.get("from", 0))
                 end = start + platform.page
-                if end < len(platform.items):
-                    self.link = f'<{platform.line_items}&from={end}>; rel="next"'
-                return 200, platform.items[start:end]
+                if end < len(course.items):
+                    self.link = f'<{course.line_items}&from={end}>; rel="next"'
+                return 200, course.items[start:end]
         raise Refusal(404, "no such page")
 
     def _post(self, path, _, body):
@@ -188,12 +208,12 @@ class Handler(BaseHTTPRequestHandler):
         match path:
             case ["token"]:
                 return 200, platform.token(dict(parse_qsl(body)))
-            case ["courses", course, "lineitems"] if course == COURSE:
-                platform.require(self.headers, "lineitem", "v2.lineitem")
-                return 201, platform.add_item(json.loads(body))
-            case ["courses", course, "lineitems", number, "lineitem", "scores"] if course == COURSE:
-                platform.require(self.headers, "score", "v1.score")
-                platform.add_score(int(number), json.loads(body))
+            case ["courses", number, "lineitems"] if course := platform.courses.get(number):
+                platform.require(self.headers, number, "lineitem", "v2.lineitem")
+                return 201, course.add_item(json.loads(body))
+            case ["courses", number, "lineitems", item, "lineitem", "scores"] if course := platform.courses.get(number):
+                platform.require(self.headers, number, "score", "v1.score")
+                platform.add_score(course, int(item), json.loads(body))
                 return 200, {}
         raise Refusal(404, "no such page")
 

@@ -117,7 +117,16 @@ def test_instructors_share_formgrader_and_students_do_not(demonstration):
     printed, _ = demonstration
     assert re.search(r"^ines-\w+ sees in the course list: default_course$", printed, re.M)
     seen = dict(re.findall(r"^(\w+)-\w+ (.* formgrader)$", printed, re.M))
-    assert seen == {"ines": "sees 2 submissions in formgrader", "ada": "may not open formgrader"}
+    refused = "may not open formgrader"
+    assert seen == {"ines": "sees 2 submissions in formgrader", "ivo": refused, "ada": refused}
+
+
+def test_the_instructor_of_another_course_sees_only_that_one(demonstration):
+    assert re.search(r"^ivo-\w+ sees in the course list: other_course$", demonstration[0], re.M)
+
+
+def test_the_log_names_the_instructor_who_set_a_score_in_formgrader(demonstration):
+    assert re.search(r" ines-\w+ +ben-\w+ +01_attention .* by hand in formgrader$", demonstration[0], re.M)
 
 
 def test_the_course_list_opens_formgrader_and_its_links_work(demonstration):

@@ -1,6 +1,7 @@
 """People sign in to a hub from a learning platform with LTI 1.3, and their scores go back to it."""
 
 import copy
+import grp
 import html
 import json
 import os
@@ -23,7 +24,7 @@ from autograder.passback.platform import read_launches
 from deploy.machine import try_as
 from tests import learning_platform
 from tests.hub_of_a_platform import created
-from tests.learning_platform import LTI
+from tests.learning_platform import COURSE, LTI, OTHER
 from tests.patience import SECONDS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -71,17 +72,17 @@ class Browser:
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
 
-    def begin(self, platform, user):
-        """Open the tool from the course. Return the form that the platform sends to the hub: its address and fields."""
-        status, page = self.open(f"{platform.address}/launch?user={user}")
+    def begin(self, platform, user, course=COURSE):
+        """Open the tool from a course. Return the form that the platform sends to the hub: its address and fields."""
+        status, page = self.open(f"{platform.address}/launch?user={user}&course={course}")
         assert status == 200, page
         address = re.search(r'action="([^"]+)"', page)[1]
         return address, {
             name: html.unescape(value) for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', page)
         }
 
-    def launch(self, platform, user):
-        return self.open(*self.begin(platform, user))
+    def launch(self, platform, user, course=COURSE):
+        return self.open(*self.begin(platform, user, course))
 
 
 @pytest.fixture
@@ -104,8 +105,14 @@ def test_a_new_member_gets_an_account(signed_in, member):
     assert status == 200 and account in page and "Logout" in page
     home = Path(pwd.getpwnam(account).pw_dir)
     assert home.parent == signed_in.folder and home.stat().st_mode & 0o777 == 0o700
-    launch = read_launches(signed_in.folder)[account]
-    assert (launch.user, launch.line_items) == ("21", signed_in.platform.line_items)
+    launch = read_launches(signed_in.folder, "default_course")[account]
+    assert (launch.user, launch.line_items) == ("21", signed_in.platform.course.line_items)
+    assert groups_of(account, signed_in) == {"transformer-members", "transformer-students"}
+
+
+def groups_of(account, signed_in):
+    """Return the groups of the machine that the demonstration made and this account is in."""
+    return {g.gr_name.removesuffix(signed_in.suffix) for g in grp.getgrall() if account in g.gr_mem}
 
 
 def test_a_member_with_an_account_gets_that(signed_in, member):
@@ -117,9 +124,10 @@ def test_a_member_with_an_account_gets_that(signed_in, member):
 def test_only_the_course_reads_the_launches(signed_in, member):
     account = member("21", "dora")
     Browser().launch(signed_in.platform, "21")
-    file = signed_in.folder / "launches" / f"{account}.json"
+    file = signed_in.folder / "launches" / "default_course" / f"{account}.json"
     assert try_as(f"course{signed_in.suffix}", "cat", file).returncode == 0
-    assert try_as(account, "cat", file).returncode and try_as(account, "ls", file.parent).returncode
+    for stranger in (account, f"other{signed_in.suffix}"):  # the account of the other course, too
+        assert try_as(stranger, "cat", file).returncode and try_as(stranger, "ls", file.parent).returncode
     assert try_as(f"course{signed_in.suffix}", "touch", file).returncode
 
 
@@ -157,7 +165,8 @@ BROKEN = {
     "another nonce": {"nonce": "0" * 64},
     "another version": {f"{LTI}/version": "1.2.0"},
     "another deployment": {f"{LTI}/deployment_id": "2"},
-    "another course": {f"{LTI}/context": {"id": "8", "title": "Another course"}},
+    "another course": {f"{LTI}/context": {"id": "9", "title": "Another course"}},
+    "the other course's tool": {f"{LTI}/context": {"id": OTHER, "title": "The other course"}},
     "no course": {f"{LTI}/context": None},
     "no login": {f"{LTI}/custom": None},
     "no person": {"sub": None},
@@ -186,7 +195,28 @@ def test_a_launch_with_a_wrong_signature_creates_nothing(signed_in, member):
 
 
 def read_or_none(folder):
-    return {path.stem for path in (folder / "launches").glob("*.json")}
+    return {path.stem for path in (folder / "launches").rglob("*.json")}
+
+
+def test_a_launch_from_another_course_makes_a_student_of_that_course(signed_in, member):
+    """What nbgrader shows follows from the hub's groups, which follow the machine's."""
+    other = signed_in.platform.courses[OTHER]
+    account = member("41", "gus")
+    browser = Browser()
+    assert browser.launch(signed_in.platform, "41", OTHER)[0] == 200
+    assert json.loads(browser.open(f"{signed_in.address}/hub/api/user")[1])["groups"] == ["nbgrader-other_course"]
+    assert groups_of(account, signed_in) == {"transformer-members", "other-students"}
+    assert read_launches(signed_in.folder, "other_course")[account].line_items == other.line_items
+    assert account not in read_launches(signed_in.folder, "default_course")
+    member("42", "gus")
+    assert Browser().launch(signed_in.platform, "42")[0] == 403  # another person, from the first course
+
+
+def test_instructors_stay_instructors(signed_in, member):
+    account = member("43", "ivo")
+    before = groups_of(account, signed_in)
+    assert Browser().launch(signed_in.platform, "43", OTHER)[0] == 200
+    assert groups_of(account, signed_in) == before
 
 
 @pytest.mark.parametrize("login", ["root", "daemon", "4711", "../etc", "a b", "", "-x", "x" * 40])
@@ -224,7 +254,7 @@ def test_scores_go_back_to_the_members_who_signed_in(signed_in, member, tmp_path
     account = member("21", "dora")
     Browser().launch(signed_in.platform, "21")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    signed_in.platform.tool_key = make_key(tmp_path).public_key()
+    signed_in.platform.course.tool_key = make_key(tmp_path).public_key()
     directory = open_coursedir(tmp_path, CHAPTER)
     with Gradebook(directory.db_url, directory.course_id) as book:
         book.add_assignment(CHAPTER)
@@ -234,5 +264,5 @@ def test_scores_go_back_to_the_members_who_signed_in(signed_in, member, tmp_path
         book.add_submission(CHAPTER, account).notebooks[0].grades[0].auto_score = 4
         book.db.commit()
     assert main(["passback", CHAPTER, "--course", str(tmp_path), "--hub", str(signed_in.folder)]) == 0
-    assert [score["scoreGiven"] for score in signed_in.platform.scores.values()] == [4]
+    assert [score["scoreGiven"] for score in signed_in.platform.course.scores.values()] == [4]
     assert json.loads((tmp_path / "passback.json").read_text())[CHAPTER][account]["user"] == "21"

@@ -15,10 +15,23 @@ LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 @dataclass(frozen=True)
 class Registration:
-    """How the platform knows the hub. The hub's `lti.toml` has more fields, which only its sign-in reads."""
+    """How the platform knows the hub as a tool of one course."""
 
     client_id: str
     token_url: str
+
+
+@dataclass(frozen=True)
+class _Tool:
+    client_id: str
+
+
+@dataclass(frozen=True)
+class _Platform:
+    """What is read here of the hub's `lti.toml`. Its sign-in reads more. `courses` has the hub's names of courses."""
+
+    token_url: str
+    courses: dict[str, _Tool]
 
 
 @dataclass(frozen=True)
@@ -34,24 +47,29 @@ class Launch:
     at: float
 
 
-def read_registration(hub: Path) -> Registration:
-    """Return the hub's registration. Raises UserError."""
+def read_registration(hub: Path, course: str) -> Registration:
+    """Return how the platform knows the hub as a tool of this course. Raises UserError."""
     path = hub / "lti.toml"
     if hub.is_dir() and not path.exists():
         raise UserError(f"{path} is missing: deploy/README.md says how to register the hub with a learning platform")
     with named_by_user(path):
         text = path.read_bytes()
     try:
-        registration = msgspec.convert(tomllib.loads(text.decode()), Registration)
+        platform = msgspec.convert(tomllib.loads(text.decode()), _Platform)
     except (msgspec.ValidationError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path} cannot be used: {error}") from error
-    require_encryption(registration.token_url, f"`token_url` in {path}")
-    return registration
+    if course not in platform.courses:
+        raise UserError(
+            f"{path} has no table [courses.{course}]: compare this name with `c.CourseDirectory.course_id` in the "
+            "nbgrader_config.py of the course"
+        )
+    require_encryption(platform.token_url, f"`token_url` in {path}")
+    return Registration(platform.courses[course].client_id, platform.token_url)
 
 
-def read_launches(hub: Path) -> Mapping[str, Launch]:
-    """Return account -> the person's latest launch. Raises UserError."""
-    folder = hub / "launches"
+def read_launches(hub: Path, course: str) -> Mapping[str, Launch]:
+    """Return account -> the person's latest launch from this course. Raises UserError."""
+    folder = hub / "launches" / course
     launches = {}
     with named_by_user(folder):
         for path in folder.iterdir():

@@ -9,6 +9,7 @@ import msgspec
 from autograder.course.json_file import read_json, write_json
 from autograder.course.lock import course_lock
 from autograder.errors import UserError
+from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.exporters import final_grades
 from autograder.gradebook.progress import with_progress
 from autograder.passback.key import read_key
@@ -58,7 +59,8 @@ def send_scores(course: Path, hub: Path, chapters: Sequence[str], *, again: bool
 
     Raises UserError, Busy.
     """
-    registration, launches, key = read_registration(hub), read_launches(hub), read_key(course)
+    name = open_coursedir(course, "").course_id
+    registration, launches, key = read_registration(hub, name), read_launches(hub, name), read_key(course)
     address = line_items_address(launches)
     grades = final_grades(course, chapters)
     if missing := set(chapters) - {column.name for column in grades.columns}:

@@ -17,7 +17,7 @@ from autograder.passback import service
 from autograder.passback.key import make_key
 from tests import learning_platform
 from tests.conftest import CHAPTER
-from tests.learning_platform import AGS, CLIENT
+from tests.learning_platform import AGS, CLIENTS, COURSE, OTHER
 
 pytestmark = [
     pytest.mark.grading,
@@ -56,7 +56,7 @@ def platform(course):
     """Return a platform that knows the course's key, and whose members are ada, ben and cleo."""
     with learning_platform.learning_platform() as platform:
         platform.people = {"11": "ada", "12": "ben", "13": "cleo"}
-        platform.tool_key = make_key(course).public_key()
+        platform.course.tool_key = make_key(course).public_key()
         yield platform
 
 
@@ -64,15 +64,25 @@ def platform(course):
 def hub(platform, tmp_path):
     """Return the folder of a hub that ada and ben have opened from the platform, and cleo has not."""
     folder = tmp_path / "hub"
-    (folder / "launches").mkdir(parents=True)
-    (folder / "lti.toml").write_text(f'client_id = "{CLIENT}"\ntoken_url = "{platform.address}/token"\n')
+    (folder / "launches" / "default_course").mkdir(parents=True)
+    register(folder, f"{platform.address}/token")
     for user, account in (("11", "ada"), ("12", "ben")):
-        launch(folder, account, user=user, line_items=platform.line_items, at=float(user))
+        launch(folder, account, user=user, line_items=platform.course.line_items, at=float(user))
     return folder
 
 
-def launch(hub, account, **fields):
-    (hub / "launches" / f"{account}.json").write_text(json.dumps(fields))
+def register(hub, token_url):
+    (hub / "lti.toml").write_text(f"""
+        token_url = "{token_url}"
+        [courses.default_course]
+        client_id = "{CLIENTS[COURSE]}"
+        [courses.other_course]
+        client_id = "{CLIENTS[OTHER]}"
+        """)
+
+
+def launch(hub, account, course="default_course", **fields):
+    (hub / "launches" / course / f"{account}.json").write_text(json.dumps(fields))
 
 
 @pytest.fixture
@@ -107,11 +117,11 @@ def passback(course, hub, capsys):
     return run
 
 
-def received(platform):
-    """Return column -> user -> (score, maximum)."""
+def received(course):
+    """Return (column, user) -> (score, maximum)."""
     return {
-        (platform.items[number - 1]["resourceId"], user): (score["scoreGiven"], score["scoreMaximum"])
-        for (number, user), score in platform.scores.items()
+        (course.items[number - 1]["resourceId"], user): (score["scoreGiven"], score["scoreMaximum"])
+        for (number, user), score in course.scores.items()
     }
 
 
@@ -119,8 +129,29 @@ def test_scores_arrive_in_a_column_that_the_command_creates(platform, scores, pa
     scores(ada=25, ben=12.5)
     code, printed = passback()
     assert code == 0 and "2 scores sent, 0 sent before" in printed
-    assert received(platform) == {(CHAPTER, "11"): (25, 25), (CHAPTER, "12"): (12.5, 25)}
-    assert [item["label"] for item in platform.items] == [CHAPTER]
+    assert received(platform.course) == {(CHAPTER, "11"): (25, 25), (CHAPTER, "12"): (12.5, 25)}
+    assert [item["label"] for item in platform.course.items] == [CHAPTER]
+
+
+def rename(course, name):
+    (course / "nbgrader_config.py").write_text(f"get_config().CourseDirectory.course_id = {name!r}\n")
+
+
+def test_another_course_of_the_hub_sends_to_its_own_gradebook(platform, course, hub, scores, passback):
+    """Ada is in both courses of the platform, and has opened the hub from both."""
+    other = platform.courses[OTHER]
+    (hub / "launches" / "other_course").mkdir()
+    launch(hub, "ada", "other_course", user="11", line_items=other.line_items, at=99.0)
+    scores(ada=25, ben=12.5)
+    passback()
+    assert received(platform.course) == {(CHAPTER, "11"): (25, 25), (CHAPTER, "12"): (12.5, 25)} and other.items == []
+    rename(course, "other_course")
+    code, printed = passback()
+    assert code == FAILED and "gives this hub no access" in printed  # the key of the first course
+    other.tool_key, platform.course.tool_key = platform.course.tool_key, None
+    code, printed = passback()
+    assert code == 1 and received(other) == {(CHAPTER, "11"): (25, 25)}
+    assert "has never opened the hub from the platform: ben" in printed
 
 
 def test_only_changed_scores_are_sent_again(platform, scores, passback):
@@ -129,19 +160,19 @@ def test_only_changed_scores_are_sent_again(platform, scores, passback):
     scores(ben=13)
     platform.requests.clear()
     _, printed = passback()
-    assert "1 score sent, 1 sent before" in printed and received(platform)[CHAPTER, "12"] == (13, 25)
+    assert "1 score sent, 1 sent before" in printed and received(platform.course)[CHAPTER, "12"] == (13, 25)
     assert sum(path.endswith("scores?type_id=1") for _, path in platform.requests) == 1
     _, printed = passback("--again")
-    assert "2 scores sent, 0 sent before" in printed and len(platform.items) == 1
+    assert "2 scores sent, 0 sent before" in printed and len(platform.course.items) == 1
 
 
 def test_the_column_is_found_on_a_later_page_and_keeps_its_maximum(platform, scores, passback):
     for chapter in ("02_backward", "03_masking", "04_multihead"):
-        platform.add_item({"label": chapter, "resourceId": chapter, "scoreMaximum": 9})
-    platform.add_item({"label": "renamed by the teacher", "resourceId": CHAPTER, "scoreMaximum": 100})
+        platform.course.add_item({"label": chapter, "resourceId": chapter, "scoreMaximum": 9})
+    platform.course.add_item({"label": "renamed by the teacher", "resourceId": CHAPTER, "scoreMaximum": 100})
     scores(ada=25)
     _, printed = passback()
-    assert len(platform.items) == 4 and received(platform) == {(CHAPTER, "11"): (25, 25)}
+    assert len(platform.course.items) == 4 and received(platform.course) == {(CHAPTER, "11"): (25, 25)}
     assert "maximum of 100, and the chapter 25 points: the platform scales the scores" in printed
 
 
@@ -149,7 +180,7 @@ def test_students_whom_the_platform_does_not_know_cost_the_others_nothing(platfo
     scores(ada=25, ben=12.5, cleo=3)
     del platform.people["11"]
     code, printed = passback()
-    assert code == 1 and received(platform) == {(CHAPTER, "12"): (12.5, 25)}
+    assert code == 1 and received(platform.course) == {(CHAPTER, "12"): (12.5, 25)}
     assert "refuses the score of ada: 404" in printed and "this user is no member of the course" in printed
     assert "has never opened the hub from the platform: cleo" in printed
     platform.people["11"] = "ada"
@@ -162,7 +193,7 @@ def test_ungraded_and_withdrawn_students_get_no_score(course, platform, scores, 
         book.find_submission(CHAPTER, "ada").notebooks[0].grades[1].auto_score = None
         book.db.commit()
     (course / "roster.json").write_text(json.dumps({"ids": "", "identifiers": {}, "withdrawn": ["ben"]}))
-    assert "0 scores sent" in passback()[1] and platform.scores == {}
+    assert "0 scores sent" in passback()[1] and platform.course.scores == {}
 
 
 def test_a_dry_run_sends_nothing(platform, scores, passback):
@@ -185,17 +216,17 @@ def test_an_interrupted_run_continues(platform, scores, passback, monkeypatch):
         send(self, item, user, *score)
 
     monkeypatch.setattr(service.GradeService, "send", interrupted)
-    assert passback()[0] == FAILED and len(platform.scores) == 1
+    assert passback()[0] == FAILED and len(platform.course.scores) == 1
     assert "1 score sent, 1 sent before" in passback()[1]
-    assert users == ["11", "12", "12"] and len(platform.scores) == 2
+    assert users == ["11", "12", "12"] and len(platform.course.scores) == 2
 
 
 def test_another_key_gets_no_access(platform, scores, passback):
     scores(ada=25)
-    platform.tool_key = rsa.generate_private_key(public_exponent=65537, key_size=2048).public_key()
+    platform.course.tool_key = rsa.generate_private_key(public_exponent=65537, key_size=2048).public_key()
     code, printed = passback()
     assert code == FAILED and "gives this hub no access" in printed and "autograder passback --key" in printed
-    assert platform.scores == {} and platform.items == []
+    assert platform.course.scores == {} and platform.course.items == []
 
 
 def test_every_request_for_a_token_is_a_new_one(platform, scores, passback, monkeypatch):
@@ -221,10 +252,10 @@ def test_a_platform_that_allows_no_columns_is_named(platform, scores, passback):
 def test_the_token_goes_to_no_other_server(platform, hub, scores, passback):
     scores(ada=25)
     other, seen = listener()
-    platform.items.append({"label": "x", "resourceId": CHAPTER, "scoreMaximum": 25, "id": f"{other}/lineitem"})
+    platform.course.items.append({"label": "x", "resourceId": CHAPTER, "scoreMaximum": 25, "id": f"{other}/lineitem"})
     code, printed = passback()
     assert code == FAILED and "another server, which gets no token" in printed and seen == []
-    platform.items.clear()
+    platform.course.items.clear()
     launch(hub, "ada", user="11", line_items=f"{other}/lineitems", at=99.0)  # it redirects to the platform
     code, printed = passback()
     assert code == FAILED and "302" in printed
@@ -269,7 +300,7 @@ def test_passwords_of_netrc_are_not_sent(platform, scores, passback, monkeypatch
 )
 def test_an_unusable_address_stops_the_command(platform, hub, scores, passback, address, why):
     scores(ada=25)
-    (hub / "lti.toml").write_text(f'client_id = "{CLIENT}"\ntoken_url = "{address}"\n')
+    register(hub, address)
     code, printed = passback()
     assert code == FAILED and why in printed and "Traceback" not in printed
 
@@ -318,9 +349,10 @@ def test_what_to_do_without_pyjwt(platform, scores, passback, monkeypatch):
     "change, why",
     [
         (lambda course, hub: (hub / "lti.toml").unlink(), "lti.toml is missing"),
-        (lambda course, hub: (hub / "lti.toml").write_text("client_id = 3"), "lti.toml cannot be used"),
-        (lambda course, hub: (hub / "launches" / "ada.json").write_text("{"), "ada.json is damaged"),
-        (lambda course, hub: [path.unlink() for path in (hub / "launches").iterdir()], "there is no launch in"),
+        (lambda course, hub: (hub / "lti.toml").write_text("token_url = 3"), "lti.toml cannot be used"),
+        (lambda course, hub: rename(course, "a_third"), "lti.toml has no table [courses.a_third]"),
+        (lambda course, hub: (hub / "launches/default_course/ada.json").write_text("{"), "ada.json is damaged"),
+        (lambda course, hub: [path.unlink() for path in (hub / "launches").rglob("*.json")], "there is no launch in"),
         (lambda course, hub: (course / "passback.json").write_text("["), "passback.json is damaged"),
         (lambda course, hub: (course / "lti_key.pem").write_text("no key"), "is not a private key"),
         (lambda course, hub: (course / "lti_key.pem").unlink(), "--key` makes it"),
@@ -330,7 +362,7 @@ def test_what_is_missing_or_damaged_is_named(course, platform, hub, scores, pass
     scores(ada=25)
     change(course, hub)
     code, printed = passback()
-    assert code == FAILED and why in printed and "Traceback" not in printed and platform.scores == {}
+    assert code == FAILED and why in printed and "Traceback" not in printed and platform.course.scores == {}
 
 
 def test_a_chapter_that_the_gradebook_does_not_know(course, hub, scores, capsys):
