@@ -25,6 +25,11 @@ def test_each_chapter_has_a_lesson_of_90_minutes():
         assert sum(map(int, re.findall(r"^\| (\d+) \|", lesson, re.MULTILINE))) == 90, lesson
 
 
+def test_the_answer_to_a_paper_problem_is_hidden_until_it_is_opened():
+    for lesson in LESSONS:
+        assert re.findall(r"^:::\{dropdown\} (.*)$", lesson, re.MULTILINE) == ["Answer"], lesson
+
+
 @pytest.mark.parametrize("n_weeks", [6, 10, 14])
 def test_a_calendar_reaches_every_chapter_and_gives_chapter_8_two_weeks(n_weeks):
     calls = re.findall(r"lessons\.calendar\(\n(.*?)^\)", PAGE, re.MULTILINE | re.DOTALL)
