@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from docutils.parsers.rst.directives.misc import TestDirective
@@ -60,9 +61,13 @@ class Directive:
     body_line: int
 
 
-def blocks(text: str) -> list[Token]:
-    """Return the block tokens of a MyST text, parsed with the plug-ins that MyST itself uses."""
-    return _PARSER.parse(text)
+_parse_directive = cache(parse_directive_text)  # as `blocks`, because each release of a chapter reads all pages
+
+
+@cache
+def blocks(text: str) -> tuple[Token, ...]:
+    """Return the block tokens of a MyST text, parsed with the plug-ins that MyST itself uses. Do not change them."""
+    return tuple(_PARSER.parse(text))
 
 
 def directive(token: Token, line: int = 0) -> Directive | None:
@@ -85,7 +90,7 @@ def directive(token: Token, line: int = 0) -> Directive | None:
     # Like MyST, read no options if the content begins with another colon fence.
     first_line = "\n" if token.content.startswith(":::") else ""
     kind = _Note if name in NOTES else _Titled
-    parsed = parse_directive_text(kind, argument, first_line + token.content, validate_options=name not in CELLS)
+    parsed = _parse_directive(kind, argument, first_line + token.content, validate_options=name not in CELLS)
     if parsed.warnings:
         raise MystError(f"line {start + 1}: {{{name}}}: {parsed.warnings[0].msg}")
     blank_lines = next((number for number, text in enumerate(parsed.body) if text.strip()), 0)

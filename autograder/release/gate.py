@@ -33,6 +33,7 @@ from check.measuring import outcomes_of
 from check.verdicts_of_test import bound_key
 
 _NO_TEXT = frozenset({".png", ".jpg", ".gif", ".ico", ".woff", ".woff2", ".ttf", ".otf", ".eot", ".inv", ".pdf"})
+_NUMBERS = re.compile(rb"\x93NUMPY.{4,8}\{'descr': '[<>|][bcf]\d+'", re.DOTALL)  # a file of NumPy that holds no text
 _ZIPS = frozenset({".zip", ".epub", ".npz", ".whl"})
 _ENCODED = frozenset({".html", ".htm", ".xhtml", ".ipynb", ".json", ".js", ".svg", ".xml"})
 _PRIVATE_FILES = frozenset({"gradebook.db", "lti_key.pem", "secret_seed", "nbgrader_config.py"})
@@ -166,7 +167,7 @@ def scan_bytes(name: str, data: bytes, secrets: Secrets, scanned: Scanned | None
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for inner in archive.namelist():
                 leaks += scan_bytes(f"{name}/{inner}", archive.read(inner), secrets, scanned)
-    elif suffix not in _NO_TEXT:
+    elif suffix not in _NO_TEXT and not _NUMBERS.match(data):
         # NumPy stores text with four bytes per character, three of them usually zero.
         text = data.replace(b"\0", b"").decode("utf-8", errors="replace")
         content = suffix in _ENCODED, text
