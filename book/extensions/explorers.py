@@ -39,6 +39,14 @@ each. `static/model.js` reads them and computes the forward pass.
 
 With `words` the page also contains words to test the model on, and `static/npz.js` reads a reader's own weights. With
 `back` it contains the parameters of another model, which reads what the first one writes.
+
+    :::{explorer} sentence
+    :near: translator.npz
+
+    Type another number.
+    :::
+
+With `near` in place of `model`, the page gets no heavier: it loads parameters and scripts once the reader comes near.
 """
 
 import json
@@ -59,12 +67,15 @@ from sphinx.writers.html5 import HTML5Translator
 from book.extensions.explorer_models import half_precision, unseen_words
 
 STATIC = Path(__file__).parents[1] / "static"
+SHARED = {"sentence": "translator.js", "translator": "translator.js"}  # explorer -> the script that it has with others
+LATER = "text/explorer"  # the type of scripts that a browser does not load; see `loadWhenNear` in explorers.js
 
 
 class explorer(nodes.General, nodes.Element):
     """The place of an interactive picture.
 
-    `script` is the name of its script's file. `walk` and `model` are the data that the script gets, or None.
+    `script` is the name of its script's file. `walk` and `model` are the data that the script gets, or None. `loads` is
+    the name of the model that the page loads when the reader comes near, or "".
     """
 
 
@@ -72,7 +83,7 @@ class Explorer(SphinxDirective):
     """`{explorer} NAME`, with its caption as content."""
 
     required_arguments = 1
-    option_spec = dict.fromkeys(("walk", "model", "words", "back"), unchanged_required)
+    option_spec = dict.fromkeys(("walk", "model", "near", "words", "back"), unchanged_required)
     has_content = True
 
     def run(self) -> list[nodes.Node]:
@@ -81,12 +92,14 @@ class Explorer(SphinxDirective):
             raise self.error(f"there is no explorer {self.arguments[0]!r}: {script} is missing in {STATIC.name}/")
         caption = self.parse_content_to_nodes()
         walk = self._walk(self.options["walk"], caption) if "walk" in self.options else None
-        model = self._read(self.options["model"], half_precision) if "model" in self.options else None
+        loads = self.options.get("near", "")
+        file = self.options.get("model", loads)
+        model = self._read(file, half_precision) if file else None
         if model and "words" in self.options:
             model["words"] = self._read(self.options["words"], unseen_words)
         if model and "back" in self.options:
             model["back"] = self._read(self.options["back"], half_precision)
-        return [explorer("", *caption, script=script, name=self.arguments[0], walk=walk, model=model)]
+        return [explorer("", *caption, script=script, name=self.arguments[0], walk=walk, model=model, loads=loads)]
 
     def _walk(self, name: str, caption: list[nodes.Node]) -> dict[str, Any]:
         """Return the walk that a cell has shown under that name. The caption must describe exactly its steps."""
@@ -115,12 +128,15 @@ class Explorer(SphinxDirective):
 def visit_html(self: HTML5Translator, node: explorer) -> None:
     if self.builder.name != "html":  # the EPUB's writer is a subclass of the HTML writer
         raise nodes.SkipNode
-    self.body.append(f'<div class="explorer" data-explorer="{node["name"]}" hidden>\n<div class="explorer-caption">\n')
+    loads = f' data-loads="{node["loads"]}"' if node["loads"] else ""
+    self.body.append(
+        f'<div class="explorer" data-explorer="{node["name"]}"{loads} hidden>\n<div class="explorer-caption">\n'
+    )
 
 
 def depart_html(self: HTML5Translator, node: explorer) -> None:
     self.body.append("</div>\n")
-    if data := node["walk"] or node["model"]:
+    if (data := node["walk"] or node["model"]) and not node["loads"]:
         text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")  # "</script" would end the element
         self.body.append(f'<script type="application/json">{text}</script>\n')
     self.body.append("</div>\n")
@@ -139,11 +155,30 @@ def add_scripts(
         return
     app.add_css_file("explorers.css")
     app.add_css_file("sliders.css")
-    models = [node["model"] for node in explorers if node["model"]]
-    needed = ["explorers.js", *(["model.js"] if models else [])]
-    needed += ["npz.js"] if any("words" in model for model in models) else []
-    for script in (*needed, *sorted({node["script"] for node in explorers})):
+    at_once = _scripts([node for node in explorers if not node["loads"]])
+    for script in ["explorers.js", *at_once]:
         app.add_js_file(script, loading_method="defer")
+    later = [node for node in explorers if node["loads"]]
+    for script in [*(_model_script(app, node) for node in later), *_scripts(later)]:
+        if script not in at_once:
+            app.add_js_file(script, type=LATER)
+
+
+def _scripts(explorers: list[explorer]) -> list[str]:
+    """Return the names of the scripts of these explorers, each after those that it needs."""
+    models = [node["model"] for node in explorers if node["model"]]
+    needed = ["model.js"] if models else []
+    needed += ["npz.js"] if any("words" in model for model in models) else []
+    needed += sorted({SHARED[node["name"]] for node in explorers if node["name"] in SHARED})
+    return [*needed, *sorted({node["script"] for node in explorers})]
+
+
+def _model_script(app: Sphinx, node: explorer) -> str:
+    """Write a script with the model that a page loads later, and return its name in _static."""
+    script = Path(app.outdir, "_static", f"{node['loads']}.js")
+    script.parent.mkdir(exist_ok=True)
+    script.write_text(f"Explorers.loaded[{json.dumps(node['loads'])}] = {json.dumps(node['model'])};\n")
+    return script.name
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

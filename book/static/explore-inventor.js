@@ -36,7 +36,7 @@
   }
 
   function explore(place) {
-    const params = Model.read(JSON.parse(place.querySelector("script").textContent));
+    const params = Model.read(Explorers.data(place));
     const temperature = slider("Temperature", { min: "0.1", max: "2", step: "0.1", value: "1" });
     const p = slider("Top-p", { min: "0.1", max: "1", step: "0.05", value: "0.9" });
     const [status, result] = [statusLine(), element("div")];

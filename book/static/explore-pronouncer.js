@@ -45,7 +45,7 @@
   const average = (maps) => maps[0].map((row, t) => row.map((_, s) => maps.reduce((sum, map) => sum + map[t][s] / maps.length, 0)));
 
   function explore(place) {
-    const { words, back: backwards, ...model } = JSON.parse(place.querySelector("script").textContent);
+    const { words, back: backwards, ...model } = Explorers.data(place);
     const nNumbers = Object.values(model.shapes).flatMap((shape) => shape.reduce((a, b) => a * b)).reduce((a, b) => a + b);
     const ofBook = Model.read(model);
     const speller = backwards && Model.read(backwards);

@@ -56,7 +56,7 @@
   }
 
   function explore(place) {
-    const walk = JSON.parse(place.querySelector("script").textContent);
+    const walk = Explorers.data(place);
     const { svg, back } = graph(walk);
     const list = place.querySelector("dl");
     const words = [...list.querySelectorAll(":scope > dd")];

@@ -26,6 +26,26 @@ const Explorers = {
     return Explorers.element("p", { className: "explorer-presets" }, before, ...buttons);
   },
 
+  // Buttons that stay pressed. The set contains the numbers of the pressed buttons.
+  toggles(before, names, pressed, changed) {
+    const { element } = Explorers;
+    const buttons = names.map((name, n) => {
+      const button = element("button", { type: "button" }, name);
+      const press = () => button.setAttribute("aria-pressed", pressed.has(n));
+      button.addEventListener("click", () => {
+        pressed.delete(n) || pressed.add(n);
+        press();
+        changed();
+      });
+      press();
+      return button;
+    });
+    const row = element("p", { className: "explorer-presets" }, `${before} `, ...buttons);
+    row.setAttribute("role", "group");
+    row.setAttribute("aria-label", before);
+    return row;
+  },
+
   // A paragraph that screen readers read aloud when it changes.
   statusLine() {
     const line = Explorers.element("p", { className: "explorer-status" });
@@ -66,6 +86,27 @@ const Explorers = {
     return hint;
   },
 
+  // What the book gives an explorer, from its place or, if it is loaded later, from a script of its own.
+  data(place) {
+    return Explorers.loaded[place.dataset.loads] ?? JSON.parse(place.querySelector("script").textContent);
+  },
+
+  loaded: {},
+
+  // Loads the scripts that the page names for later, once the reader comes near one of their places.
+  loadWhenNear() {
+    const observer = new IntersectionObserver((places) => {
+      if (!places.some(({ isIntersecting }) => isIntersecting)) return;
+      observer.disconnect();
+      for (const { src } of document.querySelectorAll('script[type="text/explorer"]'))
+        document.head.append(Explorers.element("script", { src, async: false }));
+    }, { rootMargin: "300px" });
+    for (const place of document.querySelectorAll("[data-loads]")) {
+      place.hidden = false;
+      observer.observe(place);
+    }
+  },
+
   // Puts the elements that `explore` returns into each place of that name: below the first paragraph of its text, which
   // says what to do, and above the rest.
   start(name, explore) {
@@ -77,3 +118,5 @@ const Explorers = {
     }
   },
 };
+
+Explorers.loadWhenNear();
