@@ -41,11 +41,11 @@ def run(options: Namespace) -> int:
     sheet = read_sheet(options.table) if options.table else None
     with course_lock(options.course):
         collected = collect(options.download, options.course, chapter, sheet, by_name=options.by_name)
-    _print(collected)
+    _print(collected, options.course / "submitted" / "STUDENT" / chapter / f"{chapter}.ipynb")
     return 0 if collected.complete else 1
 
 
-def _print(collected: Collected) -> None:
+def _print(collected: Collected, submitted: Path) -> None:
     from check.words import count, shown
 
     print(f"Read as {collected.layout}; {collected.ids}.")
@@ -64,6 +64,9 @@ def _print(collected: Collected) -> None:
     if collected.unusable:
         without = ", ".join(map(shown, collected.unusable))
         print(f"no notebook: {without}: `autograder grade` gives them 0 points and a page that says what to hand in")
+    if collected.undecided:
+        several = ", ".join(map(shown, collected.undecided))
+        print(f"several notebooks, and none was taken: {several}: copy the right one to {submitted}")
     if collected.requests:
         print(f"regrade requests: {', '.join(map(shown, collected.requests))}: `autograder requests` lists them")
     parts = len(collected.placed), len(collected.skipped), len(collected.superseded)

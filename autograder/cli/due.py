@@ -55,7 +55,7 @@ def run(options: Namespace) -> int:
             set_due(gradebook, options.course, chapter, due, steps)
     with usable_gradebook():
         due, rules = due_date(coursedir), load_rules(options.course, chapter)
-    print(chapter, *(sentences(due, rules) or ["has no due date."]), sep=": " if due else " ")
+    print(f"Students of {chapter} read: {' '.join(sentences(due, rules))}" if due else f"{chapter} has no due date.")
     for student, extension in sorted(rules.extensions.items()):
         print(f"  {shown(student)} has until {shown_time(extension.until)}. {shown(extension.why)}".rstrip())
     if options.at:

@@ -39,6 +39,6 @@ def run(options: Namespace) -> int:
                 f"{options.until} is not after the due date of {chapter}: {' '.join(sentences(due, Rules()))}"
             )
         extend(gradebook, options.course, chapter, student, until, options.why)
-    print(f"{shown(student)}: {' '.join(sentences(due, load_rules(options.course, chapter), student))}")
+    print(f"{shown(student)} reads: {' '.join(sentences(due, load_rules(options.course, chapter), student))}")
     print(f"`autograder grade {chapter}` brings a penalty up to date.")
     return 0

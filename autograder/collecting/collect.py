@@ -38,6 +38,7 @@ class Collected:
     placed: student -> "new", "replaced" or "unchanged". sources: student -> where the time of handing in comes from.
     superseded: (file, reason) for files of students whose other file counts. skipped: (file, reason).
     late: students whom the platform marked as late. unusable: students who handed in no notebook of the chapter.
+    undecided: students with several notebooks, of which none was taken.
     requests: students with a file of regrade requests.
     """
 
@@ -50,6 +51,7 @@ class Collected:
     skipped: list[tuple[str, str]]
     late: tuple[str, ...]
     unusable: tuple[str, ...]
+    undecided: tuple[str, ...]
     requests: tuple[str, ...]
 
     @property
@@ -115,6 +117,7 @@ def collect(
         [(entry.name, reason) for entry, reason in skipped],
         tuple(student for student, name in names.items() if name.late),
         tuple(sorted(placed_unusable)),
+        tuple(sorted(latest.undecided)),
         tuple(requests),
     )
 

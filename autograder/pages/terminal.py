@@ -26,7 +26,7 @@ def class_table(
     Args:
         marks: student -> the scores in the gradebook. A student without marks gets the scores of the report.
         names: student -> name; without any, the table has no column for names.
-        absent: enrolled students who handed in nothing.
+        absent: enrolled students without a submission in the course.
     """
     first, voids = rows[0].report, rows[0].voids
     exercises = [f"{result.function}\n({_points(result, voids)})" for result in first.results]
@@ -51,7 +51,8 @@ def class_table(
     parts += section("Could not be graded, so the score is 0:", {row.student: row.report.trouble for row in rows})
     parts += section("Worth a look:", {row.student: " ".join(row.report.notes) for row in rows})
     if absent:
-        parts.append("\n".join(["Handed in nothing:", *(f"  {shown(_with_name(one, names))}" for one in absent)]))
+        students = (f"  {shown(_with_name(one, names))}" for one in absent)
+        parts.append("\n".join(["No submission in the course:", *students]))
     return "\n\n".join(parts)
 
 

@@ -72,7 +72,7 @@ class Class:
     entries: the graded students.
     ungraded: students who handed in a file that has no report yet.
     resubmitted: graded students who handed in another file since, so that their report is about the earlier file.
-    absent: students in the gradebook who handed in nothing.
+    absent: students in the gradebook without a submission in the course.
     names: student id -> name, for students whose name the gradebook has.
     """
 

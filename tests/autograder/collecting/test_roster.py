@@ -183,7 +183,7 @@ def test_names_stand_beside_ids_unless_grading_is_blind(term, run, tmp_path, con
     assert main(["grade", CHAPTER, "--course", str(term)]) == 0
     out = capsys.readouterr().out
     assert re.search(r"^4701 +Some Body 1 .* 0$", out, re.M) and "4701 Some Body 1: The file ends" in out
-    assert "Handed in nothing:\n  4702 Some Body 2\n  4703 Some Body 3\n\n" in out
+    assert "No submission in the course:\n  4702 Some Body 2\n  4703 Some Body 3\n\n" in out
     assert main(["report", CHAPTER, "--course", str(term)]) == 0
     report = term / "report" / CHAPTER
     assert "4701</a> Some Body 1" in (report / "index.html").read_text()

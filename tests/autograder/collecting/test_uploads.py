@@ -107,6 +107,8 @@ def test_if_nothing_says_which_counts_none_is_taken(course, collect, contents):
     assert code == 1 and submitted(course) is None and "later" not in out
     assert out.count(f"{ADA}/a.ipynb and {ADA}/b.ipynb were handed in together with other answers") == 2
     assert "place it by hand" in out and "no notebook:" not in out
+    path = course / "submitted" / "STUDENT" / CHAPTER / f"{CHAPTER}.ipynb"
+    assert f"several notebooks, and none was taken: participant-1: copy the right one to {path}\n" in out
 
 
 def test_a_copy_with_the_same_answers_is_no_question(course, collect, contents, perfect):
@@ -202,14 +204,14 @@ def test_a_file_that_is_no_notebook_replaces_nothing(course, collect, contents, 
     ]
 
 
-def test_feedback_names_enrolled_students_who_handed_in_nothing(course, collect, contents, capsys, tmp_path):
+def test_feedback_names_enrolled_students_without_a_submission(course, collect, contents, capsys, tmp_path):
     (tmp_path / "roster.csv").write_text("Student,ID,SIS Login ID,Section\nLovelace Ada,1,a,\nNoether Emmy,2,b,\n")
     main(["roster", str(tmp_path / "roster.csv"), "--course", str(course)])
     collect({"ada_1_10_x.ipynb": contents["perfect"]})
     graded(course, capsys)
     output = str(tmp_path / "back.zip")
     assert main(["feedback", CHAPTER, "--to", "canvas", "--course", str(course), "--output", output]) == 0
-    assert "no page, because nothing was handed in: 2\n" in capsys.readouterr().out
+    assert "no page, because the course has no submission of theirs: 2\n" in capsys.readouterr().out
 
 
 # -------------------------------------------------------------------------------------------------------- too large

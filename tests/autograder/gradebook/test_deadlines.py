@@ -83,7 +83,7 @@ def test_an_extension_counts_before_and_after_a_submission_exists(course, run, h
             gradebook.update_or_create_student(student)
     run("due", CHAPTER, "--at", "2026-02-03 13:00", *STEPS)
     code, out = run("extend", "bob", CHAPTER, "--until", "2026-02-04", "--why", "ill")
-    assert code == 0 and "bob: Due Wednesday 4 February 2026, 23:59 (UTC+01:00), which is your extension." in out
+    assert code == 0 and "bob reads: Due Wednesday 4 February 2026, 23:59 (UTC+01:00), which is your extension." in out
     run("grade", CHAPTER)
     assert totals(course) == {"ada": 25, "bob": 25, "cleo": 5, "dan": 0}
     assert (
@@ -130,4 +130,4 @@ def test_an_extension_needs_a_due_date_before_it(course, run):
     assert "01_attention has no due date: set one first" in run("extend", "ada", CHAPTER, "--until", "2026-02-03")[1]
     run("due", CHAPTER, "--at", "2026-02-03")
     assert "is not after the due date" in run("extend", "ada", CHAPTER, "--until", "2026-02-01")[1]
-    assert run("due", CHAPTER)[1] == f"{CHAPTER}: Due Tuesday 3 February 2026, 23:59 (UTC+01:00).\n"
+    assert run("due", CHAPTER)[1] == f"Students of {CHAPTER} read: Due Tuesday 3 February 2026, 23:59 (UTC+01:00).\n"
