@@ -18,6 +18,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.typing import ExtensionMetadata
 
 from autograder.authoring.make_key import save_public_keys
+from autograder.layout import chapter_names
 from check.bundle_data import FOLDER
 
 
@@ -46,7 +47,8 @@ def run_notebooks(app: Sphinx, env: BuildEnvironment, docnames: Iterable[str]) -
     # A page that is not run needs the keys too, for the examples of feedback that it shows.
     if any(map(_checks_exercises, notebooks.values())):
         os.environ[FOLDER] = str(Path(app.outdir).parent / "check_data")
-        save_public_keys(Path(os.environ[FOLDER], "keys"))
+        chapters = [name for name in chapter_names() if f"chapters/{name}" in env.found_docs]
+        save_public_keys(Path(os.environ[FOLDER], "keys"), chapters)
     settings = env.mystnb_config  # type: ignore[attr-defined]  # MyST-NB adds the attribute
     if settings.execution_mode != "cache":
         return

@@ -21,6 +21,28 @@ N_EXERCISES = sum(len(exercise_names(chapter)) for chapter in CHAPTERS)
 # The small book keeps the cells of chapter 1 above this text, and the cells that import PyTorch.
 TRIED_UP_TO = "stacked_keys ="
 KEPT = ("exercise", "dropdown", "code-cell")
+# Chapter 1 of the small book ends with these, for `test_opening`.
+FOLDED = """
+## Folds
+
+:::{derivation} softmax
+The shift cancels.
+:::
+
+```{code-cell} python
+:tags: [hide-cell]
+:opens_with: softmax
+
+print("the answer")
+```
+
+```{code-cell} python
+:tags: [hide-input]
+:opens_with: attention_weights
+
+print("shown")
+```
+"""
 ROLE = re.compile(r"\{[\w:]+\}`([^<`]*?)\s*(?:<[^>]*>)?`")
 
 
@@ -93,7 +115,10 @@ def book(python_for_pages, made_once):
     """Return the folder of a built book with the exercises of two chapters. Tests must not change it."""
 
     def make(folder):
-        built = jupyter_book(write_book(folder))
+        write_book(folder)
+        with (folder / "chapters" / "01_attention.md").open("a", encoding="utf-8") as file:
+            file.write(FOLDED)
+        built = jupyter_book(folder)
         assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-8000:]
 
     return made_once("book of exercises", make)

@@ -268,7 +268,7 @@ def test_every_lent_module_runs_beside_the_reader_s_functions(tmp_path, monkeypa
 @pytest.fixture(scope="module")
 def public_keys(tmp_path_factory):
     folder = tmp_path_factory.mktemp("keys")
-    save_public_keys(folder / "keys")
+    save_public_keys(folder / "keys", chapter_names())
     return folder
 
 

@@ -1,61 +1,16 @@
 """Derivations and cells that stay folded until an answer passes."""
 
-import shutil
-
 import pytest
 
 from autograder.chapter import myst
 from autograder.chapter.chapter import read_chapter
 from autograder.layout import chapter_names
-from book.serve import serving
-from tests.book.conftest import jupyter_book
-from tests.book.live.conftest import write_book
-from tests.book.live.lasting_python import WithSecondTab
 from tests.book.live.reader import RIGHT, only_in_chromium
 from tests.book.live.test_live_pages import WEIGHTS
 
 pytestmark = pytest.mark.book
 
-FOLDED = """
-## Folds
-
-:::{derivation} softmax
-The shift cancels.
-:::
-
-```{code-cell} python
-:tags: [hide-cell]
-:opens_with: softmax
-
-print("the answer")
-```
-
-```{code-cell} python
-:tags: [hide-input]
-:opens_with: attention_weights
-
-print("shown")
-```
-"""
 OPEN = "[...document.querySelectorAll('#folds details')].map(details => details.open)"
-
-
-@pytest.fixture(scope="module")
-def book(python_for_pages, tmp_path_factory):
-    """The folder of a built book of chapter 1 with three folds at its end."""
-    folder = write_book(tmp_path_factory.mktemp("opening"), ["01_attention"], execute=False)
-    with (folder / "chapters" / "01_attention.md").open("a", encoding="utf-8") as file:
-        file.write(FOLDED)
-    built = jupyter_book(folder)
-    assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-8000:]
-    yield folder
-    shutil.rmtree(folder)
-
-
-@pytest.fixture(scope="module")
-def site(book):
-    with serving(book / "_build" / "html", WithSecondTab) as address:
-        yield address
 
 
 def test_a_fold_opens_once_when_its_exercise_passes(page, browser):
