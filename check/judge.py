@@ -17,7 +17,7 @@ from check.verdicts_of_test import with_rejections
 
 @dataclass(frozen=True)
 class Aspect:
-    """One aspect of an exercise. All of its points are earned if all of its cases pass, or none."""
+    """One aspect of an exercise. It earns all of its points if all of its cases pass, and none otherwise."""
 
     name: str
     points: float
@@ -77,7 +77,7 @@ class Result:
 
     @staticmethod
     def from_json(fields: dict[str, Any]) -> "Result":
-        """Return the result that `to_json` wrote, also in the older form with one mistake at most."""
+        """Return the result that `to_json` wrote, also in the older format, with at most one mistake."""
         older = [fields["mistake"]] if fields.get("mistake") else []
         defaults = {"mistakes": older, "remarks": (), "answered": (), "found": ()}
         fields = defaults | {name: fields[name] for name in fields if name != "mistake"}
@@ -108,8 +108,8 @@ def grade(key: Key, outcomes: Sequence[Outcome]) -> Result:
         outcomes: one for each case of the key, in the key's order.
 
     Returns:
-        Result. Points are earned aspect by aspect, but none at all if no case passes that asks for a value: a function
-        that always raises must not earn the points for raising.
+        Result. Points are earned aspect by aspect, but none if no case that asks for a value passes: a function that
+        always raises must not earn the points for raising.
     """
     outcomes = with_rejections(key, outcomes)
     case_faults = of_cases(key, outcomes)
@@ -157,7 +157,7 @@ def blame_what_is_used(result: Result, key: Key, failing: set[str]) -> Result:
 
 
 def _mistake(fields: dict[str, str]) -> Mistake:
-    """Return a mistake of a report; in the older form its message ended in the section to reread."""
+    """Return a mistake from a report; in the older format its message ended with the section to reread."""
     if "reread" not in fields:
         ending = re.fullmatch(r"(?P<message>.*) Reread '(?P<reread>.+)'\.", " ".join(fields["message"].split()))
         fields = fields | (ending.groupdict() if ending else {})

@@ -1,7 +1,7 @@
 """An answer key: the inputs, the expected values and the known mistakes' outcomes of one exercise.
 
-A key holds numbers and words, never code, so public keys can ship to students. The secret keys that grade, one for each
-submission, have the same form and other numbers.
+A key holds numbers and words, never code, so public keys can ship to students. The secret keys for grading, one for
+each submission, have the same form but different numbers.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ class Case:
 
     inputs: argument name -> value. expected: the reference's outcome. mistakes: slug -> the mistake's outcome on the
     same inputs. In place of an exception's message, both have its `mark`.
-    unseen: name -> value of what only the key's measure gets, and the function does not.
+    unseen: name -> value of each argument that the key's measure gets but the function does not.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Key:
         functions this one tests, if it asks for a test; otherwise "".
     tolerance: allowed error in float64, as a share of the largest expected entry.
     slips: description of a slip -> sketches (rows, cases) of the outcomes of right functions with that one slip.
-    measure: name of the measure of `check.measures` that outcomes pass before they are compared, or
+    measure: name of the measure of `check.measures` that is applied to outcomes before they are compared, or
         `check.predictions.ORDER`; "" for none.
     """
 
@@ -122,7 +122,7 @@ def _to_bytes(key: Key) -> bytes:
         "mistakes": {slug: astuple(mistake) for slug, mistake in key.mistakes.items()},
         "cases": [_case_fields(case) for case in key.cases],
     }
-    if not key.measure:  # most keys have none; without the field, their digests are those of earlier versions
+    if not key.measure:  # most keys have none; leaving it out keeps the digests of earlier versions
         del fields["measure"]
     tree, arrays = pack(fields)
     places, numbers = _laid_out(arrays)
@@ -135,7 +135,7 @@ def _to_bytes(key: Key) -> bytes:
 def _laid_out(arrays: list[np.ndarray]) -> tuple[list[tuple], dict[str, np.ndarray]]:
     """Return (dtype, shape, start) of each array, and for each dtype one flat array that holds equal arrays once.
 
-    Most outputs of a mistake are right, so they repeat; and of a small array's own file, half would be header.
+    Most outputs of a mistake are right, so they repeat; and half of a small array's own file would be its header.
     """
     places: list[tuple] = []
     starts: dict[tuple, int] = {}

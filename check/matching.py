@@ -64,13 +64,14 @@ def is_exactly(key: Key, slug: str, outcomes: Sequence[Outcome]) -> bool:
 def best_matches(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> list[Match]:
     """Return the fewest mistakes that explain the cases with wrong values; or none.
 
-    Half of the cases with values are enough if the mistakes have entries there that no other function has by accident;
-    they must also have the outcome of a quarter of the wrong cases, exceptions among them. Without such entries, they
-    must explain all cases with values, and these must be half of the wrong ones. Two mistakes are no explanation if one
-    of them shows only in yes and no, tokens or one simple number: many answers have these.
+    If some wrong entries of the mistakes are unlikely to come from another function, the mistakes must explain at least
+    half of the cases with values, and have the same outcome as a quarter of all wrong cases, including those that
+    raise. Otherwise they must explain all cases with values, and these must be half of the wrong ones. Two mistakes do
+    not count as an explanation if one of them shows only in booleans, tokens or one simple number, because many answers
+    have these.
 
-    If no mistake has these values, one is enough that has nearly the same and is clearly wrong: the function then also
-    adds a small constant somewhere, as people do before a division.
+    If no mistake has exactly these values, a mistake with nearly the same values is enough if it is clearly wrong: the
+    function probably adds a small constant as well, as people do before a division.
     """
     exact = _fewest(key, case_faults, [_match(key, slug, outcomes, case_faults) for slug in key.mistakes])
     if exact or not any(fault.kind == "value" for found in case_faults for fault in found):
@@ -105,27 +106,27 @@ def _fewest(key: Key, case_faults: CaseFaults, matches: Iterable[Match | None]) 
 
 
 def _is_telling(case: Case, slug: str) -> bool:
-    """Return whether the entries on which a mistake is wrong can hardly be those of another function.
+    """Return whether the entries on which a mistake is wrong are unlikely to come from another function.
 
-    Yes and no, whole numbers, zeros and NaN can: many functions have them in common.
+    Many functions return booleans, whole numbers, zeros and NaN.
     """
     return is_distinctive(_wrong_entries(case, slug))
 
 
 def _is_rare(case: Case, slug: str) -> bool:
-    """Return whether a mistake is wrong on several float entries, or on one that is telling, NaN or infinite."""
+    """Return whether a mistake is wrong on several float entries, or on one that is distinctive, NaN or infinite."""
     entries = _wrong_entries(case, slug)
     return entries.size > 1 or is_distinctive(entries) or not np.isfinite(entries).all()
 
 
 def _wrong_entries(case: Case, slug: str) -> np.ndarray:
-    """Return the float entries on which a mistake is wrong, in one axis."""
+    """Return the float entries on which a mistake is wrong, as a flat array."""
     known, right = (_float_entries(outcome.value) for outcome in (case.mistakes[slug], case.expected))
     return known[known != right] if known.shape == right.shape else known
 
 
 def _float_entries(value: object) -> np.ndarray:
-    """Return all float entries of a value, in one axis."""
+    """Return all float entries of a value, as a flat array."""
     if isinstance(value, float):
         return np.array([value])
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":
@@ -144,7 +145,7 @@ def _match(
 ) -> Match | None:
     """Return how a mistake matches; None if no case proves it, or if a case contradicts it.
 
-    A case does if it is right where the mistake is wrong, or has a value where the mistake raises an exception.
+    A case contradicts a mistake if it is right where the mistake is wrong, or has a value where the mistake raises.
     tolerance, clearly_wrong: the largest difference from the mistake's values, and the least error of a mistake that
     counts as wrong, both as shares of the largest entry; at least the key's tolerance.
     """
@@ -168,5 +169,5 @@ def _only_first_raises(case: Case, slug: str, outcome: Outcome) -> bool:
 
 
 def has_wrong_values(verdicts: Iterable[Verdict]) -> bool:
-    """Return whether one of these faults is none of form."""
+    """Return whether any of these faults is more than a fault of form."""
     return any(fault.kind not in FORM_KINDS for fault in verdicts)
