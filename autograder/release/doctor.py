@@ -12,7 +12,7 @@ from autograder.authoring.problems import problems
 from autograder.chapter import myst
 from autograder.chapter.cards import cards
 from autograder.chapter.chapter import Cell, Chapter, definition_in, interface, text_of
-from autograder.layout import REPO, exercise_names, number_and_word
+from autograder.layout import REPO, exercise_names, exercises_checked_in, number_and_word
 from check.key import Key
 from check.words import did_you_mean
 
@@ -61,7 +61,7 @@ def structure_faults(chapter: Chapter) -> Iterator[str]:
             f"{chapter.file}: the first code cell, and no other, needs the tag `setup`: grading runs it before the "
             "student's cells"
         )
-    names = [exercise.name for exercise in chapter.exercises]
+    names = exercises_checked_in(chapter.text)
     for position, cell in enumerate(code):
         if cell.part == "exercise":
             yield from _triple_faults(code[position : position + 3], chapter, names)
