@@ -212,6 +212,20 @@ def test_a_launch_from_another_course_makes_a_student_of_that_course(signed_in, 
     assert Browser().launch(signed_in.platform, "42")[0] == 403  # another person, from the first course
 
 
+def test_the_hub_follows_the_groups_of_the_machine(signed_in, member):
+    account = member("44", "ines")
+    assert hub_groups(signed_in, "44") == {"formgrade-default_course"}
+    subprocess.run(["gpasswd", "--delete", account, f"transformer-graders{signed_in.suffix}"], check=True)
+    assert hub_groups(signed_in, "44") == {"nbgrader-default_course"}  # the launch makes a student of ines
+
+
+def hub_groups(signed_in, user):
+    """Launch from the first course, and return the hub's groups of the account."""
+    browser = Browser()
+    assert browser.launch(signed_in.platform, user)[0] == 200
+    return set(json.loads(browser.open(f"{signed_in.address}/hub/api/user")[1])["groups"])
+
+
 def test_instructors_stay_instructors(signed_in, member):
     account = member("43", "ivo")
     before = groups_of(account, signed_in)
