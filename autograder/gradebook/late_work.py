@@ -13,16 +13,16 @@ TIMESTAMP = "timestamp.txt"  # nbgrader looks for it beside a submitted notebook
 # Where the time of handing in comes from, in words for the person who collects.
 TABLE = "the platform's table"
 FILE = "the file's own time"
-LATE_MARK = "Canvas's LATE (a second late where it stands, in time where not)"
-NO_DUE_DATE = "nothing tells (set the due date, and collect again: Canvas's LATE counts from there)"
+LATE_MARK = "Canvas's LATE (with it, one second late; without it, in time)"
+NO_DUE_DATE = "unknown (set the due date, and collect again: Canvas's LATE counts from there)"
 UNCHANGED = "as before (the notebook is unchanged and came with a regrade request)"
-UNKNOWN = "nothing tells (--table FILE does)"
+UNKNOWN = "unknown (give the times with --table FILE)"
 
 
 def time_handed_in(
     platform: str, marked_late: bool, written: float, in_table: datetime | None, due: datetime | None
 ) -> tuple[datetime | None, str]:
-    """Return when a collected submission was handed in, None if nothing tells; and where the time comes from.
+    """Return when a collected submission was handed in, None if that is unknown, and where the time comes from.
 
     The times inside Canvas's and Moodle's zip files are those of the download: both write entries as they send them
     (lib/content_zipper.rb; mod/assign/classes/downloader.php, whose zip_writer takes the current time).

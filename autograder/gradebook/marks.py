@@ -86,7 +86,7 @@ def _differences(exercise: str, mark: Mark, earned: float | None) -> Iterator[st
 
 
 def _by_hand(cell: str, mark: Mark) -> Iterator[str]:
-    """Yield what an instructor gave for a text that nothing but people can grade."""
+    """Yield what an instructor gave for a text that only people can grade."""
     if mark.manual is not None or mark.extra:
         yield f"`{cell}` graded by hand: {mark.score:g}"
 

@@ -63,7 +63,7 @@ class SubmissionExporter(NotebookExporter):
         self.parent.coursedir = guarded(self.parent.coursedir)
 
     def from_filename(self, filename: str, resources: Resources | None = None, **options: Any) -> tuple[Any, Resources]:
-        """Return the notebook to go on with, as text: for a submission, the one that is rebuilt from it."""
+        """Return the notebook that nbgrader uses next, as text; a submission's notebook is rebuilt first."""
         path, names = Path(filename), (resources or {})["nbgrader"]
         if not self._is_submitted(path, names):
             return super().from_filename(filename, resources, **options)

@@ -24,7 +24,7 @@ class Placement:
     """A notebook to place for a student.
 
     path: where its bytes are. written: the file's time, in seconds since 1970.
-    effect: "new", "replaced" or "unchanged". handed_in: in UTC; None if nothing tells.
+    effect: "new", "replaced" or "unchanged". handed_in: in UTC; None if unknown.
     """
 
     path: Path

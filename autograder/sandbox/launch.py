@@ -141,7 +141,7 @@ def _python_command(
     pipes: tuple[int, int],
     closing: bytes = b"",
 ) -> list[str]:
-    """Return the command that runs `inside.child`, with its settings as JSON. Paths are those that it will see."""
+    """Return the command that runs `inside.child`, with its settings as JSON; the paths are those in the sandbox."""
     settings = {
         "requests": pipes[0],
         "replies": pipes[1],

@@ -27,7 +27,7 @@ from autograder.sandbox.usage import activity, asleep, exceeded_limit, processor
 from check import values
 
 WATCH_SECONDS = 0.1
-# Student code leaves the processor to the grader, as far as it needs it. Python starts at the usual priority.
+# Student code has a lower priority than the grader. Python itself starts at the usual priority.
 NICER = 5
 # A message without its id, and the arrays that go with it.
 Sent = tuple[Any, list[np.ndarray]]

@@ -161,7 +161,7 @@ class Zygote:
 
 
 def _python_command(its_requests: int, bundle: Path, distributions: tuple[str, ...]) -> list[str]:
-    """Return the command that runs `inside.zygote`, with its settings as JSON. Paths are those that it will see."""
+    """Return the command that runs `inside.zygote`, with its settings as JSON; the paths are those in the sandbox."""
     own = sorted(f"solutions.{path.stem}" for path in bundle.glob("solutions/*.py") if path.stem != "__init__")
     settings: dict[str, Any] = {
         "socket": its_requests,

@@ -345,7 +345,7 @@ def test_canvas_marks_late_files_or_its_table_has_the_times(course, zipped, due,
 def test_the_time_of_a_download_is_not_the_time_of_handing_in(course, zipped, due, capsys):
     """Canvas and Moodle write entries with the time of the download."""
     _, printed = collect(course, zipped({MOODLE.format("A", 1): b"a"}), capsys)
-    assert stamps(course) == {} and "nothing tells (--table FILE does): 1 submission" in printed.out
+    assert stamps(course) == {} and "unknown (give the times with --table FILE): 1 submission" in printed.out
 
 
 def test_files_in_a_folder_have_their_own_times(course, tmp_path, capsys):
