@@ -250,7 +250,7 @@ def _written(value):
         return "" if value else "×"
     if isinstance(value, np.integer) or not np.isfinite(value):
         return str(value)
-    return f"{value:.2f}".replace("-", "−")
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")  # plus zero takes the sign off −0
 
 
 def _side_by_side(drawings, alt):

@@ -169,6 +169,11 @@ def test_a_pyplot_figure_is_closed_so_that_it_is_not_drawn_twice():
     assert not pyplot.fignum_exists(figure.number)
 
 
+def test_a_number_that_is_rounded_to_zero_has_no_sign():
+    svg = figures.show(figures.heatmap([[-0.004, -0.006]]), alt="two").svg
+    assert ">0.00<" in svg and "−0.00" not in svg and "−0.01" in svg
+
+
 def test_a_heatmap_shows_labels_and_numbers():
     svg = figures.show(figures.heatmap([[0.25, -1.5]], ["the"], ["cat", "sat"], title="T"), alt="two").svg
     assert all(f">{text}</text>" in svg for text in ("the", "cat", "sat", "0.25", "−1.50", "T"))
