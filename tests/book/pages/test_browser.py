@@ -37,6 +37,16 @@ CUT_OFF = """[...document.querySelectorAll("article table")]
   .map(table => table.textContent.trim().slice(0, 40))"""
 
 
+# Text of a figure that begins or ends outside its drawing.
+CUT_LETTERS = """[...document.querySelectorAll("article svg.figure-drawing")].flatMap(drawing => {
+  const {left, right, width} = drawing.getBoundingClientRect();
+  return width && [...drawing.querySelectorAll("text")].filter(text => text.checkVisibility()).filter(text => {
+    const box = text.getBoundingClientRect();
+    return box.left < left - 2 || box.right > right + 2;
+  }).map(text => text.textContent.trim()) || [];
+})"""
+
+
 # Formulas that are partly hidden by a box, and elements that scroll by only a few pixels.
 CUT_ON_A_PHONE = """(() => {
   const over = box => box.scrollWidth - box.clientWidth;
@@ -86,6 +96,7 @@ def test_a_page_works_on_a_desktop(laid_out, browser, page):
     assert [url for url in requested if "fontawesome" in url] == [], "icons for book/fonts/make.py"
     assert browser.evaluate("document.documentElement.scrollWidth") <= 1280
     assert browser.evaluate(CUT_OFF) == [], "a table to be made narrower"
+    assert browser.evaluate(CUT_LETTERS) == [], "a text to be made shorter"
     formulas = browser.evaluate("document.querySelectorAll('span.math, div.math').length")
     assert browser.evaluate("document.querySelectorAll('.math mjx-container').length") >= formulas
     assert browser.evaluate("document.querySelectorAll('mjx-merror, [data-mjx-error]').length") == 0
@@ -93,6 +104,17 @@ def test_a_page_works_on_a_desktop(laid_out, browser, page):
     assert browser.evaluate(broken) == []
     assert browser.evaluate("document.querySelectorAll('mjx-utext').length") == 0, "a sign that MathJax's fonts lack"
     assert browser.text_in_fonts_of_the_machine() == {}, "signs for book/fonts/make.py"
+
+
+def test_the_rows_of_a_wide_table_keep_their_names_on_a_phone(laid_out, browser):
+    laid_out("chapters/course", 390)
+    table = "[...document.querySelectorAll('table')].find(table => table.rows[0].cells.length > 5)"
+    distance = f"""((box, cell) => {{
+        box.scrollLeft = 100;
+        return [box.scrollLeft, cell.getBoundingClientRect().left - box.getBoundingClientRect().left];
+    }})({table}.parentElement, {table}.rows[3].cells[0])"""
+    scrolled, left = browser.evaluate(distance)
+    assert scrolled == 100 and 0 <= left < 2
 
 
 def test_a_page_is_dark_from_its_first_paint_if_the_reader_prefers_dark(html, browser):
