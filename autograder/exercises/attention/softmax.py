@@ -71,8 +71,9 @@ def over_the_batch(scores):
 
 @softmax.mistake("normalises along axis 1")
 def over_axis_one(scores):
-    """Counted from the front, axis 1 is the keys' axis of a matrix only: with a batch before it, it is the queries',
-    and a single row has no axis 1 at all. Count axes from the end: -1 is the keys' axis, whatever stands before it."""
+    """Counted from the front, axis 1 is the keys' axis only in a matrix. With a batch axis in front it is the
+    queries' axis, and a single row has no axis 1 at all. Count axes from the end: -1 is the keys' axis, whatever
+    stands before it."""
     return shares(scores, 1, 1)
 
 
@@ -85,29 +86,29 @@ def sum_of_the_column(scores):
 
 @softmax.mistake("takes the maximum of each column, and the sum of each row")
 def maximum_of_the_column(scores):
-    """From every score the largest of its *column* is subtracted, a different number for each entry of a row. Only a
-    shift that a whole row shares cancels in the quotient: the row's own maximum, axis=-1."""
+    """You subtract the largest score of each *column*, a different number for each entry of a row. Only a shift that a
+    whole row shares cancels in the quotient: the row's own maximum, axis=-1."""
     return shares(scores, maximum_along=max(-2, -scores.ndim))
 
 
 @softmax.mistake("loses the axis of the maximum and of the sum")
 def without_keepdims(scores):
     """Without keepdims=True, the maxima and the sums of the rows are one row of numbers, and NumPy lines that up with
-    the *columns*: an error, unless there are as many rows as scores, and then wrong numbers."""
+    the *columns*. That is an error, or wrong numbers if there are as many rows as scores."""
     return shares(scores, keep_maximum=False, keep_sum=False)
 
 
 @softmax.mistake("loses the axis of the sum")
 def sum_without_keepdims(scores):
-    """The maximum keeps its axis, the sum does not: without keepdims=True, NumPy lines the rows' sums up with the
-    *columns*. That is an error, unless there are as many rows as scores, and then wrong."""
+    """The maximum keeps its axis, but the sum does not: without keepdims=True, NumPy lines the rows' sums up with the
+    *columns*. That is an error, or wrong numbers if there are as many rows as scores."""
     return shares(scores, keep_sum=False)
 
 
 @softmax.mistake("loses the axis of the maximum")
 def maximum_without_keepdims(scores):
-    """The sum keeps its axis, the maximum does not: without keepdims=True, NumPy lines the rows' maxima up with the
-    *columns*. That is an error, unless there are as many rows as scores, and then wrong."""
+    """The sum keeps its axis, but the maximum does not: without keepdims=True, NumPy lines the rows' maxima up with the
+    *columns*. That is an error, or wrong numbers if there are as many rows as scores."""
     return shares(scores, keep_maximum=False)
 
 
@@ -121,7 +122,7 @@ def over_everything(scores):
 @softmax.mistake("divides all rows by one sum")
 def one_sum_for_all(scores):
     """Each row's own maximum is subtracted, but the exponentials are divided by one sum for the whole array: keepdims
-    keeps the axes, it does not choose one. Each row needs its own sum: axis=-1 with keepdims=True."""
+    keeps the axes, but it does not choose one. Each row needs its own sum: axis=-1 with keepdims=True."""
     return shares(scores, sum_along=None)
 
 
@@ -166,7 +167,7 @@ def one_maximum_for_all(scores):
 def not_the_maximum(scores):
     """A number is subtracted from each row, but not its largest: its mean, its median, its smallest or its first entry,
     say. This changes no weight, but a score that towers over the rest of its row is still large afterwards, and its
-    exponential is infinite. Only with the maximum gone is every exponent at most 0."""
+    exponential is infinite. Subtract the maximum: then every exponent is at most 0."""
     exponentials = np.exp(scores - scores.mean(axis=-1, keepdims=True))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
@@ -190,8 +191,8 @@ def maximum_outside_exp(scores):
 
 @softmax.mistake("divides inside the exponential")
 def division_inside_exp(scores):
-    """A parenthesis closes too late: the division by the sum stands inside the exponential, where it divides the
-    maximum alone. First the exponential of the whole difference, then the division."""
+    """A parenthesis closes too late: the division by the sum stands inside the exponential, where it divides only
+    the maximum. First the exponential of the whole difference, then the division."""
     highest = scores.max(axis=-1, keepdims=True)
     return np.exp(scores - highest / np.exp(scores - highest).sum(axis=-1, keepdims=True))
 
@@ -254,7 +255,7 @@ def divided_by_the_mean(scores):
 
 @softmax.mistake("divides by the sum of the scores")
 def divided_by_the_scores(scores):
-    """The exponentials are divided by the sum of the *scores*, which may be negative or next to nothing. Divide them by
+    """The exponentials are divided by the sum of the *scores*, which may be negative or close to zero. Divide them by
     their own sum, so that they add up to one."""
     return unnormalised(scores) / scores.sum(axis=-1, keepdims=True)
 

@@ -132,8 +132,8 @@ def attention_without_stream(x, params, n_heads, mask=None, rate=0.0, rng=None):
 
 @encoder_layer.mistake("leaves out the residual around the feed-forward", reread="Add and norm")
 def thinking_without_stream(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """The first sum is there, the second is not: the feed-forward's output alone is normalised. Both sub-layers have
-    their residual connection."""
+    """The first sum is there, but the second is not: the feed-forward's output alone is normalised. Both sub-layers
+    have their residual connection."""
     middle = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
     return no_stream(middle, think(middle, params), params["norm_feed_forward"], rate, rng)[0], None
 

@@ -193,8 +193,8 @@ def paired_by_order(parameters, gradients, moments, step, learning_rate, beta_1=
 
 @adam_step.mistake("corrects the bias of the mean of squares only")
 def only_the_squares(**asked):
-    """The mean of squares is corrected, the mean is not: too small above the line, so the first steps are far too
-    short. Both averages start at zero."""
+    """The mean of squares is corrected, but the mean is not: the numerator is too small, so the first steps are far
+    too short. Both averages start at zero."""
     return adam(**asked, corrected=(False, True))
 
 
