@@ -21,8 +21,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--table",
         type=Path,
         metavar="FILE",
-        help="Moodle's grading worksheet, which identifies each participant; or the submissions of Canvas's API as "
-        "CSV (user_id, submitted_at). Both also give the submission times",
+        help="Moodle's grading worksheet, which identifies each participant and gives the submission times; the "
+        "submissions of Canvas's API as CSV (user_id, submitted_at), for the times; or Canvas's table of a group set, "
+        "if groups hand in together",
     )
     parser.add_argument(
         "--by-name",

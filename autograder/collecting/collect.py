@@ -66,7 +66,8 @@ def collect(
     """Place the notebooks of a zip file, or of a folder, as submissions of a chapter.
 
     Args:
-        sheet: Moodle's grading worksheet of the assignment, or the submissions of Canvas's API as a table.
+        sheet: Moodle's grading worksheet of the assignment, the submissions of Canvas's API as a table, or the table of
+            Canvas's groups that hand in together.
         by_name: trust Moodle's display names.
 
     Raises Unusable, UnusableTable, Undecided.

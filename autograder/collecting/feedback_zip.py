@@ -32,7 +32,9 @@ def zip_feedback(course: Path, chapter: str, platform: str, output: Path) -> tup
     with archive:
         for student, page in pages.items():
             name = NAMES[platform](prefixes[student], page.name) if student in prefixes else ""
-            if name:
+            if name in archive.namelist():  # a group of Canvas has one name, and Canvas shows its page to all members
+                included.append(student)
+            elif name:
                 info = zipfile.ZipInfo(name, time.localtime(page.stat().st_mtime)[:6])
                 info.compress_type = zipfile.ZIP_DEFLATED
                 archive.writestr(info, page.read_bytes())

@@ -70,7 +70,7 @@ def find_students(
                 skipped.append((outer, outer.problem or reason))
                 continue
             if len(members) > 1:
-                found.teams.setdefault(name.name, set()).add(student)
+                found.teams.setdefault(name.name or name.key, set()).add(student)
             found.add(outer, student, member)
     return found
 

@@ -8,7 +8,7 @@ worksheet says which student a number belongs to; the display name is used only 
 import re
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from autograder.errors import UserError
@@ -59,6 +59,8 @@ def choose_finder(
     if layout.platform != "moodle":
         if by_name:
             raise Undecided("--by-name is for Moodle's downloads; this download has the students' ids")
+        if layout.platform == "canvas" and sheet and sheet.has(*_CANVAS_GROUPS):
+            return replace(_by_canvas_number(roster, {}), members=_canvas_team_finder(sheet))
         times = _canvas_times(sheet) if sheet else {}
         if layout.platform == "canvas":
             return _by_canvas_number(roster, times)
@@ -86,6 +88,29 @@ def _by_canvas_number(roster: Collection[KnownStudent], times: dict[str, datetim
         return (ids[0] if len(ids) == 1 else name.key), name.reason
 
     return StudentFinder("ids are those of the roster, or Canvas's numbers", find, times)
+
+
+# app/controllers/group_categories_controller.rb, export_headers
+_CANVAS_GROUPS = ("canvas_user_id", "group_name")
+
+
+def _canvas_team_finder(sheet: Sheet) -> Callable[[ParsedName], list[ParsedName]]:
+    """Return a function that replaces the name of a team's file by one for each member, from Canvas's table of groups.
+
+    Canvas writes a team's files once, with the number of one member (lib/content_zipper.rb, representatives). The
+    prefix stays that member's: Canvas gives the feedback on its file to the whole team.
+    """
+    team_of = {sheet.cell(row, "canvas_user_id"): sheet.cell(row, "group_name") for row in sheet.rows}
+    teams: dict[str, list[str]] = {}
+    for number, team in team_of.items():
+        if team:
+            teams.setdefault(team, []).append(number)
+
+    def members(name: ParsedName) -> list[ParsedName]:
+        numbers = teams.get(team_of.get(name.key, ""), [name.key])
+        return [replace(name, key=number) for number in numbers]
+
+    return members
 
 
 def _by_name(names: Collection[ParsedName], roster: Collection[KnownStudent]) -> StudentFinder:
@@ -195,7 +220,8 @@ def _team_finder(
 def _canvas_times(sheet: Sheet) -> dict[str, datetime]:
     if not sheet.has("user_id", "submitted_at"):
         raise UnusableTable(
-            f"{sheet.name} has no columns user_id and submitted_at, which a table of Canvas's submissions needs"
+            f"{sheet.name} has neither the columns user_id and submitted_at of a table of Canvas's submissions nor "
+            f"{' and '.join(_CANVAS_GROUPS)} of a table of groups"
         )
     return _times(sheet, {sheet.cell(row, "user_id"): row for row in sheet.rows}, "submitted_at")
 

@@ -30,8 +30,9 @@ def collect(course, download, capsys, *more):
     """Run `autograder collect`; return the exit code and what it printed, after a check that it counts every file."""
     code = main(["collect", CHAPTER, str(download), "--course", str(course), *map(str, more)])
     printed = capsys.readouterr()
-    if counts := re.search(r"^(\d+) files? = (\d+) placed \+ (\d+) skipped \+ (\d+) superseded$", printed.out, re.M):
-        n_files, *parts = map(int, counts.groups())
+    of = r"(\d+) placed \+ (\d+) skipped \+ (\d+) superseded(?: \+ (\d+) with regrade requests)?"
+    if counts := re.search(rf"^(\d+) files? = {of}$", printed.out, re.M):
+        n_files, *parts = map(int, counts.groups(default="0"))
         assert n_files == sum(parts)
     else:
         assert code == 2
@@ -188,6 +189,40 @@ def test_a_group_hands_in_for_each_of_its_members(course, zipped, worksheet, con
     assert main(["report", CHAPTER, *options]) == 0
     report = (course / "report" / CHAPTER / "index.html").read_text()
     assert "ada@example.org Ada Lovelace and emmy@example.org" not in report and "and emmy@example.org" not in report
+
+
+# instructure/canvas-lms, app/controllers/group_categories_controller.rb (build_row); user_id is the SIS id.
+CANVAS_GROUPS = """\
+name,canvas_user_id,user_id,login_id,sections,group_name,canvas_group_id,group_id
+"Lovelace, Ada",123,S1,al1815,A,Analysts,77,
+"Noether, Emmy",124,S2,emmy,A,Analysts,77,
+"Kovalevskaja, Sofja",125,S3,sofja,A,Others,78,
+"Mustermann, Max",126,S4,max,A,,,
+"""
+
+
+def test_a_group_of_canvas_hands_in_for_each_of_its_members(course, zipped, contents, tmp_path, capsys):
+    """Canvas writes one file for a group, with the number of one member, and gives that member's feedback to all."""
+    (tmp_path / "groups.csv").write_text(CANVAS_GROUPS)
+    files = {
+        "analysts_124_5001_x.ipynb": contents["perfect"],
+        "analysts_124_5002_regrade.txt": b"softmax: why?",
+        "others_LATE_125_5003_x.ipynb": contents["mistake-1"],
+        "mustermannmax_126_5004_x.ipynb": contents["truncated"],
+    }
+    main(["due", CHAPTER, "--at", "2026-02-03", "--course", str(course)])
+    _, printed = collect(course, zipped(files), capsys, "--table", tmp_path / "groups.csv")
+    assert set(submitted(course)) == {"123", "124", "125", "126"} and "regrade requests: 123, 124" in printed.out
+    assert submitted(course)["123"] == submitted(course)["124"] == contents["perfect"]
+    assert "marked as late by the platform: 125" in printed.out
+    options = ["--course", str(course)]
+    assert main(["grade", CHAPTER, *options]) == 0
+    assert main(["feedback", CHAPTER, "--to", "canvas", *options, "--output", str(tmp_path / "back.zip")]) == 0
+    assert "the feedback of 4 students" in capsys.readouterr().out
+    with zipfile.ZipFile(tmp_path / "back.zip") as archive:
+        assert [name.partition("_01")[0] for name in archive.namelist()] == [
+            "analysts_124_5001", "others_LATE_125_5003", "mustermannmax_126_5004",
+        ]  # fmt: skip
 
 
 def test_a_groups_file_that_is_no_notebook_counts_for_each_member(course, zipped, worksheet, capsys):
