@@ -4,7 +4,7 @@ Students get the public key. Grading makes another key for each submission, with
 """
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -71,6 +71,11 @@ def make_lazy_key(exercise: Exercise, seed: int) -> Key:
     """
     key = _with_lazy_mistakes(exercise, make_questions(exercise, seed))
     return replace(key, slips=LazySketches(exercise, key))
+
+
+def with_slips_like(key: Key, answer: Sequence[Outcome]) -> Key:
+    """Return a lazy key that makes only the slips that an answer may have. answer: its outcomes, one for each case."""
+    return replace(key, slips=key.slips.like(answer)) if isinstance(key.slips, LazySketches) else key
 
 
 @cache

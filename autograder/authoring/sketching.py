@@ -1,7 +1,7 @@
 """Make sketches of the outcomes of functions with one slip, for an exercise's answer key."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from threading import Lock
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.slips import slips
-from check.calling import answer
-from check.key import Key
+from check.calling import Outcome, value_of
+from check.key import Case, Key
 from check.sketches import sketch_row, sketched_cases
 
 MOST_SLIPS = 2  # with more of them, a sentence would name almost any slip
@@ -21,12 +21,16 @@ _warnings_lock = Lock()  # because a change of the warning filters affects all t
 class LazySketches(Mapping[str, np.ndarray]):
     """The result of `sketches_of_slips`, computed at the first access, because few answers need it."""
 
-    def __init__(self, exercise: Exercise, key: Key) -> None:
-        self._exercise, self._key = exercise, key
+    def __init__(self, exercise: Exercise, key: Key, answer: Sequence[Outcome] | None = None) -> None:
+        self._exercise, self._key, self._answer = exercise, key, answer
+
+    def like(self, answer: Sequence[Outcome]) -> "LazySketches":
+        """Return at least those sketches that an answer may have. answer: its outcomes, one for each case."""
+        return LazySketches(self._exercise, self._key, answer)
 
     @cached_property
     def _sketches(self) -> dict[str, np.ndarray]:
-        return sketches_of_slips(self._exercise, self._key)
+        return sketches_of_slips(self._exercise, self._key, self._answer)
 
     def __getitem__(self, description: str) -> np.ndarray:
         return self._sketches[description]
@@ -38,25 +42,31 @@ class LazySketches(Mapping[str, np.ndarray]):
         return len(self._sketches)
 
 
-def sketches_of_slips(exercise: Exercise, key: Key) -> dict[str, np.ndarray]:
+def sketches_of_slips(exercise: Exercise, key: Key, answer: Sequence[Outcome] | None = None) -> dict[str, np.ndarray]:
     """Return sketches of functions with one slip, in the form of `Key.slips`.
 
     The functions are the reference and the equivalents; if the cases are large, only the reference. Sketches with the
     values of the reference or of a known mistake are left out. Where several slips have the same values, the words name
     each of them; with more than MOST_SLIPS, they would say nothing.
+
+    answer: the outcomes of an answer, one for each case. If given, sketches that it does not have may be missing.
     """
-    cases = [key.cases[i] for i in sketched_cases(key)]
-    if not cases:
+    sketched = sketched_cases(key)
+    if not sketched:
         return {}
-    known = [[case.expected for case in cases], *([case.mistakes[slug] for case in cases] for slug in key.mistakes)]
-    rows = np.array([sketch_row(key, cases, outcomes) for outcomes in known])
-    right = rows[0]
-    names: list[list[str]] = [[] for _ in rows]  # of each row: the slips in words
+    cases = [key.cases[i] for i in sketched]
+    rows_of = _Rows(key, cases, [answer[i] for i in sketched] if answer else ())
+    rows = rows_of.right[None]
+    names: list[list[str]] = [[]]  # of each row: the slips in words
+    for slug in key.mistakes:
+        if (row := rows_of.mistake(slug)) is not None:
+            rows = np.vstack([rows, row])
+            names.append([])
     functions = (exercise.reference, *(exercise.equivalents.values() if cases[0].size <= LARGE_CASE else ()))
     with _warnings_lock, warnings.catch_warnings(action="ignore"):
         for slip in (slip for function in functions for slip in slips(function, cases[0].inputs)):
-            row = sketch_row(key, cases, (answer(slip.function, case.inputs) for case in cases))
-            if not _differ(row, right):
+            row = rows_of.function(slip.function)
+            if row is None or not _differ(row, rows_of.right):
                 continue
             equal = np.flatnonzero(_equal_rows(rows, row))
             if not equal.size:
@@ -69,6 +79,39 @@ def sketches_of_slips(exercise: Exercise, key: Key) -> dict[str, np.ndarray]:
         if 0 < len(words) <= MOST_SLIPS:
             sketches.setdefault(", or ".join(words), []).append(row)
     return {words: np.stack(rows) for words, rows in sketches.items()}
+
+
+class _Rows:
+    """Makes rows of sketches, one for each function. One case shows of most functions that they are not the answer.
+
+    right: the row of the reference.
+    """
+
+    def __init__(self, key: Key, cases: Sequence[Case], answer: Sequence[Outcome]) -> None:
+        """cases: those that have sketches. answer: its outcomes on them; () if the rows of all functions are wanted."""
+        self._key, self._cases = key, cases
+        self.right = sketch_row(key, cases, [case.expected for case in cases])
+        self._wanted = sketch_row(key, cases, answer) if answer else np.zeros(0)
+        wrong = [i for i in np.flatnonzero(np.isfinite(self._wanted)).tolist() if not self._has(i, self.right[i])]
+        self._telling = min(wrong, key=lambda i: cases[i].size, default=None)
+
+    def mistake(self, slug: str) -> np.ndarray | None:
+        """Return the row of a known mistake; None if it is surely not the answer's."""
+        return self._row(lambda case: case.mistakes[slug])
+
+    def function(self, function: Callable) -> np.ndarray | None:
+        """Return the row of a function; None if it is surely not the answer's."""
+        return self._row(lambda case: value_of(function, case.inputs))
+
+    def _row(self, outcome: Callable[[Case], Outcome]) -> np.ndarray | None:
+        i = self._telling
+        if i is not None and not self._has(i, sketch_row(self._key, [self._cases[i]], [outcome(self._cases[i])])[0]):
+            return None
+        return sketch_row(self._key, self._cases, map(outcome, self._cases))
+
+    def _has(self, i: int, number: float) -> bool:
+        """Return whether a sketch may be the answer's on a case. More may differ than where sketches are compared."""
+        return bool(np.isclose(number, self._wanted[i], 1e-6, 1e-6))
 
 
 def _differ(row: np.ndarray, other: np.ndarray) -> bool:

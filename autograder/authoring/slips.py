@@ -9,12 +9,14 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from autograder.authoring.syntax_tree import parsed
-from check.calling import answer
+from check.calling import value_of
 
 # Node of a syntax tree -> its sign, and the node that a slip puts in its place.
 OPERATORS: dict[type, tuple[str, type]] = {
@@ -40,6 +42,7 @@ DIVISION, POWER = "a division left out", "a power left out"
 VALUES = "__values__"  # name of the dict in which an instrumented function stores its variables
 
 Replacement = tuple[ast.expr, str]  # (new expression, the slip in words)
+Kind = str | None  # of a variable's value: slips exchange variables of one kind
 
 
 @dataclass(frozen=True)
@@ -63,30 +66,50 @@ def slips(function: Callable, inputs: dict[str, Any]) -> Iterator[Slip]:
             default values come from an enclosing function, and one with a while loop, which a slip could make endless.
         inputs: dict of argument name -> value, for a call that shows the values of the function's variables.
     """
-    source = textwrap.dedent(inspect.getsource(function))
-    tree = _without_decorators(source)
+    instrumented = _instrumented(function)
+    if instrumented is None:
+        return
+    values: dict[str, Any] = {}
+    value_of(_defined(instrumented, function, {VALUES: values}), inputs)
+    for change, words, code in _changed_codes(function, tuple((name, _kind(value)) for name, value in values.items())):
+        yield Slip(change, words, _defined(code, function))
+
+
+@lru_cache(maxsize=64)
+def _instrumented(function: Callable) -> CodeType | None:
+    """Return the compiled definition of a function that stores its variables; None if it can have no slips."""
+    tree = _without_decorators(textwrap.dedent(inspect.getsource(function)))
     definition = tree.body[0]
     if not isinstance(definition, ast.FunctionDef) or any(isinstance(node, ast.While) for node in ast.walk(tree)):
-        return
+        return None
+    code = _compiled(ast.fix_missing_locations(_StoreVariables().visit(tree)))
     try:
-        _compiled(tree, definition.name, function)
+        _defined(code, function)
     except NameError:  # a default value that only the enclosing function knows
-        return
-    values = _values(source, definition.name, function, inputs)
+        return None
+    return code
+
+
+@lru_cache(maxsize=64)  # grading needs the slips of a function again for other cases
+def _changed_codes(function: Callable, kinds: tuple[tuple[str, Kind], ...]) -> list[tuple[str, str, CodeType]]:
+    """Return the change, the words and the compiled definition of each slip. kinds: of the function's variables."""
+    source = textwrap.dedent(inspect.getsource(function))
+    tree = _without_decorators(source)
     parameters = set(inspect.signature(function).parameters)
     lines = source.splitlines()
+    codes = []
     for parent, field, i, node in list(_expressions(tree)):
-        for new, words in _replacements(node, values, parameters):
+        for new, words in _replacements(node, dict(kinds), parameters):
             _put(parent, field, i, ast.fix_missing_locations(new))
-            changed = _compiled(tree, definition.name, function)
+            codes.append((f"{lines[node.lineno - 1].strip()}  ->  {ast.unparse(new)}", words, _compiled(tree)))
             _put(parent, field, i, node)
-            yield Slip(f"{lines[node.lineno - 1].strip()}  ->  {ast.unparse(new)}", words, changed)
+    return codes
 
 
-def _replacements(node: ast.expr, values: dict[str, Any], parameters: set[str]) -> Iterator[Replacement]:
+def _replacements(node: ast.expr, kinds: dict[str, Kind], parameters: set[str]) -> Iterator[Replacement]:
     """Yield each expression that a slip could put in place of a node, and the slip in words.
 
-    values: the function's variables. parameters: names of its parameters.
+    kinds: those of the function's variables. parameters: names of its parameters.
     """
     match node:
         case ast.BinOp(left, op, right):
@@ -119,9 +142,9 @@ def _replacements(node: ast.expr, values: dict[str, Any], parameters: set[str]) 
             yield value, "a transpose left out"
         case ast.Call(ast.Attribute(value, name), arguments) if name in TRANSPOSES:
             yield arguments[0] if isinstance(value, ast.Name) and value.id == "np" else value, "a transpose left out"
-        case ast.Name(name, ast.Load()) if name in values:
-            for other in values:
-                if other != name and _are_interchangeable(values[other], values[name]):
+        case ast.Name(name, ast.Load()) if kinds.get(name):
+            for other in kinds:
+                if other != name and kinds[other] == kinds[name]:
                     yield ast.Name(other, ast.Load()), _used_instead(other, name, parameters)
 
 
@@ -151,11 +174,14 @@ def _used_instead(other: str, name: str, parameters: set[str]) -> str:
     return "one array in the place of another" if wrong == right else f"{wrong} in a place where {right} belongs"
 
 
-def _are_interchangeable(one: Any, other: Any) -> bool:
-    """Return whether both values are numbers, or arrays with equally many axes and the same kind of dtype."""
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return one.ndim == other.ndim and one.dtype.kind == other.dtype.kind
-    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in (one, other))
+def _kind(value: Any) -> Kind:
+    """Return what two values must have in common to be interchangeable; None if a value is like no other.
+
+    Numbers are, and arrays with equally many axes and the same kind of dtype.
+    """
+    if isinstance(value, np.ndarray):
+        return f"{value.ndim} axes of {value.dtype.kind}"
+    return "number" if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _without_decorators(source: str) -> ast.Module:
@@ -165,14 +191,6 @@ def _without_decorators(source: str) -> ast.Module:
         if isinstance(node, ast.FunctionDef):
             node.decorator_list = []
     return tree
-
-
-def _values(source: str, name: str, function: Callable, inputs: dict[str, Any]) -> dict[str, Any]:
-    """Return the function's variables and their values when it returns."""
-    values: dict[str, Any] = {}
-    tree = ast.fix_missing_locations(_StoreVariables().visit(_without_decorators(source)))
-    answer(_compiled(tree, name, function, {VALUES: values}), inputs)
-    return values
 
 
 class _StoreVariables(ast.NodeTransformer):
@@ -215,10 +233,15 @@ def _put(parent: ast.AST, field: str, i: int | None, node: ast.expr) -> None:
         getattr(parent, field)[i] = node
 
 
-def _compiled(tree: ast.Module, name: str, function: Callable, variables: dict[str, Any] | None = None) -> Callable:
-    """Return the function that a tree defines. It sees the variables of the original's module, and `variables`."""
+def _compiled(tree: ast.Module) -> CodeType:
+    return compile(tree, "<cell slip>", "exec")
+
+
+def _defined(code: CodeType, function: Callable, variables: dict[str, Any] | None = None) -> Callable:
+    """Return the function that some code defines. It sees the variables of the original's module, and `variables`."""
     names = getattr(function, "__globals__", {}) | (variables or {})
-    exec(compile(tree, "<cell slip>", "exec"), names)
+    exec(code, names)
+    changed = names[function.__code__.co_name]
     defaults = getattr(function, "__kwdefaults__", None) or {}  # of a family, in no source; see `Exercise.mistake`
-    names[name].__kwdefaults__ = defaults | (names[name].__kwdefaults__ or {})
-    return names[name]
+    changed.__kwdefaults__ = defaults | (changed.__kwdefaults__ or {})
+    return changed

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from autograder.authoring.exercise import Exercise, exercises_of
-from autograder.authoring.make_key import make_lazy_key
+from autograder.authoring.make_key import make_lazy_key, with_slips_like
 from check import judge
 from check.calling import Outcome
 from check.explain import explain
@@ -69,8 +69,8 @@ def judge_exercise(key: Key, outcomes: Sequence[Outcome]) -> Judgement:
 def explained(judgement: Judgement) -> Result:
     """Return the result of an exercise. Only outcomes that can show a mistake are compared with the known ones."""
     key, outcomes, case_faults = judgement.key, judgement.outcomes, judgement.case_faults
-    if not any(map(_is_informative, outcomes)):
-        key = replace(key, mistakes={}, slips={})
+    informative = any(map(_is_informative, outcomes))
+    key = with_slips_like(key, outcomes) if informative else replace(key, mistakes={}, slips={})
     return judge.result_of(key, case_faults, explain(key, outcomes, case_faults))
 
 

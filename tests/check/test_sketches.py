@@ -7,13 +7,15 @@ import math
 import numpy as np
 import pytest
 
+from autograder.authoring import sketching
+from autograder.authoring import slips as compiling
 from autograder.authoring.exercise import Exercise
-from autograder.authoring.make_key import full_key
+from autograder.authoring.make_key import full_key, make_lazy_key, with_slips_like
 from autograder.authoring.sketching import sketches_of_slips
 from autograder.authoring.slips import slips
-from check.calling import run
+from check.calling import run, value_of
 from check.judge import grade
-from check.sketches import sketch_row, sketched_cases
+from check.sketches import sketch_row, sketched_cases, slip
 
 pytestmark = pytest.mark.autograder
 
@@ -26,7 +28,7 @@ def standardised(x, gain, bias):
 
 
 @pytest.fixture(scope="module")
-def key():
+def exercise():
     exercise = Exercise(standardised, outputs={"rows": "... T d"}, section="Rows")
 
     @exercise.cases("the idea", points=1)
@@ -44,6 +46,11 @@ def key():
         centred = x - x.mean(-1, keepdims=True)
         return gain * centred / np.sqrt((centred**2).mean(-1, keepdims=True)) + bias
 
+    return exercise
+
+
+@pytest.fixture(scope="module")
+def key(exercise):
     return full_key(exercise, seed=5)
 
 
@@ -303,6 +310,30 @@ def test_slips_are_run_without_checking_for_changed_inputs(key, monkeypatch):
     monkeypatch.setattr(importlib.import_module("check.calling"), "fingerprints", called)
     exercise = Exercise(standardised, outputs={"rows": "... T d"}, section="Rows")
     assert sketches_of_slips(exercise, key)
+
+
+@pytest.mark.parametrize("words", ONE_SLIP)
+def test_grading_runs_most_slips_on_one_case_only(exercise, words, monkeypatch):
+    key = make_lazy_key(exercise, seed=5)
+    outcomes = [run(ONE_SLIP[words], case.inputs) for case in key.cases]
+    runs = []
+    monkeypatch.setattr(sketching, "value_of", lambda *call: runs.append(call) or value_of(*call))
+    whole = slip(key, outcomes)
+    in_all, runs[:] = len(runs), []
+    assert slip(with_slips_like(key, outcomes), outcomes) == whole == words
+    assert 2 * len(runs) < in_all
+
+
+def test_slips_are_compiled_once_for_inputs_of_the_same_kinds(monkeypatch):
+    first, second, other = ({"x": np.ones((n, 3)), "gain": gain, "bias": np.ones(3)} for n, gain in GAINS)
+    words = [slip.words for slip in slips(standardised, first)]
+    with monkeypatch.context() as patch:
+        patch.setattr(compiling, "_compiled", lambda tree: pytest.fail("compiled a slip again"))
+        assert [slip.words for slip in slips(standardised, second)] == words
+    assert [slip.words for slip in slips(standardised, other)] != words
+
+
+GAINS = [(2, np.ones(3)), (4, np.zeros(3)), (2, np.ones((2, 3)))]
 
 
 def test_slips_do_not_run_a_function_s_decorators():
