@@ -133,7 +133,7 @@ def equal(expected: Any, value: np.ndarray) -> bool:
         return False
     if expected.shape != value.shape and expected.ndim:
         return False
-    allowed = max(TOLERANCES.get(array.dtype.name, 1e-9) for array in (expected, value))
+    allowed = max(TOLERANCES.get(array.dtype, 1e-9) for array in (expected, value))
     return bool((relative_error(np.broadcast_to(expected, value.shape), value) <= allowed).all())
 
 

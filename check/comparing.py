@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from check.values import Foreign
 
 # Allowed error as a share of the largest expected entry. The errors of a correct rewrite are a thousand times smaller.
-TOLERANCES = {"float16": 1e-2, "float32": 2e-5}
+TOLERANCES = {np.dtype("float16"): 1e-2, np.dtype("float32"): 2e-5}
 MAX_KEYS = 8  # that one sentence names
 MAX_LENGTH = 100  # of an axis that a sentence names, unless more entries are expected
 _MASKED_HINT = " Its method `.filled(0)` returns one, with zeros where it is masked."
@@ -176,7 +176,7 @@ def _array_difference(
         message = f"`{name}`: {strange.sum()} of {value.size} entries are {what}"
         return Difference("nan", f"{message}, the first at index {first}.", f"{message}.")
     # A value of a coarser dtype may have that dtype's rounding; the dtype itself is a fault of its own.
-    allowed = max(TOLERANCES.get(expected.dtype.name, tolerance), TOLERANCES.get(value.dtype.name, 0.0))
+    allowed = max(TOLERANCES.get(expected.dtype, tolerance), TOLERANCES.get(value.dtype, 0.0))
     errors = relative_error(expected, value, scale)
     # Not `errors > allowed`, which is False for an error that is NaN.
     wrong = ~(errors <= allowed)

@@ -222,7 +222,7 @@ def by_name(name: str) -> Callable:
 
 def is_named(value: object) -> bool:
     """Whether a value is one of these functions."""
-    return any(value is function for function in _FUNCTIONS.values())
+    return callable(value) and any(value is function for function in _FUNCTIONS.values())
 
 
 DRAWN: dict[str, type[Waves] | type[Mixture]] = {"waves": Waves, "mixture": Mixture}

@@ -50,8 +50,8 @@ def _differences(key: Key, case: Case, known: Outcome, outcome: Outcome) -> list
     """
     if known.raised and outcome.raised and not case.expected.raised and known.raised.message != outcome.raised.mark:
         return [Verdict(False, "raised", "")]
-    dtypes = {array.dtype.name for array in pack(case.expected.value)[1]}
-    coarsest = max([key.tolerance, *(TOLERANCES[name] for name in dtypes & set(TOLERANCES))])
+    dtypes = {array.dtype for array in pack(case.expected.value)[1]}
+    coarsest = max([key.tolerance, *(TOLERANCES[dtype] for dtype in dtypes & set(TOLERANCES))])
     return list(faults(replace(key, tolerance=coarsest), known, outcome))
 
 
@@ -150,17 +150,23 @@ def _match(
     counts as wrong, both as shares of the largest entry; at least the key's tolerance.
     """
     near, clear = (replace(key, tolerance=max(key.tolerance, least)) for least in (tolerance, clearly_wrong))
-    cases, proof, form_faults = set(), set(), 0
-    for i, (case, outcome) in enumerate(zip(key.cases, outcomes, strict=True)):
-        mistake_is_wrong = has_wrong_values(faults(clear, case.expected, case.mistakes[slug]))
-        if mistake_is_wrong and (not has_wrong_values(case_faults[i]) or _only_first_raises(case, slug, outcome)):
+    answered = list(enumerate(zip(key.cases, outcomes, strict=True)))
+    answer_is_wrong = [has_wrong_values(verdicts) for verdicts in case_faults]
+
+    def mistake_is_wrong(case: Case) -> bool:
+        return has_wrong_values(faults(clear, case.expected, case.mistakes[slug]))
+
+    for i, (case, outcome) in answered:
+        may_contradict = not answer_is_wrong[i] or _only_first_raises(case, slug, outcome)
+        if may_contradict and mistake_is_wrong(case):
             return None
+    form_faults = {}  # index of each case with the mistake's values -> its number of faults of form
+    for i, (case, outcome) in answered:
         differences = _differences(near, case, case.mistakes[slug], outcome)
         if not has_wrong_values(differences):
-            cases.add(i)
-            proof |= {i} if mistake_is_wrong else set()
-            form_faults += len(differences)
-    return Match(slug, frozenset(cases), frozenset(proof), form_faults, near.tolerance) if proof else None
+            form_faults[i] = len(differences)
+    proof = frozenset(i for i in form_faults if answer_is_wrong[i] and mistake_is_wrong(key.cases[i]))
+    return Match(slug, frozenset(form_faults), proof, sum(form_faults.values()), near.tolerance) if proof else None
 
 
 def _only_first_raises(case: Case, slug: str, outcome: Outcome) -> bool:

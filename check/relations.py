@@ -112,7 +112,7 @@ def _scalar_relations(wrong: Sequence[tuple[Case, str, Any, Any]]) -> Iterator[s
 
 
 def _allowed(key: Key, array: np.ndarray) -> float:
-    return max(key.tolerance, TOLERANCES.get(array.dtype.name, 0.0))
+    return max(key.tolerance, TOLERANCES.get(array.dtype, 0.0))
 
 
 def leaves(tree: Any, path: str = "") -> dict[str, np.ndarray]:
