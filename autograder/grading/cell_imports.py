@@ -3,15 +3,17 @@
 import io
 import tokenize
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 _SEPARATORS = (tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.COMMENT)
 
 
-def imported_modules(source: str) -> list[str]:
+@lru_cache(maxsize=256)  # each run of a submission has the same cells, and those as released are in all submissions
+def imported_modules(source: str) -> tuple[str, ...]:
     """Return the top-level names of the modules that a cell's import statements name, in order and without repeats."""
     if "import" not in source:  # most cells; this spares splitting them into tokens
-        return []
-    return list(dict.fromkeys(top for words in _statements(source) for top in _tops(words)))
+        return ()
+    return tuple(dict.fromkeys(top for words in _statements(source) for top in _tops(words)))
 
 
 def _tops(words: Sequence[str]) -> Iterator[str]:

@@ -18,8 +18,9 @@ def without_magics(source: str) -> tuple[str, tuple[str, ...]]:
     first = source.lstrip().split("\n", 1)[0]
     if first.startswith("%%") and not first.startswith(RUNS_PYTHON):
         return "\n".join(f"# {line}" for line in lines), (first.strip(),)
-    continued = _continuation_lines(source)
-    commands = [i for i, line in enumerate(lines) if COMMAND.match(line) and i + 1 not in continued]
+    candidates = [i for i, line in enumerate(lines) if COMMAND.match(line)]
+    continued = _continuation_lines(source) if candidates else ()
+    commands = [i for i in candidates if i + 1 not in continued]
     for i in commands:
         indent = len(lines[i]) - len(lines[i].lstrip())
         # An indented command may be the only statement of its block, so `pass` takes its place.

@@ -9,6 +9,7 @@ import builtins
 import keyword
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,16 +25,19 @@ _NUMPY = re.compile(r"(?<![\w.])(?:np|numpy)\.([A-Za-z_]\w*)")
 
 def defined_names(cells: Iterable[Cell]) -> frozenset[str]:
     """Return the names that cells define anywhere: functions, classes, parameters, variables and imports."""
-    names: set[str] = set()
-    for cell in cells:
-        try:
-            nodes = list(ast.walk(parsed(cell.source)))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        names |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-        names |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-        names |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-        names |= {(node.asname or node.name).partition(".")[0] for node in nodes if isinstance(node, ast.alias)}
+    return frozenset().union(*(_names_defined_in(cell.source) for cell in cells))
+
+
+@lru_cache(maxsize=256)  # each run of a submission has the same cells, and those as released are in all submissions
+def _names_defined_in(source: str) -> frozenset[str]:
+    try:
+        nodes = list(ast.walk(parsed(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    names = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    names |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    names |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    names |= {(node.asname or node.name).partition(".")[0] for node in nodes if isinstance(node, ast.alias)}
     return frozenset(names)
 
 

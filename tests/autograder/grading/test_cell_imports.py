@@ -36,7 +36,7 @@ pytestmark = pytest.mark.grading
     ],
 )
 def test_imports_are_found_in_the_tokens_of_a_cell(source, names):
-    assert imported_modules(source) == names
+    assert list(imported_modules(source)) == names
 
 
 @pytest.fixture
