@@ -24,7 +24,7 @@ class Fork:
         """Take our end of its control socket. closed(): called when the process is not needed any more."""
         self.error = ""
         self._control, self._closed = control, closed
-        self._pidfd, self._first_pid = -1, 0
+        self._pidfd, self._first_pid, self._python_pid = -1, 0, 0
         self._status: int | None = None
         self._lost = False
 
@@ -39,7 +39,9 @@ class Fork:
     def python_pid(self) -> int:
         """Return the process id, on this machine, of the Python that runs student code; 0 if there is none."""
         self._await_start()
-        return only_child(self._first_pid) if self._first_pid > 0 else 0
+        if not self._python_pid and self._first_pid > 0:
+            self._python_pid = only_child(self._first_pid)
+        return self._python_pid
 
     def kill(self) -> None:
         """Kill the first process, and with it all others of its namespace."""

@@ -58,14 +58,9 @@ def parse(text: bytes) -> dict[str, Any]:
     Raises values.Malformed for anything else.
     """
     try:
-        message = json.loads(
-            text.decode("utf-8"),
-            object_pairs_hook=_without_repeats,
-            parse_int=_short_int,
-            parse_float=_refuse,
-            parse_constant=_refuse,
-        )
-        json.dumps(message, ensure_ascii=False).encode("utf-8")
+        message = _decode(text.decode("utf-8"))
+        if b"\\u" in text:  # only an escape can stand for half a surrogate pair
+            json.dumps(message, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
         raise values.Malformed("a header that is not JSON as `encode` writes it") from error
     if type(message) is not dict:
@@ -116,3 +111,9 @@ def _short_int(digits: str) -> int:
 
 def _refuse(text: str) -> NoReturn:
     raise ValueError(f"{text} is not allowed in a header")
+
+
+# Made once, because `json.loads` makes one for every call with options.
+_decode = json.JSONDecoder(
+    object_pairs_hook=_without_repeats, parse_int=_short_int, parse_float=_refuse, parse_constant=_refuse
+).decode
