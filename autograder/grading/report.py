@@ -6,7 +6,7 @@ Reports are never overwritten. A report names no student and holds no expected v
 import json
 import os
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ import msgspec
 
 from autograder.course.atomic_write import write_atomically
 from check.judge import Result
+
+_FIELDS = {field.name for field in fields(Result)}
 
 
 @dataclass(frozen=True)
@@ -61,10 +63,15 @@ class Report:
         """Return the report that `to_json` wrote. Raises ValueError for anything else, such as a missing field."""
         known = msgspec.convert(fields, dict[str, Any])
         try:
-            results = [Result.from_json(result).to_json() for result in known["results"]]  # also older forms
+            results = [_in_current_form(result) for result in known["results"]]
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"its results cannot be read: {error}") from error
         return msgspec.convert(known | {"results": results}, Report)
+
+
+def _in_current_form(result: dict[str, Any]) -> dict[str, Any]:
+    """Return a result's fields; those of an older form in today's, which takes half the time of reading a class."""
+    return result if result.keys() == _FIELDS else Result.from_json(result).to_json()
 
 
 class Reports:

@@ -322,6 +322,13 @@ def test_changed_solutions_lead_to_new_reports_that_say_so(course, hand_in, cont
     assert row.why == "the solutions changed" and not row.reused
 
 
+def test_a_report_in_the_current_form_is_read_without_conversion(graded, monkeypatch):
+    """The conversion would take half the time of reading a class."""
+    report, _ = graded(softmax=NEXT_ROW)
+    monkeypatch.setattr(Result, "from_json", lambda fields: pytest.fail("converted a result"))
+    assert type(report).from_json(json.loads(json.dumps(report.to_json()))) == report
+
+
 def test_an_older_report_can_still_be_read(graded):
     report, _ = graded(softmax=NEXT_ROW)
     fields = json.loads(json.dumps(report.to_json()))
