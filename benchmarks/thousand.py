@@ -24,7 +24,7 @@ from sqlalchemy.engine import Engine
 from autograder.example import example_class
 from autograder.gradebook import class_run, plugin, write
 from autograder.grading import follow_through, grade, questions, reading
-from autograder.grading.cluster import connected
+from autograder.grading.client import connected
 from autograder.grading.queue import open_queue, submissions
 from autograder.release.publish import publish
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from autograder.course.lock import Busy, course_lock
 from autograder.gradebook.rows import Incomplete, StudentRow
-from autograder.grading.cluster import connected
+from autograder.grading.client import connected
 from autograder.grading.queue import NoSubmissions, handed_in, invalid_id_messages, open_queue, submissions
 from autograder.layout import chapter_names
 from check.words import listed, shown

@@ -35,7 +35,7 @@ from autograder.gradebook.late_work import (
 from autograder.gradebook.queries import manual_fingerprints, page_fingerprint, rows_by_cell
 from autograder.gradebook.rebuilding import rebuild
 from autograder.gradebook.voids import load_voids
-from autograder.grading.cluster import connected
+from autograder.grading.client import connected
 from autograder.grading.queue import Graded, GradingQueue, open_queue
 from autograder.grading.submitted_file import read_file
 from autograder.sandbox import MachineTooBusy

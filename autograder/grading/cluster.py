@@ -1,14 +1,11 @@
-"""Connect to the Dask cluster that grades: one in this process, or one of many machines."""
+"""Connect to a Dask cluster that grades."""
 
-import logging
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 
 import dask
-from distributed import Client, LocalCluster
+from distributed import Client
 from distributed.comm.core import FatalCommClosedError
 from distributed.security import Security
 
@@ -32,24 +29,11 @@ class NoWorkers(SandboxUnavailable):
 
 
 @contextmanager
-def connected(
-    scheduler: str | None = None, jobs: int | None = None, *, tls: Path | None = None, trusting: bool = False
-) -> Iterator[Client]:
-    """Connect to a scheduler, or start a cluster in this process; yield its client.
+def connected_to(scheduler: str, tls: Path | None, trusting: bool) -> Iterator[Client]:
+    """Connect to a scheduler and yield its client. The arguments are those of `client.connected`.
 
-    Args:
-        scheduler: its address, such as "tls://10.0.0.1:8786"; None for a cluster in this process.
-        jobs: how many submissions this process grades at once; by default one per processor.
-        tls: the folder of the scheduler's certificates.
-        trusting: whether to connect to a scheduler without certificates on another machine.
-
-    Raises:
-        NoWorkers, UnusableCertificates.
+    Raises NoWorkers, UnusableCertificates.
     """
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    if not scheduler:
-        yield _local_client(jobs)
-        return
     security = certificates.security(tls) if tls else None
     try:
         if reason := addresses.reason_to_refuse(scheduler, certified=security is not None, trusting=trusting):
@@ -82,24 +66,3 @@ def _client(scheduler: str, security: Security | None, tls: Path | None) -> Clie
 def _no_scheduler(scheduler: str, error: Exception, tls: Path | None) -> NoWorkers:
     start = certificates.scheduler_command(tls)
     return NoWorkers(f"no scheduler answers at {scheduler} ({error}); start one with `{start}`")
-
-
-@lru_cache
-def _local_client(jobs: int | None) -> Client:
-    """Return the client of a cluster in this process, the same one at each call.
-
-    Its workers are threads: the processor time is spent in the sandboxes' processes.
-    """
-    # Dask opens HTTP ports in any case: make them serve nothing, and only to this machine.
-    no_routes: dict[str, list] = {f"distributed.{part}.http.routes": [] for part in ("scheduler", "worker")}
-    with dask.config.set(no_routes):
-        cluster = LocalCluster(
-            n_workers=1,
-            threads_per_worker=jobs or os.cpu_count(),
-            processes=False,
-            memory_limit=0,
-            dashboard_address="127.0.0.1:0",
-            worker_dashboard_address="127.0.0.1:0",
-            silence_logs=False,
-        )
-    return Client(cluster)

@@ -1,19 +1,19 @@
-"""Grade many submissions on a cluster, several at a time. Workers grade the next ones while the caller stores results.
+"""Grade many submissions, several at a time. Workers grade the next ones while the caller stores results.
 
 Nothing here imports nbgrader, so the first sandboxes run during the two seconds that nbgrader takes to import.
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-
-from distributed import Client, Future, wait
 
 from autograder.course.seed import secret_seed
 from autograder.course.student_ids import reason_to_reject_id
 from autograder.errors import UserError
 from autograder.grading import reading, replies, worker
 from autograder.grading.assignment import Assignment, digest, open_assignment, seeds_of
+from autograder.grading.client import Client, Work
 from autograder.grading.reading import Submission
 from autograder.grading.report import Report, Reports
 from autograder.grading.submitted_file import File, read_file
@@ -48,7 +48,7 @@ class GradingQueue:
             raise SandboxUnavailable(str(error)) from error
         self._at_once = 2 * sum(client.ncores().values())
         self._expected: dict[Path, None] = {}
-        self._started: dict[Path, tuple[File, dict[str, str], Report | Future]] = {}
+        self._started: dict[Path, tuple[File, dict[str, str], Report | Work]] = {}
         self._last: tuple[Path, Graded] | None = None
         self._too_busy_for: set[Path] = set()
 
@@ -85,7 +85,10 @@ class GradingQueue:
             self._start(next(iter(self._expected)))
 
     def _wait_for_others(self) -> None:
-        wait([work for _, _, work in self._started.values() if isinstance(work, Future)])
+        for _, _, work in self._started.values():
+            if not isinstance(work, Report):
+                with suppress(Exception):
+                    work.result()
 
     def _start(self, path: Path) -> None:
         self._expected.pop(path, None)
@@ -96,14 +99,14 @@ class GradingQueue:
         stored = None if self.force else self.reports.find(digest(parts))
         self._started[path] = file, parts, stored or self._grade(file, path in self._too_busy_for)
 
-    def _grade(self, file: File, alone: bool) -> Future:
+    def _grade(self, file: File, alone: bool) -> Work:
         seeds = seeds_of(file, self.assignment.released, self._seed)
         return self._submit(worker.grade_file, file, seeds, self._sent, alone)
 
-    def _submit(self, function: Callable, *arguments: object) -> Future:
+    def _submit(self, function: Callable, *arguments: object) -> Work:
         return self._client.submit(replies.call_and_encode, function, *arguments, pure=False)
 
-    def _finish(self, file: File, parts: dict[str, str], work: Report | Future) -> Graded:
+    def _finish(self, file: File, parts: dict[str, str], work: Report | Work) -> Graded:
         released = self.assignment.released
         if reused := isinstance(work, Report):
             report = work

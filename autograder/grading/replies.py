@@ -7,12 +7,11 @@ import json
 import logging
 from collections.abc import Callable
 
-from distributed import Future
-
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.hand_in import hand_in_of
 from autograder.course.handout import Handout
 from autograder.grading.assignment import digest
+from autograder.grading.client import Work
 from autograder.grading.report import Report
 from autograder.grading.unpickling import NotUnpickled
 from autograder.sandbox import MachineTooBusy, SandboxUnavailable
@@ -49,7 +48,7 @@ def call_and_encode(function: Callable, *arguments: object) -> bytes:
     return json.dumps(reply).encode()
 
 
-def decode_answer(future: Future) -> object:
+def decode_answer(future: Work) -> object:
     """Wait for the reply of `call_and_encode` on a worker, and return the function's value.
 
     Raises SandboxUnavailable or MachineTooBusy if the worker did, NoReport for another exception or anything that is
@@ -82,7 +81,7 @@ def _read(raw: object) -> object:
         return None
 
 
-def decode_report(future: Future, parts: dict[str, str], released: Handout) -> Report:
+def decode_report(future: Work, parts: dict[str, str], released: Handout) -> Report:
     """Wait for the report that a worker makes from these parts, and return it.
 
     Raises NoReport for anything else, and what `decode_answer` raises.

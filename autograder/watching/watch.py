@@ -19,7 +19,7 @@ from autograder.gradebook.attempts import which_counts
 from autograder.gradebook.class_run import grade_class
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.rows import StudentRow
-from autograder.grading.cluster import connected
+from autograder.grading.client import connected
 from autograder.grading.queue import open_queue
 from autograder.watching.attempts import AttemptLog, Rules
 from autograder.watching.desk import Desk, Line

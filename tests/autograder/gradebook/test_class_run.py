@@ -19,7 +19,7 @@ from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.rows import Incomplete
 from autograder.grading import assignment as assignments
 from autograder.grading import grade, worker
-from autograder.grading.cluster import connected
+from autograder.grading.client import connected
 from autograder.grading.queue import GradingQueue, NoSubmissions, open_queue, submissions
 from autograder.grading.report import Report, Reports
 from autograder.grading.submitted_file import read_file

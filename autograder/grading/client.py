@@ -1,0 +1,96 @@
+"""What runs the tasks of grading: threads of this process, or the workers of a Dask cluster."""
+
+import logging
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, Protocol
+
+
+class Work(Protocol):
+    """A task that was submitted. result(): wait for its value, and return it or raise its exception."""
+
+    def result(self) -> Any: ...
+
+
+class Client(Protocol):
+    """What tasks are submitted to. A Dask client is one, too."""
+
+    def submit(self, function: Callable, /, *arguments: Any, pure: bool) -> Work:
+        """Call a function with these arguments, of which other works give their results, and return the work.
+
+        pure: whether Dask may take the result of an equal task.
+        """
+        ...
+
+    def ncores(self) -> dict[str, int]:
+        """Return worker -> how many tasks it runs at once."""
+        ...
+
+
+@contextmanager
+def connected(
+    scheduler: str | None = None, jobs: int | None = None, *, tls: Path | None = None, trusting: bool = False
+) -> Iterator[Client]:
+    """Yield the client of a Dask scheduler, or of this process.
+
+    Args:
+        scheduler: its address, such as "tls://10.0.0.1:8786"; None for this process.
+        jobs: how many submissions this process grades at once; by default one per processor.
+        tls: the folder of the scheduler's certificates.
+        trusting: whether to connect to a scheduler without certificates on another machine.
+
+    Raises:
+        NoWorkers, UnusableCertificates.
+    """
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    if not scheduler:
+        yield _threads(jobs or os.cpu_count() or 1)
+        return
+    from autograder.grading.cluster import connected_to  # it takes longer to import than everything else
+
+    with connected_to(scheduler, tls, trusting) as client:
+        yield client
+
+
+class Threads:
+    """Runs tasks in threads of this process. The processor time is spent in the sandboxes' processes.
+
+    The threads are daemons, so that an interrupted command need not wait for them.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._tasks: SimpleQueue[tuple[Future, Callable, tuple]] = SimpleQueue()
+        for _ in range(jobs):
+            Thread(target=self._work, daemon=True).start()
+
+    def submit(self, function: Callable, /, *arguments: Any, pure: bool) -> Future:
+        future: Future = Future()
+        self._tasks.put((future, function, arguments))
+        return future
+
+    def ncores(self) -> dict[str, int]:
+        return {"this process": self._jobs}
+
+    def _work(self) -> None:
+        while True:
+            _run(*self._tasks.get())
+
+
+def _run(future: Future, function: Callable, arguments: tuple) -> None:
+    try:
+        future.set_result(function(*(a.result() if isinstance(a, Future) else a for a in arguments)))
+    except BaseException as error:
+        future.set_exception(error)
+
+
+@lru_cache
+def _threads(jobs: int) -> Threads:
+    """Return the same threads at each call."""
+    return Threads(jobs)
