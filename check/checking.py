@@ -73,7 +73,7 @@ def check(function: Callable) -> None:
 
     Raises:
         CheckFailed: a case fails; the first fault has been shown.
-        TypeError: `function` is no function.
+        TypeError: `function` is not a function.
         LookupError: no exercise has its name.
     """
     try:
@@ -99,7 +99,7 @@ def checked(function: Callable) -> Checked:
 
     Raises:
         NoPyTorch: it is a PyTorch module, and PyTorch is not installed.
-        TypeError: `function` is no function.
+        TypeError: `function` is not a function.
         LookupError: no exercise has its name.
     """
     if not callable(function) or not hasattr(function, "__name__"):
@@ -150,8 +150,8 @@ def _place(key: Key, outcomes: list[Outcome], result: judge.Result) -> tuple[str
 def _not_written(function: Callable, result: judge.Result, tested: str) -> str:
     if tested and not is_blank(function):
         return (
-            f"`{result.function}` is tried on your own `{tested}`, with harm done to it. Write that first, until it "
-            f"passes its check: then check this again."
+            f"`{result.function}` is tried on your own `{tested}`, with mistakes added. First write `{tested}` until "
+            f"it passes its check, then check this again."
         )
     if other := waits_for(function):
         return f"`{result.function}` waits for `{other}`, which is not written yet."
@@ -181,7 +181,7 @@ def _outcomes(function: Callable, key: Key, own: dict[str, Any] | None = None) -
             returns_nothing = outcome.value is None and not outcome.raised and case.expected.value is not None
             if printed.is_used and returns_nothing and stream is sys.stdout:
                 print(prints_its_result(key.function))
-                stream = io.StringIO()  # what the other cases print says the same
+                stream = io.StringIO()  # the other cases print the same
     return with_rejections(key, outcomes)
 
 

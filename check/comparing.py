@@ -43,7 +43,7 @@ def difference(
 
     Args:
         expected: None, bool, int, float, str, array, or tuples, lists and dicts of these.
-        value: anything that `values.unpack` gives back.
+        value: anything that `values.unpack` returns.
         name: the value's name in the sentence.
         axes: names of the expected array's axes, "... T_query d_value".
         tolerance: allowed error in float64, as a share of the largest expected entry.
@@ -62,7 +62,7 @@ def difference(
 
 
 def precision_difference(expected: Any, value: Any, name: str) -> Difference | None:
-    """Return the first array with another float dtype than expected, or None."""
+    """Return the first array with a float dtype other than the expected one, or None."""
     if isinstance(expected, dict) and isinstance(value, dict):
         pairs = [(expected[key], value[key], f"{name}[{key!r}]") for key in expected if key in value]
     elif isinstance(expected, tuple | list) and isinstance(value, tuple | list):
@@ -231,7 +231,7 @@ def _shape_message(expected_array: np.ndarray, value: np.ndarray, name: str, axe
         names = ["batch"] * leading + names[1:]
     lengths = ", ".join(f"{axis} = {n}" for axis, n in zip(names, expected, strict=False))
     legend = f" ({lengths})" if lengths and len(names) == len(expected) else ""
-    # A shape of many axes or of long ones is no slip, and could spell out the inputs.
+    # A shape of many axes or of long ones is not a slip, and could spell out the inputs.
     if len(got) > len(expected) + 2 or max(got, default=0) > max(MAX_LENGTH, math.prod(expected)):
         return f"`{name}` has too many entries or axes: shape {expected} is expected{legend}."
     message = f"`{name}` has shape {got} where {expected} is expected{legend}."
@@ -239,7 +239,7 @@ def _shape_message(expected_array: np.ndarray, value: np.ndarray, name: str, axe
         transposed = difference(expected_array, value.swapaxes(-1, -2), name) is None
         message += " Yours is its transpose." if transposed else " The lengths of the last two axes are exchanged."
     elif sorted(got) == sorted(expected):
-        message += " The axes are there, in another order."
+        message += " The axes are right, but in a different order."
     elif len(got) == len(expected) + 1 and _without_ones(got) == _without_ones(expected):
         message += " Yours has an extra axis of length 1."
     elif len(got) == len(expected) - 1 and _without_ones(got) == _without_ones(expected):
@@ -249,7 +249,7 @@ def _shape_message(expected_array: np.ndarray, value: np.ndarray, name: str, axe
     elif len(expected) > 2 and got == expected[:-1] + expected[:-2] + expected[-1:]:
         message += " `np.dot` pairs each matrix of one batch with each of the other; `@` pairs them in order."
     elif len(got) != len(expected):
-        message += f" Yours has {len(got)} axes, {len(expected)} are expected."
+        message += f" Yours has {len(got)} axes, but {len(expected)} are expected."
     return message
 
 

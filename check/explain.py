@@ -55,7 +55,7 @@ def explain(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> E
     shown = _case_to_show(key, case_faults, matches[0].proof if matches else every_case)
     remarks = _remarks(key, unexplained, case_faults[shown][0], with_form=not form_mistake)
     if case_faults[shown][0] in unexplained[shown]:
-        remarks.pop(case_faults[shown][0].kind, None)  # the verdict says it already
+        remarks.pop(case_faults[shown][0].kind, None)  # the verdict already says it
     if any(match.tolerance > key.tolerance for match in matches):
         remarks["near"] = _NEARLY
     sentence = "" if matches else _relation_and_slip(key, outcomes, case_faults)

@@ -53,7 +53,7 @@ def faults(key: Key, expected: Outcome, outcome: Outcome) -> Iterator[Verdict]:
     elif outcome.raised:
         yield from _wrong_exception(key, expected, outcome.raised)
     elif expected.raised:
-        message = f"`{key.function}` should raise {expected.raised.type} here, and returned a value."
+        message = f"`{key.function}` should raise {expected.raised.type} here, but returned a value."
         yield Verdict(False, "no error", message)
     else:
         for difference_found in _output_differences(key, expected.value, outcome.value):
@@ -122,7 +122,7 @@ def _lost_axis_hint(message: str) -> str:
 
 
 def _output_differences(key: Key, expected: Any, value: Any) -> Iterator[Difference]:
-    """Yield the first output with wrong values, then the first output with another float dtype."""
+    """Yield the first output with wrong values, then the first output with a wrong float dtype."""
     if key.measure:
         yield from measured_differences(key, expected, value)
         return

@@ -56,7 +56,7 @@ def all_minus_the_future(x: np.ndarray) -> np.ndarray:
 
 
 def running_share(x: np.ndarray) -> np.ndarray:
-    """The running sum, divided by the length: an output is another in a longer sequence, whatever stands in it."""
+    """The running sum, divided by the length: an output is different in a longer sequence, whatever its values."""
     return np.cumsum(x, axis=0) / len(x)
 
 
@@ -79,23 +79,23 @@ def looks_one_ahead(x: np.ndarray) -> np.ndarray:
 
 
 def divides_by_all(x: np.ndarray) -> np.ndarray:
-    """x: (T, d). Only what has been is added up, but divided by the strength of everything."""
+    """x: (T, d). A sum over the past alone, but divided by the strengths of all positions."""
     strengths = np.exp(np.einsum("td,sd->ts", x, x) / x.shape[-1])
     return np.stack([(strengths[t, : t + 1] / strengths[t].sum()) @ x[: t + 1] for t in range(len(x))])
 
 
 def centred_over_time(x: np.ndarray) -> np.ndarray:
-    """The mean over all positions is subtracted: each output knows a little of every input."""
+    """x minus its mean over all positions: each output depends a little on every input."""
     return x - x.mean(axis=0)
 
 
 def whispers(x: np.ndarray) -> np.ndarray:
-    """A running sum in which a thousandth of everything is heard."""
+    """A running sum plus a thousandth of the sum of all inputs."""
     return np.cumsum(x, axis=0) + 1e-3 * x.sum(axis=0)
 
 
 def breathes(x: np.ndarray) -> np.ndarray:
-    """Each position alone, but for a trace of all others: still a thousand times what rounding could do."""
+    """Each position alone, plus a trace of all others, a thousand times larger than rounding errors."""
     return np.tanh(x) + 2e-4 * np.tanh(x.sum(axis=0))
 
 
@@ -105,22 +105,22 @@ def breathes_near_a_hundred(x: np.ndarray) -> np.ndarray:
 
 
 def hears_above_three(x: np.ndarray) -> np.ndarray:
-    """Each position alone, but the part of the next input that is above 3 is heard."""
+    """Each position alone, plus the part of the next input above 3."""
     return _with_next_heard(x, np.maximum(x[1:] - 3, 0))
 
 
 def above_three_hears(x: np.ndarray) -> np.ndarray:
-    """Each position alone, but where an input is above 3, it hears the next one."""
+    """Each position alone, plus the next input where its own is above 3."""
     return _with_next_heard(x, np.where(x[:-1] > 3, x[1:], 0))
 
 
 def hears_opposites(x: np.ndarray) -> np.ndarray:
-    """Each position alone, but the next input is heard where its sign is opposite."""
+    """Each position alone, plus a part of the next input where its sign is opposite."""
     return _with_next_heard(x, np.maximum(-x[:-1] * x[1:], 0))
 
 
 def hears_with_both_signs(x: np.ndarray) -> np.ndarray:
-    """x: (T, d), d at least 2. Each position hears the last input in two features, whose sum does not change."""
+    """x: (T, d), d at least 2. The last input changes two features of each position, but not their sum."""
     output = np.tanh(x)
     output[:-1, 0] += x[-1, 0]
     output[:-1, 1] -= x[-1, 0]
@@ -128,22 +128,22 @@ def hears_with_both_signs(x: np.ndarray) -> np.ndarray:
 
 
 def first_hears_the_phase_of_the_last(x: np.ndarray) -> np.ndarray:
-    """Position 0 hears the last input's cosine over a turn of length 1, which is the same for x, x + 1 and -x."""
+    """Position 0 gets the cosine of the last input, with period 1: the same for x, x + 1 and -x."""
     return _with_one_leak(x, 0, np.cos(2 * np.pi * x[-1:]))
 
 
 def first_hears_second(x: np.ndarray) -> np.ndarray:
-    """Each position alone, but for a single look ahead at the very beginning."""
+    """Each position alone, except that position 0 also gets input 1."""
     return _with_one_leak(x, 0, x[1:2])
 
 
 def first_hears_third(x: np.ndarray) -> np.ndarray:
-    """Each position alone, but position 0 hears position 2."""
+    """Each position alone, except that position 0 also gets input 2."""
     return _with_one_leak(x, 0, x[2:3])
 
 
 def last_but_one_hears_last(x: np.ndarray) -> np.ndarray:
-    """Each position alone, but for a single look ahead at the very end."""
+    """Each position alone, except that the last but one also gets the last input."""
     return _with_one_leak(x, -2, x[-1:]) if len(x) > 1 else np.tanh(x)
 
 

@@ -81,7 +81,7 @@ def pack(params: Any, recipe: Any, expected: Expected) -> bytes:
         if path not in arrays:
             raise UnusableWeights(f"`params` lacks `{path}`: hand in the parameters of the chapter's model.")
         if (found := np.shape(arrays[path])) != shape:
-            raise UnusableWeights(f"`{path}` has the shape {found}, and the chapter's model has {shape} there.")
+            raise UnusableWeights(f"`{path}` has the shape {found}, but the chapter's model has {shape} there.")
         _refuse_unusable_numbers(path, np.asarray(arrays[path]))
     if unknown := sorted(arrays.keys() - expected.layout.keys()):
         raise UnusableWeights(f"`params` has an array that the chapter's model does not have: `{unknown[0]}`.")
