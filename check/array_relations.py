@@ -49,9 +49,9 @@ def relations_of_array(
         if equal(array, value):
             yield f"{subject} is `{argument}`, unchanged."
         elif equal(array, value - expected):
-            yield f"{subject} contains `{argument}` once too often: subtract it and it is right."
+            yield f"{subject} contains `{argument}` once too often: subtract it to get the right value."
         elif equal(array, expected - value):
-            yield f"{subject} lacks `{argument}`: add it and it is right."
+            yield f"{subject} lacks `{argument}`: add it to get the right value."
         elif isinstance(array, np.ndarray) and array.shape == expected.shape:
             steps = (f for f in SIMPLE_FACTORS if equal(f * (expected - array), value - array))
             yield from (f"the step from `{argument}` to {subject} is {SIMPLE_FACTORS[factor]}." for factor in steps)

@@ -12,7 +12,7 @@ from check.relations import relation
 from check.sketches import slip
 from check.verdicts_of_test import on_case
 
-_NEARLY = "Besides, your numbers differ a little from those of this mistake. Is a small constant added somewhere?"
+_NEARLY = "Your numbers also differ a little from those of this mistake. Did you add a small constant somewhere?"
 
 
 @dataclass(frozen=True)

@@ -196,9 +196,9 @@ HARMS: dict[str, tuple[str, Callable]] = {
     ),
     "square": ("is right only where there are as many rows as columns", _of_result(_scaled_unless_square)),
     "one column": ("reads only the first column of its first argument", _reads_one_column),
-    "equal second": ("takes all entries of its second argument for equal", _ignores_second),
-    "second as ones": ("takes all entries of its second argument for ones", _second_as_ones),
-    "third as zeros": ("takes all entries of its third argument for zeros", _third_as_zeros),
+    "equal second": ("treats all entries of its second argument as equal", _ignores_second),
+    "second as ones": ("treats all entries of its second argument as ones", _second_as_ones),
+    "third as zeros": ("treats all entries of its third argument as zeros", _third_as_zeros),
     "means": ("adds to each row the mean of that row of its first argument", _adds_means),
     "batches": ("raises an exception for a batch", _refuses_batches),
     "first argument": ("returns its first argument unchanged", _first_argument),
@@ -208,7 +208,7 @@ HARMS: dict[str, tuple[str, Callable]] = {
     ),
     "last axes": ("exchanges the last two axes of its result", _of_result(lambda array: array.swapaxes(-1, -2))),
     "folded": (
-        "folds all axes in front of the last two into one",
+        "merges all axes before the last two into one",
         _of_result(lambda array: array.reshape(-1, *array.shape[-2:])),
     ),
     "reversed batch": (
@@ -220,7 +220,10 @@ HARMS: dict[str, tuple[str, Callable]] = {
         _of_result(lambda array: array[..., ::-1, :, :].copy() if array.ndim > 2 else array),
     ),
     "two batch axes": ("raises an exception for two batch axes", _refuses_two_batch_axes),
-    "size of a part": ("takes its second argument for the size of a part, not for a number", _takes_number_for_size),
+    "size of a part": (
+        "takes its second argument to be the size of a part, not the number of parts",
+        _takes_number_for_size,
+    ),
     "no error": ("returns a value where it should raise a ValueError", _answers_for_errors),
     "defaults": ("ignores its arguments that have a default", _leaves_out_defaults),
     "writes": ("writes into its first argument", _writes),

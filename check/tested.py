@@ -125,7 +125,7 @@ def arrays_in(value: Any) -> list[np.ndarray]:
 
 def out_of_reach(name: str) -> str:
     """Return why a test cannot call the student's own function."""
-    return f"your own {name} is out of reach while your test runs: compare with something that you measure"
+    return f"your own {name} cannot be called while your test runs: compare with something that you measure"
 
 
 @contextmanager

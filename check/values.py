@@ -122,7 +122,7 @@ def _foreign(type_name: object) -> Tree:
 def _unpack(tree: Any, arrays: Sequence[np.ndarray], budget: list[int], seen: set[int], depth: int) -> Any:
     budget[0] -= 1
     if budget[0] < 0 or depth > MAX_DEPTH + 1 or type(tree) is not dict:
-        raise Malformed("a value that is too large, too deep or no tree")
+        raise Malformed("a value that is too large, too deep or not a tree")
     try:
         match tree["kind"]:
             case "none":

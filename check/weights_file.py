@@ -160,7 +160,7 @@ def _members(raw: bytes) -> dict[str, bytes]:
     except UnusableWeights:
         raise
     except Exception as error:  # a malformed zip file can make zipfile raise many kinds
-        raise UnusableWeights("The file of weights is damaged or is no .npz file.") from error
+        raise UnusableWeights("The file of weights is damaged or not an .npz file.") from error
 
 
 def _vector(content: bytes, dtype: str, length: int | None, name: str) -> np.ndarray:

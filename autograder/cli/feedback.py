@@ -31,7 +31,7 @@ def run(options: Namespace) -> int:
     for student, reason in missing.items():
         print(f"skipped: {shown(student)}: {reason}")
     if nothing := sorted(_enrolled(options.course, chapter) - {*included, *missing}):
-        print(f"no page, because the course has no submission of theirs: {', '.join(map(shown, nothing))}")
+        print(f"no page, because the course has no submission by them: {', '.join(map(shown, nothing))}")
     print(f"{options.output}: the feedback of {count(len(included), 'student')}")
     return 1 if missing else 0
 

@@ -77,7 +77,7 @@ def run(options: Namespace) -> int:
         print(f"\n{terminal.chapter_table({chapter: rows for chapter, rows in graded.items() if rows})}")
     if failures:
         reasons = "\n".join(map(str, failures))
-        raise UserError(f"some submissions could not be graded, and not because of the students:\n{reasons}")
+        raise UserError(f"some submissions could not be graded, for reasons unrelated to their content:\n{reasons}")
     return 0
 
 

@@ -70,9 +70,9 @@ def _others(all_read: Iterable[Read], best: Sequence[Read], chapter: str) -> Ite
         if any(one is other for other in best):
             continue
         if chosen.of_chapter and not one.of_chapter:
-            yield one, f"it has no cell of {chapter}, and {name} has"
+            yield one, f"it has no cell of {chapter}, but {name} has"
         elif chosen.answers and not one.answers:
-            yield one, f"it holds no answer, and {name} does"
+            yield one, f"it holds no answer, but {name} does"
         elif one.candidate.when < chosen.candidate.when:
             yield one, f"{student} handed in another one later"
         elif one.ran < chosen.ran:

@@ -40,7 +40,7 @@ def zip_feedback(course: Path, chapter: str, platform: str, output: Path) -> tup
                 archive.writestr(info, page.read_bytes())
                 included.append(student)
             elif student in prefixes:
-                missing[student] = "Canvas cannot take back a file for an anonymous number, or for this student's name"
+                missing[student] = "Canvas cannot import a file for an anonymous number, or for this student's name"
             else:
                 missing[student] = f"not collected from {platform.capitalize()}"
     missing |= {student: "not graded yet" for student in prefixes if student not in pages}

@@ -24,7 +24,7 @@ SCRIPTS = (".py", ".py.txt")
 ARCHIVES = (".zip",)
 MAX_INNER_FILES = 1_000  # in one upload that is a zip file
 NO_NOTEBOOK = "not a notebook"
-HIDDEN = "a hidden file, which some program made"
+HIDDEN = "a hidden file that a program made"
 _BROKEN = (zipfile.BadZipFile, OSError, EOFError, zlib.error, NotImplementedError, ValueError)
 
 

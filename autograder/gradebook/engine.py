@@ -50,7 +50,7 @@ def why_unusable(error: OperationalError) -> str:
             f"another program has held the gradebook for {PATIENCE} seconds, for example formgrader, a backup or a "
             "database browser: close it"
         )
-    return f"{reason}. What is graded is kept, and the same command goes on from there."
+    return f"{reason}. What is graded is kept, and the same command continues from there."
 
 
 def _engine(errors: list[OperationalError], url: str, **options: Any) -> Engine:

@@ -97,7 +97,7 @@ def follow_through(
             continue
         if not budget.allows_another_run():
             notes.append(
-                f"no time was left to run {name} and later exercises again with right functions for wrong ones"
+                f"no time was left to run {name} and later exercises again with right functions in place of wrong ones"
             )
             break
         modules = {other: assignment.modules[other] for other in answered}

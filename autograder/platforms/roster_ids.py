@@ -57,8 +57,7 @@ def choose_id_column(roster: Roster, known: Collection[KnownStudent], earlier: s
         if 2 * len(values) > len(roster.people) and len(set(values)) == len(values):
             return column
     raise UnusableTable(
-        f"this is {roster.description}, which has no column of ids that most people have, each another one: "
-        f"{_or(columns)}"
+        f"this is {roster.description}, which has no column that gives most people an id of their own: {_or(columns)}"
     )
 
 

@@ -68,7 +68,7 @@ def _kept_promises(bundle: Path, limits: Limits) -> list[str]:
     outcomes |= _try({"endless": {}, "stubborn": {}}, bundle, short)
     broken = [f"- {name.replace('_', ' ')}: {words}" for name, o in outcomes.items() if (words := _violation(name, o))]
     if broken:
-        summary = "The sandbox does not keep all its promises. What code inside it can do:"
+        summary = "The sandbox does not keep all its promises. Code inside it can do what it should not:"
         raise SandboxUnavailable("\n".join([summary, *broken, REMEDY]))
     return list(outcomes)
 

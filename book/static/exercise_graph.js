@@ -7,7 +7,7 @@
   const graph = document.querySelector(".exercise-graph");
   const links = new Map([...graph.querySelectorAll("a")].map((link) => [link.dataset.name, link]));
   const needs = (name) => links.get(name).dataset.needs.split(" ").filter(Boolean);
-  const HINT = "Point at an exercise, or tap it, to light up all that it builds on.";
+  const HINT = "Point at an exercise, or tap it, to highlight everything that it builds on.";
 
   /** Returns the exercise and all that it builds on, directly or through others. */
   function lit(name, found = new Set()) {

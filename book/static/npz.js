@@ -56,7 +56,7 @@ const Npz = (() => {
     const size = file.size.toLocaleString("en");
     if (file.size > MAX_BYTES) throw new Error(`it has ${size} bytes, and a file of weights has at most 500,000`);
     const bytes = await content(file, `${name}.npy`).catch(() => {
-      throw new Error("it is damaged, or it is no .npz file");
+      throw new Error("it is damaged, or not an .npz file");
     });
     if (!bytes) throw new Error(`it holds no array “${name}”`);
     const [header, dtype, fortran, shape] = NPY.exec(String.fromCharCode(...bytes.subarray(0, 256))) ?? [""];

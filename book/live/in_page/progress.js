@@ -107,7 +107,7 @@ async function importFile() {
   if (!conflicts.length) return store(entries, () => false);
   const boxes = conflicts.map((key) => make("input", { type: "checkbox", name: key }));
   const rows = boxes.map((box) => make("li", {}, make("label", {}, box, " ", nameOf(box.name))));
-  const words = "Both this browser and the file have work on the following. Tick what the file replaces. An exercise keeps the other text, and its button “Bring back what I wrote” shows it.";
+  const words = "Both this browser and the file have work on the following. Tick what the file should replace. An exercise keeps the other text, and its button “Bring back what I wrote” shows it.";
   ask([make("p", {}, words), make("ul", {}, ...rows)], [
     ["Finish the import", () => store(entries, (key) => boxes.some((box) => box.name === key && box.checked))],
     ["Cancel", () => say("Nothing has changed.")],
@@ -128,7 +128,7 @@ function store(entries, isTaken) {
   const before = bookStorage.all();
   const changes = mergedWith(before, entries);
   for (const [key, [mine, theirs]] of Object.entries(changes)) bookStorage.write(key, isTaken(key) ? theirs : mine);
-  if (bookStorage.isStored()) return say(Object.keys(changes).length ? "The file is imported." : "The file has nothing that this browser lacks.");
+  if (bookStorage.isStored()) return say(Object.keys(changes).length ? "The file is imported." : "This browser already has everything in the file.");
   for (const key of Object.keys(changes)) {
     if (key in before) bookStorage.write(key, before[key]);
     else bookStorage.remove(key);
@@ -138,10 +138,10 @@ function store(entries, isTaken) {
 
 function clear() {
   const entries = bookStorage.all();
-  ask([make("p", {}, `Delete all that this browser stores of this book: ${summary(entries)}? Export it first if you may want it again.`)], [
+  ask([make("p", {}, `Delete everything that this browser stores for this book: ${summary(entries)}? Export it first if you may want it again.`)], [
     ["Delete everything", () => {
       Object.keys(entries).forEach((key) => bookStorage.remove(key));
-      say("Everything is deleted.");
+      say("Everything has been deleted.");
     }],
     ["Keep it", () => say("Nothing has changed.")],
   ]);

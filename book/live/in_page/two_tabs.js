@@ -63,7 +63,7 @@ export class Tabs {
     this.storage.write({ ...other, aside: cell.editor.source });
     this.otherText.textContent = other.source ?? cell.source;
     if (this.question?.isConnected) return;
-    const words = "You have changed this code in another tab, too. With which text do you want to go on? The other one stays behind “Bring back what I wrote”.";
+    const words = "You have also changed this code in another tab. Which text do you want to keep? “Bring back what I wrote” shows the other one.";
     const fold = make("details", {}, make("summary", {}, "Show the text of the other tab"), this.otherText);
     this.question = asking([make("p", {}, words), fold], [["Keep mine", () => this.keepMine()], ["Take the other", () => this.takeOther()]]);
     cell.bar.before(this.question);

@@ -307,8 +307,7 @@ def test_endings_nested_folders_and_files_that_programs_leave(course, zipped, ca
     code, printed = collect(course, zipped({f"download/{name}": content for name, content in files.items()}), capsys)
     assert submitted(course) == {"participant-1": b"ada", "participant-2": b"bob", "participant-3": b"cleo"}
     assert (
-        printed.out.count("a hidden file, which some program made") == 2
-        and "onlinetext.html: not a notebook" in printed.out
+        printed.out.count("a hidden file that a program made") == 2 and "onlinetext.html: not a notebook" in printed.out
     )
     assert code == 1 and "not in a place where Moodle puts" in printed.out
     assert "7 files = 3 placed + 4 skipped + 0 superseded" in printed.out

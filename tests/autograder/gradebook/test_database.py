@@ -147,7 +147,7 @@ def test_a_gradebook_that_stays_locked_stops_the_run_with_a_message_and_loses_no
     lock = held(how)
     assert main(["grade", CHAPTER, "--course", str(course)]) == 2
     message = without_progress(capsys.readouterr().err)
-    assert "another program has held the gradebook" in message and "the same command goes on from there" in message
+    assert "another program has held the gradebook" in message and "the same command continues from there" in message
     assert message.count("\n") == 2  # one line says what happened and one says why, not one line for each student
     lock.execute("ROLLBACK")
     rows = {row.student: row for row in class_run.grade_class(course, CHAPTER)}

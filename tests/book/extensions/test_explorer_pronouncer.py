@@ -218,12 +218,12 @@ def test_a_reader_s_own_weights_are_used_until_the_book_s_are_asked_for(tab, sav
 VECTOR = np.zeros(237_888, np.float16)
 ASKED = "“weights” should be a vector of 237,888 numbers in float16, and it is not"
 WRONG = {
-    "no zip file": (b"weights", "it is damaged, or it is no .npz file"),
-    "empty": (b"", "it is damaged, or it is no .npz file"),
-    "cut off": (npz(weights=VECTOR)[:-30], "it is damaged, or it is no .npz file"),
+    "no zip file": (b"weights", "it is damaged, or not an .npz file"),
+    "empty": (b"", "it is damaged, or not an .npz file"),
+    "cut off": (npz(weights=VECTOR)[:-30], "it is damaged, or not an .npz file"),
     "damaged": (
         (lambda raw: raw[:200] + b"\xff" * 40 + raw[240:])(npz(np.savez_compressed, weights=VECTOR)),
-        "it is damaged, or it is no .npz file",
+        "it is damaged, or not an .npz file",
     ),
     "no weights": (npz(bias=VECTOR), "it holds no array “weights”"),
     "float32": (npz(np.savez_compressed, weights=VECTOR.astype(np.float32)), ASKED),

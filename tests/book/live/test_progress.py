@@ -89,7 +89,7 @@ def test_the_exported_file_brings_everything_back_after_clear(progress, browser)
     assert browser.evaluate(STATUS) == "The file is imported."
     assert browser.evaluate(ALL) == before
     import_file(browser, text)
-    assert browser.evaluate(STATUS) == "The file has nothing that this browser lacks."
+    assert browser.evaluate(STATUS) == "This browser already has everything in the file."
     chapter = Page(browser, progress.site)
     chapter.open()
     assert chapter.source("softmax") == MINE
