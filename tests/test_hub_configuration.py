@@ -2,6 +2,8 @@
 
 import grp
 import shutil
+import urllib.error
+import urllib.request
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +14,7 @@ from nbgrader.exchange.default import ExchangeFetchAssignment
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.layout import REPO
+from deploy import machine
 from tests.conftest import CHAPTER
 
 GROUPS = {name: SimpleNamespace(gr_name=name) for name in ("members", "a-graders", "b-students", "b-graders")}
@@ -128,3 +131,16 @@ def test_students_fetch_into_a_folder_of_the_course_only_if_there_are_several(
     assert [path.relative_to(tmp_path / "home") for path in (tmp_path / "home").rglob("*.ipynb")] == [
         Path(folder, f"{CHAPTER}.ipynb")
     ]
+
+
+def test_the_demonstration_waits_for_a_hub_on_a_busy_machine(monkeypatch, tmp_path):
+    answers = [urllib.error.URLError("refused"), TimeoutError("timed out"), None]
+
+    def urlopen(*_, **__):
+        if error := answers.pop(0):
+            raise error
+        return SimpleNamespace(close=lambda: None)
+
+    monkeypatch.setattr(urllib.request, "urlopen", urlopen)
+    machine._wait_for("http://127.0.0.1:1/hub/health", SimpleNamespace(poll=lambda: None), tmp_path / "hub.log")
+    assert answers == []
