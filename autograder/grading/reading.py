@@ -141,7 +141,7 @@ def _position_notes(cells: Sequence[_Cell], released: Handout) -> Iterator[str]:
             yield f"{count(rest, 'cell')} of the chapter's text and demonstrations went missing."
     first = list(dict.fromkeys(positions))
     if first != sorted(first):
-        yield "The cells are in another order than in the chapter; they were graded in the chapter's order."
+        yield "The order of the cells is not that of the chapter; they were graded in the chapter's order."
 
 
 def _answers(cells: Sequence[_Cell], released: Handout) -> tuple[dict[str, str], list[str]]:

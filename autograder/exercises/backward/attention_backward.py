@@ -286,7 +286,7 @@ def weights_of_another(grad_output, cache):
 
 @attention_backward.mistake("returns the gradients in the order of the derivation")
 def values_first(grad_output, cache):
-    """The gradients are right, in another order than asked: the values' comes first in the derivation, but a backward
+    """The gradients are right, but in the wrong order: the values' comes first in the derivation, but a backward
     function returns in the order of the forward's arguments, queries, keys, values."""
     grad_queries, grad_keys, grad_values = reference.attention_backward(grad_output, cache)
     return grad_values, grad_queries, grad_keys

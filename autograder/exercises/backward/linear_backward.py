@@ -192,7 +192,7 @@ def ones_for_the_cotangent(grad_output, cache):
 
 @linear_backward.mistake("returns the gradients in the order of the derivation")
 def derivation_order(grad_output, cache):
-    """The three gradients are right, in another order than asked: a backward function returns them in the order of the
+    """The three gradients are right, but in the wrong order: a backward function returns them in the order of the
     forward's arguments, x, weight, bias."""
     return reference.linear_backward(grad_output, cache)[::-1]
 

@@ -121,12 +121,12 @@ def _counts(token: str) -> bool:
 
 
 def stretches(text: str, digest: Callable[[tuple[str | int, ...]], int] = hash) -> list[int]:
-    """Return a hash of every SEED consecutive tokens, in order, with chosen names as distances.
+    """Return a hash of every SEED consecutive tokens, in order; a name that the author chose counts as a distance.
 
     Parentheses and kinds of quotes do not count. The distance is the number of tokens since the previous use of the
     name in the stretch, or 0.
 
-    digest: the hash of a stretch. Python's own is fast, and another one in each process.
+    digest: the hash of a stretch. Python's `hash` is fast, but differs from process to process.
     """
     last_use: dict[str, int] = {}
     next_use: dict[int, int] = {}

@@ -61,7 +61,7 @@ class Entry:
 
     @property
     def points(self) -> float:
-        """The points of the chapter, those that are given by hand included."""
+        """The points of the chapter, including those given by hand."""
         return self.chapters[self.report.chapter][1] if self.report.chapter in self.chapters else self.report.points
 
 
@@ -90,7 +90,7 @@ def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
     withdrawn = load_roster(Path(coursedir.root)).withdrawn
     paths = {student: path for student, path in paths.items() if student not in withdrawn}
     reports = Reports(Path(coursedir.root, "reports", chapter))
-    find = cache(reports.find)  # most reports are those of a student and also part of a history
+    find = cache(reports.find)  # a history often contains the student's current report
     handed_in = sorted(paths)
     digests = {student: grading_record(coursedir, student).get("report", "") for student in handed_in}
     graded = {student: report for student, digest in digests.items() if (report := find(digest))}
