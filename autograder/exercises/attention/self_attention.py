@@ -64,7 +64,9 @@ def _(draw):
     inputs = layer(draw)
     scores = scores_of(inputs["x"] @ inputs["w_query"], inputs["x"] @ inputs["w_key"])
     beyond_the_mean = scores - scores.mean(axis=-1, keepdims=True)
-    yield "scores in the thousands", inputs | {"w_query": steep(inputs["w_query"], beyond_the_mean, 10_000)}
+    inputs |= {"w_query": steep(inputs["w_query"], beyond_the_mean, 10_000)}
+    yield "scores in the thousands", inputs
+    yield "sentences with scores of very different size", inputs | {"x": np.stack([inputs["x"], inputs["x"] / 100])}
 
 
 @self_attention.mistake("scales by the root of d_model", reread="Why divide by the square root of the key width")

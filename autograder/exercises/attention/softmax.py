@@ -37,6 +37,8 @@ def _(draw):
     scores = draw.normal(2, draw.size(4, 8))
     scores[:, 1] += 9000
     yield "a score that towers over its row", {"scores": scores}
+    sentences = heights[..., None] + draw.normal(3, 2, draw.size(3))
+    yield "sentences of very different height", {"scores": sentences}
 
 
 @softmax.cases("float32 and edge cases", points=1)

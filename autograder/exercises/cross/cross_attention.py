@@ -46,7 +46,10 @@ def _(draw):
     inputs = two_sequences(draw)
     scores = inputs["x"] @ inputs["w_query"] @ turned(inputs["memory"] @ inputs["w_key"])
     steeper = inputs["w_query"] * (10_000 / scores.flat[np.abs(scores).argmax()])
-    yield "scores in the thousands", inputs | {"w_query": steeper, "mask": np.ones((1, 1), bool)}
+    inputs |= {"w_query": steeper, "mask": np.ones((1, 1), bool)}
+    yield "scores in the thousands", inputs
+    two = {"x": np.stack([inputs["x"], inputs["x"] / 100]), "memory": np.stack([inputs["memory"]] * 2)}
+    yield "sentences with scores of very different size", inputs | two
 
 
 @cross_attention.mistake("takes the keys from x")

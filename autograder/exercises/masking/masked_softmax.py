@@ -54,6 +54,8 @@ def _(draw):
     yield "scores in the thousands, below zero", {"scores": -5000 + 20 * scores, "mask": mask}
     below = with_empty_row(mask)
     yield "scores below any number to hide with", {"scores": -1e300 * (2 + np.tanh(scores)), "mask": below}
+    sentences = np.stack([scores + 2000, scores, scores - 2000])
+    yield "sentences of very different height", {"scores": sentences, "mask": mask}
 
 
 @masked_softmax.cases("float32 and float16", points=1)

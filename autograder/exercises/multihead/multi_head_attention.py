@@ -65,7 +65,11 @@ def _(draw):
     yield "a single head", layer(draw, (2,), n_heads=1)
     yield "a single key", layer(draw, (2,), n_heads=3, T_key=1)
     yield "one feature for each head", layer(draw, (2,), n_heads=3, d_key=1, d_value=1)
-    yield "scores in the thousands", steep(layer(draw, n_heads=2))
+    inputs = steep(layer(draw, n_heads=2))
+    yield "scores in the thousands", inputs
+    two = {name: np.stack([inputs[name]] * 2) for name in ("query", "key", "value")}
+    two["key"][1] /= 100
+    yield "sentences with scores of very different size", inputs | two
 
 
 def steep(inputs, height=3000):

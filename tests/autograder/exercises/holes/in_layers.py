@@ -146,6 +146,39 @@ for whose, highest in MAXIMA.items():
         return np.divide(strengths, total, out=np.zeros_like(strengths), where=total > 0)
 
 
+# ------------------------------------------------------------------------------------------- one maximum for a batch
+
+
+def highest_of_batch(scores):
+    """The largest score of a query's row, over all sentences of a batch."""
+    return scores.max(axis=(*range(scores.ndim - 2), -1), keepdims=True)
+
+
+softmax_of_batch = hole("softmax", MANY, name="the maximum over the batch")(softmax_less(highest_of_batch))
+
+
+@hole("masked_softmax", MANY, name="the maximum over the batch")
+def masked_softmax_of_batch(scores, mask):
+    hidden = np.where(mask, scores, -np.inf).astype(scores.dtype)
+    shift = highest_of_batch(hidden)
+    strengths = np.exp(hidden - np.where(np.isfinite(shift), shift, 0).astype(scores.dtype))
+    total = strengths.sum(axis=-1, keepdims=True)
+    return np.divide(strengths, total, out=np.zeros_like(strengths), where=total > 0)
+
+
+for exercise, answer in {
+    "self_attention": partial(self_attention_with, softmax_of_batch),
+    "multi_head_attention": partial(heads_with, softmax_of_batch),
+}.items():
+    hole(exercise, MANY, name="the maximum over the batch")(answer)
+
+
+@hole("cross_attention", MANY, name="the maximum over the batch")
+def cross_attention_of_batch(x, memory, w_query, w_key, w_value, mask):
+    scores = x @ w_query @ (memory @ w_key).swapaxes(-1, -2) / math.sqrt(w_key.shape[-1])
+    return masked_softmax_of_batch(scores, mask) @ (memory @ w_value), None
+
+
 def masks_of_two_axes(expand):
     def multi_head_attention(query, key, value, params, n_heads, mask=None):
         heads = multihead_inputs(query, key, value, params, n_heads)
