@@ -145,7 +145,9 @@ def _match(
 ) -> Match | None:
     """Return how a mistake matches; None if no case proves it, or if a case contradicts it.
 
-    A case contradicts a mistake if it is right where the mistake is wrong, or has a value where the mistake raises.
+    A case contradicts a mistake if it is right where the mistake is wrong, or has a value where the mistake raises. But
+    a function with the mistake's values may rightly raise an exception where the mistake, written without a check, does
+    not.
     tolerance, clearly_wrong: the largest difference from the mistake's values, and the least error of a mistake that
     counts as wrong, both as shares of the largest entry; at least the key's tolerance.
     """
@@ -156,17 +158,22 @@ def _match(
     def mistake_is_wrong(case: Case) -> bool:
         return has_wrong_values(faults(clear, case.expected, case.mistakes[slug]))
 
+    raises_rightly = False
     for i, (case, outcome) in answered:
         may_contradict = not answer_is_wrong[i] or _only_first_raises(case, slug, outcome)
         if may_contradict and mistake_is_wrong(case):
-            return None
+            if not case.expected.raised:
+                return None
+            raises_rightly = True
     form_faults = {}  # index of each case with the mistake's values -> its number of faults of form
     for i, (case, outcome) in answered:
         differences = _differences(near, case, case.mistakes[slug], outcome)
         if not has_wrong_values(differences):
             form_faults[i] = len(differences)
     proof = frozenset(i for i in form_faults if answer_is_wrong[i] and mistake_is_wrong(key.cases[i]))
-    return Match(slug, frozenset(form_faults), proof, sum(form_faults.values()), near.tolerance) if proof else None
+    if not proof or (raises_rightly and all(key.cases[i].expected.raised for i in proof)):
+        return None
+    return Match(slug, frozenset(form_faults), proof, sum(form_faults.values()), near.tolerance)
 
 
 def _only_first_raises(case: Case, slug: str, outcome: Outcome) -> bool:

@@ -62,6 +62,15 @@ def test_every_mistake_is_named_as_itself(exercise):
         assert result.earned < result.points
 
 
+@pytest.mark.parametrize("exercise", thinned(["attention", "self_attention"], ["attention"], "another exercise"))
+def test_a_mistake_keeps_its_name_in_a_function_that_refuses_what_it_should(exercise):
+    key = key_of(find_exercise(exercise), PUBLIC_SEED)
+    for slug, (mistake, wrong) in find_exercise(exercise).mistakes.items():
+        pairs = zip(key.cases, outcomes_of(wrong, key), strict=True)
+        result = grade(key, [case.expected if case.expected.raised else outcome for case, outcome in pairs])
+        assert result.passed or result.mistakes == (mistake,), slug
+
+
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_a_stub_earns_nothing(exercise):
     key = key_of(exercise, PUBLIC_SEED)
