@@ -158,10 +158,10 @@ def frozen_missed(log):
     return overlooked(reference.diagnose_log(log), ["layer frozen"])
 
 
-@diagnose_log.mistake("looks at the training loss alone")
+@diagnose_log.mistake("overlooks that the loss of other words rises")
 def overfitting_missed(log):
-    """You call a run healthy because the loss falls. It is measured on words that were trained on. Follow `held_out`
-    from its lowest value to the last row."""
+    """You call a run healthy whose `held_out` rises in the end. The loss of the words that it trains on still falls.
+    Compare the last row of `held_out` with its lowest value."""
     return overlooked(reference.diagnose_log(log), ["overfitting"])
 
 
