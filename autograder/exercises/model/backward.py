@@ -86,15 +86,15 @@ def all_roles(roles, names):
 
 @backward.mistake("the tied table learns as source only", reread="One table in three roles")
 def tied_source_only(grad_logits, cache):
-    """The shared table's gradient holds the source's part alone. It was used three times, so three gradients come back
-    to it, and they add up."""
+    """The shared table's gradient holds the source's part alone. Every role that uses the table sends a gradient back
+    to it, and these gradients add up."""
     return gradients(grad_logits, cache, tables=one_role("source"))
 
 
 @backward.mistake("the tied table learns as target only", reread="One table in three roles")
 def tied_target_only(grad_logits, cache):
-    """The shared table's gradient holds the target's part alone: what the decoder's entrance sent back. The source and
-    the output used the table too, and the three parts add up."""
+    """The shared table's gradient holds the target's part alone: what the decoder's entrance sent back. Every role that
+    uses the table sends a gradient back to it, and these gradients add up."""
     return gradients(grad_logits, cache, tables=one_role("target"))
 
 

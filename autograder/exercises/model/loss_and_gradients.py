@@ -105,15 +105,15 @@ def pad_kept_from_the_loss(params, src, tgt, n_heads, pad=0):
 
 @loss_and_gradients.mistake("the tied table learns as source only", reread="One table in three roles")
 def tied_source_only(params, src, tgt, n_heads, pad=0):
-    """The shared table's gradient holds the source's part alone. It was used three times, so three gradients come back
-    to it, and they add up."""
+    """The shared table's gradient holds the source's part alone. Every role that uses the table sends a gradient back
+    to it, and these gradients add up."""
     return trained(params, src, tgt, n_heads, pad, back=backward_mistakes.tied_source_only)
 
 
 @loss_and_gradients.mistake("the tied table learns as target only", reread="One table in three roles")
 def tied_target_only(params, src, tgt, n_heads, pad=0):
-    """The shared table's gradient holds the target's part alone: what the decoder's entrance sent back. The source and
-    the output used the table too, and the three parts add up."""
+    """The shared table's gradient holds the target's part alone: what the decoder's entrance sent back. Every role that
+    uses the table sends a gradient back to it, and these gradients add up."""
     return trained(params, src, tgt, n_heads, pad, back=backward_mistakes.tied_target_only)
 
 
