@@ -117,6 +117,14 @@ def test_the_rows_of_a_wide_table_keep_their_names_on_a_phone(laid_out, browser)
     assert scrolled == 100 and 0 <= left < 2
 
 
+def test_on_paper_a_short_table_stays_on_one_page(html, browser):
+    browser.open((html / "chapters" / "10_project.html").as_uri())
+    browser.send("Emulation.setEmulatedMedia", media="print")
+    breaks = "[...document.querySelectorAll('article table')].map(table => getComputedStyle(table).breakInside)"
+    assert set(browser.evaluate(breaks)) == {"avoid"}
+    browser.send("Emulation.setEmulatedMedia", media="")
+
+
 def test_a_page_is_dark_from_its_first_paint_if_the_reader_prefers_dark(html, browser):
     browser.open((html / f"{PAGES[0]}.html").as_uri(), dark=True)
     assert browser.evaluate("document.documentElement.dataset.theme") == "dark"
