@@ -21,14 +21,17 @@ def top_gradients(runs, seed):
     Returns:
         sizes: list of floats, one for each stack.
     """
-    return [_top_gradient(**run, rng=np.random.default_rng(seed)) for run in runs]
-
-
-def _top_gradient(norm, depth, update, rng):
+    rng = np.random.default_rng(seed)
     stream, grad_output = rng.normal(size=(2, N_WORDS, WIDTH))
-    for layer in range(depth):
-        w_in = rng.normal(size=(WIDTH, HIDDEN)) / np.sqrt(WIDTH)
-        w_out = update * rng.normal(size=(HIDDEN, WIDTH)) / np.sqrt(VARIANCE * HIDDEN)
+    deepest = max(run["depth"] for run in runs)
+    drawn = [(rng.normal(size=(WIDTH, HIDDEN)), rng.normal(size=(HIDDEN, WIDTH))) for _ in range(deepest)]
+    return [_top_gradient(**run, stream=stream, grad_output=grad_output, drawn=drawn) for run in runs]
+
+
+def _top_gradient(norm, depth, update, stream, grad_output, drawn):
+    for layer, (normal_in, normal_out) in enumerate(drawn[:depth]):
+        w_in = normal_in / np.sqrt(WIDTH)
+        w_out = update * normal_out / np.sqrt(VARIANCE * HIDDEN)
         if norm == "post" and layer:
             stream = _levelled(stream)
         hidden = np.tanh((_levelled(stream) if norm == "pre" else stream) @ w_in)
