@@ -41,6 +41,7 @@ def needs(
         imported: given MODULE and NAME, what `from MODULE import NAME` needs; NAME is "" for `import MODULE`.
     """
     names = dict(names)
+    modules: set[str] = set()
     for source in sources:
         needed: set[str] = set()
         needed_by_imports: set[str] = set()
@@ -50,7 +51,8 @@ def needs(
             needed_by_imports = needed_by_imports.union(*imports.values())
             # If a statement raises, the statements after it do not run either. An import does not raise.
             names |= {name: imports.get(name, set(needed)) for name in statement.binds}
-            for name in statement.changes:
+            modules |= {name for name, (_, imported_name) in statement.imports if not imported_name}
+            for name in set(statement.changes) - modules:  # np.save(...) does not change np
                 names[name] = names.get(name, set()) | needed
         yield needed | needed_by_imports
 

@@ -47,3 +47,8 @@ def test_a_name_that_a_statement_binds_before_it_reads_it_needs_nothing_from_cel
     loop = "for name, rows in logs:\n    seen = rows['step']\n    print(rows, seen)"
     assert needed_by(above, "seen = rows", loop, "show = lambda: rows") == [["softmax"], ["softmax"], [], []]
     assert needed_by(above, "print(rows)\n", "for row in rows:\n    rows = row") == [["softmax"]] * 3
+
+
+def test_a_call_of_a_module_s_function_does_not_change_the_module():
+    cells = ("import numpy as np", "np.save(file, softmax(1))", "np.zeros(3)", "found.append(softmax(1))", "found")
+    assert needed_by(*cells) == [[], ["softmax"], [], ["softmax"], ["softmax"]]

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.chapter.chapter import Chapter, read_chapter
+from autograder.chapter.chapter import GIVEN, Chapter, read_chapter
 from autograder.layout import chapter_names
 from book.live.given_cells import given_cells
 from book.live.lending import lent_functions
@@ -69,6 +69,14 @@ def test_most_cells_of_the_book_can_be_tried():
         functions = set(lent_functions(8)) if name == "09_training" else set()  # most of its cells decode
         cells = given_cells(read_chapter(name), functions)
         assert len([cell for cell in cells if "lacks" not in cell]) >= 0.6 * len(cells), name
+
+
+def test_the_cell_that_prints_the_failed_runs_waits_for_no_exercise():
+    chapter = read_chapter("10_project")
+    sources = [cell.source for cell in chapter.cells if cell.part in ("setup", *GIVEN)]
+    cells = given_cells(chapter, set())
+    (about,) = (about for source, about in zip(sources, cells, strict=True) if source.startswith("failed = {}"))
+    assert about == {}
 
 
 def test_imports_of_earlier_setups_are_included():
