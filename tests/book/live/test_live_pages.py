@@ -379,7 +379,7 @@ except Exception as error:
 """
     ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS)
     assert ran.returncode == 0, ran.stderr
-    assert "✓ softmax: all 12 cases pass." in ran.stdout
+    assert "✓ softmax: all 13 cases pass." in ran.stdout
     assert "`attention` is an exercise of chapter 1, and is not solved there yet" in ran.stdout
 
 
@@ -398,4 +398,4 @@ def test_one_file_contains_all_chapters_with_keys_of_its_own(book, tmp_path):
     ran = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path / "all", capture_output=True, text=True, timeout=SECONDS
     )
-    assert "✓ softmax: all 12 cases pass." in ran.stdout, ran.stderr
+    assert "✓ softmax: all 13 cases pass." in ran.stdout, ran.stderr

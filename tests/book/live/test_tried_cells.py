@@ -137,9 +137,8 @@ def test_a_figure_is_drawn_again_and_only_then_matplotlib_is_loaded(tries_with_o
     assert tries.ask(DRAWS, label).startswith("Three small maps of the same keys")
     size = "cell.querySelector('figure svg').outerHTML.length"
     assert tries.ask(DRAWS, "cell.querySelectorAll('figure svg').length") == 3
-    assert "Three queries put to the same three keys." in tries.ask(
-        DRAWS, "cell.querySelector('figcaption').textContent"
-    )
+    caption = "cell.querySelector('figcaption').textContent"
+    assert "Three queries and the same three keys." in tries.ask(DRAWS, caption)
     before = tries.ask(DRAWS, size)
     tries.write(DRAWS, "panels(3, height=2.3)", "panels(3, height=4)")
     tries.run(DRAWS)
