@@ -51,7 +51,7 @@ def failed(name, namespace):
     return {n: result.verdict for n, result in results.items() if not result.passed}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", thinned(NAMES, NAMES[:1], "`make` grades the answers of every chapter"))
 def test_the_references_earn_all_points(name, monkeypatch):
     namespace = namespace_of(name, sources(name).values(), monkeypatch)
     monkeypatch.undo()

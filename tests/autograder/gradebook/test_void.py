@@ -119,7 +119,13 @@ def test_undo_restores_scores_maximum_and_pages(course, run, flag):
     assert "`softmax` is not void" in run("void", "softmax", "--undo")[1]
 
 
-@pytest.mark.parametrize(("flag", "expected"), [("--credit-all", (25, 25)), ("--drop", (21, 21))])
+@pytest.mark.parametrize(
+    ("flag", "expected"),
+    [
+        ("--drop", (21, 21)),
+        pytest.param("--credit-all", (25, 25), marks=pytest.mark.thorough("another rule, kept in the same way")),
+    ],
+)
 def test_a_void_outlives_regrading_resubmission_and_release(course, run, hand_in, contents, flag, expected):
     run("void", "softmax", flag)
     assert "0 reports reused" not in run("grade", CHAPTER)[1]

@@ -2,6 +2,8 @@
 
 import re
 import shutil
+from contextlib import ExitStack
+from functools import cache
 
 import pytest
 import yaml
@@ -142,16 +144,17 @@ def browser(request):
 NEW_READER = "try { localStorage.clear() } catch {};"  # about:blank has none
 
 
-@pytest.fixture(scope="module")
-def second_tab(browser, site):
-    """Open a second tab, which runs Python for the tests of a file."""
-    with browser.tab_behind(site + ADDRESS):
-        yield
+@pytest.fixture(scope="session")
+def open_second_tab(browser):
+    """Return open_second_tab(site), which opens the tab that runs Python for the pages of a site, unless it is open."""
+    with ExitStack() as tabs:
+        yield cache(lambda site: tabs.enter_context(browser.tab_behind(site + ADDRESS)))
 
 
 @pytest.fixture
-def lasting_python(browser, second_tab):
-    """Let the pages of a test use the Python that another test of the file has started. Request it before the page."""
+def lasting_python(browser, site, open_second_tab):
+    """Let the pages of a test use the Python that another test has started. Request it before the page."""
+    open_second_tab(site)
     with browser.before_each_page(WORKER):
         yield
 
