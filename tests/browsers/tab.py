@@ -13,14 +13,18 @@ LAY_OUT_EVERYTHING = """(async () => {
   document.head.append(style);
   for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
 })()"""
-# Above the element, the browser replaces estimated heights by measured ones in the frames after the scrolling.
+# Around the element, the browser replaces estimated heights by measured ones in the frames after the scrolling.
 SCROLL_TO = """(async element => {{
-  element.scrollIntoView({{block: "center", behavior: "instant"}});
-  let before, now = element.getBoundingClientRect().y;
-  for (let still = 0; still < 3; still = now === before ? still + 1 : 0) {{
-    await new Promise(requestAnimationFrame);
-    [before, now] = [now, element.getBoundingClientRect().y];
-  }}
+  const y = () => Math.round(element.getBoundingClientRect().y);
+  let before, now, goal;
+  do {{ // again, if these frames have moved the element
+    element.scrollIntoView({{block: "center", behavior: "instant"}});
+    goal = now = y();
+    for (let still = 0; still < 3; still = now === before ? still + 1 : 0) {{
+      await new Promise(requestAnimationFrame);
+      [before, now] = [now, y()];
+    }}
+  }} while (now !== goal);
 }})({element})"""
 TYPESET = "Promise.resolve(window.MathJax?.startup.promise).then(() => document.fonts.ready).then(() => 1)"
 
