@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 FOLDER = "CHECK_DATA"  # environment variable; the sandbox and the book's build name another folder with it
@@ -15,12 +15,14 @@ class Notebook:
 
     exercises: their names, in the notebook's order. rests_on: fingerprint of a given cell -> the exercises it needs.
     sections: title -> address in the book; empty if the book has no address. weights: whether it asks for weights.
+    by_hand: name -> points of the texts that an instructor grades.
     """
 
     exercises: list[str]
     rests_on: dict[str, list[str]]
     sections: dict[str, str]
     weights: bool = False
+    by_hand: dict[str, float] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Return the notebook as JSON text, which `notebooks` reads."""

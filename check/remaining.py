@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from check.blank import is_blank, waits_for
-from check.bundle_data import notebooks
+from check.bundle_data import Notebook, notebooks
 from check.checking import public_key, quietly_tried
 from check.render import MARKS, as_list, boxed, paragraph, sentence_as_html
 from check.showing import Shown, show
@@ -37,7 +37,7 @@ def what_is_left(chapter: str, space: dict[str, Any]) -> None:
     if chapter not in unzipped:
         raise LookupError(f"there is no chapter {chapter!r} here; there are: {', '.join(unzipped) or 'none'}")
     standings = [standing(name, space.get(name)) for name in unzipped[chapter].exercises]
-    show(summary(chapter, standings, unzipped[chapter].weights))
+    show(summary(chapter, standings, unzipped[chapter]))
 
 
 def standing(name: str, function: Any) -> Standing:
@@ -62,13 +62,15 @@ def standing(name: str, function: Any) -> Standing:
     return Standing(name, all(aspect.holds for aspect in aspects), points, earned, key.points)
 
 
-def summary(chapter: str, standings: list[Standing], weights: bool = False) -> Shown:
-    """Return the states of all exercises of a chapter as one message. weights: whether it asks for weights."""
+def summary(chapter: str, standings: list[Standing], about: Notebook) -> Shown:
+    """Return the states of all exercises of a chapter as one message, and what else to hand in."""
     passing, total = sum(bool(standing.passes) for standing in standings), len(standings)
     earned = sum(standing.earned for standing in standings)
     points = sum(standing.points for standing in standings)
     head = f"{earned:g} of {points:g} points: {passing} of {total} exercises pass."
-    first = "Run `hand_in(params, recipe)`: its output holds your weights. " if weights else ""
+    first = "Run `hand_in(params, recipe)`: its output holds your weights. " if about.weights else ""
+    for name, worth in about.by_hand.items():
+        first += f"Write `{name}`: your instructor gives up to {worth:g} points for it. "
     end = f"{first}Save this notebook, then hand in this one file: `{chapter}.ipynb`"
     rows = [(standing.passes, f"`{standing.name}`: {standing.state}") for standing in standings]
     text = "\n".join([head, *(f"  {MARKS[passes][0]} {row}" for passes, row in rows), end])

@@ -74,7 +74,8 @@ def notebook_data(chapter: Chapter, repo: Path = REPO) -> Notebook:
     exercises = list(chapter.stubs)
     rests_on = exercises_needed(chapter.cells, exercises)
     weights = any(cell.part == "hand-in" for cell in chapter.cells)
-    return Notebook(exercises, rests_on, section_addresses(chapter, repo), weights)
+    by_hand = {cell.metadata["name"]: cell.metadata["points"] for cell in chapter.cells if cell.part == "by-hand"}
+    return Notebook(exercises, rests_on, section_addresses(chapter, repo), weights, by_hand)
 
 
 def modules(chapter: Chapter, repo: Path = REPO) -> dict[str, bytes]:

@@ -67,6 +67,16 @@ def test_the_last_cell_shows_the_state_of_every_exercise(notebook, capsys, cell,
     assert capsys.readouterr().out == "\n".join([head, row, end, ""])
 
 
+def test_the_last_cell_names_weights_and_texts_too(notebook, tmp_path, capsys):
+    about = Notebook(["normalised"], {}, {}, weights=True, by_hand={"report": 12})
+    (tmp_path / "chapters/01_shares.json").write_text(about.to_json())
+    what_is_left("01_shares", names(RIGHT))
+    assert (
+        "Run `hand_in(params, recipe)`: its output holds your weights. "
+        "Write `report`: your instructor gives up to 12 points for it. Save this notebook"
+    ) in capsys.readouterr().out
+
+
 def test_a_module_waits_for_pytorch(notebook, capsys, monkeypatch):
     monkeypatch.setattr(remaining, "find_spec", lambda name: None)
     what_is_left("01_shares", {"normalised": type("normalised", (), {})})
