@@ -119,10 +119,10 @@ def _plain(heading: Element) -> str:
 
 
 def cover(title: str, author: str, start: Element) -> Element:
-    """Return the first page: title, author, and the lead and first picture of the book's first article."""
+    """Return the first page: title, author, and the lead and first figure of the book's first article."""
     lead = start.xpath("string(.//*[contains(@class, 'lead')])").strip()
-    pictures = map(deepcopy, start.xpath("(.//*[local-name() = 'svg'])[1]"))
-    return DIV(CLASS("cover"), P(CLASS("title"), title), P(lead), *pictures, P(CLASS("author"), author))
+    figures = map(deepcopy, start.xpath("(.//*[@class = 'figure-drawing'])[1]"))
+    return DIV(CLASS("cover"), P(CLASS("title"), title), P(lead), *figures, P(CLASS("author"), author))
 
 
 def headings(articles: Iterable[Element]) -> list[tuple[Element, str]]:

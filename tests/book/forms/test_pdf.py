@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from lxml import html
 from pypdf import PdfReader
 
 from book.forms import pdf
@@ -21,6 +22,12 @@ def test_the_pdf_has_a_title_and_page_numbers(printed):
     assert (printed.metadata.title, printed.metadata.author) == ("A Title", "An Author")
     for number, sheet in enumerate(printed.pages[1:], start=2):
         assert words(sheet.extract_text()).startswith(str(number))  # the text in the margins comes first
+
+
+def test_the_cover_shows_the_first_figure_and_no_icon():
+    icon, figure = '<svg class="sd-octicon"></svg>', '<svg class="figure-drawing" id="the-model"></svg>'
+    start = html.fromstring(f"<article><details>{icon}</details>{figure}</article>")
+    assert pdf.cover("A Title", "An Author", start).xpath(".//svg/@id") == ["the-model"]
 
 
 def test_the_bookmarks_of_the_pdf_agree_with_its_contents(printed):
