@@ -442,6 +442,14 @@ def with_penalty(number):
     return lambda scores, mask: softmax(scores + np.where(mask, 0, number))
 
 
+def with_penalty_in_attention(number):
+    def masked_attention(queries, keys, values, mask):
+        scores = queries @ keys.swapaxes(-1, -2) / math.sqrt(keys.shape[-1])
+        return softmax(scores + np.where(mask, 0, number).astype(scores.dtype)) @ values, None
+
+    return masked_attention
+
+
 def decayed(parameters, gradients, moments, step, learning_rate, **constants):
     new, moments = training.adam_step(parameters, gradients, moments, step, learning_rate, **constants)
     return map_tree(lambda after, before: after - 0.1 * learning_rate * before, new, parameters), moments
@@ -457,7 +465,7 @@ FAMILIES = [
     ("adam_step", penalised, "adds the parameters to their gradients, times 0.0001"),
     *(
         ("softmax", with_more(n, True), f"adds {w} to the sum")
-        for n, w in ((1e-5, "1e-5"), (1e-7, "1e-7"), (1e-9, "1e-9"))
+        for n, w in ((1e-4, "0.0001"), (1e-5, "1e-5"), (1e-7, "1e-7"), (1e-9, "1e-9"))
     ),
     *(
         ("softmax", with_more(n, False), f"adds a small number such as {w} to the sum, and subtracts no maximum")
@@ -465,11 +473,15 @@ FAMILIES = [
     ),
     *(
         ("layer_norm", with_eps(n), f"always takes eps = {w}")
-        for n, w in ((1e-5, "1e-5"), (1e-6, "1e-6"), (1e-8, "1e-8"))
+        for n, w in ((1e-4, "0.0001"), (1e-5, "1e-5"), (1e-6, "1e-6"), (1e-8, "1e-8"))
     ),
     *(
         ("masked_softmax", with_penalty(n), f"adds a number such as {w} to the hidden scores")
         for n, w in ((-1e4, "-10000"), (-1e6, "-1e6"), (-1e9, "-1e9"))
+    ),
+    *(
+        ("masked_attention", with_penalty_in_attention(n), f"adds a number such as {w} to the hidden scores")
+        for n, w in ((-1e3, "-1000"), (-1e5, "-100000"), (-1e7, "-1e7"), (-1e10, "-1e10"), (-1e12, "-1e12"))
     ),
     (
         "masked_softmax",

@@ -19,7 +19,7 @@ from autograder.exercises.masking.masked_softmax import (
     scores_times_mask,
     zero_times_infinity,
 )
-from autograder.exercises.masking.shared import random_mask, roles, scaled_scores, with_empty_row
+from autograder.exercises.masking.shared import PENALTIES, random_mask, roles, scaled_scores, with_empty_row
 from solutions import masking as reference
 from solutions.attention import softmax
 
@@ -130,7 +130,9 @@ def even_average_when_empty(queries, keys, values, mask):
 
 
 @masked_attention.mistake(
-    "adds a number such as {number} to the hidden scores", reread="Finite substitutes for infinity", number=(-1e9, -1e4)
+    "adds a number such as {number} to the hidden scores",
+    reread="Finite substitutes for infinity",
+    number=(*PENALTIES, -1e3, -1e7),
 )
 def penalty_added(queries, keys, values, mask, *, number):
     """A finite penalty such as {number} is *added* to the hidden scores. For a query that may attend to nothing, all

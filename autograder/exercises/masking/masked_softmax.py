@@ -3,7 +3,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.exercises.masking.shared import random_mask, with_empty_row, zero_if_empty
+from autograder.exercises.masking.shared import PENALTIES, random_mask, with_empty_row, zero_if_empty
 from solutions import masking as reference
 from solutions.attention import softmax
 
@@ -172,7 +172,7 @@ def lowest_number_added(scores, mask):
 @masked_softmax.mistake(
     "adds a number such as {number} to the hidden scores",
     reread="Finite substitutes for infinity",
-    number=(-1e9, -1e4, -1e5, -1e6, -1e10),
+    number=PENALTIES,
 )
 def unmasked_when_empty(scores, mask, *, number):
     """A finite penalty such as {number} is *added* to the hidden scores. In a row where everything is hidden, all

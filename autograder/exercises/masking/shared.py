@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+PENALTIES = (-1e9, -1e4, -1e5, -1e6, -1e8, -1e10, -1e12)  # numbers that people add to hidden scores
+
 
 def sentences(draw, *shape, pad=0):
     """Tokens whose rows begin with a real token and end in padding."""

@@ -267,6 +267,38 @@ def unfinished_have_a_begin_mark(
     return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), length_of=longer_while_unfinished)
 
 
+def longer_once_finished(words, eos):
+    """The length of a hypothesis that grows; of a finished one, its length with the begin mark."""
+    return words.index(eos) + 2 if eos in words[:-1] else len(words)
+
+
+@beam_search.mistake("counts the begin mark of finished hypotheses only")
+def finished_have_a_begin_mark(
+    params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0
+):
+    """A hypothesis that grows is divided by the penalty of its own length, and a finished one by that of a length one
+    too large, with the begin mark. A larger penalty raises a negative score, so the comparison favours what is
+    finished. The begin mark is given and not written, so it never counts."""
+    marks = (beam_width, max_length, bos, eos, pad)
+    return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), length_of=longer_once_finished)
+
+
+def shorter_once_finished(words, eos):
+    """The length of a hypothesis that grows; of a finished one, its length without the end mark."""
+    return words.index(eos) if eos in words[:-1] else len(words)
+
+
+@beam_search.mistake("does not count the end mark of hypotheses that have been finished before")
+def finished_lose_their_end_mark(
+    params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0
+):
+    """A hypothesis that has just written its end mark is divided by the penalty of its full length, but one step later
+    by that of a length one too small, without the end mark. Its log p has the end mark's in it, so its length counts
+    the end mark at every step."""
+    marks = (beam_width, max_length, bos, eos, pad)
+    return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), length_of=shorter_once_finished)
+
+
 @beam_search.mistake("counts the begin mark in the length")
 def begin_mark_has_length(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     """Every length is one too large, because the array of tokens begins with the begin mark. It is given and not

@@ -207,6 +207,20 @@ def without_biases(query, key, value, params, n_heads, mask=None):
     return naive(query, key, value, params, n_heads, mask, biases=())
 
 
+@multi_head_attention.mistake("leaves out the bias of the queries", reread="Parity with PyTorch")
+def without_query_bias(query, key, value, params, n_heads, mask=None):
+    """b_query is missing. In a fresh nn.MultiheadAttention it is zero, so a comparison with a fresh layer passes; after
+    the first training step it fails."""
+    return naive(query, key, value, params, n_heads, mask, biases=("key", "value"))
+
+
+@multi_head_attention.mistake("leaves out the bias of the values", reread="Parity with PyTorch")
+def without_value_bias(query, key, value, params, n_heads, mask=None):
+    """b_value is missing. In a fresh nn.MultiheadAttention it is zero, so a comparison with a fresh layer passes; after
+    the first training step it fails."""
+    return naive(query, key, value, params, n_heads, mask, biases=("query", "key"))
+
+
 @multi_head_attention.mistake("leaves out the bias of the output")
 def without_output_bias(query, key, value, params, n_heads, mask=None):
     """b_output is missing. It is zero in a fresh layer, so a comparison with a fresh layer passes."""

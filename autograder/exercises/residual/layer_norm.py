@@ -79,7 +79,7 @@ def without_eps(x, gain, bias, eps=1e-5):
     return normed(x, gain, bias, 0)
 
 
-@layer_norm.mistake("always takes eps = {number}", number=(1e-5, 1e-3, 1e-6, 1e-7, 1e-8))
+@layer_norm.mistake("always takes eps = {number}", number=(1e-5, 1e-3, 1e-4, 1e-6, 1e-7, 1e-8))
 def fixed_eps(x, gain, bias, eps=1e-5, *, number):
     """Right only if eps is {number}, because the argument is not used. Add `eps` to the variance."""
     return normed(x, gain, bias, number)

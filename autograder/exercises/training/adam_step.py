@@ -277,6 +277,27 @@ def corrected_by_a_root(**asked):
     return adam(**asked, correct=lambda average, share: average / np.sqrt(share))
 
 
+@adam_step.mistake("corrects the mean by the root of the factor")
+def mean_corrected_by_a_root(step, learning_rate, beta_1=0.9, **asked):
+    """You divide the mean by the *root* of `1 - beta_1**step`. It is too small by `1 - beta_1**step` itself. Only the
+    mean of squares is under a root."""
+    too_long = learning_rate / math.sqrt(1 - beta_1 ** checked(step))
+    return adam(**asked, step=step, beta_1=beta_1, learning_rate=too_long, corrected=(False, True))
+
+
+@adam_step.mistake("corrects the mean of squares by the root of the factor")
+def squares_corrected_by_a_root(step, beta_2=0.98, **asked):
+    """You divide the mean of squares by the *root* of `1 - beta_2**step`, and take the root of the quotient. Divide by
+    `1 - beta_2**step` itself before you take the root."""
+    return adam(
+        **asked,
+        beta_2=beta_2,
+        step=step,
+        corrected=(True, False),
+        root=lambda v, e: np.sqrt(v / math.sqrt(1 - beta_2**step)) + e,
+    )
+
+
 @adam_step.mistake("corrects the root without taking the factor's root")
 def corrected_after_the_root(step, beta_2=0.98, **asked):
     """The root is taken first and then divided by 1 - beta_2**step. It is the average *under* the root that is too

@@ -272,6 +272,13 @@ def divided_by_another_mask(logits, targets, smoothing=0.0, pad=0):
     return loss * (targets != pad).sum() / max(1, (targets != 0).sum()), None
 
 
+@smoothed_cross_entropy.mistake("leaves out 0 in the sum, and `pad` in the divisor")
+def summed_by_another_mask(logits, targets, smoothing=0.0, pad=0):
+    """The sum leaves out the targets that equal 0, and the number that you divide by leaves out those that equal `pad`.
+    With another padding token the two masks differ. Make one mask, `targets != pad`, and use it for both."""
+    return loss_rows(logits, targets, smoothing)[targets != 0].sum() / max(1, (targets != pad).sum()), None
+
+
 @smoothed_cross_entropy.mistake("leaves padding out of the divisor only")
 def padding_in_the_sum(logits, targets, smoothing=0.0, pad=0):
     """The sum runs over all targets, padding included, and you divide by the number of targets without padding. Use one

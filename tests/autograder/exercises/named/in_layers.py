@@ -1,0 +1,201 @@
+"""Wrong answers about the parts of a layer: softmaxes, scores, heads, norms, sums over axes, positions."""
+
+import math
+
+import numpy as np
+
+from solutions import backward, multihead, residual
+from solutions.attention import attention, softmax
+from solutions.dropout import dropout
+from solutions.heads import merge_heads
+from solutions.masking import masked_attention
+from solutions.residual import layer_norm
+from tests.autograder.exercises.named.register import named
+
+# ------------------------------------------------------------------------------------------- softmaxes
+
+
+@named("softmax", "zero_or_the_maximum")
+def less_the_larger_of_zero_and_the_maximum(scores):
+    strengths = np.exp(scores - np.maximum(0, scores.max(-1, keepdims=True)))
+    return strengths / strengths.sum(-1, keepdims=True)
+
+
+@named("softmax", "maximum_outside_exp")
+def parenthesis_too_early(scores):
+    strengths = np.exp(scores) - scores.max(-1, keepdims=True)
+    return strengths / strengths.sum(-1, keepdims=True)
+
+
+@named("softmax", "division_inside_exp")
+def parenthesis_too_late(scores):
+    highest = scores.max(-1, keepdims=True)
+    return np.exp(scores - highest / np.exp(scores - highest).sum(-1, keepdims=True))
+
+
+@named("softmax", "difference_divided_inside_exp")
+def outer_parenthesis_too_late(scores):
+    shifted = scores - scores.max(-1, keepdims=True)
+    return np.exp(shifted / np.exp(shifted).sum(-1, keepdims=True))
+
+
+@named("softmax", "infinity_patched")
+def infinities_patched(scores):
+    strengths = np.nan_to_num(np.exp(scores))
+    return strengths / strengths.sum(-1, keepdims=True)
+
+
+# ------------------------------------------------------------------------------------------- scores
+
+
+def of_unit_length(vectors):
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+def distances(queries, keys):
+    if queries.shape[-1] != keys.shape[-1]:
+        raise ValueError
+    return np.sqrt(((queries[..., :, None, :] - keys[..., None, :, :]) ** 2).sum(-1))
+
+
+@named("attention_weights", "by_cosine")
+def cosines(queries, keys):
+    if queries.shape[-1] != keys.shape[-1]:
+        raise ValueError
+    return softmax(of_unit_length(queries) @ of_unit_length(keys).swapaxes(-1, -2))
+
+
+@named("attention_weights", "by_distance")
+def nearness(queries, keys):
+    return softmax(-distances(queries, keys))
+
+
+@named("attention", "attended_by_scaled_squared_distance")
+def scaled_squared_nearness(queries, keys, values):
+    return softmax(-(distances(queries, keys) ** 2) / math.sqrt(keys.shape[-1])) @ values, None
+
+
+# ------------------------------------------------------------------------------------------- heads
+
+
+def heads_with(query, key, value, params, n_heads, mask, merge=merge_heads, biases=("query", "key", "value")):
+    inputs = zip(("query", "key", "value"), (query, key, value), strict=True)
+    projected = (x @ params[f"w_{name}"] + (params[f"b_{name}"] if name in biases else 0) for name, x in inputs)
+    heads = [multihead.split_heads(x, n_heads) for x in projected]
+    if mask is None:
+        attended, _ = attention(*heads)
+    else:
+        attended, _ = masked_attention(*heads, np.expand_dims(np.atleast_2d(mask), -3))
+    return merge(attended) @ params["w_output"] + params["b_output"], None
+
+
+@named("multi_head_attention", "merged_across_the_batch")
+def batch_and_heads_swapped(query, key, value, params, n_heads, mask=None):
+    def merge(heads):
+        *batch, n_heads, length, d_head = heads.shape
+        n = math.prod(batch)
+        beside = heads.reshape(n_heads, n, length, d_head).transpose(1, 2, 0, 3)
+        return beside.reshape(*batch, length, n_heads * d_head)
+
+    return heads_with(query, key, value, params, n_heads, mask, merge)
+
+
+@named("multi_head_attention", "without_query_bias")
+def queries_have_no_bias(query, key, value, params, n_heads, mask=None):
+    return heads_with(query, key, value, params, n_heads, mask, biases=("key", "value"))
+
+
+@named("multi_head_attention", "without_value_bias")
+def values_have_no_bias(query, key, value, params, n_heads, mask=None):
+    return heads_with(query, key, value, params, n_heads, mask, biases=("query", "key"))
+
+
+@named("multi_head_attention_backward", "query_and_key_exchanged")
+def first_two_exchanged(grad_output, cache):
+    grad_query, grad_key, *others = multihead.multi_head_attention_backward(grad_output, cache)
+    return grad_key, grad_query, *others
+
+
+# ------------------------------------------------------------------------------------------- backwards
+
+
+def attention_back(grad_output, cache, softmax_back, scaled=True):
+    queries, keys, values, weights = cache
+    scale = 1 / math.sqrt(keys.shape[-1]) if scaled else 1
+    grad_scores = scale * softmax_back(grad_output @ values.swapaxes(-1, -2), weights)
+    grad_keys = grad_scores.swapaxes(-1, -2) @ queries
+    return grad_scores @ keys, grad_keys, weights.swapaxes(-1, -2) @ grad_output
+
+
+@named("attention_backward", "diagonal_without_scale")
+def diagonal_and_no_scale(grad_output, cache):
+    return attention_back(grad_output, cache, lambda grad, weights: grad * weights * (1 - weights), scaled=False)
+
+
+@named("attention_backward", "queries_and_keys_exchanged")
+def queries_and_keys_swapped(grad_output, cache):
+    grad_queries, grad_keys, grad_values = attention_back(grad_output, cache, backward.softmax_backward)
+    return grad_keys, grad_queries, grad_values
+
+
+@named("layer_norm_backward", "gain_and_bias_exchanged")
+def gain_and_bias_swapped(grad_output, cache):
+    grad_x, grad_gain, grad_bias = residual.layer_norm_backward(grad_output, cache)
+    return grad_x, grad_bias, grad_gain
+
+
+@named("layer_norm_backward", "summed_over_one_axis")
+def sums_over_the_first_axis(grad_output, cache):
+    grad_x, *_ = residual.layer_norm_backward(grad_output, cache)
+    return grad_x, (grad_output * cache[0]).sum(0), grad_output.sum(0)
+
+
+@named("linear_backward", "bias_over_one_axis")
+def bias_over_the_first_axis(grad_output, cache):
+    grad_x, grad_weight, _ = backward.linear_backward(grad_output, cache)
+    return grad_x, grad_weight, grad_output.sum(axis=0)
+
+
+# ------------------------------------------------------------------------------------------- norms and streams
+
+
+@named("layer_norm", "batch_norm")
+def over_all_leading_axes(x, gain, bias, eps=1e-5):
+    axes = tuple(range(x.ndim - 1))
+    return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + eps) * gain + bias, None
+
+
+@named("add_norm", "norm_of_stream_and_sum")
+def stream_normalised_before_it_is_added(x, update, params, rate=0.0, rng=None):
+    stream = layer_norm(x, **params)[0] + dropout(update, rate, rng)[0]
+    return layer_norm(stream, **params)[0], None
+
+
+@named("add_norm", "update_enlarged_twice")
+def dropout_scaled_twice(x, update, params, rate=0.0, rng=None):
+    kept = dropout(update, rate, rng)[0] / (1 - rate if rng else 1)
+    return layer_norm(x + kept, **params)[0], None
+
+
+# ------------------------------------------------------------------------------------------- positions
+
+
+def encoding(length, d_model, exponent):
+    columns = np.arange(d_model)
+    angles = np.arange(length)[:, None] * 10000.0 ** -exponent(columns)
+    return np.where(columns % 2 == 0, np.sin(angles), np.cos(angles))
+
+
+@named("sinusoidal_encoding", "one_speed")
+def column_of_the_sine_divided_by_floor(length, d_model):
+    return encoding(length, d_model, lambda columns: (2 * (columns // 2)) // d_model)
+
+
+@named("sinusoidal_encoding", "doubled_floor")
+def doubled_column_divided_by_floor(length, d_model):
+    return encoding(length, d_model, lambda columns: 2 * columns // d_model)
+
+
+@named("sinusoidal_encoding", "negative_floor")
+def negative_exponent_divided_by_floor(length, d_model):
+    return encoding(length, d_model, lambda columns: -(-(2 * (columns // 2)) // d_model))

@@ -1,0 +1,135 @@
+"""Wrong answers about layers, stacks and searches."""
+
+import numpy as np
+
+from solutions import decoding, model
+from solutions.cross import decoder_layer
+from solutions.dropout import dropout
+from solutions.logarithms import log_softmax
+from solutions.masking import padding_mask, target_mask
+from solutions.memory import memory_mask
+from solutions.multihead import multi_head_attention
+from solutions.position import positional_embedding, sinusoidal_encoding
+from solutions.residual import add_norm, encoder_layer, feed_forward, layer_norm
+from tests.autograder.exercises.named.register import named
+
+# ------------------------------------------------------------------------------------------- layers
+
+
+@named("encoder_layer", "stream_normalised_first")
+def layer_with_normalised_streams(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    update, _ = multi_head_attention(x, x, x, params["attention"], n_heads, mask)
+    x = layer_norm(x, **params["norm_attention"])[0] + dropout(update, rate, rng)[0]
+    update, _ = feed_forward(x, params["feed_forward"])
+    return layer_norm(x, **params["norm_feed_forward"])[0] + dropout(update, rate, rng)[0], None
+
+
+@named("encoder_layer", "dropout_scaled_twice")
+def layer_with_enlarged_updates(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    factor = 1 / (1 - rate) if rng else 1
+    update, _ = multi_head_attention(x, x, x, params["attention"], n_heads, mask)
+    x, _ = layer_norm(x + factor * dropout(update, rate, rng)[0], **params["norm_attention"])
+    update, _ = feed_forward(x, params["feed_forward"])
+    return layer_norm(x + factor * dropout(update, rate, rng)[0], **params["norm_feed_forward"])
+
+
+def layer_from_x(second, third):
+    """A decoder layer whose second and third residual may begin at the layer's input."""
+
+    def layer(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+        own, _ = multi_head_attention(x, x, x, params["attention"], n_heads, self_mask)
+        stream, _ = add_norm(x, own, params["norm_attention"], rate, rng)
+        found, _ = multi_head_attention(stream, memory, memory, params["cross_attention"], n_heads, memory_mask)
+        stream, _ = add_norm(x if second else stream, found, params["norm_cross_attention"], rate, rng)
+        update, _ = feed_forward(stream, params["feed_forward"])
+        return add_norm(x if third else stream, update, params["norm_feed_forward"], rate, rng)[0], None
+
+    return layer
+
+
+named("decoder_layer", "residual_from_x", "every_residual_from_x")(layer_from_x(True, True))
+named("decoder_layer", "second_residual_from_x", "second_residual_from_x")(layer_from_x(True, False))
+named("decoder_layer", "third_residual_from_x", "third_residual_from_x")(layer_from_x(False, True))
+
+
+@named("decoder_layer", "self_mask_over_memory")
+def target_mask_for_both(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+    return decoder_layer(x, memory, params, n_heads, self_mask, self_mask, rate, rng)
+
+
+# ------------------------------------------------------------------------------------------- stacks
+
+
+@named("encode", "positions_in_every_layer")
+def positions_before_each_encoder_layer(params, src, n_heads, pad=0):
+    x, _ = positional_embedding(src, model.table_for(params["embeddings"], "source"))
+    for i, layer in enumerate(params["encoder"]):
+        x = x + sinusoidal_encoding(*x.shape[-2:]).astype(x.dtype) if i else x
+        x, _ = encoder_layer(x, layer, n_heads, padding_mask(src, pad))
+    return x, None
+
+
+def decoder(params, tgt, memory, src, n_heads, pad, over_memory, again):
+    """The decoder's stack. again: whether the positions are added before every layer."""
+    x, _ = positional_embedding(tgt, model.table_for(params["embeddings"], "target"))
+    for i, layer in enumerate(params["decoder"]):
+        x = x + sinusoidal_encoding(*x.shape[-2:]).astype(x.dtype) if i and again else x
+        x, _ = decoder_layer(x, memory, layer, n_heads, target_mask(tgt, pad), over_memory)
+    return model.unembed(x, model.table_for(params["embeddings"], "output"))[0], None
+
+
+@named("decode", "positions_in_every_layer")
+def positions_before_each_decoder_layer(params, tgt, memory, src, n_heads, pad=0):
+    return decoder(params, tgt, memory, src, n_heads, pad, memory_mask(src, tgt.shape[-1], pad), again=True)
+
+
+@named("decode", "target_mask_over_memory")
+def target_mask_over_the_memory(params, tgt, memory, src, n_heads, pad=0):
+    return decoder(params, tgt, memory, src, n_heads, pad, target_mask(tgt, pad), again=False)
+
+
+@named("loss_and_gradients", "shift_reversed")
+def input_and_target_exchanged(params, src, tgt, n_heads, pad=0):
+    logits, cache = model.forward(params, src, tgt[:, 1:], n_heads, pad)
+    loss, loss_cache = model.cross_entropy(logits, tgt[:, :-1], pad)
+    return loss, model.backward(model.cross_entropy_backward(1.0, loss_cache), cache)
+
+
+# ------------------------------------------------------------------------------------------- searches
+
+
+def beams_of(length_of):
+    """A beam search that takes length_of(tokens, finished, eos) for the lengths of its hypotheses."""
+
+    def search(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+        memory, _ = model.encode(params, src[None], n_heads, pad)
+        tokens, log_p, scores = np.array([[bos]]), np.zeros(1), np.zeros(1)
+        while not decoding._all_written(tokens, max_length, eos):
+            n = len(tokens)
+            logits, _ = model.decode(params, tokens, memory.repeat(n, 0), np.tile(src, (n, 1)), n_heads, pad)
+            logs, finished = log_softmax(logits[:, -1]), (tokens == eos).any(1)
+            logs[finished] = -np.inf
+            logs[finished, pad] = 0
+            logs = logs + log_p[:, None]
+            ranks = logs / ((5 + length_of(tokens, finished, eos)[:, None]) / 6) ** length_penalty
+            best = np.argsort(-ranks, axis=None, kind="stable")[:beam_width]
+            best = best[ranks.flat[best] > -np.inf]
+            parents, newest = np.divmod(best, logs.shape[1])
+            tokens = np.concatenate([tokens[parents], newest[:, None]], axis=1)
+            log_p, scores = logs.flat[best], ranks.flat[best]
+        return tokens[:, 1:], scores
+
+    return search
+
+
+for of_finished, of_growing, slug in (
+    (0, -1, "newest_token_has_no_length"),
+    (0, 1, "unfinished_have_a_begin_mark"),
+    (1, 0, "finished_have_a_begin_mark"),
+    (-1, 0, "finished_lose_their_end_mark"),
+):
+
+    def length_of(tokens, finished, eos, more=(of_finished, of_growing)):
+        return np.where(finished, (tokens == eos).argmax(1) + more[0], tokens.shape[1] + more[1])
+
+    named("beam_search", slug, slug)(beams_of(length_of))

@@ -1,0 +1,115 @@
+"""Wrong answers about the loss, Adam and the training step."""
+
+import numpy as np
+
+from solutions import model, training
+from solutions.logarithms import log_softmax
+from solutions.parameters import map_tree
+from tests.autograder.exercises.named.register import named
+
+# ------------------------------------------------------------------------------------------- the loss
+
+
+def by_labels(labels_of):
+    """A loss by labels_of(one-hot labels, number of classes, smoothing)."""
+
+    def loss(logits, targets, smoothing=0.0, pad=0):
+        counted, n_classes = targets != pad, logits.shape[-1]
+        labels = labels_of(np.eye(n_classes)[targets[counted]], n_classes, smoothing)
+        return -(labels * log_softmax(logits[counted])).sum() / max(1, counted.sum()), None
+
+    return loss
+
+
+LABELS = {
+    "one_class_too_few": lambda one_hot, k, eps: np.where(one_hot, 1 - eps, eps / (k - 2)),
+    "even_part_unscaled": lambda one_hot, k, eps: (1 - eps) * one_hot + 1 / k,
+    "right_part_unscaled": lambda one_hot, k, eps: one_hot + eps / k,
+}
+for slug, labels_of in LABELS.items():
+    named("smoothed_cross_entropy", slug, slug)(by_labels(labels_of))
+
+
+def by_two_masks(summed, divided):
+    """A loss that adds up by one mask and divides by another; both have (targets, pad)."""
+
+    def loss(logits, targets, smoothing=0.0, pad=0):
+        labels = (1 - smoothing) * np.eye(logits.shape[-1])[targets] + smoothing / logits.shape[-1]
+        surprises = -(labels * log_softmax(logits)).sum(axis=-1)
+        return surprises[summed(targets, pad)].sum() / max(1, divided(targets, pad).sum()), None
+
+    return loss
+
+
+def not_padding(targets, pad):
+    return targets != pad
+
+
+def not_zero(targets, pad):
+    return targets != 0
+
+
+named("smoothed_cross_entropy", "divided_by_another_mask", "sum_by_pad")(by_two_masks(not_padding, not_zero))
+named("smoothed_cross_entropy", "summed_by_another_mask", "sum_by_zero")(by_two_masks(not_zero, not_padding))
+
+
+@named("smoothed_cross_entropy", "mean_over_classes")
+def mean_over_the_vocabulary(logits, targets, smoothing=0.0, pad=0):
+    loss, cache = training.smoothed_cross_entropy(logits, targets, smoothing, pad)
+    return loss / logits.shape[-1], cache
+
+
+# ------------------------------------------------------------------------------------------- Adam
+
+
+def adam_by(quotient):
+    """Adam whose step is the learning rate times quotient(parameter, m, v, m's factor, v's factor, eps)."""
+
+    def step_of(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
+        if step < 1:
+            raise ValueError
+        m = map_tree(lambda m, g: beta_1 * m + (1 - beta_1) * g, moments[0], gradients)
+        v = map_tree(lambda v, g: beta_2 * v + (1 - beta_2) * g**2, moments[1], gradients)
+        factors = 1 - beta_1**step, 1 - beta_2**step
+
+        def moved(parameter, m, v):
+            return (parameter - learning_rate * quotient(parameter, m, v, *factors, eps)).astype(parameter.dtype)
+
+        return map_tree(moved, parameters, m, v), (m, v)
+
+    return step_of
+
+
+QUOTIENTS = {
+    "weight_decay": lambda p, m, v, a, b, eps: m / a / (np.sqrt(v / b) + eps) + 0.01 * p,
+    "eps_subtracted": lambda p, m, v, a, b, eps: m / a / (np.sqrt(v / b) - eps),
+    "eps_hat": lambda p, m, v, a, b, eps: np.sqrt(b) / a * m / (np.sqrt(v) + eps),
+    "corrected_by_a_root": lambda p, m, v, a, b, eps: m / np.sqrt(a) / (np.sqrt(v / np.sqrt(b)) + eps),
+    "mean_corrected_by_a_root": lambda p, m, v, a, b, eps: m / np.sqrt(a) / (np.sqrt(v / b) + eps),
+    "squares_corrected_by_a_root": lambda p, m, v, a, b, eps: m / a / (np.sqrt(v / np.sqrt(b)) + eps),
+    "corrected_after_the_root": lambda p, m, v, a, b, eps: m / a / (np.sqrt(v) / b + eps),
+}
+for slug, quotient in QUOTIENTS.items():
+    named("adam_step", slug, slug)(adam_by(quotient))
+
+# ------------------------------------------------------------------------------------------- the training step
+
+
+def trained(given=slice(None, -1), asked=slice(1, None), loss_smoothed=True, gradient_smoothed=True, from_loss=False):
+    """A training step with other tokens, another smoothing, or the loss in place of its gradient."""
+
+    def train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
+        logits, cache = model.forward(params, src, tgt[:, given], n_heads, pad)
+        loss, _ = training.smoothed_cross_entropy(logits, tgt[:, asked], smoothing * loss_smoothed, pad)
+        _, loss_cache = training.smoothed_cross_entropy(logits, tgt[:, asked], smoothing * gradient_smoothed, pad)
+        grad_logits = training.smoothed_cross_entropy_backward(loss if from_loss else 1.0, loss_cache)
+        gradients = model.backward(grad_logits, cache)
+        return *training.adam_step(params, gradients, moments, step, learning_rate), float(loss)
+
+    return train_step
+
+
+named("train_step", "loss_as_its_gradient", "from_the_loss")(trained(from_loss=True))
+named("train_step", "gradient_unsmoothed", "hard_gradient")(trained(gradient_smoothed=False))
+named("train_step", "trains_hard", "hard_labels")(trained(loss_smoothed=False, gradient_smoothed=False))
+named("train_step", "shift_reversed", "input_and_target_exchanged")(trained(slice(1, None), slice(None, -1)))
