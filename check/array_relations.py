@@ -147,7 +147,7 @@ def proportional(expected: np.ndarray, value: np.ndarray, axis: int | None = Non
     if axis is None:
         return equal(expected * value.ravel()[largest], value * expected.ravel()[largest])
     one, other = (np.take_along_axis(array, largest, axis) for array in (value, expected))
-    return bool(one.all()) and equal(expected * one, value * other)
+    return bool(one.all() and other.all()) and equal(expected * one, value * other)
 
 
 def constant(array: np.ndarray, axis: int) -> bool:

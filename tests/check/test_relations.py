@@ -139,6 +139,26 @@ def doubled_and_moved(scores):
     return 2 * scores + 1
 
 
+def without_the_first_row(scores):
+    """Return the scores with zeros in the first row, as a query that sees nothing has them."""
+    return np.where(np.arange(len(scores))[:, None] > 0, scores, 0)
+
+
+def test_a_row_that_should_be_zero_has_no_proportions():
+    exercise = Exercise(without_the_first_row, outputs={"output": "T d"}, section="Rows that see nothing")
+
+    @exercise.cases("the idea", points=1)
+    def _(draw):
+        yield "one", {"scores": draw.normal(3, 4)}
+        yield "another", {"scores": draw.normal(2, 5)}
+
+    key = make_key(exercise, seed=3)
+    outcomes = [
+        run(lambda scores: np.where(scores == scores[0], np.tanh(scores), scores), case.inputs) for case in key.cases
+    ]
+    assert grade(key, outcomes).verdict.message.endswith("of the largest entry).")
+
+
 def test_constant_arrays_get_no_explanation(key):
     assert message_about(key, lambda s, x: np.ones_like(s)).endswith("of the largest entry).")
 
