@@ -16,14 +16,14 @@ REFERENCE = "reference"
 DECOYS = 2  # wrong functions that an aspect has twice, because it has every right function twice or more
 
 NamedCase = tuple[str, dict[str, Any]]
-OwnFunction = tuple[str, Callable]  # what it does, after the words "a function that", and the function
+OwnFunction = tuple[str, Callable]  # what it does, after the words "a function that" if it is wrong, and the function
 
 
 def functions_to_test(
     draw: Draw,
     exercise: Exercise,
     *,
-    right: Sequence[str],
+    right: Sequence[str | OwnFunction],
     wrong: Sequence[str | OwnFunction],
     at_home: Sequence[str],
     right_at_home: Sequence[str] = (),
@@ -36,7 +36,8 @@ def functions_to_test(
     Args:
         draw: the aspect's.
         exercise: the exercise whose functions are tested.
-        right: names of right functions: of its rewrites, or REFERENCE.
+        right: names of right functions: of its rewrites, or REFERENCE; or further right functions with what they do,
+            such as those that keep the promise of the test's docstring, but not that of the exercise.
         wrong: slugs of its known mistakes, or further wrong functions with what they do.
         at_home: names of harms for the public key.
         right_at_home: names of harmless changes for the public key, for tests that reject other right functions than
@@ -59,10 +60,11 @@ def functions_to_test(
     yield from (cases[i] for i in draw.rng.permutation(len(cases)))
 
 
-def _right(exercise: Exercise, names: Sequence[str]) -> Iterator[NamedCase]:
-    for name in names:
-        function = exercise.reference if name == REFERENCE else exercise.equivalents[name]
-        yield f"a right function ({name.replace('_', ' ')})", _inputs(exercise, function)
+def _right(exercise: Exercise, functions: Sequence[str | OwnFunction]) -> Iterator[NamedCase]:
+    named = {REFERENCE: exercise.reference, **exercise.equivalents}
+    for one in functions:
+        words, function = (one.replace("_", " "), named[one]) if isinstance(one, str) else one
+        yield f"a right function ({words})", _inputs(exercise, function)
 
 
 def _wrong(exercise: Exercise, functions: Sequence[str | OwnFunction]) -> Iterator[NamedCase]:
