@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from check.draft_harms import DRAFT_CHANGES, DRAFT_HARMS
 from check.look_up_harms import LOOK_UP_HARMS
 from check.step_harms import STEP_HARMS
 from check.tested import FunctionUnderTest, arrays_in, named_arguments
@@ -228,6 +229,7 @@ HARMS: dict[str, tuple[str, Callable]] = {
     "defaults": ("ignores its arguments that have a default", _leaves_out_defaults),
     "writes": ("writes into its first argument", _writes),
     "double": ("returns float64 for float32", _in_double),
+    **DRAFT_HARMS,
     **LOOK_UP_HARMS,
     **STEP_HARMS,
 }
@@ -240,4 +242,5 @@ HARMLESS: dict[str, tuple[str, Callable]] = {
     ),
     "other cache": ("with None as its cache", _other_cache),
     "rounding": ("rounded in another way", _of_result(lambda array: array * array.dtype.type(1 + 1e-13))),
+    **DRAFT_CHANGES,
 }

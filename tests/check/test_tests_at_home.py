@@ -1,6 +1,7 @@
 """Exercises that ask for a test, at home: `check` does harm to the student's own function and tries the test on it."""
 
 import inspect
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from autograder.exercises.training.tests_train_step import ARGUMENTS, arrays_of,
 from autograder.layout import chapter_names
 from check import bundle_data, harms, key
 from check.checking import checked
+from check.draft_harms import DRAFT_CHANGES, DRAFT_HARMS
 from check.look_up_harms import LOOK_UP_HARMS
 from check.step_harms import STEP_HARMS
 from check.tested import FunctionUnderTest, out_of_reach
@@ -21,6 +23,7 @@ from solutions.attention import softmax
 from solutions.parameters import flatten
 from solutions.position import embed_backward
 from solutions.residual import layer_norm
+from solutions.since import accept_draft
 
 pytestmark = pytest.mark.autograder
 
@@ -151,7 +154,7 @@ OTHER_CACHE = "other cache"
 
 
 @pytest.mark.parametrize(
-    "harm", [harm for harm in harms.HARMS if harm not in {*OF_OTHERS, *LOOK_UP_HARMS, *STEP_HARMS}]
+    "harm", [harm for harm in harms.HARMS if harm not in {*OF_OTHERS, *DRAFT_HARMS, *LOOK_UP_HARMS, *STEP_HARMS}]
 )
 @pytest.mark.parametrize("by_name", [True, False])
 def test_every_harm_is_seen(harm, by_name):
@@ -211,7 +214,37 @@ def test_every_harm_of_a_step_is_seen(harm, by_name):
     assert not np.allclose(result, flat(training.train_step(**kept)), rtol=0, atol=1e-4) or not same_arguments
 
 
-@pytest.mark.parametrize("change", [change for change in harms.HARMLESS if change != OTHER_CACHE])
+def texts_of(function):
+    """How often each text comes from drafts of two tokens, with chances and places that are spread evenly.
+
+    The name of a text also says whether the chances are as they were.
+    """
+    small, large = np.array([[6, 3, 3], [3, 3, 6]]) / 12, np.array([[3, 4, 5], [6, 3, 3], [4, 4, 4]]) / 12
+    texts = Counter()
+    for draft in np.ndindex(3, 3):
+        for chances in np.ndindex(4, 4):
+            for place in (np.arange(6) + 0.5) / 6:
+                given = (np.array(chances) + 0.5) / 4
+                kept = given.copy()
+                text = tuple(map(int, function(np.array(draft), small, large, given, place)))
+                texts[text, np.array_equal(given, kept)] += 12 * small[0, draft[0]] * 12 * small[1, draft[1]]
+    return {text: round(count) for text, count in texts.items()}
+
+
+@pytest.mark.parametrize("harm", DRAFT_HARMS)
+def test_every_harm_of_a_checked_draft_is_seen(harm):
+    assert texts_of(harms.harmed(accept_draft, harm)) != texts_of(accept_draft)
+
+
+@pytest.mark.parametrize("change", DRAFT_CHANGES)
+def test_a_harmless_change_of_a_checked_draft_leaves_its_texts_as_likely(change):
+    changed = harms.harmed(accept_draft, change)
+    assert texts_of(changed) == texts_of(accept_draft)
+    even = np.full((2, 3), 1 / 3)
+    assert len(changed(np.array([1]), even[:1], even, np.array([0.0]), 0.0)) == 2, "a chance of 1 would refuse"
+
+
+@pytest.mark.parametrize("change", [change for change in harms.HARMLESS if change not in {OTHER_CACHE, *DRAFT_CHANGES}])
 def test_a_harmless_change_is_right_where_weights_come_from_softmax(change):
     rng = np.random.default_rng(0)
     cotangent, weights = rng.normal(size=(3, 4)), softmax(rng.normal(size=(3, 4)))

@@ -74,4 +74,6 @@ def test_the_answers_to_the_paper_problems_are_right():
     assert np.allclose(products, [2, 1.540, 0.010], atol=5e-4)
     assert np.isclose((np.log(2) + np.log(8)) / 2, np.log(4)) and round(np.log(4), 3) == 1.386
     assert round((0.9 * 0.1 - 0.1) / (1 - 0.9**2), 3) == -0.053
+    small, large = np.array([0.6, 0.3, 0.1]), np.array([0.3, 0.3, 0.4])
+    assert np.isclose(np.minimum(small, large).sum(), 0.7) and np.allclose(np.maximum(large - small, 0), [0, 0, 0.3])
     assert edit_path(np.array([1, 3, 2]), np.array([0, 1, 2]))[0] == 2  # B, D, C and A, B, C

@@ -1,0 +1,251 @@
+"""reverse_divergence: its cases, its known mistakes and its right rewrites."""
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from solutions import since as reference
+from solutions.attention import softmax
+from solutions.logarithms import log_softmax
+
+reverse_divergence = Exercise(
+    reference.reverse_divergence,
+    outputs={"loss": "", "grad_logits": "... T vocab"},
+    section="The student writes: yours to derive",
+    tolerance=1e-6,  # of the loss, which is float32 in one case
+)
+
+
+def a_lesson(draw, n_axes=0, dtype=np.float64, share=0.6):
+    """Return logits of student and teacher for random positions. share: of the positions that count."""
+    T, vocab, *batch = draw.sizes(2 + n_axes, low=3, high=9)
+    counts = draw.rng.random((*batch, T)) < share
+    counts.flat[0], counts.flat[-1] = True, False
+    return {
+        "logits": (1.5 * draw.normal(*batch, T, vocab)).astype(dtype),
+        "teacher_logits": (1.5 * draw.normal(*batch, T, vocab)).astype(dtype),
+        "counts": counts,
+    }
+
+
+@reverse_divergence.cases("every position counts", points=2)
+def _(draw):
+    for name, n_axes in {"one position": None, "one text": 0, "a batch": 1}.items():
+        inputs = a_lesson(draw, n_axes or 0)
+        if n_axes is None:
+            inputs = {key: array[:1] for key, array in inputs.items()}
+        yield name, inputs | {"counts": np.ones_like(inputs["counts"])}
+
+
+@reverse_divergence.cases("some positions count", points=1)
+def _(draw):
+    yield "one text", a_lesson(draw)
+    yield "a batch", a_lesson(draw, 1)
+    yield "two batch axes", a_lesson(draw, 2, share=0.4)
+
+
+@reverse_divergence.cases("large logits, nothing that counts, float32", points=1)
+def _(draw):
+    inputs = a_lesson(draw)
+    inputs["logits"] += 800
+    inputs["logits"][:, 0] -= 1600
+    inputs["teacher_logits"] -= 900
+    yield "large logits", inputs
+    inputs = a_lesson(draw, 1)
+    yield "nothing counts", inputs | {"counts": np.zeros_like(inputs["counts"])}
+    yield "float32", a_lesson(draw, 1, np.float32)
+
+
+def measured(logits, teacher_logits, counts, **put):
+    """Return loss and gradient with parts replaced.
+
+    put: `weights`, the distribution of the mean; `surplus`, of both logarithms; `grad`, from (student, surplus,
+    divergence) to the gradient of a row; `n`, from counts to the divisor; `loss`, another loss;
+    `keep`, from counts to the rows of the gradient that stay.
+    """
+    student, own, teacher = softmax(logits), log_softmax(logits), log_softmax(teacher_logits)
+    surplus = put.get("surplus", lambda own, teacher: own - teacher)(own, teacher)
+    weights = put.get("weights", lambda student, teacher: student)(student, np.exp(teacher))
+    divergence = (weights * surplus).sum(axis=-1, keepdims=True)
+    divisor = max(int(put.get("n", lambda counts: counts.sum())(counts)), 1)
+    grad = put.get("grad", lambda student, surplus, divergence: student * (surplus - divergence))
+    rows = grad(student, surplus, divergence) / logits.dtype.type(divisor)
+    keep = put.get("keep", lambda counts: counts)(counts)[..., None]
+    loss = divergence[counts[..., None]].sum() / logits.dtype.type(divisor)
+    return put.get("loss", loss), np.where(keep, rows, 0)
+
+
+@reverse_divergence.mistake("differentiates the logarithm alone")
+def only_the_log(logits, teacher_logits, counts):
+    """Your gradient is zero, up to rounding: it is what remains if the student's p in front of the logarithm is a
+    constant. The student writes the text, so p is also how often each token comes. That factor gives the gradient."""
+    return measured(logits, teacher_logits, counts, grad=lambda p, surplus, divergence: np.zeros_like(p))
+
+
+@reverse_divergence.mistake("stops at the probabilities")
+def stops_at_probabilities(logits, teacher_logits, counts):
+    """You return the gradient of the student's probabilities. They are the softmax of the logits, so go back through
+    the softmax, too: multiply by p after subtracting the mean under p."""
+    return measured(logits, teacher_logits, counts, grad=lambda p, surplus, divergence: surplus + 1)
+
+
+@reverse_divergence.mistake("leaves out the mean")
+def without_the_mean(logits, teacher_logits, counts):
+    """The gradient of a row does not add up to zero, but adding a constant to all logits changes nothing. Subtract the
+    row's mean under p, which is the divergence itself, before you multiply by p."""
+    return measured(logits, teacher_logits, counts, grad=lambda p, surplus, divergence: p * surplus)
+
+
+@reverse_divergence.mistake("subtracts a plain mean")
+def plain_mean(logits, teacher_logits, counts):
+    """You subtract the plain mean over the vocabulary. What is subtracted is the mean under p, in which each token
+    counts as often as the student writes it."""
+    return measured(
+        *(logits, teacher_logits, counts),
+        grad=lambda p, surplus, divergence: p * (surplus - surplus.mean(axis=-1, keepdims=True)),
+    )
+
+
+@reverse_divergence.mistake("takes the gradient of the other divergence")
+def forward_gradient(logits, teacher_logits, counts):
+    """Your loss is right, and the gradient p - q is that of KL(teacher || student), where the teacher's texts are read.
+    Here the student writes, and the gradient has another form."""
+    q = softmax(teacher_logits)
+    return measured(logits, teacher_logits, counts, grad=lambda p, surplus, divergence: p - q)
+
+
+@reverse_divergence.mistake("computes KL(teacher || student)")
+def forward_divergence(logits, teacher_logits, counts):
+    """Loss and gradient are those of KL(teacher || student), the divergence of ordinary distillation. The mean is over
+    what the *student* writes, so p is in front of the logarithm."""
+    q = softmax(teacher_logits)
+    return measured(
+        *(logits, teacher_logits, counts),
+        weights=lambda student, teacher: teacher,
+        surplus=lambda own, teacher: teacher - own,
+        grad=lambda p, surplus, divergence: p - q,
+    )
+
+
+@reverse_divergence.mistake("has the wrong sign")
+def wrong_sign(logits, teacher_logits, counts):
+    """The loss is negative: log q - log p is how much *less* likely the student finds a token. A divergence is never
+    negative, and a step against your gradient would lead away from the teacher."""
+    loss, grad = reference.reverse_divergence(logits, teacher_logits, counts)
+    return -loss, -grad
+
+
+@reverse_divergence.mistake("has the wrong sign in the gradient")
+def wrong_sign_of_gradient(logits, teacher_logits, counts):
+    """The loss is right, and the gradient points downhill. Tokens that the student writes more often than the teacher
+    have a positive gradient."""
+    loss, grad = reference.reverse_divergence(logits, teacher_logits, counts)
+    return loss, -grad
+
+
+@reverse_divergence.mistake("divides by all positions")
+def all_positions(logits, teacher_logits, counts):
+    """You add up the positions that count, and divide by the number of all. A text with a long question then has a
+    smaller loss. Divide by the number of those that count."""
+    return measured(logits, teacher_logits, counts, n=lambda counts: counts.size)
+
+
+@reverse_divergence.mistake("ignores counts")
+def all_count(logits, teacher_logits, counts):
+    """The question and padding count like the answer. The student has not written them. Leave them out of sum and
+    number, and give them a gradient of zero."""
+    return reference.reverse_divergence(logits, teacher_logits, np.ones_like(counts))
+
+
+@reverse_divergence.mistake("leaves positions that do not count in the gradient")
+def gradient_everywhere(logits, teacher_logits, counts):
+    """The loss is right, but positions that do not count have a gradient. What is not in the loss has the gradient
+    zero."""
+    return measured(logits, teacher_logits, counts, keep=np.ones_like)
+
+
+@reverse_divergence.mistake("adds up in place of the mean")
+def summed(logits, teacher_logits, counts):
+    """Loss and gradient are as many times too large as there are positions that count. The loss is a mean over them."""
+    return measured(logits, teacher_logits, counts, n=lambda counts: 1)
+
+
+@reverse_divergence.mistake("forgets to divide the gradient")
+def gradient_summed(logits, teacher_logits, counts):
+    """The loss is a mean over the positions that count, and your gradient is that of their sum. Divide the gradient by
+    the same number."""
+    loss, _ = reference.reverse_divergence(logits, teacher_logits, counts)
+    return measured(logits, teacher_logits, counts, n=lambda counts: 1, loss=loss)
+
+
+@reverse_divergence.mistake("takes the mean of each text first")
+def mean_of_means(logits, teacher_logits, counts):
+    """You average within each text and then over the texts, so a token of a short answer counts more than one of a long
+    answer. Here all positions that count have the same weight. With one text the two agree."""
+    per_text = np.maximum(counts.sum(axis=-1, keepdims=True), 1) * max(counts[..., 0].size, 1)
+    total = max(int(counts.sum()), 1)
+    _, grad = reference.reverse_divergence(logits, teacher_logits, counts)
+    student, surplus = softmax(logits), log_softmax(logits) - log_softmax(teacher_logits)
+    rows = (student * surplus).sum(axis=-1)
+    loss = (np.where(counts, rows, 0) / per_text).sum().astype(logits.dtype)
+    return loss, (grad * (total / per_text)[..., None]).astype(logits.dtype)
+
+
+@reverse_divergence.mistake("divides by zero if nothing counts")
+def zero_by_zero(logits, teacher_logits, counts):
+    """If no position counts you divide by zero. Return a loss of 0 and a gradient of zeros: divide by at least 1."""
+    loss, grad = reference.reverse_divergence(logits, teacher_logits, counts)
+    return (loss, grad) if counts.any() else (loss * np.nan, grad * np.nan)
+
+
+@reverse_divergence.mistake("takes the logarithm of a softmax")
+def log_of_softmax(logits, teacher_logits, counts):
+    """A probability that underflows to 0 has the logarithm -inf, and 0 times inf is NaN. Compute the logarithms
+    directly, with `log_softmax`."""
+    with np.errstate(all="ignore"):
+        p, q = softmax(logits), softmax(teacher_logits)
+        surplus = np.log(p) - np.log(q)
+        divergence = (p * surplus).sum(axis=-1, keepdims=True)
+        n = max(int(counts.sum()), 1)
+        grad = p * (surplus - divergence) / logits.dtype.type(n)
+        return divergence[counts].sum() / logits.dtype.type(n), np.where(counts[..., None], grad, 0)
+
+
+@reverse_divergence.mistake("returns float64 for float32")
+def promoted(logits, teacher_logits, counts):
+    """Your gradient is float64 although the logits are float32. A product with a float64 array does that; multiply by
+    the boolean array, or use `np.where`."""
+    loss, grad = reference.reverse_divergence(logits, teacher_logits, counts)
+    return loss, grad.astype(np.float64)
+
+
+@reverse_divergence.equivalent
+def by_the_softmax_backward(logits, teacher_logits, counts):
+    p = softmax(logits)
+    weight = (counts / max(counts.sum(), 1)).astype(logits.dtype)[..., None]
+    surplus = log_softmax(logits) - log_softmax(teacher_logits)
+    grad_p = weight * (surplus + 1)
+    return (weight * p * surplus).sum(), p * (grad_p - (p * grad_p).sum(axis=-1, keepdims=True))
+
+
+@reverse_divergence.equivalent
+def position_by_position(logits, teacher_logits, counts):
+    loss, grad = logits.dtype.type(0), np.zeros_like(logits)
+    n = logits.dtype.type(max(np.count_nonzero(counts), 1))
+    for index in zip(*np.nonzero(counts), strict=True):
+        own, teacher = log_softmax(logits[index]), log_softmax(teacher_logits[index])
+        p = np.exp(own)
+        divergence = p @ (own - teacher)
+        loss += divergence / n
+        grad[index] = p * (own - teacher - divergence) / n
+    return loss, grad
+
+
+@reverse_divergence.equivalent
+def with_jacobians(logits, teacher_logits, counts):
+    p = softmax(logits)
+    surplus = log_softmax(logits) - log_softmax(teacher_logits)
+    jacobians = p[..., :, None] * (np.eye(p.shape[-1], dtype=p.dtype) - p[..., None, :])
+    rows = np.einsum("...ij,...j->...i", jacobians, surplus)
+    n = p.dtype.type(max(int(counts.sum()), 1))
+    divergences = np.einsum("...i,...i->...", p, surplus)
+    return divergences[counts].sum() / n, rows * counts[..., None] / n

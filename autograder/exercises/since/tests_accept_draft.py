@@ -1,0 +1,327 @@
+"""tests_accept_draft: its cases, its known mistakes and its right rewrites."""
+
+from functools import partial
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.authoring.functions_to_test import REFERENCE, functions_to_test
+from autograder.exercises.since.accept_draft import accept_draft, checked, drawn
+from solutions import since as reference
+
+tests_accept_draft = Exercise(
+    reference.tests_accept_draft, outputs={"verdict": ""}, section="A test without luck", tests=accept_draft
+)
+
+tried = partial(functions_to_test, exercise=accept_draft)
+
+
+# ------------------------------------------------------------------------- right functions with other random numbers
+
+
+def from_the_end(draft, small, large, chances, place):
+    """Right: the last tokens come first, and a large chance accepts."""
+    turned = [row[:, ::-1] for row in (small, large)]
+    return small.shape[1] - 1 - checked(small.shape[1] - 1 - draft, *turned, 1 - chances, place)
+
+
+def by_small_steps(draft, small, large, chances, place):
+    """Right: chances and place are shifted around, as if [0, 1) were a circle."""
+    return reference.accept_draft(draft, small, large, (chances + 0.25) % 1, (place + 0.5) % 1)
+
+
+RIGHT = [REFERENCE, ("reads its random numbers from the end", from_the_end), ("shifts its numbers", by_small_steps)]
+
+
+# ---------------------------------------------------------------------------------------- further wrong functions
+
+
+def too_often(draft, small, large, chances, place):
+    return reference.accept_draft(draft, small, large, 0.7 * chances, place)
+
+
+def draft_alone(draft, small, large, chances, place):
+    return draft.copy()
+
+
+def without_draft(draft, small, large, chances, place):
+    return np.array([drawn(large[0], place)])
+
+
+def first_rows(draft, small, large, chances, place):
+    return reference.accept_draft(
+        draft, *(np.repeat(rows[:1], len(rows), axis=0) for rows in (small, large)), chances, place
+    )
+
+
+def writes_into_draft(draft, small, large, chances, place):
+    tokens = reference.accept_draft(draft, small, large, chances, place)
+    draft[:] = 0
+    return tokens
+
+
+def writes_into_large(draft, small, large, chances, place):
+    tokens = reference.accept_draft(draft, small, large, chances, place)
+    large[: len(draft)] -= small
+    return tokens
+
+
+def writes_into_chances(draft, small, large, chances, place):
+    tokens = reference.accept_draft(draft, small, large, chances, place)
+    chances *= 0.5
+    return tokens
+
+
+# A test that always gives the same answer fails every aspect: each has right functions and wrong ones.
+@tests_accept_draft.cases("wrong for the first token", points=2)
+def _(draw):
+    yield from tried(
+        draw,
+        right=[*RIGHT, "all_at_once"],
+        wrong=[
+            *("accepts_every_guess", "accepts_if_larger", "accepts_the_likeliest", "without_the_small", "exchanged"),
+            *("replaced_from_large", "replaced_from_small", "absolute_difference", "not_normalised", "most_missing"),
+            *("chance_again", "row_too_late"),
+            ("accepts guesses too often", too_often),
+            ("returns the draft as it is", draft_alone),
+        ],
+        at_home=[
+            *("accepts all", "too willing", "too strict", "exchanged models", "replaced from large"),
+            *("likeliest replacement", "chance again"),
+        ],
+        right_at_home=["other chances", "other place"],
+    )
+
+
+@tests_accept_draft.cases("wrong after the first token", points=2)
+def _(draw):
+    yield from tried(
+        draw,
+        right=[*RIGHT, "by_a_list"],
+        wrong=[
+            *("keeps_the_rest", "keeps_the_refused", "not_replaced", "no_free_token", "free_row_too_early"),
+            ("uses the first row of both models for all tokens", first_rows),
+        ],
+        at_home=["first probabilities", "no free token", "rest of the draft"],
+        right_at_home=["other chances", "other place"],
+    )
+
+
+@tests_accept_draft.cases("right tokens, and yet wrong", points=1)
+def _(draw):
+    yield from tried(
+        draw,
+        right=[*RIGHT, "with_padded_rows"],
+        wrong=[
+            ("throws the draft away and draws one token from the large model", without_draft),
+            ("writes into the draft", writes_into_draft),
+            ("writes into the large model's probabilities", writes_into_large),
+            ("writes into the chances", writes_into_chances),
+        ],
+        at_home=["no draft", "writes", "writes into chances"],
+        right_at_home=["other chances", "other place"],
+    )
+
+
+# Probabilities of both models that fit to 4 chances, and the number of places that fits to them.
+ONE_GUESS = np.array([[6, 3, 3]]) / 12, np.array([[3, 4, 5], [6, 3, 3]]) / 12, 12
+TWO_GUESSES = np.array([[2, 2], [2, 2]]) / 4, np.array([[1, 3], [3, 1], [1, 3]]) / 4, 4
+ALL = (0, 1, 2, 3)
+
+
+def spread(count):
+    """Return so many numbers, spread evenly over [0, 1)."""
+    return (np.arange(count) + 0.5) / count
+
+
+def texts(function, small, large, n_places, watched=ALL):
+    """Return text -> probability; None if one of the watched arguments changes."""
+    found = {}
+    n, vocab = small.shape
+    for draft in np.ndindex(*[vocab] * n):
+        likely = np.prod(small[np.arange(n), list(draft)]) / (4**n * n_places)
+        for chances in np.ndindex(*[4] * n):
+            for place in spread(n_places):
+                kept = np.array(draft, int), small, large, spread(4)[list(chances)]
+                given = [array.copy() for array in kept]
+                tokens = tuple(int(token) for token in function(*given, place))
+                if not all(np.array_equal(given[k], kept[k]) for k in watched):
+                    return None
+                found[tokens] = found.get(tokens, 0) + likely
+    return found
+
+
+def begins(found, text):
+    return sum(share for tokens, share in found.items() if tokens[: len(text)] == text)
+
+
+def right_texts(found, small, large, atol=1e-9, depth=3):
+    """Compare the probabilities of all beginnings with those of the large model."""
+    n, vocab = small.shape
+    for length in range(1, min(depth, n + 1) + 1):
+        for text in np.ndindex(*[vocab] * length):
+            accepted = np.prod([min(small[t, text[t]], large[t, text[t]]) for t in range(length - 1)])
+            if abs(begins(found, text) - accepted * large[length - 1, text[-1]]) > atol:
+                return False
+    return max(map(len, found)) <= n + 1
+
+
+def tested(function, situations=(ONE_GUESS, TWO_GUESSES), *, watched=ALL, atol=1e-9, depth=3):
+    """The test, with its choices left open."""
+    for small, large, n_places in situations:
+        found = texts(function, small, large, n_places, watched)
+        if found is None or not right_texts(found, small, large, atol, depth):
+            return False
+    return True
+
+
+@tests_accept_draft.mistake("accepts every function")
+def accepts_everything(function):
+    """Your test accepts whatever it is given. Call the function with all drafts and with chances and places that are
+    spread evenly, and compare how often each token comes. A test that ends without a `return` and without an `assert`
+    accepts."""
+
+
+@tests_accept_draft.mistake("rejects every function")
+def rejects_everything(function):
+    """Your test rejects right functions and wrong ones alike. Count how often each first token comes, with each draft
+    as often as the small model draws it, and compare your expectation with what `accept_draft` gives."""
+    small, large, n_places = ONE_GUESS
+    found = texts(function, small, large, n_places)
+    return found is not None and right_texts(found, small, large[::-1])
+
+
+@tests_accept_draft.mistake("says True of wrong functions and False of right ones")
+def answer_inverted(function):
+    """The answers are the wrong way round. True accepts a function."""
+    return not reference.tests_accept_draft(function)
+
+
+@tests_accept_draft.mistake("expects what accept_draft does with its random numbers")
+def expects_own_numbers(function):
+    """Your test rejects right functions, because it expects certain tokens for certain chances and places. A function
+    may use its random numbers in another way. Compare how often each token comes, over all chances and places."""
+    for small, large, n_places in (ONE_GUESS, TWO_GUESSES):
+        n, vocab = small.shape
+        for draft in np.ndindex(*[vocab] * n):
+            for chances in np.ndindex(*[4] * n):
+                for place in spread(n_places):
+                    kept = np.array(draft), small, large, spread(4)[list(chances)]
+                    given = [array.copy() for array in kept]
+                    if not np.array_equal(function(*given, place), reference.accept_draft(*kept, place)):
+                        return False
+                    if not all(map(np.array_equal, given, kept)):
+                        return False
+    return True
+
+
+@tests_accept_draft.mistake("tries drafts of one token")
+def one_guess(function):
+    """Your test accepts a function that keeps the guesses behind a refused one, because in a draft of one token there
+    are none. Try drafts of two tokens, too."""
+    return tested(function, [ONE_GUESS])
+
+
+@tests_accept_draft.mistake("looks at the first token alone")
+def first_alone(function):
+    """Your test accepts functions whose first token is right, whatever follows. After an accepted guess the second
+    token must have the probabilities of the large model's second row, and so on."""
+    return tested(function, depth=1)
+
+
+@tests_accept_draft.mistake("uses the same probabilities for both models")
+def same_models(function):
+    """Your test accepts functions that accept or replace wrongly. If the two models agree, no guess is refused. Let
+    them differ."""
+    return tested(function, [(large[:-1], large, n_places) for _, large, n_places in (ONE_GUESS, TWO_GUESSES)])
+
+
+@tests_accept_draft.mistake("has the same probabilities in every row")
+def same_rows(function):
+    """Your test accepts functions that read a wrong row of probabilities. Give each row other probabilities."""
+    return tested(
+        function, [(small, large[[0] * len(large)], n_places) for small, large, n_places in (ONE_GUESS, TWO_GUESSES)]
+    )
+
+
+@tests_accept_draft.mistake("lets only one token be missing")
+def one_missing(function):
+    """Your test accepts functions that draw the replacement wrongly. If the large model gives only one token more than
+    the small one, as it must with two tokens, the replacement is no draw. Let two tokens be missing, by different
+    amounts."""
+    small, _, n_places = ONE_GUESS
+    return tested(function, [(small, np.array([[3, 3, 6], [6, 3, 3]]) / 12, n_places), TWO_GUESSES])
+
+
+@tests_accept_draft.mistake("allows for an eighth")
+def too_loose(function):
+    """Your test accepts functions that accept guesses a little too often. Over chances and places that are spread
+    evenly, a mean is exact if the probabilities fit to their number. Then you need to allow for rounding only."""
+    return tested(function, atol=0.13)
+
+
+@tests_accept_draft.mistake("does not look at the caller's arrays")
+def caller_unwatched(function):
+    """Your test accepts functions that write into their arguments. Keep copies, and compare afterwards."""
+    return tested(function, watched=())
+
+
+@tests_accept_draft.mistake("looks whether the draft changes, and at no other array")
+def draft_watched(function):
+    """Your test finds a function that writes into the draft. It accepts one that writes into the probabilities or the
+    chances. Compare all four arrays."""
+    return tested(function, watched=(0,))
+
+
+@tests_accept_draft.mistake("does not ask whether guesses are used")
+def distribution_alone(function):
+    """Your test accepts a function that throws the draft away and draws one token from the large model. Its token has
+    the right distribution, but the draft was for nothing. Look how often a second token comes: as often as a guess is
+    accepted."""
+    for small, large, n_places in (ONE_GUESS, TWO_GUESSES):
+        found = texts(function, small, large, n_places)
+        n, vocab = small.shape
+        if found is None or max(map(len, found)) > n + 1:
+            return False
+        for length in range(n + 1):
+            for text in np.ndindex(*[vocab] * length):
+                next_tokens = np.array([begins(found, (*text, token)) for token in range(vocab)])
+                if not np.allclose(next_tokens, next_tokens.sum() * large[length]):
+                    return False
+    return True
+
+
+@tests_accept_draft.equivalent
+def by_beginnings(function):
+    return tested(function)
+
+
+@tests_accept_draft.equivalent
+def with_four_tokens(function):
+    small, large = np.array([[6, 3, 3, 12]]) / 24, np.array([[3, 5, 4, 12], [12, 6, 3, 3]]) / 24
+    assert tested(function, [(small, large, 24), TWO_GUESSES])
+
+
+@tests_accept_draft.equivalent
+def by_counting(function):
+    """Counts in whole numbers, of which 192 or 256 make one."""
+    for small, large, n_places in (ONE_GUESS, TWO_GUESSES):
+        n, vocab = small.shape
+        counts = np.zeros([vocab + 1] * (n + 1))
+        for draft in np.ndindex(*[vocab] * n):
+            for chances in np.ndindex(*[4] * n):
+                for place in range(n_places):
+                    given = np.array(draft), small.copy(), large.copy(), spread(4)[list(chances)]
+                    kept = [array.copy() for array in given]
+                    tokens = [int(token) for token in function(*given, (2 * place + 1) / (2 * n_places))]
+                    assert len(tokens) <= n + 1 and all(map(np.array_equal, given, kept))
+                    weight = np.prod([small[t, guess] * vocab * 2 for t, guess in enumerate(draft)])
+                    counts[tuple([*tokens, *[vocab] * n][: n + 1])] += weight
+        counts /= (4 * vocab * 2) ** n * n_places
+        accepted = np.minimum(small, large[:-1])
+        firsts = counts.reshape(vocab + 1, -1).sum(axis=1)
+        seconds = counts.reshape(vocab + 1, vocab + 1, -1).sum(axis=2)
+        assert np.allclose(firsts[:-1], large[0])
+        assert np.allclose(seconds[:-1, :-1], np.outer(accepted[0], large[1]))
+        if n == 2:
+            assert np.allclose(counts[:-1, :-1, :-1], np.einsum("x,y,z->xyz", *accepted, large[2]))
