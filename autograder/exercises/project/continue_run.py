@@ -120,17 +120,48 @@ def schedule_again(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, 
     return continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad, rate=rate)
 
 
+def moved_by(steps):
+    """Return the schedule that is some steps ahead; before step 1 its rate is 0."""
+
+    def rate(step, peak, warmup):
+        at = step + steps
+        return peak * min(at / warmup, math.sqrt(warmup / max(1, at)))
+
+    return rate
+
+
 @continue_run.mistake("is one step behind")
 def one_behind(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
     """Your first new step has the number of the last old one. `run["step"]` steps have been made, so the next is one
     more. In a fresh run it would be step 0, where the rate is zero or a division by zero."""
 
-    def rate(step, peak, warmup):
-        return peak * min((step - 1) / warmup, math.sqrt(warmup / max(1, step - 1)))
-
     return continued(
-        run, batches, n_heads, peak, warmup, longest, smoothing, pad, rate=rate, count=lambda step: max(1, step - 1)
+        run, batches, n_heads, peak, warmup, longest, smoothing, pad,
+        rate=moved_by(-1), count=lambda step: max(1, step - 1),
+    )  # fmt: skip
+
+
+@continue_run.mistake("is one step ahead")
+def one_ahead(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """Schedule and Adam get a step that is one too large, as if you counted a batch before and after it.
+    `run["step"]` steps have been made, so the first new one is `run["step"] + 1`."""
+    return continued(
+        run, batches, n_heads, peak, warmup, longest, smoothing, pad, rate=moved_by(1), count=lambda step: step + 1
     )
+
+
+@continue_run.mistake("has a schedule that is one step ahead")
+def schedule_ahead(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """Adam gets the right step, and the schedule gets the next one: its rates come one step early. Both count the same
+    steps, so the first new one is `run["step"] + 1` for both."""
+    return continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad, rate=moved_by(1))
+
+
+@continue_run.mistake("has a schedule that is one step behind")
+def schedule_behind(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """Adam gets the right step, and the schedule gets the one before: its rates come one step late, and the first rate
+    of a fresh run is 0. Both count the same steps, so the first new one is `run["step"] + 1` for both."""
+    return continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad, rate=moved_by(-1))
 
 
 @continue_run.mistake("returns the old number of steps")

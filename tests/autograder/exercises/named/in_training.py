@@ -5,6 +5,7 @@ import numpy as np
 from solutions import model, training
 from solutions.logarithms import log_softmax
 from solutions.parameters import map_tree
+from solutions.project import clip_gradients
 from tests.autograder.exercises.named.register import named
 
 # ------------------------------------------------------------------------------------------- the loss
@@ -113,3 +114,32 @@ named("train_step", "loss_as_its_gradient", "from_the_loss")(trained(from_loss=T
 named("train_step", "gradient_unsmoothed", "hard_gradient")(trained(gradient_smoothed=False))
 named("train_step", "trains_hard", "hard_labels")(trained(loss_smoothed=False, gradient_smoothed=False))
 named("train_step", "shift_reversed", "input_and_target_exchanged")(trained(slice(1, None), slice(None, -1)))
+
+
+# ------------------------------------------------------------------------------------------- the schedule
+
+
+def run_with(of_rate, of_adam):
+    """A training loop in which the schedule and Adam get steps that are some too large."""
+
+    def continue_run(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+        params, moments, step, log = run["params"], run["moments"], run["step"], []
+        for src, tgt in batches:
+            step += 1
+            logits, cache = model.forward(params, src, tgt[:, :-1], n_heads, pad)
+            loss, loss_cache = training.smoothed_cross_entropy(logits, tgt[:, 1:], smoothing, pad)
+            gradients = model.backward(training.smoothed_cross_entropy_backward(1.0, loss_cache), cache)
+            clipped, length = clip_gradients(gradients, longest)
+            at = step + of_rate
+            rate = peak * min(at / warmup, (warmup / at) ** 0.5 if at else 0)
+            params, moments = training.adam_step(params, clipped, moments, max(1, step + of_adam), rate)
+            log.append((float(loss), length))
+        return {"params": params, "moments": moments, "step": step}, np.array(log).reshape(-1, 2)
+
+    return continue_run
+
+
+named("continue_run", "one_behind", "one_step_late")(run_with(-1, -1))
+named("continue_run", "one_ahead", "one_step_early")(run_with(1, 1))
+named("continue_run", "schedule_behind", "schedule_one_step_late")(run_with(-1, 0))
+named("continue_run", "schedule_ahead", "schedule_one_step_early")(run_with(1, 0))
