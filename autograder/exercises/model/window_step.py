@@ -131,8 +131,8 @@ def memory_grows(x, params, keys, values, place, window, n_heads):
 
 @window_step.mistake("drops the oldest position after it was seen")
 def trimmed_too_late(x, params, keys, values, place, window, n_heads):
-    """What you return is right, but x has attended before you dropped the oldest position. Once the window is full, x
-    sees one position too many. Drop it first."""
+    """The keys and values that you return are right, but once the window is full, x sees one position too many. This
+    happens if you drop the oldest position only after x has attended. Drop it first."""
     return stepped(x, params, keys, values, place, window, n_heads, see=lambda kept: kept)
 
 
