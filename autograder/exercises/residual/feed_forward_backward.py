@@ -75,8 +75,8 @@ def output_for_slope(grad_output, cache):
 
 @feed_forward_backward.mistake("turns relu's gate round")
 def gate_inverted(grad_output, cache):
-    """Your gate is open where it should be shut, and shut where it should be open. The gradient passes where the hidden
-    value was *positive*, and nowhere else."""
+    """Your gate is open where it should be shut, and shut where it should be open. The gradient should pass where the
+    hidden value was *positive*, and nowhere else."""
     return through_relu(grad_output, cache, lambda grad, active: grad * (active <= 0))
 
 
