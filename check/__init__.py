@@ -1,6 +1,6 @@
 """Tell students what is wrong with their functions: `from check import check, hand_in, what_is_left`.
 
-Students get this package whole. It needs NumPy alone, and imports nothing else of this repository.
+Students get the whole package. It needs only NumPy, and imports nothing else of this repository.
 """
 
 import sys

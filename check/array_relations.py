@@ -80,7 +80,7 @@ def _along(
 
 
 def _places_along(subject: str, axis: int, axis_name: str, expected: np.ndarray, value: np.ndarray) -> Iterator[str]:
-    """Yield at which place along one axis the array is right."""
+    """Yield the place along one axis at which the array is right."""
     places = [_equal_at(expected, value, axis, i) for i in range(expected.shape[axis])]
     if len(places) > 2 and places[0] and not any(places[1:]):
         yield f"{subject} is right at the first place along {axis_name} and wrong at all others."

@@ -84,7 +84,7 @@ def call(function: Callable, inputs: dict[str, Any]) -> tuple[Outcome, dict[str,
 
 
 def value_of(function: Callable, inputs: dict[str, Any]) -> Outcome:
-    """Like `run`, but say of an exception only its type, and do not look for changed inputs: both take long."""
+    """Like `run`, but keep only the type of an exception, and do not look for changed inputs. Both would take long."""
     copies = _copy(inputs)
     try:
         value = _returned(function, copies)

@@ -106,7 +106,7 @@ def _largest(expected: Any) -> float:
 def _dict_difference(expected: dict, value: dict, name: str, tolerance: float, scale: float) -> Difference | None:
     if not isinstance(value, dict):
         return Difference("type", f"`{name}` is {a_value(value)} where a dict is expected.")
-    if len(value) > len(expected) + MAX_KEYS:  # to look for 20,000 names in each other would take seconds
+    if len(value) > len(expected) + MAX_KEYS:  # comparing 20,000 names with each other would take seconds
         return Difference("structure", f"`{name}` has {len(value)} keys where {len(expected)} are expected.")
     missing = [key for key in expected if key not in value]
     extra = [key for key in value if key not in expected]

@@ -1,8 +1,8 @@
 """Compare a predicted order of runs, and its reasons, with runs that were made.
 
 The function of such an exercise gets the settings of some runs, each a dict. It returns their order, indices from the
-smallest result to the largest, and a reason for each two neighbours: the setting that decides. If the first of the two
-takes this setting from the second, its result comes closest to the second's. The key holds the results of the runs
+smallest result to the largest, and a reason for each pair of neighbours: the setting that decides. If the first of the
+two takes this setting from the second, its result comes closest to the second's. The key holds the results of the runs
 (`made`), and of all runs with one setting of another run (`moved`).
 
 A run may have been made with several seeds. Then two runs are judged only if every result of one is smaller than every

@@ -74,7 +74,7 @@ def _in_hand(tested: FunctionUnderTest) -> Callable:
 
 
 def too_large(max_axis: int) -> str:
-    """Return what arguments are too large."""
+    """Return the limit that the arguments exceed, in words."""
     return (
         f"the arguments are too large: a call may have {MAX_ENTRIES:,} entries in all, {max_axis} along an axis, "
         f"and integers up to {MAX_INT:,}"

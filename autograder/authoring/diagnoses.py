@@ -17,7 +17,7 @@ Diagnosis = tuple[str, Any]
 def one_of_each(
     draw: Draw, noun: str, bugs: Sequence[str], inputs_with: Callable[[str], dict[str, Any]]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield a case without a bug and one with each of the bugs, in an order and under names that tell nothing.
+    """Yield a case without a bug and one with each of the bugs, in an order and under names that do not reveal the bug.
 
     Args:
         draw: the aspect's.

@@ -31,7 +31,7 @@ def functions_to_test(
     """Yield the cases of one aspect. The test gets each function as the argument `function`.
 
     In a secret key the order is drawn, so that no counter knows which function comes next. Two wrong functions come
-    twice, so that a test cannot take a function for right because it has met its values before.
+    twice, so that a test cannot accept a function merely because it has seen the function's values before.
 
     Args:
         draw: the aspect's.

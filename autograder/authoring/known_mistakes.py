@@ -15,8 +15,9 @@ from check.verdicts_of_test import rejection
 class LazyMistakes(Mapping[str, Outcome]):
     """The outcomes of the known mistakes on one case, by slug, in the exercise's order.
 
-    A mistake is run when its outcome is first needed, after those before it: arrays that differ only by rounding from
-    one of theirs become equal to it. Most wrong answers are recognised before all mistakes have been run.
+    A mistake is run when its outcome is first needed. The mistakes before it are run first, because an array that
+    differs only by rounding from one of theirs is replaced by that one. Most wrong answers are recognised before all
+    mistakes have been run.
     """
 
     def __init__(self, exercise: Exercise, case: Case) -> None:

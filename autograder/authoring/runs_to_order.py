@@ -27,7 +27,7 @@ def ask_for_order(
     points: float,
     reasons: bool = False,
 ) -> None:
-    """Add an aspect to an exercise: the order of some runs, and the reasons for it if asked.
+    """Add an aspect to an exercise: the order of some runs and, with `reasons`, the reasons for it.
 
     Args:
         exercise: the exercise that gets the aspect.

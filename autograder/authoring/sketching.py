@@ -46,10 +46,11 @@ def sketches_of_slips(exercise: Exercise, key: Key, answer: Sequence[Outcome] | 
     """Return sketches of functions with one slip, in the form of `Key.slips`.
 
     The functions are the reference and the equivalents; if the cases are large, only the reference. Sketches with the
-    values of the reference or of a known mistake are left out. Where several slips have the same values, the words name
-    each of them; with more than MOST_SLIPS, they would say nothing.
+    values of the reference or of a known mistake are left out. If several slips have the same values, the words name
+    each of them. A list of more than MOST_SLIPS would say nothing.
 
-    answer: the outcomes of an answer, one for each case. If given, sketches that it does not have may be missing.
+    answer: the outcomes of an answer, one for each case. If given, the result may lack sketches that the answer does
+    not have.
     """
     sketched = sketched_cases(key)
     if not sketched:
@@ -110,7 +111,7 @@ class _Rows:
         return sketch_row(self._key, self._cases, map(outcome, self._cases))
 
     def _has(self, i: int, number: float) -> bool:
-        """Return whether a sketch may be the answer's on a case. More may differ than where sketches are compared."""
+        """Return whether a sketch may be the answer's on a case. It tolerates more than `_differ`."""
         return bool(np.isclose(number, self._wanted[i], 1e-6, 1e-6))
 
 

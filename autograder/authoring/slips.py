@@ -177,7 +177,7 @@ def _used_instead(other: str, name: str, parameters: set[str]) -> str:
 def _kind(value: Any) -> Kind:
     """Return what two values must have in common to be interchangeable; None if a value is like no other.
 
-    Numbers are, and arrays with equally many axes and the same kind of dtype.
+    Two numbers are interchangeable, and so are two arrays with the same number of axes and the same kind of dtype.
     """
     if isinstance(value, np.ndarray):
         return f"{value.ndim} axes of {value.dtype.kind}"
@@ -242,6 +242,6 @@ def _defined(code: CodeType, function: Callable, variables: dict[str, Any] | Non
     names = getattr(function, "__globals__", {}) | (variables or {})
     exec(code, names)
     changed = names[function.__code__.co_name]
-    defaults = getattr(function, "__kwdefaults__", None) or {}  # of a family, in no source; see `Exercise.mistake`
+    defaults = getattr(function, "__kwdefaults__", None) or {}  # a family's, not in the source
     changed.__kwdefaults__ = defaults | (changed.__kwdefaults__ or {})
     return changed

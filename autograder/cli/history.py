@@ -30,7 +30,7 @@ def run(options: Namespace) -> int:
 
     chapter = known_chapter(options.chapter) if options.chapter else ""
     with course_lock(options.course), usable_gradebook(), logged_changes(open_coursedir(options.course, chapter), ""):
-        pass  # what another program has changed is logged now
+        pass  # logs what another program has changed
     changes = [
         change
         for change in read_changes(options.course)

@@ -56,7 +56,7 @@ def run(options: Namespace) -> int:
 
 @contextmanager
 def _stop_on_signal() -> Iterator[Event]:
-    """Give an event that SIGINT or SIGTERM sets. A second signal has its usual effect."""
+    """Yield an event that SIGINT or SIGTERM sets. A second signal has its usual effect."""
     stop = Event()
     usual = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 

@@ -1,6 +1,6 @@
-"""Choose among the notebooks that one student handed in: by what they hold, and by times that are known.
+"""Choose among the notebooks that one student handed in, by their content and by the times that are known.
 
-Of two notebooks with other answers, the later one counts: the one that the platform received later or, if they came
+Of two notebooks with different answers, the later one counts: the one that the platform received later or, if they came
 together, the one whose cells ran later. JupyterLab, with its setting to record timing, and Colab write these times into
 a notebook (jupyterlab, packages/cells/src/widget.ts, `execution`; Colab, `executionInfo`). If nothing says which is
 later, no notebook is chosen.

@@ -1,4 +1,4 @@
-"""Find whose the files of a download are."""
+"""Find the student who handed in each file of a download."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -53,7 +53,7 @@ class Found:
 def find_students(
     entries: Sequence[Entry], roster: Sequence[KnownStudent], sheet: Sheet | None, by_name: bool
 ) -> Found:
-    """Return whose the files of a download are."""
+    """Return the files of a download by the student who handed them in."""
     named = [entry for entry in entries if _tells_student(entry)]
     skipped = [(entry, entry.problem) for entry in entries if not _tells_student(entry)]
     root = file_names.root_of([entry.name for entry in named])

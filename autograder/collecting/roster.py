@@ -18,7 +18,7 @@ from autograder.platforms.sheets import read_sheet
 
 @dataclass(frozen=True)
 class Imported:
-    """What a roster came to.
+    """What importing a roster did.
 
     description: which table was read. ids: the column whose values become ids. assigned: who is in the table.
     changes: "new", "changed" and "unchanged" -> ids. returned: students who had withdrawn and are listed again.
@@ -41,7 +41,7 @@ def import_roster(table: Path, course: Path, *, ids: str = "", remove: bool = Fa
 
     Args:
         ids: the column whose values become the ids of new students; by default that of earlier rosters.
-        remove: mark the students as withdrawn whom the table does not list.
+        remove: mark students whom the table does not list as withdrawn.
         dry_run: write nothing, except an empty gradebook.
 
     Raises UnusableTable, Busy, UserError.

@@ -19,7 +19,7 @@ from autograder.grading.submitted_file import MAX_BYTES, read_file
 from check.words import shown, size
 
 MAX_FILES = 100_000
-NOTEBOOKS = (".ipynb", ".ipynb.txt")  # some browsers save the first as the second
+NOTEBOOKS = (".ipynb", ".ipynb.txt")  # some browsers append .txt
 SCRIPTS = (".py", ".py.txt")
 ARCHIVES = (".zip",)
 MAX_INNER_FILES = 1_000  # in one upload that is a zip file

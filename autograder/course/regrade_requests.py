@@ -43,7 +43,8 @@ def parse(raw: bytes, exercises: Collection[str]) -> list[Request]:
     """Return the requests in the bytes of a regrade.txt, one for each exercise that it names.
 
     A line "softmax: why" begins a request, and the lines below it continue it. Text that names no exercise becomes a
-    request without one. No bytes are an error, and what is longer than the limit is cut and says so.
+    request without one. Whatever the bytes are, this raises nothing. It cuts text beyond the limit, and says so in the
+    request.
     """
     names = {name.casefold(): name for name in exercises}
     lines: dict[str, list[str]] = {"": []}

@@ -36,7 +36,7 @@ def which_counts(config: Config) -> str:
 
 
 def kept_attempts(course: Path, student: str, chapter: str) -> list[Path]:
-    """Return the notebooks of a student's attempts, the one handed in first before the others."""
+    """Return the notebooks of a student's attempts, in the order in which they were handed in."""
     return sorted(_folder(course, student, chapter).glob(f"*/{chapter}.ipynb"), key=_order)
 
 

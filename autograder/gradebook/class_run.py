@@ -16,7 +16,7 @@ __all__ = ["Incomplete", "NoSubmissions", "chapters_handed_in", "grade_class"]
 def chapters_handed_in(course: Path, students: Sequence[str] = ()) -> dict[str, list[str]]:
     """Return chapter -> those of the students who handed it in; without students, all chapters and no students.
 
-    Raises NoSubmissions if there are none, or none of one of the students.
+    Raises NoSubmissions if there are none, or if one of the students handed in nothing.
     """
     ids = {chapter: handed_in(course, chapter).keys() for chapter in chapter_names()}
     if missing := sorted(set(students).difference(*ids.values())):

@@ -75,7 +75,7 @@ def set_due(gradebook: Gradebook, course: Path, chapter: str, due: datetime | No
 
 
 def extend(gradebook: Gradebook, course: Path, chapter: str, student: str, until: datetime | None, why: str) -> None:
-    """Give a student until then; None takes an extension back."""
+    """Extend a student's due date to `until`; None withdraws the extension."""
     rules = load_rules(course, chapter)
     extensions = {other: extension for other, extension in rules.extensions.items() if other != student}
     if until:
@@ -92,7 +92,7 @@ def store_extensions(gradebook: Gradebook, course: Path, chapter: str) -> None:
     for submission in _submissions(gradebook, chapter):
         due = submission.assignment.duedate
         if due is None:
-            submission.extension = None  # nbgrader would add it to no date
+            submission.extension = None  # nbgrader adds it to the due date, and there is none
         elif extension := rules.extensions.get(submission.student_id):
             submission.extension = max(extension.until - due, timedelta())
     gradebook.db.commit()

@@ -102,7 +102,7 @@ def page_fingerprint(
 
 
 def unknown_keys(coursedir: CourseDirectory) -> list[str]:
-    """Return a line for each key in a comment by hand that the course's reusable comments do not have; none without.
+    """Return a line for each key that an instructor's comment uses and the course's reusable comments lack.
 
     Raises UserError if the reusable comments cannot be read.
     """

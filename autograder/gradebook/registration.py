@@ -1,4 +1,4 @@
-"""Ask the gradebook what it has of an assignment, without importing nbgrader, which takes seconds."""
+"""Read what the gradebook has of an assignment, without importing nbgrader, which takes seconds."""
 
 from pathlib import Path
 from typing import NamedTuple

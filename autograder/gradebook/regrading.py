@@ -59,8 +59,9 @@ def set_score(gradebook: Gradebook, chapter: str, student: str, cell: str, point
 def answered(requests: list[Request], exercise: str, answer: str) -> list[Request]:
     """Return a student's requests, of which those about an exercise have an answer.
 
-    If none is open, the requests without an exercise get it, because one of them may mean this exercise. If none of
-    these is open either, the answer replaces the last one about the exercise. Raises UserError if there is no request.
+    If none is open, the requests without an exercise get the answer, because one of them may mean this exercise. If
+    none of these is open either, the answer replaces the last one about the exercise. Raises UserError if there is no
+    request.
     """
     for about in (exercise, ""):
         if any(request.exercise == about and not request.answer for request in requests):

@@ -39,7 +39,7 @@ class StudentRow:
 
 
 class Incomplete(Exception):
-    """Some submissions could not be graded or written, for reasons that are not theirs. rows: those of the others."""
+    """Some submissions could not be graded or written, but not because of their content. rows: those of the others."""
 
     def __init__(self, rows: list[StudentRow], errors: list[str]) -> None:
         super().__init__("\n".join(errors))

@@ -75,7 +75,7 @@ def place_unusable(
         return False
     notebook.parent.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
-        # No name that nbgrader or grading gives a meaning.
+        # Skip every name that has a meaning for nbgrader or for grading.
         means_something = name.endswith(".ipynb") or name in (*OF_NBGRADER, TOO_LARGE)
         own = f"{name[-100:]} (not usable)" if means_something else name[-100:]
         (notebook.parent / own).write_bytes(content)

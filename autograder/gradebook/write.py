@@ -48,7 +48,7 @@ def write_class(
 
     Raises:
         Incomplete: something failed that no student caused; it holds the rows of the other submissions.
-        SandboxUnavailable: there is no place to grade any more.
+        SandboxUnavailable: no sandbox is left to grade in.
     """
     rows: list[StudentRow] = []
     failed: dict[str, list[str]] = {}

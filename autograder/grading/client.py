@@ -22,9 +22,9 @@ class Client(Protocol):
     """What tasks are submitted to. A Dask client is one, too."""
 
     def submit(self, function: Callable, /, *arguments: Any, pure: bool) -> Work:
-        """Call a function with these arguments, of which other works give their results, and return the work.
+        """Start a call of a function and return the task. An argument that is itself a task stands for its result.
 
-        pure: whether Dask may take the result of an equal task.
+        pure: whether Dask may reuse the result of an equal task.
         """
         ...
 

@@ -205,7 +205,7 @@ def _import_note(cells: Iterable[Cell], assignment: Assignment) -> Iterator[str]
 
 
 def _further_imports(cell: Cell, assignment: Assignment) -> Iterable[str]:
-    """Return what a cell may import besides: what its exercise may, or in other cells what any exercise may."""
+    """Return the further packages that a cell may import: its exercise's, or in other cells those of any exercise."""
     if cell.id in assignment.modules:
         return assignment.distributions(cell.id)
     return {name for exercise in assignment.modules for name in assignment.distributions(exercise)}
@@ -219,7 +219,7 @@ def _cell_notes(troubles: Troubles, exercises: Mapping[str, str]) -> tuple[str, 
 
 
 def _shortened(notes: Sequence[str], what: str) -> tuple[str, ...]:
-    """Return the first MAX_NOTES notes, and how many more there are of what."""
+    """Return the first MAX_NOTES notes, and a note that says how many more there are. what: the end of that note."""
     rest = len(notes) - MAX_NOTES
     return (*notes[:MAX_NOTES], f"And {rest} more {what}.") if rest > 0 else tuple(notes)
 

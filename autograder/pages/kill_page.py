@@ -64,7 +64,7 @@ def _mark(line: Line, case: CaseId, table: KillTable) -> str:
 
 
 def _keeps(line: Line, table: KillTable) -> str:
-    """Return the points that a mistake keeps; with every key, if they differ."""
+    """Return the points that a mistake keeps: one number, or one for each key if they differ."""
     return f"{' or '.join(dict.fromkeys(f'{earned:g}' for earned in line.earned.values()))} of {table.points:g}"
 
 

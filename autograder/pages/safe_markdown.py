@@ -60,8 +60,8 @@ class _Renderer(IPythonRenderer):
     """Renders formulas as placeholders and keeps their MathML, which the sanitiser would not let through.
 
     A student cannot forge a placeholder. It is an element with quotes in it; the sanitiser's output has no unescaped
-    quotes inside an attribute, and no `<` except of a tag. And its title has a digest of the Markdown source, which
-    would have to contain its own digest.
+    quotes inside an attribute, and no `<` except at the start of a tag. And its title has a digest of the Markdown
+    source, which would have to contain its own digest.
     """
 
     def __init__(self, source: str):

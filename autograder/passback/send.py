@@ -18,7 +18,7 @@ from autograder.passback.service import GradeService, LineItem, Refused
 
 
 class Sent(msgspec.Struct, frozen=True):
-    """What the platform was sent for one student: in which column, for which of its users, which score."""
+    """What we sent to the platform for one student: the column, the platform's user, and the score."""
 
     line_item: str
     user: str
@@ -31,7 +31,7 @@ SentBefore = dict[str, dict[str, Sent]]  # chapter -> student -> Sent
 
 @dataclass
 class Outcome:
-    """What became of one chapter's scores.
+    """The result of sending one chapter's scores.
 
     points: the chapter's maximum. platform_points: that of the platform's column; None in a dry run.
     sent: student -> score. unchanged: students whose score the platform has. refused: student -> the platform's answer.

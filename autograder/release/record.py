@@ -1,4 +1,4 @@
-"""Record what a chapter was released from, so that a release of the same takes no time.
+"""Record what a chapter was released from, so that releasing it unchanged takes no time.
 
 A record is a digest of everything that decides a release, of the release itself, and of its cells in the gradebook.
 If any of it changes, the chapter is built again. This file imports no nbgrader, because that takes seconds.
@@ -111,7 +111,7 @@ def _sha256(parts: list[str]) -> str:
 def _records(course: Path) -> dict[str, Record]:
     try:
         return read_json(_file(course), dict[str, Record], {})
-    except (OSError, UserError):  # a file that cannot be read is as good as none
+    except (OSError, UserError):  # a file that cannot be read counts as missing
         return {}
 
 

@@ -37,7 +37,7 @@ class Derivation(DropdownDirective):
 
     def run_with_defaults(self) -> list[nodes.Node]:
         exercise = self.arguments[0]
-        self.arguments = [f"The derivation. It opens when your `{exercise}` passes, or open it now."]
+        self.arguments = [f"The derivation. It opens when your `{exercise}` passes. You can also open it now."]
         self.options = {"class-container": ["derivation", class_for(exercise)]}
         (fold,) = super().run_with_defaults()
         fold["opens_with"] = exercise
@@ -67,11 +67,13 @@ def opens_with(fold: nodes.Element) -> str:
 
 
 def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
-    """Give the folded cells that wait for an exercise its class, and a line that says what they wait for."""
+    """Give each folded cell that waits for an exercise the exercise's class, and a line that names the exercise."""
     for cell in doctree.findall(nodes.container):
         if exercise := cell.get("cell_metadata", {}).get("opens_with"):
             cell["classes"].append(class_for(exercise))
-            cell["prompt_show"] = f"This cell has the answer. It opens when your {exercise} passes, or open it now."
+            cell["prompt_show"] = (
+                f"This cell has the answer. It opens when your {exercise} passes. You can also open it now."
+            )
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

@@ -5,7 +5,7 @@
     :::
 
 `query` names a script, `static/explore-query.js`, which fills the element. The first paragraph says what to do, and
-stands above the picture. The rest of the text stands below it. Paper and the EPUB, where no script runs, omit the
+appears above the picture. The rest of the text appears below it. Paper and the EPUB, where no script runs, omit the
 explorer, because the figure is there. The scripts load nothing and compute in the page, so they also work when a page
 is opened from a disk. Each control is a standard HTML control, for the keyboard.
 
@@ -19,7 +19,7 @@ is opened from a disk. Each control is a standard HTML control, for the keyboard
     :::
 
 A `walk` contains numbers that the chapter computed: a cell above has shown a `walks.Walk` of that name. The text for
-each step stands below under the step's name. Its formulas are those of an ordinary page.
+each step follows below, under the step's name. Its formulas are those of an ordinary page.
 
     :::{explorer} translator
     :model: translator.npz
@@ -46,7 +46,7 @@ With `words` the page also contains words to test the model on, and `static/npz.
     Type another number.
     :::
 
-With `near` in place of `model`, the page gets no heavier: it loads parameters and scripts once the reader comes near.
+With `near` in place of `model`, the page loads parameters and scripts only when the reader scrolls near the explorer.
 """
 
 import json
@@ -67,7 +67,7 @@ from sphinx.writers.html5 import HTML5Translator
 from book.extensions.explorer_models import half_precision, unseen_words
 
 STATIC = Path(__file__).parents[1] / "static"
-SHARED = {"sentence": "translator.js", "translator": "translator.js"}  # explorer -> the script that it has with others
+SHARED = {"sentence": "translator.js", "translator": "translator.js"}  # explorer -> a script that explorers share
 LATER = "text/explorer"  # the type of scripts that a browser does not load; see `loadWhenNear` in explorers.js
 
 
@@ -75,7 +75,7 @@ class explorer(nodes.General, nodes.Element):
     """The place of an interactive picture.
 
     `script` is the name of its script's file. `walk` and `model` are the data that the script gets, or None. `loads` is
-    the name of the model that the page loads when the reader comes near, or "".
+    the name of the model that the page loads when the reader scrolls near, or "".
     """
 
 
@@ -149,7 +149,7 @@ def skip(self: nodes.NodeVisitor, node: explorer) -> None:
 def add_scripts(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Give a page the scripts of its explorers, after those that they need."""
+    """Add the scripts of a page's explorers to the page, each after the scripts that it needs."""
     explorers = list(doctree.findall(explorer)) if doctree is not None else []
     if not explorers:
         return
@@ -165,7 +165,7 @@ def add_scripts(
 
 
 def _scripts(explorers: list[explorer]) -> list[str]:
-    """Return the names of the scripts of these explorers, each after those that it needs."""
+    """Return the names of the scripts of these explorers, each after the scripts that it needs."""
     models = [node["model"] for node in explorers if node["model"]]
     needed = ["model.js"] if models else []
     needed += ["npz.js"] if any("words" in model for model in models) else []

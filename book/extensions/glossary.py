@@ -38,7 +38,7 @@ def store_uses(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def first_uses(env: BuildEnvironment) -> dict[str, tuple[str, str, str]]:
-    """Return term, in lower case -> page, section's id and section's title of its first use in the book's order."""
+    """Return term in lower case -> where the book first uses it: the page, and the section's id and title."""
     first: dict[str, tuple[str, str, str]] = {}
     for docname in env.collect_relations():
         for term, section in env.metadata[docname].get("terms", {}).items():

@@ -16,7 +16,7 @@ SCRIPTS = {"chapters/mistakes": "mistakes_filter", "chapters/exercises": "exerci
 def add_script(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Give the script and its style sheet to their page alone."""
+    """Add the script and its style sheet to their own page only."""
     if name := SCRIPTS.get(pagename):
         app.add_css_file(f"{name}.css")
         app.add_js_file(f"{name}.js", loading_method="defer")

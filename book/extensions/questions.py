@@ -65,7 +65,7 @@ class answer_title(nodes.TextElement):
 
 
 class Question(SphinxDirective):
-    """`{question}` with a sentence that asks, a kind, a body, and last choices as a task list or an `{answer}`."""
+    """`{question}`: the question in one sentence, its kind, a body, and choices as a task list or an `{answer}`."""
 
     required_arguments = 1
     final_argument_whitespace = True
@@ -92,7 +92,7 @@ class Question(SphinxDirective):
 
 
 class Answer(SphinxDirective):
-    """`{answer}` inside a question for pen and paper or for the reader's own words."""
+    """`{answer}`: the answer to a question that readers solve on paper or answer in their own words."""
 
     has_content = True
 

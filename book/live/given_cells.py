@@ -1,6 +1,6 @@
 """Find out what each cell that a chapter gives needs from the reader, and what it needs that a page does not have.
 
-We read this from the names in the cells' sources, as `autograder.release.resting` does for the notebook. A page has
+We read this from the names in the cells' sources, as `autograder.release.cell_needs` does for the notebook. A page has
 Python's standard library, NumPy, matplotlib, the files of the chapter's bundle, and what the reader wrote. It does not
 have the solutions of the book.
 """

@@ -93,7 +93,7 @@ const Explorers = {
 
   loaded: {},
 
-  // Loads the scripts that the page names for later, once the reader comes near one of their places.
+  // Loads the scripts that the page names for later, when the reader scrolls near one of their places.
   loadWhenNear() {
     const observer = new IntersectionObserver((places) => {
       if (!places.some(({ isIntersecting }) => isIntersecting)) return;

@@ -81,7 +81,7 @@ def opened(html, browser):
 def laid_out(html, browser):
     """Return laid_out(page, width, dark), which opens a page and returns the URLs that it has requested.
 
-    If the page is open in this width already, only the colour scheme changes. All of the page is laid out, also what is
+    If the page is open in this width already, only the colour scheme changes. All of the page is laid out, even what is
     far below the window.
     """
     last = {}

@@ -1,7 +1,7 @@
 """Find pairs of students whose code is more similar than the notebook, the solutions and the class explain.
 
 Submissions are compared by their stretches of SEED tokens, as in Schleimer, Wilkerson and Aiken, "Winnowing" (2003). A
-class is small enough to keep all of them. Of a name that a student chose, only its distance to the previous use in the
+class is small enough to keep all of them. For a name that a student chose, only the distance to its previous use in the
 stretch counts, so that renaming hides no copy. A stretch may be anywhere in the notebook, so that moving code to other
 cells hides no copy either. Stretches that are known, or that many students have, are left out, because they show
 nothing. This also keeps the work proportional to the size of the class.
@@ -19,7 +19,7 @@ from autograder.pages.class_report.entries import Entry
 from autograder.release.fingerprints import SEED
 from autograder.release.tokens import is_variable, lines_of_tokens, tokens_of
 
-# A stretch that more than a fifth of the class have shows nothing. This is the range of that limit, in students.
+# If more than a fifth of the class share a stretch, it shows nothing. This is the range of that limit, in students.
 MIN_HOLDERS, MAX_HOLDERS = 3, 10
 # A pair is listed from this many stretches in common on ...
 MIN_COMMON = 60
@@ -141,7 +141,7 @@ def stretches(text: str, digest: Callable[[tuple[str | int, ...]], int] = hash) 
     hashes = []
     for start in range(len(items) - SEED + 1):
         hashes.append(digest(tuple(items[start : start + SEED])))
-        if start in next_use:  # in the stretches to come, this is the first use
+        if start in next_use:  # in the next stretches, this becomes the first use
             items[next_use[start]] = 0
     return hashes
 

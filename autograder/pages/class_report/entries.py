@@ -20,7 +20,7 @@ from autograder.grading.submitted_file import read_file
 
 @dataclass(frozen=True)
 class Grading:
-    """One time that a file was graded. why: a sentence about what had changed since the time before."""
+    """One grading of a file. why: a sentence about what had changed since the grading before it."""
 
     time: float
     earned: float

@@ -1,4 +1,4 @@
-/* A field for Python code. CodeMirror takes the place of a plain textarea when the reader comes near. */
+/* A field for Python code. CodeMirror takes the place of a plain textarea when the reader scrolls near it. */
 
 import { Textarea } from "./textarea.js";
 

@@ -1,6 +1,6 @@
 """Find the statements above a cell that it needs: all except those that draw, unless it uses what they define.
 
-A cell that prints can stand below figures, and matplotlib is large. So we leave out the statements that use matplotlib,
+A cell that prints may come below figures, and matplotlib is large. So we leave out the statements that use matplotlib,
 which we find by the names that one statement passes to the next. All other statements run, needed or not, because a
 random generator must advance from draw to draw.
 """

@@ -42,7 +42,7 @@ def test_the_interface_of_a_class_includes_its_public_methods() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_chapter_s_setup_has_what_its_references_take_from_given_cells(name: str) -> None:
-    """Grading runs the setup and a student's own cells. What another cell imports or defines is known at home alone."""
+    """Grading runs the setup and a student's own cells. What another cell imports or defines is known only at home."""
     chapter = read_chapter(name)
     lines = [line for cell in chapter.cells if cell.part == "demo" for line in ast.parse(cell.source).body]
     given = {line.name for line in lines if isinstance(line, ast.FunctionDef)}

@@ -144,7 +144,7 @@ def several(tmp_path, monkeypatch):
 
 
 def test_without_a_chapter_all_that_is_new_is_graded(several, graded_class, capsys):
-    """Otherwise nine commands, each of which imports and tries everything anew."""
+    """Otherwise you would need nine commands, each of which imports everything and tries the sandbox anew."""
     row = graded_class[1]["mistake-1"]
     old = replace(row, why="", written=False, reused=True)
     course, graded = several(

@@ -1,4 +1,4 @@
-"""Exercises that ask for a diagnosis: the model diagnosis names every generated run, and memory is worth nothing."""
+"""Exercises that ask for a diagnosis: the model diagnosis names every run, and memorised answers earn nothing."""
 
 import numpy as np
 import pytest

@@ -49,7 +49,7 @@ def test_every_right_prediction_holds_in_every_run(exercise, make, runs, seed):
 
 @pytest.mark.parametrize(("exercise", "make", "runs"), QUESTIONS, ids=[runs.__name__ for *_, runs in QUESTIONS])
 def test_no_two_runs_are_close(exercise, make, runs):
-    """What another machine rounds differently changes no order."""
+    """Differences in rounding between machines change no order."""
     for seed in range(3):
         made = sorted(drawn(seed, make, runs, reasons=False)["made"])
         assert all(later > 1.3 * earlier for earlier, later in zip(made, made[1:], strict=False))

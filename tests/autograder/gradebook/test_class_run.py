@@ -167,7 +167,7 @@ def test_an_error_in_our_code_affects_one_submission_and_is_reported(course, han
 
 @pytest.fixture
 def busy(monkeypatch, contents):
-    """busy(times) -> what is graded, and whether alone. So often, no sandbox starts for the perfect notebook."""
+    """busy(times) -> what is graded, and whether alone. The perfect notebook gets no sandbox that many times."""
     real = worker.grade_submission
     starts = []
 

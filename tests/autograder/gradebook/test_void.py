@@ -65,7 +65,7 @@ def test_credit_gives_everyone_who_handed_in_the_full_points(course, run, hand_i
     assert scores(course) == {"ada": (25, 0, 25), "bob": (25, 0, 25)}
     rows = {row["student_id"]: row for row in table_of_export(course, run)}
     assert rows["ada"]["score"] == "25.0" and rows["absent"]["score"] == ""
-    # Who hands in afterwards gets them too, whatever is in the file.
+    # A student who hands in afterwards gets them too, whatever is in the file.
     hand_in("blank", contents["blank"])
     hand_in("unreadable", b"")
     graded(course)
@@ -219,7 +219,7 @@ def test_the_page_tells_the_student(course, run):
     html = page(course)
     credit = "<code>softmax</code> is void: everyone who handed in gets its full points."
     assert credit in html and "25 of 25 points" in html
-    assert "A known mistake" not in html and "First thing wrong" not in html  # a broken question tells nothing true
+    assert "A known mistake" not in html and "First thing wrong" not in html  # a broken question proves nothing
     assert "Nothing is left to do. Every other exercise passes." in html
     run("void", "softmax", "--drop")
     run("grade", CHAPTER)

@@ -1,4 +1,4 @@
-"""A cluster with certificates, started as `autograder certificates` says: what its machines can do, and others not."""
+"""A cluster with certificates, started as `autograder certificates` says: what only its machines can do."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""A submitted file is read only if it is what it was when we looked, whatever its owner does meanwhile."""
+"""A submitted file is read only if it is the file that we checked, even if its owner swaps it meanwhile."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A release of the same is not built again, and whatever changes is noticed."""
+"""An unchanged chapter is not built again, and every change is noticed."""
 
 import importlib
 import json

@@ -1,4 +1,4 @@
-"""When the tests take the book that `make` has built, in place of building it again."""
+"""When the tests use the book that `make` has built, instead of building it again."""
 
 from types import SimpleNamespace
 

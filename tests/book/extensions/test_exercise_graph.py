@@ -1,4 +1,4 @@
-"""The graph of the exercises: each stands below what it builds on, and the page lights that up."""
+"""The graph of the exercises: each exercise is below those that it builds on, and the page highlights these."""
 
 import re
 from functools import cache

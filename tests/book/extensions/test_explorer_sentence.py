@@ -1,4 +1,4 @@
-"""Chapter 1: the trained translator at its opening, which the page loads only when the reader comes near."""
+"""Chapter 1: the trained translator at its opening, which the page loads only when the reader scrolls near."""
 
 import pytest
 

@@ -16,8 +16,8 @@ OPEN = "[...document.querySelectorAll('#folds details')].map(details => details.
 def test_a_fold_opens_once_when_its_exercise_passes(page, browser):
     lines = "[...document.querySelectorAll('#folds details.derivation > summary, #folds .collapsed')]"
     derivation, cell, other_cell = browser.evaluate(f"{lines}.map(line => line.textContent.trim())")
-    assert derivation == "The derivation. It opens when your softmax passes, or open it now."
-    assert cell == "This cell has the answer. It opens when your softmax passes, or open it now."
+    assert derivation == "The derivation. It opens when your softmax passes. You can also open it now."
+    assert cell == "This cell has the answer. It opens when your softmax passes. You can also open it now."
     assert "attention_weights" in other_cell
     assert not page.run("softmax", "def softmax(scores):\n    return scores").passes
     assert browser.evaluate(OPEN) == [False, False, False]

@@ -14,8 +14,8 @@ from check.judge import judge
 
 EVERY = {exercise.name: exercise for chapter in chapter_names() for exercise in exercises_of(chapter)}
 SECRET = (20_260_101, 7)
-MANY = tuple(range(18))  # for what some keys caught
-SOME = MANY[:6]  # where a key takes a second
+MANY = tuple(range(18))  # for wrong answers that only some keys accepted
+SOME = MANY[:6]  # if making a key takes a second
 HOLES: list = []
 
 
