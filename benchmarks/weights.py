@@ -1,4 +1,4 @@
-"""Train the model of chapter 10 with several seeds, and print what the grading of weights and its audit rest on.
+"""Train the model of chapter 10 with several seeds, and print the numbers behind the limits of grading and audit.
 
     python benchmarks/weights.py [--seeds 10] [--steps 1500] [--write SEED FILE.npz]
 

@@ -1,4 +1,4 @@
-"""What a solution builds on: which functions its code calls, itself or through helpers."""
+"""Find what a solution builds on: the functions that its code calls, directly or through helpers."""
 
 import ast
 import inspect
@@ -6,15 +6,15 @@ import textwrap
 
 
 def reached(function, known):
-    """The functions of `known` that a function's code reaches without passing through another one of them.
+    """Return the functions of `known` that a function calls, directly or through functions that are not in `known`.
 
     Args:
         function: a function or class of `solutions`.
         known: names, of the exercises.
 
     Returns:
-        list of names, in the order in which the search meets them. What stands between is a helper: another
-        function or class of `solutions`.
+        list of names, in the order in which the search finds them. The functions in between are helpers: other
+        functions or classes of `solutions`.
     """
     known_calls, seen, waiting = [], {function.__name__}, [function]
     while waiting:
@@ -30,7 +30,7 @@ def reached(function, known):
 
 
 def names_from_outside(function):
-    """The names that a function's or a class's code takes from outside: neither its parameters nor its variables."""
+    """Return the names that the code of a function or class takes from outside: neither parameters nor variables."""
     nodes = list(ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function)))))
     own = {node.arg for node in nodes if isinstance(node, ast.arg)}
     named = [node for node in nodes if isinstance(node, ast.Name)]

@@ -1,6 +1,6 @@
-"""The graph of the exercises as HTML: links to the exercises, in front of lines from each one to those that use it.
+"""Draw the graph of the exercises as HTML: links to the exercises, and lines from each exercise to those that use it.
 
-Every exercise stands below all those that it builds on. `static/exercise_graph.js` lights these up.
+Every exercise is below all those that it builds on. `static/exercise_graph.js` highlights these.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,7 +32,7 @@ def graph(needs: dict[str, Iterable[str]], heading: Callable[[str], str], link: 
 
 
 def connected(needs: dict[str, Iterable[str]]) -> dict[str, list[str]]:
-    """Return the exercises that build on another one or that another one builds on, with what they build on."""
+    """Return the exercises with at least one line in the graph, each with those that it builds on."""
     within = {name: [needed for needed in needs[name] if needed in needs] for name in needs}
     used = {needed for names in within.values() for needed in names}
     return {name: names for name, names in within.items() if names or name in used}
@@ -53,7 +53,7 @@ def _layout(needs, heading):
 
 
 def _columns(wanted):
-    """Return name -> column, in the order of the wanted places and as near to them as the others allow."""
+    """Return name -> column, in the order of the wanted columns and as near to them as the other names allow."""
     columns, free = {}, 0
     for rest, name in zip(range(len(wanted) - 1, -1, -1), sorted(wanted, key=wanted.get), strict=True):
         columns[name] = min(max(round(wanted[name] / WIDTH), free), COLUMNS - 1 - rest)

@@ -1,10 +1,10 @@
-"""The style of the book's figures: one size, one font, one palette; inline SVG that reads in light and dark.
+"""Draw figures in the book's style: one size, one font, one palette, and inline SVG for light and dark pages.
 
     fig, ax = figures.subplots()
     ax.plot(steps, losses, label="training")
     figures.show(fig, alt="The loss falls from 5.2 to 1.1 within 600 steps.")
 
-Several panels are several figures: beside each other where the page is wide, below each other on a phone.
+Draw several panels as several figures. They are side by side on a wide page, and one below the other on a phone.
 
     figs, (left, right) = figures.panels(2)
     figures.show(*figs, alt="...")
@@ -48,7 +48,7 @@ matplotlib.rcParams.update({
 
 
 class Picture:
-    """An SVG, or a row of them, with its alternative text: drawn by notebooks and by the book, its text elsewhere."""
+    """One SVG or a row of them. Notebooks and the book show the picture, a terminal its alternative text."""
 
     def __init__(self, svg, alt):
         self.svg, self.alt = svg, alt
@@ -61,7 +61,7 @@ class Picture:
 
 
 def subplots(rows=1, columns=1, width=WIDTH, height=HEIGHT, **options):
-    """A figure in the book's style and its axes; like `plt.subplots`, but nothing is drawn until `show`.
+    """Return a figure in the book's style, and its axes; like `plt.subplots`, but nothing is drawn until `show`.
 
     Args:
         rows, columns: the grid of axes.
@@ -76,13 +76,14 @@ def subplots(rows=1, columns=1, width=WIDTH, height=HEIGHT, **options):
 
 
 def panels(n, width=None, height=2.6, columns=None, **options):
-    """Figures of one Axes each, for `show(*figures, alt=...)`: side by side on a desk, one below the other on a phone.
+    """Return figures of one Axes each, for `show(*figures, alt=...)`, which puts them side by side if the page is wide.
 
-    On a phone each stands alone: give each its title and labels, and panels that are to be compared the same limits.
+    On a phone a reader sees one at a time. So give each figure its own title and labels, and give the same limits to
+    panels that readers should compare.
 
     Args:
         n: how many.
-        width: inches, of each; by default what lets `columns` of them stand side by side within WIDTH.
+        width: inches, of each; by default, `columns` of them fit side by side into WIDTH.
         height: inches, of each.
         columns: int, at most this many side by side; by default n.
         options: for `Figure.subplots`: subplot_kw, ...
@@ -97,13 +98,13 @@ def panels(n, width=None, height=2.6, columns=None, **options):
 
 
 def show(figure, *others, alt):
-    """The figure as a Picture: put it last in a cell.
+    """Return the figure as a Picture. Make it the last expression of a cell.
 
     Args:
         figure: a matplotlib Figure.
-        others: more of them, the panels of one picture. They stand side by side as long as the page is wide enough,
-            and below each other where it is not, so that their letters stay as large as they are. Their frames get
-            the same margins, so that they stand in line.
+        others: more of them, the panels of one picture. They are side by side if the page is wide enough, and
+            otherwise one below the other, so that their letters keep their size. Their frames get the same margins, so
+            that they are aligned.
         alt: str, what someone who cannot see the figure must know: what is drawn, and what it shows. One text for
             all panels.
 
@@ -121,11 +122,10 @@ def show(figure, *others, alt):
 
 
 def heatmap(matrix, rows=None, columns=None, *, row_title="", column_title="", title="", full=None, ax=None):
-    """A matrix as a grid of cells: attention weights, masks, gradients.
+    """Draw a matrix as a grid of cells: attention weights, masks, gradients.
 
-    Numbers are written into the cells as long as they can be read (up to 10 columns). Positive cells are blue,
-    negative ones orange, the opacity is the size relative to `full`. In a boolean matrix True is a filled cell and
-    False a small cross.
+    With up to 10 columns, each cell shows its number. Positive cells are blue, negative ones orange, the opacity is the
+    size relative to `full`. In a boolean matrix True is a filled cell and False a small cross.
 
     Args:
         matrix: (n_rows, n_columns), float, int or bool.
@@ -169,7 +169,7 @@ def heatmap(matrix, rows=None, columns=None, *, row_title="", column_title="", t
 
 
 def model_map(lit):
-    """Return the recurring picture of the whole model, with one part lit.
+    """Return the recurring picture of the whole model, with one part highlighted.
 
     Args:
         lit: the name of the part, a key of `model_map.PARTS`.
@@ -185,7 +185,7 @@ def model_map(lit):
 
 
 def _align(panels):
-    """Give figures of one Axes each the same margins, in inches: as wide as what is written there needs them."""
+    """Give figures of one Axes each the same margins, in inches, wide enough for the text in them."""
     if any(len(panel.axes) != 1 for panel in panels):
         return
     margins = []
@@ -202,7 +202,7 @@ def _align(panels):
 
 
 def _draw(figure):
-    """A figure as SVG: (what is between its tags, width and height in points)."""
+    """Return a figure as SVG: (the content of its svg element, width in points, height in points)."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     if figure.canvas.manager:  # made by pyplot, which would draw it a second time
@@ -221,7 +221,7 @@ def _require(alt):
 
 
 def _letters(label):
-    """How many letters a label has, without the signs that only set them."""
+    """Return how many letters a label has, without TeX's signs."""
     return len(re.sub(r"\\[a-zA-Z]+|[${}_^]", "", str(label)))
 
 
@@ -235,7 +235,7 @@ def _colours(matrix, full):
 
 
 def _draw_cells(ax, colours):
-    """Tiles with a gap between them, or, when they would be too small to distinguish, one embedded image."""
+    """Draw tiles with gaps between them, or one embedded image if the tiles would be too small to distinguish."""
     n_rows, n_columns = colours.shape[:2]
     if n_rows * n_columns > 400:
         ax.imshow(colours, interpolation="none", aspect="auto")
@@ -254,7 +254,7 @@ def _written(value):
 
 
 def _side_by_side(drawings, alt):
-    """Several SVG elements as one picture with one name; a line that is full goes on below."""
+    """Return several SVG elements as one picture with one name, in rows that wrap."""
     svgs = "\n".join(_inline(*drawing, alt, panel) for panel, drawing in enumerate(drawings))
     return (
         f'<div class="figure-panels" role="img" aria-label="{html.escape(alt)}" '
@@ -264,7 +264,7 @@ def _side_by_side(drawings, alt):
 
 
 def _inline(body, width, height, alt, panel=None):
-    """An SVG element that sits in a page: its own ids, the page's ink, a name, no wider than the page.
+    """Return an SVG element for a page: its own ids, the page's text colour, a name, and no wider than the page.
 
     The panels of a row are numbered, and have no names: their row has it.
     """

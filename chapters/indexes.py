@@ -1,4 +1,4 @@
-"""What the index pages show, made from the exercises and the chapters themselves, so that it cannot grow old."""
+"""Make the content of the index pages from the exercises and the chapters, so that it is never out of date."""
 
 import html
 import re
@@ -20,7 +20,7 @@ CHAPTERS = chapter_names()
 
 @dataclass(frozen=True)
 class Listed:
-    """An exercise with its place in the book. needs: earlier exercises that it builds on, itself or by a helper."""
+    """An exercise with its place in the book. needs: earlier exercises that it calls, directly or through a helper."""
 
     exercise: Exercise
     chapter: str
@@ -29,7 +29,7 @@ class Listed:
 
 
 class Html:
-    """A piece of a page; as plain text it is what `words` says."""
+    """A piece of a page. words: the same as plain text."""
 
     def __init__(self, source, words):
         self.source, self.words = source, words
@@ -42,7 +42,7 @@ class Html:
 
 
 class Markdown:
-    """A piece of a page that the search finds, too."""
+    """A piece of a page that the search can find."""
 
     def __init__(self, source):
         self.source = source
@@ -55,12 +55,12 @@ class Markdown:
 
 
 def link(chapter, title):
-    """A link to a section of a chapter, by the section's title."""
+    """Return a link to a section of a chapter, given the section's title."""
     return f'<a href="{chapter}.html#{make_id(title)}">{html.escape(title)}</a>'
 
 
 def contents():
-    """The front page's table of the chapters: number, title, and what the reader will have made.
+    """Return the front page's table of the chapters: number, title, and what the reader will have made.
 
     Raises:
         ValueError: the front matter of a chapter does not say what the reader will have made.
@@ -77,14 +77,14 @@ def contents():
 
 
 def table_of(names, rows, words):
-    """A table whose cells are HTML. In the Markdown that a cell returns, MyST-NB reads no tables."""
+    """Return a table whose cells are HTML, because MyST-NB reads no tables in the Markdown that a cell returns."""
     head = "".join(f"<th>{name}</th>" for name in names)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return Html(f'<table class="table"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>', words)
 
 
 def listed():
-    """All exercises of the book, by name, in its order."""
+    """Return all exercises of the book by name, in the book's order."""
     exercises = {}
     for chapter in CHAPTERS:
         card_of = {card.function: card for card in cards(text_of(chapter))}
@@ -96,7 +96,7 @@ def listed():
 
 
 def mistakes(chapter):
-    """A chapter's mistakes, by name and message, without their code: a fold for each exercise, an address for each.
+    """Return a chapter's mistakes by name and message, without their code. Each mistake is a link target.
 
     The folds are open; the page's script closes them. The section to reread is a link.
     """
@@ -121,7 +121,7 @@ def mistakes(chapter):
 
 
 def table():
-    """Every exercise: its place, its card, and what it builds on. A script adds the reader's state."""
+    """Return the table of all exercises: place, card, and what each builds on. A script adds the reader's state."""
     every = listed()
     head = "".join(f"<th>{name}</th>" for name in ("exercise", "points", "builds on"))
     bodies = []
@@ -139,7 +139,7 @@ def table():
 
 
 def graph():
-    """Every exercise that builds on another one, or that another one builds on, below what it builds on."""
+    """Return the graph of the exercises, without those that have no line in it."""
     every = listed()
     wanted = {name: entry.needs for name, entry in every.items() if not name.startswith(("predicted_", "repaired_"))}
     needs = exercise_graph.connected(wanted)

@@ -1,4 +1,4 @@
-"""Where the trained translator looks: the picture at the opening of chapter 1, in NumPy alone.
+"""Compute where the trained translator looks, for the picture at the opening of chapter 1, with only NumPy.
 
 Chapter 1 is released before the model is explained, so this file uses nothing of `solutions`. It reads the parameters
 of translator.npz (32 features, four heads, one layer on each side) and makes one pass with the right translation.
@@ -42,7 +42,7 @@ def _embedded(model, tokens):
 
 
 def _attended(model, layer, name, stream, others, hidden=0.0):
-    """An attention with the sum and the norm behind it: the new stream, and the weights (n_heads, T, T_others)."""
+    """Return the result of attention, sum and norm: the new stream, and the weights (n_heads, T, T_others)."""
 
     def projected(x, role):
         return x @ model[f"{layer}.{name}.w_{role}"] + model[f"{layer}.{name}.b_{role}"]

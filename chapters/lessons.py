@@ -17,7 +17,7 @@ def calendar(*weeks: Sequence[str]) -> indexes.Html:
     """Return a table of weeks with the hours that a student needs for each, to read and to solve.
 
     Args:
-        weeks: the pages of each week. "08_model" is a whole page, "08_model < The loss" what stands up to the section
+        weeks: the pages of each week. "08_model" is a whole page, "08_model < The loss" everything before the section
             of this title, and "08_model > The loss" that section and the rest.
 
     Raises:

@@ -1,10 +1,10 @@
-"""The recurring picture: encoder and decoder from the words at the bottom to the loss at the top, in pure SVG.
+"""Draw the recurring picture in SVG: encoder and decoder, from the words at the bottom to the loss at the top.
 
-Each element belongs to one part of the model or to several; those of the lit part are drawn in the accent colour.
+Each element belongs to one or several parts of the model. Those of the highlighted part have the accent colour.
 Coordinates are SVG units, y downwards. Use it through `figures.model_map`.
 """
 
-# Name of each part that can be lit -> what it is, for the alternative text.
+# Name of each part that can be highlighted -> its description, for the alternative text.
 PARTS = {
     "attention": "the three attention blocks",
     "backward": "the gradients, which run from the loss back down to the embeddings",
@@ -27,7 +27,7 @@ PADDING = ("XXX.",) * 4
 
 
 def draw_model(lit, accent):
-    """The picture's SVG elements.
+    """Return the picture's SVG elements.
 
     Args:
         lit: a key of PARTS.
@@ -66,7 +66,7 @@ def draw_model(lit, accent):
 
 
 class _Pen:
-    """Collects SVG elements; each is drawn in the accent colour if it belongs to the lit part."""
+    """Collects SVG elements; each is drawn in the accent colour if it belongs to the highlighted part."""
 
     def __init__(self, lit, accent):
         self.lit, self.accent, self.elements = lit, accent, []
@@ -75,7 +75,7 @@ class _Pen:
         return self.lit in parts.split()
 
     def line(self, parts, *points, arrow=True, dashed=False):
-        """A line through `points`, with round corners and an arrowhead at its end."""
+        """Draw a line through `points`, with round corners and an arrowhead at its end."""
         path = f"M{points[0][0]:g},{points[0][1]:g}"
         for before, corner, after in zip(points, points[1:], points[2:], strict=False):
             (x0, y0), (x1, y1) = _towards(corner, before), _towards(corner, after)
@@ -122,7 +122,7 @@ _FAINT = 'stroke="currentColor" stroke-opacity="0.38"'
 
 
 def _towards(start, end):
-    """The point CORNER units from `start` on the (horizontal or vertical) way to `end`."""
+    """Return the point CORNER units from `start` on the horizontal or vertical line to `end`."""
     length = abs(end[0] - start[0]) + abs(end[1] - start[1])
     return tuple(a + CORNER * (b - a) / length for a, b in zip(start, end, strict=True))
 
@@ -139,7 +139,7 @@ def _frames(pen):
 
 
 def _bottom(pen, column, words):
-    """Words, their embedding, and the position added to it."""
+    """Draw the words, their embedding, and the position that is added to it."""
     pen.text("model", column, 537, words)
     pen.line("model", (column, 527), (column, 514))
     pen.box("position model", column - BOX / 2, 486, BOX, 26, "embedding")
@@ -153,7 +153,7 @@ def _bottom(pen, column, words):
 
 
 def _attention(pen, column, y, text, mask, also=""):
-    """An attention block: two more heads behind it, its mask beside its name."""
+    """Draw an attention block, with two more heads behind it and its mask beside its name."""
     x = column - BOX / 2
     for offset in (8, 4):
         back = f"M{x + offset},{y - offset + 4} V{y - offset} H{x + BOX + offset} V{y + 38 - offset} h-4"
@@ -172,7 +172,7 @@ def _feed_forward(pen, column, y):
 
 
 def _around(pen, column, top, bottom, norm):
-    """What stands around a block: the way up to its norm, and the residual path that leaves below the block."""
+    """Draw the surroundings of a block: the line up to its norm, and the residual path that leaves below the block."""
     pen.line("model", (column, top), (column, norm + 24))
     lane, edge = column + _outside(column) * 87, column + _outside(column) * (BOX / 2 + 2)
     pen.line("residual model", (column, bottom), (lane, bottom), (lane, norm + 11), (edge, norm + 11))
@@ -197,7 +197,7 @@ def _top(pen):
 
 
 def _gradients(pen):
-    """The way back, and beside its name what a step of training makes of it."""
+    """Draw the backward pass, and beside it how a training step uses the gradients."""
     right, left = DECODER + BOX / 2 + 2, ENCODER - BOX / 2 - 2
     pen.line("backward", (right, 27), (433, 27), (433, 499), (right + 1, 499), dashed=True)
     way = [(DECODER - BOX / 2 - 4, 283), (228, 283), (228, 444), (5, 444), (5, 499), (left, 499)]

@@ -1,10 +1,10 @@
-"""A walk through a graph of arrays, a step for each arrow, which the page's explorer `steps` shows one by one.
+"""Describe a walk through a graph of arrays. The page's explorer `steps` shows its steps, one for each arrow.
 
     numbers = walks.table("dx", dx, words, features)
     walks.Walk("squares", {"x": (0, 0), "L": (2, 0)}, {"dx": walks.step("L", "x", dx, numbers)})
 
-The chapter computes, and the explorer writes what it is given; the formulas stand in the page's own Markdown. A
-notebook shows no more than the names of the steps. Needs NumPy.
+The chapter computes the numbers, the explorer shows them, and the page's own Markdown has the formulas. A notebook
+shows only the names of the steps. This file needs NumPy.
 """
 
 import json
@@ -16,11 +16,11 @@ RECORD = "application/papermill.record/"  # keeps an output for another place: m
 
 
 class Walk:
-    """What a cell hands to the explorer below it, as its last expression.
+    """The last expression of a cell, from which the explorer below gets its data.
 
     Args:
-        name: what the directive calls it by, `:walk: NAME`.
-        places: dict, name of an array -> (across, up), where it stands in the picture.
+        name: the name in the directive, `:walk: NAME`.
+        places: dict, name of an array -> (across, up), its place in the picture.
         steps: dict, name of a gradient -> `step(...)`, in the order of the walk.
 
     Raises:
@@ -38,12 +38,12 @@ class Walk:
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         walk = {"places": self.places, "steps": [{"name": name} | arrow for name, arrow in self.steps.items()]}
-        text = json.dumps(walk, ensure_ascii=False)  # a notebook holds nothing but text under a name of one's own
+        text = json.dumps(walk, ensure_ascii=False)  # under a name of our own, a notebook can store only text
         return {f"{RECORD}application/json": text}, {"scrapbook": {"name": self.name, "mime_prefix": RECORD}}
 
 
 def step(start, end, gradient, *tables):
-    """One arrow of a walk.
+    """Return one arrow of a walk.
 
     Args:
         start, end: names of the arrays between which the arrow runs.
@@ -54,7 +54,7 @@ def step(start, end, gradient, *tables):
 
 
 def table(name, matrix, rows, columns):
-    """Numbers to be shown, with a label for each row and each column.
+    """Return a table of numbers, with a label for each row and each column.
 
     Args:
         name: str, what the numbers are.

@@ -29,7 +29,7 @@ def class_for(exercise: str) -> str:
 
 
 class Derivation(DropdownDirective):
-    """`{derivation}` with the name of an exercise, and a body: a dropdown that names the exercise."""
+    """`{derivation}`: the name of an exercise, and a body. It becomes a dropdown that names the exercise."""
 
     required_arguments = 1
     optional_arguments = 0

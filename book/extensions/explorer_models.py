@@ -1,4 +1,4 @@
-"""What an explorer with a trained model gets: its parameters in half precision, and words to count its errors in."""
+"""Make the data of an explorer with a trained model: parameters in half precision, and words to test the model on."""
 
 import base64
 from pathlib import Path
@@ -14,7 +14,8 @@ N_WORDS = 100
 
 
 def half_precision(path: Path) -> dict[str, Any]:
-    """Return a file of parameters: "shapes" by path, and in that order all numbers as "float16", in base64.
+    """Return the content of a file of parameters: "shapes" by path, and "float16", all numbers in that order, in
+    base64.
 
     The file has an array for each path, or one vector `weights`, as `hand_in` of chapter 10 writes it.
 
@@ -29,7 +30,7 @@ def half_precision(path: Path) -> dict[str, Any]:
 
 
 def unseen_words(path: Path) -> list[tuple[str, str]]:
-    """Return letters and sounds of N_WORDS words without a relative among the known words: ("choir", "K W AY ER").
+    """Return letters and sounds of N_WORDS words of word families that training has not seen: ("choir", "K W AY ER").
 
     Raises:
         OSError, ValueError, BadZipFile, KeyError: the file is no file of words.

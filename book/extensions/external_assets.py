@@ -25,13 +25,13 @@ def external_assets(text: str) -> list[str]:
         text: the source of a page or a style sheet.
 
     Returns:
-        list of str, in the order of the text, without the links that a reader has to click.
+        list of str, in the order of the text, without links, which load nothing until a reader clicks them.
     """
     return [next(filter(None, match.groups())) for match in LOADED.finditer(text)]
 
 
 def warn_of_external_assets(app: Sphinx, exception: Exception | None) -> None:
-    """Warn, which fails the build, of every page and style sheet that loads something from another machine."""
+    """Warn of every page and style sheet that loads something from another machine. A warning fails the build."""
     if exception:
         return
     for path in sorted(Path(app.outdir).rglob("*")):

@@ -100,7 +100,7 @@ class Definitions:
     ) -> None:
         """Append the definitions of the page's terms, hidden, each under the id that its link ends in.
 
-        An embedded builder, such as that of the EPUB, makes pages that run no scripts. Their terms are links alone.
+        An embedded builder, such as that of the EPUB, makes pages that run no scripts. Their terms are only links.
         """
         builder = app.builder
         if doctree is None or pagename == PAGE or not isinstance(builder, StandaloneHTMLBuilder) or builder.embedded:

@@ -32,7 +32,7 @@ def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
 def add_base(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Put the base of all links first into the head, so that it holds for style sheets and scripts too."""
+    """Put the base of all links at the top of the head, so that style sheets and scripts use it too."""
     if pagename == "404" and app.config.html_baseurl:
         base = f"{app.config.html_baseurl.rstrip('/')}/404.html"
         context["metatags"] = f'<base href="{escape(base)}" />' + context.get("metatags", "")

@@ -25,8 +25,8 @@ from check.bundle_data import FOLDER
 def prepare_kernels(app: Sphinx, config: Config) -> None:
     """Let kernels import our packages from the checkout, use one thread, and ignore the user's IPython settings.
 
-    With several threads, the rounding of a matrix product varies from run to run, and training ends elsewhere. The log
-    level suppresses a kernel's warning that it talks to its own machine by TCP.
+    With several threads, the rounding of a matrix product varies from run to run, and so does the result of a training.
+    The log level suppresses a kernel's warning that it talks to its own machine by TCP.
     """
     profile = Path(app.outdir).parent / ".ipython" / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,7 @@
 
 The articles of all pages become one page of HTML. Each id begins with the name of the page that it comes from, so that
 links between pages lead to places within the one page. Chromium prints it after MathJax has set the formulas. Only then
-do we know on which page a section stands, so we print the contents again with page numbers, lay these numbers over the
+do we know on which page a section is, so we print the contents again with page numbers, lay these numbers over the
 first print, and add bookmarks.
 
 The PDF has no tags, because they would triple its size and the time to make it. The HTML and the EPUB are better for
@@ -71,7 +71,7 @@ def _parse(path: Path) -> Element:
 
 
 def article(path: Path, document: Element, names: dict[Path, str]) -> Element:
-    """Return the article of a page, with ids and links that are right where all articles stand on one page.
+    """Return the article of a page, with ids and links that are right when all articles are on one page.
 
     Args:
         path: the page.

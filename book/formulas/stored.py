@@ -18,7 +18,7 @@ TEX = re.compile(r"\\\((.*?)\\\)|\\\[(.*)\\\]", re.DOTALL)
 
 
 class Formula(NamedTuple):
-    """The TeX of a formula, and whether it stands on a line of its own."""
+    """The TeX of a formula, and whether it has a line of its own."""
 
     tex: str
     display: bool

@@ -1,6 +1,6 @@
 """Write the files that pages load for their exercises: scripts, Python and zip files.
 
-Their addresses contain a hash, so that a browser can cache them without end.
+Their addresses contain a hash, so that a browser can cache them forever.
 """
 
 import hashlib
@@ -89,7 +89,7 @@ def write_scripts(app: Sphinx, python: dict[str, Path]) -> str:
 def write_service_worker(out: Path) -> None:
     """Write the service worker of a built book, with the hashes of all other files.
 
-    It controls the pages in its own folder and below, so it lies at the top.
+    It controls the pages in its own folder and below, so it is in the top folder.
     """
     worker = out / SERVICE_WORKER
     hashes = {

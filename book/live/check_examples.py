@@ -1,4 +1,4 @@
-"""Show below each check what it answers to a common mistake and to a right solution, in two tabs."""
+"""Show below each check its feedback on a common mistake and on a right solution, in two tabs."""
 
 import tempfile
 from pathlib import Path

@@ -1,6 +1,6 @@
 """Sphinx extension: buttons that open a chapter's exercises on Colab or Binder, if `_config.yml` asks for them.
 
-The theme's buttons would lead to a page's source, which has no gaps to fill in and lies beside the solutions. So we
+The theme's buttons would lead to a page's source, which has no gaps to fill in and is beside the solutions. So we
 take Jupyter Book's settings away from the theme and make the buttons here. They lead to the notebooks for studying
 alone, unzipped into the built book, which you publish as a branch of a repository. Binder copies the whole branch and
 finds in `binder/` what to install. Colab opens one notebook, whose first cell downloads the rest from the book's

@@ -1,7 +1,7 @@
 """Sphinx extension: let readers write, run and check code in a page, with the book's own `check` in the browser.
 
-Each stub and each other cell gets a name, by which the page's script finds it. Below each check stand examples of its
-feedback. A page with exercises gets a zip file with `check` and the public keys of a release, and what
+Each stub and each other cell gets a name, by which the page's script finds it. Below each check the page shows examples
+of its feedback. A page with exercises gets a zip file with `check` and the public keys of a release, and what
 `page_scripts.py` adds.
 """
 
@@ -116,7 +116,7 @@ checks.</p></details>"""
 
 
 def offer(docname: str, page: LivePage) -> str:
-    """Return what stands below a chapter's title, as HTML."""
+    """Return the HTML below a chapter's title."""
     return WITHOUT_SCRIPTS + OFFER.format(
         up="../" * docname.count("/"), out=OUT, all=ALL, bundle=page.bundle, name=page.chapter
     )

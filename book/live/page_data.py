@@ -1,4 +1,4 @@
-"""What the build knows about each page with exercises, and the JSON of it that the page's script reads."""
+"""Describe each page with exercises, and make the JSON that the page's script reads."""
 
 import hashlib
 from collections.abc import Iterable

@@ -25,7 +25,8 @@ from book.live.self_study import zipped
 MAP = "chapters/exercises"  # the page that lists all exercises, and marks those that pass
 MISTAKES = "chapters/mistakes"
 PROGRESS = "chapters/progress"
-# Pages show HTML that Python made. Its code may have been pasted, and a page can do more than the worker that ran it.
+# Pages show HTML that Python made. Readers may have pasted the code from elsewhere, and HTML in a page can do more than
+# code in the worker.
 POLICY = "script-src-attr 'none'; object-src 'none'; base-uri 'none'"
 MUST = "LIVE"  # environment variable: with LIVE=required, a build without Python for the pages fails
 
