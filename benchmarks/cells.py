@@ -2,10 +2,10 @@
 
     python benchmarks/cells.py [CHAPTER ...]
 
-The benchmark runs every cell that a page offers to try twice: with Python on this machine and with Python in Chromium,
-below the cells above it, and with the reference solutions as the reader's answers. It prints which cells fail, which
-print or draw something else in the browser, and how long they take. The exit code is 1 if a cell fails in the browser.
-A cell that prints timings prints something else each time.
+The benchmark runs each cell that readers can try in a page, once with Python on this machine and once with Python in
+Chromium, below the cells above it, and with the reference solutions as the reader's answers. It prints which cells
+fail, which print or draw something else in the browser, and how long they take. The exit code is 1 if a cell fails in
+the browser. A cell that prints timings never prints the same twice.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def solved(name):
 
 
 def helpers(sources):
-    """Return name -> source of the functions that solutions import from each other. A reader's answers do not."""
+    """Return name -> source of the functions that solutions import from each other, and a reader's answers do not."""
     functions = {}
     for module, names in re.findall(r"^ *from (solutions\.\w+) import (.+)$", "\n".join(sources), re.MULTILINE):
         for name in names.split(", "):

@@ -44,7 +44,7 @@ def main():
 
 
 def hand_in(course, count):
-    """Write `count` submissions, each with other bytes."""
+    """Write `count` submissions, each with different bytes."""
     content = {example.student: example.content for example in example_class.examples(course, CHAPTER)}
     for number in range(count):
         notebook = json.loads(content[STUDENTS[number % len(STUDENTS)]])

@@ -47,7 +47,7 @@ def main():
 
 
 def hand_in(course, count):
-    """Write `count` submissions, each with other bytes. Return student -> the right score."""
+    """Write `count` submissions, each with different bytes. Return student -> the right score."""
     examples = list(example_class.examples(course, CHAPTER))
     common = [example for example in examples if example.student not in RARE]
     rare = [example for example in examples if example.student in RARE]

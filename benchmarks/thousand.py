@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/thousand.py [--sizes 100 1000] [--jobs 1 2]
 
-The benchmark compares the numbers of --jobs on the smallest class. There it grades and writes nothing. It asserts
-nothing, because times depend on the machine.
+The benchmark compares the numbers of --jobs on the smallest class. For that comparison it only grades, and writes
+nothing. It asserts nothing, because times depend on the machine.
 """
 
 import argparse
@@ -66,7 +66,7 @@ def main():
 
 
 def with_class(released, course, size):
-    """Return a copy of the course with `size` submissions, each with other bytes."""
+    """Return a copy of the course with `size` submissions, each with different bytes."""
     shutil.copytree(released, course)
     content = {example.student: example.content for example in example_class.examples(course, CHAPTER)}
     for number in range(size):
@@ -107,7 +107,7 @@ def seconds_of_command(course, size):
 
 @contextmanager
 def timed(spent):
-    """Add up the seconds of each part of grading. Parts run in parallel, and the database's part is also in writing."""
+    """Add up the seconds of each part of grading. Parts run in parallel, and writing includes the database."""
 
     def end_query(connection, cursor, statement, parameters, context, many):
         spent["the database alone"] += time.perf_counter() - context.started

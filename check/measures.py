@@ -181,7 +181,7 @@ def copying_sources(value: Any, n_words: int, backwards: bool, words: np.ndarray
     rows = dict(zip(names, (n, 2 * n, 2 * n), strict=True))
     w_query, w_key, w_value = matrices(value, names, rows, columns={"w_value": n})
     here = np.concatenate([words, np.full_like(words[..., :1], n_words)], axis=-1)
-    before = np.roll(here, 1, axis=-1)  # the mark stands before the first word, too
+    before = np.roll(here, 1, axis=-1)  # the mark is also before the first word
     memory = np.concatenate([np.eye(n)[here], np.eye(n)[before]], axis=-1)
     strengths = attend(np.eye(n)[here[..., ::-1] if backwards else before], memory, w_query, w_key)
     return Attention(strengths, strengths @ memory @ w_value, np.ones(here.shape, dtype=bool))

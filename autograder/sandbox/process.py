@@ -235,7 +235,7 @@ class Process:
                 return
             passed, now = time.monotonic() - started, activity(self._launched.started.python_pid())
             if self._sleep_limit < math.inf:
-                # What lies far above one watch was no sleep of the process alone: the grader did not run either.
+                # In a time far above one watch the process did not sleep alone: the grader did not run either.
                 self.sleep_seconds += asleep(before, now, min(passed, WATCH_SECONDS))
             before, started = now, time.monotonic()
             self._check_usage()

@@ -15,7 +15,7 @@
     const at = (along, right) => [x + alongX * along - alongY * right, y + alongY * along + alongX * right];
     const end = length - GAP;
     const corners = [at(end - HEAD, ASIDE - HEAD / 2), at(end, ASIDE), at(end - HEAD, ASIDE + HEAD / 2)];
-    const beside = Math.abs(alongY) > 0.5; // the name stands beside the arrow, and not above or below
+    const beside = Math.abs(alongY) > 0.5; // whether the name is beside the arrow, and not above or below
     const anchor = beside ? (alongY < 0 ? "start" : "end") : "middle";
     const name = { at: at(length / 2, beside ? 0.26 : 0.36), anchor };
     return { line: `M${at(GAP, ASIDE)}L${at(end - HEAD, ASIDE)}`, head: `M${corners.join("L")}Z`, name };

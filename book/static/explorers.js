@@ -77,7 +77,7 @@ const Explorers = {
     return Explorers.element("td", { className: "bar" }, bar);
   },
 
-  // The word "drag", which stands beside a handle until the reader presses in a drawing of the explorer.
+  // The word "drag", which is beside a handle until the reader presses in a drawing of the explorer.
   dragHint() {
     const hint = Explorers.svgElement("text", { class: "hint", "text-anchor": "middle", "dominant-baseline": "central" }, "drag");
     document.addEventListener("pointerdown", ({ target }) => {

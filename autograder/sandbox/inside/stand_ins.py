@@ -1,4 +1,4 @@
-"""Make what stands in a submission's process for a function that the grader answers. It holds no code of it."""
+"""Make placeholders in a submission's process for functions that the grader answers. They hold none of their code."""
 
 import builtins
 from collections.abc import Callable

@@ -92,7 +92,7 @@ def _mount_own_folders(settings: dict[str, Any]) -> None:
         kernel.mount("none", path, "", _CLOSED)
     kernel.mount("tmpfs", "/proc/1", "tmpfs", _LOCKED | kernel.MS_RDONLY, "mode=0555,size=4k")
     kernel.mount("none", "/proc", "", _CLOSED)
-    os.chdir(settings["writable"][0])  # the folder below it, in which we stand, is the same for all children
+    os.chdir(settings["writable"][0])  # the folder below it, where this process is, is the same for all children
 
 
 def _be_student(fork: Fork) -> NoReturn:

@@ -135,7 +135,7 @@ export class Textarea {
     return /^\s*(?:return|raise|pass|break|continue)\b/.test(line) ? spaces.slice(INDENT.length) : spaces;
   }
 
-  /** Deletes a whole step if the cursor stands in the spaces at the start of a line. Returns whether it did. */
+  /** Deletes a whole step if the cursor is in the spaces at the start of a line. Returns whether it did. */
   deleteIndent() {
     const line = this.lineBeforeCursor();
     if (this.field.selectionStart !== this.field.selectionEnd || !line || line.trim()) return false;
