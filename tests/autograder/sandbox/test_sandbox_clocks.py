@@ -149,6 +149,13 @@ def test_student_code_cannot_raise_its_priority(ask):
     assert outcome.raised.type == "PermissionError"
 
 
+@KINDS
+def test_libraries_compute_in_one_thread(ask, kind):
+    """A busy neighbour took an honest submission from 23 to 249 seconds."""
+    source = "import os\ndef f():\n    return [os.environ[f'{x}_NUM_THREADS'] for x in ('OMP', 'OPENBLAS', 'MKL')]"
+    assert ask(source, "f", kind=kind).value == ["1", "1", "1"]
+
+
 def test_the_graders_work_for_a_call_counts_as_its_processor_time(bundle):
     """A function that is a case's input runs in the grader, which student code could keep busy while it waits."""
 
