@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -112,21 +113,29 @@ def autograded_score(coursedir: CourseDirectory, student: str, name: str) -> flo
     return next((determine_grade(cell)[0] for cell in named), None)
 
 
-def submitted_sources(coursedir: CourseDirectory, student: str) -> dict[str, str]:
-    """Return exercise -> source of its cell in a student's autograded notebook; {} if there is none."""
-    cells = {
-        cell["metadata"]["nbgrader"]["grade_id"]: cell
-        for cell in _autograded(coursedir, student).get("cells", ())
-        if cell["metadata"].get("nbgrader", {}).get("solution")
-    }
-    return {name: "".join(cell["source"]) for name, cell in cells.items()}
+@dataclass(frozen=True)
+class Autograded:
+    """What a student's autograded notebook contains, as it was graded.
+
+    record: the metadata that grading wrote, as of `grading_record`. sources: exercise -> source of its cell.
+    own_sources: the sources of the code cells that the student added, in their order.
+    """
+
+    record: dict[str, Any]
+    sources: dict[str, str]
+    own_sources: tuple[str, ...]
 
 
-def own_sources(coursedir: CourseDirectory, student: str) -> tuple[str, ...]:
-    """Return the sources of the code cells that a student added, in the order of their autograded notebook."""
-    cells = _autograded(coursedir, student).get("cells", ())
-    own = (cell for cell in cells if cell["cell_type"] == "code" and "nbgrader" not in cell["metadata"])
-    return tuple("".join(cell["source"]) for cell in own)
+def read_autograded(coursedir: CourseDirectory, student: str) -> Autograded:
+    """Return what a student's autograded notebook contains; all of it is empty if there is none."""
+    notebook = _autograded(coursedir, student)
+    sources, own_sources = {}, []
+    for cell in notebook.get("cells", ()):
+        if cell["metadata"].get("nbgrader", {}).get("solution"):
+            sources[cell["metadata"]["nbgrader"]["grade_id"]] = "".join(cell["source"])
+        elif cell["cell_type"] == "code" and "nbgrader" not in cell["metadata"]:
+            own_sources.append("".join(cell["source"]))
+    return Autograded(notebook.get("metadata", {}).get("autograder", {}), sources, tuple(own_sources))
 
 
 def _autograded(coursedir: CourseDirectory, student: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ def templates() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,
     )
     environment.filters |= {
         "number": lambda value: f"{round(value, 2):g}",

@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 
 from autograder.course.handout import Handout
@@ -120,6 +121,12 @@ def _counts(token: str) -> bool:
     return token not in "()"
 
 
+@cache
+def _fixed(token: str) -> str | None:
+    """Return a token as it counts; None for a name that the author chose."""
+    return None if is_variable(token) else token.replace("'", '"')
+
+
 def stretches(text: str, digest: Callable[[tuple[str | int, ...]], int] = hash) -> list[int]:
     """Return a hash of every SEED consecutive tokens, in order; a name that the author chose counts as a distance.
 
@@ -132,12 +139,13 @@ def stretches(text: str, digest: Callable[[tuple[str | int, ...]], int] = hash) 
     next_use: dict[int, int] = {}
     items: list[str | int] = []
     for position, token in enumerate(filter(_counts, tokens_of(_without_docstrings(text)))):
-        if is_variable(token):
+        fixed = _fixed(token)
+        if fixed is None:
             last = last_use.get(token, position)
             last_use[token] = next_use[last] = position
             items.append(position - last)
         else:
-            items.append(token.replace("'", '"'))
+            items.append(fixed)
     hashes = []
     for start in range(len(items) - SEED + 1):
         hashes.append(digest(tuple(items[start : start + SEED])))

@@ -11,7 +11,7 @@ from autograder.gradebook.attempts import attempts_sentences
 from autograder.gradebook.coursedir import CourseDirectory
 from autograder.gradebook.marks import Book, Marks
 from autograder.gradebook.queries import known_students, read_marks
-from autograder.gradebook.state import changes, grading_record, own_sources, submitted_sources
+from autograder.gradebook.state import Autograded, changes, read_autograded
 from autograder.gradebook.voids import Voids, load_voids
 from autograder.grading.assignment import fingerprint
 from autograder.grading.report import Report, Reports
@@ -92,8 +92,12 @@ def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
     reports = Reports(Path(coursedir.root, "reports", chapter))
     find = cache(reports.find)  # a history often contains the student's current report
     handed_in = sorted(paths)
-    digests = {student: grading_record(coursedir, student).get("report", "") for student in handed_in}
-    graded = {student: report for student, digest in digests.items() if (report := find(digest))}
+    notebooks = {student: read_autograded(coursedir, student) for student in handed_in}
+    graded = {
+        student: report
+        for student, notebook in notebooks.items()
+        if (report := find(notebook.record.get("report", "")))
+    }
     book, histories = read_marks(coursedir), _histories(reports.folder, find)
     voids = load_voids(Path(coursedir.root), chapter)
     teams = {
@@ -102,7 +106,10 @@ def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
     return Class(
         chapter,
         tuple(
-            replace(_entry(student, report, book, histories, voids, coursedir), team=teams.get(student, ""))
+            replace(
+                _entry(student, report, notebooks[student], book, histories, voids, coursedir),
+                team=teams.get(student, ""),
+            )
             for student, report in graded.items()
         ),
         tuple(student for student in handed_in if student not in graded),
@@ -119,6 +126,7 @@ def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
 def _entry(
     student: str,
     report: Report,
+    notebook: Autograded,
     book: Book,
     histories: Mapping[str, tuple[Grading, ...]],
     voids: Voids,
@@ -137,8 +145,8 @@ def _entry(
         _differences(marks, report, voids),
         histories.get(report.made_from["submission"], ()),
         chapters,
-        submitted_sources(coursedir, student),
-        own_sources(coursedir, student),
+        notebook.sources,
+        notebook.own_sources,
         voids=voids,
         attempts=attempts_sentences(coursedir.config, student, report.chapter),
     )
