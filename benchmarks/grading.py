@@ -43,13 +43,13 @@ def main():
     print_rates(options.submissions, {name: statistics.median(seconds) for name, seconds in times.items()})
 
 
-def hand_in(course, count):
-    """Write `count` submissions, each with different bytes."""
-    content = {example.student: example.content for example in example_class.examples(course, CHAPTER)}
+def hand_in(course, count, chapter=CHAPTER, students=STUDENTS):
+    """Write `count` submissions of these students of the example class, each with different bytes."""
+    content = {example.student: example.content for example in example_class.examples(course, chapter)}
     for number in range(count):
-        notebook = json.loads(content[STUDENTS[number % len(STUDENTS)]])
+        notebook = json.loads(content[students[number % len(students)]])
         notebook["metadata"]["handed_in"] = number
-        path = course / "submitted" / f"student-{number:03d}" / CHAPTER / f"{CHAPTER}.ipynb"
+        path = course / "submitted" / f"student-{number:03d}" / chapter / f"{chapter}.ipynb"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(notebook), encoding="utf-8")
 
