@@ -17,6 +17,7 @@ EXTENSIONS = (
     "book.extensions.derivations",
     "book.extensions.explorers",
     "book.extensions.core_path",
+    "book.extensions.exercise_ids",
     "book.extensions.glossary",
     "book.extensions.bibliography",
     "book.extensions.numbering",

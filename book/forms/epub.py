@@ -113,23 +113,19 @@ class Epub(Epub3Builder):
 
 
 def as_xml(page: str) -> str:
-    """Return a page as XML for EPUB 3: without buttons and fields, with unique ids, and with links to its other pages.
+    """Return a page as XML for EPUB 3: without buttons and fields, and with links to its other pages.
 
     Raises:
         lxml.etree.XMLSyntaxError: the page cannot be read as XML.
     """
     page = NEVER_CLOSED.sub(r"<\1\2/>", ENTITY.sub(lambda entity: html.unescape(entity[0]), page))
     page = WITHOUT_VALUE.sub(r'\1=""', page)
-    tree, ids = etree.fromstring(page.encode()), set()
+    tree = etree.fromstring(page.encode())
     for element in tree.xpath(CONTROLS, namespaces=NAMESPACES):
         element.getparent().remove(element)
     for element in tree.xpath("//x:label | //x:summary/x:p", namespaces=NAMESPACES):
         element.tag = f"{{{XHTML}}}span"
         element.attrib.pop("for", None)
-    for element in tree.xpath("//*[@id]"):
-        if element.get("id") in ids:  # sphinx-exercise gives the content of all exercises one id
-            del element.attrib["id"]
-        ids.add(element.get("id"))
     for link in tree.xpath("//x:a[@href]", namespaces=NAMESPACES):  # the HTML that cells show links to .html pages
         link.set("href", LOCAL.sub(r"\1.xhtml", link.get("href")))
     for element in tree.xpath("//m:*[not(self::m:math or self::m:mstyle)]", namespaces=NAMESPACES):

@@ -1,0 +1,31 @@
+"""No id occurs twice on a page with several exercises, and each exercise can be linked to."""
+
+import pytest
+from bs4 import BeautifulSoup
+
+from tests.book.conftest import built_page, jupyter_book, make_little_book, page
+
+pytestmark = pytest.mark.book
+
+TEXT = """
+(exercise-one)=
+:::{exercise} One
+Add up.
+:::
+
+(exercise-two)=
+:::{exercise} Two
+Multiply.
+:::
+"""
+
+
+def test_no_id_occurs_twice(tmp_path):
+    folder = make_little_book(tmp_path)
+    page(folder, text=TEXT)
+    built = jupyter_book(folder)
+    assert built.returncode == 0, built.stderr
+    html = BeautifulSoup(built_page(folder), "lxml")
+    ids = [element["id"] for element in html.select("article [id]")]
+    assert len(ids) == len(set(ids)) and {"exercise-one", "exercise-two"} <= set(ids)
+    assert [text.get_text(strip=True) for text in html.select(".exercise section")] == ["Add up.", "Multiply."]
