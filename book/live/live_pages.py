@@ -67,7 +67,11 @@ def read_page(app: Sphinx, doctree: nodes.document) -> None:
         setup=setup_of(chapter),
         given=functions,
         cells=about_cells,
-        sections={section[0].astext(): f"#{section['ids'][0]}" for section in doctree.findall(nodes.section)},
+        sections={
+            section[0].astext(): f"#{section['ids'][0]}"
+            for section in doctree.findall(nodes.section)
+            if isinstance(section[0], nodes.title)  # an exercise is a section without one
+        },
         exercises={exercise_name: version(chapter.stubs[exercise_name]) for exercise_name in exercises},
         elsewhere=[exercise.name for exercise in exercises.values() if isinstance(exercise.reference, type)],
         uses={
