@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--hub", type=Path, default=REPO / ".hub", metavar="DIR", help="the folder of `make hub`")
     parser.add_argument("--stay", action="store_true", help="leave the hub running until Enter is pressed")
     options = parser.parse_args()
-    # Raise SystemExit, so that the accounts are removed then too.
+    # Raise SystemExit, so that the demonstration removes the accounts then too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("The demonstration was stopped by SIGTERM."))
     if os.geteuid():
         sys.exit("The demonstration creates accounts and starts servers as their owners. Run it as root.")

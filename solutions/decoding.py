@@ -1,6 +1,6 @@
-"""Chapter 8, decoding: writing a target word by word, by the best next word, or by several hopeful beginnings.
+"""Chapter 8, decoding: write a target word by word, greedily or with a beam.
 
-A loop over positions, as no other part of the model has: what is written next depends on what was written.
+No other part of the model has a loop over positions. Here each token depends on the tokens written before it.
 """
 
 import numpy as np
@@ -88,7 +88,7 @@ def decode_step(params, tokens, past, src, n_heads, pad=0):
         logits: (N, vocab)
         past: the one for the next step, which holds t positions.
     """
-    # No causal mask: what is not yet written is not there to be seen.
+    # This needs no causal mask, because later tokens do not exist yet.
     over_target, over_memory = padding_mask(tokens, pad), padding_mask(src, pad)
     embeddings = params["embeddings"]
     x, _ = positional_embedding(tokens[:, -1:], table_for(embeddings, "target"), start=tokens.shape[1] - 1)
@@ -173,7 +173,7 @@ def beam_search(params, src, n_heads, beam_width=4, length_penalty=0.6, max_leng
         width = len(tokens)
         logits, _ = decode(params, tokens, memory.repeat(width, 0), np.tile(src, (width, 1)), n_heads, pad)
         candidates = log_softmax(logits[:, -1])
-        # A finished hypothesis goes on in one way only, by padding, which costs nothing and adds no length.
+        # A finished hypothesis has one continuation, padding, which changes neither its score nor its length.
         finished = (tokens == eos).any(axis=1)
         candidates[finished] = -np.inf
         candidates[finished, pad] = 0
@@ -189,7 +189,7 @@ def beam_search(params, src, n_heads, beam_width=4, length_penalty=0.6, max_leng
 
 
 def _all_written(tokens, max_length, eos):
-    """Whether every row has its end mark, or max_length tokens after its begin mark."""
+    """Return whether every row has its end mark, or max_length tokens after its begin mark."""
     return tokens.shape[1] > max_length or bool((tokens == eos).any(axis=1).all())
 
 
@@ -201,13 +201,13 @@ def _write(tokens, logits, eos, pad):
 
 
 def _heads(x, params, name, n_heads):
-    """One of the projections "query", "key", "value" of multi-head attention, split into heads."""
+    """Return one of the projections "query", "key", "value" of multi-head attention, split into heads."""
     projected, _ = linear(x, params[f"w_{name}"], params[f"b_{name}"])
     return split_heads(projected, n_heads)
 
 
 def _attend(x, keys, values, params, n_heads, mask):
-    """Multi-head attention of x to keys and values that are projected and split already."""
+    """Return the multi-head attention of x to keys and values that are already projected and split."""
     attended, _ = masked_attention(_heads(x, params, "query", n_heads), keys, values, np.expand_dims(mask, -3))
     output, _ = linear(merge_heads(attended), params["w_output"], params["b_output"])
     return output

@@ -1,4 +1,4 @@
-"""The gated delta rule, whose backward pass is an exercise of chapter 11. Given, not asked for."""
+"""The gated delta rule, whose backward pass is an exercise of chapter 11. Given code, not an exercise."""
 
 import numpy as np
 

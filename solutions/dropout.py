@@ -1,4 +1,4 @@
-"""Dropout, forwards and backwards. Given, not asked for."""
+"""Dropout, forwards and backwards. Given code, not an exercise."""
 
 
 def dropout(x, rate, rng=None):

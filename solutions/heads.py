@@ -1,4 +1,4 @@
-"""Put the heads of multi-head attention beside each other. Given, not asked for."""
+"""Put the heads of multi-head attention beside each other. Given code, not an exercise."""
 
 
 def merge_heads(heads):

@@ -1,4 +1,4 @@
-"""The learning-rate schedule of the paper. Given, not asked for."""
+"""The learning-rate schedule of the paper. Given code, not an exercise."""
 
 
 def noam_learning_rate(step, d_model, warmup=4000):

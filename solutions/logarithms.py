@@ -1,4 +1,4 @@
-"""The logarithm of softmax, for the losses of chapters 8 and 9. Given, not asked for."""
+"""The logarithm of softmax, for the losses of chapters 8 and 9. Given code, not an exercise."""
 
 import numpy as np
 

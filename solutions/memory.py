@@ -1,4 +1,4 @@
-"""The mask of the memory. Given, not asked for."""
+"""The mask of the memory. Given code, not an exercise."""
 
 import numpy as np
 

@@ -1,8 +1,8 @@
 """Chapter 8, the full model: encoder, decoder, loss, and the gradient of every parameter.
 
-params is a plain nested dict: {"embeddings": {...}, "encoder": [layer, ...], "decoder": [layer, ...]}. Its embeddings
-hold one "shared" table, which source, target and output then use together, or a table of their own for some of the
-three. How text is written from the logits, word by word, is in `decoding`.
+params is a plain nested dict: {"embeddings": {...}, "encoder": [layer, ...], "decoder": [layer, ...]}. Source, target
+and output use the table "shared", except those that have a table of their own. `decoding` writes text with this model,
+word by word.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""RMSNorm, whose backward pass is an exercise of chapter 5. Given, not asked for."""
+"""RMSNorm, whose backward pass is an exercise of chapter 5. Given code, not an exercise."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The task of chapter 9: English number words to German morphemes, below 100,000. Given, not asked for.
+"""The task of chapter 9: English number words to German morphemes, below 100,000. Given code, not an exercise.
 
 "two hundred forty five" becomes "zwei hundert fünf und vier zig": tens and units change places, so a word-by-word
 dictionary is not enough.

@@ -1,9 +1,9 @@
-"""Parameters as a plain nested dict: how they start, how one goes through them, and how they travel.
+"""Initialise, traverse and store parameters, which are a plain nested dict.
 
-Given, not asked for: chapters 8 and 9 use it as it stands. A tree is an array, a list of trees or a dict of
+Given code, not an exercise: chapters 8 and 9 use this module. A tree is an array, a list of trees or a dict of
 trees. Parameters, their gradients and Adam's moments are trees with the same names, and `map_tree` goes through
-several of them at once. They travel as one vector (`flatten`, `unflatten`) or as one file (`save`, `load`). Dicts are
-walked in alphabetical order, so two trees with the same names always line up.
+several of them at once. A tree can be stored as one vector (`flatten`, `unflatten`) or as one file (`save`, `load`).
+The functions traverse dicts in alphabetical order, so two trees with the same names always match.
 """
 
 import math

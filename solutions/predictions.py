@@ -1,4 +1,4 @@
-"""The order of some runs by a predicted number, and the settings that decide. Given, not asked for."""
+"""The order of some runs by a predicted number, and the settings that decide. Given code, not an exercise."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Rotary positions, for the cache of chapter 8. Given, not asked for."""
+"""Rotary positions, for the cache of chapter 8. Given code, not an exercise."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A router of experts, whose backward pass is an exercise of chapter 11. Given, not asked for."""
+"""A router of experts, whose backward pass is an exercise of chapter 11. Given code, not an exercise."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Smoothed labels. Given, not asked for."""
+"""Smoothed labels. Given code, not an exercise."""
 
 import numpy as np
 

@@ -12,7 +12,8 @@ Skipped = tuple[Entry, str]  # a file that is not collected, and the reason
 class Candidate:
     """A file of a download, and the student who handed it in.
 
-    when: of two candidates of a student, the one with the larger `when` was handed in later; equal if nothing says so.
+    when: of two candidates of a student, the one with the larger `when` was handed in later; equal if the order is
+    unknown.
     """
 
     entry: Entry

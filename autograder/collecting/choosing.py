@@ -82,7 +82,7 @@ def _others(all_read: Iterable[Read], best: Sequence[Read], chapter: str) -> Ite
 
 
 def _times(content: bytes) -> Iterator[float]:
-    """Yield when the cells of a notebook ran, in seconds since 1970, as far as it says so."""
+    """Yield when the cells of a notebook ran, in seconds since 1970, for the cells that have a time."""
     try:
         cells = notebook_file.parse(content)[1]
     except notebook_file.NotANotebook:

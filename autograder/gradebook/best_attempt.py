@@ -1,4 +1,4 @@
-"""Choose the attempt that counts if the best one counts: each is graded, with the penalty of its own time."""
+"""Choose the best attempt of a student: grade each, subtract its own penalty for being late, and compare."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

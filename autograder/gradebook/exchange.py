@@ -152,7 +152,7 @@ def handed_in_at(name: str) -> datetime | None:
 
 
 class _TooLargeError(OSError):
-    """A file has more bytes than are read."""
+    """A file is larger than the limit."""
 
     def __init__(self, n_bytes: int) -> None:
         super().__init__("it is too large")

@@ -1,4 +1,4 @@
-"""What late work loses: a plug-in for nbgrader with the steps of `autograder due --late`, and the penalty it gives."""
+"""Compute what late work loses: a plug-in for nbgrader that applies the steps of `autograder due --late`."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
 """Void an exercise in nbgrader's gradebook: its maximum, its scores, and the penalties for late work.
 
-Regrading keeps all of this: SaveScores asks for the void exercises, and `store_maximum` follows each release.
+Regrading keeps all of this: SaveScores asks for the void exercises, and each release ends with `store_maximum`.
 """
 
 from dataclasses import dataclass
@@ -82,7 +82,7 @@ def store_maximum(gradebook: Gradebook, course: Path, chapter: str) -> None:
 def _write(
     gradebook: Gradebook, coursedir: CourseDirectory, cell: str, void: Void | None, by_hand: dict[str, ByHand]
 ) -> None:
-    """Write the maximum, the scores and the penalties, in one transaction. by_hand: what comes back without a void."""
+    """Write the maximum, the scores and the penalties, in one transaction. by_hand: manual scores to restore."""
     chapter = coursedir.assignment_id
     points = _points(load_handout(Path(coursedir.root), chapter))[cell]
     _graded_cell(gradebook, chapter, cell).max_score = void.counted(points) if void else points

@@ -1,4 +1,4 @@
-"""Which warm processes there are, and whether they may be used on this machine."""
+"""Keep the warm processes, and decide whether this machine can use them."""
 
 import atexit
 import logging

@@ -25,7 +25,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Rules:
-    """What the attempts of one student are worth.
+    """The rules for the attempts of one student.
 
     limit: graded attempts, None for any number. wait: seconds from one graded attempt to the next.
     counts: "last" or "best", the graded attempt that counts.

@@ -136,6 +136,6 @@ def _assets(when: str | None) -> list[str]:
 
 
 def _bytes_to_load(out: Path, folder: str, bundle: str) -> int:
-    """Return how much the page's worker fetches before Python runs. A module of JavaScript is not fetched by it."""
+    """Return how much the page's worker fetches before Python runs. The worker does not fetch modules of JavaScript."""
     names = [LOCK, *(name for name in _assets(when=None) if not name.endswith(".mjs"))]
     return sum((out / folder / "pyodide" / name).stat().st_size for name in names) + (out / bundle).stat().st_size

@@ -23,9 +23,8 @@ def sentences(draw, n, eos, low, width):
 def predicted(draw, eos=2, low=3):
     """Nine predictions: right; right with noise behind the end; a wrong word; too short; too long; endless; ...
 
-    Of the rest, one has the first two words exchanged, and one a wrong last word.
-
-    Each comes another number of times, so that a fraction says which of them were counted.
+    One of the others has its first two words exchanged, and one has a wrong last word. Each occurs a different number
+    of times, so that the fraction shows which of them were counted.
     """
     width = draw.size(7, 9)
     references = sentences(draw, 9, eos, low, width)
@@ -80,7 +79,7 @@ def share(matches):
 
 @exact_match.mistake("compares what follows the end mark, too")
 def whole_rows(predictions, references, eos=2):
-    """You compare whole rows, so a right sentence fails when its padding or its leftovers differ. What follows the
+    """You compare whole rows, so a right sentence fails when something after its end mark differs. What follows the
     first end mark does not count."""
     width = max(predictions.shape[1], references.shape[1])
     p, r = (np.pad(a, ((0, 0), (0, width - a.shape[1]))) for a in (predictions, references))
@@ -89,9 +88,9 @@ def whole_rows(predictions, references, eos=2):
 
 @exact_match.mistake("compares rows, cut to the shorter width")
 def rows_cut_to_the_shorter(predictions, references, eos=2):
-    """You compare whole rows as far as both arrays go. What follows the end mark is compared, so a right sentence fails
-    when its leftovers differ. And predictions that are too narrow for the end mark match without it. Cut each pair of
-    rows behind the first end mark, and compare what is left."""
+    """You compare whole rows up to the width of the narrower array. So a right sentence fails when something after its
+    end mark differs, and a prediction that is too narrow for the end mark matches without it. Cut each pair of rows
+    behind the first end mark, and compare the rest."""
     width = min(predictions.shape[1], references.shape[1])
     return float((predictions[:, :width] == references[:, :width]).all(axis=1).mean())
 
@@ -107,22 +106,22 @@ def token_accuracy(predictions, references, eos=2):
 
 @exact_match.mistake("lets a sentence without an end match")
 def end_not_asked(predictions, references, eos=2):
-    """You compare what stands before the end mark, and do not ask whether it comes: a prediction that breaks off
-    without one counts as right. The end mark belongs to the sentence."""
+    """You compare the words before the end mark, and not the end mark itself. So a prediction that ends without one
+    counts as right. The end mark belongs to the sentence."""
     pairs = zip(predictions, references, strict=True)
     return share([up_to(p, eos, False)[: len(up_to(r, eos, False))] == up_to(r, eos, False) for p, r in pairs])
 
 
 @exact_match.mistake("cuts the end mark off before it compares")
 def end_cut_off(predictions, references, eos=2):
-    """You cut both sentences before the end mark and compare what is left: a prediction that has all words and breaks
-    off, before it says that it is finished, counts as right. Leave the end mark in."""
+    """You cut both sentences before the end mark. So a prediction with all words but without the end mark counts as
+    right. Keep the end mark."""
     return share([up_to(p, eos, False) == up_to(r, eos, False) for p, r in zip(predictions, references, strict=True)])
 
 
 @exact_match.mistake("compares only as far as the reference goes")
 def prefix_only(predictions, references, eos=2):
-    """You compare the words that both have, and not the lengths: `zip` stops at the shorter one. A prediction that ends
+    """You do not compare the lengths: `zip` stops at the end of the shorter sentence. A prediction that ends
     too early then counts as right."""
     pairs = zip(predictions, references, strict=True)
 
@@ -134,33 +133,32 @@ def prefix_only(predictions, references, eos=2):
 
 @exact_match.mistake("does not mind the order of the words")
 def bag_of_words(predictions, references, eos=2):
-    """The same words in another order count as right: sets and sorted lists forget order. For numbers the order is
-    everything."""
+    """The same words in another order count as right: sets and sorted lists lose the order. The order matters here."""
     return share([sorted(up_to(p, eos)) == sorted(up_to(r, eos)) for p, r in zip(predictions, references, strict=True)])
 
 
 @exact_match.mistake("takes 2 for the end mark, whatever eos is")
 def end_is_two(predictions, references, eos=2):
-    """The end mark is an argument, and you use 2."""
+    """You use the number 2 as the end mark. Use the argument."""
     return reference.exact_match(predictions, references, 2)
 
 
 @exact_match.mistake("returns the number of matches")
 def counted_not_divided(predictions, references, eos=2):
-    """This is how many match. Divide by the number of sentences: a fraction from 0 to 1."""
+    """This is the number of matches. Divide it by the number of sentences, which gives a fraction from 0 to 1."""
     return float(reference.exact_match(predictions, references, eos) * len(references))
 
 
 @exact_match.mistake("looks at the first sentence only")
 def first_sentence(predictions, references, eos=2):
-    """The answer is 1 or 0, as the first pair decides: a `return` stands inside the loop. Count all pairs, and divide
-    after the loop."""
+    """The answer is 1 or 0, and only the first pair decides, because a `return` is inside the loop. Count all pairs,
+    and divide after the loop."""
     return float(reference.exact_match(predictions[:1], references[:1], eos))
 
 
 @exact_match.mistake("asks for all sentences at once")
 def all_or_nothing(predictions, references, eos=2):
-    """The answer is 1 if every sentence is right, and 0 otherwise. The share of right sentences is asked for."""
+    """The answer is 1 if every sentence is right, and 0 otherwise. Return the share of right sentences."""
     return float(reference.exact_match(predictions, references, eos) == 1)
 
 

@@ -1,4 +1,4 @@
-"""The bytecode with which Python in a page starts: what is stored, and what a page gets of it."""
+"""The bytecode with which Python in a page starts: what is stored, and which part of it a page gets."""
 
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""Python that does not come: the page says why, and the reader tries again."""
+"""Python that does not load: the page says why, and the reader can try again."""
 
 import pytest
 
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.book
 
 
 class Faulty(Handler):
-    """Serves the book, but for one file, which `fault` serves in its place."""
+    """Serves the book, except for one file, which `fault` serves instead."""
 
     file, fault = "", None
 

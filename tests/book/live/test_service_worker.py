@@ -16,7 +16,7 @@ ASK = "navigator.serviceWorker.ready.then(({{active}}) => active.postMessage({{a
 
 
 class ForbidsToStore(Handler):
-    """A server that forbids to store the page private.html."""
+    """A server that forbids browsers to store the page private.html."""
 
     def end_headers(self):
         if "private" in self.path:

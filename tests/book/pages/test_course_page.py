@@ -48,7 +48,7 @@ def test_the_commands_of_the_page_work(week, capsys, monkeypatch):
     monkeypatch.setattr(kill_table, "both_named", lambda *pair: True)  # other tests run the 800 pairs
     roster = week / "course" / "roster.json"
     for command in COMMANDS:
-        if "--to canvas" in command:  # a class is on one platform; here we let Canvas know the students of Moodle's
+        if "--to canvas" in command:  # a class is on one platform; here we give Moodle's students to Canvas
             of_moodle = roster.read_text(encoding="utf-8")
             of_canvas = {student: {"ID": str(number)} for number, student in enumerate(STUDENTS)}
             roster.write_text(json.dumps(json.loads(of_moodle) | {"identifiers": of_canvas}), encoding="utf-8")
