@@ -134,7 +134,7 @@ ROWS = {
     "missing exercise": (edited(without("repaired_attention")), FULL - 4, "the exercise cell of repaired_attention"),
     "missing check": (edited(without("check-softmax", "prose-001")), FULL, "the check cell of softmax"),
     "doubled": (edited(doubled), FULL, "2 copies of the exercise cell of softmax"),
-    "reordered": (edited(lambda notebook: notebook["cells"].reverse()), FULL, "in another order"),
+    "reordered": (edited(lambda notebook: notebook["cells"].reverse()), FULL, "not that of the chapter"),
     "retyped": (edited(retyped), FULL, "had become a markdown cell"),
     "edited checks": (edited(edited_checks), FULL, "Edited, and restored as released"),
     "edited points": (edited(edited_checks), FULL, "were changed; the released points count"),
