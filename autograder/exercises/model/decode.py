@@ -3,7 +3,16 @@
 import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
-from autograder.exercises.model.shared import EVERYWHERE, decoded, only, question, renamed, unscaled
+from autograder.exercises.model.shared import (
+    EVERYWHERE,
+    decoded,
+    only,
+    question,
+    renamed,
+    tables_replaced_by_the_shared_one,
+    unscaled,
+    with_one_table_of_its_own,
+)
 from solutions import model as reference
 from solutions.cross import decoder_layer
 from solutions.logarithms import log_softmax
@@ -51,6 +60,8 @@ def _(draw):
 def _(draw):
     yield "three tables", writing(draw, tied=False)
     yield "float32", writing(draw, dtype=np.float32)
+    for role in ("target", "output"):
+        yield f"a table beside a shared one, {role}", with_one_table_of_its_own(writing(draw, tied=False), role)
 
 
 def with_shared_keys_and_values(layers):
@@ -102,6 +113,13 @@ def output_by_target_table(params, tgt, memory, src, n_heads, pad=0):
     tables = params["embeddings"]
     params = params | {"embeddings": tables | {"output": table_for(tables, "target")}}
     return decoded(params, tgt, memory, src, n_heads, pad)
+
+
+@decode.mistake("prefers the shared table", reread="One table in three roles")
+def shared_table_first(params, tgt, memory, src, n_heads, pad=0):
+    """You take the shared table if there is one, even if the target or the output has a table of its own. Look for the
+    role's own table first: the shared one is for roles without."""
+    return decoded(tables_replaced_by_the_shared_one(params), tgt, memory, src, n_heads, pad)
 
 
 @decode.mistake("returns probabilities")

@@ -3,7 +3,15 @@
 import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
-from autograder.exercises.model.shared import EVERYWHERE, encoded, only, question, unscaled
+from autograder.exercises.model.shared import (
+    EVERYWHERE,
+    encoded,
+    only,
+    question,
+    tables_replaced_by_the_shared_one,
+    unscaled,
+    with_one_table_of_its_own,
+)
 from solutions import model as reference
 from solutions.masking import padding_mask, target_mask
 from solutions.model import table_for
@@ -35,6 +43,8 @@ def _(draw):
 def _(draw):
     yield "three tables", only(question(draw, (1, 1), tied=False), *OF_ENCODE)
     yield "float32", only(question(draw, (1, 1), dtype=np.float32), *OF_ENCODE)
+    inputs = only(question(draw, (1, 1), tied=False), *OF_ENCODE)
+    yield "a source table beside a shared one", with_one_table_of_its_own(inputs, "source")
 
 
 @encode.mistake("does not scale the embedding")
@@ -60,6 +70,13 @@ def positions_in_every_layer(params, src, n_heads, pad=0):
     for layer in params["encoder"]:
         x, _ = encoded(params, src, n_heads, pad, x=x + encoding, layers=[layer])
     return x, None
+
+
+@encode.mistake("prefers the shared table")
+def shared_table_first(params, src, n_heads, pad=0):
+    """You take the shared table if there is one, even if the source has a table of its own. Look for "source" first:
+    the shared table is for roles without their own."""
+    return encoded(tables_replaced_by_the_shared_one(params), src, n_heads, pad)
 
 
 @encode.mistake("attends to padding")

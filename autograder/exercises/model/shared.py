@@ -30,6 +30,19 @@ def weights(draw, layers=(1, 1), tied=True, dtype=np.float64, sharp=False):
     return params
 
 
+def with_one_table_of_its_own(inputs, role):
+    """Return inputs of a model with three tables, changed so that only this role keeps its own; the others share."""
+    tables = inputs["params"]["embeddings"]
+    shared = tables["target" if role == "output" else "output"]
+    return inputs | {"params": inputs["params"] | {"embeddings": {role: tables[role], "shared": shared}}}
+
+
+def tables_replaced_by_the_shared_one(params):
+    """Return params in which the shared table, if there is one, is the table of all roles."""
+    tables = params["embeddings"]
+    return params | {"embeddings": {"shared": tables["shared"]} if "shared" in tables else tables}
+
+
 def sources(draw, n=3, T=5, padded=True):
     """Source tokens; the second sentence ends early if `padded`."""
     src = draw.tokens(n, T, vocab=9, low=SPECIAL)

@@ -8,7 +8,7 @@ from autograder.exercises.model.greedy_decode import greedily, likeliest, padded
 from autograder.exercises.model.loss_and_gradients import trained
 from autograder.exercises.model.repaired_model_loss import PADS
 from autograder.exercises.model.repaired_model_loss import padded_by as loss_by_pads
-from autograder.exercises.model.shared import decoded
+from autograder.exercises.model.shared import decoded, encoded, tables_replaced_by_the_shared_one
 from solutions import decoding, masking, model, position, training
 from solutions.memory import memory_mask
 from tests.autograder.exercises.holes.register import MANY, SOME, hole
@@ -30,6 +30,26 @@ def target_mask_ignores_pad(params, tgt, memory, src, n_heads, pad=0):
 def memory_mask_ignores_pad(params, tgt, memory, src, n_heads, pad=0):
     over_memory = memory_mask(src, tgt.shape[-1], 0)
     return decoded(params, tgt, memory, src, n_heads, pad, over_memory=over_memory)
+
+
+# ------------------------------------------------------------------------------------------------------------ tables
+
+
+@hole("encode")
+def encode_with_the_shared_table(params, src, n_heads, pad=0):
+    return encoded(tables_replaced_by_the_shared_one(params), src, n_heads, pad)
+
+
+@hole("decode")
+def decode_with_the_shared_table(params, tgt, memory, src, n_heads, pad=0):
+    return decoded(tables_replaced_by_the_shared_one(params), tgt, memory, src, n_heads, pad)
+
+
+@hole("decode")
+def output_with_the_shared_table(params, tgt, memory, src, n_heads, pad=0):
+    tables = params["embeddings"]
+    rest = {role: table for role, table in tables.items() if role != "output" or "shared" not in tables}
+    return decoded(params | {"embeddings": rest}, tgt, memory, src, n_heads, pad)
 
 
 @hole("loss_and_gradients")
