@@ -229,7 +229,7 @@ def _shape_message(expected_array: np.ndarray, value: np.ndarray, name: str, axe
     leading = len(expected) - len([axis for axis in names if axis != "..."])
     if names and names[0] == "..." and leading >= 0:
         names = ["batch"] * leading + names[1:]
-    lengths = ", ".join(f"{axis} = {n}" for axis, n in zip(names, expected, strict=False))
+    lengths = ", ".join(f"{axis} = {n}" for axis, n in zip(names, expected, strict=False) if not axis.isdigit())
     legend = f" ({lengths})" if lengths and len(names) == len(expected) else ""
     # A shape of many axes or of long ones is not a slip, and could spell out the inputs.
     if len(got) > len(expected) + 2 or max(got, default=0) > max(MAX_LENGTH, math.prod(expected)):
@@ -240,8 +240,9 @@ def _shape_message(expected_array: np.ndarray, value: np.ndarray, name: str, axe
         message += " Yours is its transpose." if transposed else " The lengths of the last two axes are exchanged."
     elif sorted(got) == sorted(expected):
         message += " The axes are right, but in a different order."
-    elif len(got) == len(expected) + 1 and _without_ones(got) == _without_ones(expected):
-        message += " Yours has an extra axis of length 1."
+    elif len(got) > len(expected) and _without_ones(got) == _without_ones(expected):
+        extra = len(got) - len(expected)
+        message += f" Yours has {'an extra axis' if extra == 1 else f'{extra} extra axes'} of length 1."
     elif len(got) == len(expected) - 1 and _without_ones(got) == _without_ones(expected):
         message += " Yours lacks an axis of length 1: `keepdims=True` keeps one."
     elif math.prod(got) == math.prod(expected):
@@ -249,7 +250,8 @@ def _shape_message(expected_array: np.ndarray, value: np.ndarray, name: str, axe
     elif len(expected) > 2 and got == expected[:-1] + expected[:-2] + expected[-1:]:
         message += " `np.dot` pairs each matrix of one batch with each of the other; `@` pairs them in order."
     elif len(got) != len(expected):
-        message += f" Yours has {len(got)} axes, but {len(expected)} are expected."
+        yours = "one axis" if len(got) == 1 else f"{len(got) or 'no'} axes"
+        message += f" Yours has {yours} where {'one is' if len(expected) == 1 else f'{len(expected)} are'} expected."
     return message
 
 

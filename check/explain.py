@@ -73,13 +73,20 @@ def _explained_by(sentence: str, shown: int, case_faults: CaseFaults) -> Explana
 def _case_to_show(key: Key, case_faults: CaseFaults, candidates: Iterable[int]) -> int:
     """Return the wrong case that helps most: the most basic kind of fault first, then the smallest input.
 
-    Of a student's test, a right function that it rejects comes before the wrong ones that it accepts.
+    An exception where a value is expected comes before the wrong exception where another is expected. Of a student's
+    test, a right function that it rejects comes before the wrong ones that it accepts.
     """
     wrong = (i for i in candidates if case_faults[i])
     rejects_right = [bool(key.tests and case.expected.value) for case in key.cases]
     return min(
         wrong,
-        key=lambda i: (KINDS.index(case_faults[i][0].kind), not rejects_right[i], key.cases[i].size, i),
+        key=lambda i: (
+            KINDS.index(case_faults[i][0].kind),
+            bool(key.cases[i].expected.raised),
+            not rejects_right[i],
+            key.cases[i].size,
+            i,
+        ),
     )
 
 

@@ -74,7 +74,12 @@ def _wrong_exception(key: Key, expected: Outcome, raised: Raised) -> Iterator[Ve
     where = f" ({raised.line})" if raised.line else ""
     message = f": {raised.message}" if raised.message and raised.quoted else ""
     hint = _call_hint(key, raised) or _lost_axis_hint(raised.message) or _product_hint(raised)
-    yield Verdict(False, "raised", f"`{key.function}` raised {raised.type}{message}{where}{instead}.{hint}")
+    yield Verdict(False, "raised", f"`{key.function}` raised {raised.type}{_ended(message + where + instead)}{hint}")
+
+
+def _ended(sentence: str) -> str:
+    """Return a sentence with one mark at its end; Python's messages bring their own, or none."""
+    return sentence if sentence.endswith("?") else sentence.rstrip(".") + "."
 
 
 def _call_hint(key: Key, raised: Raised) -> str:

@@ -58,6 +58,11 @@ def test_a_name_is_suggested_only_if_one_is_close(source, message):
     assert raised(source) == message
 
 
+def test_an_exception_is_shown_where_none_is_expected():
+    text = read_about("def normalised(x):\n    return nrmalised(x), x")
+    assert "NameError" in text and "should raise" not in text
+
+
 def test_an_object_that_cannot_list_its_attributes_is_no_problem():
     assert (
         raised("class A:\n    def __dir__(self):\n        raise ValueError\nA().b") == "'A' object has no attribute 'b'"
@@ -130,6 +135,37 @@ def test_np_dot_of_two_batches_is_recognised_by_its_shape():
     message = difference(a @ b, np.dot(a, b), "scores", "... T_query T_key").message
     assert "`np.dot` pairs each matrix of one batch with each of the other" in message
     assert "np.dot" not in difference(a @ b, np.ones((2, 3, 5, 5)), "scores", "... T_query T_key").message
+
+
+@pytest.mark.parametrize(
+    ("expected", "yours", "sentence"),
+    [
+        ((4,), (4, 4), "Yours has 2 axes where one is expected."),
+        ((2, 3), (3,), "Yours has one axis where 2 are expected."),
+        ((5,), (), "Yours has no axes where one is expected."),
+        ((4, 4), (1, 1, 4, 4), "Yours has 2 extra axes of length 1."),
+        ((3,), (3, 1), "Yours has an extra axis of length 1."),
+        ((2, 6), (3, 4), "The number of entries is right; they are folded differently."),
+    ],
+)
+def test_a_sentence_counts_axes_in_plain_english(expected, yours, sentence):
+    assert sentence in difference(np.ones(expected), np.ones(yours), "mask", "").message
+
+
+def test_an_axis_whose_name_is_its_length_is_not_explained():
+    message = difference(np.ones((2, 1, 6)), np.ones((2, 6, 1)), "mask", "... 1 T_key").message
+    assert "(batch = 2, T_key = 6)" in message
+
+
+@pytest.mark.parametrize(
+    ("line", "end"),
+    [
+        ("raise ValueError('bad.')", "raised ValueError: bad. "),
+        ("return nrmalised(x), x", "did you mean `normalised`? "),
+    ],
+)
+def test_a_message_that_ends_with_a_mark_gets_no_second_one(line, end):
+    assert end in read_about(f"def normalised(x):\n    {line}")
 
 
 def test_a_masked_array_gets_the_method_that_fills_it():

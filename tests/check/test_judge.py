@@ -53,7 +53,7 @@ def spoiled(change):
         (spoiled(lambda s, x: s.astype(complex)), "type", "of complex128 where a NumPy array of float64"),
         (spoiled(lambda s, x: s.T), "shape", "transpose"),
         (spoiled(lambda s, x: s.ravel()), "shape", "lacks an axis of length 1"),
-        (spoiled(lambda s, x: s[None, None]), "shape", "folded differently"),
+        (spoiled(lambda s, x: s[None, None]), "shape", "2 extra axes of length 1"),
         (spoiled(lambda s, x: s[:1, :1]), "shape", "n = 2"),
         (spoiled(lambda s, x: s.astype(np.float64)), "dtype", "float64 where float32"),
         (spoiled(lambda s, x: np.where(s > 0.7, np.nan, s).astype(s.dtype)), "nan", "NaN"),
