@@ -174,10 +174,10 @@ def not_the_maximum(scores):
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-@softmax.mistake("subtracts zero where the maximum is negative")
+@softmax.mistake("does not raise rows far below zero")
 def zero_or_the_maximum(scores):
-    """You subtract the larger of 0 and the row's maximum, as happens if you start the search for the maximum at 0.
-    Large scores are safe now; but a row far below zero stays where it is, all of its exponentials become 0, and 0/0 is
+    """What you subtract is never below 0: the larger of 0 and the row's maximum, say, or the largest absolute value.
+    Large scores are safe now; but a row far below zero does not rise, all of its exponentials become 0, and 0/0 is
     NaN. Subtract the maximum itself, whatever its sign."""
     exponentials = np.exp(scores - np.maximum(scores.max(axis=-1, keepdims=True), 0))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)

@@ -148,7 +148,8 @@ def masked_columns(scores, mask):
 def even_weights_when_empty(scores, mask):
     """Hidden scores all become the same very negative *finite* number: it replaces them, or it is added and is so large
     that it swallows them. In a row where everything is hidden, softmax then sees no differences: it hands out even
-    weights, all of them to entries that must not be seen. Such a row should be zero."""
+    weights, all of them to entries that must not be seen. (In float16, -1e9 is minus infinity, and the row is NaN.)
+    Such a row should be zero."""
     return filled(scores, mask, -1e9)
 
 
