@@ -19,11 +19,11 @@ import time
 from contextlib import nullcontext
 from pathlib import Path
 
-from grading import hand_in
-
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from autograder.layout import chapter_names
 from autograder.release.publish import publish
-from chapters import OTHERS, RIGHT, WRONG
+from benchmarks.chapters import OTHERS, RIGHT, WRONG
+from benchmarks.grading import hand_in
 
 MS = 1000
 
