@@ -123,12 +123,18 @@ def chromium():
 
 
 @pytest.fixture(scope="session")
-def browser(chromium):
+def chromium_browser(chromium):
     """Yield a headless Chromium that cannot reach other machines."""
     from tests.browsers.devtools import Browser
 
     with Browser(chromium) as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def browser(chromium_browser):
+    """Return the browser of a test that needs only one."""
+    return chromium_browser
 
 
 @pytest.fixture(scope="session")

@@ -38,7 +38,7 @@ def ancestors(name):
 
 @pytest.fixture(scope="module", params=thinned(["chromium", "firefox"], ["chromium"], "the same in a second browser"))
 def tab(request, html):
-    tab = request.getfixturevalue({"chromium": "browser", "firefox": "firefox"}[request.param])
+    tab = request.getfixturevalue({"chromium": "chromium_browser", "firefox": "firefox"}[request.param])
     if request.param == "chromium":
         tab.send("Emulation.setFocusEmulationEnabled", enabled=True)
     tab.open((html / "chapters" / "exercises.html").as_uri())

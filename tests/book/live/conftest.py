@@ -138,7 +138,8 @@ def browser(request):
 
     `only_in_chromium` restricts a test to Chromium. `quick_in_both` runs it in both browsers also in a quick run.
     """
-    return request.getfixturevalue({"chromium": "browser", "firefox": "firefox"}[request.param])
+    # The fixture of the same name in the folder above would get the parameter, and start anew for tests without it.
+    return request.getfixturevalue({"chromium": "chromium_browser", "firefox": "firefox"}[request.param])
 
 
 NEW_READER = "try { localStorage.clear() } catch {};"  # about:blank has none
