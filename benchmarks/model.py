@@ -5,7 +5,8 @@
 A step is forward, loss, backward and Adam for a model of 2 + 2 layers with d_ff = 4 d_model and a vocabulary of 512, in
 float32 on one thread. The benchmark measures CPU time. All contenders start from the same parameters, get the same
 batches and take turns. The share is the NumPy step's rate of operations divided by the machine's rate in one large
-matrix product. Peak memory is measured in a separate process.
+matrix product. "Products" compares only the matrix products of a step's linear layers: what NumPy's BLAS takes, divided
+by what PyTorch's takes. Peak memory is measured in a separate process.
 
 The contenders:
     NumPy      `train_step` of solutions/training.py
@@ -20,6 +21,7 @@ import os
 import re
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
@@ -52,8 +54,10 @@ def main():
     arguments.add_argument("--rounds", type=int, default=7, help="how many turns the contenders take at each size")
     rounds = arguments.parse_args().rounds
     torch.set_num_threads(1)
-    print("                      |        ms a step          | by PyTorch's          | matmul |    peak MB")
-    print("  N   T d_model heads |   NumPy vectors   PyTorch | NumPy vectors (goal)  | share  | NumPy  PyTorch")
+    print("NumPy:", np.show_config("dicts")["Build Dependencies"]["blas"]["openblas configuration"])
+    print("PyTorch:", re.search(r"oneAPI[^\n]*|OpenBLAS[^\n]*|BLAS_INFO=\w+", torch.__config__.show())[0])
+    print("                      |        ms a step          | by PyTorch's                   | matmul |    peak MB")
+    print("  N   T d_model heads |   NumPy vectors   PyTorch | NumPy vectors (goal)  products | share  | NumPy PyTorch")
     for size, target in zip(SIZES, TARGETS, strict=True):
         numpy_time, vector_time, torch_time, rate_share = step_times(size, rounds)
         numpy_peak, torch_peak = (peak_megabytes(stepper, size) for stepper in (numpy_stepper, torch_stepper))
@@ -61,6 +65,7 @@ def main():
             "{:3d} {:3d} {:7d} {:5d}".format(*size),
             f"| {1e3 * numpy_time:7.2f} {1e3 * vector_time:7.2f} {1e3 * torch_time:9.2f}",
             f"| {numpy_time / torch_time:5.2f} {vector_time / torch_time:7.2f} {f'({target})':7}",
+            f"{product_ratio(size, rounds):8.2f}",
             f"| {rate_share:6.0%} | {numpy_peak:5.0f} {torch_peak:8.0f}",
         )
     full, incremental = decoding_times(rounds)
@@ -78,6 +83,30 @@ def step_times(size, rounds):
         times.append([cpu_seconds(stepper, n) for stepper, n in zip(steppers, repeats, strict=True)])
     numpy_time, vector_time, torch_time = map(min, zip(*times, strict=True))
     return numpy_time, vector_time, torch_time, step_flops(size) / numpy_time / max(rates)
+
+
+def product_ratio(size, rounds):
+    """Return NumPy's CPU seconds for the products of a step's linear layers, divided by PyTorch's for the same ones."""
+    n, length, d_model, _ = size
+    rng = np.random.default_rng(0)
+    times = np.zeros((rounds, 2))
+    # An encoder and a decoder layer have 12 projections, and two layers in each of two feed-forward networks.
+    for d_in, d_out, count in ((d_model, d_model, 12), (d_model, 4 * d_model, 2), (4 * d_model, d_model, 2)):
+        shapes = (n * length, d_in), (d_in, d_out), (n * length, d_out)
+        arrays = [rng.normal(size=shape).astype(np.float32) for shape in shapes]
+        steps = [partial(linear_products, *arrays), partial(linear_products, *map(torch.from_numpy, arrays))]
+        repeats = max(1, round(0.02 / cpu_seconds(steps[0])))
+        for turn in times:
+            turn += [count * cpu_seconds(step, repeats) for step in steps]
+    numpy_time, torch_time = times.min(axis=0)
+    return numpy_time / torch_time
+
+
+def linear_products(x, weight, grad_output):
+    """Multiply as a linear layer does forward and backward."""
+    x @ weight
+    grad_output @ weight.T
+    x.T @ grad_output
 
 
 def numpy_stepper(size):
