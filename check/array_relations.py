@@ -3,13 +3,14 @@
 No sentence contains an expected value.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from check.comparing import TOLERANCES, relative_error
 
+ORDINALS = {-1: "last", -2: "last but one", 0: "first"}
 SIMPLE_FACTORS = {-1.0: "minus what it should be", 2.0: "twice what it should be", 0.5: "half of what it should be"}
 
 
@@ -27,21 +28,25 @@ def relations_of_array(
     value: np.ndarray,
     inputs: dict[str, Any],
     others: dict[str, Any],
+    sizes: Sequence[tuple[str, float]],
 ) -> Iterator[str]:
     """Yield every sentence that is true of one wrong array, the most informative first.
 
-    subject: the array in words. inputs: argument -> value. others: name -> what another output should be.
+    subject: the array in words. inputs: argument -> value. others: name -> what another output should be. sizes: see
+    `sizes_of`.
     """
     if not value.any():
         yield f"{subject} is zero everywhere."
     if not expected.any() or not value.any():
         return
     axis_names = _axis_names(axes, expected.ndim)
-    for factor, words in factors(axis_names, expected.shape, inputs):
-        if equal(factor * expected, value):
-            yield f"{subject} is {words}."
-    if expected.ndim and proportional(expected, value):
-        yield f"{subject} is right except for one factor, the same for all entries."
+    if proportional(expected, value):
+        lengths = [(f"the length of {name}", n) for name, n in zip(axis_names, expected.shape, strict=True)]
+        for factor, words in factors([*lengths, *sizes]):
+            if equal(factor * expected, value):
+                yield f"{subject} is {words}."
+        if expected.ndim:
+            yield f"{subject} is right except for one factor, the same for all entries."
     for other, array in others.items():
         if equal(array, value):
             yield f"{subject} is what `{other}` should be."
@@ -96,25 +101,51 @@ def _sizes_along(subject: str, axis: int, axis_name: str, expected: np.ndarray, 
         yield f"{subject} has the right differences along {axis_name}: a constant is added to all entries."
 
 
-def factors(names: Sequence[str], shape: Sequence[int], inputs: dict[str, Any]) -> Iterator[tuple[float, str]]:
-    """Yield factors with their descriptions: simple ones, and those from the sizes and numbers of the case."""
+def factors(sizes: Iterable[tuple[str, float]]) -> Iterator[tuple[float, str]]:
+    """Yield factors with their descriptions: simple ones, and those from sizes and numbers. sizes: see `sizes_of`."""
     yield from SIMPLE_FACTORS.items()
-    sizes: list[tuple[str, float]] = [(f"the length of {name}", size) for name, size in zip(names, shape, strict=True)]
-    for argument, value in inputs.items():
-        if isinstance(value, np.ndarray):
-            ordinals = {-1: "last", -2: "last but one", 0: "first"}
-            places = [(ordinal, i) for i, ordinal in ordinals.items() if -value.ndim <= i < value.ndim]
-            sizes += [(f"the length of the {ordinal} axis of `{argument}`", value.shape[i]) for ordinal, i in places]
-            sizes += [(f"the number of entries of `{argument}`", value.size)]
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            sizes += [(f"`{argument}`", value)]
-            sizes += [(f"1 - `{argument}`", 1 - value)] if 0 < value < 1 else []
     for words, size in sizes:
         if size > 0 and size != 1:
             yield float(size), f"what it should be times {words}"
             yield 1 / size, f"what it should be divided by {words}"
             yield size**0.5, f"what it should be times the root of {words}"
             yield size**-0.5, f"what it should be divided by the root of {words}"
+
+
+def sizes_of(inputs: dict[str, Any]) -> list[tuple[str, float]]:
+    """Return the sizes and numbers of a case, each with its description. Inputs may be trees of arrays."""
+    sizes: list[tuple[str, float]] = []
+    for argument, value in inputs.items():
+        if isinstance(value, np.ndarray):
+            sizes += _lengths(value, f"`{argument}`", (-1, -2, 0))
+            sizes += [(f"the number of entries of `{argument}`", value.size)]
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            sizes += [(f"`{argument}`", value)]
+            sizes += [(f"1 - `{argument}`", 1 - value)] if 0 < value < 1 else []
+        else:
+            sizes += dict.fromkeys(_sizes_in_tree(argument, value))
+    return sizes
+
+
+def _sizes_in_tree(path: str, tree: Any) -> Iterator[tuple[str, float]]:
+    """Yield the first and the last length of every array, named after the dict or list in which it is.
+
+    The names of the arrays themselves may differ between cases: three tables here, and a shared one there.
+    """
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, tuple | list) else ()
+    for name, part in items:
+        if isinstance(part, np.ndarray):
+            yield from _lengths(part, f"an array in `{path}`", (0, -1))
+        else:
+            yield from _sizes_in_tree(f"{path}[{name!r}]", part)
+
+
+def _lengths(array: np.ndarray, name: str, axes: Sequence[int]) -> list[tuple[str, float]]:
+    return [
+        (f"the length of the {ORDINALS[axis]} axis of {name}", array.shape[axis])
+        for axis in axes
+        if -array.ndim <= axis < array.ndim
+    ]
 
 
 def _axis_names(axes: Sequence[str], ndim: int) -> list[str]:

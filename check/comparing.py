@@ -160,7 +160,7 @@ def _array_difference(
         return Difference("type", f"`{name}` is None: is a `return` missing?")
     if not isinstance(value, np.ndarray):
         message = f"`{name}` is {a_value(value)} where a NumPy array of {expected.dtype} is expected."
-        return Difference("type", message + _MASKED_HINT * plain_type(value).endswith("MaskedArray"))
+        return Difference("type", message + _hint_about_type(expected, value))
     if value.shape != expected.shape:
         return Difference("shape", _shape_message(expected, value, name, axes))
     if not _floats(expected, value) and not _dtype_fits(expected.dtype, value.dtype):
@@ -185,6 +185,14 @@ def _array_difference(
     return _value_difference(errors, wrong, name, f" (allowed: {allowed:.0e} of the largest entry)")
 
 
+def _hint_about_type(expected: np.ndarray, value: Any) -> str:
+    """Return how to make an array of a masked array, or of a tuple such as (output, cache)."""
+    first = value[0] if isinstance(value, tuple) and value else None
+    if isinstance(first, np.ndarray) and first.shape == expected.shape:
+        return " Its first item has the right shape: take that out of the tuple."
+    return _MASKED_HINT if plain_type(value).endswith("MaskedArray") else ""
+
+
 def _scalar_difference(expected: Any, value: Any, name: str, tolerance: float) -> Difference | None:
     if isinstance(expected, np.ndarray):
         expected = expected.item()
@@ -205,7 +213,10 @@ def _scalar_difference(expected: Any, value: Any, name: str, tolerance: float) -
     if type(value) is not type(expected) and not isinstance(value, int | float):
         return Difference("type", f"`{name}` is {a_value(value)} where {a_value(expected)} is expected.")
     if not isinstance(expected, float):
-        return Difference("value", f"`{name}` has the wrong value.")
+        wrong = f"`{name}` has the wrong value"
+        # A long text is no answer, and a number could be compared with the cases one by one.
+        is_label = isinstance(value, bool) or (isinstance(value, str) and len(value) <= MAX_LENGTH)
+        return Difference("value", f"{wrong}, {value!r}." if is_label else f"{wrong}.", f"{wrong}.")
     error = _rounded(float(relative_error(expected, value)))
     return Difference("value", f"`{name}` has the wrong value: it is {f'off by {error}' if error else MUCH_TOO_LARGE}.")
 

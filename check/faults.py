@@ -3,7 +3,6 @@
 Only outcomes are compared; the function itself is never looked at.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -13,6 +12,7 @@ import numpy as np
 
 from check.calling import Outcome, Raised
 from check.comparing import Difference, a_value, difference, precision_difference
+from check.hints import hint
 from check.key import UNJUDGED, Key
 from check.measuring import measured_differences
 from check.verdicts_of_test import verdicts_of_test
@@ -24,8 +24,6 @@ KINDS = (
     *("unusable", "error rate"),
 )
 FORM_KINDS = frozenset({"dtype", "modified"})  # the values are right, but not how they are kept or computed
-_PRODUCT = re.compile(r"^matmul: |not aligned|remapped shapes")
-_BROADCAST = re.compile(r"operands could not be broadcast together with shapes \(([\d,]+)\) \(([\d,]+)\)")
 
 
 @dataclass(frozen=True)
@@ -73,57 +71,13 @@ def _wrong_exception(key: Key, expected: Outcome, raised: Raised) -> Iterator[Ve
     instead = f"; it should raise {expected.raised.type} here" if expected.raised else ""
     where = f" ({raised.line})" if raised.line else ""
     message = f": {raised.message}" if raised.message and raised.quoted else ""
-    hint = _call_hint(key, raised) or _lost_axis_hint(raised.message) or _product_hint(raised)
-    yield Verdict(False, "raised", f"`{key.function}` raised {raised.type}{_ended(message + where + instead)}{hint}")
+    sentence = f"`{key.function}` raised {raised.type}{_ended(message + where + instead)}"
+    yield Verdict(False, "raised", sentence + hint(key, raised))
 
 
 def _ended(sentence: str) -> str:
     """Return a sentence with one mark at its end; Python's messages bring their own, or none."""
     return sentence if sentence.endswith("?") else sentence.rstrip(".") + "."
-
-
-def _call_hint(key: Key, raised: Raised) -> str:
-    """Return how a function is called, if the call itself failed: Python's message begins with its name then."""
-    bad_call = re.match(rf"({key.function}|<lambda>)(\.__init__|\.forward)?\(\) (.*\bargument.*)", raised.message)
-    if not bad_call:
-        return ""
-    _, method, problem = bad_call.groups()
-    if method:
-        return " Its parameters must have the names that the released cell gave them."
-    parameters = list(dict.fromkeys(name for case in key.cases for name in case.inputs))
-    call = f" `check` calls `{key.function}({', '.join(parameters)})`"
-    missing = re.findall(r"'(\w+)'", problem) if problem.startswith("missing ") else []
-    if not missing or set(missing) & set(parameters):
-        return f"{call}: your parameters must have these names."
-    # The names come from a message that a student may have forged.
-    more = f"also needs {listed(f'`{name}`' for name in missing)}" if raised.quoted else "needs more than that"
-    return f"{call}; yours {more}."
-
-
-def _product_hint(raised: Raised) -> str:
-    """Return a hint about axes if a product does not fit in a line that transposes all axes, or uses `np.dot`."""
-    transposed = re.search(r"\.T\b|\.transpose\(\)", raised.line)
-    if raised.type != "ValueError" or not _PRODUCT.search(raised.message):
-        return ""
-    if transposed:
-        return (
-            f" `{transposed[0]}` reverses all axes, those of a batch too: "
-            "`np.swapaxes` with -1 and -2 exchanges only the last two."
-        )
-    if "dot(" in raised.line:
-        return " `np.dot` does not pair the matrices of two batches: `@` does."
-    return ""
-
-
-def _lost_axis_hint(message: str) -> str:
-    """Return a hint if two shapes cannot be broadcast because one of them lost its last axis."""
-    shapes = _BROADCAST.match(message)
-    if not shapes:
-        return ""
-    one, other = ([int(n) for n in shape.strip(",").split(",")] for shape in shapes.groups())
-    if one[:-1] != other and other[:-1] != one:
-        return ""
-    return " Was an axis summed away? `keepdims=True` keeps it, with length 1, and the shapes fit."
 
 
 def _output_differences(key: Key, expected: Any, value: Any) -> Iterator[Difference]:

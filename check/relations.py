@@ -2,7 +2,8 @@
 
 A relation is reported only if it holds within rounding on every case with wrong values, and only for arrays with
 different entries, since zeros satisfy any relation. The arrays of a tree, such as all parameters of a model, are
-compared one by one, and scalars across cases. No sentence contains an expected value.
+compared one by one, and scalars across cases. `label_relations` compares answers that are no numbers. No sentence
+contains an expected value.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from check.array_relations import constant, equal, factors, is_distinctive, proportional, relations_of_array
+from check.array_relations import constant, equal, factors, is_distinctive, proportional, relations_of_array, sizes_of
 from check.calling import Outcome
 from check.comparing import TOLERANCES, difference, relative_error
 from check.faults import judged_outputs
 from check.key import Case, Key
+from check.label_relations import are_labels, label_relations
 from check.values import has_structure_of
 
 
@@ -34,6 +36,8 @@ def relation(key: Key, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> st
     sentences: Iterable[str]
     if all(_is_float(array) for _, _, *pair in wrong for array in pair):
         sentences = _scalar_relations(wrong)
+    elif are_labels(wrong):
+        sentences = label_relations(key, wrong)
     else:
         sentences = _shared(_case_relations(key, *output) for output in wrong)
     sentence = next(iter(sentences), "")
@@ -62,9 +66,9 @@ def _case_relations(key: Key, case: Case, name: str, expected: Any, value: Any) 
     """Return every sentence that is true of a wrong output of one case, and whether the case can prove it."""
     if not has_structure_of(expected, value):
         return {}, False
-    sizes = dict.fromkeys(_confused_size(expected, value, case.inputs)) if isinstance(expected, dict) else {}
-    if sizes:
-        return sizes, True
+    confused = dict.fromkeys(_confused_size(expected, value, case.inputs)) if isinstance(expected, dict) else {}
+    if confused:
+        return confused, True
     right, got = leaves(expected), leaves(value)
     scale = max((np.abs(array[np.isfinite(array)]).max(initial=0.0) for array in right.values()), default=0.0)
     wrong = [
@@ -76,13 +80,14 @@ def _case_relations(key: Key, case: Case, name: str, expected: Any, value: Any) 
     paths = [path for path in right if path in wrong and np.isfinite(got[path]).all()]
     if not paths or len(paths) < len(wrong):
         return {}, False
+    sizes = sizes_of(case.inputs)
     by_argument = {argument: leaves(array) for argument, array in case.inputs.items()}
     proof = any(is_distinctive(right[path]) and is_distinctive(got[path]) for path in paths)
 
     def of(path: str, subject: str, others: dict[str, Any]) -> dict[str, None]:
         inputs = case.inputs if not path else {a: tree[path] for a, tree in by_argument.items() if path in tree}
         axes = [] if path else key.outputs[name].split()
-        return dict.fromkeys(relations_of_array(subject, axes, right[path], got[path], inputs, others))
+        return dict.fromkeys(relations_of_array(subject, axes, right[path], got[path], inputs, others, sizes))
 
     outputs = dict(zip(key.outputs, case.expected.value, strict=True)) if len(key.outputs) > 1 else {}
     others = {f"{other}{path}": array for other in outputs for path, array in leaves(outputs[other]).items()}
@@ -100,7 +105,7 @@ def _scalar_relations(wrong: Sequence[tuple[Case, str, Any, Any]]) -> Iterator[s
     if any(other != name for _, other, *_ in wrong) or len(np.unique(expected)) < 2:
         return
     words = (
-        {words: None for factor, words in factors((), (), case.inputs) if equal(np.array(factor * e), np.array(v))}
+        {words: None for factor, words in factors(sizes_of(case.inputs)) if equal(np.array(factor * e), np.array(v))}
         for case, _, e, v in wrong
     )
     yield from (f"`{name}` is {word}." for word in _shared((of_case, True) for of_case in words))

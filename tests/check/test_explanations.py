@@ -13,7 +13,7 @@ from autograder.exercises.masking.leaks import searched
 from check.calling import run
 from check.judge import grade
 from check.render import as_text
-from solutions import training
+from solutions import model, training
 from solutions.attention import attention, softmax
 from solutions.backward import softmax_backward
 from solutions.heads import merge_heads
@@ -351,6 +351,12 @@ def loss_times(factor):
     return smoothed_cross_entropy
 
 
+def divided_by_the_vocabulary(params, src, tgt, n_heads, pad=0):
+    loss, gradients = model.loss_and_gradients(params, src, tgt, n_heads, pad)
+    vocab = len(model.table_for(params["embeddings"], "output"))
+    return loss / vocab, map_tree(lambda gradient: gradient / vocab, gradients)
+
+
 RELATED = [
     (
         "train_step",
@@ -373,6 +379,20 @@ RELATED = [
         "smoothed_cross_entropy",
         loss_times(lambda logits, targets: logits.shape[-1] ** -0.5),
         "`loss` is what it should be divided by the root of the length of the last axis of `logits`.",
+    ),
+    (
+        "loss_and_gradients",
+        divided_by_the_vocabulary,
+        "`loss` is what it should be divided by the length of the first axis of an array in `params['embeddings']`.",
+    ),
+    (
+        "loss_and_gradients",
+        lambda *inputs, **named: (
+            model.loss_and_gradients(*inputs, **named)[0],
+            divided_by_the_vocabulary(*inputs, **named)[1],
+        ),
+        "Each wrong array in `grad_params` is what it should be divided by the length of the first axis of an array in "
+        "`params['embeddings']`.",
     ),
     ("smoothed_cross_entropy", loss_times(lambda logits, targets: -1), "`loss` is minus what it should be."),
     (

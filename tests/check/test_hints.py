@@ -108,6 +108,14 @@ def test_prints_beside_a_result_stay(capsys):
     assert shown.count("ROW") == 4 and "You print" not in shown
 
 
+def read_about_line(line):
+    """Return what a student reads about a function whose one line computes with two batches, a and b."""
+    source = f"def normalised(x):\n    return {line}, x"
+    function = defined(source, **BATCHES)
+    linecache.cache["<cell normalised>"] = (len(source), None, source.splitlines(keepends=True), "<cell normalised>")
+    return checked(function).text
+
+
 BATCHES = {"a": np.ones((2, 3, 4)), "b": np.ones((2, 5, 4)), "np": np}
 
 
@@ -118,16 +126,39 @@ BATCHES = {"a": np.ones((2, 3, 4)), "b": np.ones((2, 5, 4)), "np": np}
         ("np.dot(a, b)", "`np.dot` does not pair the matrices of two batches"),
         ("a.dot(b)", "`np.dot` does not pair the matrices of two batches"),
         ("np.matmul(a, b.transpose())", "`.transpose()` reverses all axes, those of a batch too"),
+        ("a @ b.swapaxes(0, 1)", "`swapaxes(0, 1)` counts axes from the front"),
+        ("a @ np.swapaxes(b, 0, 1)", "`swapaxes(b, 0, 1)` counts axes from the front"),
+        ("a @ b.transpose(1, 0, 2)", "`transpose(1, 0, 2)` counts axes from the front"),
+        ("a @ b[0].swapaxes(1, 2)", "-1 and -2 are the last two, with and without a batch."),
         ("a @ b", None),
     ],
 )
 def test_a_product_of_batches_that_does_not_fit_gets_the_hint_about_axes(line, hint):
-    source = f"def normalised(x):\n    return {line}, x"
-    function = defined(source, **BATCHES)
-    linecache.cache["<cell normalised>"] = (len(source), None, source.splitlines(keepends=True), "<cell normalised>")
-    text = checked(function).text
-    assert "raised ValueError" in text
+    text = read_about_line(line)
+    assert "raised ValueError" in text or "raised AxisError" in text
     assert (hint in text) if hint else ("batch" not in text)
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("x if a else b", "For arrays, write `&`, `|` and `~`"),
+        ("a > 0 and b > 0", "For arrays, write `&`, `|` and `~`"),
+        ("x + (a, b)", "take it apart, `output, cache = ...`"),
+        ("(a, b).shape", "take it apart, `output, cache = ...`"),
+        ("{} + (a, b)", "take it apart, `output, cache = ...`"),
+        ("a.missing", None),
+    ],
+)
+def test_an_array_or_a_tuple_in_a_place_of_something_else_gets_a_hint(line, hint):
+    text = read_about_line(line)
+    assert (hint in text) if hint else ("`output, cache = ...`" not in text and "`&`" not in text)
+
+
+def test_a_tuple_where_an_array_is_asked_for_hears_which_item_has_its_shape():
+    x, cache = np.ones((2, 3)), np.ones(2)
+    assert "Its first item has the right shape" in difference(x, (x, cache), "output").message
+    assert "item" not in difference(x, (cache, x), "output").message
 
 
 def test_np_dot_of_two_batches_is_recognised_by_its_shape():

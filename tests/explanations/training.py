@@ -63,7 +63,11 @@ def divergence(logits, targets, smoothing=0.0, pad=0):
     return (terms.sum() / max(1, counted.sum())).astype(logits.dtype), None
 
 
-@wrong("smoothed_cross_entropy_backward", "https://github.com/fetchai/ledger/pull/1580", says="one factor")
+@wrong(
+    "smoothed_cross_entropy_backward",
+    "https://github.com/fetchai/ledger/pull/1580",
+    says="divided by the length of the first axis of an array in `cache`",
+)
 def divided_twice(grad_loss, cache):
     """Divides by the number of targets twice."""
     return smoothed_cross_entropy_backward(grad_loss / max(1, len(cache[1])), cache)
