@@ -25,13 +25,15 @@ VALUELESS_KINDS = ("stopped", "blank", "raised")  # such a fault hides what the 
 class Match:
     """How well a known mistake matches the outcomes; cases are given by their indices.
 
-    cases: those with the mistake's values. proof: those of them on which the mistake is wrong. form_faults: how many
-    faults of form these cases have that the mistake does not. tolerance: how much the values may differ from the
-    mistake's, as a share of the largest entry.
+    cases: those with the mistake's values. alike: those, and those that raise the same type of exception as the
+    mistake. proof: those with its values on which the mistake is wrong. form_faults: how many faults of form the cases
+    have that the mistake does not. tolerance: how much the values may differ from the mistake's, as a share of the
+    largest entry.
     """
 
     slug: str
     cases: frozenset[int]
+    alike: frozenset[int]
     proof: frozenset[int]
     form_faults: int
     tolerance: float
@@ -65,8 +67,8 @@ def best_matches(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults)
     """Return the fewest mistakes that explain the cases with wrong values; or none.
 
     If some wrong entries of the mistakes are unlikely to come from another function, the mistakes must explain at least
-    half of the cases with values, and have the same outcome as a quarter of all wrong cases, including those that
-    raise. Otherwise they must explain all cases with values, and these must be half of the wrong ones. Two mistakes do
+    half of the cases with values, and have the same outcome, or the same type of exception, as a quarter of all wrong
+    cases. Otherwise they must explain all cases with values, and these must be half of the wrong ones. Two mistakes do
     not count as an explanation if one of them shows only in booleans, tokens or one simple number, because many answers
     have these.
 
@@ -100,7 +102,7 @@ def _fewest(key: Key, case_faults: CaseFaults, matches: Iterable[Match | None]) 
     explained = frozenset().union(*(match.proof for match in chosen)) & with_values
     telling = any(_is_telling(key.cases[i], match.slug) for match in chosen for i in match.proof & with_values)
     if telling:
-        agreeing = frozenset().union(*(match.cases for match in chosen)) & wrong
+        agreeing = frozenset().union(*(match.alike for match in chosen)) & wrong
         return chosen if 2 * len(explained) >= len(with_values) and 4 * len(agreeing) >= len(wrong) else []
     return chosen if explained == with_values and 2 * len(explained) >= len(wrong) else []
 
@@ -173,12 +175,18 @@ def _match(
     proof = frozenset(i for i in form_faults if answer_is_wrong[i] and mistake_is_wrong(key.cases[i]))
     if not proof or (raises_rightly and all(key.cases[i].expected.raised for i in proof)):
         return None
-    return Match(slug, frozenset(form_faults), proof, sum(form_faults.values()), near.tolerance)
+    cases = frozenset(form_faults)
+    alike = cases | {i for i, (case, outcome) in answered if _raise_alike(case.mistakes[slug], outcome)}
+    return Match(slug, cases, alike, proof, sum(form_faults.values()), near.tolerance)
 
 
 def _only_first_raises(case: Case, slug: str, outcome: Outcome) -> bool:
     """Return whether a mistake raises an exception where an outcome has a value."""
     return bool(case.mistakes[slug].raised) and not (outcome.raised or outcome.stopped)
+
+
+def _raise_alike(known: Outcome, outcome: Outcome) -> bool:
+    return bool(known.raised and outcome.raised and known.raised.type == outcome.raised.type)
 
 
 def has_wrong_values(verdicts: Iterable[Verdict]) -> bool:

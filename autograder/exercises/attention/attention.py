@@ -17,11 +17,13 @@ from autograder.exercises.attention.attention_weights import (
     by_scaled_squared_distance,
     by_squared_distance,
     columns_add_up,
+    first_two_axes_exchanged,
     keys_on_axis_one,
     naive_softmax,
     promoted,
     raw_scores,
     scaled_up,
+    softmax_twice,
     unscaled,
     widths_broadcast,
 )
@@ -237,6 +239,27 @@ def stretched(queries, keys, values):
     """Queries and keys of different widths have no dot product. `einsum` and an entry-by-entry product broadcast a
     width of 1 to any other and return numbers anyway. Let your `attention_weights` raise a ValueError."""
     return widths_broadcast(queries, keys) @ values, None
+
+
+@attention.mistake("exchanges the first two axes of the keys", reread="Batch axes")
+def front_axes_exchanged(queries, keys, values):
+    """The first two axes of the keys are exchanged, as `keys.swapaxes(0, 1)` does. For one sentence that is the
+    transpose; with a batch, it mixes the batch with the words. Count from the end: `keys.swapaxes(-1, -2)`."""
+    return first_two_axes_exchanged(queries, keys) @ values, None
+
+
+@attention.mistake("exchanges keys and values", reread="Why keys exist at all")
+def keys_for_values(queries, keys, values):
+    """The queries are compared with the values, and the keys are averaged. It is the other way round: a key is what an
+    entry is found by, its value is what it hands over. If d_value = d_key, only the numbers are wrong."""
+    return reference.attention(queries, values, keys)
+
+
+@attention.mistake("applies the softmax twice", reread="From scores to weights: the softmax")
+def weighed_twice(queries, keys, values):
+    """The weights go through a softmax once more. They lie between 0 and 1, so they come out nearly even, whatever the
+    query asks: apply one softmax, to the scores."""
+    return softmax_twice(queries, keys) @ values, None
 
 
 @attention.equivalent

@@ -230,6 +230,13 @@ def promoted(queries, keys):
     return reference.softmax(scores_of(queries, keys) / np.float64(math.sqrt(keys.shape[-1])))
 
 
+@attention_weights.mistake("exchanges the first two axes of the keys", reread="Batch axes")
+def first_two_axes_exchanged(queries, keys):
+    """The first two axes of the keys are exchanged, as `keys.swapaxes(0, 1)` does. For one sentence that is the
+    transpose; with a batch, it mixes the batch with the words. Count from the end: `keys.swapaxes(-1, -2)`."""
+    return reference.softmax(queries @ keys.swapaxes(0, 1) / math.sqrt(keys.shape[-1]))
+
+
 @attention_weights.equivalent
 def scaled_scores(queries, keys):
     return reference.softmax(scores_of(queries, keys) / math.sqrt(queries.shape[-1]))

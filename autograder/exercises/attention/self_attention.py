@@ -9,10 +9,12 @@ from autograder.exercises.attention.attention import attention_by_einsum
 from autograder.exercises.attention.attention_weights import (
     batch_competes,
     columns_add_up,
+    first_two_axes_exchanged,
     keys_on_axis_one,
     naive_softmax,
     promoted,
     scaled_up,
+    softmax_twice,
     unscaled,
     widths_broadcast,
 )
@@ -197,6 +199,27 @@ def projections_stretched(x, w_query, w_key, w_value):
     """`w_query` and `w_key` must make vectors of one width. `einsum`, and a product entry by entry, stretch a width of
     1 to any other and answer all the same. Call your `attention`, which raises a ValueError."""
     return widths_broadcast(x @ w_query, x @ w_key) @ (x @ w_value), None
+
+
+@self_attention.mistake("exchanges keys and values", reread="Why keys exist at all")
+def keys_and_values_exchanged(x, w_query, w_key, w_value):
+    """`w_value` makes what is compared with the queries, and `w_key` what is averaged. It is the other way round: a
+    word is found by its key, and hands over its value. If d_value = d_key, only the numbers are wrong."""
+    return reference.attention(x @ w_query, x @ w_value, x @ w_key)
+
+
+@self_attention.mistake("exchanges the first two axes of the keys", reread="Batch axes")
+def projected_front_axes_exchanged(x, w_query, w_key, w_value):
+    """The first two axes of the keys are exchanged, as `swapaxes(0, 1)` does. For one sentence that is the transpose;
+    with a batch, it mixes the batch with the words. Count from the end: `swapaxes(-1, -2)`."""
+    return first_two_axes_exchanged(x @ w_query, x @ w_key) @ (x @ w_value), None
+
+
+@self_attention.mistake("applies the softmax twice", reread="From scores to weights: the softmax")
+def projected_weighed_twice(x, w_query, w_key, w_value):
+    """The weights go through a softmax once more. They lie between 0 and 1, so they come out nearly even, whatever the
+    word asks: call your `attention`, which applies one softmax, to the scores."""
+    return softmax_twice(x @ w_query, x @ w_key) @ (x @ w_value), None
 
 
 @self_attention.equivalent

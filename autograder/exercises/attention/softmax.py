@@ -298,6 +298,13 @@ def always_double(scores):
     return reference.softmax(scores.astype(np.float64))
 
 
+@softmax.mistake("applies the softmax twice")
+def applied_twice(scores):
+    """The weights go through the softmax once more. They lie between 0 and 1, so they come out nearly even. Divide the
+    exponentials by their sum, once."""
+    return reference.softmax(reference.softmax(scores))
+
+
 @softmax.equivalent
 def row_by_row(scores):
     weights = np.zeros_like(scores)

@@ -6,6 +6,7 @@ import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
 from autograder.exercises.cross.shared import square, turned, two_sequences
+from autograder.exercises.masking.masked_softmax import softmax_before_and_after, softmax_of_the_weights
 from solutions import cross as reference
 from solutions.attention import softmax
 from solutions.masking import masked_attention, masked_softmax
@@ -211,6 +212,21 @@ def even_for_nothing(x, memory, w_query, w_key, w_value, mask):
     `masked_attention`."""
     inputs = (x, memory, w_query, w_key, w_value, mask)
     return with_weights(lambda scores, mask: softmax(np.where(mask, scores, -1e9)), *inputs)
+
+
+@cross_attention.mistake("applies the softmax twice")
+def weighed_twice(x, memory, w_query, w_key, w_value, mask):
+    """The masked weights go through a softmax once more. A weight of 0 is a score of 0 there, and exp(0) = 1, so what
+    is hidden gets weight again, and all weights come out nearly even. One softmax is enough, that of the masked
+    scores."""
+    return with_weights(softmax_of_the_weights, x, memory, w_query, w_key, w_value, mask)
+
+
+@cross_attention.mistake("masks between two softmaxes", reread="The memory mask")
+def weighed_before_and_after(x, memory, w_query, w_key, w_value, mask):
+    """There are two softmaxes, one before the mask and one after it. The second one sees weights between 0 and 1 in
+    place of scores, so what is allowed comes out nearly even. Mask the scores themselves, then apply one softmax."""
+    return with_weights(softmax_before_and_after, x, memory, w_query, w_key, w_value, mask)
 
 
 @cross_attention.equivalent

@@ -299,6 +299,49 @@ def dropout_scaled_twice(x, memory, params, n_heads, self_mask=None, memory_mask
     return layered(x, memory, params, n_heads, self_mask, memory_mask, rate, rng, add=scaled_before)
 
 
+def asked_with(stream, fed_with):
+    """The layer in which sub-layers read other streams.
+
+    stream, fed_with: what the cross-attention and the feed-forward read: 0 is x, 1 the stream after the first Add &
+    Norm, 2 that after the second. What they return is added to the newest stream.
+    """
+
+    def layer(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
+        streams = [x]
+
+        def add(update, name):
+            streams.append(add_norm(streams[-1], update[0], params[f"norm_{name}"], rate, rng)[0])
+
+        add(multi_head_attention(x, x, x, params["attention"], n_heads, self_mask), "attention")
+        cross = params["cross_attention"]
+        add(multi_head_attention(streams[stream], memory, memory, cross, n_heads, memory_mask), "cross_attention")
+        add(feed_forward(streams[fed_with], params["feed_forward"]), "feed_forward")
+        return streams[-1], None
+
+    return layer
+
+
+@decoder_layer.mistake("asks the memory with the layer's input", reread="Who asks, and who answers")
+def asks_with_x(*inputs, **named):
+    """The queries of the cross-attention are made from the layer's input `x`, so what the self-attention found does not
+    decide what is searched in the memory. Make them from the stream after the first Add & Norm."""
+    return asked_with(0, 2)(*inputs, **named)
+
+
+@decoder_layer.mistake("feeds the feed-forward with the stream before the cross-attention")
+def fed_before_the_memory(*inputs, **named):
+    """The feed-forward reads the stream after the *first* Add & Norm, so it does not see what the cross-attention found
+    in the memory. It reads the stream after the second Add & Norm."""
+    return asked_with(1, 1)(*inputs, **named)
+
+
+@decoder_layer.mistake("feeds the feed-forward with the layer's input")
+def fed_with_x(*inputs, **named):
+    """The feed-forward reads the layer's input `x`, so it sees nothing of what the two attentions found. It reads the
+    stream after the second Add & Norm."""
+    return asked_with(1, 0)(*inputs, **named)
+
+
 @decoder_layer.equivalent
 def in_a_loop(*inputs, **named):
     return layered(*inputs, **named)

@@ -17,6 +17,8 @@ from autograder.exercises.masking.masked_softmax import (
     no_maximum,
     promoted_softmax,
     scores_times_mask,
+    softmax_before_and_after,
+    softmax_of_the_weights,
     zero_times_infinity,
 )
 from autograder.exercises.masking.shared import PENALTIES, random_mask, roles, scaled_scores, with_empty_row
@@ -259,6 +261,36 @@ def promoted_attention(queries, keys, values, mask):
     """float32 came back as float64: `np.where(mask, 0, -np.inf)` is an array of float64, and promotes the scores that
     it is added to."""
     return through(promoted_softmax)(queries, keys, values, mask)
+
+
+@masked_attention.mistake("exchanges the first two axes of the keys")
+def front_axes_exchanged(queries, keys, values, mask):
+    """The first two axes of the keys are exchanged, as `keys.swapaxes(0, 1)` does. For one sentence that is the
+    transpose; with a batch, it mixes the batch with the words. Count from the end: `keys.swapaxes(-1, -2)`."""
+    scores = queries @ keys.swapaxes(0, 1) / math.sqrt(keys.shape[-1])
+    return reference.masked_softmax(scores, mask) @ values, None
+
+
+@masked_attention.mistake("exchanges keys and values")
+def keys_for_values(queries, keys, values, mask):
+    """The queries are compared with the values, and the keys are averaged. It is the other way round: a key is what an
+    entry is found by, its value is what it hands over. If d_value = d_key, only the numbers are wrong."""
+    return reference.masked_attention(queries, values, keys, mask)
+
+
+@masked_attention.mistake("applies the softmax twice", reread="From masked scores to weights")
+def weighed_twice(queries, keys, values, mask):
+    """The masked weights go through a softmax once more. A weight of 0 is a score of 0 there, and exp(0) = 1, so what
+    is hidden gets weight again, and all weights come out nearly even. One softmax is enough, that of the masked
+    scores."""
+    return through(softmax_of_the_weights)(queries, keys, values, mask)
+
+
+@masked_attention.mistake("masks between two softmaxes", reread="Why before the softmax")
+def weighed_before_and_after(queries, keys, values, mask):
+    """There are two softmaxes, one before the mask and one after it. The second one sees weights between 0 and 1 in
+    place of scores, so what is allowed comes out nearly even. Mask the scores themselves, then apply one softmax."""
+    return through(softmax_before_and_after)(queries, keys, values, mask)
 
 
 @masked_attention.equivalent

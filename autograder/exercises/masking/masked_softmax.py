@@ -320,6 +320,52 @@ def writes_into_scores(scores, mask):
     return zero_if_empty(softmax(scores), mask)
 
 
+@masked_softmax.mistake(
+    "hides with a number such as {number}, and sets rows that see nothing to zero",
+    reread="Finite substitutes for infinity",
+    number=(-1e9, -1e4, -1e3),
+)
+def filled_then_empty_rows(scores, mask, *, number):
+    """Hidden scores become a number such as {number}, and a row in which everything is hidden becomes zero. That is
+    right as long as every score is larger. A row of scores far below that number gives its weight to what is hidden. No
+    score is below minus infinity, `-np.inf`."""
+    return zero_if_empty(filled(scores, mask, number), mask)
+
+
+@masked_softmax.mistake(
+    "adds a number such as {number} to the hidden scores, and sets rows that see nothing to zero",
+    reread="Finite substitutes for infinity",
+    number=(-1e9, -1e4, -1e5),
+)
+def added_then_empty_rows(scores, mask, *, number):
+    """A number such as {number} is *added* to the hidden scores, and a row in which everything is hidden becomes zero.
+    In the other rows a hidden score that is large enough climbs over the penalty, and gets weight again. Choose instead
+    of adding: `np.where` with minus infinity."""
+    return zero_if_empty(softmax(scores + np.where(mask, 0, number).astype(scores.dtype)), mask)
+
+
+@masked_softmax.mistake("applies the softmax twice", reread="From masked scores to weights")
+def softmax_twice(scores, mask):
+    """The masked softmax is applied to its own weights. They lie between 0 and 1, so what is allowed comes out nearly
+    even. Apply it once, to the scores."""
+    return reference.masked_softmax(reference.masked_softmax(scores, mask), mask)
+
+
+@masked_softmax.mistake("applies a softmax to the masked weights", reread="From masked scores to weights")
+def softmax_of_the_weights(scores, mask):
+    """The masked weights go through a softmax once more. A weight of 0 is a score of 0 there, and exp(0) = 1, so what
+    is hidden gets weight again, and all weights come out nearly even. One softmax is enough, that of the masked
+    scores."""
+    return softmax(reference.masked_softmax(scores, mask))
+
+
+@masked_softmax.mistake("masks between two softmaxes", reread="Why before the softmax")
+def softmax_before_and_after(scores, mask):
+    """There are two softmaxes, one before the mask and one after it. The second one sees weights between 0 and 1 in
+    place of scores, so what is allowed comes out nearly even. Mask the scores themselves, then apply one softmax."""
+    return reference.masked_softmax(softmax(scores), mask)
+
+
 @masked_softmax.equivalent
 def masked_row_by_row(scores, mask):
     mask = np.broadcast_to(mask, scores.shape)

@@ -109,6 +109,13 @@ def padding_in_numbers(tokens, pad):
     return (tokens != pad)[..., None, :].astype(np.int64)
 
 
+@padding_mask.mistake("takes every token above 0 for a real one")
+def positive_tokens(tokens, pad):
+    """Tokens are compared with `> 0`, whatever `pad` is. Tokens are names, not quantities: a real token may be 0 or
+    negative, and padding may be any token. A token is real if it is not `pad`."""
+    return (tokens > 0)[..., None, :]
+
+
 @padding_mask.equivalent
 def reshaped(tokens, pad):
     return np.logical_not(tokens == pad).reshape(*tokens.shape[:-1], 1, tokens.shape[-1])

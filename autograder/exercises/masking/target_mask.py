@@ -119,6 +119,20 @@ def target_pad_is_zero(tokens, pad):
     return reference.target_mask(tokens, 0)
 
 
+@target_mask.mistake("takes every token above 0 for a real one", reread="The padding mask")
+def target_positive_tokens(tokens, pad):
+    """Tokens are compared with `> 0`, whatever `pad` is. Tokens are names, not quantities: a real token may be 0 or
+    negative, and padding may be any token. A token is real if it is not `pad`."""
+    return reference.causal_mask(tokens.shape[-1]) & (tokens > 0)[..., None, :]
+
+
+@target_mask.mistake("takes for granted that padding is the smallest token", reread="The padding mask")
+def target_pad_is_smallest(tokens, pad):
+    """Tokens are compared with `> pad`, which is right only while no real token has a smaller number than padding.
+    Tokens are names, not quantities: ask whether they differ."""
+    return reference.causal_mask(tokens.shape[-1]) & (tokens > pad)[..., None, :]
+
+
 @target_mask.equivalent
 def lower_part_of_the_padding_mask(tokens, pad):
     return np.tril(np.repeat(expanded(tokens, pad), tokens.shape[-1], axis=-2))

@@ -58,12 +58,14 @@ def _(draw):
 
 def searched(
     params, src, n_heads, width, max_length, bos, eos, pad, *,
-    score, end="pad", rank=None, length_of=None, logs_of=log_softmax, beginnings=1, done=all,
+    score, end="pad", rank=None, length_of=None, logs_of=log_softmax, beginnings=1, done=all, finished_by=None,
 ):  # fmt: skip
     """Beam search over Python lists; score(log p, length, log p of the newest), and what a finished one does.
 
     logs_of: what a row of logits is taken for. beginnings: how many empty ones. done: of which ends are there.
+    finished_by: the mark of a finished hypothesis, if it is not eos.
     """
+    eos = eos if finished_by is None else finished_by
     length_of = length_of or _length
     rank = rank or score
     memory, _ = reference.encode(params, src, n_heads, pad)
@@ -306,6 +308,36 @@ def begin_mark_has_length(params, src, n_heads, beam_width=4, length_penalty=0.6
     marks = (beam_width, max_length, bos, eos, pad)
     score = by_penalty(length_penalty)
     return searched(params, src, n_heads, *marks, score=lambda log_p, length, last: score(log_p, length + 1, last))
+
+
+@beam_search.mistake("finishes every hypothesis before it begins")
+def finished_at_once(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """Nothing is written, because every hypothesis counts as finished from the start. Either it begins with `eos` in
+    place of `bos`, or it counts as finished once it has `bos`, which it has in front."""
+    return decoding.beam_search(params, src, n_heads, beam_width, length_penalty, max_length, bos, bos, pad)
+
+
+@beam_search.mistake("takes the begin mark for the end mark")
+def ends_with_begin_mark(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """A hypothesis counts as finished once `bos` is written, not `eos`. So it writes on after its end mark, and its
+    length counts what follows. Look for `eos`."""
+    marks = (beam_width, max_length, bos, eos, pad)
+    return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), finished_by=bos)
+
+
+@beam_search.mistake("begins with the end mark")
+def begins_with_end_mark(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """Every hypothesis begins with `eos`, so the decoder writes what it would write after the end of a sentence. Begin
+    with `bos`."""
+    marks = (beam_width, max_length, eos, eos, pad)
+    return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty))
+
+
+@beam_search.mistake("exchanges the begin mark and the end mark")
+def marks_exchanged(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """Every hypothesis begins with `eos`, and counts as finished once `bos` is written. It is the other way round:
+    `bos` begins, and `eos` ends."""
+    return decoding.beam_search(params, src, n_heads, beam_width, length_penalty, max_length, eos, bos, pad)
 
 
 @beam_search.equivalent

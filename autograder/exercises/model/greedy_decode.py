@@ -63,14 +63,14 @@ def _(draw):
     yield "marks and padding of other numbers", inputs
 
 
-def greedily(params, src, n_heads, max_length, bos, eos, pad, *, step, done=None, keep=None):
+def greedily(params, src, n_heads, max_length, bos, eos, pad, *, step, done=None, keep=None, finished=None):
     """Greedy decoding with its step, its stop and its padding exchanged."""
     done = done or (lambda ended: ended.all())
     keep = keep or (lambda newest, ended: np.where(ended, pad, newest))
     memory, _ = reference.encode(params, src, n_heads, pad)
     tokens = np.full((len(src), 1), bos)
     while tokens.shape[1] <= max_length:
-        ended = (tokens == eos).any(axis=1)
+        ended = finished(tokens) if finished else (tokens == eos).any(axis=1)
         if done(ended):
             break
         newest = step(params, tokens, memory, src, n_heads, pad)
@@ -223,6 +223,28 @@ def end_mark_lost(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
 def one_word_short(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
     """max_length words may be written, and you stop one earlier: the begin mark, which is given, was counted."""
     return greedily(params, src, n_heads, max_length - 1, bos, eos, pad, step=likeliest)
+
+
+@greedy_decode.mistake("finishes every sentence before it begins")
+def finished_at_once(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """Nothing is written, because every sentence counts as finished from the start. Either it begins with `eos` in
+    place of `bos`, or it counts as finished once it has `bos`, which it has in front."""
+    return decoding.greedy_decode(params, src, n_heads, max_length, bos, bos, pad)
+
+
+@greedy_decode.mistake("begins with the end mark")
+def begins_with_end_mark(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """Every sentence begins with `eos`, so the decoder writes what it would write after the end of a sentence. Begin
+    with `bos`."""
+    finished = {"finished": lambda tokens: (tokens[:, 1:] == eos).any(axis=1)}
+    return greedily(params, src, n_heads, max_length, eos, eos, pad, step=likeliest, **finished)
+
+
+@greedy_decode.mistake("exchanges the begin mark and the end mark")
+def marks_exchanged(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """Every sentence begins with `eos`, and counts as finished once `bos` is written. It is the other way round: `bos`
+    begins, and `eos` ends."""
+    return decoding.greedy_decode(params, src, n_heads, max_length, eos, bos, pad)
 
 
 @greedy_decode.equivalent

@@ -12,6 +12,8 @@ from autograder.exercises.masking.masked_softmax import (
     nan_when_empty,
     no_maximum,
     scores_times_mask,
+    softmax_before_and_after,
+    softmax_of_the_weights,
 )
 from autograder.exercises.multihead.shared import (
     PROJECTIONS,
@@ -397,6 +399,36 @@ def promoted(query, key, value, params, n_heads, mask=None):
     scores. math.sqrt gives a plain number and promotes nothing."""
     output, _ = reference.multi_head_attention(query, key, value, params, n_heads, mask)
     return output.astype(np.float64), None
+
+
+@multi_head_attention.mistake("exchanges the projections of keys and values")
+def projections_exchanged(query, key, value, params, n_heads, mask=None):
+    """`w_value` makes the keys, and `w_key` the values. It is the other way round: a word is found by its key, and
+    hands over its value. If both are equally wide, only the numbers are wrong."""
+    exchanged = {f"{kind}_key": params[f"{kind}_value"] for kind in "wb"}
+    exchanged |= {f"{kind}_value": params[f"{kind}_key"] for kind in "wb"}
+    return reference.multi_head_attention(query, key, value, params | exchanged, n_heads, mask)
+
+
+@multi_head_attention.mistake("exchanges the inputs of keys and values")
+def inputs_exchanged(query, key, value, params, n_heads, mask=None):
+    """The keys are made from `value`, and the values from `key`. In self-attention both are the same array; where they
+    are not, words are found by what they should hand over."""
+    return reference.multi_head_attention(query, value, key, params, n_heads, mask)
+
+
+@multi_head_attention.mistake("applies the softmax twice")
+def weighed_twice(query, key, value, params, n_heads, mask=None):
+    """The weights of each head go through a softmax once more. They lie between 0 and 1, so they come out nearly even,
+    and what is hidden gets weight again, because exp(0) = 1. One softmax is enough, that of the masked scores."""
+    return naive(query, key, value, params, n_heads, mask, weigh=softmax_of_the_weights)
+
+
+@multi_head_attention.mistake("masks between two softmaxes", reread="The mask and the heads")
+def weighed_before_and_after(query, key, value, params, n_heads, mask=None):
+    """There are two softmaxes, one before the mask and one after it. The second one sees weights between 0 and 1 in
+    place of scores, so what is allowed comes out nearly even. Mask the scores themselves, then apply one softmax."""
+    return naive(query, key, value, params, n_heads, mask, weigh=softmax_before_and_after)
 
 
 @multi_head_attention.equivalent

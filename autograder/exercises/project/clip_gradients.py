@@ -132,6 +132,30 @@ def unclipped(gradients, longest):
     return gradients, float(np.linalg.norm(flatten(gradients)))
 
 
+@clip_gradients.mistake("adds {number} to the length before it divides", number=(1e-6, 1e-5, 1e-4))
+def a_little_longer(gradients, longest, *, number):
+    """A small number such as {number} is added to the length, against a division by zero, so long gradients come out a
+    little shorter than `longest`. You need no such number: divide only if the length exceeds the bound, or by the
+    larger of the two."""
+    length = float(np.linalg.norm(flatten(gradients)))
+    factor = longest / max(length + number, longest)
+    return map_tree(lambda g: factor * g, gradients), length
+
+
+@clip_gradients.mistake("returns a length that is {number} too large", number=(1e-6, 1e-8, 1e-5))
+def length_enlarged(gradients, longest, *, number):
+    """A small number such as {number}, against a division by zero, is in the length that you return, too. You need no
+    such number: divide only if the length exceeds the bound, or by the larger of the two."""
+    return scaled(gradients, longest, lambda tree: float(np.linalg.norm(flatten(tree))) + number)
+
+
+@clip_gradients.mistake("adds {number} under the root", number=(1e-6, 1e-8, 1e-12))
+def enlarged_under_the_root(gradients, longest, *, number):
+    """A small number such as {number} is added to the sum of the squares, under the root. Gradients of zero then have a
+    length that is not zero. You need no such number: divide only if the length exceeds the bound."""
+    return scaled(gradients, longest, lambda tree: float(np.sqrt(np.sum(np.square(flatten(tree))) + number)))
+
+
 @clip_gradients.equivalent
 def with_a_branch(gradients, longest):
     length = math.sqrt(sum(float(np.sum(np.square(g))) for g in leaves(gradients)))

@@ -214,6 +214,14 @@ def anything_goes(logits, p, temperature=1.0):
         return cut(softmax(logits / temperature), lambda row: (before(row) < p) | first(row))
 
 
+@top_p.mistake("keeps every token")
+def every_token(logits, p, temperature=1.0):
+    """All tokens are kept, whatever p is. Add up the probabilities from the likeliest on, stop as soon
+    as the sum reaches p, and set the probabilities of all others to zero."""
+    checked(p, temperature)
+    return softmax(logits / temperature)
+
+
 @top_p.equivalent
 def row_by_row(logits, p, temperature=1.0):
     checked(p, temperature)

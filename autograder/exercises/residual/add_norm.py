@@ -123,6 +123,13 @@ def norm_of_each(x, update, params, rate=0.0, rng=None):
     return plain_norm(x, params) + plain_norm(dropout(update, rate, rng)[0], params), None
 
 
+@add_norm.mistake("multiplies by one plus the gain")
+def one_plus_gain(x, update, params, rate=0.0, rng=None):
+    """The normalised sum is multiplied by 1 + gain. Some models store a gain less one and do so, but here the gain is
+    the factor itself, which is 1 in a fresh layer. Call your `layer_norm` with the gain as it is."""
+    return reference.add_norm(x, update, params | {"gain": 1 + params["gain"]}, rate, rng)
+
+
 @add_norm.equivalent
 def written_out(x, update, params, rate=0.0, rng=None):
     if rng is not None:

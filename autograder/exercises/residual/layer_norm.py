@@ -234,6 +234,13 @@ def over_the_sentence(x, gain, bias, eps=1e-5):
     return normed(x, gain, bias, eps, axis=tuple(range(-min(2, x.ndim), 0)))
 
 
+@layer_norm.mistake("multiplies by one plus the gain")
+def one_plus_gain(x, gain, bias, eps=1e-5):
+    """The normalised row is multiplied by 1 + gain. Some models store a gain less one and do so, but here the gain is
+    the factor itself, which is 1 in a fresh layer. Multiply by `gain`."""
+    return normed(x, 1 + gain, bias, eps)
+
+
 @layer_norm.equivalent
 def position_by_position(x, gain, bias, eps=1e-5):
     output = np.zeros_like(x)

@@ -76,8 +76,9 @@ def measured(logits, teacher_logits, counts, **put):
 
 @reverse_divergence.mistake("differentiates the logarithm alone")
 def only_the_log(logits, teacher_logits, counts):
-    """Your gradient is zero, up to rounding: it is what remains if the student's p in front of the logarithm is a
-    constant. The student writes the text, so p is also how often each token comes. That factor gives the gradient."""
+    """Your gradient is zero, up to rounding. Either you never write to the array that you return, or you take the
+    student's p in front of the logarithm for a constant. The student writes the text, so p is also how often each token
+    comes, and that factor gives the gradient."""
     return measured(logits, teacher_logits, counts, grad=lambda p, surplus, divergence: np.zeros_like(p))
 
 
