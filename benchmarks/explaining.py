@@ -22,7 +22,7 @@ from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.layout import chapter_names
 from check.calling import Outcome, Raised
 from check.faults import FORM_KINDS, faults
-from check.judge import grade
+from check.scoring import grade
 from check.values import pack, unpack
 
 

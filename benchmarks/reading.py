@@ -21,8 +21,8 @@ from autograder.authoring.slips import slips
 from autograder.layout import chapter_names
 from check.explain import explain
 from check.faults import of_cases
-from check.judge import result_of
 from check.measuring import outcomes_of
+from check.scoring import result_of
 from check.verdicts_of_test import bound_key, with_rejections
 
 

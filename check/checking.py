@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from check import judge, render
+from check import messages, scoring
 from check.allowed_imports import foreign, refusal
 from check.blank import is_blank, waits_for
 from check.bundle_data import data_folder, sections_around
@@ -57,7 +57,7 @@ class Checked(Shown):
     waits: whether the function calls one of an earlier chapter that the reader has not solved. That is no failure.
     """
 
-    result: judge.Result
+    result: scoring.Result
     place: tuple[str, int] = ("", 0)
     waits: bool = False
 
@@ -82,10 +82,10 @@ def check(function: Callable) -> None:
         print(missing)
         return
     result = checked_function.result
-    show(Shown(checked_function.text, render.with_links(checked_function.html, sections_around(result.function))))
+    show(Shown(checked_function.text, messages.with_links(checked_function.html, sections_around(result.function))))
     excused = result.blank or checked_function.waits
     if not result.passed and (not excused or NBGRADER in os.environ):
-        raise CheckFailed(render.headline(result))
+        raise CheckFailed(messages.headline(result))
 
 
 def checked(function: Callable) -> Checked:
@@ -128,7 +128,7 @@ def tried(function: Callable, key: Key, own: dict[str, Any] | None = None) -> Ch
     outcomes = _outcomes(function, key, own)
     case_faults = of_cases(key, outcomes)
     why = explain(key, outcomes, case_faults)
-    result = judge.blame_what_is_used(judge.result_of(key, case_faults, why), key, _failing_helpers(function, key))
+    result = scoring.blame_what_is_used(scoring.result_of(key, case_faults, why), key, _failing_helpers(function, key))
     if result.blank:
         message = note(_not_written(function, result, key.tests))
         return Checked(message.text, message.html, result)
@@ -139,7 +139,7 @@ def tried(function: Callable, key: Key, own: dict[str, Any] | None = None) -> Ch
     return Checked(*_message(key, outcomes, result, why), result, _place(key, outcomes, result))
 
 
-def _place(key: Key, outcomes: list[Outcome], result: judge.Result) -> tuple[str, int]:
+def _place(key: Key, outcomes: list[Outcome], result: scoring.Result) -> tuple[str, int]:
     """Return the place of the exception that the message is about, or ("", 0)."""
     if result.verdict is None or result.verdict.kind != "raised":
         return "", 0
@@ -147,7 +147,7 @@ def _place(key: Key, outcomes: list[Outcome], result: judge.Result) -> tuple[str
     return raised[0].place if raised and raised[0] else ("", 0)
 
 
-def _not_written(function: Callable, result: judge.Result, tested: str) -> str:
+def _not_written(function: Callable, result: scoring.Result, tested: str) -> str:
     if tested and not is_blank(function):
         return (
             f"`{result.function}` is tried on your own `{tested}`, with mistakes added. First write `{tested}` until "
@@ -155,7 +155,7 @@ def _not_written(function: Callable, result: judge.Result, tested: str) -> str:
         )
     if other := waits_for(function):
         return f"`{result.function}` waits for `{other}`, which is not written yet."
-    return f"{render.first_fault(result)} {render.where_to_begin(result)}"
+    return f"{messages.first_fault(result)} {messages.where_to_begin(result)}"
 
 
 def _outcomes(function: Callable, key: Key, own: dict[str, Any] | None = None) -> list[Outcome]:
@@ -213,15 +213,15 @@ def passes(function: Callable, key: Key) -> bool:
     return all(aspect.holds for aspect in quietly_tried(function, key))
 
 
-def quietly_tried(function: Callable, key: Key) -> tuple[judge.Aspect, ...]:
+def quietly_tried(function: Callable, key: Key) -> tuple[scoring.Aspect, ...]:
     """Return what a function earns on the cases of a key, and discard what it prints."""
     with redirect_stdout(io.StringIO()):
         outcomes = _outcomes(function, key)
-    return judge.aspects_of(key, of_cases(key, outcomes))
+    return scoring.aspects_of(key, of_cases(key, outcomes))
 
 
-def _message(key: Key, outcomes: list[Outcome], result: judge.Result, why: Explanation | None) -> tuple[str, str]:
-    text, more = render.as_text(result), []
+def _message(key: Key, outcomes: list[Outcome], result: scoring.Result, why: Explanation | None) -> tuple[str, str]:
+    text, more = messages.as_text(result), []
     if why and result.verdict and not key.tests:
         case = key.cases[why.shown]
         inputs = _inputs(shown_inputs(key, case))
@@ -230,7 +230,7 @@ def _message(key: Key, outcomes: list[Outcome], result: judge.Result, why: Expla
             f"<details><summary>The smallest failing input</summary><pre>{escape(inputs)}</pre></details>",
             *_pictures(key, case, outcomes[why.shown], result.verdict),
         ]
-    return text, render.as_html(result, *more)
+    return text, messages.as_html(result, *more)
 
 
 # A repr depends on the machine in two ways. Where native integers have 32 bits, as in a browser, NumPy names the dtype

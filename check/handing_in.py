@@ -3,7 +3,7 @@
 import base64
 from typing import Any
 
-from check.render import boxed, paragraph, sentence_as_html
+from check.messages import boxed, paragraph, sentence_as_html
 from check.showing import Shown, note, show
 from check.weights_file import TakenSeed, UnusableWeights, checked_recipe, expected_here, pack
 

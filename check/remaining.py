@@ -8,7 +8,7 @@ from typing import Any
 from check.blank import is_blank, waits_for
 from check.bundle_data import Notebook, notebooks
 from check.checking import public_key, quietly_tried
-from check.render import MARKS, as_list, boxed, paragraph, sentence_as_html
+from check.messages import MARKS, as_list, boxed, paragraph, sentence_as_html
 from check.showing import Shown, show
 
 

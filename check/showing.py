@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from check.render import boxed, sentence_as_html
+from check.messages import boxed, sentence_as_html
 
 
 @dataclass(frozen=True, repr=False)

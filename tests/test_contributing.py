@@ -22,7 +22,7 @@ def test_a_named_file_exists(name):
 
 
 def test_the_search_for_names_finds_files_and_folders():
-    assert {"check/judge", "grading/follow_through", "book/extensions/"} <= NAMED
+    assert {"check/scoring", "grading/follow_through", "book/extensions/"} <= NAMED
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import make_key
 from autograder.authoring.problems import catching_cases, distinguishing_cases, grade_function, problems
 from autograder.authoring.slip_table import SlipTable, slip_table
-from check.judge import grade
 from check.key import Key
+from check.scoring import grade
 
 CaseId = tuple[str, str]  # (aspect, name of the case)
 

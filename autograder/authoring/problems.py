@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterator
 from itertools import combinations
 
 from autograder.authoring.exercise import Exercise
-from check import judge
-from check.judge import Result
+from check import scoring
 from check.key import Case, Key
 from check.matching import same
 from check.measuring import outcomes_of
+from check.scoring import Result
 from check.verdicts_of_test import bound_key
 
 
 def catching_cases(key: Key, slug: str) -> Iterator[Case]:
     """Return the cases of the key that a mistake fails."""
-    return (case for case in key.cases if not judge.judge(key, case, case.mistakes[slug]).passed)
+    return (case for case in key.cases if not scoring.judge(key, case, case.mistakes[slug]).passed)
 
 
 def distinguishing_cases(key: Key, one: str, other: str) -> Iterator[Case]:
@@ -28,7 +28,7 @@ def distinguishing_cases(key: Key, one: str, other: str) -> Iterator[Case]:
 
 def grade_function(exercise: Exercise, key: Key, function: Callable) -> Result:
     """Grade a function of our own with a key. It runs in this process, without a sandbox."""
-    return judge.grade(key, outcomes_of(function, bound_key(key, exercise.tested_functions)))
+    return scoring.grade(key, outcomes_of(function, bound_key(key, exercise.tested_functions)))
 
 
 def problems(exercise: Exercise, key: Key) -> list[str]:
@@ -60,7 +60,7 @@ def _rejected_equivalents(exercise: Exercise, key: Key) -> Iterator[str]:
 
 def _failed_cases_of_reference(key: Key) -> Iterator[str]:
     for case in key.cases:
-        verdict = judge.judge(key, case, case.expected)
+        verdict = scoring.judge(key, case, case.expected)
         if not verdict.passed or case.expected.modified:
             reason = verdict.message or "it changes its input"
             yield f"{key.function}: the reference fails the case {case.name!r}: {reason}"

@@ -9,9 +9,9 @@ from autograder.authoring.make_key import full_key
 from autograder.authoring.slips import slips
 from check.explain import explain
 from check.faults import of_cases
-from check.judge import grade
 from check.key import Key
 from check.measuring import outcomes_of
+from check.scoring import grade
 from check.verdicts_of_test import bound_key
 
 # How the judge explains a slip: with a known mistake, a relation to the right values, one slip, a fault of another kind

@@ -21,7 +21,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Return 0 if every exercise passes, and 1 if some do not. Raises UserError for an unusable notebook."""
     from autograder.grading.submit_check import submit_check
-    from check import render
+    from check import messages
     from check.words import shown
 
     checked = submit_check(options.file, options.course, options.sandbox)
@@ -33,7 +33,7 @@ def run(options: Namespace) -> int:
     print(f"Not written yet: {', '.join(blank) or 'none'}.\n")
     if due := _due(options.course, checked.chapter):
         print(due, end="\n\n")
-    print("\n".join([*(f"- {shown(note, 1000)}" for note in report.notes), *map(render.as_text, report.results)]))
+    print("\n".join([*(f"- {shown(note, 1000)}" for note in report.notes), *map(messages.as_text, report.results)]))
     print("\nThese are the public cases; grading uses others. No grade was written.")
     return 0 if all(result.passed for result in report.results) else 1
 

@@ -39,7 +39,7 @@ from autograder.grading.client import connected
 from autograder.grading.queue import Graded, GradingQueue, open_queue
 from autograder.grading.submitted_file import read_file
 from autograder.sandbox import MachineTooBusy
-from check.judge import Result
+from check.scoring import Result
 
 _SECRET_FORM = re.compile("[0-9a-f]{128}")  # nbgrader's exchange draws one for each submission
 

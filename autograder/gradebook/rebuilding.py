@@ -14,8 +14,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from autograder.course.handout import Handout
 from autograder.grading.reading import Submission
 from autograder.grading.report import Report
-from check.judge import Result
-from check.render import as_html, as_text
+from check.messages import as_html, as_text
+from check.scoring import Result
 
 
 def rebuild(submission: Submission, report: Report, released: Handout) -> NotebookNode:

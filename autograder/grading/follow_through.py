@@ -12,8 +12,8 @@ from pathlib import Path
 from autograder.grading.assignment import Assignment
 from autograder.grading.questions import Judgement, judge_exercise
 from autograder.sandbox import AnsweredFunctions, Budget, Call, Cell, Run
-from check.judge import Result
 from check.key import Key
+from check.scoring import Result
 from check.words import listed
 
 # A submission can read the answers in the second run, so its report must not quote what the submission says then.

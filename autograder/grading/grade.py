@@ -16,16 +16,16 @@ from autograder.grading.follow_through import follow_through
 from autograder.grading.magics import without_magics
 from autograder.grading.misspelled import defined_names
 from autograder.grading.questions import Judgement, judge_exercise, questions_of
+from autograder.grading.redaction import possible_grader_messages, redacted
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import File
-from autograder.grading.telling import possible_grader_messages, redacted
 from autograder.grading.weights import grade_weights
 from autograder.sandbox import Budget, Call, Cell, Limits, MachineTooBusy, References, Run, run
-from check import judge
+from check import scoring
 from check.allowed_imports import is_ours
 from check.calling import Outcome, Raised
-from check.judge import Result
 from check.key import Key
+from check.scoring import Result
 from check.weights_file import WEIGHTS
 from check.words import listed, quoted, shown
 
@@ -235,7 +235,7 @@ def _with_dependencies_to_fix(questions: Mapping[str, Key], results: Mapping[str
     """Return the results. Those that fail name the wrong exercises that they call, unless these were answered."""
     failing = {name for name, result in results.items() if not result.passed}
     return tuple(
-        judge.blame_what_is_used(result, questions[name], failing)
+        scoring.blame_what_is_used(result, questions[name], failing)
         if name in questions and not result.answered
         else result
         for name, result in results.items()

@@ -10,13 +10,13 @@ from functools import cached_property
 
 from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import make_lazy_key, with_slips_like
-from check import judge
+from check import scoring
 from check.calling import Outcome
 from check.explain import explain
 from check.faults import CaseFaults, of_cases
-from check.judge import Result
 from check.key import Key, Mistake
 from check.measuring import measured_outcomes
+from check.scoring import Result
 from check.verdicts_of_test import with_rejections
 
 
@@ -48,7 +48,7 @@ class Judgement:
 
     @cached_property
     def earned(self) -> float:
-        return sum(aspect.earned for aspect in judge.aspects_of(self.key, self.case_faults))
+        return sum(aspect.earned for aspect in scoring.aspects_of(self.key, self.case_faults))
 
     @property
     def mistakes(self) -> tuple[Mistake, ...]:
@@ -71,7 +71,7 @@ def explained(judgement: Judgement) -> Result:
     key, outcomes, case_faults = judgement.key, judgement.outcomes, judgement.case_faults
     informative = any(map(_is_informative, outcomes))
     key = with_slips_like(key, outcomes) if informative else replace(key, mistakes={}, slips={})
-    return judge.result_of(key, case_faults, explain(key, outcomes, case_faults))
+    return scoring.result_of(key, case_faults, explain(key, outcomes, case_faults))
 
 
 def _is_informative(outcome: Outcome) -> bool:

@@ -16,7 +16,7 @@ from autograder.grading.report import Report
 from autograder.grading.unpickling import NotUnpickled
 from autograder.sandbox import MachineTooBusy, SandboxUnavailable
 from check.faults import KINDS
-from check.judge import Result
+from check.scoring import Result
 from check.weights_file import WEIGHTS
 
 REFUSED_PICKLE = (

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from autograder.course.atomic_write import write_atomically
-from check.judge import Result
+from check.scoring import Result
 
 _FIELDS = {field.name for field in fields(Result)}
 

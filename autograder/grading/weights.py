@@ -16,7 +16,7 @@ from autograder.sandbox import Call, Cell, Run
 from check.calling import Outcome
 from check.faults import Verdict
 from check.handing_in import in_words
-from check.judge import Aspect, Result
+from check.scoring import Aspect, Result
 from check.weights_file import WEIGHTS, UnusableWeights, unpack
 from check.words import listed
 

@@ -17,8 +17,8 @@ from traitlets import Unicode
 from autograder.chapter.sections import section_address
 from autograder.pages.code import highlighted, omission
 from autograder.pages.safe_markdown import safe_markdown
-from check.judge import Result
-from check.render import first_fault, replacements, sentence_as_html
+from check.messages import first_fault, replacements, sentence_as_html
+from check.scoring import Result
 from check.weights_file import WEIGHTS
 from check.words import listed
 

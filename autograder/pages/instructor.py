@@ -6,7 +6,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from check.render import lesson, sentence_as_html
+from check.messages import lesson, sentence_as_html
 from check.words import count
 
 

@@ -11,7 +11,7 @@ from autograder.gradebook.forecast import Forecast
 from autograder.gradebook.marks import Marks
 from autograder.gradebook.rows import StudentRow
 from autograder.gradebook.voids import Voids
-from check.judge import Result
+from check.scoring import Result
 from check.words import count, shown
 
 

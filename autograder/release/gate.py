@@ -27,7 +27,7 @@ from autograder.layout import REPO, chapter_names, solution_modules
 from autograder.release.fingerprints import Fingerprints
 from autograder.release.lending import choice_of, last_lent_chapter, lent_files, sentence
 from autograder.release.zip_content import content_digest
-from check import judge
+from check import scoring
 from check.key import Key
 from check.measuring import outcomes_of
 from check.verdicts_of_test import bound_key
@@ -224,7 +224,7 @@ def unsound(keys: Iterable[Key], source: NotebookNode, released: NotebookNode) -
     for notebook, solved in ((source, True), (released, False)):
         namespace = _run_exercises(notebook)
         for key in keys:
-            result = judge.grade(key, outcomes_of(namespace[key.function], bound_key(key, namespace)))
+            result = scoring.grade(key, outcomes_of(namespace[key.function], bound_key(key, namespace)))
             if solved and result.verdict:
                 problems.append(f"{key.function}: the solution fails its check: {result.verdict.message}")
             if not solved and result.passed:

@@ -16,12 +16,12 @@ FORGING = (
         """
 import sys
 import check as package
-from check import calling, checking, comparing, faults, judge
+from check import calling, checking, comparing, faults, scoring
 
 package.check = checking.check = check = lambda function: None
 comparing.difference = faults.difference = lambda *args, **kwargs: None
-faults.faults = judge.faults = lambda *args, **kwargs: iter(())
-judge.judge = lambda *args, **kwargs: judge.Verdict(True)
+faults.faults = scoring.faults = lambda *args, **kwargs: iter(())
+scoring.judge = lambda *args, **kwargs: scoring.Verdict(True)
 calling.run = lambda function, inputs: calling.Outcome(value=inputs)
 for module in list(sys.modules.values()):
     for name in ("judge", "grade", "difference", "determine_grade", "run"):
@@ -196,7 +196,7 @@ import atexit, builtins, gc, importlib.abc, sys, threading, warnings, weakref
 
 class Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path, target=None):
-        if "judge" in name or "comparing" in name:
+        if "scoring" in name or "comparing" in name:
             raise ImportError(name)
 
 sys.meta_path.insert(0, Finder())
@@ -208,7 +208,7 @@ atexit.register(lambda: print("25.0"))
 weakref.finalize(sys.modules["__main__"], print, "25.0")
 builtins.AssertionError = type("AssertionError", (BaseException,), {})
 real = builtins.__import__, builtins.compile
-builtins.__import__ = lambda name, *args: sys.modules["math"] if "judge" in name else real[0](name, *args)
+builtins.__import__ = lambda name, *args: sys.modules["math"] if "scoring" in name else real[0](name, *args)
 builtins.compile = lambda source, *args, **kwargs: real[1]("0" if "check" in str(source) else source, *args, **kwargs)
 """
         + ZEROS,

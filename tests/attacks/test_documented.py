@@ -7,7 +7,7 @@ from autograder.authoring.exercise import find_exercise
 from autograder.authoring.make_key import public_key
 from autograder.layout import REPO
 from check.calling import run
-from check.judge import grade
+from check.scoring import grade
 from solutions.backward import linear
 
 pytestmark = pytest.mark.autograder

@@ -8,7 +8,7 @@ import pytest
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.layout import chapter_names
-from check import given_functions, judge
+from check import given_functions, scoring
 from check.calling import Outcome
 from check.measuring import measured_outcomes, outcomes_of
 from check.values import pack
@@ -29,13 +29,13 @@ def test_looking_up_inputs_earns_nothing(chapter):
         known = {written(case.inputs): case.expected for case in make_key(exercise, PUBLIC_SEED).cases}
         secret = make_key(exercise, 2**100)
         answers = [known.get(written(case.inputs), Outcome()) for case in secret.cases]
-        assert judge.grade(secret, measured_outcomes(secret, answers)).earned == 0, exercise.name
+        assert scoring.grade(secret, measured_outcomes(secret, answers)).earned == 0, exercise.name
 
 
 def earned(chapter, name, function):
     exercise = next(exercise for exercise in exercises_of(chapter) if exercise.name == name)
     secret = make_key(exercise, 2**100)
-    return judge.grade(secret, outcomes_of(function, secret)).earned
+    return scoring.grade(secret, outcomes_of(function, secret)).earned
 
 
 def test_a_table_of_decoders_earns_nothing():

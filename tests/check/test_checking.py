@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from check import checking as module
-from check import render
+from check import messages
 from check.calling import run
 from check.checking import CheckFailed, NoPyTorch, check, checked
-from check.judge import grade
 from check.picture import picture
+from check.scoring import grade
 
 pytestmark = pytest.mark.autograder
 
@@ -103,7 +103,7 @@ def test_html_escapes_what_the_student_wrote(key):
     def rude(x):
         raise RuntimeError("<script>alert(1)</script>")
 
-    html = render.as_html(grade(key, [run(rude, case.inputs) for case in key.cases]))
+    html = messages.as_html(grade(key, [run(rude, case.inputs) for case in key.cases]))
     assert "<script>" not in html and "&lt;script&gt;" in html
 
 

@@ -11,8 +11,8 @@ from autograder.authoring.make_key import PUBLIC_SEED, full_key, make_key, publi
 from autograder.authoring.slips import slips
 from autograder.exercises.masking.leaks import searched
 from check.calling import run
-from check.judge import grade
-from check.render import as_text
+from check.messages import as_text
+from check.scoring import grade
 from solutions import model, training
 from solutions.attention import attention, softmax
 from solutions.backward import softmax_backward

@@ -7,7 +7,7 @@ from autograder.authoring.make_key import make_key, public_key
 from check.calling import Outcome, run
 from check.comparing import difference
 from check.faults import faults
-from check.judge import grade
+from check.scoring import grade
 from solutions.masking import diagnose_masks, leaks
 
 pytestmark = pytest.mark.autograder

@@ -7,10 +7,10 @@ from autograder.authoring.exercise import Exercise, find_exercise
 from autograder.authoring.make_key import make_key
 from check.calling import Outcome, Raised
 from check.checking import tried
-from check.judge import grade
 from check.key import load, save
 from check.measures import LARGEST, MOST_COLUMNS, Attention, properties
 from check.measuring import measured_outcomes, outcomes_of
+from check.scoring import grade
 
 WORDS = np.array([[0, 2, 1], [1, 1, 0]])
 

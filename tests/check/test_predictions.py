@@ -9,10 +9,10 @@ from autograder.authoring.exercise import Exercise
 from autograder.authoring.make_key import make_key
 from autograder.authoring.runs_to_order import OUTPUTS, UNSEEN, runs_to_order
 from check.checking import tried
-from check.judge import grade
 from check.key import load, save
 from check.measuring import outcomes_of
 from check.predictions import ORDER, predicted, right
+from check.scoring import grade
 from solutions.predictions import order_and_reasons
 
 RUNS = [{"height": h, "width": w} for h, w in ((3, 1), (1, 1), (2, 10), (9, 9))]  # areas 3, 1, 20 and 81

@@ -6,7 +6,7 @@ import pytest
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.make_key import make_key
 from check.calling import run
-from check.judge import grade
+from check.scoring import grade
 
 pytestmark = pytest.mark.autograder
 

@@ -10,8 +10,8 @@ from check import checking as check_module
 from check.blank import is_blank
 from check.bundle_data import Notebook, fingerprint
 from check.checking import check
+from check.messages import sentence_as_html, with_links
 from check.remaining import what_is_left
-from check.render import sentence_as_html, with_links
 
 pytestmark = pytest.mark.autograder
 

@@ -14,7 +14,7 @@ from autograder.authoring.make_key import full_key, make_lazy_key, with_slips_li
 from autograder.authoring.sketching import sketches_of_slips
 from autograder.authoring.slips import slips
 from check.calling import run, value_of
-from check.judge import grade
+from check.scoring import grade
 from check.sketches import sketch_row, sketched_cases, slip
 
 pytestmark = pytest.mark.autograder

@@ -18,8 +18,8 @@ import tests.explanations
 from autograder.authoring.exercise import find_exercise
 from autograder.authoring.make_key import public_key
 from autograder.layout import chapter_names, number_and_word
-from check.judge import Result, grade
 from check.measuring import outcomes_of
+from check.scoring import Result, grade
 from tests.explanations.registry import RIGHT, WRONG, Answer
 
 CHAPTERS = {number_and_word(chapter)[1]: chapter for chapter in chapter_names()}

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from autograder.pages.class_report.entries import Entry
-from check.judge import Result
 from check.key import Mistake
+from check.scoring import Result
 
 # The outcomes of an exercise, from best to worst.
 OUTCOMES = (

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from autograder.pages.class_report import alike, cohorts, counts, figures
 from autograder.pages.class_report.entries import Class
 from autograder.pages.instructor import templates
-from check.render import as_html
+from check.messages import as_html
 
 FOLDED = 8  # a list of more students is folded
 OPEN_CLASS = 60  # the table of a larger class is folded

@@ -22,7 +22,7 @@ from tests.conftest import CHAPTER
 pytestmark = pytest.mark.autograder
 
 FILES = (
-    *("autograder/layout.py", "autograder/authoring/slips.py", "check/judge.py"),
+    *("autograder/layout.py", "autograder/authoring/slips.py", "check/scoring.py"),
     *("autograder/exercises/attention/softmax.py", "autograder/exercises/project/data.npz", "solutions/attention.py"),
 )
 LONG_AGO = time.time() - 3600

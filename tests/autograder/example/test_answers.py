@@ -13,7 +13,7 @@ from autograder.example.standalone import standalone
 from autograder.layout import REPO, chapter_names, solution_modules
 from autograder.release.bundle import modules
 from autograder.release.notebook import source_notebook
-from check import judge
+from check import scoring
 from check.measuring import outcomes_of
 from tests.choosing import thinned
 
@@ -47,7 +47,7 @@ def failed(name, namespace):
     """Return the exercises of a chapter that a notebook's functions do not solve."""
     keys = {exercise.name: make_questions(exercise, SEED) for exercise in exercises_of(name)}
     with np.errstate(all="ignore"):
-        results = {n: judge.grade(key, outcomes_of(namespace[n], key)) for n, key in keys.items()}
+        results = {n: scoring.grade(key, outcomes_of(namespace[n], key)) for n, key in keys.items()}
     return {n: result.verdict for n, result in results.items() if not result.passed}
 
 

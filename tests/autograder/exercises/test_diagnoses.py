@@ -14,7 +14,7 @@ from autograder.exercises.project.failed_runs import N_RUNS, log_of
 from autograder.exercises.residual.diagnose_depth import diagnose_depth
 from autograder.exercises.training.diagnose_training import diagnose_training
 from check.calling import Outcome
-from check.judge import grade
+from check.scoring import grade
 from check.values import pack
 from solutions import broken_stacks
 from solutions.runs import BUGS, training_run

@@ -15,9 +15,9 @@ from autograder.chapter import myst
 from autograder.chapter.chapter import stubs, text_of
 from autograder.layout import chapter_names, exercise_names, number_and_word
 from check.calling import Outcome, Raised
-from check.judge import grade
 from check.measuring import measured_outcomes, outcomes_of
-from check.render import without_emphasis
+from check.messages import without_emphasis
+from check.scoring import grade
 from check.values import pack
 from check.verdicts_of_test import AGAIN
 from tests.choosing import thinned

@@ -4,8 +4,8 @@ import pytest
 
 from autograder.authoring.exercise import find_exercise
 from autograder.authoring.make_key import public_key
-from check.judge import grade
 from check.measuring import outcomes_of
+from check.scoring import grade
 from tests.autograder.exercises.named import NAMED
 
 pytestmark = pytest.mark.autograder

@@ -12,9 +12,9 @@ from autograder.exercises.project.predicted_ablations import predicted_ablations
 from autograder.exercises.residual import predicted_gradients as stacks
 from autograder.exercises.training import predicted_final_losses as schedules
 from autograder.layout import REPO
-from check.judge import grade
 from check.measuring import outcomes_of
 from check.predictions import predicted, right
+from check.scoring import grade
 from solutions.pronunciations import load_words
 from solutions.schedules import final_losses
 from solutions.stacks import top_gradients

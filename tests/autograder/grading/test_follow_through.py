@@ -23,12 +23,12 @@ from autograder.grading.follow_through import earlier_dependencies, functions_to
 from autograder.grading.submitted_file import File
 from autograder.layout import chapter_names
 from autograder.sandbox import CHAPTER_DISTRIBUTIONS, AnsweredFunctions, Budget, Call, Cell, MachineTooBusy, run
-from check import judge
+from check import scoring
 from check.calling import run as run_here
 from check.faults import Verdict
-from check.judge import Aspect, Result
 from check.key import Mistake
 from check.measuring import measured
+from check.scoring import Aspect, Result
 from tests.choosing import thinned
 from tests.conftest import CHAPTER
 from tests.patience import PATIENT
@@ -265,7 +265,7 @@ def test_an_answered_function_alone_earns_nothing(chapter, name):
                     return pick(reference(*(inputs[word] for word in handed)))
 
                 outcomes = [measured(key.measure, case, run_here(attempt, case.inputs)) for case in few]
-                passed = [judge.judge(key, case, o).passed for case, o in zip(few, outcomes, strict=True)]
+                passed = [scoring.judge(key, case, o).passed for case, o in zip(few, outcomes, strict=True)]
                 assert not all(passed), f"{name} is {answered}{handed}"
 
 
@@ -298,9 +298,9 @@ def test_answered_functions_work_like_the_functions_of_a_student(chapter, name, 
     distributions = (*CHAPTER_DISTRIBUTIONS, "torch") if in_pytorch else CHAPTER_DISTRIBUTIONS
     options = {"bundle": folders[1], "distributions": distributions, "limits": PATIENT}
     calls = [Call(name, case.inputs) for case in key.cases]
-    assert not judge.grade(key, run(cells, calls, **options).outcomes).passed
+    assert not scoring.grade(key, run(cells, calls, **options).outcomes).passed
     ran = run(cells, calls, answered=answers, **options)
-    assert judge.grade(key, ran.outcomes) == grade_function(exercises[name], key, exercises[name].reference)
+    assert scoring.grade(key, ran.outcomes) == grade_function(exercises[name], key, exercises[name].reference)
     assert ran.questions >= len(calls) and ran.notes == []
 
 

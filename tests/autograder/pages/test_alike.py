@@ -18,7 +18,7 @@ from autograder.pages.class_report import cohorts, pages
 from autograder.pages.class_report.alike import MAX_PAIRS, known_code, max_holders, similar_pairs
 from autograder.pages.class_report.entries import Class, Entry, read_class
 from autograder.pages.class_report.pseudonyms import anonymous
-from check.judge import Aspect, Result
+from check.scoring import Aspect, Result
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading

@@ -16,8 +16,8 @@ from autograder.pages.class_report import counts, entries, pages
 from autograder.pages.class_report.entries import Class, Entry
 from autograder.pages.class_report.pseudonyms import anonymous, pseudonyms
 from check.faults import Verdict
-from check.judge import Aspect, Result
 from check.key import Mistake
+from check.scoring import Aspect, Result
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading

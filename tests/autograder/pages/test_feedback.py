@@ -29,7 +29,7 @@ from autograder.layout import chapter_names
 from autograder.pages import code, feedback
 from autograder.pages.safe_markdown import MATHML_ATTRIBUTES, MAX_SOURCE, TAGS, safe_markdown
 from check.faults import KINDS, Verdict
-from check.judge import Result
+from check.scoring import Result
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading

@@ -26,7 +26,7 @@ def released(tmp_path_factory):
     """Yield a folder with a repo, a course with its chapter released, code of a grader, packages, and own modules."""
     folder = tmp_path_factory.mktemp("released")
     small_repo.build(folder / "repo")
-    for file in ("autograder/release/gate.py", "autograder/exercises/attention/softmax.py", "check/judge.py"):
+    for file in ("autograder/release/gate.py", "autograder/exercises/attention/softmax.py", "check/scoring.py"):
         (folder / "grader" / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / "grader" / file).write_text("# code")
     (folder / "packages" / "numpy-1.0.dist-info").mkdir(parents=True)
@@ -59,10 +59,11 @@ def test_an_unchanged_chapter_is_not_built_again(released, monkeypatch):
     *(f"repo/chapters/{name}" for name in (f"{CHAPTER}.md", "figures.py", "references.bib", "02_new.md", "new.png")),
     *("repo/solutions/attention.py", "repo/solutions/new.py"),
     *(f"repo/{name}" for name in ("requirements.txt", "_config.yml", "CITATION.cff", "nbgrader_config.py")),
-    *("grader/autograder/release/gate.py", "grader/autograder/exercises/attention/softmax.py", "grader/check/judge.py"),
-    *("grader/autograder/exercises/attention/new.npz", "grader/pyproject.toml", "modules/preprocessor_of_a_course.py"),
+    *("grader/autograder/release/gate.py", "grader/autograder/exercises/attention/softmax.py"),
+    *("grader/check/scoring.py", "grader/autograder/exercises/attention/new.npz", "grader/pyproject.toml"),
+    "modules/preprocessor_of_a_course.py",
     *("course/nbgrader_config.py", "course/deadlines.json", "course/secret_seed"),
-    *(f"course/source/{CHAPTER}/{name}" for name in (f"{CHAPTER}.ipynb", "check/judge.py", "new.py")),
+    *(f"course/source/{CHAPTER}/{name}" for name in (f"{CHAPTER}.ipynb", "check/scoring.py", "new.py")),
     *(f"course/release/{CHAPTER}/{name}" for name in (f"{CHAPTER}.ipynb", "check/keys/softmax.npz", "new.py")),
     f"course/release/{CHAPTER}.zip",
 ])  # fmt: skip

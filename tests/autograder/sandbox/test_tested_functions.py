@@ -8,7 +8,7 @@ import pytest
 from autograder.authoring.exercise import find_exercise
 from autograder.authoring.make_key import make_key
 from autograder.sandbox import Call, Cell, run
-from check import judge, tested
+from check import scoring, tested
 from check.tested import FunctionUnderTest
 from solutions import backward
 from solutions.attention import softmax
@@ -43,7 +43,7 @@ def result_of(bundle):
         key = make_key(find_exercise(NAME), seed)
         cells = [Cell("setup", SETUP), Cell("softmax_backward", OWN), Cell(NAME, source)]
         calls = [Call(NAME, case.inputs) for case in key.cases]
-        return judge.grade(key, run(cells, calls, bundle=bundle, limits=PATIENT).outcomes)
+        return scoring.grade(key, run(cells, calls, bundle=bundle, limits=PATIENT).outcomes)
 
     return result_of
 

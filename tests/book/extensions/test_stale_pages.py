@@ -46,7 +46,7 @@ def test_a_chapter_depends_on_the_solutions_up_to_its_own(tmp_path):
         "solutions/backward.py",
         "autograder/exercises/__init__.py",
         exercise,
-        "check/judge.py",
+        "check/scoring.py",
         "autograder/chapter/cards.py",
         "autograder/release/build.py",
         "chapters/figures.py",
@@ -62,7 +62,7 @@ def test_a_chapter_depends_on_the_solutions_up_to_its_own(tmp_path):
         paths = stale_pages.sources(tmp_path, docname, ["attention", "backward"])
         return {path.relative_to(tmp_path).as_posix() for path in paths}
 
-    judged = {"solutions/attention.py", "check/judge.py", "chapters/figures.py"}
+    judged = {"solutions/attention.py", "check/scoring.py", "chapters/figures.py"}
     assert names("chapters/01_attention") == judged
     assert exercise in names("chapters/02_backward")
     assert {"solutions/attention.py", "solutions/backward.py"} <= names("chapters/notation")

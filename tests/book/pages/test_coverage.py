@@ -9,8 +9,8 @@ from mdit_py_plugins.anchors.index import slugify
 
 from autograder.authoring.exercise import find_exercise
 from autograder.authoring.make_key import public_key
-from check.judge import grade
 from check.measuring import outcomes_of
+from check.scoring import grade
 from tests.book.conftest import ROOT
 from tests.book.pages.published import NAMELESS, WRONG
 

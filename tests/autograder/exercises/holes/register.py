@@ -10,7 +10,7 @@ from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import make_key
 from autograder.layout import chapter_names
 from check.calling import run
-from check.judge import judge
+from check.scoring import judge
 
 EVERY = {exercise.name: exercise for chapter in chapter_names() for exercise in exercises_of(chapter)}
 SECRET = (20_260_101, 7)

@@ -16,11 +16,11 @@ from autograder.course.seed import case_seed
 from autograder.grading.assignment import open_assignment, seeds_of
 from autograder.grading.misspelled import defined_names, suggestion
 from autograder.grading.questions import exercises_by_name, judge_exercise, questions_of
+from autograder.grading.redaction import possible_grader_messages, redacted
 from autograder.grading.submitted_file import File
-from autograder.grading.telling import possible_grader_messages, redacted
 from autograder.grading.worker import grade_file
 from autograder.sandbox import Cell
-from check import judge
+from check import scoring
 from check.calling import Outcome, Raised, run
 from check.measuring import measured_outcomes
 from check.values import pack
@@ -122,14 +122,14 @@ def outcomes_of_mistakes(exercise, key):
 def test_explanations_equal_those_of_a_complete_key(exercise):
     whole, questions = full_key(exercise, 3), make_lazy_key(exercise, 3)
     for outcomes in outcomes_of_mistakes(exercise, questions):
-        assert judge_exercise(questions, outcomes).result == judge.grade(whole, measured_outcomes(whole, outcomes))
+        assert judge_exercise(questions, outcomes).result == scoring.grade(whole, measured_outcomes(whole, outcomes))
 
 
 def test_slips_are_searched_only_if_nothing_else_explains_the_outcomes(monkeypatch):
     questions = make_lazy_key(SOFTMAX, 3)
     slipped = [run(lambda scores: 2 * SOFTMAX.reference(scores), case.inputs) for case in questions.cases]
     named = [run(next(iter(SOFTMAX.mistakes.values()))[1], case.inputs) for case in questions.cases]
-    assert judge_exercise(questions, slipped).result == judge.grade(full_key(SOFTMAX, 3), slipped)
+    assert judge_exercise(questions, slipped).result == scoring.grade(full_key(SOFTMAX, 3), slipped)
     monkeypatch.setattr(LazySketches, "__len__", lambda self: pytest.fail("searched for a slip"))
     assert judge_exercise(questions, named).mistakes
 
@@ -286,7 +286,7 @@ def sentences(value):
     questions = replace(make_lazy_key(SOFTMAX, 3), outputs={"params": ""}, order=("params",))
     case = replace(questions.cases[0], expected=Outcome(value=EXPECTED))
     outcome = redacted(run(lambda: value, {}), frozenset(), frozenset())
-    return judge.judge(questions, case, outcome).message
+    return scoring.judge(questions, case, outcome).message
 
 
 @pytest.mark.parametrize("carrier", CARRIERS.values(), ids=CARRIERS)

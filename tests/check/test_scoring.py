@@ -10,9 +10,9 @@ from autograder.authoring.make_key import make_key, public_key
 from check import comparing
 from check.calling import Outcome, run
 from check.comparing import difference
-from check.judge import Result, blame_what_is_used, grade
 from check.key import Mistake, load, save
-from check.render import as_html, as_text, sentence_as_html, without_emphasis
+from check.messages import as_html, as_text, sentence_as_html, without_emphasis
+from check.scoring import Result, blame_what_is_used, grade
 
 pytestmark = pytest.mark.autograder
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from check.judge import Result
 from check.key import Mistake
+from check.scoring import Result
 from check.verdicts_of_test import on_case
 from check.words import listed
 
