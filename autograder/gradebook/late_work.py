@@ -1,7 +1,7 @@
-"""Late work: when a submission was handed in, when it was due, and what being late costs.
+"""Late work: when a submission was handed in, when it was due, and where these times come from.
 
 Every time is in UTC and has no zone, as in nbgrader's gradebook. How many points a late submission loses is up to
-nbgrader's plugin, `c.AssignLatePenalties.plugin_class` in nbgrader_config.py.
+nbgrader's plugin, `c.AssignLatePenalties.plugin_class` in nbgrader_config.py; ours is `late_credit`.
 """
 
 from datetime import UTC, datetime, timedelta

@@ -1,6 +1,6 @@
 """Write scores and feedback, one submission at a time, by nbgrader's own Autograde and GenerateFeedback.
 
-Nothing else writes them.
+Of our commands only `grade` writes them. Points given by hand and voided scores have modules of their own.
 """
 
 import os
