@@ -3,6 +3,7 @@
 No sentence contains an expected value.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -42,8 +43,10 @@ def relations_of_array(
     axis_names = _axis_names(axes, expected.ndim)
     if proportional(expected, value):
         lengths = [(f"the length of {name}", n) for name, n in zip(axis_names, expected.shape, strict=True)]
+        largest = np.abs(expected).argmax()
+        ratio = value.flat[largest] / expected.flat[largest]
         for factor, words in factors([*lengths, *sizes]):
-            if equal(factor * expected, value):
+            if math.isclose(factor, ratio, rel_tol=1e-2) and equal(factor * expected, value):  # the first is cheaper
                 yield f"{subject} is {words}."
         if expected.ndim:
             yield f"{subject} is right except for one factor, the same for all entries."

@@ -8,6 +8,7 @@ from check.constant_answers import constant_answer
 from check.faults import FORM_KINDS, KINDS, CaseFaults, Verdict, faults
 from check.key import Key
 from check.matching import VALUELESS_KINDS, Match, best_matches, has_wrong_values, is_exactly
+from check.raising_cases import raises_by_axes
 from check.relations import relation
 from check.sketches import slip
 from check.verdicts_of_test import on_case
@@ -58,6 +59,8 @@ def explain(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> E
         remarks.pop(case_faults[shown][0].kind, None)  # the verdict already says it
     if any(match.tolerance > key.tolerance for match in matches):
         remarks["near"] = _NEARLY
+    if case_faults[shown][0].kind == "raised" and not matches and (by_axes := raises_by_axes(key, outcomes)):
+        remarks = {"axes": by_axes, **remarks}
     sentence = "" if matches else _relation_and_slip(key, outcomes, case_faults)
     mistakes = (match.slug for match in matches)
     return Explanation((*mistakes, *form_mistake), shown, tuple(remarks.values()), sentence)
@@ -134,7 +137,7 @@ def _remarks(key: Key, unexplained: CaseFaults, verdict: Verdict, with_form: boo
 def _relation_and_slip(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> str:
     """Return sentences about wrong values, or "": a relation to the right ones, and a slip that leads to them."""
     wrong = [i for i, verdicts in enumerate(case_faults) if verdicts and verdicts[0].kind == "value"]
-    if not wrong or key.measure:  # the values of a measure are positions, which have no factors and no slips
+    if not wrong or key.measure or key.tests:  # positions and verdicts have no factors and no slips
         return ""
     sentence = relation(key, [key.cases[i] for i in wrong], [outcomes[i] for i in wrong])
     words = slip(key, outcomes)

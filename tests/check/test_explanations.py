@@ -330,6 +330,28 @@ def test_a_slip_gets_no_name_of_a_mistake_that_is_not_there(exercise, rewrite, l
     assert not any(names_with_one_slip(exercise, rewrite, f"{line}  ->  {new}"))
 
 
+# ------------------------------------------------------------------------------------------- exceptions
+
+
+def through_all_axes_reversed(queries, keys, values):
+    return softmax(queries @ keys.T / math.sqrt(keys.shape[-1])) @ values, None
+
+
+AXES = [
+    ("attention", through_all_axes_reversed, "`queries` has more than 2"),
+    ("softmax", lambda scores: softmax(scores) + 0 * scores.sum(axis=1, keepdims=True), "`scores` has fewer than 2"),
+    ("softmax", lambda scores: softmax(scores)[:, None, 0, 0, 0, 0], None),
+]
+
+
+@pytest.mark.parametrize(("exercise", "function", "where"), AXES)
+def test_an_exception_that_depends_on_the_number_of_axes_says_so(exercise, function, where):
+    remarks = " ".join(result_of(exercise, function).remarks)
+    sentence = f"It raises only where {where} axes. Look at the shapes there." if where else ""
+    assert sentence in remarks
+    assert where or "raises only" not in remarks
+
+
 # ------------------------------------------------------------------------------------------- relations
 
 

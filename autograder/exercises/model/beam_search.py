@@ -310,10 +310,10 @@ def begin_mark_has_length(params, src, n_heads, beam_width=4, length_penalty=0.6
     return searched(params, src, n_heads, *marks, score=lambda log_p, length, last: score(log_p, length + 1, last))
 
 
-@beam_search.mistake("finishes every hypothesis before it begins")
+@beam_search.mistake("writes nothing")
 def finished_at_once(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
-    """Nothing is written, because every hypothesis counts as finished from the start. Either it begins with `eos` in
-    place of `bos`, or it counts as finished once it has `bos`, which it has in front."""
+    """No token is returned. Either you lose what you write, or every hypothesis counts as finished from the start: it
+    begins with `eos` in place of `bos`, or counts as finished once it has `bos`, which it has in front."""
     return decoding.beam_search(params, src, n_heads, beam_width, length_penalty, max_length, bos, bos, pad)
 
 

@@ -225,10 +225,10 @@ def one_word_short(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
     return greedily(params, src, n_heads, max_length - 1, bos, eos, pad, step=likeliest)
 
 
-@greedy_decode.mistake("finishes every sentence before it begins")
+@greedy_decode.mistake("writes nothing")
 def finished_at_once(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
-    """Nothing is written, because every sentence counts as finished from the start. Either it begins with `eos` in
-    place of `bos`, or it counts as finished once it has `bos`, which it has in front."""
+    """No token is returned. Either you lose what you write, or every sentence counts as finished from the start: it
+    begins with `eos` in place of `bos`, or counts as finished once it has `bos`, which it has in front."""
     return decoding.greedy_decode(params, src, n_heads, max_length, bos, bos, pad)
 
 

@@ -135,10 +135,11 @@ def heads_matter(runs):
     return order_by(lambda run: predicted_loss(run, heads=2 if run["heads"] == 1 else 0), runs)
 
 
-@predicted_ablations.mistake("expects smoothing to lower the loss")
+@predicted_ablations.mistake("puts more smoothing before less")
 def smoothing_helps(runs):
-    """You expect a lower loss from more smoothing. A smoothed label asks the model to give away a part of the
-    probability, here 40%. The loss is measured without smoothing, so what it gives away counts against it."""
+    """In your order a run with more smoothing comes before one with less. A smoothed label asks the model to give away
+    a part of the probability, here 40%. The loss is measured without smoothing, so what it gives away counts against
+    it."""
     return order_by(lambda run: predicted_loss(run, smoothing=-run["smoothing"]), runs)
 
 
