@@ -19,7 +19,7 @@ from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, full_key
 from autograder.authoring.slips import slips
 from autograder.layout import chapter_names
-from check.explain import explain
+from check.causes import explain
 from check.faults import of_cases
 from check.measuring import outcomes_of
 from check.scoring import result_of

@@ -18,8 +18,8 @@ from check.allowed_imports import foreign, refusal
 from check.blank import is_blank, waits_for
 from check.bundle_data import data_folder, sections_around
 from check.calling import Outcome, Raised, run
+from check.causes import Explanation, explain
 from check.comparing import difference
-from check.explain import Explanation, explain
 from check.faults import Verdict, judged_outputs, of_cases
 from check.harms import bound
 from check.key import Case, Key, load

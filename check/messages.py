@@ -13,7 +13,7 @@ from check.scoring import Result
 from check.verdicts_of_test import on_case
 from check.words import listed
 
-# For the mistakes of a result, in their order; explain.py finds no more than three.
+# For the mistakes of a result, in their order; causes.py finds no more than three.
 INTRODUCTIONS = ("Known mistake", "A second known mistake", "A third known mistake")
 GREEN, RED, GREY = "#2e8b57", "#c2503a", "#8a8a8a"
 # Whether something passes -> its mark, its colour and the end of its CSS class. None: it cannot be checked yet.

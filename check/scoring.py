@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from check.calling import Outcome
-from check.explain import Explanation, explain
+from check.causes import Explanation, explain
 from check.faults import CaseFaults, Verdict, faults, of_cases
 from check.key import Case, Key, Mistake
 from check.verdicts_of_test import with_rejections

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.make_key import full_key
 from autograder.authoring.slips import slips
-from check.explain import explain
+from check.causes import explain
 from check.faults import of_cases
 from check.key import Key
 from check.measuring import outcomes_of

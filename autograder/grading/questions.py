@@ -12,7 +12,7 @@ from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import make_lazy_key, with_slips_like
 from check import scoring
 from check.calling import Outcome
-from check.explain import explain
+from check.causes import explain
 from check.faults import CaseFaults, of_cases
 from check.key import Key, Mistake
 from check.measuring import measured_outcomes
