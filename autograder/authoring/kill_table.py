@@ -36,7 +36,7 @@ class Pair:
     """Two mistakes, by slug.
 
     cases: name of the key -> names of its cases that distinguish the mistakes.
-    both_named: whether the judge names both if an answer makes both, see `both_named`.
+    both_named: whether the judge names both if an answer makes both, see `both_named`; None if that was not tried.
     """
 
     one: str
@@ -79,8 +79,17 @@ def tables_of_chapter(chapter: str, seeds: Mapping[str, int], with_slips: bool =
     return [table_of(exercise, seeds, with_slips) for exercise in exercises_of(chapter)]
 
 
-def table_of(exercise: Exercise, seeds: Mapping[str, int], with_slips: bool = False) -> KillTable:
-    """Return the kill table of an exercise. seeds: name of each key -> its seed."""
+def table_of(
+    exercise: Exercise, seeds: Mapping[str, int], with_slips: bool = False, with_both: bool = True
+) -> KillTable:
+    """Return the kill table of an exercise.
+
+    Args:
+        exercise: the exercise.
+        seeds: name of each key -> its seed.
+        with_slips: whether to find out how small slips are explained, see `slip_table`.
+        with_both: whether to try each pair of mistakes in one answer. For many mistakes this takes most of the time.
+    """
     keys = {name: make_key(exercise, seed) for name, seed in seeds.items()}
     return KillTable(
         name=exercise.name,
@@ -88,7 +97,7 @@ def table_of(exercise: Exercise, seeds: Mapping[str, int], with_slips: bool = Fa
         keys=tuple(keys),
         cases=tuple(dict.fromkeys((case.aspect, case.name) for key in keys.values() for case in key.cases)),
         lines=tuple(_line(exercise, slug, keys) for slug in exercise.mistakes),
-        pairs=tuple(_pair(one, other, keys) for one, other in combinations(exercise.mistakes, 2)),
+        pairs=tuple(_pair(one, other, keys, with_both) for one, other in combinations(exercise.mistakes, 2)),
         equivalents={
             slug: all(grade_function(exercise, key, rewrite).passed for key in keys.values())
             for slug, rewrite in exercise.equivalents.items()
@@ -109,9 +118,9 @@ def _line(exercise: Exercise, slug: str, keys: Mapping[str, Key]) -> Line:
     return Line(slug, mistake.name, inspect.getsource(wrong), caught, earned)
 
 
-def _pair(one: str, other: str, keys: Mapping[str, Key]) -> Pair:
+def _pair(one: str, other: str, keys: Mapping[str, Key], with_both: bool) -> Pair:
     cases = {name: tuple(case.name for case in distinguishing_cases(key, one, other)) for name, key in keys.items()}
-    return Pair(one, other, cases, both_named(next(iter(keys.values())), one, other))
+    return Pair(one, other, cases, both_named(next(iter(keys.values())), one, other) if with_both else None)
 
 
 def both_named(key: Key, one: str, other: str) -> bool | None:

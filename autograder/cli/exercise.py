@@ -17,7 +17,7 @@ def run(options: argparse.Namespace) -> int:
     from check.checking import tried
 
     exercise = find_exercise(options.name)
-    table = table_of(exercise, {"public": PUBLIC_SEED})
+    table = table_of(exercise, {"public": PUBLIC_SEED}, with_both=False)
     print("● caught with the public key, · not caught", kill_page.as_text(table), sep="\n\n")
     key = public_key(exercise)
     for slug, (_, wrong) in exercise.mistakes.items():

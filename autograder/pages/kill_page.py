@@ -79,7 +79,7 @@ def _about_pairs(table: KillTable) -> str:
     distinguished = sum(pair.fewest > 0 for pair in table.pairs)
     sentence = f"distinguished: {distinguished} of {count(len(table.pairs), 'pair')}"
     sentence += f"; by only one case: {listed(by_one_case, 3)}" if by_one_case else ""
-    return f"{sentence}; {about_both(table)}"
+    return f"{sentence}; {about_both(table)}" if any(pair.both_named is not None for pair in table.pairs) else sentence
 
 
 def about_both(table: KillTable) -> str:
