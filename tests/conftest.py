@@ -1,6 +1,7 @@
 """Distribute the tests among processes, and make once for all of them: a released course and the built book."""
 
 import traceback
+from functools import cache
 from pathlib import Path
 
 import hypothesis
@@ -24,10 +25,8 @@ CHAPTER = "01_attention"
 # another process. Then come the other tests of the built book, then the rest. Two groups that need the same small book
 # do not start together, because one would wait for the other.
 FIRST = (
-    *("book/pages/test_browser", "book/live/test_live_pages", "book/live/test_lending"),
-    *("autograder/gradebook/test_killed", "attacks/test_attacks breaking_code", "book/live/test_editor"),
-    *("book/live/test_progress", "book/live/test_loading", "book/live/test_tried_cells", "book/live/test_two_tabs"),
-    *("book/live/test_parity", "book/live/test_front_page"),
+    *("book/pages/test_browser", "live exercises", "live pages", "autograder/gradebook/test_killed"),
+    *("attacks/test_attacks breaking_code", "book/live/test_parity"),
     *("little books", "autograder/exercises/test_exercises", "attacks/test_attacks forged_replies"),
     *("attacks/test_attacks forging", "autograder/gradebook/test_rerun", "book/pages/test_course_page"),
     *("autograder/gradebook/test_database", "autograder/grading/test_follow_through", "attacks/test_attacks"),
@@ -36,6 +35,8 @@ FIRST = (
     *("autograder/sandbox/test_sandbox_parts", "autograder/grading/test_scheduler", "solutions/test_training"),
     "autograder/sandbox/test_sandbox_probe",
 )
+# These take half of the time of all live pages. The tests of a half share a browser and the Python that it has started.
+EXERCISES = {f"book/live/test_{name}" for name in ("editor", "live_pages", "loading", "print", "targets")}
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -53,11 +54,11 @@ def _rank(item):
 
 def _group(item):
     """Return the name of a test's group. A group runs in one process. With some exceptions it is a file."""
-    file = item.path.relative_to(Path(__file__).parent).with_suffix("").as_posix()
+    file = _file(item.path)
     if file.startswith("book/forms/"):
         return "book/forms"  # its tests share a small book
     if file.startswith("book/live/"):
-        return file
+        return file if "browser" not in item.fixturenames else "live exercises" if file in EXERCISES else "live pages"
     if hasattr(item.module, "jupyter_book") and "html" not in item.fixturenames:
         return "little books"  # they share a process that has imported Sphinx
     if hasattr(item.module, "parsed"):
@@ -66,6 +67,11 @@ def _group(item):
         if file == "attacks/test_attacks" and item.name.startswith(f"test_{part}"):
             return f"{file} {part}"  # they share little and take longest
     return file
+
+
+@cache
+def _file(path):
+    return path.relative_to(Path(__file__).parent).with_suffix("").as_posix()
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from autograder.layout import exercise_names
 from book.live import assets
 from book.serve import serving
 from tests.book.conftest import ROOT, jupyter_book, make_little_book
-from tests.book.live.lasting_python import ADDRESS, WORKER, WithSecondTab
+from tests.book.live.lasting_python import ADDRESS, NO_WORKER, WORKER, WithSecondTab
 from tests.book.live.reader import LITTLE_MEMORY, Page
 from tests.choosing import thinned
 
@@ -62,6 +62,8 @@ def exercises_alone(name):
             kept.append(lines[token.map[0]])
         elif directive and directive.name in KEPT and (directive.name != "code-cell" or wanted):
             kept.append("\n".join(lines[token.map[0] : token.map[1]]))
+            if "torch" in token.content:  # pages cannot run it, and building need not wait for it
+                kept[-1] = kept[-1].replace(":tags: [", ":tags: [skip-execution, ")
     return ROLE.sub(r"\1", "\n\n".join(kept))
 
 
@@ -160,17 +162,29 @@ def lasting_python(browser, site, open_second_tab):
         yield
 
 
-def opened_by_new_reader(browser, site, chapter="01_attention"):
+def opened_by_new_reader(browser, site, chapter="01_attention", **options):
     """Open a chapter for a reader who has not opened the book before, and return its page."""
     page = Page(browser, site, chapter)
     with browser.before_each_page(NEW_READER):
-        page.open()
+        page.open(**options)
     return page
 
 
 @pytest.fixture
 def page(browser, site, lasting_python):
     return opened_by_new_reader(browser, site)
+
+
+@pytest.fixture
+def page_on_a_phone(browser, site, lasting_python):
+    return opened_by_new_reader(browser, site, width=390)
+
+
+@pytest.fixture
+def without_python(browser):
+    """Keep Python from starting in the pages of a test that runs no code. Request it before the page."""
+    with browser.before_each_page(NO_WORKER):
+        yield
 
 
 @pytest.fixture

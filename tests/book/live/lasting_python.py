@@ -88,6 +88,9 @@ WORKER = """window.Worker = class extends EventTarget {
 };
 """
 
+# Python that never starts, for tests that run no code.
+NO_WORKER = "window.Worker = class extends EventTarget { postMessage() {} terminate() {} };"
+
 
 class WithSecondTab(Handler):
     """Serves the book, and the page of the second tab."""

@@ -6,6 +6,8 @@ import io
 import pytest
 from pypdf import PdfReader
 
+from book.live.first_exercise import EXERCISE
+from tests.book.live.conftest import opened_by_new_reader
 from tests.book.live.reader import only_in_chromium
 
 pytestmark = pytest.mark.book
@@ -22,17 +24,17 @@ def printed(browser):
 
 
 @only_in_chromium
-def test_a_printed_page_shows_the_reader_s_code_whole_in_place_of_the_stub(page_with_own_python, browser):
-    page = page_with_own_python  # it never starts
-    page.write("softmax", f"{LONG}\n{WIDE}\n")
+def test_a_printed_page_shows_the_reader_s_code_whole_in_place_of_the_stub(without_python, browser, site):
+    page = opened_by_new_reader(browser, site, "index")  # the shortest page with an exercise
+    page.write(EXERCISE.name, f"{LONG}\n{WIDE}\n")
     text = printed(browser)
-    assert "defsoftmax(scores):" not in text and text.count("Yourcode") == 1
+    assert f"def{EXERCISE.name}(scores):" not in text and text.count("Yourcode") == 1
     assert all(f"line_{number}_of_mine={number}" in text for number in range(120))
     assert "the_end_of_a_wide_line" in text
-    assert "Run&check" not in text
-    page.press("softmax", "Reset")
+    assert "Run&check" not in text.partition("Yourcode")[2], "the text above the exercise names the button"
+    page.press(EXERCISE.name, "Reset")
     text = printed(browser)
-    assert "defsoftmax(scores):" in text and "Yourcode" not in text
+    assert f"def{EXERCISE.name}(scores):" in text and "Yourcode" not in text
 
 
 @pytest.mark.thorough("the same for a given cell as for an exercise")

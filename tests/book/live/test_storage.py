@@ -24,7 +24,7 @@ def site(book, tmp_path_factory):
 
 
 @pytest.fixture
-def two_books(browser, site, lasting_python):
+def two_books(browser, site):
     """Return the same page of two books on one server, for a reader who has not opened them before."""
     pages = [Page(browser, f"{site}/{name}") for name in BOOKS]
     with browser.before_each_page(NEW_READER):
@@ -40,7 +40,7 @@ def test_only_one_script_uses_the_storage_of_the_browser():
     assert users == ["book/static/storage.js"], "use bookStorage, whose keys have the path of the book"
 
 
-def test_two_books_on_one_server_do_not_mix(two_books):
+def test_two_books_on_one_server_do_not_mix(without_python, two_books):
     one, two = two_books
     one.write("softmax", "# in the first book")
     two.open()
@@ -51,7 +51,7 @@ def test_two_books_on_one_server_do_not_mix(two_books):
 
 
 @pytest.mark.thorough("an earlier form of the storage")
-def test_each_book_takes_over_once_what_was_stored_without_its_path(two_books, browser):
+def test_each_book_takes_over_once_what_was_stored_without_its_path(without_python, two_books, browser):
     one, two = two_books
     one.write("softmax", "# of an earlier version")
     old = "localStorage.setItem('exercise softmax', JSON.stringify(state))"
@@ -67,7 +67,7 @@ def test_each_book_takes_over_once_what_was_stored_without_its_path(two_books, b
 
 
 @pytest.mark.thorough("the same when the book has work already")
-def test_what_was_stored_before_does_not_replace_what_the_book_has(two_books, browser):
+def test_what_was_stored_before_does_not_replace_what_the_book_has(without_python, two_books, browser):
     one, _ = two_books
     one.write("softmax", "# of this book")
     old = "localStorage.setItem('exercise softmax', JSON.stringify({...state, source: '# old'}))"
@@ -79,7 +79,7 @@ def test_what_was_stored_before_does_not_replace_what_the_book_has(two_books, br
 
 @pytest.mark.thorough("test_live_pages shows that each book keeps a copy of its own")
 @only_in_chromium
-def test_the_offline_copy_of_one_book_leaves_that_of_another(two_books, browser):
+def test_the_offline_copy_of_one_book_leaves_that_of_another(lasting_python, two_books, browser):
     one, _ = two_books
     other = "/two/_static/live/0123456789ab/worker.js"
     browser.evaluate(f"caches.open('book').then(cache => cache.put('{other}', new Response('')))")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.book.live.conftest import opened_by_new_reader
 from tests.browsers.targets import small_targets
 from tests.choosing import thinned
 
@@ -27,15 +28,15 @@ MEETING = f"{BAR}.getBoundingClientRect().right > {TOP}.getBoundingClientRect().
 
 
 @pytest.mark.parametrize("width", thinned([390, 1280], [390], "another width"))
-def test_no_target_of_an_exercise_is_too_small_for_a_finger(page, browser, width):
-    page.open(width=width)
+def test_no_target_of_an_exercise_is_too_small_for_a_finger(lasting_python, browser, site, width):
+    opened_by_new_reader(browser, site, width=width)
     assert browser.evaluate("document.querySelectorAll('.live-bar button').length") > 6
     assert small_targets(browser) == []
 
 
 @pytest.mark.parametrize("width", thinned([390, 800], [390], "another width"))
-def test_back_to_top_never_covers_the_run_bar(page, browser, width):
-    page.open(width=width)
+def test_back_to_top_never_covers_the_run_bar(lasting_python, browser, site, width):
+    opened_by_new_reader(browser, site, width=width)
     browser.scroll_to(BAR)
     # At once, because a part of the page that is laid out later moves the bar again.
     browser.wait(f"{MEET} && (window.met = [{MEETING}, {HIT}], true)")
