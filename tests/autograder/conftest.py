@@ -4,9 +4,10 @@ import json
 import pickle
 import shutil
 import sys
-from functools import cache
+from functools import cache, partial
 
 import pytest
+from jinja2 import FileSystemBytecodeCache
 
 from tests.conftest import CHAPTER
 
@@ -16,6 +17,14 @@ def alembic_starts_once():
     """Remember the version of nbgrader's tables: for each new gradebook nbgrader starts alembic to ask for it."""
     if api := sys.modules.get("nbgrader.api"):
         api.get_alembic_version = cache(api.get_alembic_version)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def templates_are_compiled_once(tmp_path_factory):
+    """Keep nbconvert's compiled templates: otherwise each page of feedback compiles them again."""
+    if exporter := sys.modules.get("nbconvert.exporters.templateexporter"):
+        kept = FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
+        exporter.Environment = partial(exporter.Environment, bytecode_cache=kept)
 
 
 @pytest.fixture(scope="session")
