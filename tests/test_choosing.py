@@ -63,6 +63,11 @@ def test_fast_leaves_out_tests_with_costly_fixtures_and_repeated_tests(collected
     assert collected("-m", "fast")[0] == ["test_plain", "test_sizes[2]"]
 
 
+def test_fast_imports_no_file_without_fast_tests(collected, pytester):
+    pytester.makepyfile(test_of_book="raise SystemExit('imported')")
+    assert collected("-m", "fast")[0] == ["test_plain", "test_sizes[2]"]
+
+
 def test_an_exercise_is_chosen_by_its_whole_name(collected):
     assert len(collected("--exercise", "softmax")[0]) == 2
     assert collected("--exercise", "masked_softmax")[0] == ["test_exercises[masked_softmax]"]
