@@ -216,6 +216,7 @@ def test_forks_draw_different_random_numbers(two):
     assert all(one != other for one, other in zip(*drawn, strict=True)), drawn
 
 
+@pytest.mark.thorough("the same for PyTorch as for NumPy")
 def test_forks_with_pytorch_draw_different_random_numbers(bundle):
     drawn = []
     for _ in range(2):

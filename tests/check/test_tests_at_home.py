@@ -24,11 +24,17 @@ from solutions.parameters import flatten
 from solutions.position import embed_backward
 from solutions.residual import layer_norm
 from solutions.since import accept_draft
+from tests.choosing import thinned
 
 pytestmark = pytest.mark.autograder
 
 TESTS = [exercise for chapter in chapter_names() for exercise in exercises_of(chapter) if exercise.tests]
 NAME = "tests_softmax_backward"
+OF_ONE = pytest.mark.parametrize(
+    "exercise",
+    thinned(TESTS, [find_exercise(NAME)], "the same for each exercise that asks for a test"),
+    ids=[exercise.name for exercise in TESTS],
+)
 OWN = inspect.getsource(backward.softmax_backward)
 HONEST = inspect.getsource(backward.numerical_gradient) + inspect.getsource(backward.tests_softmax_backward)
 STUB = "def {0}(*args, **kwargs):\n    raise NotImplementedError\n"
@@ -112,7 +118,7 @@ def test_a_stub_is_not_written_yet():
     assert "is not written yet" in feedback_on(OWN, STUB.format(NAME)).text
 
 
-@pytest.mark.parametrize("exercise", TESTS, ids=lambda exercise: exercise.name)
+@OF_ONE
 def test_a_public_key_holds_no_function(exercise, tmp_path):
     public = full_key(exercise, 2017)
     assert {type(value) for case in public.cases for value in case.inputs.values()} == {harms.Harmed}
@@ -128,14 +134,14 @@ def test_the_model_test_knows_right_from_wrong(exercise, at_home):
         assert case.expected.value is is_right, case.name
 
 
-@pytest.mark.parametrize("exercise", TESTS, ids=lambda exercise: exercise.name)
+@OF_ONE
 def test_a_public_key_accepts_what_is_right(exercise):
     public = full_key(exercise, 2017)
     for function in (exercise.reference, *exercise.equivalents.values()):
         assert grade_function(exercise, public, function).passed, function.__name__
 
 
-@pytest.mark.parametrize("exercise", TESTS, ids=lambda exercise: exercise.name)
+@OF_ONE
 def test_a_public_key_catches_the_known_mistakes(exercise):
     public = full_key(exercise, 2017)
     assert {slug for slug in public.mistakes if not any(catching_cases(public, slug))} == set()

@@ -41,6 +41,7 @@ def test_mistakes_prints_the_kill_tables(capsys, tmp_path, monkeypatch):
     assert "swaps sine and cosine" in out and "right rewrites: " in out
 
 
+@pytest.mark.thorough("test_mistakes_page shows problems")
 def test_mistakes_fails_if_a_key_has_a_problem(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(kill_table, "both_named", lambda *pair: True)
     monkeypatch.setattr(kill_table, "problems", lambda exercise, key: [f"{exercise.name}: something is wrong"])

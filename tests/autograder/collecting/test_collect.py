@@ -201,6 +201,7 @@ name,canvas_user_id,user_id,login_id,sections,group_name,canvas_group_id,group_i
 """
 
 
+@pytest.mark.thorough("the same for Canvas as for Moodle")
 def test_a_group_of_canvas_hands_in_for_each_of_its_members(course, zipped, contents, tmp_path, capsys):
     """Canvas writes one file for a group, with the number of one member, and gives that member's feedback to all."""
     (tmp_path / "groups.csv").write_text(CANVAS_GROUPS)

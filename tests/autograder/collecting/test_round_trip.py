@@ -222,6 +222,7 @@ def test_feedback_goes_back_to_moodle(moodle_class, run, tmp_path):
     assert "no submission of 01_attention was collected from Canvas" in run("feedback", CHAPTER, "--to", "canvas")[1]
 
 
+@pytest.mark.thorough("collecting is tested with these numbers")
 def test_blind_marking_identifies_students_by_participant_number(course, run, zipped, contents, tmp_path):
     blind = ["Identifier,Status,Grade,Last modified (grade)", *(f"Participant {n},Submitted,,-" for n in (11, 12))]
     (tmp_path / "worksheet.csv").write_text("\n".join(blind))

@@ -258,6 +258,7 @@ def test_a_file_that_is_too_large_inside_a_zip_file_gets_the_same_page(course, c
     assert "mine.ipynb is 3 MB; files of more than 200 MB" in feedback_page(course, "participant-1")
 
 
+@pytest.mark.thorough("the feedback on too large uploads is tested")
 def test_a_later_upload_replaces_one_that_was_too_large(course, too_large, collect, contents, capsys):
     collect({f"{ADA}/essay.pdf": b"%PDF"})
     graded(course, capsys)

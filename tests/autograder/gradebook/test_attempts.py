@@ -87,6 +87,7 @@ def test_the_same_file_again_keeps_its_first_time(course, best, attempt):
     assert recorded(course) == (25, 0, FIRST) and "attempt counts" not in page(course)
 
 
+@pytest.mark.thorough("test_manual_scores keeps it in a new run")
 def test_a_score_given_by_hand_counts_in_every_attempt(course, best, attempt):
     attempt("mistake-1", FIRST)
     grade_by_hand(course, "check-softmax", manual_score=4)
@@ -96,6 +97,7 @@ def test_a_score_given_by_hand_counts_in_every_attempt(course, best, attempt):
     assert recorded(course)[0] == 25 and "The attempts earn 25, 25, 4 points." in page(course)
 
 
+@pytest.mark.thorough("choosing and grading again are each tested")
 def test_regrading_chooses_again(course, best, attempt):
     attempt("perfect", FIRST)
     attempt("mistake-1", SECOND)
@@ -106,6 +108,7 @@ def test_regrading_chooses_again(course, best, attempt):
     assert recorded(course) == (25, 0, SECOND)  # both earn 25 now
 
 
+@pytest.mark.thorough("the best attempt and a dry run are each tested")
 def test_a_dry_run_shows_the_best_attempt_and_keeps_none(course, best, attempt, hand_in, contents, capsys):
     attempt("mistake-1", FIRST)
     hand_in("ada", contents["perfect"])

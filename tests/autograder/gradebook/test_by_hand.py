@@ -111,6 +111,7 @@ def test_a_report_has_no_score_until_an_instructor_gives_one(course):
     assert heads.split()[-5:] == ["(by", "hand)", "(with", "by", "hand)"] and line.split()[-2:] == ["6", "6"]
 
 
+@pytest.mark.thorough("the run itself counts them too")
 def test_a_dry_run_counts_the_report_and_its_points(course, capsys):
     hand_in(course, "ada", ANSWER)
     graded(course)
@@ -124,6 +125,7 @@ def test_a_dry_run_counts_the_report_and_its_points(course, capsys):
     assert "0 students would get a different score, 1 the same" in capsys.readouterr().out
 
 
+@pytest.mark.thorough("a void and a text are each tested")
 def test_a_void_text_waits_for_no_one(course, capsys):
     for student in ("ada", "bob"):
         hand_in(course, student, ANSWER)

@@ -102,6 +102,7 @@ def test_a_half_written_report_is_ignored(ada):
     assert not graded(ada)["ada"].reused
 
 
+@pytest.mark.thorough("test_manual_scores keeps one after a changed key")
 def test_a_manual_score_is_kept(course, hand_in, contents):
     hand_in("ada", contents["mistake-1"])
     graded(course)

@@ -73,6 +73,7 @@ def test_formgrader_is_the_first_page_and_its_links_stay_below_the_server(answer
     assert CHAPTER in answer(f"tree/source/{CHAPTER}")[1]
 
 
+@pytest.mark.thorough("test_score_log logs what another program changed")
 def test_a_score_set_in_formgrader_is_logged(answer, course, hand_in, contents):
     hand_in("ada", contents["mistake-1"])
     graded(course)

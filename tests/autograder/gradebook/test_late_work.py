@@ -100,6 +100,7 @@ def test_a_late_penalty_is_in_gradebook_page_and_export(late, tmp_path):
     assert float(exported(late, tmp_path)["ada"]["late_submission_penalty"]) == 2
 
 
+@pytest.mark.thorough("penalties and manual scores are each tested")
 def test_a_lower_manual_score_gives_no_total_below_zero(late, tmp_path):
     """nbgrader limits a penalty to the score at the time. A manual score may be lower."""
     due(late, "2026-02-01 10:00:00 UTC")
@@ -118,6 +119,7 @@ def test_a_late_penalty_is_subtracted_once(late):
     assert penalty(late) == 2
 
 
+@pytest.mark.thorough("an extension changes it in the same way")
 def test_another_due_date_changes_the_penalty(late):
     due(late, "2026-02-03 11:30:00 UTC")
     row = graded(late)["ada"]
@@ -137,6 +139,7 @@ def test_an_extension_changes_the_penalty(late):
     assert not graded(late)["ada"].written
 
 
+@pytest.mark.thorough("another time, as with an extension")
 def test_the_same_file_submitted_later_costs_more(late):
     stamp = late / "submitted/ada" / CHAPTER / "timestamp.txt"
     stamp.write_text("2026-02-03 15:00:00 UTC", encoding="utf-8")

@@ -42,12 +42,14 @@ def test_grading_logs_each_changed_score_and_why(ada, hand_in, contents):
     assert entries(ada)[1:] == [(ME, 21, 25, "handed in again", {"softmax": (0, 4)})]
 
 
+@pytest.mark.thorough("test_rerun shows that a dry run writes nothing")
 def test_a_dry_run_logs_nothing(ada, hand_in, contents):
     hand_in("ada", contents["perfect"])
     graded(ada, dry_run=True)
     assert len(entries(ada)) == 1
 
 
+@pytest.mark.thorough("more reasons of the same kind")
 def test_late_credit_extensions_and_voids_are_reasons(ada):
     stamp = ada / "submitted" / "ada" / CHAPTER / "timestamp.txt"
     stamp.write_text("2026-02-04 12:00:00 UTC", encoding="utf-8")
@@ -65,6 +67,7 @@ def test_late_credit_extensions_and_voids_are_reasons(ada):
     ]
 
 
+@pytest.mark.thorough("another reason of the same kind")
 def test_an_answered_request_is_a_reason(ada):
     (ada / "submitted" / "ada" / CHAPTER / "regrade.txt").write_text("softmax: it is right", encoding="utf-8")
     assert main(["answer", "ada", CHAPTER, "softmax", "Half of it.", "--points", "2", "--course", str(ada)]) == 0

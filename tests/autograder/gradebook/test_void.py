@@ -13,6 +13,7 @@ from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.late_work import TIMESTAMP
 from tests.autograder.gradebook.graded_course import exported, graded, open_gradebook, page
 from tests.autograder.gradebook.test_manual_scores import grade_by_hand
+from tests.choosing import thinned
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -106,7 +107,7 @@ def test_a_platforms_table_with_the_old_maximum_is_refused_or_scaled(course, run
     assert [row["Grade"] for row in table(tmp_path / "filled.csv")] == ["25.0", "25.0"]
 
 
-@pytest.mark.parametrize("flag", ["--credit-all", "--drop"])
+@pytest.mark.parametrize("flag", thinned(["--credit-all", "--drop"], ["--drop"], "the other rule"))
 def test_undo_restores_scores_maximum_and_pages(course, run, flag):
     before = page(course)
     run("void", "softmax", flag)
@@ -165,6 +166,7 @@ def test_scores_given_by_hand_before_are_set_aside_and_come_back(course, run):
         assert (grade.auto_score, grade.manual_score, grade.extra_credit) == (0, 3, 1)
 
 
+@pytest.mark.thorough("scores given by hand before are tested")
 def test_a_score_given_by_hand_afterwards_counts(course, run):
     run("void", "softmax", "--credit-all")
     grade_by_hand(course, "check-softmax", manual_score=1)
@@ -175,6 +177,7 @@ def test_a_score_given_by_hand_afterwards_counts(course, run):
     assert scores(course)["ada"] == (22, 0, 25)
 
 
+@pytest.mark.thorough("test_late_work shows the same for other new scores")
 def test_the_penalty_for_late_work_follows_the_new_score(course, run):
     for student in ("ada", "bob"):
         (course / "submitted" / student / CHAPTER / TIMESTAMP).write_text("2026-02-04 12:00:00 UTC")
@@ -189,7 +192,10 @@ def test_the_penalty_for_late_work_follows_the_new_score(course, run):
 
 
 @pytest.mark.parametrize(("flag", "total", "sentence"), [
-    ("--credit-all", "25 of 25", "`softmax` is void: everyone who handed in gets its full points."),
+    pytest.param(
+        *("--credit-all", "25 of 25", "`softmax` is void: everyone who handed in gets its full points."),
+        marks=pytest.mark.thorough("the other rule"),
+    ),
     ("--drop", "21 of 21", "`softmax` is void: it counts neither in the score nor in the maximum."),
 ])  # fmt: skip
 def test_a_dry_run_shows_the_score_as_an_export_would(course, run, hand_in, contents, flag, total, sentence):
@@ -202,6 +208,7 @@ def test_a_dry_run_shows_the_score_as_an_export_would(course, run, hand_in, cont
     assert scores(course)["cleo"][0] == float(total.split()[0])
 
 
+@pytest.mark.thorough("the page and the report name it too")
 def test_the_table_of_grade_names_the_void_and_no_student_for_it(course, run):
     run("void", "softmax", "--drop")
     _, out = run("grade", CHAPTER)
@@ -239,6 +246,7 @@ def test_the_class_report_names_the_void(course, run):
     assert not any("Where the gradebook differs" in html for html in pages)
 
 
+@pytest.mark.thorough("the same for every exercise")
 def test_every_exercise_can_be_dropped(course, run):
     with open_gradebook(course) as gradebook:
         names = [cell.name.removeprefix("check-") for cell in gradebook.find_notebook(CHAPTER, CHAPTER).grade_cells]

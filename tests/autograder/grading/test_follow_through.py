@@ -307,6 +307,7 @@ def test_answered_functions_work_like_the_functions_of_a_student(chapter, name, 
 # ---------------------------------------------------------------------------------------------- regrading
 
 
+@pytest.mark.thorough("test_rerun changes other parts of the digest")
 def test_changed_solutions_lead_to_new_reports_that_say_so(course, hand_in, contents, monkeypatch, tmp_path):
     hand_in("ada", contents["perfect"])
     class_run.grade_class(course, CHAPTER)

@@ -201,6 +201,7 @@ def test_a_changed_chapter_and_a_damaged_release_are_released_again(copy):
     assert (course / "release" / CHAPTER / "README.txt").exists()
 
 
+@pytest.mark.thorough("only another version of nbgrader changes its command")
 def test_nbgraders_own_command_builds_the_same_bundle(copy):
     repo, course = copy
     ours = {p: p.read_bytes() for p in (course / "release" / CHAPTER).rglob("*") if p.is_file()}
@@ -263,6 +264,7 @@ def test_a_new_exercise_costs_no_score(without_weights):
     assert [published.changed for published in publish(course, repo=repo)] == [False]
 
 
+@pytest.mark.thorough("exercises and text come and go in the same way")
 def test_cells_without_scores_can_come_and_go_once_there_are_submissions(copy):
     repo, course = copy
     hand_in(course)

@@ -91,6 +91,7 @@ Save this notebook, then hand in this one file: `01_attention.ipynb`"""
     )
 
 
+@pytest.mark.thorough("only another version of nbgrader changes this")
 def test_nbgrader_still_counts_a_stub_as_failed(built, tmp_path):
     with zipfile.ZipFile(built[1] / "release" / f"{CHAPTER}.zip") as archive:
         archive.extractall(tmp_path)

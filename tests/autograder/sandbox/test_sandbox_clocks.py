@@ -58,6 +58,7 @@ def test_processor_time_is_also_measured_from_outside(ask, kind, body):
     assert ask(SPINNING.format(body=f"{body}\n    spin()"), "f", limits=SHORT, kind=kind).stopped == USED
 
 
+@pytest.mark.thorough("a whole submission and one call are tested")
 def test_a_later_call_has_processor_time_of_its_own(submit):
     source = """
 import time

@@ -72,6 +72,7 @@ def test_limits_that_can_be_changed_are_found(bundle, monkeypatch):
         probe(bundle)
 
 
+@pytest.mark.thorough("another promise, broken and found alike")
 def test_a_leaking_environment_is_found(bundle, monkeypatch):
     whole, start = bubblewrap.arguments, bwrap_process.start_process
     monkeypatch.setattr(bubblewrap, "arguments", lambda *a: without(whole(*a), "--clearenv"))
@@ -82,6 +83,7 @@ def test_a_leaking_environment_is_found(bundle, monkeypatch):
         probe(bundle)
 
 
+@pytest.mark.thorough("another promise, broken and found alike")
 def test_missing_limits_are_found(bundle, monkeypatch, tmp_path):
     lax = tmp_path / "confine.py"
     lax.write_text("def confine(**limits):\n    pass\n")
@@ -92,6 +94,7 @@ def test_missing_limits_are_found(bundle, monkeypatch, tmp_path):
         probe(bundle)
 
 
+@pytest.mark.thorough("another promise, broken and found alike")
 @pytest.mark.parametrize(
     "promise",
     thinned(
@@ -108,6 +111,7 @@ def test_threads_and_files_that_nobody_counts_are_found(bundle, monkeypatch, pro
         probe(bundle)
 
 
+@pytest.mark.thorough("another promise, broken and found alike")
 @pytest.mark.parametrize(
     ("limit", "promise"),
     [
@@ -127,6 +131,7 @@ def test_a_limit_that_is_larger_than_asked_for_is_found(bundle, monkeypatch, lim
         probe(bundle, Limits(memory_mb=1024, disk_mb=16))
 
 
+@pytest.mark.thorough("another promise, broken and found alike")
 @pytest.mark.parametrize(
     "file",
     thinned(
@@ -142,6 +147,7 @@ def test_a_readable_file_with_answers_is_named(bundle, monkeypatch, file):
         probe(bundle)
 
 
+@pytest.mark.thorough("another promise, broken and found alike")
 def test_solutions_among_the_packages_are_found(bundle, monkeypatch, tmp_path):
     (tmp_path / "solutions").mkdir()
     modules = interpreter.modules(interpreter.CHAPTER_DISTRIBUTIONS) | {"solutions": tmp_path / "solutions"}

@@ -169,6 +169,7 @@ def f():
     assert result.notes == ["function f used more than 2 seconds of processor time; the rest ran in a new process"]
 
 
+@pytest.mark.thorough("the same for a cell as for a function")
 def test_a_cell_that_hangs_is_not_run_again(submit):
     source = "import signal\nsignal.setitimer(signal.ITIMER_PROF, 0)\nwhile True:\n    n = 1"
     result = submit(source, "good", limits=SHORT)
@@ -267,6 +268,7 @@ def g():
     assert words in result.notes[-1]
 
 
+@pytest.mark.thorough("test_sandbox_clocks shows it for one call")
 def test_processor_time_is_summed_over_threads(submit):
     source = """
 import threading, time, numpy as np

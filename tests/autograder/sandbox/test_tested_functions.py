@@ -12,6 +12,7 @@ from check import scoring, tested
 from check.tested import FunctionUnderTest
 from solutions import backward
 from solutions.attention import softmax
+from tests.choosing import thinned
 from tests.forging_tools import FIND_CHANNEL
 from tests.patience import PATIENT
 
@@ -244,7 +245,7 @@ def tests_softmax_backward(function):
 """
 
 
-@pytest.mark.parametrize("seed", [3, 4, 5])
+@pytest.mark.parametrize("seed", thinned([3, 4, 5], [3], "other questions"))
 def test_having_met_the_values_before_earns_nothing(result_of, seed):
     assert result_of(MEMORY, seed).earned == 0
 
@@ -265,15 +266,19 @@ def test_comparing_with_the_student_s_own_function_earns_nothing(result_of):
 
 @pytest.mark.parametrize(
     "expression",
-    [
-        "'wrong' not in function.__name__",
-        "not function.__doc__",
-        "len(function.__code__.co_code) > 90",
-        "id(function) % 32 == 0",
-        "hash(function) % 2 == 0",
-        "len(repr(function)) > 40",
-        "function.__defaults__ is None",
-    ],
+    thinned(
+        [
+            "'wrong' not in function.__name__",
+            "not function.__doc__",
+            "len(function.__code__.co_code) > 90",
+            "id(function) % 32 == 0",
+            "hash(function) % 2 == 0",
+            "len(repr(function)) > 40",
+            "function.__defaults__ is None",
+        ],
+        ["not function.__doc__", "hash(function) % 2 == 0"],
+        "another look",
+    ),
 )
 def test_a_look_at_the_function_earns_nothing(result_of, expression):
     assert result_of(f"def tests_softmax_backward(function):\n    return bool({expression})").earned == 0

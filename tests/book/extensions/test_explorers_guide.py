@@ -61,6 +61,7 @@ def luminance(pixel):
     return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
 
 
+@pytest.mark.thorough("its focus is tested in these colours")
 @COLOURS
 @pytest.mark.parametrize(
     "chapter", thinned(["01_attention", "03_masking", "06_position"], ["06_position"], "another explorer")

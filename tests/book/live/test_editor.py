@@ -114,6 +114,7 @@ def test_keys_write_python(writer):
     assert {text: writer.write(*keys) for text, keys in WRITTEN.items()} == {text: text for text in WRITTEN}
 
 
+@pytest.mark.thorough("the same keys on a slow machine")
 @only_in_chromium
 def test_a_line_after_return_is_indented_less_on_a_slow_machine(writer, browser):
     """CodeMirror parses for 20 milliseconds after a key, and leaves the rest for later."""
@@ -274,8 +275,8 @@ def test_all_code_is_legible(writer, page, browser, dark):
     assert pale(browser, "#live-softmax .live-editor *") == []
 
 
-def test_a_long_line_scrolls_below_its_number_on_a_phone(page, browser):
-    page.open(width=390)
+def test_a_long_line_scrolls_below_its_number_on_a_phone(page_on_a_phone, browser):
+    page = page_on_a_phone
     Writer(page)
     page.write("softmax", "x = " + "'a very long line' + " * 30 + "''\ny")
     scroller = "document.querySelector('#live-softmax .cm-scroller')"
@@ -299,6 +300,7 @@ class WithoutCodeMirror(Handler):
             super().do_GET()
 
 
+@pytest.mark.thorough("another reason to keep the textarea")
 def test_without_codemirror_the_textarea_stays(browser, book):
     with serving(book / "_build" / "html", WithoutCodeMirror) as address:
         page = Page(browser, address)
@@ -313,7 +315,6 @@ def test_without_codemirror_the_textarea_stays(browser, book):
         assert "error" not in said.lower()
 
 
-@pytest.mark.thorough("another reason to keep the textarea")
 def test_a_device_with_little_memory_does_not_load_codemirror(page_with_textareas, browser):
     page_with_textareas.ask("softmax", "box.scrollIntoView()")
     assert page_with_textareas.run("softmax", RIGHT).passes

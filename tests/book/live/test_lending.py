@@ -257,13 +257,6 @@ def test_every_lent_module_runs_beside_the_reader_s_functions(tmp_path, monkeypa
 # ------------------------------------------------------------------------------------------------ all exercises
 
 
-@pytest.fixture(scope="module")
-def public_keys(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("keys")
-    save_public_keys(folder / "keys", chapter_names())
-    return folder
-
-
 def write_modules_of_page(folder, chapter):
     """Write what a page that lends everything unpacks for its Python: its helper modules and all lent ones."""
     solved = {f"solutions/{name}.py" for name, number in solution_modules().items() if number is not None}
@@ -292,10 +285,11 @@ def borrowed_chapters(before):
 
 
 @pytest.mark.parametrize("name", thinned(chapter_names(), ["03_masking"], "the same for every chapter"))
-def test_the_book_s_answers_pass_with_borrowed_functions_and_wait_without(name, public_keys, tmp_path, monkeypatch):
+def test_the_book_s_answers_pass_with_borrowed_functions_and_wait_without(name, tmp_path, monkeypatch):
     chapter = read_chapter(name)
     write_modules_of_page(tmp_path, chapter)
-    monkeypatch.setenv(bundle_data.FOLDER, str(public_keys))
+    save_public_keys(tmp_path / "keys", [name])
+    monkeypatch.setenv(bundle_data.FOLDER, str(tmp_path))
     monkeypatch.chdir(tmp_path)
     importlib.invalidate_caches()
     exercises = {exercise.name: exercise for exercise in chapter.exercises}
@@ -316,6 +310,7 @@ def test_the_book_s_answers_pass_with_borrowed_functions_and_wait_without(name, 
         assert waits if needed else not waits & exercises_of_earlier_chapters, exercise
 
 
+@pytest.mark.thorough("all of chapter 9; single exercises and cells are tested")
 @pytest.mark.parametrize("own", thinned([True, False], [True], "borrowed functions take the same way"))
 def test_cells_that_replace_a_function_reach_the_functions_that_call_it(own, tmp_path, monkeypatch):
     """Neither the borrowed functions nor the reader's are in the modules that chapter 9 imports."""

@@ -124,6 +124,7 @@ def test_code_that_is_written_during_a_run_is_not_marked_as_passing(page, browse
     assert page.progress == "0 of 6 exercises pass."
 
 
+@pytest.mark.thorough("the same as for a cell in test_tried_cells")
 def test_the_browser_stores_what_the_reader_wrote(page, browser):
     page.write("softmax", "# mine")
     page.open()
@@ -209,6 +210,7 @@ def test_a_later_page_uses_answers_that_pass_on_an_earlier_page(page, browser):
     assert "points" in solved.shown and not solved.passes
 
 
+@pytest.mark.thorough("test_lending opens hints after three runs")
 @only_in_chromium
 def test_hints_and_then_the_explanation_are_offered_after_three_failed_runs(page, browser):
     offered = "document.querySelector('#live-softmax .live-hints button')"

@@ -30,6 +30,7 @@ def test_a_fold_opens_once_when_its_exercise_passes(page, browser):
     assert browser.evaluate(OPEN) == [False, True, True], "a fold that the reader has closed stays closed"
 
 
+@pytest.mark.thorough("test_front_page opens a solved page again")
 def test_a_fold_is_open_after_a_reload_and_in_the_next_version_of_the_answer(page, browser):
     assert page.run("softmax", RIGHT).passes
     page.write("softmax", RIGHT + "# better?")

@@ -7,6 +7,7 @@ import pytest
 from tests.book.live.conftest import N_EXERCISES, opened_by_new_reader
 from tests.book.live.reader import Page, only_in_chromium
 from tests.browsers.axe import violations
+from tests.choosing import thinned
 
 pytestmark = pytest.mark.book
 
@@ -105,7 +106,7 @@ def test_clear_also_forgets_what_was_taken_over_from_an_earlier_version(progress
     assert browser.evaluate(ALL) == {}
 
 
-@pytest.mark.parametrize("taken", [True, False])
+@pytest.mark.parametrize("taken", thinned([True, False], [True], "the other answer to the question"))
 def test_an_import_asks_where_both_have_work_and_keeps_both(progress, browser, taken):
     key = "exercise softmax"
     text = exported(browser).replace(MINE, THEIRS)
@@ -124,6 +125,7 @@ def test_an_import_asks_where_both_have_work_and_keeps_both(progress, browser, t
     assert state["passing"] == state["source"]
 
 
+@pytest.mark.thorough("two tabs and the question are each tested")
 def test_an_import_keeps_what_another_tab_writes_while_the_page_asks(progress, browser):
     text = exported(browser).replace(MINE, THEIRS)
     import_file(browser, text)
@@ -135,6 +137,7 @@ def test_an_import_keeps_what_another_tab_writes_while_the_page_asks(progress, b
     assert (state["source"], state["aside"]) == ("# later", THEIRS)
 
 
+@pytest.mark.thorough("an import that asks adds, too")
 def test_an_import_adds_to_what_the_browser_has_without_asking_if_both_fit(progress, browser):
     text = exported(browser)
     question = "question chapters/01_attention 0123456789ab"
@@ -214,6 +217,7 @@ def test_the_list_of_exercises_and_the_front_page_link_to_the_progress(page, bro
     assert browser.evaluate("document.querySelectorAll('.start-here a')[1].pathname") == "/chapters/progress.html"
 
 
+@pytest.mark.thorough("axe tests chapters and the front page")
 @only_in_chromium
 def test_the_page_is_accessible_while_it_asks(progress, browser):
     press(browser, "Clear")

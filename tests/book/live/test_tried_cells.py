@@ -271,6 +271,7 @@ def test_a_running_cell_shows_its_time_and_the_step_of_its_training(tries, brows
     assert browser.evaluate(time) == ""
 
 
+@pytest.mark.thorough("a reader who stops a run ends it in the same way")
 def test_a_worker_that_fails_during_a_run_ends_the_run(tries, browser):
     tries.press(PRINTS, "Try it")
     tries.page.write(PRINTS, "while True: pass")

@@ -124,6 +124,7 @@ def test_a_tab_that_is_closed_before_the_reader_chooses_loses_nothing(tab):
     assert tab.text == MINE + ", and more"
 
 
+@pytest.mark.thorough("tabs with another text are tested")
 def test_a_tab_does_not_ask_if_the_other_only_runs_the_same_text(tab):
     tab.write("softmax", MINE)
     state = {**tab.stored, "passing": MINE}
@@ -151,6 +152,7 @@ def cell_tab(lasting_python, page):
     return CellTab(page.browser, page.site)
 
 
+@pytest.mark.thorough("the same for a given cell as for an exercise")
 def test_a_cell_without_changes_follows_the_other_tab(cell_tab):
     for source in (THEIRS, THEIRS + " again"):
         cell_tab.write_in_other_tab(source)
@@ -172,6 +174,7 @@ def test_a_cell_that_both_tabs_have_changed_asks_and_keeps_both_texts(cell_tab):
         assert cell_tab.text == cell_tab.stored["source"] == text
 
 
+@pytest.mark.thorough("another way to learn of the other text")
 def test_a_cell_asks_before_it_replaces_a_text_that_its_tab_was_not_told_of(cell_tab):
     cell_tab.try_it()
     cell_tab.write_in_other_tab(THEIRS, event="")

@@ -117,6 +117,7 @@ def test_the_rows_of_a_wide_table_keep_their_names_on_a_phone(laid_out, browser)
     assert scrolled == 100 and 0 <= left < 2
 
 
+@pytest.mark.thorough("the PDF is tested for split tables")
 def test_on_paper_a_short_table_stays_on_one_page(html, browser):
     browser.open((html / "chapters" / "10_project.html").as_uri())
     browser.send("Emulation.setEmulatedMedia", media="print")
@@ -158,6 +159,7 @@ def test_formulas_far_below_the_window_are_laid_out_when_the_reader_comes_near(h
     browser.wait(f"{last}.querySelector('mjx-container').checkVisibility({{contentVisibilityAuto: true}})")
 
 
+@pytest.mark.thorough("the test on a phone looks for formulas that a box hides")
 def test_a_formula_s_box_hides_no_part_of_it(html, browser):
     """The bar of a transpose extends beyond its letter's box. With visible overflow the picture must be the same."""
     browser.open((html / "chapters" / "02_backward.html").as_uri())

@@ -13,6 +13,7 @@ from autograder.chapter.chapter import text_of
 from autograder.chapter.reading_time import core_path
 from tests.book.conftest import ROOT
 from tests.browsers.targets import small_targets
+from tests.choosing import thinned
 
 pytestmark = pytest.mark.book
 
@@ -122,7 +123,7 @@ def test_the_table_is_as_narrow_as_a_phone(exercises):
     assert exercises.evaluate(f"{table}.offsetWidth <= {table}.parentElement.clientWidth")
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", thinned([390, 1280], [390], "another width"))
 def test_a_finger_hits_each_exercise(exercises, width):
     """Test the sizes alone: a small target with room around it would be allowed, but not on this page."""
     exercises.resize(width)

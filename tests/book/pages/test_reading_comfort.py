@@ -42,10 +42,11 @@ INKS = """(() => {
   return inks;
 })()"""
 
+OTHER_BOX = pytest.mark.thorough("another box")
 COLOURS = pytest.mark.parametrize("dark", thinned([False, True], [False], "the other colours"), ids=["light", "dark"])
 
 
-@pytest.mark.parametrize("width", [390, 1280], ids=["phone", "desk"])
+@pytest.mark.parametrize("width", thinned([390, 1280], [390], "another width"), ids=["phone", "desk"])
 @pytest.mark.parametrize(
     "page", thinned(["coverage", "symbols", "exercises", "since_then"], ["exercises"], "the same for other pages")
 )
@@ -94,9 +95,9 @@ def right_edge(browser, box):
 @pytest.mark.parametrize(
     "page, selector",
     [
-        ("01_attention", "div.highlight pre"),
+        pytest.param("01_attention", "div.highlight pre", marks=OTHER_BOX),
         ("symbols", ".pst-scrollable-table-container"),
-        ("exercises", ".exercise-graph"),
+        pytest.param("exercises", ".exercise-graph", marks=OTHER_BOX),
     ],
 )
 def test_a_box_that_scrolls_shows_that_it_continues(laid_out, browser, page, selector, dark):
