@@ -5,8 +5,9 @@ from contextlib import contextmanager
 from functools import lru_cache, partial
 from typing import Any
 
+import sqlalchemy
 from nbgrader import api
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Engine, event
 from sqlalchemy.exc import OperationalError
 
 from autograder.course.lock import Busy
@@ -18,16 +19,19 @@ PATIENCE = 30  # seconds to wait for another program that is writing to a SQLite
 def shared_engine() -> Iterator[list[OperationalError]]:
     """Let all gradebooks that nbgrader opens inside the context share one engine, and wait for a locked file.
 
-    nbgrader opens the gradebook nine times for a submission, and making an engine takes as long as its queries. Yields
-    a list that collects the errors that keep the database from being used, because nbgrader turns them into others.
+    nbgrader opens the gradebook several times for a submission. Making an engine takes as long as its queries, and so
+    does asking for each table whether it exists, which is therefore done once for each engine. Yields a list that
+    collects the errors that keep the database from being used, because nbgrader turns them into others.
     """
     errors: list[OperationalError] = []
-    original = api.create_engine
+    tables = api.Base.metadata
+    create_engine, create_tables = api.create_engine, tables.create_all
     api.create_engine = lru_cache(partial(_engine, errors))
+    tables.create_all = lru_cache(create_tables)
     try:
         yield errors
     finally:
-        api.create_engine = original
+        api.create_engine, tables.create_all = create_engine, create_tables
 
 
 @contextmanager
@@ -55,7 +59,7 @@ def why_unusable(error: OperationalError) -> str:
 
 def _engine(errors: list[OperationalError], url: str, **options: Any) -> Engine:
     waiting = {"connect_args": {"timeout": PATIENCE}} if url.startswith("sqlite") else {}
-    engine = create_engine(url, **options, **waiting)
+    engine = sqlalchemy.create_engine(url, **options, **waiting)
 
     @event.listens_for(engine, "handle_error")
     def _(context: Any) -> None:

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from nbconvert.exporters import NotebookExporter
 from nbformat.notebooknode import NotebookNode
 from nbgrader.api import Comment, Grade, Gradebook
@@ -50,7 +51,8 @@ class SubmissionExporter(NotebookExporter):
     """Give nbgrader a clean and graded notebook for each submission, whatever is in the file.
 
     nbgrader makes one exporter for each run, before it touches the first submission. Then it asks the exporter twice
-    for every notebook: as submitted, and as written to `autograded`.
+    for every notebook: as submitted, and as written to `autograded`. Both times it gets the notebook that was rebuilt,
+    so nothing is read again.
     """
 
     sandbox = Enum(["bwrap", "none"], "bwrap", help="none gives student code your own rights").tag(config=True)
@@ -64,13 +66,21 @@ class SubmissionExporter(NotebookExporter):
 
     def from_filename(self, filename: str, resources: Resources | None = None, **options: Any) -> tuple[Any, Resources]:
         """Return the notebook that nbgrader uses next, as text; a submission's notebook is rebuilt first."""
-        path, names = Path(filename), (resources or {})["nbgrader"]
-        if not self._is_submitted(path, names):
-            return super().from_filename(filename, resources, **options)
-        graded = self._graded(path)
-        notebook = rebuild(graded.submission, graded.report, self.grader.assignment.released)
-        self._keep_what_nbgrader_needs(path.parent, names)
-        return self.from_notebook_node(notebook, resources, **options)
+        path, resources = Path(filename), self._init_resources(resources)
+        if self._is_submitted(path, resources["nbgrader"]):
+            graded = self._graded(path)
+            self._notebook = rebuild(graded.submission, graded.report, self.grader.assignment.released)
+            self._keep_what_nbgrader_needs(path.parent, resources["nbgrader"])
+        return self.from_notebook_node(self._notebook, resources)
+
+    def from_notebook_node(self, nb: NotebookNode, resources: Resources, **options: Any) -> tuple[str, Resources]:
+        """Return the notebook, changed by nbgrader's preprocessors, as text. It is validated once, when it is complete.
+
+        nbconvert's own method copies the notebook several times and validates it after each preprocessor.
+        """
+        for preprocessor in self._preprocessors:
+            nb, resources = preprocessor(nb, resources)
+        return nbformat.writes(nb) + "\n", resources
 
     def _graded(self, path: Path) -> Graded:
         """Return a submission with its report. nbgrader asks for each only once, so try a second time here."""
@@ -119,8 +129,7 @@ class SaveScores(NbGraderPreprocessor):
         voids = load_voids(Path(self.config.CourseDirectory.root), names["assignment"])
         with Gradebook(names["db_url"]) as gradebook:
             recorded = gradebook.find_submission_notebook(names["notebook"], names["assignment"], names["student"])
-            grades = {grade.name: grade for grade in recorded.grades}
-            comments = {comment.name: comment for comment in recorded.comments}
+            grades, comments = (rows_by_cell(gradebook, recorded, table) for table in (Grade, Comment))
             for cell in nb.cells:
                 name = cell.metadata.get("nbgrader", {}).get("grade_id")
                 if is_grade(cell):

@@ -12,6 +12,7 @@ from logging import Logger
 from pathlib import Path
 
 from nbconvert.writers import FilesWriter
+from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde, GenerateFeedback, NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.exc import OperationalError, SAWarning
@@ -148,6 +149,18 @@ class _Autograde(Autograde):
     """An Autograde whose exporter asks a grader that is already at work."""
 
     grader: GradingQueue
+
+    def init_assignment(self, assignment_id: str, student_id: str) -> None:
+        """Record the student and the submission as nbgrader does, but open the gradebook once instead of six times.
+
+        No other file of the submission or of the assignment is copied, because the course folder is guarded.
+        """
+        timestamp = self.coursedir.get_existing_timestamp(self._format_source(assignment_id, student_id))
+        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
+            if self.create_student:
+                gradebook.update_or_create_student(student_id)
+            handed_in = {"timestamp": timestamp} if timestamp else {}
+            gradebook.update_or_create_submission(assignment_id, student_id, **handed_in)
 
 
 def _open(converter: Autograde | GenerateFeedback) -> None:

@@ -64,7 +64,10 @@ class FeedbackExporter(TemplateExporter):
 
         The edition is a digest of the code and the templates that make the page, and of the book's address.
         """
-        return super().from_notebook_node(nb, {**(resources or {}), "edition": self.edition}, **options)
+        resources = self._init_resources({**(resources or {}), "edition": self.edition})
+        for preprocessor in self._preprocessors:
+            nb, resources = preprocessor(nb, resources)
+        return self.template.render(nb=nb, resources=resources).lstrip("\n"), resources
 
     def default_filters(self) -> Iterator[tuple[str, Callable]]:
         """Yield the filters of the template. Each returns safe HTML, or text that Jinja escapes."""
