@@ -7,8 +7,10 @@ from typing import Any
 
 import sqlalchemy
 from nbgrader import api
+from nbgrader.api import Gradebook
 from sqlalchemy import Engine, event
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import scoped_session
 
 from autograder.course.lock import Busy
 
@@ -20,18 +22,26 @@ def shared_engine() -> Iterator[list[OperationalError]]:
     """Let all gradebooks that nbgrader opens inside the context share one engine, and wait for a locked file.
 
     nbgrader opens the gradebook several times for a submission. Making an engine takes as long as its queries, and so
-    does asking for each table whether it exists, which is therefore done once for each engine. Yields a list that
-    collects the errors that keep the database from being used, because nbgrader turns them into others.
+    does looking for its tables and its course, for which only the first gradebook looks. Yields a list that collects
+    the errors that keep the database from being used, because nbgrader turns them into others.
     """
     errors: list[OperationalError] = []
-    tables = api.Base.metadata
-    create_engine, create_tables = api.create_engine, tables.create_all
+    opened: dict[tuple[str, str], Gradebook] = {}
+    create_engine, open_gradebook = api.create_engine, Gradebook.__init__
+
+    def open_quickly(gradebook: Gradebook, url: str, course: str = "default_course", *authenticator: Any) -> None:
+        if first := opened.get((url, course)):
+            vars(gradebook).update(vars(first), db=scoped_session(first.db.session_factory))
+        else:
+            open_gradebook(gradebook, url, course, *authenticator)
+            opened[url, course] = gradebook
+
     api.create_engine = lru_cache(partial(_engine, errors))
-    tables.create_all = lru_cache(create_tables)
+    Gradebook.__init__ = open_quickly
     try:
         yield errors
     finally:
-        api.create_engine, tables.create_all = create_engine, create_tables
+        api.create_engine, Gradebook.__init__ = create_engine, open_gradebook
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 `nbgrader autograde`, formgrader's button and `autograder grade` all use them.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
@@ -33,7 +34,7 @@ from autograder.gradebook.late_work import (
     seconds_late,
     timestamp_text,
 )
-from autograder.gradebook.queries import manual_fingerprints, page_fingerprint, rows_by_cell
+from autograder.gradebook.queries import due_date_in, manual_fingerprints, page_fingerprint, rows_by_cell
 from autograder.gradebook.rebuilding import rebuild
 from autograder.gradebook.voids import load_voids
 from autograder.grading.client import connected
@@ -51,8 +52,8 @@ class SubmissionExporter(NotebookExporter):
     """Give nbgrader a clean and graded notebook for each submission, whatever is in the file.
 
     nbgrader makes one exporter for each run, before it touches the first submission. Then it asks the exporter twice
-    for every notebook: as submitted, and as written to `autograded`. Both times it gets the notebook that was rebuilt,
-    so nothing is read again.
+    for every notebook: as submitted, and as written to `autograded`. The second time, the exporter goes on with the
+    notebook that it has. nbconvert would read, copy and validate it several times.
     """
 
     sandbox = Enum(["bwrap", "none"], "bwrap", help="none gives student code your own rights").tag(config=True)
@@ -67,20 +68,15 @@ class SubmissionExporter(NotebookExporter):
     def from_filename(self, filename: str, resources: Resources | None = None, **options: Any) -> tuple[Any, Resources]:
         """Return the notebook that nbgrader uses next, as text; a submission's notebook is rebuilt first."""
         path, resources = Path(filename), self._init_resources(resources)
-        if self._is_submitted(path, resources["nbgrader"]):
+        is_submitted = self._is_submitted(path, resources["nbgrader"])
+        if is_submitted:
             graded = self._graded(path)
             self._notebook = rebuild(graded.submission, graded.report, self.grader.assignment.released)
             self._keep_what_nbgrader_needs(path.parent, resources["nbgrader"])
-        return self.from_notebook_node(self._notebook, resources)
-
-    def from_notebook_node(self, nb: NotebookNode, resources: Resources, **options: Any) -> tuple[str, Resources]:
-        """Return the notebook, changed by nbgrader's preprocessors, as text. It is validated once, when it is complete.
-
-        nbconvert's own method copies the notebook several times and validates it after each preprocessor.
-        """
         for preprocessor in self._preprocessors:
-            nb, resources = preprocessor(nb, resources)
-        return nbformat.writes(nb) + "\n", resources
+            self._notebook, resources = preprocessor(self._notebook, resources)
+        # nbgrader soon writes the second text over the first, so the first need not be legible.
+        return (json.dumps if is_submitted else nbformat.writes)(self._notebook) + "\n", resources
 
     def _graded(self, path: Path) -> Graded:
         """Return a submission with its report. nbgrader asks for each only once, so try a second time here."""
@@ -139,14 +135,13 @@ class SaveScores(NbGraderPreprocessor):
                     grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
                 if is_solution(cell):
                     comments[name].auto_comment = "No response." if _is_stub(cell) else None
-            gradebook.db.commit()
-            submission = recorded.assignment
+            submission, due_for_all = recorded.assignment, due_date_in(gradebook, names["assignment"])
             rules = load_rules(Path(self.config.CourseDirectory.root), names["assignment"])
-            due = rules.due(names["student"], submission.assignment.duedate, submission.extension)
-            if due and names["student"] in rules.extensions:  # given before there was a submission
-                submission.extension = due - submission.assignment.duedate
-                gradebook.db.commit()
+            due = rules.due(names["student"], due_for_all, submission.extension)
+            if due and due_for_all and names["student"] in rules.extensions:  # given before there was a submission
+                submission.extension = due - due_for_all
             late = seconds_late(submission.timestamp, due)
+            gradebook.db.commit()
             nb.metadata["autograder"] |= {"late": late, "share": rules.share(late)}
         return nb, resources
 
@@ -170,7 +165,7 @@ class ReadGradebook(NbGraderPreprocessor):
             by_hand = manual_fingerprints(gradebook, names["assignment"], names["student"])
             course = Path(self.config.CourseDirectory.root)
             rules = load_rules(course, names["assignment"])
-            due = sentences(recorded.assignment.assignment.duedate, rules, names["student"])
+            due = sentences(due_date_in(gradebook, names["assignment"]), rules, names["student"])
             requests = load_requests(course, names["assignment"]).get(names["student"], [])
             comments, reusable = rows_by_cell(gradebook, recorded, Comment), load_comments(course)
             voids = load_voids(course, names["assignment"])

@@ -212,7 +212,15 @@ def open_gradebook(coursedir: CourseDirectory) -> Gradebook:
 def due_date(coursedir: CourseDirectory) -> datetime | None:
     """Return when the assignment is due, without extensions; None if it is never due."""
     with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-        return gradebook.db.query(Assignment.duedate).filter(Assignment.name == coursedir.assignment_id).scalar()
+        return due_date_in(gradebook, coursedir.assignment_id)
+
+
+def due_date_in(gradebook: Gradebook, assignment: str) -> datetime | None:
+    """Return when an assignment is due, without extensions; None if it is never due.
+
+    nbgrader's `Assignment.duedate` also computes the maximum score of the assignment, in a query for each cell.
+    """
+    return gradebook.db.query(Assignment.duedate).filter(Assignment.name == assignment).scalar()
 
 
 class RegisteredAssignment(NamedTuple):

@@ -11,6 +11,7 @@ import pytest
 from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.plugins import CsvExportPlugin
+from sqlalchemy import Engine, event
 
 from autograder.cli.main import main
 from autograder.gradebook import assignments, class_run, engine
@@ -103,6 +104,46 @@ def test_nbgraders_export_and_formgraders_lists_work_on_postgresql(on_postgres, 
         formgrader.get_student_notebook_submissions("perfect", CHAPTER),
     ]
     assert all(lists) and json.dumps(lists)
+
+
+# --------------------------------------------------------------------------------------- how much a submission costs
+
+
+@pytest.fixture
+def statements():
+    """Return a list that gets each SQL statement that any gradebook executes."""
+    executed = []
+
+    def note(connection, cursor, statement, *others):
+        executed.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", note)
+    yield executed
+    event.remove(Engine, "before_cursor_execute", note)
+
+
+def test_a_further_submission_costs_few_statements(course, contents, statements):
+    counts = []
+    for students in (["ada"], ["bob", "eve"]):
+        for student in students:
+            hand_in(course, student, contents["perfect"])
+        before = len(statements)
+        class_run.grade_class(course, CHAPTER, students=students)
+        counts.append(len(statements) - before)
+    assert 0 < counts[1] - counts[0] <= 35
+
+
+def test_only_the_first_gradebook_looks_for_its_tables_and_its_course(course, statements):
+    url = open_coursedir(course, CHAPTER).db_url
+    with engine.shared_engine():
+        with Gradebook(url):
+            assert statements
+        statements.clear()
+        with Gradebook(url) as gradebook:
+            assert not statements
+            assert gradebook.find_assignment(CHAPTER)
+    with Gradebook(url):
+        assert any("sqlite_master" in statement for statement in statements)
 
 
 # ------------------------------------------------------------------------- a SQLite file locked by another program
