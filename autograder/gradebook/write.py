@@ -155,10 +155,12 @@ class _Autograde(Autograde):
 
         No other file of the submission or of the assignment is copied, because the course folder is guarded.
         """
+        if not self.create_student:  # nbgrader says who is unknown
+            super().init_assignment(assignment_id, student_id)
+            return
         timestamp = self.coursedir.get_existing_timestamp(self._format_source(assignment_id, student_id))
         with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
-            if self.create_student:
-                gradebook.update_or_create_student(student_id)
+            gradebook.update_or_create_student(student_id)
             handed_in = {"timestamp": timestamp} if timestamp else {}
             gradebook.update_or_create_submission(assignment_id, student_id, **handed_in)
 
