@@ -24,23 +24,32 @@ def top_gradients(runs, seed):
     rng = np.random.default_rng(seed)
     stream, grad_output = rng.normal(size=(2, N_WORDS, WIDTH))
     deepest = max(run["depth"] for run in runs)
-    drawn = [(rng.normal(size=(WIDTH, HIDDEN)), rng.normal(size=(HIDDEN, WIDTH))) for _ in range(deepest)]
-    return [_top_gradient(**run, stream=stream, grad_output=grad_output, drawn=drawn) for run in runs]
+    weights = [(rng.normal(size=(WIDTH, HIDDEN)), rng.normal(size=(HIDDEN, WIDTH))) for _ in range(deepest)]
+    weights = [(normal_in / np.sqrt(WIDTH), normal_out) for normal_in, normal_out in weights]
+    sizes = {}  # of stacks with one norm and one update: the shallow ones are the bottom of the deepest
+    for norm, update in {(run["norm"], run["update"]) for run in runs}:
+        depths = {run["depth"] for run in runs if (run["norm"], run["update"]) == (norm, update)}
+        for depth, (hidden, top) in enumerate(_sub_layers(norm, update, stream, weights[: max(depths)]), start=1):
+            if depth in depths:
+                size = np.linalg.norm(hidden.T @ _through_the_last_norm(grad_output, top))
+                sizes[norm, depth, update] = float(size)
+    return [sizes[run["norm"], run["depth"], run["update"]] for run in runs]
 
 
-def _top_gradient(norm, depth, update, stream, grad_output, drawn):
-    for layer, (normal_in, normal_out) in enumerate(drawn[:depth]):
-        w_in = normal_in / np.sqrt(WIDTH)
+def _sub_layers(norm, update, stream, weights):
+    """Yield the hidden values of each sub-layer and the stream behind it, from the bottom to the top."""
+    for layer, (w_in, normal_out) in enumerate(weights):
         w_out = update * normal_out / np.sqrt(VARIANCE * HIDDEN)
         if norm == "post" and layer:
             stream = _levelled(stream)
         hidden = np.tanh((_levelled(stream) if norm == "pre" else stream) @ w_in)
         stream = stream + hidden @ w_out
-    return float(np.linalg.norm(hidden.T @ _through_the_last_norm(grad_output, stream)))
+        yield hidden, stream
 
 
 def _levelled(stream):
-    return (stream - np.mean(stream, axis=-1, keepdims=True)) / np.std(stream, axis=-1, keepdims=True)
+    centred = stream - stream.mean(axis=-1, keepdims=True)
+    return centred / np.sqrt((centred * centred).mean(axis=-1, keepdims=True))
 
 
 def _through_the_last_norm(grad, stream):
