@@ -54,7 +54,7 @@ c.Autograde.autograde_preprocessors = [
 # c.Attempts.counts = "best"
 
 # Credit for late work by steps, as `autograder due --late` sets them.
-c.AssignLatePenalties.plugin_class = "autograder.gradebook.late_credit.LateCredit"
+c.AssignLatePenalties.plugin_class = "autograder.gradebook.late_penalty.LateCredit"
 
 # --------------------------------------------------------- nbgrader generate_feedback and formgrader
 c.GenerateFeedback.exporter_class = "autograder.pages.feedback.FeedbackExporter"

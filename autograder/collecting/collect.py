@@ -19,7 +19,7 @@ from autograder.course.handout import load_handout
 from autograder.course.regrade_requests import FILE
 from autograder.course.teams import save_teams
 from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.late_work import UNCHANGED, time_handed_in
+from autograder.gradebook.hand_in_times import UNCHANGED, time_handed_in
 from autograder.gradebook.queries import due_date, known_students
 from autograder.gradebook.regrading import gather, gradable
 from autograder.gradebook.submitted_folder import Placement, effect_of, place, place_requests, place_unusable

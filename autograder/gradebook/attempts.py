@@ -15,7 +15,7 @@ from traitlets.config import Config, Configurable
 
 from autograder.course.json_file import read_json, write_json
 from autograder.errors import UserError
-from autograder.gradebook.late_work import TIMESTAMP, read_timestamp
+from autograder.gradebook.hand_in_times import TIMESTAMP, read_timestamp
 from autograder.grading.submitted_file import OF_NBGRADER, read_file
 
 _SENTENCE = "counts.json"

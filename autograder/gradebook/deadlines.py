@@ -15,7 +15,7 @@ from sqlalchemy.orm import Query
 
 from autograder.course.json_file import read_json, write_json
 from autograder.errors import UserError
-from autograder.gradebook.late_work import due_with_extension
+from autograder.gradebook.hand_in_times import due_with_extension
 from autograder.gradebook.queries import due_date
 
 

@@ -24,7 +24,7 @@ from nbgrader.utils import parse_utc
 
 from autograder.course.regrade_requests import FILE as REQUESTS
 from autograder.gradebook.coursedir import quiet_log
-from autograder.gradebook.late_work import TIMESTAMP
+from autograder.gradebook.hand_in_times import TIMESTAMP
 from autograder.gradebook.submitted_folder import record_too_large
 from autograder.grading.submitted_file import MAX_BYTES, TooLarge
 from check.words import listed, shown

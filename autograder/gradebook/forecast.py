@@ -7,7 +7,7 @@ from pathlib import Path
 from nbgrader.coursedir import CourseDirectory
 
 from autograder.course.handout import load_handout
-from autograder.gradebook.late_credit import late_penalty
+from autograder.gradebook.late_penalty import late_penalty
 from autograder.gradebook.marks import Mark, Marks
 from autograder.gradebook.queries import read_marks
 from autograder.gradebook.rows import StudentRow

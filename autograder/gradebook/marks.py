@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from autograder.gradebook.late_work import score_after_penalty
 from autograder.gradebook.voids import Voids
 from autograder.grading.report import Report
 
@@ -93,3 +92,8 @@ def _by_hand(cell: str, mark: Mark) -> Iterator[str]:
 
 def _or_none(score: float | None) -> str:
     return "no score" if score is None else f"{score:g}"
+
+
+def score_after_penalty(score: float, penalty: float) -> float:
+    """Return the score that counts; a penalty larger than the score takes all of it."""
+    return max(0.0, score - penalty)

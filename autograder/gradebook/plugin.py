@@ -27,13 +27,8 @@ from autograder.errors import UserError
 from autograder.gradebook.attempts import attempts_sentences
 from autograder.gradebook.deadlines import load_rules, sentences
 from autograder.gradebook.exchange import SECRET
-from autograder.gradebook.late_work import (
-    TIMESTAMP,
-    read_timestamp,
-    score_after_penalty,
-    seconds_late,
-    timestamp_text,
-)
+from autograder.gradebook.hand_in_times import TIMESTAMP, read_timestamp, seconds_late, timestamp_text
+from autograder.gradebook.marks import score_after_penalty
 from autograder.gradebook.queries import due_date_in, manual_fingerprints, page_fingerprint, rows_by_cell
 from autograder.gradebook.rebuilding import rebuild
 from autograder.gradebook.voids import load_voids

@@ -27,8 +27,8 @@ from autograder.course.comments import keys_in, load_comments
 from autograder.course.regrade_requests import Request
 from autograder.course.roster_file import load_roster
 from autograder.errors import UserError
-from autograder.gradebook.late_work import due_with_extension, score_after_penalty
-from autograder.gradebook.marks import Book, Mark, Marks
+from autograder.gradebook.hand_in_times import due_with_extension
+from autograder.gradebook.marks import Book, Mark, Marks, score_after_penalty
 from autograder.platforms.grade_tables import Column, Grades, Person, Score
 from autograder.platforms.known_students import KnownStudent
 from check.words import did_you_mean, shown

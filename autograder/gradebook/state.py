@@ -15,7 +15,7 @@ from autograder.course.comments import load_comments
 from autograder.course.regrade_requests import load_requests
 from autograder.gradebook.attempts import attempts_sentences
 from autograder.gradebook.deadlines import load_rules, sentences
-from autograder.gradebook.late_work import seconds_late
+from autograder.gradebook.hand_in_times import seconds_late
 from autograder.gradebook.plugin import guarded
 from autograder.gradebook.queries import (
     computed_scores,

@@ -15,7 +15,7 @@ from nbgrader.coursedir import CourseDirectory
 from autograder.course.regrade_requests import FILE as REQUESTS
 from autograder.course.regrade_requests import MAX_BYTES as MAX_REQUESTS
 from autograder.gradebook.coursedir import quiet_log
-from autograder.gradebook.late_work import TIMESTAMP, timestamp_text
+from autograder.gradebook.hand_in_times import TIMESTAMP, timestamp_text
 from autograder.grading.submitted_file import OF_NBGRADER, TOO_LARGE, TooLarge
 
 

@@ -11,7 +11,7 @@ from nbgrader.coursedir import CourseDirectory
 
 from autograder.course.handout import Handout, load_handout, released_notebooks
 from autograder.errors import UserError
-from autograder.gradebook.late_credit import late_penalty
+from autograder.gradebook.late_penalty import late_penalty
 from autograder.gradebook.queries import cell_query, read_marks
 from autograder.gradebook.state import autograded_score
 from autograder.gradebook.voids import ByHand, Kind, Void, exercise_of, load_voids, save_void

@@ -3,7 +3,7 @@
 import pytest
 
 from autograder.cli.main import main
-from autograder.gradebook.late_work import TIMESTAMP
+from autograder.gradebook.hand_in_times import TIMESTAMP
 from tests.autograder.gradebook.graded_course import exported, graded, open_gradebook, page
 from tests.autograder.gradebook.test_manual_scores import grade_by_hand
 from tests.conftest import CHAPTER

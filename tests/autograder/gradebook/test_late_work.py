@@ -5,8 +5,9 @@ from datetime import datetime, timedelta
 import pytest
 from nbgrader.apps.api import NbGraderAPI
 
-from autograder.gradebook import late_work
+from autograder.gradebook import hand_in_times
 from autograder.gradebook.coursedir import open_coursedir
+from autograder.gradebook.marks import score_after_penalty
 from tests.autograder.gradebook.graded_course import exported, graded, open_gradebook, page
 from tests.conftest import CHAPTER
 
@@ -19,43 +20,43 @@ TEN = datetime(2026, 2, 3, 10)
 
 
 @pytest.mark.parametrize(("platform", "marked_late", "in_table", "due", "expected"), [
-    ("moodle", False, TEN, NOON, (TEN, late_work.TABLE)),
-    ("canvas", True, TEN, NOON, (TEN, late_work.TABLE)),
-    ("moodle", False, None, NOON, (None, late_work.UNKNOWN)),
-    ("canvas", False, None, NOON, (NOON, late_work.LATE_MARK)),
-    ("canvas", True, None, NOON, (NOON + timedelta(seconds=1), late_work.LATE_MARK)),
-    ("canvas", True, None, None, (None, late_work.NO_DUE_DATE)),
-    ("folders", False, None, NOON, (TEN, late_work.FILE)),
+    ("moodle", False, TEN, NOON, (TEN, hand_in_times.TABLE)),
+    ("canvas", True, TEN, NOON, (TEN, hand_in_times.TABLE)),
+    ("moodle", False, None, NOON, (None, hand_in_times.UNKNOWN)),
+    ("canvas", False, None, NOON, (NOON, hand_in_times.LATE_MARK)),
+    ("canvas", True, None, NOON, (NOON + timedelta(seconds=1), hand_in_times.LATE_MARK)),
+    ("canvas", True, None, None, (None, hand_in_times.NO_DUE_DATE)),
+    ("folders", False, None, NOON, (TEN, hand_in_times.FILE)),
 ])  # fmt: skip
 def test_the_time_of_handing_in(platform, marked_late, in_table, due, expected):
     ten_in_utc = 1_770_112_800.9
-    assert late_work.time_handed_in(platform, marked_late, ten_in_utc, in_table, due) == expected
+    assert hand_in_times.time_handed_in(platform, marked_late, ten_in_utc, in_table, due) == expected
 
 
 def test_seconds_late():
-    assert late_work.seconds_late(NOON, TEN) == 7200 and late_work.seconds_late(TEN, NOON) == 0
-    assert late_work.seconds_late(None, NOON) == late_work.seconds_late(NOON, None) == 0
+    assert hand_in_times.seconds_late(NOON, TEN) == 7200 and hand_in_times.seconds_late(TEN, NOON) == 0
+    assert hand_in_times.seconds_late(None, NOON) == hand_in_times.seconds_late(NOON, None) == 0
 
 
 def test_an_extension_moves_the_due_date():
-    assert late_work.due_with_extension(TEN, timedelta(hours=2)) == NOON
-    assert late_work.due_with_extension(TEN, None) == TEN
-    assert late_work.due_with_extension(None, timedelta(hours=2)) is None
+    assert hand_in_times.due_with_extension(TEN, timedelta(hours=2)) == NOON
+    assert hand_in_times.due_with_extension(TEN, None) == TEN
+    assert hand_in_times.due_with_extension(None, timedelta(hours=2)) is None
 
 
 def test_a_penalty_takes_no_more_than_the_score():
-    assert late_work.score_after_penalty(25, 2.5) == 22.5 and late_work.score_after_penalty(3, 5) == 0
+    assert score_after_penalty(25, 2.5) == 22.5 and score_after_penalty(3, 5) == 0
 
 
 def test_a_written_timestamp_is_read_as_it_was():
-    assert late_work.read_timestamp(late_work.timestamp_text(NOON).encode()) == NOON
-    assert late_work.read_timestamp(b"") is None
+    assert hand_in_times.read_timestamp(hand_in_times.timestamp_text(NOON).encode()) == NOON
+    assert hand_in_times.read_timestamp(b"") is None
 
 
 @pytest.mark.parametrize("content", [b"yesterday, I think", b"\xff", b"99999999999999999999"])
 def test_a_timestamp_without_a_time_is_refused(content):
     with pytest.raises(ValueError):
-        late_work.read_timestamp(content)
+        hand_in_times.read_timestamp(content)
 
 
 # ------------------------------------------------------------------------------------------------- a graded course

@@ -10,7 +10,7 @@ from nbgrader.api import SubmittedAssignment
 from autograder.cli.main import main
 from autograder.gradebook import voiding
 from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.late_work import TIMESTAMP
+from autograder.gradebook.hand_in_times import TIMESTAMP
 from tests.autograder.gradebook.graded_course import exported, graded, open_gradebook, page
 from tests.autograder.gradebook.test_manual_scores import grade_by_hand
 from tests.choosing import thinned

@@ -1,7 +1,7 @@
-"""Late work: when a submission was handed in, when it was due, and where these times come from.
+"""When a submission was handed in, where that time comes from, and by how much it is late.
 
-Every time is in UTC and has no zone, as in nbgrader's gradebook. How many points a late submission loses is up to
-nbgrader's plugin, `c.AssignLatePenalties.plugin_class` in nbgrader_config.py; ours is `late_credit`.
+Every time is in UTC and has no zone, as in nbgrader's gradebook. `deadlines` has the due dates of a course, and
+`late_penalty` the points that late work loses.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -51,11 +51,6 @@ def due_with_extension(due: datetime | None, extension: timedelta | None) -> dat
 def seconds_late(handed_in: datetime | None, due: datetime | None) -> float:
     """Return by how many seconds a submission is late, 0 if it is in time or a time is unknown, as nbgrader counts."""
     return max(0, (handed_in - due).total_seconds()) if handed_in and due else 0
-
-
-def score_after_penalty(score: float, penalty: float) -> float:
-    """Return the score that counts; a penalty larger than the score takes all of it."""
-    return max(0.0, score - penalty)
 
 
 def timestamp_text(handed_in: datetime) -> str:
