@@ -7,14 +7,18 @@ from typing import Any
 
 import sqlalchemy
 from nbgrader import api
-from nbgrader.api import Gradebook
-from sqlalchemy import Engine, event
+from nbgrader.api import Comment, Grade, Gradebook
+from sqlalchemy import Engine, Index, event
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import scoped_session
 
 from autograder.course.lock import Busy
 
 PATIENCE = 30  # seconds to wait for another program that is writing to a SQLite file
+
+# nbgrader looks for the scores and comments of a submission, but indexes only those of a cell. Without an index of
+# ours, each of these questions reads the scores or comments of the whole course.
+INDEXES = [Index(f"{table.__tablename__}_of_notebook", table.notebook_id) for table in (Grade, Comment)]
 
 
 @contextmanager
@@ -54,6 +58,12 @@ def usable_gradebook() -> Iterator[None]:
             if errors:
                 raise Busy(why_unusable(errors[0])) from error
             raise
+
+
+def index_rows(gradebook: Gradebook) -> None:
+    """Add our indexes to a gradebook that was made without them."""
+    for index in INDEXES:
+        index.create(gradebook.engine, checkfirst=True)
 
 
 def why_unusable(error: OperationalError) -> str:

@@ -29,7 +29,7 @@ from autograder.gradebook.deadlines import load_rules, sentences
 from autograder.gradebook.exchange import SECRET
 from autograder.gradebook.hand_in_times import TIMESTAMP, read_timestamp, seconds_late, timestamp_text
 from autograder.gradebook.marks import score_after_penalty
-from autograder.gradebook.queries import due_date_in, manual_fingerprints, page_fingerprint, rows_by_cell
+from autograder.gradebook.queries import due_date_in, manual_fingerprint, page_fingerprint, rows_by_cell
 from autograder.gradebook.rebuilding import rebuild
 from autograder.gradebook.voids import load_voids
 from autograder.grading.client import connected
@@ -157,12 +157,12 @@ class ReadGradebook(NbGraderPreprocessor):
         with Gradebook(names["db_url"]) as gradebook:
             recorded = gradebook.find_submission_notebook(names["notebook"], names["assignment"], names["student"])
             penalty = recorded.late_submission_penalty or 0.0
-            by_hand = manual_fingerprints(gradebook, names["assignment"], names["student"])
             course = Path(self.config.CourseDirectory.root)
             rules = load_rules(course, names["assignment"])
             due = sentences(due_date_in(gradebook, names["assignment"]), rules, names["student"])
             requests = load_requests(course, names["assignment"]).get(names["student"], [])
-            comments, reusable = rows_by_cell(gradebook, recorded, Comment), load_comments(course)
+            grades, comments = (rows_by_cell(gradebook, recorded, table) for table in (Grade, Comment))
+            reusable = load_comments(course)
             voids = load_voids(course, names["assignment"])
             attempts = attempts_sentences(self.config, names["student"], names["assignment"])
             results = map(Result.from_json, nb.metadata.autograder.results)
@@ -171,10 +171,10 @@ class ReadGradebook(NbGraderPreprocessor):
                 "score": score_after_penalty(recorded.score, penalty),
                 "points": recorded.max_score,
                 "penalty": penalty,
-                "grades": rows_by_cell(gradebook, recorded, Grade),
+                "grades": grades,
                 "comments": {name: expanded(row.manual_comment or "", reusable) for name, row in comments.items()},
                 "by_hand": page_fingerprint(
-                    by_hand.get(names["student"], ""), reusable, [*due, *voids.sentences, *attempts], requests
+                    manual_fingerprint(grades, comments), reusable, [*due, *voids.sentences, *attempts], requests
                 ),
                 "due": due,
                 "attempts": attempts,

@@ -75,18 +75,24 @@ def read_marks(coursedir: CourseDirectory) -> Book:
     return Book(students, points, marks)
 
 
-def manual_fingerprints(gradebook: Gradebook, assignment: str, student: str | None = None) -> dict[str, str]:
+def manual_fingerprints(gradebook: Gradebook, assignment: str) -> dict[str, str]:
     """Return student id -> fingerprint of the scores and comments that instructors gave; no entry if they gave none."""
     given: dict[str, list[list[Any]]] = {}
     for table, columns in ((Grade, [Grade.manual_score, Grade.extra_credit]), (Comment, [Comment.manual_comment])):
-        rows = (
-            cell_query(gradebook, table, SubmittedAssignment.student_id, BaseCell.name, *columns)
-            .filter(Assignment.name == assignment, or_(*(column.is_not(None) for column in columns)))
-            .order_by(BaseCell.name)
+        rows = cell_query(gradebook, table, SubmittedAssignment.student_id, BaseCell.name, *columns).filter(
+            Assignment.name == assignment, or_(*(column.is_not(None) for column in columns))
         )
-        for owner, *values in rows.filter(SubmittedAssignment.student_id == student) if student else rows:
+        for owner, *values in sorted(rows, key=lambda row: row.name):
             given.setdefault(owner, []).append(values)
-    return {owner: hashlib.sha256(repr(values).encode()).hexdigest()[:16] for owner, values in given.items()}
+    return {owner: _digest(values) for owner, values in given.items()}
+
+
+def manual_fingerprint(grades: Mapping[str, Grade], comments: Mapping[str, Comment]) -> str:
+    """Return the fingerprint in `manual_fingerprints` of one submission, from its rows; empty if there is no entry."""
+    values: list[list[Any]] = [[name, row.manual_score, row.extra_credit] for name, row in sorted(grades.items())]
+    values += [[name, row.manual_comment] for name, row in sorted(comments.items())]
+    given = [value for value in values if any(part is not None for part in value[1:])]
+    return _digest(given) if given else ""
 
 
 def page_fingerprint(
@@ -98,7 +104,11 @@ def page_fingerprint(
     notices: sentences about the due date, void exercises and attempts.
     """
     parts = (by_hand, by_hand and comments, notices, requests)
-    return hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:16] if any(parts) else ""
+    return _digest(parts) if any(parts) else ""
+
+
+def _digest(parts: Sequence[Any]) -> str:
+    return hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def unknown_keys(coursedir: CourseDirectory) -> list[str]:

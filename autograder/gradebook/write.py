@@ -20,7 +20,7 @@ from sqlalchemy.exc import OperationalError, SAWarning
 from autograder.gradebook.attempts import restore_attempt
 from autograder.gradebook.best_attempt import attempt_chooser
 from autograder.gradebook.coursedir import open_coursedir, quiet_log
-from autograder.gradebook.engine import shared_engine, why_unusable
+from autograder.gradebook.engine import index_rows, shared_engine, why_unusable
 from autograder.gradebook.progress import with_progress
 from autograder.gradebook.rows import Incomplete, StudentRow
 from autograder.gradebook.score_log import logged_changes
@@ -64,6 +64,9 @@ def write_class(
     ):
         warnings.simplefilter("ignore", SAWarning)  # nbgrader's own queries cause them, and still work
         try:
+            if not dry_run:
+                with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
+                    index_rows(gradebook)
             recorded = ClassState(coursedir, grader.reports)
             whys = {} if dry_run else stack.enter_context(logged_changes(coursedir, "graded"))
         except OperationalError as error:

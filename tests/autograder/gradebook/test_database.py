@@ -5,6 +5,7 @@ import json
 import sqlite3
 import tempfile
 import threading
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,34 @@ def test_a_further_submission_costs_few_statements(course, contents, statements)
         class_run.grade_class(course, CHAPTER, students=students)
         counts.append(len(statements) - before)
     assert 0 < counts[1] - counts[0] <= 35
+
+
+def test_no_statement_for_a_submission_reads_the_rows_of_other_submissions(course, contents, statements):
+    """Each took longer with every submission in the course."""
+    _index_nothing(course)  # as in a gradebook of an earlier version
+    students = ("ada", "bob", "eve", "fay")
+    for student in students:
+        hand_in(course, student, contents["perfect"])
+    class_run.grade_class(course, CHAPTER)
+    of_each = [statement for statement, times in Counter(statements).items() if times >= len(students)]
+    with sqlite3.connect(course / "gradebook.db") as gradebook:
+        plans = {
+            statement: [
+                step for *_, step in gradebook.execute(f"EXPLAIN QUERY PLAN {statement}", [None] * statement.count("?"))
+            ]
+            for statement in of_each
+        }
+    tables = ("grade", "comment", "submitted_notebook", "submitted_assignment", "student")
+    scans = {f"SCAN {table}" for table in tables}
+    assert any("grade" in statement for statement in plans)
+    assert not {statement: plan for statement, plan in plans.items() if scans & set(plan)}
+
+
+def _index_nothing(course):
+    with sqlite3.connect(course / "gradebook.db") as gradebook:
+        ours = gradebook.execute("SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL").fetchall()
+        for (name,) in ours:
+            gradebook.execute(f"DROP INDEX {name}")
 
 
 def test_only_the_first_gradebook_looks_for_its_tables_and_its_course(course, statements):
