@@ -4,7 +4,7 @@ import numpy as np
 from torch.nn import functional
 
 from autograder.authoring.exercise import Exercise
-from autograder.exercises.model.shared import LAYER, asked_of
+from autograder.exercises.model.in_pytorch import LAYER, asked_of
 from solutions import model_torch
 
 EncoderLayer = Exercise(

@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional
 
 from autograder.authoring.exercise import Exercise
-from autograder.exercises.model.shared import asked_of
+from autograder.exercises.model.in_pytorch import asked_of
 from solutions import model_torch
 
 MultiHeadAttention = Exercise(

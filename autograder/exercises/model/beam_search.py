@@ -50,7 +50,7 @@ def _(draw):
     yield "a beam of one", beams(draw, 1, 0.6)
     yield "wider than the vocabulary", beams(draw, 14, 0.6, max_length=3)
     for _ in range(20):
-        inputs = renamed(draw, beams(draw, 3, 0.6, max_length=4))
+        inputs = renamed(draw, beams(draw, 4, 2.0, max_length=4))
         if not np.array_equal(ends_with_two(**inputs)[1], decoding.beam_search(**inputs)[1]):
             break
     yield "marks and padding of other numbers", inputs

@@ -3,7 +3,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.exercises.model.shared import MARKS, decoded, renamed, sure
+from autograder.exercises.model.shared import MARKS, SPECIAL, decoded, renamed, sure
 from solutions import decoding
 from solutions import model as reference
 from solutions.model import table_for
@@ -17,25 +17,54 @@ greedy_decode = Exercise(
 )
 
 
+N_SENTENCES = 5
+
+
 def told_apart(draw, options, *wrong):
     """Sources and a model on which these mistakes write other tokens than the reference, and than each other."""
-    for ends in np.tile([1.0, 1.3, 1.6, 2.0], 100):
-        inputs = sure(draw, 5, ends, layers=(1, 1)) | MARKS | options
-        tokens = decoding.greedy_decode(**inputs)
-        if inputs["eos"] in MARKS.values() and not _end_apart(tokens, inputs["max_length"]):
-            continue
-        if all_differ([tokens.tolist(), *(one(**inputs).tolist() for one in wrong)]):
+    while True:
+        if options.get("eos") == -1:
+            inputs = sure(draw, N_SENTENCES, 1.0, layers=(1, 1)) | MARKS | options
+        else:
+            inputs = ending_apart(draw, options)
+        if all_differ(inputs, decoding.greedy_decode, *wrong):
             return inputs
-    return inputs
 
 
-def all_differ(written):
-    return all(a != b for i, a in enumerate(written) for b in written[:i])
+def ending_apart(draw, options):
+    """Sources and a model that writes at least a word for each and ends them all, but not all after the same word."""
+    while True:
+        inputs = sure(draw, 4 * N_SENTENCES, 1.0, layers=(1, 1)) | MARKS | options
+        inputs["src"][::2, inputs["src"].shape[1] // 2 :] = inputs["pad"]
+        tokens = decoding.greedy_decode(**inputs | {"eos": -1})
+        # Most models hardly ever write one given token. So the end mark gets the meaning of a word that ends them apart.
+        for word in range(SPECIAL, 9):
+            ends = np.where((tokens == word).any(axis=1), (tokens == word).argmax(axis=1), inputs["max_length"])
+            usable = np.flatnonzero((ends > 0) & (ends < inputs["max_length"] - 2))
+            chosen = draw.rng.permutation(usable)[:N_SENTENCES]
+            src = inputs["src"][chosen]
+            if len(src) == N_SENTENCES and len(set(ends[chosen])) > 1 and (src == inputs["pad"]).any():
+                return exchanged(inputs, word, inputs["eos"]) | {"src": src}
 
 
-def _end_apart(tokens, max_length):
-    ends = np.where((tokens == 2).any(axis=1), (tokens == 2).argmax(axis=1), max_length)
-    return ends.min() > 0 and len(set(ends)) > 1 and ends.max() < max_length - 2
+def exchanged(inputs, word, other):
+    """The same model, which writes each of two tokens where it wrote the other one."""
+    tables = inputs["params"]["embeddings"]
+    new = np.arange(len(tables["target"]))
+    new[[word, other]] = other, word
+    written = {name: tables[name][new] for name in ("target", "output")}
+    return inputs | {"params": inputs["params"] | {"embeddings": tables | written}}
+
+
+def all_differ(inputs, *functions):
+    """Whether all functions write different tokens."""
+    written = []
+    for function in functions:
+        tokens = function(**inputs).tolist()
+        if tokens in written:
+            return False
+        written.append(tokens)
+    return True
 
 
 @greedy_decode.cases("the next word", points=2)
@@ -58,7 +87,7 @@ def _(draw):
     yield "another begin mark", sure(draw, 2, 1.0) | {"max_length": 5} | MARKS | {"bos": 4}
     for _ in range(100):
         inputs = renamed(draw, told_apart(draw, {"max_length": 8}, words_after_the_end))
-        if all_differ([one(**inputs).tolist() for one in (decoding.greedy_decode, *DEAF)]):
+        if all_differ(inputs, decoding.greedy_decode, *DEAF):
             break
     yield "marks and padding of other numbers", inputs
 

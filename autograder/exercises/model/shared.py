@@ -150,13 +150,3 @@ def sure(draw, n, ends, layers=(1, 2)):
         "src": sources(draw, n, draw.size(4, 7)),
         "n_heads": N_HEADS,
     }
-
-
-def asked_of(module_class, draw, arguments, inputs):
-    """A case: the constructor's arguments, weights of which none is fresh, and what the module is called with."""
-    state = module_class(**arguments).state_dict()
-    drawn = {name: 0.5 * draw.normal(*tensor.shape) for name, tensor in state.items()}
-    return {"arguments": arguments, "weights": drawn, "inputs": inputs}
-
-
-LAYER = {"d_model": 8, "n_heads": 2, "d_ff": 11}
