@@ -23,7 +23,7 @@ TOO_MANY_CALLS = f"the test called the function more than {MAX_CALLS:,} times"
 UNSUITABLE = "the function takes arrays of real numbers, numbers, strings, None, and lists, tuples and dicts of these"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class FunctionUnderTest:
     """A function that a case hands to a test. exercise: name of the exercise that it answers, rightly or wrongly."""
 

@@ -41,6 +41,9 @@ def first_sentence(grad_logits):
     return grad_logits * (np.arange(len(grad_logits)) == 0)[:, None, None]
 
 
+uphill, from_first_sentence = with_gradient(np.negative), with_gradient(first_sentence)
+
+
 def first_layer_left_out(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
     new, fresh, loss = reference.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
     kept = [tree | {"encoder": old["encoder"]} for tree, old in ((new, params), *zip(fresh, moments, strict=True))]
@@ -106,8 +109,8 @@ def _(draw):
         right=[REFERENCE, "with_labels_built", "on_one_long_vector"],
         wrong=[
             *("gradient_unsmoothed", "loss_as_its_gradient"),
-            ("moves the parameters uphill", with_gradient(np.negative)),
-            ("learns from the first sentence of the batch only", with_gradient(first_sentence)),
+            ("moves the parameters uphill", uphill),
+            ("learns from the first sentence of the batch only", from_first_sentence),
             ("leaves the encoder and its moments as they were", first_layer_left_out),
         ],
         at_home=["gradient not smoothed", "first sentence", "one array"],

@@ -1,0 +1,31 @@
+"""The outcomes that a key stores."""
+
+from unittest import mock
+
+import pytest
+
+from autograder.authoring.exercise import Exercise, find_exercise
+from autograder.authoring.make_key import make_lazy_key, make_questions
+
+pytestmark = pytest.mark.autograder
+
+
+@pytest.mark.parametrize("name", ["tests_split_heads", "tests_train_step"])
+def test_a_test_of_ours_is_tried_on_each_function_once_for_all_submissions(name):
+    exercise = find_exercise(name)
+    wrong = next(iter(exercise.mistakes))
+    key = make_lazy_key(exercise, 1)
+    first = {case.name: case.mistakes[wrong] for case in key.cases}
+    with mock.patch.object(Exercise, "outcome") as outcome:
+        other = make_lazy_key(exercise, 2)
+        second = {case.name.removesuffix(", again"): case.mistakes[wrong] for case in other.cases}
+    outcome.assert_not_called()
+    assert [case.name for case in other.cases] != [case.name for case in key.cases]
+    assert second == {case: first[case] for case in second}
+
+
+@pytest.mark.parametrize("name", ["tests_split_heads", "tests_train_step"])
+def test_a_test_of_ours_accepts_the_right_functions_alone(name):
+    for seed in range(2):
+        cases = make_questions(find_exercise(name), seed).cases
+        assert all(case.expected.value is case.name.startswith("a right function") for case in cases)
