@@ -24,6 +24,7 @@ PAD, N_WATCHED = 0, 8
 PAST = np.tri(LENGTH) / np.arange(1, LENGTH + 1)[:, None]  # row t is the mean over positions 0 .. t
 EVERYTHING = np.full((LENGTH, LENGTH), 1 / LENGTH)
 SHAPES = ((N_WORDS + 1, WIDTH), (WIDTH, WIDTH), (WIDTH, WIDTH), (WIDTH, N_WORDS + 1))
+CLASSES = np.arange(N_WORDS + 1)[:, None]
 ENDS = np.cumsum([rows * columns for rows, columns in SHAPES])
 STARTS = ENDS - [rows * columns for rows, columns in SHAPES]
 
@@ -53,21 +54,25 @@ def training_run(bug, rng):
     theta = 0.3 * rng.normal(size=ENDS[-1])
     layers = [theta[start:end].reshape(shape) for start, end, shape in zip(STARTS, ENDS, SHAPES, strict=True)]
     mean, squares, n_averaged, gradient = np.zeros_like(theta), np.zeros_like(theta), 0, np.zeros_like(theta)
+    inputs, targets = batch[:, :-1], batch[:, 1:]
+    n_targets, seen, usual_labels = (targets != PAD).sum(), one_hot(inputs), _labels(targets)
+    words, seen_watched = watched[:N_WATCHED, :-1], one_hot(watched[:, :-1])
     log = []
     for step in range(N_STEPS):
         now = bug if step >= first else "nothing"
         mixing = EVERYTHING if now == "mask forgotten" else PAST
-        inputs, targets = batch[:, :-1], batch[:, 1:]
+        labels = usual_labels
         if now == "target not shifted":
-            targets = inputs
+            labels = _labels(inputs)
         if now == "labels of other sentences":
-            targets = np.roll(targets, 1 + step % (N_SENTENCES - 1), axis=0)
-        counted = np.ones(targets.shape, bool) if now == "padding counted" else (targets != PAD)
-        loss, new_gradient = _loss_and_gradient(layers, inputs, targets, counted, mixing)
+            labels = _labels(np.roll(targets, 1 + step % (N_SENTENCES - 1), axis=0))
+        if now == "padding counted":
+            labels = one_hot(targets) / targets.size
+        loss, new_gradient = loss_and_gradient(layers, seen, labels, mixing)
         if now == "way back cut":
             new_gradient[: STARTS[layer]] = 0
         if now == "loss summed":
-            loss, new_gradient = counted.sum() * loss, counted.sum() * new_gradient
+            loss, new_gradient = n_targets * loss, n_targets * new_gradient
         gradient = gradient + new_gradient if now == "gradients not cleared" else new_gradient
         if now == "moments lost" and step == first:
             mean, squares, n_averaged = np.zeros_like(theta), np.zeros_like(theta), 0
@@ -77,7 +82,7 @@ def training_run(bug, rng):
         update *= -RATE * min(1, (20 / (step + 1)) ** 0.5) * (too_high if now == "rate too high" else 1)
         if now == "layer not updated":
             update[STARTS[layer] : ENDS[layer]] = 0
-        copied, past_moves = _watched(layers, watched, mixing)
+        copied, past_moves = _watched(layers, words, seen_watched, mixing)
         log.append((loss, copied, _norms(gradient), _norms(update), past_moves))
         theta += update
     names = "loss", "copied", "gradient_norms", "update_norms", "past_moves"
@@ -98,56 +103,72 @@ def random_sentences(rng, count):
     return np.where(np.arange(LENGTH + 1) < lengths, tokens + 1, PAD)
 
 
-def _forward(layers, inputs, mixing):
-    embedding, mix, hidden, output = layers
-    x = embedding[inputs]
-    past = mixing @ x
-    y = x + past @ mix
-    h = np.tanh(y @ hidden)
-    return h @ output, (past, y, h)
+def one_hot(tokens):
+    """Return an array (N_WORDS + 1, n_tokens) that is 1 at each token. All arrays here have a column for each token."""
+    return (tokens.ravel() == CLASSES).astype(float)
 
 
-def log_softmax(logits):
-    shifted = logits - logits.max(axis=-1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+def _labels(targets):
+    """Return the labels with their share in the mean: 1 / n for each of the n targets that are no padding."""
+    counted = targets.ravel() != PAD
+    return one_hot(targets) * (counted / counted.sum())
 
 
-def _loss_and_gradient(layers, inputs, targets, counted, mixing):
-    embedding, mix, hidden, output = layers
-    logits, (past, y, h) = _forward(layers, inputs, mixing)
-    log_p = log_softmax(logits)
-    labels = targets[..., None] == np.arange(N_WORDS + 1)
-    n = counted.sum()
-    loss = -log_p[labels][counted.ravel()].sum() / n
-    grad_logits = (np.exp(log_p) - labels) * (counted[..., None] / n)
-
-    def rows(array):
-        return array.reshape(-1, array.shape[-1])
-
-    grad_inner = (grad_logits @ output.T) * (1 - h**2)
-    grad_y = grad_inner @ hidden.T
-    grad_x = grad_y + mixing.T @ (grad_y @ mix.T)
-    one_hot = (inputs.ravel()[:, None] == np.arange(N_WORDS + 1)).astype(float)
-    gradients = (
-        one_hot.T @ rows(grad_x),
-        rows(past).T @ rows(grad_y),
-        rows(y).T @ rows(grad_inner),
-        rows(h).T @ rows(grad_logits),
-    )
-    return loss, np.concatenate([gradient.ravel() for gradient in gradients])
+def _forward(layers, seen, mixing):
+    embedding, mix, hidden, output = map(transposed, layers)
+    x = embedding @ seen
+    past = _mixed(x, mixing)
+    y = x + mix @ past
+    h = np.tanh(hidden @ y)
+    return output @ h, (past, y, h)
 
 
-def _watched(layers, watched, mixing):
+def loss_and_gradient(layers, seen, labels, mixing):
+    """Return the loss and the gradient of all parameters in a row, of one run or of several at once.
+
+    Args:
+        layers: list of four arrays (..., rows, columns), with the runs in front.
+        seen: (N_WORDS + 1, n_tokens), from `one_hot`.
+        labels: (..., N_WORDS + 1, n_tokens), each label with its share in the mean; a column of zeros does not count.
+        mixing: (length, length), how much each position takes from each.
+
+    Returns:
+        loss: (...)
+        gradient: (..., n_parameters)
+    """
+    _, mix, hidden, output = layers
+    logits, (past, y, h) = _forward(layers, seen, mixing)
+    logits = logits - logits.max(axis=-2, keepdims=True)
+    e = np.exp(logits)
+    total, share = e.sum(axis=-2, keepdims=True), labels.sum(axis=-2, keepdims=True)
+    loss = (share * np.log(total)).sum(axis=(-1, -2)) - (labels * logits).sum(axis=(-1, -2))
+    grad_logits = e * (share / total) - labels
+    grad_inner = (output @ grad_logits) * (1 - h**2)
+    grad_y = hidden @ grad_inner
+    grad_x = grad_y + _mixed(mix @ grad_y, mixing.T)
+    pairs = (seen, grad_x), (past, grad_y), (y, grad_inner), (h, grad_logits)
+    gradients = (before @ transposed(after) for before, after in pairs)
+    return loss, np.concatenate([gradient.reshape(*loss.shape, -1) for gradient in gradients], axis=-1)
+
+
+def _mixed(columns, mixing):
+    """Return the columns of each sentence, mixed over its positions."""
+    sentences = columns.reshape(*columns.shape[:-1], -1, len(mixing))
+    return (sentences @ mixing.T).reshape(columns.shape)
+
+
+def transposed(matrices):
+    return matrices.swapaxes(-1, -2)
+
+
+def _watched(layers, words, seen, mixing):
     """Return the share of words after which the model expects the same word again, and how far the past moves.
 
-    watched: sentences, and the same sentences with another last token.
+    words: sentences. seen: one-hot, of these sentences and then of the same ones with another last token.
     """
-    tokens = watched[:, :-1]
-    logits, _ = _forward(layers, tokens, mixing)
-    half = len(watched) // 2
-    words = tokens[:half] != PAD
-    copied = (logits[:half].argmax(axis=-1) == tokens[:half])[words].mean()
-    return copied, np.abs(logits[:half, :-1] - logits[half:, :-1]).max()
+    logits = _forward(layers, seen, mixing)[0].reshape(-1, 2, *words.shape)
+    copied = (logits[:, 0].argmax(axis=0) == words)[words != PAD].mean()
+    return copied, np.abs(logits[:, 0, :, :-1] - logits[:, 1, :, :-1]).max()
 
 
 def _norms(vector):

@@ -5,7 +5,7 @@ Chapter 9 predicts where their losses end in `predicted_ends`. Twenty runs take 
 
 import numpy as np
 
-from solutions.runs import ENDS, LENGTH, N_WORDS, PAD, PAST, SHAPES, STARTS, log_softmax, random_sentences
+from solutions.runs import ENDS, N_WORDS, PAD, PAST, SHAPES, STARTS, loss_and_gradient, one_hot, random_sentences
 
 N_STEPS, N_LAST, N_SENTENCES = 80, 8, 16
 N_CLASSES = N_WORDS + 1  # with the padding
@@ -27,12 +27,16 @@ def final_losses(runs, seed):
     )
     rng = np.random.default_rng(seed)
     sentences = random_sentences(rng, N_SENTENCES)
-    inputs, targets = sentences[:, :-1], sentences[:, 1:]
-    labels = _smoothed(targets, smoothing) * (targets != PAD)[..., None] / (targets != PAD).sum()
+    length = (sentences != PAD).sum(axis=1).max() - 1  # no position beyond it has a target
+    inputs, targets = sentences[:, :length], sentences[:, 1 : length + 1]
+    seen, labels = one_hot(inputs), _smoothed(targets, smoothing) * ((targets != PAD) / (targets != PAD).sum()).ravel()
     theta = np.tile(0.3 * rng.normal(size=ENDS[-1]), (len(runs), 1))
     mean, squares, losses = np.zeros_like(theta), np.zeros_like(theta), []
     for step in range(1, N_STEPS + 1):
-        loss, gradient = _losses_and_gradients(theta, inputs, labels)
+        layers = [
+            theta[:, start:end].reshape(-1, *shape) for start, end, shape in zip(STARTS, ENDS, SHAPES, strict=True)
+        ]
+        loss, gradient = loss_and_gradient(layers, seen, labels, PAST[:length, :length])
         losses.append(loss)
         mean, squares = 0.9 * mean + 0.1 * gradient, 0.98 * squares + 0.02 * gradient**2
         rate = highest * np.minimum(step / warmup, np.sqrt(warmup / step))
@@ -42,47 +46,6 @@ def final_losses(runs, seed):
 
 
 def _smoothed(targets, smoothing):
-    """Return the smoothed labels of all runs: (n_runs, n_sentences, LENGTH, N_CLASSES)."""
-    one_hot = (targets[..., None] == np.arange(N_CLASSES)).astype(float)
-    share = smoothing[:, None, None, None]
-    return (1 - share) * one_hot + share / N_CLASSES
-
-
-def _losses_and_gradients(theta, inputs, labels):
-    """Return the loss (n_runs,) and the gradient (n_runs, n_parameters) of each run.
-
-    labels: (n_runs, n_sentences, LENGTH, N_CLASSES), divided by the number of targets that count, zero at the others.
-    """
-    n_runs = len(theta)
-    embedding, mix, hidden, output = (
-        theta[:, start:end].reshape(n_runs, *shape) for start, end, shape in zip(STARTS, ENDS, SHAPES, strict=True)
-    )
-    one_hot = (inputs.ravel()[:, None] == np.arange(N_CLASSES)).astype(float)
-    x = one_hot @ embedding  # (n_runs, n_sentences * LENGTH, WIDTH), as all that follows
-    past = _mixed(PAST, x)
-    y = x + past @ mix
-    h = np.tanh(y @ hidden)
-    log_p = log_softmax(h @ output)
-    labels = labels.reshape(log_p.shape)
-    loss = -(labels * log_p).sum(axis=(1, 2))
-    grad_logits = np.exp(log_p) * labels.sum(axis=-1, keepdims=True) - labels
-    grad_inner = (grad_logits @ _transposed(output)) * (1 - h**2)
-    grad_y = grad_inner @ _transposed(hidden)
-    grad_x = grad_y + _mixed(PAST.T, grad_y @ _transposed(mix))
-    gradients = (
-        one_hot.T @ grad_x,
-        _transposed(past) @ grad_y,
-        _transposed(y) @ grad_inner,
-        _transposed(h) @ grad_logits,
-    )
-    return loss, np.concatenate([gradient.reshape(n_runs, -1) for gradient in gradients], axis=1)
-
-
-def _mixed(mixing, rows):
-    """Return the rows of each sentence, mixed over its positions."""
-    sentences = rows.reshape(len(rows), -1, LENGTH, rows.shape[-1])
-    return (mixing @ sentences).reshape(rows.shape)
-
-
-def _transposed(matrices):
-    return matrices.swapaxes(-1, -2)
+    """Return the smoothed labels of all runs: (n_runs, N_CLASSES, n_tokens)."""
+    share = smoothing[:, None, None]
+    return (1 - share) * one_hot(targets) + share / N_CLASSES
