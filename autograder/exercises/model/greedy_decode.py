@@ -37,7 +37,7 @@ def ending_apart(draw, options):
         inputs = sure(draw, 4 * N_SENTENCES, 1.0, layers=(1, 1)) | MARKS | options
         inputs["src"][::2, inputs["src"].shape[1] // 2 :] = inputs["pad"]
         tokens = decoding.greedy_decode(**inputs | {"eos": -1})
-        # Most models hardly ever write one given token. So the end mark gets the meaning of a word that ends them apart.
+        # Most models hardly ever write one given token. So the end mark takes the place of a word that ends them apart.
         for word in range(SPECIAL, 9):
             ends = np.where((tokens == word).any(axis=1), (tokens == word).argmax(axis=1), inputs["max_length"])
             usable = np.flatnonzero((ends > 0) & (ends < inputs["max_length"] - 2))
