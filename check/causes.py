@@ -47,9 +47,10 @@ def explain(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> E
     for slug in key.mistakes:
         if is_exactly(key, slug, outcomes):
             return Explanation((slug,), _case_to_show(key, case_faults, every_case), ())
-    if not key.tests and (sentence := constant_answer(key, outcomes)):
+    if not key.tests and (sentence := constant_answer(key, outcomes, case_faults)):
         return _explained_by(sentence, _case_to_show(key, case_faults, every_case), case_faults)
-    matches = best_matches(key, outcomes, case_faults)
+    by_axes = raises_by_axes(key, outcomes)
+    matches = best_matches(key, outcomes, case_faults, bool(by_axes))
     unexplained = _unexplained_faults(key, outcomes, case_faults, matches)
     values_are_known = matches or not any(map(has_wrong_values, case_faults))
     form_mistake = _form_mistake(key, unexplained) if values_are_known else []
@@ -59,8 +60,10 @@ def explain(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> E
         remarks.pop(case_faults[shown][0].kind, None)  # the verdict already says it
     if any(match.tolerance > key.tolerance for match in matches):
         remarks["near"] = _NEARLY
-    if case_faults[shown][0].kind == "raised" and not matches and (by_axes := raises_by_axes(key, outcomes)):
+    if by_axes and case_faults[shown][0].kind == "raised" and not matches:
         remarks = {"axes": by_axes, **remarks}
+    elif by_axes and "raised" in remarks:
+        remarks["raised"] += f" {by_axes}"
     sentence = "" if matches else _relation_and_slip(key, outcomes, case_faults)
     mistakes = (match.slug for match in matches)
     return Explanation((*mistakes, *form_mistake), shown, tuple(remarks.values()), sentence)

@@ -9,20 +9,26 @@ from typing import Any
 import numpy as np
 
 from check.calling import Outcome
-from check.faults import has_all_outputs, judged_outputs
+from check.faults import CaseFaults, has_all_outputs, judged_outputs
 from check.key import Case, Key
 
 
-def constant_answer(key: Key, outcomes: Sequence[Outcome]) -> str:
-    """Return a sentence if every case with a value shows such an answer; otherwise "". outcomes: one for each case."""
-    answered = [
-        (case, outcome.value)
-        for case, outcome in zip(key.cases, outcomes, strict=True)
+def constant_answer(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> str:
+    """Return a sentence if every case with a value shows such an answer, and one of them is wrong; otherwise "".
+
+    outcomes, case_faults: one for each case.
+    """
+    answered = {
+        i: (case, outcome.value)
+        for i, (case, outcome) in enumerate(zip(key.cases, outcomes, strict=True))
         if not (outcome.raised or outcome.stopped or case.expected.raised)
-    ]
-    if len(answered) < 2 or not all(len(key.outputs) == 1 or has_all_outputs(key, value) for _, value in answered):
+    }
+    pairs = list(answered.values())
+    if not any(case_faults[i] for i in answered):
         return ""
-    return next(_sentences(key, answered), "")
+    if not all(len(key.outputs) == 1 or has_all_outputs(key, value) for _, value in pairs):
+        return ""
+    return next(_sentences(key, pairs), "")
 
 
 def _sentences(key: Key, answered: list[tuple[Case, Any]]) -> Iterator[str]:
@@ -34,7 +40,7 @@ def _sentences(key: Key, answered: list[tuple[Case, Any]]) -> Iterator[str]:
         yield f"`{key.function}` gives the same answer for every input."
     if all(isinstance(value, np.ndarray) and value.size for value in values):
         entry = values[0].flat[0]
-        if all((value == entry).all() for value in values):
+        if sum(value.size for value in values) > 1 and all((value == entry).all() for value in values):
             is_truth_value = values[0].dtype == np.bool_
             yield f"{name} is {entry if is_truth_value else 'zero' if entry == 0 else 'the same number'} everywhere."
     if len(columns) == 1:

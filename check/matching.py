@@ -26,15 +26,16 @@ class Match:
     """How well a known mistake matches the outcomes; cases are given by their indices.
 
     cases: those with the mistake's values. alike: those, and those that raise the same type of exception as the
-    mistake. proof: those with its values on which the mistake is wrong. form_faults: how many faults of form the cases
-    have that the mistake does not. tolerance: how much the values may differ from the mistake's, as a share of the
-    largest entry.
+    mistake. proof: those with its values on which the mistake is wrong. wrong: all on which the mistake is wrong.
+    form_faults: how many faults of form the cases have that the mistake does not. tolerance: how much the values may
+    differ from the mistake's, as a share of the largest entry.
     """
 
     slug: str
     cases: frozenset[int]
     alike: frozenset[int]
     proof: frozenset[int]
+    wrong: frozenset[int]
     form_faults: int
     tolerance: float
 
@@ -63,26 +64,31 @@ def is_exactly(key: Key, slug: str, outcomes: Sequence[Outcome]) -> bool:
     return all(same(key, case, case.mistakes[slug], outcome) for case, outcome in pairs)
 
 
-def best_matches(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> list[Match]:
+def best_matches(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults, raises_by_axes: bool) -> list[Match]:
     """Return the fewest mistakes that explain the cases with wrong values; or none.
+
+    raises_by_axes: whether the number of an input's axes decides where the answer raises an exception.
 
     If some wrong entries of the mistakes are unlikely to come from another function, the mistakes must explain at least
     half of the cases with values, and have the same outcome, or the same type of exception, as a quarter of all wrong
-    cases. Otherwise they must explain all cases with values, and these must be half of the wrong ones. Two mistakes do
-    not count as an explanation if one of them shows only in booleans, tokens or one simple number, because many answers
-    have these.
+    cases; if `raises_by_axes`, they may explain all cases with values instead. Otherwise they must explain all cases
+    with values, and these must be half of the wrong ones. Two mistakes do not count as an explanation if one of them
+    shows only in booleans, tokens or one simple number, because many answers have these, or if they contradict each
+    other.
 
     If no mistake has exactly these values, a mistake with nearly the same values is enough if it is clearly wrong: the
     function probably adds a small constant as well, as people do before a division.
     """
-    exact = _fewest(key, case_faults, [_match(key, slug, outcomes, case_faults) for slug in key.mistakes])
+    exact = _fewest(
+        key, case_faults, [_match(key, slug, outcomes, case_faults) for slug in key.mistakes], raises_by_axes
+    )
     if exact or not any(fault.kind == "value" for found in case_faults for fault in found):
         return exact
     near = [_match(key, slug, outcomes, case_faults, NEAR, CLEAR) for slug in key.mistakes]
-    return _fewest(key, case_faults, near)
+    return _fewest(key, case_faults, near, raises_by_axes)
 
 
-def _fewest(key: Key, case_faults: CaseFaults, matches: Iterable[Match | None]) -> list[Match]:
+def _fewest(key: Key, case_faults: CaseFaults, matches: Iterable[Match | None], raises_by_axes: bool) -> list[Match]:
     """Return the fewest of these matches that explain the cases with wrong values; or none."""
     candidates = [match for match in matches if match]
     wrong = {i for i, verdicts in enumerate(case_faults) if has_wrong_values(verdicts)}
@@ -99,12 +105,26 @@ def _fewest(key: Key, case_faults: CaseFaults, matches: Iterable[Match | None]) 
             break
         chosen.append(best)
         candidates = others if is_rare else []
+    if len(chosen) > 1 and not _may_be_together(chosen[0], chosen[1], with_values):
+        chosen.pop()
     explained = frozenset().union(*(match.proof for match in chosen)) & with_values
     telling = any(_is_telling(key.cases[i], match.slug) for match in chosen for i in match.proof & with_values)
     if telling:
         agreeing = frozenset().union(*(match.alike for match in chosen)) & wrong
-        return chosen if 2 * len(explained) >= len(with_values) and 4 * len(agreeing) >= len(wrong) else []
+        are_enough = 2 * len(explained) >= len(with_values) and 4 * len(agreeing) >= len(wrong)
+        return chosen if are_enough or (raises_by_axes and explained == with_values) else []
     return chosen if explained == with_values and 2 * len(explained) >= len(wrong) else []
+
+
+def _may_be_together(one: Match, other: Match, with_values: set[int]) -> bool:
+    """Return whether one function may make both mistakes.
+
+    Each would also show in the cases that prove the other, unless the function has a branch for each. Then the two
+    explain all cases with values, and the second one alone a quarter of them.
+    """
+    if one.proof & other.wrong <= other.cases and other.proof & one.wrong <= one.cases:
+        return True
+    return with_values <= one.proof | other.proof and 4 * len(other.proof - one.proof) >= len(with_values)
 
 
 def _is_telling(case: Case, slug: str) -> bool:
@@ -175,9 +195,10 @@ def _match(
     proof = frozenset(i for i in form_faults if answer_is_wrong[i] and mistake_is_wrong(key.cases[i]))
     if not proof or (raises_rightly and all(key.cases[i].expected.raised for i in proof)):
         return None
+    wrong = frozenset(i for i, (case, _) in answered if mistake_is_wrong(case))
     cases = frozenset(form_faults)
     alike = cases | {i for i, (case, outcome) in answered if _raise_alike(case.mistakes[slug], outcome)}
-    return Match(slug, cases, alike, proof, sum(form_faults.values()), near.tolerance)
+    return Match(slug, cases, alike, proof, wrong, sum(form_faults.values()), near.tolerance)
 
 
 def _only_first_raises(case: Case, slug: str, outcome: Outcome) -> bool:

@@ -352,6 +352,35 @@ def test_an_exception_that_depends_on_the_number_of_axes_says_so(exercise, funct
     assert where or "raises only" not in remarks
 
 
+def test_a_mistake_keeps_its_name_where_the_number_of_axes_decides_that_it_raises():
+    def without_bias(x, gain, bias, eps=1e-5):
+        if x.ndim > 1:
+            raise ValueError("one position only")
+        return (x - x.mean()) / np.sqrt(x.var() + eps) * gain, None
+
+    result = result_of("layer_norm", without_bias)
+    assert names_of(result) == ["leaves out the bias"]
+    [remark] = result.remarks
+    assert "raised ValueError" in remark and "It raises only where `x` has more than one axis." in remark
+
+
+def test_a_single_case_that_is_an_input_unchanged_is_no_batch_norm():
+    def layer_norm(x, gain, bias, eps=1e-5):
+        if x.ndim > 1:
+            raise ValueError("one position only")
+        return bias.copy(), None
+
+    result = result_of("layer_norm", layer_norm)
+    assert names_of(result) == []
+    assert "`output` is `bias`, unchanged." in str(result)
+
+
+def test_a_second_mistake_that_contradicts_the_first_is_not_named():
+    """Compare the sum with the temperature instead of p: everything is kept, except where it is cold."""
+    change = "kept = np.take_along_axis(before(in_order) < p, ranks, axis=-1)  ->  temperature"
+    assert ["keeps every token"] in names_with_one_slip("top_p", "by_masked_logits", change)
+
+
 # ------------------------------------------------------------------------------------------- relations
 
 

@@ -116,6 +116,13 @@ def positive_tokens(tokens, pad):
     return (tokens > 0)[..., None, :]
 
 
+@padding_mask.mistake("takes padding for a real token")
+def from_pad_on(tokens, pad):
+    """Tokens are compared with `>= pad`, so padding counts as real, and a real token with a smaller number does not.
+    Tokens are names, not quantities: ask whether they differ from `pad`."""
+    return (tokens >= pad)[..., None, :]
+
+
 @padding_mask.equivalent
 def reshaped(tokens, pad):
     return np.logical_not(tokens == pad).reshape(*tokens.shape[:-1], 1, tokens.shape[-1])

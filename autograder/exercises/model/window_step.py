@@ -101,8 +101,8 @@ def stepped(x, params, keys, values, place, window, n_heads, **put):
 
 @window_step.mistake("sees one position too many")
 def one_too_many(x, params, keys, values, place, window, n_heads):
-    """You keep the whole window and add the newest position, so x sees `window` others and itself. The window counts x,
-    too."""
+    """Once the window is full, you keep all of it and add the newest position, so x sees `window` others and itself.
+    The window counts x, too."""
     return stepped(x, params, keys, values, place, window, n_heads, keep=last(window + 1))
 
 

@@ -112,6 +112,22 @@ def merged_across_the_batch(query, key, value, params, n_heads, mask=None):
     return naive(query, key, value, params, n_heads, mask, merge=misread_merge)
 
 
+@multi_head_attention.mistake("exchanges the first two axes", reread="From the loop to an axis")
+def first_two_axes_exchanged(query, key, value, params, n_heads, mask=None):
+    """The first two axes are exchanged, as `swapaxes(0, 1)` does. For one sentence they are positions and heads. With a
+    batch they are sentences and positions, and the heads of one position attend to each other. Count from the end:
+    `swapaxes(-3, -2)`."""
+
+    def split(x, n_heads):
+        return x.reshape(*x.shape[:-1], n_heads, -1).swapaxes(0, 1)
+
+    def merge(heads):
+        turned_back = heads.swapaxes(0, 1)
+        return turned_back.reshape(*turned_back.shape[:-2], -1)
+
+    return naive(query, key, value, params, n_heads, mask, split=split, merge=merge)
+
+
 @multi_head_attention.mistake("interleaves the heads", reread="From the loop to an axis")
 def interleaved(query, key, value, params, n_heads, mask=None):
     """Each head takes every n_heads-th feature where it should take a block of neighbours. It is a sound layer, but

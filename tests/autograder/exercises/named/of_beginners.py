@@ -32,6 +32,11 @@ def above_zero(tokens, pad):
     return np.greater(tokens, 0)[..., np.newaxis, :]
 
 
+@named("padding_mask", "from_pad_on")
+def not_below_padding(tokens, pad):
+    return ~np.less(tokens, pad)[..., np.newaxis, :]
+
+
 @named("target_mask", "target_positive_tokens")
 def above_zero_and_past(tokens, pad):
     return np.tril(np.repeat(tokens[..., np.newaxis, :] > 0, tokens.shape[-1], axis=-2))
@@ -40,6 +45,21 @@ def above_zero_and_past(tokens, pad):
 @named("target_mask", "target_pad_is_smallest")
 def above_padding_and_past(tokens, pad):
     return np.tril(np.repeat(tokens[..., np.newaxis, :] > pad, tokens.shape[-1], axis=-2))
+
+
+# ------------------------------------------------------------------------------------------- axes of the heads
+
+
+@named("multi_head_attention", "first_two_axes_exchanged")
+def heads_by_the_first_two_axes(query, key, value, params, n_heads, mask=None):
+    def heads_of(x, name):
+        rows = x @ params[f"w_{name}"] + params[f"b_{name}"]
+        return rows.reshape(*rows.shape[:-1], n_heads, rows.shape[-1] // n_heads).swapaxes(0, 1)
+
+    heads = heads_of(query, "query"), heads_of(key, "key"), heads_of(value, "value")
+    answers, _ = attention(*heads) if mask is None else masking.masked_attention(*heads, mask[..., np.newaxis, :, :])
+    rows = answers.swapaxes(0, 1)
+    return rows.reshape(*rows.shape[:-2], -1) @ params["w_output"] + params["b_output"], None
 
 
 # ------------------------------------------------------------------------------------------- a second softmax
