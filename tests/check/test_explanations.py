@@ -536,7 +536,7 @@ FAMILIES = [
     ("adam_step", penalised, "adds the parameters to their gradients, times 0.0001"),
     *(
         ("softmax", with_more(n, True), f"adds {w} to the sum")
-        for n, w in ((1e-4, "0.0001"), (1e-5, "1e-5"), (1e-7, "1e-7"), (1e-9, "1e-9"))
+        for n, w in ((1e-3, "0.001"), (1e-4, "0.0001"), (1e-5, "1e-5"), (1e-7, "1e-7"), (1e-9, "1e-9"))
     ),
     *(
         ("softmax", with_more(n, False), f"adds a small number such as {w} to the sum, and subtracts no maximum")

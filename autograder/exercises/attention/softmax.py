@@ -149,7 +149,7 @@ def small_number_against_zero(scores, *, number):
     return exponentials / (exponentials.sum(axis=-1, keepdims=True) + number)
 
 
-@softmax.mistake("adds {number} to the sum", number=(1e-8, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9))
+@softmax.mistake("adds {number} to the sum", number=(1e-8, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9))
 def a_little_more(scores, *, number):
     """Each row's maximum is subtracted, as it should be, and {number} is added to each sum: now no row quite adds up
     to one. It protects against nothing: with the maximum gone, one exponential is exp(0) = 1, so no sum is below 1."""
