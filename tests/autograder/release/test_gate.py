@@ -371,6 +371,11 @@ def test_the_stub_of_a_bug_hunt_may_resemble_its_solution(copy):
     assert gate.scan([page], gate.secrets_of_book(repo=repo))
 
 
+def test_the_sources_of_the_pages_contain_no_solution():
+    """Here a contributor learns it before `make` has built the book."""
+    assert gate.scan(sorted((REPO / "chapters").glob("*.md")), gate.secrets_of_book()) == []
+
+
 def test_only_its_hash_makes_a_file_harmless(copy):
     repo, course = copy
     page = course / "numpy.py"
