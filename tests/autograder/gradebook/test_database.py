@@ -155,6 +155,17 @@ def test_no_statement_for_a_submission_reads_the_rows_of_other_submissions(cours
     assert not {statement: plan for statement, plan in plans.items() if scans & set(plan)}
 
 
+def test_no_statement_for_a_submission_loads_its_assignment(course, contents, statements):
+    """It would sum up the points of all cells of the chapter. nbgrader's `submission.duedate` does that."""
+    students = ("ada", "bob", "eve", "fay")
+    for student in students:
+        hand_in(course, student, contents["perfect"])
+    class_run.grade_class(course, CHAPTER)
+    of_each = [statement for statement, times in Counter(statements).items() if times >= len(students)]
+    assert any("assignment.duedate" in statement for statement in of_each)
+    assert not [statement for statement in of_each if statement.endswith("FROM assignment \nWHERE assignment.id = ?")]
+
+
 def _index_nothing(course):
     with sqlite3.connect(course / "gradebook.db") as gradebook:
         ours = gradebook.execute("SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL").fetchall()
