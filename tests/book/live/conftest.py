@@ -138,7 +138,7 @@ def site(book):
 def browser(request):
     """Return a tab of each browser in turn.
 
-    `only_in_chromium` restricts a test to Chromium. `quick_in_both` runs it in both browsers also in a quick run.
+    `only_in_chromium` restricts a test to Chromium.
     """
     # The fixture of the same name in the folder above would get the parameter, and start anew for tests without it.
     return request.getfixturevalue({"chromium": "chromium_browser", "firefox": "firefox"}[request.param])

@@ -31,8 +31,6 @@ SOURCE = """import(new URL("cell.js", document.querySelector("script[src$='start
   ({ cells }) => [...cells].find(({ box }) => box.id === "live-%s").editor.source)"""
 # For slow tests, which start Python again, of code that does not depend on the browser.
 only_in_chromium = pytest.mark.parametrize("browser", ["chromium"], indirect=True)
-# For a test that a quick run also runs in Firefox.
-quick_in_both = pytest.mark.parametrize("browser", ["chromium", "firefox"], indirect=True)
 
 
 class Page:

@@ -5,7 +5,7 @@ import pytest
 from book.live.code_editor import members
 from book.serve import Handler, serving
 from tests.book.live.conftest import NEW_READER
-from tests.book.live.reader import EDITOR, RIGHT, Page, only_in_chromium, quick_in_both
+from tests.book.live.reader import EDITOR, RIGHT, Page, only_in_chromium
 from tests.browsers.axe import violations
 from tests.browsers.contrast import pale
 from tests.choosing import thinned
@@ -221,7 +221,6 @@ def test_escape_and_tab_leave_the_editor(writer, page, browser):
     assert not page.is_in_editor and not is_focused(browser, "Run & check")
 
 
-@quick_in_both
 def test_shift_and_enter_run_the_code(writer, page, browser):
     writer.write("y = 1 / 0")
     browser.press("Enter", shift=True)
