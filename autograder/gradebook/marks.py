@@ -84,6 +84,11 @@ def _differences(exercise: str, mark: Mark, earned: float | None) -> Iterator[st
         yield f"`{exercise}`: {mark.extra:+g} added by hand"
 
 
+def score_after_penalty(score: float, penalty: float) -> float:
+    """Return the score that counts; a penalty larger than the score takes all of it."""
+    return max(0.0, score - penalty)
+
+
 def _by_hand(cell: str, mark: Mark) -> Iterator[str]:
     """Yield what an instructor gave for a text that only people can grade."""
     if mark.manual is not None or mark.extra:
@@ -92,8 +97,3 @@ def _by_hand(cell: str, mark: Mark) -> Iterator[str]:
 
 def _or_none(score: float | None) -> str:
     return "no score" if score is None else f"{score:g}"
-
-
-def score_after_penalty(score: float, penalty: float) -> float:
-    """Return the score that counts; a penalty larger than the score takes all of it."""
-    return max(0.0, score - penalty)

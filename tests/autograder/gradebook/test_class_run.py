@@ -242,7 +242,7 @@ def test_a_second_try_waits_until_nothing_else_is_graded(course, hand_in, conten
     assert order == [("ada", False), "bob", ("ada", True)]
 
 
-def test_a_student_who_is_not_on_the_roster_is_named_if_the_course_adds_nobody(course, hand_in, contents):
+def test_an_unknown_student_is_named_if_the_course_adds_no_students(course, hand_in, contents):
     with (course / "nbgrader_config.py").open("a", encoding="utf-8") as config:
         config.write("\nc.Autograde.create_student = False\n")
     hand_in("ada", contents["perfect"])
