@@ -3,6 +3,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.exercises.model.copies import copies
 from autograder.exercises.model.shared import MARKS, N_HEADS, decoded, renamed, sure
 from solutions import decoding
 from solutions import model as reference
@@ -33,27 +34,31 @@ def beams(draw, width, alpha, max_length=5, ends=1.3):
     return asked
 
 
+def with_other_marks(draw):
+    """A sentence and a model with marks of other numbers, on which the end mark shows whether its number counts."""
+    while True:
+        inputs = renamed(draw, beams(draw, 4, 2.0, max_length=4))
+        if not np.array_equal(ends_with_two(**inputs)[1], decoding.beam_search(**inputs)[1]):
+            return inputs
+
+
 @beam_search.cases("the idea", points=4)
 def _(draw):
-    yield "three beginnings, scored by log p", beams(draw, 3, 0.0)
-    yield "four beginnings", beams(draw, 4, 0.0)
+    yield "three beginnings, scored by log p", next(copies(draw, beams, 3, 0.0))
+    yield "four beginnings", next(copies(draw, beams, 4, 0.0))
 
 
 @beam_search.cases("the length penalty", points=3)
 def _(draw):
-    yield "alpha = 0.6", beams(draw, 4, 0.6)
-    yield "alpha = 2", beams(draw, 5, 2.0)
+    yield "alpha = 0.6", next(copies(draw, beams, 4, 0.6))
+    yield "alpha = 2", next(copies(draw, beams, 5, 2.0))
 
 
 @beam_search.cases("edge cases", points=3)
 def _(draw):
-    yield "a beam of one", beams(draw, 1, 0.6)
-    yield "wider than the vocabulary", beams(draw, 14, 0.6, max_length=3)
-    for _ in range(20):
-        inputs = renamed(draw, beams(draw, 4, 2.0, max_length=4))
-        if not np.array_equal(ends_with_two(**inputs)[1], decoding.beam_search(**inputs)[1]):
-            break
-    yield "marks and padding of other numbers", inputs
+    yield "a beam of one", next(copies(draw, beams, 1, 0.6))
+    yield "wider than the vocabulary", next(copies(draw, beams, 14, 0.6, 3))
+    yield "marks and padding of other numbers", next(copies(draw, with_other_marks))
 
 
 def searched(

@@ -3,6 +3,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.exercises.model.copies import copies
 from autograder.exercises.model.shared import MARKS, SPECIAL, decoded, renamed, sure
 from solutions import decoding
 from solutions import model as reference
@@ -20,27 +21,40 @@ greedy_decode = Exercise(
 N_SENTENCES = 5
 
 
-def told_apart(draw, options, *wrong):
+def told_apart(draw, max_length, *wrong):
     """Sources and a model on which these mistakes write other tokens than the reference, and than each other."""
     while True:
-        if options.get("eos") == -1:
-            inputs = sure(draw, N_SENTENCES, 1.0, layers=(1, 1)) | MARKS | options
-        else:
-            inputs = ending_apart(draw, options)
+        inputs = ending_apart(draw, max_length)
         if all_differ(inputs, decoding.greedy_decode, *wrong):
             return inputs
 
 
-def ending_apart(draw, options):
+def endless(draw, max_length, *wrong):
+    """The same, without an end mark."""
+    while True:
+        inputs = sure(draw, N_SENTENCES, 1.0, layers=(1, 1)) | {"max_length": max_length} | MARKS | {"eos": -1}
+        if all_differ(inputs, decoding.greedy_decode, *wrong):
+            return inputs
+
+
+def with_other_marks(draw, max_length):
+    """Sources and a model with marks of other numbers, on which all mistakes about one of the numbers differ."""
+    while True:
+        inputs = renamed(draw, told_apart(draw, max_length, words_after_the_end))
+        if all_differ(inputs, decoding.greedy_decode, *DEAF):
+            return inputs
+
+
+def ending_apart(draw, max_length):
     """Sources and a model that writes at least a word for each and ends them all, but not all after the same word."""
     while True:
-        inputs = sure(draw, 4 * N_SENTENCES, 1.0, layers=(1, 1)) | MARKS | options
+        inputs = sure(draw, 4 * N_SENTENCES, 1.0, layers=(1, 1)) | {"max_length": max_length} | MARKS
         inputs["src"][::2, inputs["src"].shape[1] // 2 :] = inputs["pad"]
         tokens = decoding.greedy_decode(**inputs | {"eos": -1})
         # Most models hardly ever write one given token. So the end mark takes the place of a word that ends them apart.
         for word in range(SPECIAL, 9):
-            ends = np.where((tokens == word).any(axis=1), (tokens == word).argmax(axis=1), inputs["max_length"])
-            usable = np.flatnonzero((ends > 0) & (ends < inputs["max_length"] - 2))
+            ends = np.where((tokens == word).any(axis=1), (tokens == word).argmax(axis=1), max_length)
+            usable = np.flatnonzero((ends > 0) & (ends < max_length - 2))
             chosen = draw.rng.permutation(usable)[:N_SENTENCES]
             src = inputs["src"][chosen]
             if len(src) == N_SENTENCES and len(set(ends[chosen])) > 1 and (src == inputs["pad"]).any():
@@ -69,27 +83,23 @@ def all_differ(inputs, *functions):
 
 @greedy_decode.cases("the next word", points=2)
 def _(draw):
-    endless = {"max_length": 6, "eos": -1}
-    yield "six words, no end", told_apart(draw, endless, positions_restart, newest_only, first_row)
-    yield "another six words", told_apart(draw, endless, positions_restart, newest_only, first_row)
+    found = copies(draw, endless, 6, positions_restart, newest_only, first_row)
+    yield "six words, no end", next(found)
+    yield "another six words", next(found)
 
 
 @greedy_decode.cases("the end mark", points=2)
 def _(draw):
     wrong = never_stops, stops_at_the_first, words_after_the_end, always_full_width
-    yield "all end, one after the other", told_apart(draw, {"max_length": 9}, *wrong)
-    yield "all end, others", told_apart(draw, {"max_length": 10}, *wrong)
+    yield "all end, one after the other", next(copies(draw, told_apart, 9, *wrong))
+    yield "all end, others", next(copies(draw, told_apart, 10, *wrong))
 
 
 @greedy_decode.cases("edge cases", points=1)
 def _(draw):
     yield "one word at most", sure(draw, 3, 1.0) | {"max_length": 1} | MARKS
     yield "another begin mark", sure(draw, 2, 1.0) | {"max_length": 5} | MARKS | {"bos": 4}
-    for _ in range(100):
-        inputs = renamed(draw, told_apart(draw, {"max_length": 8}, words_after_the_end))
-        if all_differ(inputs, decoding.greedy_decode, *DEAF):
-            break
-    yield "marks and padding of other numbers", inputs
+    yield "marks and padding of other numbers", next(copies(draw, with_other_marks, 8))
 
 
 def greedily(params, src, n_heads, max_length, bos, eos, pad, *, step, done=None, keep=None, finished=None):
