@@ -44,50 +44,84 @@ def training_run(bug, rng):
             past_moves: (n_steps,), the largest change of an output when only later tokens change.
         first: the first step with the bug; None if there is nothing.
     """
-    first = int(rng.integers(12, 20))
-    layer, too_high = int(rng.integers(1, len(SHAPES))), rng.uniform(8, 16)
-    sentences = random_sentences(rng, N_SENTENCES + N_WATCHED)
-    batch, watched = sentences[:N_SENTENCES], sentences[N_SENTENCES:]
+    return training_runs([bug], rng)[0]
+
+
+def training_runs(bugs, rng):
+    """Train several models at once, which is faster; see `training_run`.
+
+    Args:
+        bugs: list of names in BUGS.
+        rng: draws everything for the first run, then for the second, and so on.
+
+    Returns:
+        list of (run, first), one for each bug.
+    """
+    first, layer, too_high, sentences, theta = (
+        np.array(drawn) for drawn in zip(*(_drawn(rng) for _ in bugs), strict=True)
+    )
+    batch, watched = sentences[:, :N_SENTENCES], sentences[:, N_SENTENCES:]
     last_token_changed = watched.copy()
-    last_token_changed[:, -2] = 1 + watched[:, -2] % N_WORDS
-    watched = np.concatenate([watched, last_token_changed])
-    theta = 0.3 * rng.normal(size=ENDS[-1])
-    layers = [theta[start:end].reshape(shape) for start, end, shape in zip(STARTS, ENDS, SHAPES, strict=True)]
-    mean, squares, n_averaged, gradient = np.zeros_like(theta), np.zeros_like(theta), 0, np.zeros_like(theta)
-    inputs, targets = batch[:, :-1], batch[:, 1:]
-    n_targets, seen, usual_labels = (targets != PAD).sum(), one_hot(inputs), _labels(targets)
-    words, seen_watched = watched[:N_WATCHED, :-1], one_hot(watched[:, :-1])
+    last_token_changed[:, :, -2] = 1 + watched[:, :, -2] % N_WORDS
+    watched = np.concatenate([watched, last_token_changed], axis=1)
+    inputs, targets = batch[..., :-1], batch[..., 1:]
+    words, seen, seen_watched = watched[:, :N_WATCHED, :-1], _each(one_hot, inputs), _each(one_hot, watched[..., :-1])
+    layers = [
+        theta[:, start:end].reshape(-1, *shape) for start, end, shape in zip(STARTS, ENDS, SHAPES, strict=True)
+    ]  # views, which change with theta
+    labels, mixing = _each(_labels, targets), np.repeat(PAST[None], len(bugs), axis=0)
+    mean, squares, gradient = np.zeros_like(theta), np.zeros_like(theta), np.zeros_like(theta)
+    passed, updated = np.ones_like(theta), np.ones_like(theta)
+    n_averaged, scale, kept, rate = (np.full((len(bugs), 1), number) for number in (0, 1.0, 0.0, RATE))
     log = []
     for step in range(N_STEPS):
-        now = bug if step >= first else "nothing"
-        mixing = EVERYTHING if now == "mask forgotten" else PAST
-        labels = usual_labels
-        if now == "target not shifted":
-            labels = _labels(inputs)
-        if now == "labels of other sentences":
-            labels = _labels(np.roll(targets, 1 + step % (N_SENTENCES - 1), axis=0))
-        if now == "padding counted":
-            labels = one_hot(targets) / targets.size
+        for i in np.flatnonzero(first == step):
+            match bugs[i]:
+                case "rate too high":
+                    rate[i] *= too_high[i]
+                case "moments lost":
+                    mean[i], squares[i], n_averaged[i] = 0, 0, 0
+                case "layer not updated":
+                    updated[i, STARTS[layer[i]] : ENDS[layer[i]]] = 0
+                case "way back cut":
+                    passed[i, : STARTS[layer[i]]] = 0
+                case "gradients not cleared":
+                    kept[i] = 1
+                case "loss summed":
+                    scale[i] = (targets[i] != PAD).sum()
+                case "target not shifted":
+                    labels[i] = _labels(inputs[i])
+                case "padding counted":
+                    labels[i] = one_hot(targets[i]) / targets[i].size
+                case "mask forgotten":
+                    mixing[i] = EVERYTHING
+        for i in np.flatnonzero((first <= step) & (np.array(bugs) == "labels of other sentences")):
+            labels[i] = _labels(np.roll(targets[i], 1 + step % (N_SENTENCES - 1), axis=0))
         loss, new_gradient = loss_and_gradient(layers, seen, labels, mixing)
-        if now == "way back cut":
-            new_gradient[: STARTS[layer]] = 0
-        if now == "loss summed":
-            loss, new_gradient = n_targets * loss, n_targets * new_gradient
-        gradient = gradient + new_gradient if now == "gradients not cleared" else new_gradient
-        if now == "moments lost" and step == first:
-            mean, squares, n_averaged = np.zeros_like(theta), np.zeros_like(theta), 0
+        gradient = kept * gradient + scale * passed * new_gradient
         n_averaged += 1
         mean, squares = 0.9 * mean + 0.1 * gradient, 0.98 * squares + 0.02 * gradient**2
         update = mean / (1 - 0.9**n_averaged) / (np.sqrt(squares / (1 - 0.98**n_averaged)) + 1e-9)
-        update *= -RATE * min(1, (20 / (step + 1)) ** 0.5) * (too_high if now == "rate too high" else 1)
-        if now == "layer not updated":
-            update[STARTS[layer] : ENDS[layer]] = 0
+        update *= -rate * min(1, (20 / (step + 1)) ** 0.5) * updated
         copied, past_moves = _watched(layers, words, seen_watched, mixing)
-        log.append((loss, copied, _norms(gradient), _norms(update), past_moves))
+        log.append((scale[:, 0] * loss, copied, _norms(gradient), _norms(update), past_moves))
         theta += update
     names = "loss", "copied", "gradient_norms", "update_norms", "past_moves"
-    run = {name: np.array(column) for name, column in zip(names, zip(*log, strict=True), strict=True)}
-    return run, (None if bug == "nothing" else first)
+    columns = {name: np.array(column) for name, column in zip(names, zip(*log, strict=True), strict=True)}
+    return [
+        ({name: column[:, i] for name, column in columns.items()}, None if bug == "nothing" else int(first[i]))
+        for i, bug in enumerate(bugs)
+    ]
+
+
+def _drawn(rng):
+    """Return what differs between runs: the bug's first step, its layer and rate, the sentences and the parameters."""
+    first, layer, too_high = int(rng.integers(12, 20)), int(rng.integers(1, len(SHAPES))), rng.uniform(8, 16)
+    return first, layer, too_high, random_sentences(rng, N_SENTENCES + N_WATCHED), 0.3 * rng.normal(size=ENDS[-1])
+
+
+def _each(function, arrays):
+    return np.array([function(array) for array in arrays])
 
 
 def random_sentences(rng, count):
@@ -128,9 +162,9 @@ def loss_and_gradient(layers, seen, labels, mixing):
 
     Args:
         layers: list of four arrays (..., rows, columns), with the runs in front.
-        seen: (N_WORDS + 1, n_tokens), from `one_hot`.
+        seen: (..., N_WORDS + 1, n_tokens), from `one_hot`; or without the runs, if all see the same.
         labels: (..., N_WORDS + 1, n_tokens), each label with its share in the mean; a column of zeros does not count.
-        mixing: (length, length), how much each position takes from each.
+        mixing: (..., length, length), how much each position takes from each; or without the runs.
 
     Returns:
         loss: (...)
@@ -145,7 +179,7 @@ def loss_and_gradient(layers, seen, labels, mixing):
     grad_logits = e * (share / total) - labels
     grad_inner = (output @ grad_logits) * (1 - h**2)
     grad_y = hidden @ grad_inner
-    grad_x = grad_y + _mixed(mix @ grad_y, mixing.T)
+    grad_x = grad_y + _mixed(mix @ grad_y, transposed(mixing))
     pairs = (seen, grad_x), (past, grad_y), (y, grad_inner), (h, grad_logits)
     gradients = (before @ transposed(after) for before, after in pairs)
     return loss, np.concatenate([gradient.reshape(*loss.shape, -1) for gradient in gradients], axis=-1)
@@ -153,8 +187,8 @@ def loss_and_gradient(layers, seen, labels, mixing):
 
 def _mixed(columns, mixing):
     """Return the columns of each sentence, mixed over its positions."""
-    sentences = columns.reshape(*columns.shape[:-1], -1, len(mixing))
-    return (sentences @ mixing.T).reshape(columns.shape)
+    rows = columns.reshape(*columns.shape[:-2], -1, mixing.shape[-1])  # of one feature and one sentence each
+    return (rows @ transposed(mixing)).reshape(columns.shape)
 
 
 def transposed(matrices):
@@ -164,12 +198,14 @@ def transposed(matrices):
 def _watched(layers, words, seen, mixing):
     """Return the share of words after which the model expects the same word again, and how far the past moves.
 
-    words: sentences. seen: one-hot, of these sentences and then of the same ones with another last token.
+    words: (n_runs, n_sentences, length). seen: one-hot, of these sentences and then of the same ones with another last
+        token.
     """
-    logits = _forward(layers, seen, mixing)[0].reshape(-1, 2, *words.shape)
-    copied = (logits[:, 0].argmax(axis=0) == words)[words != PAD].mean()
-    return copied, np.abs(logits[:, 0, :, :-1] - logits[:, 1, :, :-1]).max()
+    logits = _forward(layers, seen, mixing)[0].reshape(len(words), -1, 2, *words.shape[1:])
+    real = words != PAD
+    copied = ((logits[:, :, 0].argmax(axis=1) == words) & real).sum(axis=(1, 2)) / real.sum(axis=(1, 2))
+    return copied, np.abs(logits[:, :, 0, :, :-1] - logits[:, :, 1, :, :-1]).max(axis=(1, 2, 3))
 
 
-def _norms(vector):
-    return np.sqrt(np.add.reduceat(vector**2, STARTS))
+def _norms(vectors):
+    return np.sqrt(np.add.reduceat(vectors**2, STARTS, axis=-1))

@@ -3,7 +3,7 @@
 A diagnosis is a pair: the name of a bug, and what shows it first. Where there is no bug it is HEALTHY.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from autograder.authoring.exercise import Draw
@@ -15,7 +15,7 @@ Diagnosis = tuple[str, Any]
 
 
 def one_of_each(
-    draw: Draw, noun: str, bugs: Sequence[str], inputs_with: Callable[[str], dict[str, Any]]
+    draw: Draw, noun: str, bugs: Sequence[str], inputs_with: Callable[[list[str]], Iterable[dict[str, Any]]]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield a case without a bug and one with each of the bugs, in an order and under names that do not reveal the bug.
 
@@ -23,10 +23,11 @@ def one_of_each(
         draw: the aspect's.
         noun: what a case is called: "run" for "run 1", "run 2", and so on.
         bugs: names of bugs.
-        inputs_with: returns the inputs of a case with a bug, or with NOTHING.
+        inputs_with: takes a list of bugs, and NOTHING among them. It returns the inputs of a case with each.
     """
-    for number, bug in enumerate(draw.rng.permutation([NOTHING, *bugs]), start=1):
-        yield f"{noun} {number}", inputs_with(str(bug))
+    shuffled = draw.rng.permutation([NOTHING, *bugs]).tolist()
+    for number, inputs in enumerate(inputs_with(shuffled), start=1):
+        yield f"{noun} {number}", inputs
 
 
 def renamed(diagnosis: Diagnosis, bugs: Collection[str], to: str) -> Diagnosis:

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import make_lazy_key, with_slips_like
+from autograder.grading.freed_memory import keep_freed_memory
 from check import scoring
 from check.calling import Outcome
 from check.causes import explain
@@ -18,6 +19,8 @@ from check.key import Key, Mistake
 from check.measuring import measured_outcomes
 from check.scoring import Result
 from check.verdicts_of_test import with_rejections
+
+keep_freed_memory()
 
 
 def questions_of(chapter: str, seeds: Mapping[str, int]) -> dict[str, Key]:

@@ -51,7 +51,7 @@ def exercise():
 
         @exercise.cases(name, points=1)
         def _(draw, reasons=reasons):
-            yield "four runs", runs_to_order(Unshuffled(), areas, RUNS, reasons=reasons)
+            yield "four runs", runs_to_order(Unshuffled(), areas, [RUNS], reasons=reasons)[0]
 
     exercise.mistake("orders by the height")(heights_alone)
     return exercise

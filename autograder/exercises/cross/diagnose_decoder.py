@@ -73,7 +73,7 @@ def decoded(draw, bug):
 
 
 def drawn(draw, *bugs):
-    return one_of_each(draw, "decoder", bugs, lambda bug: decoded(draw, bug))
+    return one_of_each(draw, "decoder", bugs, lambda bugs: (decoded(draw, bug) for bug in bugs))
 
 
 @diagnose_decoder.cases("who asks, and who answers", points=2)

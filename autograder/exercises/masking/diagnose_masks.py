@@ -43,7 +43,7 @@ def weights_of(draw, bug):
 
 
 def drawn(draw, *bugs):
-    return one_of_each(draw, "weights", bugs, lambda bug: weights_of(draw, bug))
+    return one_of_each(draw, "weights", bugs, lambda bugs: (weights_of(draw, bug) for bug in bugs))
 
 
 @diagnose_masks.cases("the future", points=2)

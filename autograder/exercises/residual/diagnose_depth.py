@@ -11,7 +11,7 @@ diagnose_depth = Exercise(reference.diagnose_depth, outputs={"bug": "", "first":
 
 
 def records(draw, *bugs):
-    return one_of_each(draw, "stack", bugs, lambda bug: {"record": stack_record(bug, draw.rng)[0]})
+    return one_of_each(draw, "stack", bugs, lambda bugs: ({"record": stack_record(bug, draw.rng)[0]} for bug in bugs))
 
 
 @diagnose_depth.cases("the way past the sub-layer", points=2)

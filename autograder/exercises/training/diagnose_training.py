@@ -5,13 +5,13 @@ import numpy as np
 from autograder.authoring.diagnoses import one_of_each, overlooked, renamed
 from autograder.authoring.exercise import Exercise
 from solutions import training as reference
-from solutions.runs import training_run
+from solutions.runs import training_runs
 
 diagnose_training = Exercise(reference.diagnose_training, outputs={"bug": "", "first": ""}, section="What a log shows")
 
 
 def runs(draw, *bugs):
-    return one_of_each(draw, "run", bugs, lambda bug: {"run": training_run(bug, draw.rng)[0]})
+    return one_of_each(draw, "run", bugs, lambda bugs: [{"run": run} for run, _ in training_runs(bugs, draw.rng)])
 
 
 @diagnose_training.cases("one number shows it", points=2)

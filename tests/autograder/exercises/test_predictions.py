@@ -34,7 +34,7 @@ QUESTIONS = [
 
 def drawn(seed, make, runs, *, reasons):
     draw = Draw(seed)
-    return runs_to_order(draw, make, runs(draw), reasons=reasons)
+    return runs_to_order(draw, make, [runs(draw)], reasons=reasons)[0]
 
 
 @pytest.mark.parametrize(("exercise", "make", "runs"), QUESTIONS, ids=[runs.__name__ for *_, runs in QUESTIONS])
