@@ -46,7 +46,7 @@ c.Autograde.exporter_class = "autograder.gradebook.plugin.SubmissionExporter"
 c.Autograde.sanitize_preprocessors = []
 c.Autograde.autograde_preprocessors = [
     "autograder.gradebook.plugin.SaveScores",
-    "nbgrader.preprocessors.AssignLatePenalties",
+    "autograder.gradebook.late_penalty.PenaltiesForLateWork",
     "autograder.gradebook.plugin.MarkRecorded",
 ]
 

@@ -10,7 +10,7 @@ from nbgrader import api
 from nbgrader.api import Comment, Grade, Gradebook
 from sqlalchemy import Engine, Index, event
 from sqlalchemy.exc import OperationalError
-from sqlalchemy.orm import scoped_session
+from sqlalchemy.orm import Session, scoped_session
 
 from autograder.course.lock import Busy
 
@@ -46,6 +46,27 @@ def shared_engine() -> Iterator[list[OperationalError]]:
         yield errors
     finally:
         api.create_engine, Gradebook.__init__ = create_engine, open_gradebook
+
+
+@contextmanager
+def one_transaction(url: str, course: str) -> Iterator[Gradebook]:
+    """Let all gradebooks opened inside the context share one session, and commit at its end what they did, or nothing.
+
+    Inside, a commit only sends what has changed to the database. Yields the gradebook.
+    """
+    with Gradebook(url, course) as gradebook, gradebook.engine.begin() as connection:
+        session = Session(connection, join_transaction_mode="rollback_only", expire_on_commit=False)
+        open_gradebook, close_gradebook = Gradebook.__init__, Gradebook.close
+
+        def join(other: Gradebook, *arguments: Any) -> None:
+            vars(other).update(vars(gradebook), db=session)
+
+        Gradebook.__init__, Gradebook.close = join, lambda other: None
+        try:
+            yield Gradebook(url, course)
+        finally:
+            Gradebook.__init__, Gradebook.close = open_gradebook, close_gradebook
+            session.close()
 
 
 @contextmanager

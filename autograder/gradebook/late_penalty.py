@@ -1,12 +1,21 @@
 """Compute what late work loses: a plug-in for nbgrader that applies the steps of `autograder due --late`."""
 
 from pathlib import Path
+from typing import Any
 
+from nbformat.notebooknode import NotebookNode
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import LateSubmissionPlugin
 from nbgrader.preprocessors import AssignLatePenalties
 
 from autograder.gradebook.deadlines import load_rules
+
+
+class PenaltiesForLateWork(AssignLatePenalties):
+    """nbgrader's AssignLatePenalties, but asked only about late work, because each answer takes two queries."""
+
+    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
+        return super().preprocess(nb, resources) if nb.metadata["autograder"]["late"] else (nb, resources)
 
 
 class LateCredit(LateSubmissionPlugin):

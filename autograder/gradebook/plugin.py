@@ -10,10 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from nbconvert.exporters import NotebookExporter
 from nbformat.notebooknode import NotebookNode
-from nbgrader.api import Comment, Grade, Gradebook
+from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde, NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
@@ -29,8 +28,9 @@ from autograder.gradebook.deadlines import load_rules, sentences
 from autograder.gradebook.exchange import SECRET
 from autograder.gradebook.hand_in_times import TIMESTAMP, read_timestamp, seconds_late, timestamp_text
 from autograder.gradebook.marks import score_after_penalty
-from autograder.gradebook.queries import due_date_in, manual_fingerprint, page_fingerprint, rows_by_cell
-from autograder.gradebook.rebuilding import rebuild
+from autograder.gradebook.queries import manual_fingerprint, page_fingerprint
+from autograder.gradebook.rebuilding import notebook_text, rebuild
+from autograder.gradebook.submission_rows import submission_rows
 from autograder.gradebook.voids import load_voids
 from autograder.grading.client import connected
 from autograder.grading.queue import Graded, GradingQueue, open_queue
@@ -66,12 +66,12 @@ class SubmissionExporter(NotebookExporter):
         is_submitted = self._is_submitted(path, resources["nbgrader"])
         if is_submitted:
             graded = self._graded(path)
-            self._notebook = rebuild(graded.submission, graded.report, self.grader.assignment.released)
+            self.notebook = rebuild(graded.submission, graded.report, self.grader.assignment.released)
             self._keep_what_nbgrader_needs(path.parent, resources["nbgrader"])
         for preprocessor in self._preprocessors:
-            self._notebook, resources = preprocessor(self._notebook, resources)
+            self.notebook, resources = preprocessor(self.notebook, resources)
         # nbgrader soon writes the second text over the first, so the first need not be legible.
-        return (json.dumps if is_submitted else nbformat.writes)(self._notebook) + "\n", resources
+        return (json.dumps if is_submitted else notebook_text)(self.notebook) + "\n", resources
 
     def _graded(self, path: Path) -> Graded:
         """Return a submission with its report. nbgrader asks for each only once, so try a second time here."""
@@ -119,24 +119,24 @@ class SaveScores(NbGraderPreprocessor):
         names = resources["nbgrader"]
         voids = load_voids(Path(self.config.CourseDirectory.root), names["assignment"])
         with Gradebook(names["db_url"]) as gradebook:
-            recorded = gradebook.find_submission_notebook(names["notebook"], names["assignment"], names["student"])
-            grades, comments = (rows_by_cell(gradebook, recorded, table) for table in (Grade, Comment))
+            rows = submission_rows(gradebook, names["assignment"], names["student"])
             for cell in nb.cells:
                 name = cell.metadata.get("nbgrader", {}).get("grade_id")
                 if is_grade(cell):
-                    grade = grades[name]
+                    grade = rows.grades[name]
                     grade.auto_score = voids.score(name, *determine_grade(cell))
                     # A score set by hand stays, and formgrader asks the instructor to check it.
                     grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
                 if is_solution(cell):
-                    comments[name].auto_comment = "No response." if _is_stub(cell) else None
-            submission, due_for_all = recorded.assignment, due_date_in(gradebook, names["assignment"])
+                    rows.comments[name].auto_comment = "No response." if _is_stub(cell) else None
+            rows.notebook.late_submission_penalty = None
             rules = load_rules(Path(self.config.CourseDirectory.root), names["assignment"])
-            due = rules.due(names["student"], due_for_all, submission.extension)
-            if due and due_for_all and names["student"] in rules.extensions:  # given before there was a submission
-                submission.extension = due - due_for_all
-            late = seconds_late(submission.timestamp, due)
+            due = rules.due(names["student"], rows.due, rows.submission.extension)
+            if due and rows.due and names["student"] in rules.extensions:  # given before there was a submission
+                rows.submission.extension = due - rows.due
+            late = seconds_late(rows.submission.timestamp, due)
             gradebook.db.commit()
+            gradebook.db.expire(rows.notebook, ["score"])
             nb.metadata["autograder"] |= {"late": late, "share": rules.share(late)}
         return nb, resources
 
@@ -155,26 +155,28 @@ class ReadGradebook(NbGraderPreprocessor):
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         names = resources["nbgrader"]
         with Gradebook(names["db_url"]) as gradebook:
-            recorded = gradebook.find_submission_notebook(names["notebook"], names["assignment"], names["student"])
-            penalty = recorded.late_submission_penalty or 0.0
+            rows = submission_rows(gradebook, names["assignment"], names["student"])
+            penalty = rows.notebook.late_submission_penalty or 0.0
             course = Path(self.config.CourseDirectory.root)
             rules = load_rules(course, names["assignment"])
-            due = sentences(due_date_in(gradebook, names["assignment"]), rules, names["student"])
+            due = sentences(rows.due, rules, names["student"])
             requests = load_requests(course, names["assignment"]).get(names["student"], [])
-            grades, comments = (rows_by_cell(gradebook, recorded, table) for table in (Grade, Comment))
             reusable = load_comments(course)
             voids = load_voids(course, names["assignment"])
             attempts = attempts_sentences(self.config, names["student"], names["assignment"])
             results = map(Result.from_json, nb.metadata.autograder.results)
             texts = [cell.metadata.nbgrader for cell in nb.cells if is_grade(cell) and is_solution(cell)]
             resources["feedback"] = {
-                "score": score_after_penalty(recorded.score, penalty),
-                "points": recorded.max_score,
+                "score": score_after_penalty(rows.notebook.score, penalty),
+                "points": rows.notebook.max_score,
                 "penalty": penalty,
-                "grades": grades,
-                "comments": {name: expanded(row.manual_comment or "", reusable) for name, row in comments.items()},
+                "grades": rows.grades,
+                "comments": {name: expanded(row.manual_comment or "", reusable) for name, row in rows.comments.items()},
                 "by_hand": page_fingerprint(
-                    manual_fingerprint(grades, comments), reusable, [*due, *voids.sentences, *attempts], requests
+                    manual_fingerprint(rows.grades, rows.comments),
+                    reusable,
+                    [*due, *voids.sentences, *attempts],
+                    requests,
                 ),
                 "due": due,
                 "attempts": attempts,

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Collection, Iterator
+from itertools import islice
 from typing import TypeVar
 
 from tqdm import tqdm
@@ -12,10 +13,18 @@ LINES = 10
 
 def with_progress(things: Collection[T], doing: str, unit: str) -> Iterator[T]:
     """Yield the things one after the other, and write to stderr how many are done."""
-    if sys.stderr.isatty():
-        yield from tqdm(things, desc=doing, unit=f" {unit}", leave=False)
-        return
-    for done, thing in enumerate(things, start=1):
+    for (thing,) in batches_with_progress(things, 1, doing, unit):
         yield thing
-        if done * LINES // len(things) > (done - 1) * LINES // len(things):
-            print(f"{doing}: {done} of {len(things)} {unit}", file=sys.stderr, flush=True)
+
+
+def batches_with_progress(things: Collection[T], size: int, doing: str, unit: str) -> Iterator[list[T]]:
+    """Yield lists of `size` things, the last may be shorter, and write to stderr how many things are done."""
+    remaining, done, total = iter(things), 0, len(things)
+    silent = not sys.stderr.isatty()
+    with tqdm(total=total, desc=doing, unit=f" {unit}", leave=False, disable=silent) as bar:
+        while batch := list(islice(remaining, size)):
+            yield batch
+            before, done = done, done + len(batch)
+            bar.update(len(batch))
+            if silent and done * LINES // total > before * LINES // total:
+                print(f"{doing}: {done} of {total} {unit}", file=sys.stderr, flush=True)

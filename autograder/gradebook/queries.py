@@ -143,14 +143,6 @@ def handed_in_and_due(gradebook: Gradebook, assignment: str) -> dict[str, tuple[
     return {student: (handed_in, due_with_extension(due, extension)) for student, handed_in, due, extension in rows}
 
 
-def rows_by_cell(
-    gradebook: Gradebook, notebook: SubmittedNotebook, table: type[Grade] | type[Comment]
-) -> dict[str, Any]:
-    """Return name of each cell -> its row of a table, for one submitted notebook."""
-    rows = gradebook.db.query(BaseCell.name, table).select_from(table).join(BaseCell, BaseCell.id == table.cell_id)
-    return dict(map(tuple, rows.filter(table.notebook_id == notebook.id)))
-
-
 def fully_graded(gradebook: Gradebook, chapter: Assignment) -> dict[str, SubmittedAssignment]:
     """Return student id -> submission, for the submissions in which every exercise has a score."""
     unscored = (

@@ -9,6 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
+import nbformat
 import pytest
 from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
@@ -248,6 +249,15 @@ def test_an_unknown_student_is_named_if_the_course_adds_no_students(course, hand
     hand_in("ada", contents["perfect"])
     with pytest.raises(Incomplete, match="ada: No student with ID 'ada' exists in the database"):
         graded(course)
+
+
+def test_an_autograded_notebook_is_valid_and_written_as_nbformat_writes_it(graded_class):
+    made, _, course = graded_class
+    for student in made:
+        text = (course / "autograded" / student / CHAPTER / f"{CHAPTER}.ipynb").read_text(encoding="utf-8")
+        notebook = nbformat.reads(text, 4)
+        nbformat.validate(notebook)
+        assert text == nbformat.writes(notebook) + "\n"
 
 
 # ----------------------------------------------------------------------------- nbgrader's own commands

@@ -1,0 +1,115 @@
+"""Several submissions are written in one transaction. Neither a failure nor a kill loses one of them."""
+
+import json
+
+import pytest
+from sqlalchemy import Engine, event
+
+from autograder.gradebook import class_run, converters, plugin, write
+from autograder.gradebook.coursedir import open_coursedir
+from autograder.gradebook.progress import batches_with_progress
+from autograder.gradebook.queries import computed_scores
+from autograder.gradebook.rows import Incomplete
+from tests.conftest import CHAPTER
+
+pytestmark = pytest.mark.grading
+STUDENTS = ("ada", "bob", "eve")
+
+
+class Killed(BaseException):
+    """Ends a run as a kill does: nothing catches it."""
+
+
+@pytest.fixture
+def three(course, hand_in, contents, monkeypatch):
+    """Return a course with three submissions, which are written together as those of a large class are."""
+    monkeypatch.setattr(write, "batch_size", lambda submissions: 10)
+    for student in STUDENTS:
+        hand_in(student, contents["perfect"])
+    return course
+
+
+def totals(course):
+    scores = computed_scores(open_coursedir(course, CHAPTER))
+    return {student: sum(score or 0 for score in of_student.values()) for student, of_student in scores.items()}
+
+
+def recorded(course):
+    """Return the students whose autograded notebooks say that their scores are in the gradebook."""
+    notebooks = (course / "autograded").glob(f"*/{CHAPTER}/{CHAPTER}.ipynb")
+    records = {path.parent.parent.name: json.loads(path.read_text())["metadata"]["autograder"] for path in notebooks}
+    return {student for student, record in records.items() if record["recorded"]}
+
+
+def pages(course):
+    return {path.parent.parent.name for path in (course / "feedback").glob(f"*/{CHAPTER}/{CHAPTER}.html")}
+
+
+@pytest.fixture
+def commits():
+    """Return a list that gets an entry for each commit."""
+    made = []
+
+    def note(connection):
+        made.append(connection)
+
+    event.listen(Engine, "commit", note)
+    yield made
+    event.remove(Engine, "commit", note)
+
+
+def test_a_batch_is_committed_once(three, commits):
+    class_run.grade_class(three, CHAPTER, students=["ada"])
+    of_one = len(commits)
+    class_run.grade_class(three, CHAPTER, students=["bob", "eve"])
+    assert len(commits) == 2 * of_one
+
+
+def test_a_submission_that_cannot_be_written_does_not_keep_others_from_being_written(three, monkeypatch):
+    save = plugin.SaveScores.preprocess
+
+    def fail_for_bob(preprocessor, notebook, resources):
+        if resources["nbgrader"]["student"] == "bob":
+            raise ValueError("no way")
+        return save(preprocessor, notebook, resources)
+
+    monkeypatch.setattr(plugin.SaveScores, "preprocess", fail_for_bob)
+    with pytest.raises(Incomplete, match="bob: There was an error processing") as error:
+        class_run.grade_class(three, CHAPTER)
+    assert [row.student for row in error.value.rows if row.written] == ["ada", "eve"]
+    assert totals(three) == {"ada": 25, "eve": 25}
+    assert recorded(three) == pages(three) == {"ada", "eve"}
+
+
+@pytest.mark.parametrize(
+    ("owner", "step", "scores"),
+    [
+        pytest.param(plugin.ReadGradebook, "preprocess", {}, id="before"),
+        pytest.param(converters.Writer, "_put_in_place", dict.fromkeys(STUDENTS, 25), id="after"),
+    ],
+)
+def test_a_kill_beside_the_commit_leaves_no_notebook_that_looks_recorded(three, monkeypatch, owner, step, scores):
+    def kill(*arguments):
+        raise Killed
+
+    monkeypatch.setattr(owner, step, kill)
+    with pytest.raises(Killed):
+        class_run.grade_class(three, CHAPTER)
+    assert totals(three) == scores
+    assert not recorded(three) and not pages(three)
+    monkeypatch.undo()
+    assert all(row.written for row in class_run.grade_class(three, CHAPTER))
+    assert totals(three) == dict.fromkeys(STUDENTS, 25)
+    assert recorded(three) == pages(three) == set(STUDENTS)
+
+
+def test_a_submission_counts_as_done_when_its_batch_is(capsys):
+    lines = []
+    for batch in batches_with_progress(range(25), 10, "grading", "submissions"):
+        lines.append((batch[-1], capsys.readouterr().err))
+    assert lines == [(9, ""), (19, "grading: 10 of 25 submissions\n"), (24, "grading: 20 of 25 submissions\n")]
+    assert capsys.readouterr().err == "grading: 25 of 25 submissions\n"
+
+
+def test_a_large_class_is_written_in_batches_and_a_small_one_line_by_line():
+    assert [write.batch_size(submissions) for submissions in (1, 10, 11, 45, 100, 1000)] == [1, 1, 2, 5, 10, 10]
