@@ -1,19 +1,22 @@
-"""Grade a class of 100 and one of 1,000 students with one command each, and print time, memory and time per part.
+"""Grade a class of 100 and one of 1,000 students, one command each, and print time, memory and the time of each part.
 
-    .venv/bin/python benchmarks/thousand.py [--sizes 100 1000] [--jobs 1 2]
+    .venv/bin/python benchmarks/thousand.py [--sizes 100 1000] [--rounds 3]
 
-The benchmark compares the numbers of --jobs on the smallest class. For that comparison it only grades, and writes
-nothing. It asserts nothing, because times depend on the machine.
+The memory is that of the command and all its processes, sandboxes included; what several of them share counts once. For
+the parts, the smallest class is graded once more, one submission at a time. The benchmark asserts nothing, because
+times depend on the machine.
 """
 
 import argparse
 import os
 import shutil
+import statistics
+import subprocess
+import sys
 import tempfile
-import threading
 import time
 from collections import Counter
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from unittest import mock
 
@@ -24,8 +27,7 @@ from sqlalchemy.engine import Engine
 from autograder.example import example_class
 from autograder.gradebook import class_run, plugin, write
 from autograder.grading import follow_through, grade, questions, reading
-from autograder.grading.client import connected
-from autograder.grading.queue import open_queue, submissions
+from autograder.layout import REPO
 from autograder.release.publish import publish
 
 CHAPTER = "01_attention"
@@ -47,22 +49,24 @@ PARTS = [
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000])
-    parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
+    seconds = {size: [] for size in options.sizes}
     with tempfile.TemporaryDirectory() as folder:
-        course = Path(folder, "course")
-        publish(course, [CHAPTER])
-        courses = {size: with_class(course, Path(folder, str(size)), size) for size in options.sizes}
-        smallest = courses[min(courses)]
-        rates = {jobs: min(options.sizes) / seconds_without_writing(smallest, jobs) for jobs in options.jobs}
-        for jobs, rate in rates.items():
-            print(
-                f"grading alone, {jobs} at a time: {60 * rate:.0f} a minute, {rate / rates[options.jobs[0]]:.2f} times"
-            )
-        seconds = {size: seconds_of_command(course, size) for size, course in courses.items()}
-    smallest, largest = min(seconds), max(seconds)
-    ratio = seconds[largest] / seconds[smallest]
-    print(f"\n{largest} submissions took {ratio:.1f} times as long as {smallest}")
+        released = Path(folder, "course")
+        publish(released, [CHAPTER])
+        courses = {size: with_class(released, Path(folder, str(size)), size) for size in options.sizes}
+        for number in range(options.rounds):
+            for size, course in courses.items():
+                graded = shutil.copytree(course, Path(folder, "graded"))
+                seconds[size].append(seconds_of_command(graded, size, number + 1))
+                shutil.rmtree(graded)
+        print_parts(courses[min(courses)], min(courses))
+    median = {size: statistics.median(times) for size, times in seconds.items()}
+    for size, times in seconds.items():
+        print(f"{size} submissions: {median[size]:.0f} s ({min(times):.0f} to {max(times):.0f})")
+    smallest, largest = min(median), max(median)
+    print(f"{largest} submissions took {median[largest] / median[smallest]:.1f} times as long as {smallest}")
 
 
 def with_class(released, course, size):
@@ -76,38 +80,55 @@ def with_class(released, course, size):
     return course
 
 
-def seconds_without_writing(course, jobs):
-    """Return the seconds until every report is written. The reports are then deleted."""
-    with connected(jobs=jobs) as client:
-        grader = open_queue(course, CHAPTER, client, force=True)
-        started = time.perf_counter()
-        paths = submissions(course, CHAPTER).values()
-        grader.expect(paths)
-        for path in paths:
-            grader.graded(path)
-        seconds = time.perf_counter() - started
-    shutil.rmtree(course / "reports")
-    return seconds
-
-
-def seconds_of_command(course, size):
-    """Grade a class as the command does, and print its time and memory. Return the seconds."""
-    spent = Counter()
-    with timed(spent), memory_samples() as memory:
-        started = time.perf_counter()
-        class_run.grade_class(course, CHAPTER)
-        seconds = time.perf_counter() - started
-    print(f"\n{size} submissions: {seconds:.0f} s, {60 * size / seconds:.0f} a minute; {os.cpu_count()} processors")
+def seconds_of_command(course, size, number):
+    """Grade a class with a command, and print its time and memory. Return the seconds."""
+    command = [sys.executable, "-m", "autograder.cli.main", "grade", CHAPTER, "--course", str(course)]
+    started = time.perf_counter()
+    with subprocess.Popen(command, cwd=REPO, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as grading:
+        memory = list(memory_samples(grading))
+    seconds = time.perf_counter() - started
+    if grading.returncode:
+        sys.exit(f"{' '.join(command)} ended with {grading.returncode}")
     quarters = [max(memory[i * len(memory) // 4 : (i + 1) * len(memory) // 4 + 1]) / MB for i in range(4)]
-    print(f"  memory, highest in each quarter of the run: {', '.join(f'{peak:.0f} MB' for peak in quarters)}")
-    for part, part_seconds in spent.most_common():
-        print(f"  {part}: {1000 * part_seconds / size:.1f} ms a submission")
+    print(
+        f"round {number}, {size} submissions: {seconds:.0f} s, {60 * size / seconds:.0f} a minute, "
+        f"{os.cpu_count()} processors; memory, highest in each quarter: "
+        f"{', '.join(f'{peak:.0f}' for peak in quarters)} MB",
+        flush=True,
+    )
     return seconds
+
+
+def memory_samples(grading):
+    """Yield the memory of a process and its descendants once a second, until it ends."""
+    while grading.poll() is None:
+        process = psutil.Process(grading.pid)
+        yield sum(map(proportional_memory, [process, *process.children(recursive=True)]))
+        with suppress(subprocess.TimeoutExpired):
+            grading.wait(timeout=1)
+
+
+def proportional_memory(process):
+    """Return a process's own memory and its share of what it shares, in bytes; 0 if it is gone."""
+    try:
+        return process.memory_full_info().pss
+    except psutil.Error:
+        return 0
+
+
+def print_parts(course, size):
+    """Grade a class in this process, one submission at a time, and print the time of each part."""
+    spent = Counter()
+    with timed(spent):
+        class_run.grade_class(course, CHAPTER, jobs=1)
+    print(f"\n{size} submissions, one at a time:")
+    for part, seconds in spent.most_common():
+        print(f"  {part}: {1000 * seconds / size:.1f} ms a submission")
 
 
 @contextmanager
 def timed(spent):
-    """Add up the seconds of each part of grading. Parts run in parallel, and writing includes the database."""
+    """Add up the seconds of each part of grading. One submission is written while another is graded."""
 
     def end_query(connection, cursor, statement, parameters, context, many):
         spent["the database alone"] += time.perf_counter() - context.started
@@ -137,25 +158,6 @@ def timer(spent, part, function):
 
 def begin_query(connection, cursor, statement, parameters, context, many):
     context.started = time.perf_counter()
-
-
-@contextmanager
-def memory_samples():
-    """Yield a list that gets this process's memory ten times a second, without the memory of its sandboxes."""
-    memory, finished = [], threading.Event()
-
-    def sample():
-        process = psutil.Process()
-        while not finished.wait(0.1):
-            memory.append(process.memory_info().rss)
-
-    sampler = threading.Thread(target=sample)
-    sampler.start()
-    try:
-        yield memory
-    finally:
-        finished.set()
-        sampler.join()
 
 
 if __name__ == "__main__":
