@@ -85,6 +85,7 @@ class SubmissionExporter(NotebookExporter):
         try:
             with course_lock(Path(course.root)), connected() as client:
                 grader = open_queue(Path(course.root), course.assignment_id, client, sandbox=self.sandbox)
+                grader.try_workers()
             grader.expect(Path(file) for files in autograde.assignments.values() for file in files)
             return grader
         except (UserError, OSError) as error:

@@ -95,6 +95,8 @@ def write_class(
                 try:
                     graded.append(ready(student, path))
                 except SandboxUnavailable:
+                    if not dry_run:
+                        writer.write([to_write for _, to_write in graded])
                     raise
                 except Exception as error:
                     if isinstance(error, MachineTooBusy) and student not in again:

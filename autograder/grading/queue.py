@@ -6,6 +6,7 @@ Nothing here imports nbgrader, so the first sandboxes run during the two seconds
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from autograder.course.seed import secret_seed
@@ -33,24 +34,32 @@ class Graded:
 class GradingQueue:
     """Grades the submissions of one assignment, several at a time, and reuses the reports that are stored.
 
+    Workers get the assignment, and try the sandbox, when the first file needs a new report.
+
     seed: the course's, from which each file's cases are drawn. force: whether to make all reports anew.
     """
 
     def __init__(self, assignment: Assignment, seed: int, reports: Reports, client: Client, *, force: bool = False):
-        """Send the assignment to the workers. Raises SandboxUnavailable if a worker cannot grade."""
         self.assignment, self.reports, self.force = assignment, reports, force
         self._seed = seed
         self._client = client
-        self._sent = client.submit(worker.receive, assignment, pure=False)
-        try:
-            replies.decode_answer(self._submit(worker.prepare, self._sent))
-        except (replies.NoReport, MachineTooBusy) as error:
-            raise SandboxUnavailable(str(error)) from error
+        self._tried = False
         self._at_once = 2 * sum(client.ncores().values())
         self._expected: dict[Path, None] = {}
         self._started: dict[Path, tuple[File, dict[str, str], Report | Work]] = {}
         self._last: tuple[Path, Graded] | None = None
         self._too_busy_for: set[Path] = set()
+
+    def try_workers(self) -> None:
+        """Wait until a worker has tried the sandbox. Raises SandboxUnavailable if it cannot grade."""
+        if self._tried:
+            return
+        _, trial = self._workers
+        try:
+            replies.decode_answer(trial)
+        except (replies.NoReport, MachineTooBusy) as error:
+            raise SandboxUnavailable(str(error)) from error
+        self._tried = True
 
     def expect(self, paths: Iterable[Path]) -> None:
         """Announce the files to be graded, in order, so that their grading can start early."""
@@ -101,7 +110,14 @@ class GradingQueue:
 
     def _grade(self, file: File, alone: bool) -> Work:
         seeds = seeds_of(file, self.assignment.released, self._seed)
-        return self._submit(worker.grade_file, file, seeds, self._sent, alone)
+        sent, _ = self._workers
+        return self._submit(worker.grade_file, file, seeds, sent, alone)
+
+    @cached_property
+    def _workers(self) -> tuple[Work, Work]:
+        """The assignment as the workers get it, and a worker's trial of the sandbox."""
+        sent = self._client.submit(worker.receive, self.assignment, pure=False)
+        return sent, self._submit(worker.prepare, sent)
 
     def _submit(self, function: Callable, *arguments: object) -> Work:
         return self._client.submit(replies.call_and_encode, function, *arguments, pure=False)
@@ -111,6 +127,7 @@ class GradingQueue:
         if reused := isinstance(work, Report):
             report = work
         else:
+            self.try_workers()
             report = self.reports.add(replies.decode_report(work, parts, released))
         return Graded(reading.read_submission(file, released), report, reused)
 
@@ -118,7 +135,7 @@ class GradingQueue:
 def open_queue(
     course: Path, chapter: str, client: Client, *, sandbox: str = "bwrap", force: bool = False
 ) -> GradingQueue:
-    """Return a queue for one chapter of a course, after trying the sandbox. Raises SandboxUnavailable, NotReleased."""
+    """Return a queue for one chapter of a course. Raises NotReleased."""
     seed = secret_seed(course)
     assignment = open_assignment(course, chapter, seed, sandbox)
     return GradingQueue(assignment, seed, Reports(course / "reports" / chapter), client, force=force)

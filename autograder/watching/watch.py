@@ -44,7 +44,7 @@ def open_desk(course: Path, chapter: str, source: str | None, rules: Rules) -> t
         )
     inbox: Inbox = exchange if has_exchange and source != "submitted" else SubmittedFolder(course, chapter)
     with connected() as client:
-        open_queue(course, chapter, client)
+        open_queue(course, chapter, client).try_workers()
     coursedir = open_coursedir(course, chapter)
 
     def page(student: str) -> Path:

@@ -10,6 +10,8 @@ from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.progress import batches_with_progress
 from autograder.gradebook.queries import computed_scores
 from autograder.gradebook.rows import Incomplete
+from autograder.grading.queue import GradingQueue
+from autograder.sandbox import SandboxUnavailable
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -113,3 +115,17 @@ def test_a_submission_counts_as_done_when_its_batch_is(capsys):
 
 def test_a_large_class_is_written_in_batches_and_a_small_one_line_by_line():
     assert [write.batch_size(submissions) for submissions in (1, 10, 11, 45, 100, 1000)] == [1, 1, 2, 5, 10, 10]
+
+
+def test_what_is_graded_is_written_if_then_no_sandbox_is_left(three, monkeypatch):
+    real = GradingQueue.graded
+
+    def graded(queue, path):
+        if path.parent.parent.name == "eve":
+            raise SandboxUnavailable("no sandbox is left")
+        return real(queue, path)
+
+    monkeypatch.setattr(GradingQueue, "graded", graded)
+    with pytest.raises(SandboxUnavailable):
+        class_run.grade_class(three, CHAPTER, jobs=1)
+    assert recorded(three) == pages(three) == {"ada", "bob"}

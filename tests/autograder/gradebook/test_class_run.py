@@ -305,6 +305,23 @@ def test_nbgraders_command_refuses_without_a_sandbox(course, hand_in, contents, 
     assert not (course / "autograded").exists()
 
 
+def test_the_sandbox_is_tried_only_if_a_report_is_missing(course, hand_in, contents, monkeypatch):
+    hand_in("ada", contents["perfect"])
+    graded(course)
+    earned, tried = score(course, "ada"), []
+
+    def unavailable(bundle):
+        tried.append(bundle)
+        raise SandboxUnavailable("no bubblewrap here")
+
+    monkeypatch.setattr(worker, "probe", unavailable)
+    worker.tried_bundle.cache_clear()
+    assert graded(course)["ada"].reused and not tried
+    with pytest.raises(SandboxUnavailable, match="no bubblewrap here"):
+        graded(course, force=True)
+    assert tried and score(course, "ada") == earned > 0
+
+
 def test_a_saved_report_is_read_as_it_was(graded_class):
     _, rows, course = graded_class
     report = rows["mistake-1"].report
