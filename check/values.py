@@ -14,7 +14,8 @@ from check import given_functions, harms
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 DTYPES = ("bool", *INTEGERS, "float16", "float32", "float64")
-NATIVE = frozenset(map(np.dtype, DTYPES))
+# dtype -> its name, which NumPy takes 10 microseconds to put together.
+NATIVE = {np.dtype(name): name for name in DTYPES}
 MAX_DEPTH = 24
 MAX_NODES = 200_000
 

@@ -174,17 +174,17 @@ with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", buffering=0) 
 
 
 HARM = """
-import builtins, check.values, json
+import builtins, check.values
 open("/notebook/left", "w").close(); open("/tmp/left", "w").close(); open("left-too", "w").close()
 os.environ["LEFT"] = "1"
 os.chdir("/tmp")
 np.sort = np.add = lambda *a, **k: None
 np.random.seed(0); random.seed(0); np.seterr(all="raise")
-check.values.pack = json.dumps = builtins.sorted = None
 sys.modules["left"] = sys; sys.path.insert(0, "/tmp")
 signal.signal(signal.SIGALRM, signal.SIG_IGN)
 ctypes.memset(id(np.pi) + 16, 0, 8)  # the very bytes of the constant, in a page that forks share until one writes to it
 """
+MUTE = 'check.values.pack = sys.modules["inside.frames"].encode = builtins.sorted = None'  # then it cannot reply
 TRACES = """[
     os.path.exists("/notebook/left"), os.path.exists("/tmp/left"), os.path.exists("left-too"), "LEFT" in os.environ,
     os.getcwd(), np.sort(np.array([2.0, 1.0])), "left" in sys.modules, "/tmp" in sys.path, np.geterr()["divide"],
@@ -194,10 +194,10 @@ TRACES = """[
 
 def test_what_a_fork_changes_reaches_no_other(bundle, two):
     attacker, victim = two
-    attacker.does(HARM.replace("check.values.pack = json.dumps = builtins.sorted = None\n", ""))
+    attacker.does(HARM)
     assert attacker.finds("[np.pi, os.path.exists('/tmp/left')]") == [0.0, True]
     with Student(bundle) as harmed, pytest.raises(Ended):
-        harmed.does(HARM)
+        harmed.does(HARM + MUTE)
         harmed.finds("1")
     with Student(bundle) as later:
         for student in (victim, later):

@@ -57,6 +57,7 @@ class Worker:
 
     def __init__(self, settings: dict[str, Any]):
         self.requests, self.replies = settings["requests"], settings["replies"]
+        self.received = frames.Buffer(lambda: os.read(self.requests, frames.PIPE_BYTES))
         self.bytes_left = settings["answer_bytes"]
         self.module = _notebook(words.NO_INPUT)
         self.outstanding = ""  # id of the request that is being served
@@ -67,7 +68,7 @@ class Worker:
         self._send({"ready": True}, ())
         while True:
             try:
-                request, arrays = frames.decode(self._read, max_header=2**30, max_bytes=2**40)
+                request, arrays = frames.decode(self.received.read, max_header=2**30, max_bytes=2**40)
             except EOFError:
                 return
             self.outstanding = request["id"]
@@ -124,7 +125,7 @@ class Worker:
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPROF])
             try:
                 self._send({"id": self.outstanding, kind: tree}, arrays)
-                reply, arrays = frames.decode(self._read, max_header=2**30, max_bytes=2**40)
+                reply, arrays = frames.decode(self.received.read, max_header=2**30, max_bytes=2**40)
             finally:
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF])
         return values.unpack(reply["answer"], arrays)
@@ -146,15 +147,6 @@ class Worker:
             return _reply(stopped="size"), ()
         except BaseException as error:
             return _failure(calling.describe(error)), ()
-
-    def _read(self, n_bytes: int) -> bytes:
-        data = bytearray()
-        while len(data) < n_bytes:
-            piece = os.read(self.requests, min(n_bytes - len(data), 2**20))
-            if not piece:
-                raise EOFError
-            data += piece
-        return bytes(data)
 
     def _send(self, message: dict[str, Any], arrays: Iterable[np.ndarray]) -> None:
         data = memoryview(frames.encode(message, arrays))

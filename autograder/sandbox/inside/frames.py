@@ -16,15 +16,37 @@ from check import values
 
 MAX_HEADER = 2**20
 MAX_AXES = 32
+PIPE_BYTES = 2**16  # as many as Linux keeps in a pipe
 _LENGTH = struct.Struct(">I")
+_ITEM_SIZES = {name: dtype.itemsize for dtype, name in values.NATIVE.items()}
+
+
+class Buffer:
+    """Bytes that have come through a pipe and that nobody has read."""
+
+    def __init__(self, receive: Callable[[], bytes]):
+        """receive() -> the next bytes, as many as are there; none at the end."""
+        self._receive = receive
+        self._bytes = bytearray()
+
+    def read(self, n_bytes: int) -> bytes:
+        """Return exactly so many bytes. Raises EOFError, and whatever `receive` raises."""
+        while len(self._bytes) < n_bytes:
+            piece = self._receive()
+            if not piece:
+                raise EOFError
+            self._bytes += piece
+        data = bytes(memoryview(self._bytes)[:n_bytes])
+        del self._bytes[:n_bytes]
+        return data
 
 
 def encode(message: dict[str, Any], arrays: Iterable[np.ndarray] = ()) -> bytes:
     """Return one frame: 4 bytes of length, a header of JSON, then the bytes of each array in C order."""
     arrays = list(arrays)
-    header = {**message, "arrays": [[array.dtype.name, list(array.shape)] for array in arrays]}
+    header = {**message, "arrays": [[values.NATIVE[array.dtype], array.shape] for array in arrays]}
     # "replace" turns half a surrogate pair into "?", so that whatever `decode` returns can be written as UTF-8.
-    text = json.dumps(header, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+    text = _encode(header).encode("utf-8", "replace")
     return b"".join([_LENGTH.pack(len(text)), text, *(array.tobytes() for array in arrays)])
 
 
@@ -75,11 +97,11 @@ def _plans(descriptions: Any, max_bytes: int) -> list[tuple[str, list[int], int]
     plans = []
     for item in descriptions:
         dtype, shape = item if type(item) is list and len(item) == 2 else (None, None)
-        if type(dtype) is not str or dtype not in values.DTYPES or type(shape) is not list or len(shape) > MAX_AXES:
+        if type(dtype) is not str or dtype not in _ITEM_SIZES or type(shape) is not list or len(shape) > MAX_AXES:
             raise values.Malformed("an array of an unknown dtype or without a shape")
         if not all(type(size) is int and 0 <= size < 2**48 for size in shape):
             raise values.Malformed("an array with an impossible shape")
-        n_bytes = np.dtype(dtype).itemsize * math.prod(shape)
+        n_bytes = _ITEM_SIZES[dtype] * math.prod(shape)
         max_bytes -= n_bytes
         if max_bytes < 0:
             raise values.Malformed("arrays that are too large")
@@ -113,7 +135,8 @@ def _refuse(text: str) -> NoReturn:
     raise ValueError(f"{text} is not allowed in a header")
 
 
-# Made once, because `json.loads` makes one for every call with options.
+# Made once, because `json.dumps` and `json.loads` make one for every call with options.
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _decode = json.JSONDecoder(
     object_pairs_hook=_without_repeats, parse_int=_short_int, parse_float=_refuse, parse_constant=_refuse
 ).decode
