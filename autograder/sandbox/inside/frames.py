@@ -22,7 +22,7 @@ _ITEM_SIZES = {name: dtype.itemsize for dtype, name in values.NATIVE.items()}
 
 
 class Buffer:
-    """Bytes that have come through a pipe and that nobody has read."""
+    """Bytes that have come through a pipe and are not read yet."""
 
     def __init__(self, receive: Callable[[], bytes]):
         """receive() -> the next bytes, as many as are there; none at the end."""
