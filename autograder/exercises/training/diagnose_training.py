@@ -15,7 +15,7 @@ def runs(draw, *bugs):
 
 
 def clear_runs(draw, bugs):
-    """A run with each bug, without those whose gradients grow by chance almost as they do if they are not cleared."""
+    """A run with each bug. Runs whose gradients nearly double by chance are drawn again: right answers differ there."""
     made = training_runs(bugs, draw.rng)
     while unclear := [i for i, (run, first) in enumerate(made) if grows_by_chance(run["gradient_norms"][:first])]:
         for i, other in zip(unclear, training_runs([bugs[i] for i in unclear], draw.rng), strict=True):
