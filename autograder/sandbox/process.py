@@ -132,7 +132,7 @@ class Process:
             TimeoutError: the deadline passed.
             Exhausted: the process has used up its processor time for all questions, or has slept for too long.
         """
-        if self._has_unread_reply():
+        if self._has_unread_reply() or self._left_bytes_unread():
             raise Ended(NOT_AN_ANSWER, by_previous=True)
         question_id = secrets.token_hex(16)
         self._measure()
@@ -149,7 +149,7 @@ class Process:
         except BrokenPipeError:
             raise Ended(self._how_it_ended(), by_previous=True) from None
         except EOFError:
-            raise Ended(self._how_it_ended(), by_previous=self._left_question_unread()) from None
+            raise Ended(self._how_it_ended(), by_previous=self._left_bytes_unread()) from None
         reply_id = reply.pop("id", None)
         if reply_id != question_id:
             raise Ended(NOT_AN_ANSWER, by_previous=reply_id is not None and reply_id == self._previous_id)
@@ -261,8 +261,8 @@ class Process:
         poll.register(self._launched.replies, select.POLLIN)
         return any(event & select.POLLIN for _, event in poll.poll(0))
 
-    def _left_question_unread(self) -> bool:
-        """Return whether the process ended before it had read the whole question."""
+    def _left_bytes_unread(self) -> bool:
+        """Return whether the process has not read all that was sent to it: a whole question, or an answer."""
         unread = fcntl.ioctl(self._launched.requests, termios.FIONREAD, bytes(4))
         return int.from_bytes(unread, sys.byteorder) > 0
 

@@ -282,9 +282,20 @@ def test_a_question_is_not_a_reply_if_no_function_is_answered(submit):
     assert submit(f"{TOOLS}\ndef f():\n    ask(packed())", "f", "good").outcomes[0].stopped == NOT_AN_ANSWER
 
 
-def test_a_question_without_waiting_for_its_answer_stops_its_caller(answered):
-    source = f"{TOOLS.replace('    time.sleep(60)', '')}\ndef f(x):\n    ask(packed())\n    return 1"
-    result = answered(source, "f", "good")
+IMPATIENT = f"{TOOLS.replace('    time.sleep(60)', '')}\ndef f(x):\n    ask(packed())\n    return 1"
+# Then the process reads the answer and the next question at once.
+WAITS_AFTER_ITS_REPLY = """
+send = runner()._send
+def _send(message, arrays):
+    send(message, arrays)
+    time.sleep(0.5)
+runner()._send = _send
+"""
+
+
+@pytest.mark.parametrize("then", ["", WAITS_AFTER_ITS_REPLY])
+def test_a_question_without_waiting_for_its_answer_stops_its_caller(answered, then):
+    result = answered(IMPATIENT + then, "f", "good")
     assert result.outcomes[0].value is None and result.outcomes[0].stopped
     np.testing.assert_array_equal(result.outcomes[1].value, 2 * X)
 
