@@ -87,8 +87,13 @@ class Process:
         self._sandboxed = kind != "none"
         self._limits = limits
         self._launched = launch(bundle, limits, kind, distributions)
+        self._replies_come = select.poll()
+        self._replies_come.register(self._launched.replies, select.POLLIN)
+        self._received = frames.Buffer(self._next_bytes)
+        self._deadline = math.inf  # of time.monotonic, for all that is sent and received
         self._bytes_left = limits.answers_mb * MB
         self._previous_id = ""
+        self._looked = -math.inf  # when /proc was read, of time.monotonic
         try:
             self._await_ready()
             self._processor_limit = limits.processor_seconds if processor_seconds is None else processor_seconds
@@ -135,13 +140,14 @@ class Process:
         if self._has_unread_reply() or self._left_bytes_unread():
             raise Ended(NOT_AN_ANSWER, by_previous=True)
         question_id = secrets.token_hex(16)
+        self._deadline = deadline
         self._measure()
         self._question_limit = self.processor_seconds + seconds + self._limits.patience
         self._question_seconds = seconds
         message = {**message, "id": question_id, "milliseconds": round(seconds * 1000)}
         try:
             frame = frames.encode(message, arrays)
-            reply, reply_arrays = self._converse(frame, question_id, deadline, answer_question)
+            reply, reply_arrays = self._converse(frame, question_id, answer_question)
         except _RepliedInstead as instead:
             reply, reply_arrays = instead.args
         except values.Malformed:
@@ -158,32 +164,34 @@ class Process:
         return reply, reply_arrays
 
     def _converse(
-        self, frame: bytes, question_id: str, deadline: float, answer_question: AnswerQuestion | None
+        self, frame: bytes, question_id: str, answer_question: AnswerQuestion | None
     ) -> tuple[dict, list[np.ndarray]]:
         """Send a frame, answer the questions that the process sends back, and return the first other message."""
 
         def call_back(frame: bytes) -> Sent:
-            message, arrays = self._converse(frame, question_id, deadline, answer_question)
+            message, arrays = self._converse(frame, question_id, answer_question)
             if message.keys() != {"id", "returned"} or message["id"] != question_id:
                 raise _RepliedInstead(message, arrays)
             self._bytes_left += sum(array.nbytes for array in arrays)  # what it returns is not kept
             return message["returned"], arrays
 
         while True:
-            self._write(frame, deadline)
-            message, arrays = self._receive(deadline)
+            self._write(frame)
+            message, arrays = self._receive()
             if answer_question is None or message.keys() != {"id", "question"} or message["id"] != question_id:
                 return message, arrays
             started = time.thread_time()
-            frame = answer_question(message["question"], arrays, deadline, call_back)
+            frame = answer_question(message["question"], arrays, self._deadline, call_back)
             self._question_limit -= time.thread_time() - started  # the grader's own work for it counts too
-            self._check_usage()
+            self._check_time()
+            if time.monotonic() > self._looked + WATCH_SECONDS:
+                self._check_proc()
             self._bytes_left += sum(array.nbytes for array in arrays)  # a question is not kept
 
     def _await_ready(self) -> None:
-        deadline = time.monotonic() + self._limits.start_seconds
+        self._deadline = time.monotonic() + self._limits.start_seconds
         try:
-            message, _ = frames.decode(lambda n: self._read(n, deadline), max_bytes=0)
+            message, _ = frames.decode(self._received.read, max_bytes=0)
         except TimeoutError:
             seconds = f"{self._limits.start_seconds:g} seconds"
             error = f"A sandbox did not start within {seconds}. The machine may be too busy."
@@ -198,39 +206,31 @@ class Process:
             niceness = os.getpriority(os.PRIO_PROCESS, 0) + NICER
             os.setpriority(os.PRIO_PROCESS, self._launched.started.python_pid(), niceness)
 
-    def _receive(self, deadline: float) -> tuple[dict[str, Any], list[np.ndarray]]:
-        message, arrays = frames.decode(lambda n: self._read(n, deadline), max_bytes=self._bytes_left)
+    def _receive(self) -> tuple[dict[str, Any], list[np.ndarray]]:
+        message, arrays = frames.decode(self._received.read, max_bytes=self._bytes_left)
         self._bytes_left -= sum(array.nbytes for array in arrays)
         return message, arrays
 
-    def _write(self, data: bytes, deadline: float) -> None:
+    def _write(self, data: bytes) -> None:
         unsent = memoryview(data)
         while unsent:
-            self._wait(self._launched.requests, select.POLLOUT, deadline)
             try:
                 unsent = unsent[os.write(self._launched.requests, unsent[: 2**20]) :]
-            except BlockingIOError:
-                continue  # student code can reach the pipe, and may have filled it
+            except BlockingIOError:  # the pipe is full; student code can reach it, and may have filled it
+                has_room = select.poll()
+                has_room.register(self._launched.requests, select.POLLOUT)
+                self._wait(has_room)
 
-    def _read(self, n_bytes: int, deadline: float) -> bytes:
-        data = bytearray()
-        while len(data) < n_bytes:
-            try:
-                piece = os.read(self._launched.replies, min(n_bytes - len(data), 2**20))
-            except BlockingIOError:
-                self._wait(self._launched.replies, select.POLLIN, deadline)
-                continue
-            if not piece:
-                raise EOFError
-            data += piece
-        return bytes(data)
+    def _next_bytes(self) -> bytes:
+        while True:
+            self._wait(self._replies_come)
+            with suppress(BlockingIOError):  # student code can reach the pipe, and may have read from it
+                return os.read(self._launched.replies, frames.PIPE_BYTES)
 
-    def _wait(self, descriptor: int, event: int, deadline: float) -> None:
+    def _wait(self, poll: select.poll) -> None:
         """Wait until a descriptor is ready, and check the process's usage meanwhile."""
-        poll = select.poll()
-        poll.register(descriptor, event)
         before, started = None, 0.0
-        while (seconds := deadline - time.monotonic()) > 0:
+        while (seconds := self._deadline - time.monotonic()) > 0:
             if poll.poll(min(seconds, WATCH_SECONDS) * 1000):
                 return
             passed, now = time.monotonic() - started, activity(self._launched.started.python_pid())
@@ -243,6 +243,11 @@ class Process:
 
     def _check_usage(self) -> None:
         """Raise Exhausted or Ended if the process exceeds a limit that the kernel does not enforce."""
+        self._check_time()
+        self._check_proc()
+
+    def _check_time(self) -> None:
+        """Raise Exhausted or Ended if the process has used too much processor time, or has slept for too long."""
         self._measure()
         if self.processor_seconds >= self._processor_limit:
             raise Exhausted(f"had used {self._limits.processor_seconds:g} seconds of processor time")
@@ -250,6 +255,10 @@ class Process:
             raise Slept(f"had slept for {self._limits.sleep_seconds:g} seconds")
         if self.processor_seconds > self._question_limit:
             raise Ended(used_processor(self._question_seconds))
+
+    def _check_proc(self) -> None:
+        """Raise Ended if the process has too many threads or files."""
+        self._looked = time.monotonic()
         if self._sandboxed and (reason := exceeded_limit(self._launched.started.python_pid(), self._limits)):
             raise Ended(reason)
 
@@ -257,9 +266,7 @@ class Process:
         self.processor_seconds = max(self.processor_seconds, processor_seconds(self._launched.started.python_pid()))
 
     def _has_unread_reply(self) -> bool:
-        poll = select.poll()
-        poll.register(self._launched.replies, select.POLLIN)
-        return any(event & select.POLLIN for _, event in poll.poll(0))
+        return bool(self._received) or any(event & select.POLLIN for _, event in self._replies_come.poll(0))
 
     def _left_bytes_unread(self) -> bool:
         """Return whether the process has not read all that was sent to it: a whole question, or an answer."""

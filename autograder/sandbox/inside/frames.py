@@ -29,6 +29,10 @@ class Buffer:
         self._receive = receive
         self._bytes = bytearray()
 
+    def __len__(self) -> int:
+        """Return how many bytes are here."""
+        return len(self._bytes)
+
     def read(self, n_bytes: int) -> bytes:
         """Return exactly so many bytes. Raises EOFError, and whatever `receive` raises."""
         while len(self._bytes) < n_bytes:

@@ -91,6 +91,11 @@ def test_a_second_reply_withdraws_the_first(submit):
     assert result.outcomes[0].stopped == NOT_AN_ANSWER and result.outcomes[1].value is not None
 
 
+def test_more_bytes_in_the_same_write_withdraw_the_reply(submit):
+    result = submit(f"{TOOLS}\ndef f():\n    send(header(id=outstanding()), b'x')\n    wait()", "f", "good")
+    assert result.outcomes[0].stopped == NOT_AN_ANSWER and result.outcomes[1].value is not None
+
+
 def test_a_late_second_reply_stops_the_function_that_it_belongs_to(submit):
     source = f"""{TOOLS}
 def f():

@@ -1,13 +1,14 @@
 """Exercises that ask for a test: a submission's test learns nothing about a function except its values."""
 
 import inspect
+import time
 
 import numpy as np
 import pytest
 
 from autograder.authoring.exercise import find_exercise
 from autograder.authoring.make_key import make_key
-from autograder.sandbox import Call, Cell, run
+from autograder.sandbox import Call, Cell, process, run
 from check import scoring, tested
 from check.tested import FunctionUnderTest
 from solutions import backward
@@ -160,6 +161,15 @@ def test_the_number_of_calls_has_a_limit(called):
     received.clear()
     assert called(source, received.append).value == "RuntimeError"
     assert len(received) == tested.MAX_CALLS
+
+
+def test_the_process_s_files_are_not_counted_at_every_question(called, monkeypatch):
+    counts = []
+    monkeypatch.setattr(process, "exceeded_limit", lambda *_: counts.append(1) or "")
+    started = time.monotonic()
+    source = "def f(function):\n    return sum(function(i / 7) for i in range(1500))"
+    assert called(source, lambda x: 1).value == 1500
+    assert len(counts) < 20 + 2 * (time.monotonic() - started) / process.WATCH_SECONDS
 
 
 def test_many_questions_do_not_use_up_the_room_for_answers(called):
