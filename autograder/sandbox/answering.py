@@ -61,7 +61,7 @@ class Answerer:
         if self._is_busy:
             return _frame({"value": None, "generators": [], "raised": "RuntimeError"})
         packed, packed_arrays = values.pack(question)
-        call = {"do": "call", "function": "answer", "inputs": packed, "stand_ins": {}, "given": {"submitted": ""}}
+        call = {"do": "call", "function": "answer", "inputs": packed, "stand_ins": {}, "given": {"submitted": None}}
         relay = _Relay(call_back)
         self._is_busy = True  # while the submission's function runs, which may ask too
         try:

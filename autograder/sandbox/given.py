@@ -4,6 +4,7 @@ Inside, a decoder with its code, its name or its weights would tell whether it l
 test is tried on would tell whether it is right.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy as np
 
 from autograder.sandbox.inside import frames
 from autograder.sandbox.process import AnswerQuestion, CallBack
-from check import given_functions, tested, values
+from autograder.sandbox.under_test import Answers, Points
+from check import given_functions, values
 from check.tested import FunctionUnderTest
 
 MAX_ENTRIES = 1000  # of an argument; the slowest of these functions then takes a second
@@ -26,22 +28,30 @@ def functions_among(inputs: Mapping[str, Any]) -> dict[str, Callable]:
     }
 
 
-def answering(functions: Mapping[str, Callable], otherwise: AnswerQuestion | None) -> AnswerQuestion | None:
-    """Return what answers questions about these functions. `otherwise` answers all other questions."""
+def answering(
+    functions: Mapping[str, Callable], otherwise: AnswerQuestion | None, points: Mapping[str, Points]
+) -> AnswerQuestion | None:
+    """Return what answers questions about these functions.
+
+    otherwise: answers all other questions. points: exercise -> the points of its functions under test so far.
+    """
     if not functions:
         return otherwise
-    calls = 0  # of tested functions
+    under_test = {
+        name: Answers(function, points[function.exercise])
+        for name, function in functions.items()
+        if isinstance(function, FunctionUnderTest)
+    }
 
     def answer(tree: Any, arrays: list[np.ndarray], deadline: float, call_back: CallBack) -> bytes:
-        nonlocal calls
         match values.unpack(tree, arrays):
-            case {"function": str(name), "args": tuple(args), "kwargs": dict(kwargs)} if name in functions:
-                function = functions[name]
-                if isinstance(function, FunctionUnderTest):
-                    calls += 1
-                    return _tested_frame(function, args, kwargs, calls)
-                if len(args) == 1:
-                    return _frame(function, args[0])
+            case {"function": str(name), "args": tuple(args), "kwargs": dict(kwargs)} if name in under_test:
+                n_bytes = len(json.dumps(tree)) + sum(array.nbytes for array in arrays)
+                return under_test[name].at((args, kwargs), n_bytes)
+            case {"function": str(name), "point": int(number)} if name in under_test:
+                return under_test[name].at_number(number)
+            case {"function": str(name), "args": (x,)} if name in functions:
+                return _frame(functions[name], x)
         if otherwise is None:
             raise values.Malformed("a question that is not about an input")
         return otherwise(tree, arrays, deadline, call_back)
@@ -63,36 +73,3 @@ def _frame(function: Callable, x: Any) -> bytes:
         raised = type(error).__name__
     tree, arrays = values.pack({"value": value, "raised": raised})
     return frames.encode({"answer": tree}, arrays)
-
-
-def _tested_frame(function: FunctionUnderTest, args: tuple, kwargs: dict[str, Any], calls: int) -> bytes:
-    """Return a function's value, or the type of its exception, with the arrays among the arguments that it changed.
-
-    The arguments are untrusted, and the function runs in this process. So their sizes are limited, and the number of
-    calls.
-    """
-    args, kwargs = _with_scalars(args), _with_scalars(kwargs)
-    value, raised, changed = None, "", {}
-    try:
-        if calls > tested.MAX_CALLS:
-            raise RuntimeError(tested.TOO_MANY_CALLS)
-        tested.refuse_unsuitable((args, kwargs), function.max_axis)
-        arrays = tested.arrays_in((args, kwargs))
-        before = [array.tobytes() for array in arrays]
-        with np.errstate(all="ignore"):
-            value = function(*args, **kwargs)
-        pairs = enumerate(zip(arrays, before, strict=True))
-        changed = {str(i): array for i, (array, content) in pairs if array.tobytes() != content}
-    except Exception as error:
-        raised = type(error).__name__
-    tree, packed = values.pack({"value": value, "raised": raised, "changed": changed})
-    return frames.encode({"answer": tree}, packed)
-
-
-def _with_scalars(value: Any) -> Any:
-    """Return arguments with NumPy scalars for arrays without axes, because `values` does not distinguish them."""
-    if isinstance(value, dict):
-        return {name: _with_scalars(part) for name, part in value.items()}
-    if isinstance(value, tuple | list):
-        return type(value)(map(_with_scalars, value))
-    return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value

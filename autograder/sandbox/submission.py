@@ -1,6 +1,7 @@
 """Run one submission in the sandbox: first its cells, then the calls. Code that breaks affects only itself."""
 
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from autograder.sandbox.outcomes import NOT_AN_ANSWER, read_outcome, used_memory
 from autograder.sandbox.process import AnswerQuestion, Ended, Exhausted, Process, Slept
 from autograder.sandbox.references import References
 from autograder.sandbox.starting import SandboxLost
+from autograder.sandbox.under_test import Points
 from check import values
 from check.calling import Outcome, Raised
 from check.tested import FunctionUnderTest
@@ -138,6 +140,7 @@ class _Submission:
         self._sources = {cell.id: cell.source for cell in cells}
         self._stopped: dict[Stage, str] = {}  # why each stage that is not tried again was stopped
         self._stage = self._previous = _NO_STAGE
+        self._points: defaultdict[str, Points] = defaultdict(Points)  # of functions under test, by exercise
 
     def advance(self, process: Process) -> None:
         """Run as much as one process can: to the end, or until the process breaks."""
@@ -228,7 +231,7 @@ class _Submission:
         """Return what answers questions meanwhile: nothing for a cell, which runs before stand-ins are in place."""
         if question["do"] != "call":
             return None
-        return answering(functions_among(inputs), self._answerer.answer if self._answerer else None)
+        return answering(functions_among(inputs), self._answerer.answer if self._answerer else None, self._points)
 
     def _give_up_stage(self, stage: Stage, reason: str) -> None:
         self._stopped[stage] = reason

@@ -16,6 +16,7 @@ import signal
 import sys
 import threading
 import types
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
@@ -62,6 +63,7 @@ class Worker:
         self.module = _notebook(words.NO_INPUT)
         self.outstanding = ""  # id of the request that is being served
         self.asking = threading.Lock()
+        self.points: defaultdict[str, dict[bytes, int]] = defaultdict(dict)  # of functions under test, by exercise
 
     def serve(self) -> None:
         """Send that this process is ready, then serve requests until there are no more."""
@@ -81,14 +83,17 @@ class Worker:
         for name, in_pytorch in request["stand_ins"].items():
             make = stand_ins.stand_in_module if in_pytorch else stand_ins.stand_in
             self.module.__dict__[name] = make(name, self._ask)
-        given = {
-            name: stand_ins.tested_function(name, exercise, self._ask)
-            if exercise
-            else stand_ins.given_function(name, self._ask)
-            for name, exercise in request["given"].items()
-        }
+        given = {name: self._given(name, exercise) for name, exercise in request["given"].items()}
         with tested.withheld(self.module.__dict__, tested.tested_names(given)):
             return self._call(request["function"], values.unpack(request["inputs"], arrays) | given)
+
+    def _given(self, name: str, exercise: str | None) -> Callable:
+        """Return a placeholder for an input that is a function. exercise: what it answers, if a test is tried on it;
+        "" if it is the book's, and None if it is the submission's, whose values may differ from call to call.
+        """
+        if exercise:
+            return stand_ins.tested_function(name, exercise, self._exchange, self.points[exercise])
+        return stand_ins.given_function(name, self._ask if exercise is None else stand_ins.remembering(self._exchange))
 
     def _execute(self, cell: str, source: str) -> Reply:
         name = f"<cell {cell}>"
@@ -116,19 +121,23 @@ class Worker:
         return words.not_defined(name, [code.co_name for code in codes if code.co_filename == f"<cell {name}>"])
 
     def _ask(self, message: dict[str, Any], kind: str = "question") -> dict[str, Any]:
-        """Return the grader's answer to a message. kind: "question", or "returned" if the grader has called back.
+        """Return the grader's answer to a message. kind: "question", or "returned" if the grader has called back."""
+        reply, arrays = self._exchange(message, kind)
+        return values.unpack(reply["answer"], arrays)
 
-        The alarm waits until the answer is there, because an interrupted exchange would leave half a frame in a pipe.
+    def _exchange(self, message: dict[str, Any], kind: str = "question") -> tuple[dict[str, Any], list[np.ndarray]]:
+        """Return the grader's reply to a message: its answer is still packed.
+
+        The alarm waits until the reply is there, because an interrupted exchange would leave half a frame in a pipe.
         """
         tree, arrays = values.pack(message)
         with self.asking:
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPROF])
             try:
                 self._send({"id": self.outstanding, kind: tree}, arrays)
-                reply, arrays = frames.decode(self.received.read, max_header=2**30, max_bytes=2**40)
+                return frames.decode(self.received.read, max_header=2**30, max_bytes=2**40)
             finally:
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF])
-        return values.unpack(reply["answer"], arrays)
 
     def _guarded(self, milliseconds: int, action: Callable[[], Reply]) -> Reply:
         """Run `action` with an alarm after this many milliseconds of processor time. What it raises becomes the reply.

@@ -77,6 +77,35 @@ def test_an_argument_that_does_not_fit_raises_an_exception(called, argument, typ
     )
 
 
+def test_the_book_s_function_is_asked_once_about_an_array(called, monkeypatch):
+    received = []
+    compute = given_functions.Mixture.__call__
+    monkeypatch.setattr(given_functions.Mixture, "__call__", lambda self, x: received.append(x) or compute(self, x))
+    source = """
+def f(decoder, x):
+    first = decoder(x)
+    kept = first.copy()
+    first[...] = 0
+    others = [decoder(other) for other in (x.astype("float32"), x[:2], x.reshape(2, -1), -x, x)]
+    return kept, others
+"""
+    x = np.arange(16.0).reshape(4, 4)
+    kept, others = called(source, {"decoder": MIXTURE, "x": x}).value
+    for got, argument in zip(others, (x.astype("float32"), x[:2], x.reshape(2, -1), -x, x), strict=True):
+        np.testing.assert_array_equal(got, MIXTURE(argument))
+    np.testing.assert_array_equal(kept, MIXTURE(x))
+    assert len(received) == 5 + 6
+
+
+def test_the_reference_asks_the_submission_s_function_each_time(bundle, tmp_path):
+    (tmp_path / "references").mkdir()
+    (tmp_path / "references" / "twice.py").write_text("def twice(f, x):\n    return f(x), f(x)\n")
+    answered = AnsweredFunctions({"twice": "references.twice"}, tmp_path)
+    source = "calls = []\ndef f(x):\n    return twice(lambda x: calls.append(x) or len(calls), x)"
+    result = run([Cell("f", source)], [Call("f", {"x": np.ones(2)})], bundle=bundle, limits=PATIENT, answered=answered)
+    assert result.outcomes[0].value == (1, 2)
+
+
 def test_the_reference_answers_all_other_questions(bundle, tmp_path):
     (tmp_path / "references").mkdir()
     (tmp_path / "references" / "doubling.py").write_text("def doubled(x):\n    return 2 * x\n")

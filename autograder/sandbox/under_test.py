@@ -1,0 +1,135 @@
+"""Answer the calls of functions under test, some before the test makes them.
+
+A test calls most functions with the same arguments. The grader numbers the points at which a submission called the
+functions of an exercise, each with all its arguments. If a submission calls the next function at such a point, the
+grader also sends the function's values at the points that follow. The more of these the test needs, the more come.
+"""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from autograder.sandbox.inside import frames
+from check import tested, values
+from check.tested import FunctionUnderTest
+
+Arguments = tuple[tuple, dict[str, Any]]  # args, kwargs
+
+MAX_POINT_BYTES = 2**21  # of the points of an exercise, in the form in which they came
+# How many answers come ahead at first, and at most.
+FIRST, MOST = 4, 128
+MAX_AHEAD_BYTES = 2**22  # of the arrays of one function
+AHEAD_SECONDS = 0.005  # processor time for one message; a slower function takes longer than the messages
+
+
+class Points:
+    """The points, by number, at which a run called the functions under test of one exercise."""
+
+    def __init__(self) -> None:
+        self._points: list[Arguments] = []
+        self._bytes_left = MAX_POINT_BYTES
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def __getitem__(self, number: int) -> Arguments:
+        """Return a point. Raises values.Malformed if there is none of that number."""
+        if not 0 <= number < len(self._points):
+            raise values.Malformed("a point that was not sent")
+        return self._points[number]
+
+    def add(self, point: Arguments, n_bytes: int) -> int | None:
+        """Return the number of a new point of this size; None if there is no room for it."""
+        if n_bytes > self._bytes_left or len(self._points) == tested.MAX_CALLS:
+            return None
+        self._bytes_left -= n_bytes
+        self._points.append(point)
+        return len(self._points) - 1
+
+
+class Answers:
+    """The answers to the calls of one function under test.
+
+    The grader runs the function, so it limits their number: to so many as a test may make calls, and to so many ahead.
+    """
+
+    def __init__(self, function: FunctionUnderTest, points: Points):
+        self._function, self._points = function, points
+        self._calls = self._sent_ahead = 0
+        self._bytes_left = MAX_AHEAD_BYTES
+        self._next, self._length = -1, FIRST  # the point after the last answer ahead, and how many came
+
+    def at(self, point: Arguments, n_bytes: int) -> bytes:
+        """Return the answer at a new point of this size, as a frame, with the point's number if it gets one."""
+        answer = self._called(point)
+        number = None if answer["raised"] else self._points.add(point, n_bytes)
+        return _frame({**answer, "point": number}, [])
+
+    def at_number(self, number: int) -> bytes:
+        """Return the answer at a point of an earlier call, with answers ahead, as a frame.
+
+        Raises values.Malformed if there is no such point.
+        """
+        started = time.thread_time()
+        answer, ahead = self._called(self._points[number]), []
+        self._length = min(2 * self._length, MOST) if number == self._next else FIRST
+        for following in range(number + 1, min(number + 1 + self._length, len(self._points))):
+            late = time.thread_time() - started > AHEAD_SECONDS
+            if late or self._sent_ahead == tested.MAX_CALLS or self._bytes_left < 0:
+                break
+            self._sent_ahead += 1
+            ahead.append(_answer(self._function, self._points[following]))
+            self._bytes_left -= sum(array.nbytes for array in tested.arrays_in(ahead[-1]))
+        self._next = number + 1 + len(ahead)
+        return _frame(answer, ahead)
+
+    def _called(self, point: Arguments) -> dict[str, Any]:
+        """Return the answer to a call. The arguments are untrusted, so their sizes are limited."""
+        self._calls += 1
+        try:
+            if self._calls > tested.MAX_CALLS:
+                raise RuntimeError(tested.TOO_MANY_CALLS)
+            tested.refuse_unsuitable(point, self._function.max_axis)
+        except Exception as error:
+            return _raised(error)
+        return _answer(self._function, point)
+
+
+def _answer(function: FunctionUnderTest, point: Arguments) -> dict[str, Any]:
+    """Return a function's value, or the type of its exception, with the arrays among the arguments that it changed."""
+    args, kwargs = _copied(point)
+    arrays = tested.arrays_in((args, kwargs))
+    before = [array.tobytes() for array in arrays]
+    try:
+        with np.errstate(all="ignore"):
+            value = function(*args, **kwargs)
+    except Exception as error:
+        return _raised(error)
+    pairs = enumerate(zip(arrays, before, strict=True))
+    changed = {str(i): array for i, (array, content) in pairs if array.tobytes() != content}
+    return {"value": value, "raised": "", "changed": changed}
+
+
+def _raised(error: Exception) -> dict[str, Any]:
+    return {"value": None, "raised": type(error).__name__, "changed": {}}
+
+
+def _frame(answer: dict[str, Any], ahead: list[dict[str, Any]]) -> bytes:
+    tree, arrays = values.pack([answer, *ahead])
+    first, *others = tree["items"]
+    return frames.encode({"answer": first, "ahead": others}, arrays)
+
+
+def _copied(value: Any) -> Any:
+    """Return a copy of arguments.
+
+    It has NumPy scalars for arrays without axes, because `values` does not distinguish them.
+    """
+    if isinstance(value, np.ndarray):
+        return value.copy() if value.ndim else value[()]
+    if isinstance(value, dict):
+        return {name: _copied(part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return type(value)(map(_copied, value))
+    return value
