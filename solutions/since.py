@@ -111,26 +111,28 @@ def tests_accept_draft(function):
             of a test without a `return` says True.
     """
 
-    def texts(small, large, n_places):
+    def spread(count):
+        return (np.arange(count) + 0.5) / count
+
+    def texts(small, large, n_chances):
         """Return the probability of each text; `vocab` stands for no token."""
         n, vocab = small.shape
         shares = np.zeros((vocab + 1,) * (n + 1))
-        spread = (np.arange(4) + 0.5) / 4
-        for draft in np.ndindex(*small.shape[1:] * n):
-            likely = np.prod(small[np.arange(n), list(draft)]) / (4**n * n_places)
-            for chances in np.ndindex(*[4] * n):
-                for place in (np.arange(n_places) + 0.5) / n_places:
-                    kept = np.array(draft), small, large, spread[list(chances)]
+        for draft in np.ndindex(*[vocab] * n):
+            likely = np.prod(small[np.arange(n), list(draft)]) / (n_chances**n * 4)
+            for chances in np.ndindex(*[n_chances] * n):
+                for place in spread(4):
+                    kept = np.array(draft), small, large, spread(n_chances)[list(chances)]
                     given = [array.copy() for array in kept]
                     tokens = function(*given, place)
                     assert all(map(np.array_equal, given, kept))
                     shares[(*tokens, *[vocab] * (n + 1 - len(tokens)))] += likely
         return shares
 
-    one_guess = np.array([[6, 3, 3]]) / 12, np.array([[3, 4, 5], [6, 3, 3]]) / 12, 12
-    two_guesses = np.array([[2, 2], [2, 2]]) / 4, np.array([[1, 3], [3, 1], [1, 3]]) / 4, 4
-    for small, large, n_places in (one_guess, two_guesses):
-        shares, accepted = texts(small, large, n_places), np.array(1.0)
+    one_guess = np.array([[8, 4, 4]]) / 16, np.array([[4, 5, 7], [4, 8, 4]]) / 16, 4
+    two_guesses = np.array([[2, 2], [2, 2]]) / 4, np.array([[1, 3], [3, 1], [1, 3]]) / 4, 2
+    for small, large, n_chances in (one_guess, two_guesses):
+        shares, accepted = texts(small, large, n_chances), np.array(1.0)
         for t, row in enumerate(large):
             beginnings = shares.sum(axis=tuple(range(t + 1, len(large))))
             beginnings = beginnings[(slice(-1),) * (t + 1)]

@@ -123,9 +123,10 @@ def _(draw):
     )
 
 
-# Probabilities of both models that fit to 4 chances, and the number of places that fits to them.
-ONE_GUESS = np.array([[6, 3, 3]]) / 12, np.array([[3, 4, 5], [6, 3, 3]]) / 12, 12
-TWO_GUESSES = np.array([[2, 2], [2, 2]]) / 4, np.array([[1, 3], [3, 1], [1, 3]]) / 4, 4
+# The probabilities of both models, and the number of chances that fits to them. Four places fit to both.
+ONE_GUESS = np.array([[8, 4, 4]]) / 16, np.array([[4, 5, 7], [4, 8, 4]]) / 16, 4
+TWO_GUESSES = np.array([[2, 2], [2, 2]]) / 4, np.array([[1, 3], [3, 1], [1, 3]]) / 4, 2
+PLACES = 4
 ALL = (0, 1, 2, 3)
 
 
@@ -134,20 +135,25 @@ def spread(count):
     return (np.arange(count) + 0.5) / count
 
 
-def texts(function, small, large, n_places, watched=ALL):
-    """Return text -> probability; None if one of the watched arguments changes."""
-    found = {}
+def calls(small, large, n_chances, n_places=PLACES):
+    """Yield the arguments of every call, and its probability."""
     n, vocab = small.shape
     for draft in np.ndindex(*[vocab] * n):
-        likely = np.prod(small[np.arange(n), list(draft)]) / (4**n * n_places)
-        for chances in np.ndindex(*[4] * n):
+        likely = np.prod(small[np.arange(n), list(draft)]) / (n_chances**n * n_places)
+        for chances in np.ndindex(*[n_chances] * n):
             for place in spread(n_places):
-                kept = np.array(draft, int), small, large, spread(4)[list(chances)]
-                given = [array.copy() for array in kept]
-                tokens = tuple(int(token) for token in function(*given, place))
-                if not all(np.array_equal(given[k], kept[k]) for k in watched):
-                    return None
-                found[tokens] = found.get(tokens, 0) + likely
+                yield (np.array(draft), small, large, spread(n_chances)[list(chances)], place), likely
+
+
+def texts(function, small, large, n_chances, n_places=PLACES, watched=ALL):
+    """Return text -> probability; None if one of the watched arguments changes."""
+    found = {}
+    for (*kept, place), likely in calls(small, large, n_chances, n_places):
+        given = [array.copy() for array in kept]
+        tokens = tuple(int(token) for token in function(*given, place))
+        if not all(np.array_equal(given[k], kept[k]) for k in watched):
+            return None
+        found[tokens] = found.get(tokens, 0) + likely
     return found
 
 
@@ -168,8 +174,8 @@ def right_texts(found, small, large, atol=1e-9, depth=3):
 
 def tested(function, situations=(ONE_GUESS, TWO_GUESSES), *, watched=ALL, atol=1e-9, depth=3):
     """The test, with its choices left open."""
-    for small, large, n_places in situations:
-        found = texts(function, small, large, n_places, watched)
+    for small, large, *numbers in situations:
+        found = texts(function, small, large, *numbers, watched=watched)
         if found is None or not right_texts(found, small, large, atol, depth):
             return False
     return True
@@ -186,8 +192,8 @@ def accepts_everything(function):
 def rejects_everything(function):
     """Your test rejects right functions and wrong ones alike. Count how often each first token comes, with each draft
     as often as the small model draws it, and compare your expectation with what `accept_draft` gives."""
-    small, large, n_places = ONE_GUESS
-    found = texts(function, small, large, n_places)
+    small, large, n_chances = ONE_GUESS
+    found = texts(function, small, large, n_chances)
     return found is not None and right_texts(found, small, large[::-1])
 
 
@@ -201,17 +207,13 @@ def answer_inverted(function):
 def expects_own_numbers(function):
     """Your test rejects right functions, because it expects certain tokens for certain chances and places. A function
     may use its random numbers in another way. Compare how often each token comes, over all chances and places."""
-    for small, large, n_places in (ONE_GUESS, TWO_GUESSES):
-        n, vocab = small.shape
-        for draft in np.ndindex(*[vocab] * n):
-            for chances in np.ndindex(*[4] * n):
-                for place in spread(n_places):
-                    kept = np.array(draft), small, large, spread(4)[list(chances)]
-                    given = [array.copy() for array in kept]
-                    if not np.array_equal(function(*given, place), reference.accept_draft(*kept, place)):
-                        return False
-                    if not all(map(np.array_equal, given, kept)):
-                        return False
+    for situation in (ONE_GUESS, TWO_GUESSES):
+        for (*kept, place), _ in calls(*situation):
+            given = [array.copy() for array in kept]
+            if not np.array_equal(function(*given, place), reference.accept_draft(*kept, place)):
+                return False
+            if not all(map(np.array_equal, given, kept)):
+                return False
     return True
 
 
@@ -233,15 +235,14 @@ def first_alone(function):
 def same_models(function):
     """Your test accepts functions that accept or replace wrongly. If the two models agree, no guess is refused. Let
     them differ."""
-    return tested(function, [(large[:-1], large, n_places) for _, large, n_places in (ONE_GUESS, TWO_GUESSES)])
+    return tested(function, [(large[:-1], large, n_chances) for _, large, n_chances in (ONE_GUESS, TWO_GUESSES)])
 
 
 @tests_accept_draft.mistake("has the same probabilities in every row")
 def same_rows(function):
     """Your test accepts functions that read a wrong row of probabilities. Give each row other probabilities."""
-    return tested(
-        function, [(small, large[[0] * len(large)], n_places) for small, large, n_places in (ONE_GUESS, TWO_GUESSES)]
-    )
+    situations = (ONE_GUESS, TWO_GUESSES)
+    return tested(function, [(small, large[[0] * len(large)], n_chances, 16) for small, large, n_chances in situations])
 
 
 @tests_accept_draft.mistake("lets only one token be missing")
@@ -249,8 +250,9 @@ def one_missing(function):
     """Your test accepts functions that draw the replacement wrongly. If the large model gives only one token more than
     the small one, as it must with two tokens, the replacement is no draw. Let two tokens be missing, by different
     amounts."""
-    small, _, n_places = ONE_GUESS
-    return tested(function, [(small, np.array([[3, 3, 6], [6, 3, 3]]) / 12, n_places), TWO_GUESSES])
+    small, large, n_chances = ONE_GUESS
+    one_more = np.array([[4, 4, 8], *16 * large[1:]]) / 16
+    return tested(function, [(small, one_more, n_chances), TWO_GUESSES])
 
 
 @tests_accept_draft.mistake("allows for an eighth")
@@ -278,8 +280,8 @@ def distribution_alone(function):
     """Your test accepts a function that throws the draft away and draws one token from the large model. Its token has
     the right distribution, but the draft was for nothing. Look how often a second token comes: as often as a guess is
     accepted."""
-    for small, large, n_places in (ONE_GUESS, TWO_GUESSES):
-        found = texts(function, small, large, n_places)
+    for small, large, n_chances in (ONE_GUESS, TWO_GUESSES):
+        found = texts(function, small, large, n_chances)
         n, vocab = small.shape
         if found is None or max(map(len, found)) > n + 1:
             return False
@@ -299,25 +301,22 @@ def by_beginnings(function):
 @tests_accept_draft.equivalent
 def with_four_tokens(function):
     small, large = np.array([[6, 3, 3, 12]]) / 24, np.array([[3, 5, 4, 12], [12, 6, 3, 3]]) / 24
-    assert tested(function, [(small, large, 24), TWO_GUESSES])
+    assert tested(function, [(small, large, 4, 24), TWO_GUESSES])
 
 
 @tests_accept_draft.equivalent
 def by_counting(function):
-    """Counts in whole numbers, of which 192 or 256 make one."""
-    for small, large, n_places in (ONE_GUESS, TWO_GUESSES):
+    """Counts in whole numbers, of which 384 make one."""
+    for small, large, n_chances in (ONE_GUESS, TWO_GUESSES):
         n, vocab = small.shape
         counts = np.zeros([vocab + 1] * (n + 1))
-        for draft in np.ndindex(*[vocab] * n):
-            for chances in np.ndindex(*[4] * n):
-                for place in range(n_places):
-                    given = np.array(draft), small.copy(), large.copy(), spread(4)[list(chances)]
-                    kept = [array.copy() for array in given]
-                    tokens = [int(token) for token in function(*given, (2 * place + 1) / (2 * n_places))]
-                    assert len(tokens) <= n + 1 and all(map(np.array_equal, given, kept))
-                    weight = np.prod([small[t, guess] * vocab * 2 for t, guess in enumerate(draft)])
-                    counts[tuple([*tokens, *[vocab] * n][: n + 1])] += weight
-        counts /= (4 * vocab * 2) ** n * n_places
+        for (draft, *others), _ in calls(small, large, n_chances):
+            given = draft.copy(), *(array.copy() for array in others[:-1])
+            tokens = [int(token) for token in function(*given, others[-1])]
+            assert len(tokens) <= n + 1 and all(map(np.array_equal, given, (draft, *others)))
+            weight = np.prod([small[t, guess] * 16 for t, guess in enumerate(draft)])
+            counts[tuple([*tokens, *[vocab] * n][: n + 1])] += weight
+        counts /= (n_chances * 16) ** n * PLACES
         accepted = np.minimum(small, large[:-1])
         firsts = counts.reshape(vocab + 1, -1).sum(axis=1)
         seconds = counts.reshape(vocab + 1, vocab + 1, -1).sum(axis=2)
