@@ -75,12 +75,13 @@ def run(function: Callable, inputs: dict[str, Any]) -> Outcome:
 
 
 def call(function: Callable, inputs: dict[str, Any]) -> tuple[Outcome, dict[str, str]]:
-    """Like `run`, but return fingerprints of the inputs after the call, by name.
+    """Like `run`, but call the function on the inputs themselves, and return their fingerprints afterwards, by name.
 
-    The sandbox sends them to the grader in place of the inputs, for `modified` to compare.
+    The sandbox sends the fingerprints to the grader in place of the inputs, for `modified` to compare.
     """
-    outcome, copies = _call_on_copies(function, inputs)
-    return outcome, {} if outcome.raised else fingerprints(copies)
+    inputs = {name: _disguised(value) if callable(value) else value for name, value in inputs.items()}
+    outcome = _call(function, inputs)
+    return outcome, {} if outcome.raised else fingerprints(inputs)
 
 
 def value_of(function: Callable, inputs: dict[str, Any]) -> Outcome:
@@ -96,11 +97,15 @@ def value_of(function: Callable, inputs: dict[str, Any]) -> Outcome:
 def _call_on_copies(function: Callable, inputs: dict[str, Any]) -> tuple[Outcome, dict[str, Any]]:
     """Return the outcome, and the copies of the inputs that the function received."""
     copies = _copy(inputs)
+    return _call(function, copies), copies
+
+
+def _call(function: Callable, inputs: dict[str, Any]) -> Outcome:
     try:
-        value = _returned(function, copies)
+        value = _returned(function, inputs)
     except (Exception, SystemExit) as error:
-        return Outcome(raised=describe(error)), copies
-    return Outcome(value=_as_from_sandbox(value)), copies
+        return Outcome(raised=describe(error))
+    return Outcome(value=_as_from_sandbox(value))
 
 
 def _returned(function: Callable, inputs: dict[str, Any]) -> Any:
@@ -218,9 +223,12 @@ def _copy(inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _copy_of(value: Any) -> Any:
-    if isinstance(value, tested.FunctionUnderTest):
-        return value  # `tested.verdict` hides it
-    return given_functions.disguised(value) if callable(value) else values.unpack(*values.pack(value))
+    return _disguised(value) if callable(value) else values.unpack(*values.pack(value))
+
+
+def _disguised(function: Callable) -> Callable:
+    is_hidden_later = isinstance(function, tested.FunctionUnderTest)  # by `tested.verdict`
+    return function if is_hidden_later else given_functions.disguised(function)
 
 
 def _sha256(tree: values.Tree, arrays: list[np.ndarray]) -> str:

@@ -1,4 +1,4 @@
-"""Parts of the sandbox, tested separately: frames, and the filters of system calls."""
+"""Parts of the sandbox, tested separately: frames, calls, and the filters of system calls."""
 
 import errno
 import io
@@ -12,7 +12,7 @@ import pytest
 from autograder.sandbox import Limits, SandboxUnavailable, outcomes, seccomp
 from autograder.sandbox.inside import frames
 from autograder.sandbox.system_calls import NUMBERS
-from check import values
+from check import calling, given_functions, values
 from tests.choosing import thinned
 
 pytestmark = pytest.mark.sandbox
@@ -28,6 +28,14 @@ def read_from(data):
         return piece
 
     return read
+
+
+def test_a_call_in_the_sandbox_does_not_copy_its_inputs():
+    received = {}
+    inputs = {"x": np.ones(2), "f": given_functions.sum_of_squares}
+    outcome, fingerprints = calling.call(lambda **given: received.update(given) or given["f"](given["x"]), inputs)
+    assert received["x"] is inputs["x"] and received["f"] is not inputs["f"]  # functions are disguised
+    assert outcome.value == 2 and calling.modified(inputs, fingerprints) == ()
 
 
 def test_decoding_a_frame_returns_what_was_encoded():
