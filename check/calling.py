@@ -135,12 +135,18 @@ def _comparable(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def _same_content(one: Any, other: Any) -> bool:
     """Return whether two inputs have the same fingerprint."""
+    if type(one) is type(other) is np.ndarray:
+        return _content(one) == _content(other)
+    if type(one) is type(other) is dict:
+        return list(one) == list(other) and all(map(_same_content, one.values(), other.values()))
+    if type(one) is type(other) is list:
+        return len(one) == len(other) and all(map(_same_content, one, other))
     (tree, arrays), (other_tree, other_arrays) = values.pack(one), values.pack(other)
     return tree == other_tree and [*map(_content, arrays)] == [*map(_content, other_arrays)]
 
 
-def _content(array: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
-    return array.dtype.str, array.shape, array.tobytes()
+def _content(array: np.ndarray) -> tuple[np.dtype, tuple[int, ...], bytes]:
+    return array.dtype, array.shape, array.tobytes()
 
 
 def build_and_call(

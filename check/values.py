@@ -46,7 +46,8 @@ def pack(value: Any) -> tuple[Tree, list[np.ndarray]]:
 
     Returns:
         tree: JSON-serialisable; it refers to arrays by their index.
-        arrays: list of C-contiguous arrays whose dtypes are in DTYPES.
+        arrays: list of C-contiguous arrays whose dtypes are in DTYPES. They may be the value's own arrays: send or copy
+            them before anything changes the value.
     """
     arrays: list[np.ndarray] = []
     return _pack(value, arrays, depth=0), arrays
@@ -75,6 +76,8 @@ def _pack(value: Any, arrays: list[np.ndarray], depth: int) -> Tree:
     kind = type(value)
     if depth > MAX_DEPTH:
         return _foreign("value nested very deeply")
+    if kind is np.ndarray or isinstance(value, np.generic) and kind is not np.str_:
+        return _pack_array(value, arrays)
     if value is None:
         return {"kind": "none"}
     if kind is bool:
@@ -85,8 +88,6 @@ def _pack(value: Any, arrays: list[np.ndarray], depth: int) -> Tree:
         return {"kind": "float", "value": value.hex()}
     if kind is str or kind is np.str_:
         return {"kind": "str", "value": str(value[:10_000])}
-    if kind is np.ndarray or isinstance(value, np.generic):
-        return _pack_array(value, arrays)
     if isinstance(value, tuple) or kind is list:
         name = "list" if kind is list else "tuple"
         if len(value) > MAX_NODES:
@@ -109,7 +110,7 @@ def _pack(value: Any, arrays: list[np.ndarray], depth: int) -> Tree:
 
 
 def _pack_array(value: Any, arrays: list[np.ndarray]) -> Tree:
-    array = np.array(value, order="C")
+    array = np.asarray(value, order="C")
     if array.dtype not in NATIVE:
         return _foreign(f"NumPy array of {array.dtype}")
     arrays.append(array)
