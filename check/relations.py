@@ -51,15 +51,18 @@ def _first_wrong(key: Key, case: Case, outcome: Outcome) -> tuple[str, Any, Any]
 
 
 def _shared(relations: Iterable[tuple[dict[str, None], bool]]) -> dict[str, None]:
-    """Return the sentences that are true of all cases, if one of the cases can prove them.
+    """Return the sentences that are true of all cases, if one of the cases can prove them. Stop if there are none.
 
     relations: for each case its sentences, and whether the case can prove them.
     """
-    cases = list(relations)
-    if not any(is_proof for _, is_proof in cases):
-        return {}
-    first, *others = (sentences for sentences, _ in cases)
-    return {sentence: None for sentence in first if all(sentence in other for other in others)}
+    shared: dict[str, None] | None = None
+    proven = False
+    for sentences, is_proof in relations:
+        shared = {sentence: None for sentence in (sentences if shared is None else shared) if sentence in sentences}
+        if not shared:
+            return {}
+        proven |= is_proof
+    return shared if shared and proven else {}
 
 
 def _case_relations(key: Key, case: Case, name: str, expected: Any, value: Any) -> tuple[dict[str, None], bool]:
@@ -94,8 +97,8 @@ def _case_relations(key: Key, case: Case, name: str, expected: Any, value: Any) 
     first = of(paths[0], f"`{name}{paths[0]}`", {o: array for o, array in others.items() if o != f"{name}{paths[0]}"})
     if len(paths) == 1:
         return first, proof
-    every, *more = (of(path, f"each wrong array in `{name}`", {}) for path in paths)
-    return {sentence: None for sentence in every if all(sentence in other for other in more)} | first, proof
+    every = _shared((of(path, f"each wrong array in `{name}`", {}), True) for path in paths)
+    return every | first, proof
 
 
 def _scalar_relations(wrong: Sequence[tuple[Case, str, Any, Any]]) -> Iterator[str]:
