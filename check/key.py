@@ -11,11 +11,13 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from check.calling import Outcome, Raised
+from check.comparing import TOLERANCES
 from check.values import pack, unpack
 
 UNJUDGED = "unjudged"
@@ -50,10 +52,15 @@ class Case:
     mistakes: Mapping[str, Outcome]
     unseen: dict = field(default_factory=dict)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of entries in all input arrays; smaller failing cases are easier to read."""
         return sum(array.size for array in pack([self.inputs, self.unseen])[1])
+
+    @cached_property
+    def rounding(self) -> float:
+        """The allowed error of the coarsest expected array, as a share of its largest entry; 0 if all are float64."""
+        return max((TOLERANCES.get(array.dtype, 0.0) for array in pack(self.expected.value)[1]), default=0.0)
 
 
 @dataclass(frozen=True)

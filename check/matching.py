@@ -6,15 +6,14 @@ hides the mistake nor proves it; a case that raises shows no values at all.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
 from check.calling import Outcome
-from check.comparing import TOLERANCES
 from check.faults import FORM_KINDS, CaseFaults, Verdict, faults
 from check.key import Case, Key
 from check.sketches import is_distinctive
-from check.values import pack
 
 MAX_MISTAKES = 2  # with more of them, almost any outcome could be explained
 NEAR, CLEAR = 1e-6, 1e-3  # errors as shares of the largest entry; see `best_matches`
@@ -53,9 +52,8 @@ def _differences(key: Key, case: Case, known: Outcome, outcome: Outcome) -> list
     """
     if known.raised and outcome.raised and not case.expected.raised and known.raised.message != outcome.raised.mark:
         return [Verdict(False, "raised", "")]
-    dtypes = {array.dtype for array in pack(case.expected.value)[1]}
-    coarsest = max([key.tolerance, *(TOLERANCES[dtype] for dtype in dtypes & set(TOLERANCES))])
-    return list(faults(replace(key, tolerance=coarsest), known, outcome))
+    coarsest = max(key.tolerance, case.rounding)
+    return list(faults(replace(key, tolerance=coarsest) if coarsest > key.tolerance else key, known, outcome))
 
 
 def is_exactly(key: Key, slug: str, outcomes: Sequence[Outcome]) -> bool:
@@ -177,13 +175,14 @@ def _match(
     answered = list(enumerate(zip(key.cases, outcomes, strict=True)))
     answer_is_wrong = [has_wrong_values(verdicts) for verdicts in case_faults]
 
-    def mistake_is_wrong(case: Case) -> bool:
-        return has_wrong_values(faults(clear, case.expected, case.mistakes[slug]))
+    @cache
+    def mistake_is_wrong(i: int) -> bool:
+        return has_wrong_values(faults(clear, key.cases[i].expected, key.cases[i].mistakes[slug]))
 
     raises_rightly = False
     for i, (case, outcome) in answered:
         may_contradict = not answer_is_wrong[i] or _only_first_raises(case, slug, outcome)
-        if may_contradict and mistake_is_wrong(case):
+        if may_contradict and mistake_is_wrong(i):
             if not case.expected.raised:
                 return None
             raises_rightly = True
@@ -192,10 +191,10 @@ def _match(
         differences = _differences(near, case, case.mistakes[slug], outcome)
         if not has_wrong_values(differences):
             form_faults[i] = len(differences)
-    proof = frozenset(i for i in form_faults if answer_is_wrong[i] and mistake_is_wrong(key.cases[i]))
+    proof = frozenset(i for i in form_faults if answer_is_wrong[i] and mistake_is_wrong(i))
     if not proof or (raises_rightly and all(key.cases[i].expected.raised for i in proof)):
         return None
-    wrong = frozenset(i for i, (case, _) in answered if mistake_is_wrong(case))
+    wrong = frozenset(i for i, _ in answered if mistake_is_wrong(i))
     cases = frozenset(form_faults)
     alike = cases | {i for i, (case, outcome) in answered if _raise_alike(case.mistakes[slug], outcome)}
     return Match(slug, cases, alike, proof, wrong, sum(form_faults.values()), near.tolerance)
