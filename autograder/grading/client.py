@@ -11,6 +11,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, Protocol
 
+from autograder.grading import own_process
+
 
 class Work(Protocol):
     """A task that was submitted. result(): wait for its value, and return it or raise its exception."""
@@ -59,7 +61,7 @@ def connected(
 
 
 class Threads:
-    """Runs tasks in threads of this process. The processor time is spent in the sandboxes' processes.
+    """Runs tasks in threads of this process, which may let a process of their own grade.
 
     The threads are daemons, so that an interrupted command need not wait for them.
     """
@@ -79,6 +81,7 @@ class Threads:
         return {"this process": self._jobs}
 
     def _work(self) -> None:
+        own_process.allow_for_this_thread()
         while True:
             _run(*self._tasks.get())
 

@@ -10,6 +10,7 @@ from threading import Lock
 
 from platformdirs import user_cache_path
 
+from autograder.grading import own_process
 from autograder.grading.assignment import Assignment, environment
 from autograder.grading.bundles import unpacked
 from autograder.grading.grade import grade_submission
@@ -40,7 +41,13 @@ def grade_file(file: File, seeds: dict[str, int], assignment: Assignment, alone:
 
     Raises MachineTooBusy, SandboxUnavailable.
     """
-    return grade_submission(file, seeds, assignment, *_folders(assignment), alone=alone).to_json()
+    return own_process.call(_graded, file, seeds, assignment, *_folders(assignment), alone)
+
+
+def _graded(
+    file: File, seeds: dict[str, int], assignment: Assignment, bundle: Path, solutions: Path, alone: bool
+) -> dict:
+    return grade_submission(file, seeds, assignment, bundle, solutions, alone=alone).to_json()
 
 
 def _folders(assignment: Assignment) -> tuple[Path, Path]:

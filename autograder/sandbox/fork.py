@@ -1,4 +1,4 @@
-"""A process that a warm one has forked, as the grader sees it: a control socket, and a pidfd that comes through it."""
+"""Ask a warm process to fork. A fork is, for the grader, a control socket and a pidfd that comes through it."""
 
 import json
 import os
@@ -8,10 +8,53 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable
 from contextlib import suppress
 
-from autograder.sandbox.starting import SandboxLost, Started, only_child
+from autograder.sandbox import seccomp
+from autograder.sandbox.limits import Limits
+from autograder.sandbox.starting import SandboxLost, Started, only_child, run_settings
+
+
+class Zygote:
+    """A warm process, as those see it who may ask it to fork. Threads may share it, and processes its socket.
+
+    forks: how many times it has been asked.
+    """
+
+    def __init__(self, requests: socket.socket):
+        """requests: the socket for asking."""
+        self.forks = 0
+        self._requests = requests
+
+    def fileno(self) -> int:
+        """Return the descriptor of the socket."""
+        return self._requests.fileno()
+
+    def is_alive(self) -> bool:
+        """Return whether it can fork."""
+        poll = select.poll()
+        poll.register(self._requests, 0)  # only for POLLHUP, which is always reported
+        return not poll.poll(0)
+
+    def fork(self, limits: Limits, pipes: tuple[int, int]) -> "Fork":
+        """Return a new process with these limits. pipes: its ends, for requests and replies.
+
+        Raises SandboxLost if the warm process has died.
+        """
+        control, its_control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        message = json.dumps(run_settings(limits, seccomp.closing())).encode()
+        with its_control:
+            try:
+                socket.send_fds(self._requests, [message], [*pipes, its_control.fileno()])
+            except OSError as error:
+                control.close()
+                raise SandboxLost from error
+        self.forks += 1
+        return Fork(control)
+
+    def retire(self) -> None:
+        """Ask no more. When nobody can ask any more, the warm process ends with its last fork."""
+        self._requests.close()
 
 
 class Fork:
@@ -20,10 +63,10 @@ class Fork:
     error: why it failed to start, if it did.
     """
 
-    def __init__(self, control: socket.socket, closed: Callable[[], None]):
-        """Take our end of its control socket. closed(): called when the process is not needed any more."""
+    def __init__(self, control: socket.socket):
+        """Take our end of its control socket."""
         self.error = ""
-        self._control, self._closed = control, closed
+        self._control = control
         self._pidfd, self._first_pid, self._python_pid = -1, 0, 0
         self._status: int | None = None
         self._lost = False
@@ -79,7 +122,6 @@ class Fork:
         self._control.close()
         if self._pidfd >= 0:
             os.close(self._pidfd)
-        self._closed()
 
     def _await_start(self) -> None:
         while self._pidfd < 0 and self._status is None:

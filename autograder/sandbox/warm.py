@@ -3,15 +3,15 @@
 import atexit
 import logging
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
 
-from autograder.sandbox.fork import Fork
+from autograder.sandbox.fork import Zygote
 from autograder.sandbox.limits import Limits, SandboxUnavailable
 from autograder.sandbox.starting import SandboxLost, Started
-from autograder.sandbox.zygote import Zygote
+from autograder.sandbox.zygote import StartedZygote
 
 # A chapter needs up to four: its bundle and its solutions, each with and without PyTorch.
 MAX_ZYGOTES = 4
@@ -22,9 +22,13 @@ _Key = tuple[Path, int, int, tuple[str, ...]]
 
 
 class WarmSandboxes:
-    """The zygotes of this process, started when they are first needed, the least recently used first."""
+    """The zygotes of this process, started when they are first needed, the least recently used first.
+
+    start: starts a zygote, or borrows it from another process; None if that process does without warm sandboxes.
+    """
 
     def __init__(self) -> None:
+        self.start: Callable[[Path, Limits, tuple[str, ...]], Zygote | None] = StartedZygote
         self._zygotes: OrderedDict[_Key, Zygote] = OrderedDict()
         self._lock = Lock()
         self._usable = True
@@ -63,17 +67,32 @@ class WarmSandboxes:
 
         Raises SandboxUnavailable, MachineTooBusy.
         """
+        for _ in range(2):
+            zygote = self.zygote(bundle, limits, distributions)
+            if zygote is None:
+                return None
+            try:
+                fork = zygote.fork(limits, pipes)
+            except SandboxLost:
+                self._forget(zygote)
+                continue
+            stack.callback(fork.close)
+            return fork.started()
+        self._do_without(SandboxUnavailable("A warm sandbox ended twice as soon as it had started."))
+        return None
+
+    def zygote(self, bundle: Path, limits: Limits, distributions: tuple[str, ...]) -> Zygote | None:
+        """Return a zygote, which another thread may retire; None if this machine does not allow warm sandboxes.
+
+        Raises SandboxUnavailable, MachineTooBusy.
+        """
         if not self._usable:
             return None
         try:
-            fork = self._fork(bundle, limits, distributions, pipes)
+            return self._kept(bundle, limits, distributions)
         except SandboxUnavailable as error:
-            if self._proven:
-                raise
-            self.give_up(str(error))
+            self._do_without(error)
             return None
-        stack.callback(fork.close)
-        return fork.started()
 
     def end(self) -> None:
         """End all zygotes that have no forks any more, and the others with their last fork."""
@@ -81,14 +100,10 @@ class WarmSandboxes:
             while self._zygotes:
                 self._zygotes.popitem()[1].retire()
 
-    def _fork(self, bundle: Path, limits: Limits, distributions: tuple[str, ...], pipes: tuple[int, int]) -> Fork:
-        for _ in range(2):
-            zygote = self._zygote(bundle, limits, distributions)
-            try:
-                return zygote.fork(limits, pipes)
-            except SandboxLost:
-                self._forget(zygote)
-        raise SandboxUnavailable("A warm sandbox ended twice as soon as it had started.")
+    def _do_without(self, error: SandboxUnavailable) -> None:
+        if self._proven:
+            raise error
+        self.give_up(str(error))
 
     def _forget(self, zygote: Zygote) -> None:
         with self._lock:
@@ -96,7 +111,7 @@ class WarmSandboxes:
                 del self._zygotes[key]
         zygote.retire()
 
-    def _zygote(self, bundle: Path, limits: Limits, distributions: tuple[str, ...]) -> Zygote:
+    def _kept(self, bundle: Path, limits: Limits, distributions: tuple[str, ...]) -> Zygote | None:
         folder = bundle.stat()
         key = bundle, folder.st_dev, folder.st_ino, distributions
         with self._lock:
@@ -104,7 +119,9 @@ class WarmSandboxes:
             if zygote and not (zygote.is_alive() and zygote.forks < FORKS):
                 zygote.retire()
                 zygote = None
-            self._zygotes[key] = zygote = zygote or Zygote(bundle, limits, distributions)
+            zygote = zygote or self.start(bundle, limits, distributions)
+            if zygote:
+                self._zygotes[key] = zygote
             while len(self._zygotes) > MAX_ZYGOTES:
                 self._zygotes.popitem(last=False)[1].retire()
         return zygote

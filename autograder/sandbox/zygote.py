@@ -12,12 +12,12 @@ import socket
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from threading import Lock
+from threading import Thread
 from typing import Any
 
 from autograder.sandbox import bubblewrap, interpreter, seccomp
 from autograder.sandbox.bwrap_process import BwrapProcess
-from autograder.sandbox.fork import Fork
+from autograder.sandbox.fork import Zygote
 from autograder.sandbox.limits import Limits, MachineTooBusy, SandboxUnavailable
 from autograder.sandbox.starting import (
     ENVIRONMENT,
@@ -25,7 +25,6 @@ from autograder.sandbox.starting import (
     SandboxLost,
     close_with,
     read_error,
-    run_settings,
 )
 from check import bundle_data
 
@@ -34,11 +33,8 @@ _PRELOADED = ("numpy.random", "check.notebook")
 _TOO_SLOW = "A warm sandbox did not start in time. The machine may be too busy."
 
 
-class Zygote:
-    """A warm process for one bundle and some distributions. Threads may share it.
-
-    bwrap: the process that runs it. forks: how many processes it has forked.
-    """
+class StartedZygote(Zygote):
+    """The warm process for one bundle and some distributions. bwrap: the process that runs it."""
 
     def __init__(self, bundle: Path, limits: Limits, distributions: tuple[str, ...]):
         """Start the process and try one fork.
@@ -47,53 +43,27 @@ class Zygote:
             SandboxUnavailable: the kernel does not allow it, or bubblewrap is missing.
             MachineTooBusy: it did not start in time.
         """
-        self.forks = 0
-        self._counting = Lock()
-        self._living, self._retired = 0, False
         self._leftovers = ExitStack()
-        try:
-            deadline = time.monotonic() + limits.start_seconds
-            self._start(bundle, distributions, deadline)
+        deadline = time.monotonic() + limits.start_seconds
+        with ExitStack() as if_it_fails:
+            if_it_fails.callback(self._leftovers.close)
+            self._start(bundle, distributions)
+            if_it_fails.callback(self._kill)
+            self._await_ready(deadline)
             self._try_a_fork(limits, deadline)
-        except BaseException:
-            self._end()
-            raise
-
-    def is_alive(self) -> bool:
-        """Return whether it can fork."""
-        return self.bwrap.popen.poll() is None
+            if_it_fails.pop_all()
 
     def descriptors(self) -> tuple[int, ...]:
-        """Return the descriptors that stay open until its end."""
-        return self._requests.fileno(), *self.bwrap.descriptors()
-
-    def fork(self, limits: Limits, pipes: tuple[int, int]) -> Fork:
-        """Return a new process with these limits. pipes: its ends, for requests and replies.
-
-        Raises SandboxLost if the warm process has died.
-        """
-        control, its_control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        message = json.dumps(run_settings(limits, seccomp.closing())).encode()
-        with its_control:
-            try:
-                socket.send_fds(self._requests, [message], [*pipes, its_control.fileno()])
-            except OSError as error:
-                control.close()
-                raise SandboxLost from error
-        with self._counting:
-            self.forks += 1
-            self._living += 1
-        return Fork(control, self._forget_a_fork)
+        """Return the descriptors that stay open until it is retired."""
+        return self.fileno(), *self.bwrap.descriptors()
 
     def retire(self) -> None:
-        """End as soon as no fork is alive any more."""
-        with self._counting:
-            self._retired = True
-        self._end_if_unused()
+        self._leftovers.close()
+        Thread(target=self.bwrap.popen.wait, daemon=True).start()
 
-    def _start(self, bundle: Path, distributions: tuple[str, ...], deadline: float) -> None:
-        self._requests, its_requests = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._leftovers.enter_context(self._requests)
+    def _start(self, bundle: Path, distributions: tuple[str, ...]) -> None:
+        requests, its_requests = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        super().__init__(self._leftovers.enter_context(requests))
         environment = ENVIRONMENT | {
             "HOME": str(bubblewrap.WORK),
             bundle_data.FOLDER: str(bubblewrap.BUNDLE / "check"),
@@ -102,7 +72,8 @@ class Zygote:
         with its_requests:
             command = _python_command(its_requests.fileno(), bundle, distributions)
             self.bwrap = BwrapProcess(options, command, (its_requests.fileno(),), self._leftovers)
-        self._leftovers.callback(self._kill)
+
+    def _await_ready(self, deadline: float) -> None:
         self._requests.settimeout(max(0.001, deadline - time.monotonic()))
         try:
             message = self._requests.recv(2**16)
@@ -144,20 +115,6 @@ class Zygote:
             except SandboxLost:
                 raise SandboxUnavailable("The warm sandbox ended when it forked.") from None
             raise SandboxUnavailable(f"A fork of the warm sandbox did not start. {fork.error}".strip())
-
-    def _forget_a_fork(self) -> None:
-        with self._counting:
-            self._living -= 1
-        self._end_if_unused()
-
-    def _end_if_unused(self) -> None:
-        with self._counting:
-            unused = self._retired and self._living == 0
-        if unused:
-            self._end()
-
-    def _end(self) -> None:
-        self._leftovers.close()
 
 
 def _python_command(its_requests: int, bundle: Path, distributions: tuple[str, ...]) -> list[str]:

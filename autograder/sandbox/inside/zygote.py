@@ -22,7 +22,7 @@ from . import kernel, walls
 
 
 def main() -> None:
-    """Import everything, then fork children until the grader closes its end of the socket."""
+    """Import everything, then fork children until all ends of the socket but ours are closed."""
     settings = json.loads(sys.argv[1])
     requests = socket.socket(fileno=settings.pop("socket"))
     requests.set_inheritable(False)
@@ -62,8 +62,9 @@ class Zygote:
         self._poll.register(requests, select.POLLIN)
 
     def serve(self) -> walls.Fork | None:
-        """Serve until the grader is gone: None. In each child, return at once what it gets."""
-        while True:
+        """Serve until nobody can ask any more and no child is left: None. In each child, return what it gets."""
+        asked = True
+        while asked or self._children:
             # One event at a time: what follows from it may close a descriptor and open another of the same number.
             descriptor, _ = self._poll.poll()[0]
             if descriptor in self._children:
@@ -73,10 +74,12 @@ class Zygote:
             else:
                 message, descriptors, _, _ = socket.recv_fds(self._requests, 2**16, 3, socket.MSG_CMSG_CLOEXEC)
                 if not message:
-                    return None  # bwrap ends with us, and the kernel kills what is left in its namespace
-                if fork := self._fork(json.loads(message), *descriptors):
+                    asked = False
+                    self._poll.unregister(self._requests)
+                elif fork := self._fork(json.loads(message), *descriptors):
                     self._requests.detach()  # in the child its number may soon belong to another file
                     return fork
+        return None
 
     def _fork(self, limits: dict[str, Any], requests: int, replies: int, control: int) -> walls.Fork | None:
         """Fork a child. Return in the child what it gets, None in this process."""

@@ -19,7 +19,7 @@ from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.rows import Incomplete
 from autograder.grading import assignment as assignments
-from autograder.grading import grade, worker
+from autograder.grading import grade, own_process, worker
 from autograder.grading.client import connected
 from autograder.grading.queue import GradingQueue, NoSubmissions, open_queue, submissions
 from autograder.grading.report import Report, Reports
@@ -33,6 +33,13 @@ REPO = Path(autograder.__file__).parent.parent
 
 def graded(course, **options):
     return {row.student: row for row in class_run.grade_class(course, CHAPTER, **options)}
+
+
+def reports(course, rows):
+    """Return the reports of a class, without the time that each took."""
+    assert not any(row.reused for row in rows.values())
+    files = sorted((course / "reports" / CHAPTER).glob("*.json"))
+    return [json.loads(file.read_text(encoding="utf-8")) | {"seconds": 0} for file in files]
 
 
 def digest_of(file, assignment):
@@ -165,6 +172,17 @@ def test_an_error_in_our_code_affects_one_submission_and_is_reported(course, han
     assert score(course, "ada") == 25
     monkeypatch.undo()
     assert not graded(course)["bob"].reused
+
+
+def test_processes_grade_as_threads_do(course, hand_in, contents, monkeypatch):
+    """A large class is graded in processes."""
+    for name in ("perfect", "unknown-mistake", "truncated"):
+        hand_in(name, contents[name])
+    in_threads = reports(course, graded(course))
+    monkeypatch.setattr(own_process, "FEW", 0)
+    monkeypatch.setattr(worker, "grade_submission", None)  # in this process
+    shutil.rmtree(course / "reports")
+    assert reports(course, graded(course)) == in_threads
 
 
 @pytest.fixture

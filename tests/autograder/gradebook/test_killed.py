@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import random
 import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from nbgrader.api import Gradebook
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.queries import computed_scores
-from autograder.grading import worker
+from autograder.grading import own_process, worker
 from autograder.layout import exercise_names
 from tests.choosing import thinned
 from tests.conftest import CHAPTER
@@ -35,8 +36,12 @@ def processes():
     return context
 
 
-def run(course, tried=True):
-    """Grade. If `tried`, skip the test of the sandbox, which takes half of so short a run."""
+def run(course, few=sys.maxsize, tried=True):
+    """Grade. After a few submissions, each thread does so in a process of its own.
+
+    If `tried`, skip the test of the sandbox, which takes half of so short a run.
+    """
+    own_process.FEW = few
     if tried:
         worker.probe = lambda bundle: None
     class_run.grade_class(course, CHAPTER, jobs=2)
@@ -54,14 +59,15 @@ def mark(path):
     return json.loads(path.read_text(encoding="utf-8"))["metadata"]["autograder"]
 
 
-@pytest.mark.parametrize("kills", thinned([2, 50], [2], "kills at many more moments"))
-def test_a_class_killed_many_times_ends_as_if_undisturbed(course, hand_in, contents, processes, tmp_path, kills):
+@pytest.mark.parametrize("few", [sys.maxsize, 0], ids=["threads", "processes"])
+@pytest.mark.parametrize("kills", thinned([2, 25], [2], "kills at many more moments"))
+def test_a_class_killed_many_times_ends_as_if_undisturbed(course, hand_in, contents, processes, tmp_path, kills, few):
     for number in range(3):
         name = STUDENTS[number % len(STUDENTS)]
         hand_in(f"{name}-{number}", contents[name] + b"\n" * number)
     undisturbed = shutil.copytree(course, tmp_path / "undisturbed")
     started = time.monotonic()
-    process = processes.Process(target=run, args=(undisturbed,))
+    process = processes.Process(target=run, args=(undisturbed, few))
     process.start()
     process.join()
     duration = time.monotonic() - started
@@ -72,7 +78,7 @@ def test_a_class_killed_many_times_ends_as_if_undisturbed(course, hand_in, conte
     while killed < kills:
         if killed % 10 == 0:  # some runs start with nothing graded, others with most of it
             _forget(course)
-        process = processes.Process(target=run, args=(course, killed % 10 != 0))
+        process = processes.Process(target=run, args=(course, few, killed % 10 != 0))
         process.start()
         process.join(rng.uniform(0, duration))
         if process.exitcode is None:
