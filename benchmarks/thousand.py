@@ -26,7 +26,7 @@ from sqlalchemy.engine import Engine
 
 from autograder.example import example_class
 from autograder.gradebook import class_run, plugin, write
-from autograder.grading import follow_through, grade, questions, reading
+from autograder.grading import follow_through, grade, own_process, questions, reading
 from autograder.layout import REPO
 from autograder.release.publish import publish
 
@@ -119,7 +119,7 @@ def proportional_memory(process):
 def print_parts(course, size):
     """Grade a class in this process, one submission at a time, and print the time of each part."""
     spent = Counter()
-    with timed(spent):
+    with timed(spent), mock.patch.object(own_process, "FEW", size):
         class_run.grade_class(course, CHAPTER, jobs=1)
     print(f"\n{size} submissions, one at a time:")
     for part, seconds in spent.most_common():
