@@ -53,7 +53,7 @@ class Zygote:
         return Fork(control)
 
     def retire(self) -> None:
-        """Ask no more. When nobody can ask any more, the warm process ends with its last fork."""
+        """Ask no more. When all copies of the socket are closed, the warm process ends with its last fork."""
         self._requests.close()
 
 

@@ -62,7 +62,7 @@ class Zygote:
         self._poll.register(requests, select.POLLIN)
 
     def serve(self) -> walls.Fork | None:
-        """Serve until nobody can ask any more and no child is left: None. In each child, return what it gets."""
+        """Serve until all other ends are closed and no child is left: None. In each child, return what it gets."""
         asked = True
         while asked or self._children:
             # One event at a time: what follows from it may close a descriptor and open another of the same number.
