@@ -1,15 +1,17 @@
 """Let a thread grade in a process of its own, because threads of one process wait for each other.
 
-The process is a fork of a server, which the standard library starts and which has imported what grading needs. A thread
-starts it after a few submissions, since a small class is graded by the time that it is ready.
+A thread starts it after a few submissions, since a small class is graded by the time that it is ready. The standard
+library's processes would import the program that started them, which may be Jupyter, or a script that grades.
 """
 
-import signal
+import os
+import socket
+import subprocess
+import sys
 import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -19,8 +21,6 @@ from autograder.sandbox.inside.kernel import die_with_parent
 DIED = "A process that graded was killed in the middle of its work. Perhaps the machine had no memory left."
 # How many calls a thread computes before it starts its process.
 FEW = 2
-_CONTEXT = get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["autograder.grading.grade"])
 _this_thread = threading.local()
 
 
@@ -45,6 +45,7 @@ def call(function: Callable, *arguments: Any) -> Any:
     try:
         outcome = mine.process.call(function, arguments)
     except (EOFError, OSError):
+        mine.process.end()
         mine.process = None
         raise MachineTooBusy(DIED) from None
     if outcome.error:
@@ -64,22 +65,36 @@ class OwnProcess:
     """A process that runs one call after another. It ends with the process that started it, even if that is killed."""
 
     def __init__(self) -> None:
-        self._connection, its = _CONTEXT.Pipe()
+        start = f"import sys; sys.path[:] = {sys.path}; from autograder.grading.own_process import serve; serve()"
+        ours, its = socket.socketpair()
+        self._connection = Connection(ours.detach())
         with its:
-            self._process = _CONTEXT.Process(target=_serve, args=(its,), daemon=True)
-            self._process.start()
+            self._popen = subprocess.Popen(
+                [sys.executable, "-P", "-c", start, str(its.fileno())],
+                pass_fds=[its.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,  # so that Ctrl-C in a terminal interrupts the command alone
+            )
 
     def call(self, function: Callable, arguments: tuple) -> _Outcome:
         """Return the outcome of a call. Raises EOFError or OSError if the process has died."""
         self._connection.send((function, arguments))
         while isinstance(answer := self._connection.recv(), lending.Wanted):
-            lending.lend(self._connection, self._process.pid, answer)
+            lending.lend(self._connection, self._popen.pid, answer)
         return answer
 
+    def end(self) -> None:
+        """Kill the process and close everything."""
+        self._connection.close()
+        self._popen.kill()
+        self._popen.wait()
 
-def _serve(connection: Connection) -> None:
+
+def serve() -> None:
+    """Be such a process: run the calls that come through the socket, to its end."""
     die_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; this one ends anyway
+    connection = Connection(int(sys.argv[1]))
+    os.set_inheritable(connection.fileno(), False)
     lending.borrow_through(connection)
     while True:
         try:

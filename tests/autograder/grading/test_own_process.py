@@ -91,9 +91,24 @@ def test_after_a_death_there_is_a_new_process(apart):
 
 
 def test_the_interrupt_of_a_terminal_is_left_to_the_command(apart):
-    pid = apart(os.getpid)
-    os.kill(pid, signal.SIGINT)
-    assert apart(os.getpid) == pid
+    assert apart(os.getsid, 0) != os.getsid(0)
+
+
+SCRIPT = """\
+from autograder.grading import own_process
+own_process.FEW = 0
+own_process.allow_for_this_thread()
+print(own_process.call(abs, -2))
+"""
+
+
+def test_a_script_that_grades_runs_only_once(tmp_path):
+    script = tmp_path / "grade_all.py"
+    script.write_text(SCRIPT)
+    ran = subprocess.run(
+        [sys.executable, str(script)], env=os.environ | {"PYTHONPATH": str(REPO)}, capture_output=True, text=True
+    )
+    assert (ran.stdout, ran.stderr) == ("2\n", "")
 
 
 def test_a_warm_sandbox_is_borrowed(apart, bundle, sandboxes):
