@@ -150,7 +150,7 @@ def test_one_that_was_tried_and_fails_is_an_error(apart, bundle, sandboxes, monk
 
 
 COMMAND = """\
-import os, signal, sys
+import os, signal, sys, threading, time
 from pathlib import Path
 from autograder.grading import own_process
 from autograder.sandbox.warm import sandboxes
@@ -163,7 +163,11 @@ print(own_process.call(os.getpid), zygote.bwrap.first_pid, flush=True)
 """
 
 
-@pytest.mark.parametrize("end", ["os.kill(os.getpid(), signal.SIGKILL)", "", "raise KeyboardInterrupt"])
+KILLED = "os.kill(os.getpid(), signal.SIGKILL)"
+KILLED_MEANWHILE = f"threading.Timer(0.5, lambda: {KILLED}).start()\nown_process.call(time.sleep, 10**6)"
+
+
+@pytest.mark.parametrize("end", [KILLED, KILLED_MEANWHILE, "", "raise KeyboardInterrupt"])
 def test_nothing_outlives_the_command(bundle, end):
     ended = subprocess.run(
         [sys.executable, "-c", COMMAND + end, str(bundle)], cwd=REPO, capture_output=True, text=True, timeout=SECONDS
