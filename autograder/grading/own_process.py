@@ -65,13 +65,14 @@ class OwnProcess:
     """A process that runs one call after another. It ends with the process that started it, even if that is killed."""
 
     def __init__(self) -> None:
-        start = f"import sys; sys.path[:] = {sys.path}; from autograder.grading.own_process import serve; serve()"
+        start = "from autograder.grading.own_process import serve; serve()"
         ours, its = socket.socketpair()
         self._connection = Connection(ours.detach())
         with its:
             self._popen = subprocess.Popen(
                 [sys.executable, "-P", "-c", start, str(its.fileno())],
                 pass_fds=[its.fileno()],
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # so that Ctrl-C in a terminal interrupts the command alone
             )
