@@ -62,7 +62,7 @@ def running_share(x: np.ndarray) -> np.ndarray:
 
 def looks_back(x: np.ndarray) -> np.ndarray:
     """x: (T, d). Position by position, a soft look-up among the vectors so far."""
-    return np.stack([_found(x, t, x[: t + 1]) for t in range(len(x))])
+    return _looked_up(x, 0)
 
 
 # ---------------------------------------------------------------------------------------- leaky decoders
@@ -70,18 +70,18 @@ def looks_back(x: np.ndarray) -> np.ndarray:
 
 def looks_around(x: np.ndarray) -> np.ndarray:
     """x: (T, d). The soft look-up among all vectors, later ones too."""
-    return np.stack([_found(x, t, x) for t in range(len(x))])
+    return _looked_up(x, len(x))
 
 
 def looks_one_ahead(x: np.ndarray) -> np.ndarray:
     """x: (T, d). The soft look-up, with the boundary one place too far."""
-    return np.stack([_found(x, t, x[: t + 2]) for t in range(len(x))])
+    return _looked_up(x, 1)
 
 
 def divides_by_all(x: np.ndarray) -> np.ndarray:
     """x: (T, d). A sum over the past alone, but divided by the strengths of all positions."""
     strengths = np.exp(np.einsum("td,sd->ts", x, x) / x.shape[-1])
-    return np.stack([(strengths[t, : t + 1] / strengths[t].sum()) @ x[: t + 1] for t in range(len(x))])
+    return np.tril(strengths) @ x / strengths.sum(axis=1, keepdims=True)
 
 
 def centred_over_time(x: np.ndarray) -> np.ndarray:
@@ -177,9 +177,10 @@ class Mixture:
         return "a mixture of the inputs"
 
 
-def _found(x: np.ndarray, t: int, seen: np.ndarray) -> np.ndarray:
-    strengths = np.exp([vector @ x[t] / x.shape[-1] for vector in seen])
-    return strengths @ seen / strengths.sum()
+def _looked_up(x: np.ndarray, n_ahead: int) -> np.ndarray:
+    """x: (T, d). Output t is the mean of the inputs up to t + n_ahead, weighted by how much they are like input t."""
+    strengths = np.tril(np.exp(x @ x.T / x.shape[-1]), n_ahead)
+    return strengths @ x / strengths.sum(axis=1, keepdims=True)
 
 
 def _with_one_leak(x: np.ndarray, position: int, heard: np.ndarray) -> np.ndarray:

@@ -86,6 +86,8 @@ class Exercise:
             the matrices do. For an exercise that asks to predict runs, `check.predictions.ORDER`.
         unseen: names of the inputs that only the measure gets, such as the sentences.
         tests: the exercise whose functions this one tests, if it asks for a test; see `functions_to_test`.
+        likely: for an exercise with a function among its inputs: takes the inputs, and yields the arrays, all of one
+            shape, with which a right answer is likely to call that function. Their values are sent ahead.
 
     Attributes:
         aspects: name of each aspect -> its points, and the generator of its cases.
@@ -105,6 +107,7 @@ class Exercise:
         measure: str = "",
         unseen: Iterable[str] = (),
         tests: "Exercise | None" = None,
+        likely: Callable[..., Iterable[np.ndarray]] | None = None,
     ) -> None:
         self.reference = reference
         self.name = reference.__name__
@@ -116,6 +119,7 @@ class Exercise:
         self.measure = measure
         self.unseen = tuple(unseen)
         self.tests = tests
+        self.likely = likely
         self.aspects: dict[str, tuple[float, Callable]] = {}
         self.mistakes: dict[str, tuple[Mistake, Callable]] = {}
         self.equivalents: dict[str, Callable] = {}

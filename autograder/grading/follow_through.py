@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from autograder.grading.assignment import Assignment
-from autograder.grading.questions import Judgement, judge_exercise
-from autograder.sandbox import AnsweredFunctions, Budget, Call, Cell, Run
+from autograder.grading.questions import Judgement, calls_of, judge_exercise
+from autograder.sandbox import AnsweredFunctions, Budget, Cell, Run
 from check.key import Key
 from check.scoring import Result
 from check.words import listed
@@ -102,7 +102,7 @@ def follow_through(
             break
         modules = {other: assignment.modules[other] for other in answered}
         functions = AnsweredFunctions(modules, solutions, assignment.in_pytorch & modules.keys())
-        calls = [Call(name, case.inputs) for case in key.cases]
+        calls = calls_of(assignment.released.chapter, {name: key})
         second = sandboxed(cells, calls, answered=functions, distributions=assignment.distributions(name))
         notes += [f"{name} with a right {listed(answered)}: {note}" for note in second.notes]
         if second.questions:

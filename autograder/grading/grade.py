@@ -15,7 +15,7 @@ from autograder.grading.cell_imports import imported_modules
 from autograder.grading.follow_through import follow_through
 from autograder.grading.magics import without_magics
 from autograder.grading.misspelled import defined_names
-from autograder.grading.questions import Judgement, judge_exercise, questions_of
+from autograder.grading.questions import Judgement, calls_of, judge_exercise, questions_of
 from autograder.grading.redaction import possible_grader_messages, redacted
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import File
@@ -166,7 +166,7 @@ def _first_run(
     troubles: Troubles = {}
     notes: list[str] = []
     for distributions, keys in _by_distributions(questions, assignment).items():
-        calls = [Call(name, case.inputs) for name, key in keys.items() for case in key.cases]
+        calls = calls_of(assignment.released.chapter, keys)
         group = sandboxed(_cells_not_stopped(cells, troubles), calls, distributions=distributions)
         outcomes = iter(group.outcomes)
         for name, key in keys.items():

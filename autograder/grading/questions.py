@@ -11,6 +11,7 @@ from functools import cached_property
 from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import make_lazy_key, with_slips_like
 from autograder.grading.freed_memory import keep_freed_memory
+from autograder.sandbox import Call
 from check import scoring
 from check.calling import Outcome
 from check.causes import explain
@@ -32,6 +33,12 @@ def questions_of(chapter: str, seeds: Mapping[str, int]) -> dict[str, Key]:
 def exercises_by_name(chapter: str) -> dict[str, Exercise]:
     """Return the exercises of a chapter by name."""
     return {exercise.name: exercise for exercise in exercises_of(chapter)}
+
+
+def calls_of(chapter: str, keys: Mapping[str, Key]) -> list[Call]:
+    """Return one call for each case. keys: exercise -> its cases."""
+    exercises = exercises_by_name(chapter)
+    return [Call(name, case.inputs, exercises[name].likely) for name, key in keys.items() for case in key.cases]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from autograder.sandbox.answering import AnsweredFunctions, Answerer
 from autograder.sandbox.budget import Budget
-from autograder.sandbox.given import answering, functions_among
+from autograder.sandbox.given import LikelyArguments, answering, functions_among
 from autograder.sandbox.interpreter import CHAPTER_DISTRIBUTIONS
 from autograder.sandbox.limits import Limits, MachineTooBusy
 from autograder.sandbox.outcomes import NOT_AN_ANSWER, read_outcome, used_memory, used_processor, waited_longer
@@ -41,10 +41,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Call:
-    """A student's function, and the inputs (argument name -> value) of one case."""
+    """A student's function, and the inputs (argument name -> value) of one case.
+
+    likely: of a function among the inputs.
+    """
 
     function: str
     inputs: dict[str, Any]
+    likely: LikelyArguments | None = None
 
 
 @dataclass(frozen=True)
@@ -186,7 +190,8 @@ class _Submission:
             },
             "stand_ins": self._answerer.functions if self._answerer else {},
         }
-        return self._ask(process, question, arrays, call.inputs, self.limits.call_seconds)
+        answer = answering(call.inputs, call.likely, self._answerer.answer if self._answerer else None, self._points)
+        return self._ask(process, question, arrays, call.inputs, self.limits.call_seconds, answer)
 
     def _ask(
         self,
@@ -195,8 +200,9 @@ class _Submission:
         arrays: list[np.ndarray],
         inputs: dict[str, Any],
         seconds: float,
+        answer_question: AnswerQuestion | None = None,
     ) -> Outcome:
-        """Return the outcome.
+        """Return the outcome. answer_question: answers questions meanwhile; a cell runs before stand-ins are in place.
 
         If the code used up its processor time and obeyed the alarm, its stage is marked as stopped, and the process
         goes on.
@@ -209,7 +215,7 @@ class _Submission:
                 arrays,
                 seconds=seconds,
                 deadline=min(stop, self.budget.deadline),
-                answer_question=self._answer_question(question, inputs),
+                answer_question=answer_question,
             )
             outcome = read_outcome(
                 reply, reply_arrays, inputs=inputs, sources=self._sources, seconds=seconds, limits=self.limits
@@ -226,12 +232,6 @@ class _Submission:
         if outcome.stopped == used_memory(self.limits):
             raise Ended(outcome.stopped)  # the process may still hold the memory, and the other calls need it
         return outcome
-
-    def _answer_question(self, question: dict[str, Any], inputs: dict[str, Any]) -> AnswerQuestion | None:
-        """Return what answers questions meanwhile: nothing for a cell, which runs before stand-ins are in place."""
-        if question["do"] != "call":
-            return None
-        return answering(functions_among(inputs), self._answerer.answer if self._answerer else None, self._points)
 
     def _give_up_stage(self, stage: Stage, reason: str) -> None:
         self._stopped[stage] = reason

@@ -9,16 +9,26 @@ from autograder.authoring.exercise import Exercise
 from check import given_functions
 from solutions import masking as reference
 
+
+def spliced(decoder, sequences):
+    """Each sequence, then that sequence up to a cut and another one from there, for each other one and each cut."""
+    for i, x in enumerate(sequences):
+        yield x
+        for other in np.delete(sequences, i, axis=0):
+            yield from (np.concatenate([x[:t], other[t:]]) for t in range(1, len(x)))
+
+
 leaks = Exercise(
     reference.leaks,
     outputs={"leaks": ""},
     section="A leak detector",
+    likely=spliced,
 )
 
 
 def trial(draw, decoder, n=3):
     """A decoder, and sequences of vectors on which to try it, different everywhere."""
-    T, d = draw.size(5, 9), draw.size(2, 5)
+    T, d = draw.size(4, 7), draw.size(2, 5)
     return {"decoder": decoder, "sequences": draw.normal(n, T, d)}
 
 

@@ -50,18 +50,35 @@ def given_function(name: str, ask: Ask) -> Callable:
 
 
 def remembering(exchange: Exchange) -> Ask:
-    """Return what asks the grader for the values of a function of the book, for the same array only once."""
-    replies: dict[tuple[str, tuple[int, ...], bytes], tuple[dict[str, Any], list[np.ndarray]]] = {}
+    """Return what asks the grader for the values of a function of the book, for the same array only once.
+
+    The grader also sends values at the arrays that it expects next.
+    """
+    known: dict[tuple[str, tuple[int, ...], bytes], tuple[np.ndarray, str]] = {}
+
+    def remember(x: np.ndarray, value: np.ndarray, raised: str = "") -> None:
+        if x.nbytes <= MAX_BYTES and len(known) < REMEMBERED:
+            known[array_key(x)] = value, raised
 
     def ask(question: dict[str, Any]) -> dict[str, Any]:
         (x,) = question["args"]
-        key = x.dtype.char, x.shape, x.tobytes()
-        reply, arrays = replies.get(key) or exchange(question)
-        if x.nbytes <= MAX_BYTES and len(replies) < REMEMBERED:
-            replies[key] = reply, arrays
-        return values.unpack(reply["answer"], arrays)
+        if remembered := known.get(array_key(x)):
+            value, raised = remembered
+            return {"value": np.copy(value), "raised": raised}
+        reply, arrays = exchange(question)
+        answer = values.unpack(reply["answer"], arrays)
+        if not answer["raised"]:
+            for pair in zip(answer["points"], answer["values"], strict=True):
+                remember(*pair)
+        remember(x, answer["value"], answer["raised"])
+        return answer | {"value": np.copy(answer["value"])}
 
     return ask
+
+
+def array_key(x: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
+    """Return what two arrays have in common if they are equal, bit by bit."""
+    return x.dtype.char, x.shape, x.tobytes()
 
 
 def tested_function(name: str, exercise: str, exchange: Exchange, points: dict[bytes, int]) -> FunctionUnderTest:

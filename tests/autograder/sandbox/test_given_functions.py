@@ -1,10 +1,15 @@
 """Functions that are inputs of a case: submissions get their values through the pipe, and nothing else of them."""
 
+import inspect
+
 import numpy as np
 import pytest
 
-from autograder.sandbox import AnsweredFunctions, Call, Cell, run
-from check import given_functions
+from autograder.authoring.make_key import make_questions
+from autograder.exercises.backward.numerical_gradient import numerical_gradient
+from autograder.exercises.masking.leaks import leaks
+from autograder.sandbox import AnsweredFunctions, Call, Cell, given, run
+from check import given_functions, scoring
 from tests.autograder.sandbox.conftest import GOOD
 from tests.forging_tools import FIND_CHANNEL
 from tests.patience import PATIENT
@@ -67,7 +72,7 @@ def test_a_scalar_function_returns_a_numpy_scalar(called):
 
 @pytest.mark.parametrize(
     ("argument", "type_name"),
-    [("None", "TypeError"), ("x + 1j", "TypeError"), ("np.zeros((400, 400))", "ValueError"), ("x[0, 0]", "TypeError")],
+    [("None", "TypeError"), ("x + 1j", "TypeError"), ("np.zeros((400, 400))", "ValueError"), ("x[0, 0]", "ValueError")],
 )
 def test_an_argument_that_does_not_fit_raises_an_exception(called, argument, type_name):
     inputs = {"decoder": given_functions.looks_back, "x": np.ones((3, 2))}
@@ -95,6 +100,62 @@ def f(decoder, x):
         np.testing.assert_array_equal(got, MIXTURE(argument))
     np.testing.assert_array_equal(kept, MIXTURE(x))
     assert len(received) == 5 + 6
+
+
+@pytest.fixture
+def asked(bundle, monkeypatch):
+    """asked(source, function, x, likely) -> value of the cell's function `f`, arrays it asked for, arrays computed."""
+    questions, computed = [], []
+    at, called = given._Values.at, given._Values._called
+    monkeypatch.setattr(given._Values, "at", lambda self, x: questions.append(x) or at(self, x))
+    monkeypatch.setattr(given._Values, "_called", lambda self, x: computed.append(x) or called(self, x))
+
+    def asked(source, function, x, likely):
+        questions.clear(), computed.clear()
+        call = Call("f", {"function": function, "x": x}, lambda function, x: likely(x))
+        (outcome,) = run([Cell("f", source)], [call], bundle=bundle, limits=PATIENT).outcomes
+        return outcome.value, len(questions), len(computed)
+
+    return asked
+
+
+@pytest.mark.parametrize("order", ["", "[::-1]", "[::-3]", "[20:30]", "* 2"])
+def test_values_at_likely_arguments_come_ahead_and_change_nothing(asked, order):
+    source = f"def f(function, x):\n    return [function(x + i) for i in list(range(60)){order}]"
+    x = np.arange(3.0)
+    value, n_questions, n_computed = asked(
+        source, given_functions.sum_of_squares, x, lambda x: (x + i for i in range(60))
+    )
+    assert value == eval(f"[((x + i) ** 2).sum() for i in list(range(60)){order}]", {"x": x})
+    assert n_computed <= 60
+    assert n_questions <= {"": 5, "[::-1]": 60, "[::-3]": 20, "[20:30]": 2, "* 2": 5}[order]
+
+
+def test_a_value_that_came_ahead_is_the_caller_s_own(asked):
+    source = """
+def f(function, x):
+    for _ in range(2):
+        values = [function(x + i) for i in range(3)]
+        for value in values:
+            value += 1
+    return values
+"""
+    value, n_questions, _ = asked(source, given_functions.running_sum, np.ones(2), lambda x: (x + i for i in range(3)))
+    np.testing.assert_array_equal(value, [[2, 3], [3, 5], [4, 7]])
+    assert n_questions == 1
+
+
+@pytest.mark.parametrize("exercise", [leaks, numerical_gradient], ids=lambda exercise: exercise.name)
+def test_a_right_answer_needs_few_messages(bundle, monkeypatch, exercise):
+    questions = []
+    at = given._Values.at
+    monkeypatch.setattr(given._Values, "at", lambda self, x: questions.append(x) or at(self, x))
+    key = make_questions(exercise, 5)
+    cells = [Cell("setup", "import numpy as np"), Cell(exercise.name, inspect.getsource(exercise.reference))]
+    calls = [Call(exercise.name, case.inputs, exercise.likely) for case in key.cases]
+    result = scoring.grade(key, run(cells, calls, bundle=bundle, limits=PATIENT).outcomes)
+    assert result.earned == result.points
+    assert len(questions) <= 3 * len(calls)
 
 
 def test_the_reference_asks_the_submission_s_function_each_time(bundle, tmp_path):
