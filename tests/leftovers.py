@@ -1,18 +1,25 @@
 """List what a sandbox might leave behind in this process."""
 
 import os
+import threading
 from contextlib import suppress
 from pathlib import Path
 
 from autograder.sandbox.starting import only_child
 from autograder.sandbox.warm import sandboxes
+from autograder.sandbox.zygote import RETIRED
+from tests.patience import SECONDS
 
 
 def open_resources() -> set[str]:
     """Return this process's children, pipes and the like, but not its files, since a cluster in it may open some.
 
-    Nor are the warm sandboxes among them, which stay open, but their forks are.
+    Nor are the warm sandboxes among them, which stay open, but their forks are. One that has just been retired ends a
+    little later, so this waits for it.
     """
+    for thread in threading.enumerate():
+        if thread.name == RETIRED:
+            thread.join(SECONDS)
     warm = list(sandboxes)
     resources = _children(os.getpid()) - {str(zygote.bwrap.popen.pid) for zygote in warm}
     kept_open = {descriptor for zygote in warm for descriptor in zygote.descriptors()}

@@ -30,6 +30,8 @@ from check import bundle_data
 
 # What setup cells import besides the chapter's own modules and, in some runs, PyTorch.
 _PRELOADED = ("numpy.random", "check.notebook")
+# The thread that waits for the end of one that is not used any more.
+RETIRED = "retired warm sandbox"
 _TOO_SLOW = "A warm sandbox did not start in time. The machine may be too busy."
 
 
@@ -59,7 +61,7 @@ class StartedZygote(Zygote):
 
     def retire(self) -> None:
         self._leftovers.close()
-        Thread(target=self.bwrap.popen.wait, daemon=True).start()
+        Thread(target=self.bwrap.popen.wait, name=RETIRED, daemon=True).start()
 
     def _start(self, bundle: Path, distributions: tuple[str, ...]) -> None:
         requests, its_requests = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
