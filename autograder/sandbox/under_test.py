@@ -6,6 +6,7 @@ grader also sends the function's values at the points that follow. The more of t
 """
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,19 @@ MAX_POINT_BYTES = 2**21  # of the points of an exercise, in the form in which th
 # How many answers come ahead at first, and at most.
 FIRST, MOST = 4, 128
 MAX_AHEAD_BYTES = 2**22  # of the arrays of one function
+MAX_KNOWN_BYTES = 2**24  # of the arrays of all functions of an exercise
 AHEAD_SECONDS = 0.005  # processor time for one message; a slower function takes longer than the messages
 
 
 class Points:
-    """The points, by number, at which a run called the functions under test of one exercise."""
+    """The points, by number, at which a run called the functions under test of one exercise. None is too large."""
 
     def __init__(self) -> None:
         self._points: list[Arguments] = []
         self._bytes_left = MAX_POINT_BYTES
+        # Right functions are in several aspects, and some wrong ones come twice, so many answers are needed again.
+        self._known: dict[tuple[FunctionUnderTest, int], dict[str, Any]] = {}
+        self._known_bytes_left = MAX_KNOWN_BYTES
 
     def __len__(self) -> int:
         return len(self._points)
@@ -38,6 +43,16 @@ class Points:
         if not 0 <= number < len(self._points):
             raise values.Malformed("a point that was not sent")
         return self._points[number]
+
+    def answer(self, function: FunctionUnderTest, number: int) -> dict[str, Any]:
+        """Return the answer of a function at a point, which is computed once. Raises values.Malformed: see above."""
+        known = self._known.get((function, number))
+        if known is None:
+            known = _answer(function, self[number])
+            self._known_bytes_left -= _n_bytes(known)
+            if self._known_bytes_left > 0:
+                self._known[function, number] = known
+        return known
 
     def add(self, point: Arguments, n_bytes: int) -> int | None:
         """Return the number of a new point of this size; None if there is no room for it."""
@@ -62,7 +77,7 @@ class Answers:
 
     def at(self, point: Arguments, n_bytes: int) -> bytes:
         """Return the answer at a new point of this size, as a frame, with the point's number if it gets one."""
-        answer = self._called(point)
+        answer = self._counted(lambda: self._checked(point))
         number = None if answer["raised"] else self._points.add(point, n_bytes)
         return _frame({**answer, "point": number}, [])
 
@@ -72,24 +87,26 @@ class Answers:
         Raises values.Malformed if there is no such point.
         """
         started = time.thread_time()
-        answer, ahead = self._called(self._points[number]), []
+        answer, ahead = self._counted(lambda: self._points.answer(self._function, number)), []
         self._length = min(2 * self._length, MOST) if number == self._next else FIRST
         for following in range(number + 1, min(number + 1 + self._length, len(self._points))):
             late = time.thread_time() - started > AHEAD_SECONDS
             if late or self._sent_ahead == tested.MAX_CALLS or self._bytes_left < 0:
                 break
             self._sent_ahead += 1
-            ahead.append(_answer(self._function, self._points[following]))
-            self._bytes_left -= sum(array.nbytes for array in tested.arrays_in(ahead[-1]))
+            ahead.append(self._points.answer(self._function, following))
+            self._bytes_left -= _n_bytes(ahead[-1])
         self._next = number + 1 + len(ahead)
         return _frame(answer, ahead)
 
-    def _called(self, point: Arguments) -> dict[str, Any]:
-        """Return the answer to a call. The arguments are untrusted, so their sizes are limited."""
+    def _counted(self, answered: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return the answer to a call, or to one too many."""
         self._calls += 1
+        return _raised(RuntimeError(tested.TOO_MANY_CALLS)) if self._calls > tested.MAX_CALLS else answered()
+
+    def _checked(self, point: Arguments) -> dict[str, Any]:
+        """Return the answer at a new point. It is untrusted, so the sizes of its arrays are limited."""
         try:
-            if self._calls > tested.MAX_CALLS:
-                raise RuntimeError(tested.TOO_MANY_CALLS)
             tested.refuse_unsuitable(point, self._function.max_axis)
         except Exception as error:
             return _raised(error)
@@ -109,6 +126,10 @@ def _answer(function: FunctionUnderTest, point: Arguments) -> dict[str, Any]:
     pairs = enumerate(zip(arrays, before, strict=True))
     changed = {str(i): array for i, (array, content) in pairs if array.tobytes() != content}
     return {"value": value, "raised": "", "changed": changed}
+
+
+def _n_bytes(answer: dict[str, Any]) -> int:
+    return sum(array.nbytes for array in tested.arrays_in(answer))
 
 
 def _raised(error: Exception) -> dict[str, Any]:
