@@ -1,5 +1,7 @@
 """diagnose_training: its cases, its known mistakes and its right rewrites."""
 
+from functools import cache
+
 import numpy as np
 
 from autograder.authoring.diagnoses import one_of_each, overlooked, renamed
@@ -10,17 +12,31 @@ from solutions.runs import training_runs
 diagnose_training = Exercise(reference.diagnose_training, outputs={"bug": "", "first": ""}, section="What a log shows")
 
 
+N_MADE = 8  # logs with each bug: making one takes much longer than copying it
+
+
 def runs(draw, *bugs):
-    return one_of_each(draw, "run", bugs, lambda bugs: [{"run": run} for run in clear_runs(draw, bugs)])
+    return one_of_each(draw, "run", bugs, lambda bugs: ({"run": log} for log in own_logs(draw, bugs)))
 
 
-def clear_runs(draw, bugs):
-    """A run with each bug. Runs whose gradients nearly double by chance are drawn again: right answers differ there."""
-    made = training_runs(bugs, draw.rng)
+def own_logs(draw, bugs):
+    """Yield a log with each bug, as of another model: its steps begin later, and its norms are larger or smaller."""
+    logs = clear_logs(tuple(sorted(bugs)), N_MADE if draw.at_home else int(draw.rng.integers(N_MADE)))
+    for bug in bugs:
+        begin = draw.size(0, 8)
+        factors = {name: draw.rng.uniform(0.7, 1.4) for name in ("gradient_norms", "update_norms")}
+        yield {name: factors.get(name, 1.0) * column[begin:] for name, column in logs[bug].items()}
+
+
+@cache
+def clear_logs(bugs, number):
+    """A log with each bug. Runs whose gradients nearly double by chance are made again: right answers differ there."""
+    rng = np.random.default_rng(number)
+    made = training_runs(bugs, rng)
     while unclear := [i for i, (run, first) in enumerate(made) if grows_by_chance(run["gradient_norms"][:first])]:
-        for i, other in zip(unclear, training_runs([bugs[i] for i in unclear], draw.rng), strict=True):
+        for i, other in zip(unclear, training_runs([bugs[i] for i in unclear], rng), strict=True):
             made[i] = other
-    return [run for run, _ in made]
+    return {bug: run for bug, (run, _) in zip(bugs, made, strict=True)}
 
 
 def grows_by_chance(healthy):

@@ -12,7 +12,7 @@ from autograder.exercises.project.diagnose_log import diagnose_log
 from autograder.exercises.project.failed_runs import BUGS as FAILURES
 from autograder.exercises.project.failed_runs import N_RUNS, log_of
 from autograder.exercises.residual.diagnose_depth import diagnose_depth
-from autograder.exercises.training.diagnose_training import diagnose_training
+from autograder.exercises.training.diagnose_training import N_MADE, clear_logs, diagnose_training
 from check.calling import Outcome
 from check.scoring import grade
 from check.values import pack
@@ -23,6 +23,7 @@ from tests.choosing import thinned
 pytestmark = pytest.mark.autograder
 
 SECRET_SEEDS = (20_260_101, 7, 8)
+N_SEEDS = 60  # enough to draw each of the logs that are made once
 MASK_BUGS = (
     "nothing", "no causal mask", "causal mask transposed", "own position hidden", "no padding mask",
     "queries masked, not keys", "padding of another sentence", "or in place of and", "mask inverted",
@@ -39,10 +40,31 @@ def test_every_right_diagnosis_names_every_run(seed):
     assert [tuple(diagnose(log)) for diagnose in diagnoses] == [(bug, first)] * len(diagnoses)
 
 
-def test_no_case_has_gradients_that_grow_by_chance():
-    key = make_questions(diagnose_training, 7003)  # its first draw of a healthy run ends with such a step
+def test_no_log_has_gradients_that_grow_by_chance():
+    logs = clear_logs(("gradients not cleared", "moments lost", "nothing", "rate too high"), 527)  # had, at first
     for diagnose in diagnose_training.equivalents.values():
-        assert [tuple(diagnose(**case.inputs)) for case in key.cases] == [case.expected.value for case in key.cases]
+        assert {bug: diagnose(log)[0] for bug, log in logs.items()} == {bug: bug for bug in logs}
+
+
+def test_every_right_diagnosis_names_every_log():
+    for case in (case for seed in range(N_SEEDS) for case in make_questions(diagnose_training, seed).cases):
+        for diagnose in diagnose_training.equivalents.values():
+            assert tuple(diagnose(**case.inputs)) == case.expected.value
+
+
+def test_every_submission_has_logs_of_its_own():
+    keys = [make_questions(diagnose_training, seed) for seed in range(N_SEEDS)]
+    logs = [fingerprint(case.inputs) for key in keys for case in key.cases]
+    assert len(set(logs)) == len(logs)
+
+
+def test_the_public_logs_are_made_for_it_alone():
+    clear_logs.cache_clear()
+    for seed in range(N_SEEDS):
+        make_questions(diagnose_training, seed)
+    assert clear_logs.cache_info().currsize == 3 * N_MADE  # for each aspect
+    make_questions(diagnose_training, PUBLIC_SEED, at_home=True)
+    assert clear_logs.cache_info().currsize == 3 * (N_MADE + 1)
 
 
 @pytest.mark.parametrize("seed", thinned(range(200), range(6), "more weights"))
