@@ -11,7 +11,8 @@ from autograder.exercises.masking.diagnose_masks import diagnose_masks, weights_
 from autograder.exercises.project.diagnose_log import diagnose_log
 from autograder.exercises.project.failed_runs import BUGS as FAILURES
 from autograder.exercises.project.failed_runs import N_RUNS, log_of
-from autograder.exercises.residual.diagnose_depth import diagnose_depth
+from autograder.exercises.residual.diagnose_depth import N_MADE as MADE_STACKS
+from autograder.exercises.residual.diagnose_depth import diagnose_depth, record
 from autograder.exercises.training.diagnose_training import N_MADE, clear_logs, diagnose_training
 from check.calling import Outcome
 from check.scoring import grade
@@ -52,10 +53,25 @@ def test_every_right_diagnosis_names_every_log():
             assert tuple(diagnose(**case.inputs)) == case.expected.value
 
 
-def test_every_submission_has_logs_of_its_own():
-    keys = [make_questions(diagnose_training, seed) for seed in range(N_SEEDS)]
-    logs = [fingerprint(case.inputs) for key in keys for case in key.cases]
-    assert len(set(logs)) == len(logs)
+@pytest.mark.parametrize("exercise", [diagnose_training, diagnose_depth], ids=lambda exercise: exercise.name)
+def test_every_submission_has_cases_of_its_own(exercise):
+    cases = [case.inputs for seed in range(N_SEEDS) for case in make_questions(exercise, seed).cases]
+    assert len(set(map(fingerprint, cases))) == len(cases)
+
+
+def test_every_right_diagnosis_names_every_copy_of_a_stack():
+    for case in (case for seed in range(N_SEEDS) for case in make_questions(diagnose_depth, seed).cases):
+        for diagnose in diagnose_depth.equivalents.values():
+            assert tuple(diagnose(**case.inputs)) == case.expected.value
+
+
+def test_stacks_are_made_once_and_some_for_the_public_key_alone():
+    record.cache_clear()
+    for seed in range(N_SEEDS):
+        make_questions(diagnose_depth, seed)
+    assert record.cache_info().currsize == len(broken_stacks.BUGS) * MADE_STACKS
+    make_questions(diagnose_depth, PUBLIC_SEED, at_home=True)
+    assert record.cache_info().currsize == len(broken_stacks.BUGS) * (MADE_STACKS + 1)
 
 
 def test_the_public_logs_are_made_for_it_alone():
