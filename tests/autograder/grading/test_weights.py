@@ -20,6 +20,7 @@ from autograder.grading.submitted_file import File
 from autograder.grading.weights import grade_weights
 from autograder.sandbox import run
 from check.weights_file import MAX_BYTES, pack, unpack
+from solutions.letters_to_sounds import fresh_model, transcribe, until_end
 from solutions.parameters import unflatten
 from tests.patience import PATIENT
 
@@ -38,6 +39,17 @@ def few_words(seed):
 
 
 FEW = replace(HAND_IN, withheld=few_words)
+
+
+@pytest.mark.parametrize("n_words", [3, 200])
+def test_words_decoded_in_groups_are_written_as_alone(n_words):
+    namespace = {}
+    exec(HAND_IN.decoder, namespace)
+    rows = HAND_IN.withheld(5)[0][:n_words]
+    params = unflatten(GOOD.astype(np.float32), fresh_model(0))
+    for row, written in zip(rows, namespace["transcribed"](GOOD, rows), strict=True):
+        alone = transcribe(params, row[None])[0]
+        assert until_end(written).tolist() == until_end(alone).tolist()
 
 
 @pytest.fixture(scope="module")
