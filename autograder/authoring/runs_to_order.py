@@ -19,7 +19,7 @@ from autograder.authoring.exercise import Draw, Exercise
 from check.key import UNJUDGED
 
 UNSEEN = ("made", "moved", "asks")
-N_MADE = 8  # sets of runs for each aspect
+N_MADE = 4  # sets of runs for each aspect
 OUTPUTS = {"order": "4", "reasons": "3", "sentence": UNJUDGED}  # the function returns the first two
 
 Settings = dict[str, Any]

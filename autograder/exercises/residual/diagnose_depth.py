@@ -12,7 +12,7 @@ from solutions.broken_stacks import BUGS, stack_record
 diagnose_depth = Exercise(reference.diagnose_depth, outputs={"bug": "", "first": ""}, section="Read a broken stack")
 
 
-N_MADE = 8  # records with each bug: making one takes much longer than copying it
+N_MADE = 4  # records with each bug: making one takes much longer than copying it
 
 
 def records(draw, *bugs):

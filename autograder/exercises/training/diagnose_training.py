@@ -12,7 +12,7 @@ from solutions.runs import training_runs
 diagnose_training = Exercise(reference.diagnose_training, outputs={"bug": "", "first": ""}, section="What a log shows")
 
 
-N_MADE = 8  # logs with each bug: making one takes much longer than copying it
+N_MADE = 4  # logs with each bug: making one takes much longer than copying it
 
 
 def runs(draw, *bugs):
