@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
+from autograder.layout import REPO
 from autograder.sandbox import MachineTooBusy, lending
 from autograder.sandbox.inside.kernel import die_with_parent
 
@@ -66,13 +67,14 @@ class OwnProcess:
 
     def __init__(self) -> None:
         start = "from autograder.grading.own_process import serve; serve()"
+        folders = filter(None, [str(REPO), os.environ.get("PYTHONPATH")])
         ours, its = socket.socketpair()
         self._connection = Connection(ours.detach())
         with its:
             self._popen = subprocess.Popen(
                 [sys.executable, "-P", "-c", start, str(its.fileno())],
                 pass_fds=[its.fileno()],
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # so that Ctrl-C in a terminal interrupts the command alone
             )

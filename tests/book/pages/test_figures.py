@@ -153,8 +153,8 @@ def test_the_style_can_be_imported_from_any_folder(tmp_path):
 
 
 def test_only_the_sandbox_changes_where_python_looks_for_modules():
-    repo, change = ROOT / "autograder", re.compile(r"sys\.path(\.\w+\(|(\[.*?\])? \+?= )")
-    changing = [path.relative_to(repo) for path in repo.rglob("*.py") if change.search(path.read_text("utf-8"))]
+    repo = ROOT / "autograder"
+    changing = [path.relative_to(repo) for path in repo.rglob("*.py") if "sys.path" in path.read_text("utf-8")]
     assert {path.parts[0] for path in changing} == {"sandbox"}
 
 
