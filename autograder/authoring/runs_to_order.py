@@ -1,15 +1,9 @@
 """Make the cases of an exercise that asks for the order of some runs before they are made.
 
 The measure of such an exercise is `check.predictions.ORDER`, and UNSEEN are the inputs that only the measure gets.
-
-Making the runs takes a hundred times as long as judging an answer. So each process makes a few sets of them, and a
-submission gets one of these in an order of its own. The results never reach the submission, and a public key has a set
-that no submission gets.
 """
 
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -19,7 +13,6 @@ from autograder.authoring.exercise import Draw, Exercise
 from check.key import UNJUDGED
 
 UNSEEN = ("made", "moved", "asks")
-N_MADE = 4  # sets of runs for each aspect
 OUTPUTS = {"order": "4", "reasons": "3", "sentence": UNJUDGED}  # the function returns the first two
 
 Settings = dict[str, Any]
@@ -46,24 +39,10 @@ def ask_for_order(
         reasons: whether the cases ask for reasons.
     """
 
-    @cache
-    def made(number: int) -> list[dict[str, Any]]:
-        draw = Draw([number, zlib.crc32(f"{exercise.name}/{aspect}".encode())])
-        return runs_to_order(draw, make, [settings(draw) for settings in runs.values()], reasons=reasons)
-
     @exercise.cases(aspect, points=points)
     def _(draw: Draw) -> Iterator[tuple[str, dict[str, Any]]]:
-        cases = made(N_MADE if draw.at_home else int(draw.rng.integers(N_MADE)))
-        yield from zip(runs, (_in_another_order(draw, inputs) for inputs in cases), strict=True)
-
-
-def _in_another_order(draw: Draw, inputs: dict[str, Any]) -> dict[str, Any]:
-    order = draw.rng.permutation(len(inputs["runs"]))
-    return inputs | {
-        "runs": [inputs["runs"][i] for i in order],
-        "made": inputs["made"][order],
-        "moved": inputs["moved"][np.ix_(order, order)] if "reasons" in inputs["asks"] else inputs["moved"],
-    }
+        cases = runs_to_order(draw, make, [settings(draw) for settings in runs.values()], reasons=reasons)
+        yield from zip(runs, cases, strict=True)
 
 
 def runs_to_order(

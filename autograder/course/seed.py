@@ -12,8 +12,7 @@ def case_seed(secret: int, chapter: str, exercise: str, submission: str) -> int:
     """Return the seed of a submission's cases in one exercise: HMAC-SHA256 with the course's seed as the key.
 
     A file gets the same cases in every run, and no two files get the same cases. So a submission that finds out its
-    cases and reveals them does not help another submission. Only the runs of a prediction may be the same for two
-    files; see `authoring/runs_to_order`.
+    cases and reveals them does not help another submission.
 
     secret: the course's seed. submission: the fingerprint of the submitted file.
     """

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from autograder.authoring.exercise import Draw, Exercise
+from autograder.authoring.exercise import Draw
 from autograder.authoring.make_key import PUBLIC_SEED, make_questions
-from autograder.authoring.runs_to_order import N_MADE, OUTPUTS, UNSEEN, ask_for_order, runs_to_order
+from autograder.authoring.runs_to_order import runs_to_order
 from autograder.exercises.project.ablations import CHANGES, SHOWN, changed, losses
 from autograder.exercises.project.make_ablations import IN_CHAPTER, short_run
 from autograder.exercises.project.predicted_ablations import predicted_ablations
@@ -13,7 +13,7 @@ from autograder.exercises.residual import predicted_gradients as stacks
 from autograder.exercises.training import predicted_final_losses as schedules
 from autograder.layout import REPO
 from check.measuring import outcomes_of
-from check.predictions import ORDER, predicted, right
+from check.predictions import predicted, right
 from check.scoring import grade
 from solutions.pronunciations import load_words
 from solutions.schedules import final_losses
@@ -53,44 +53,6 @@ def test_no_two_runs_are_close(exercise, make, runs):
     for seed in range(3):
         made = sorted(drawn(seed, make, runs, reasons=False)["made"])
         assert all(later > 1.3 * earlier for earlier, later in zip(made, made[1:], strict=False))
-
-
-@pytest.fixture
-def asked():
-    """An exercise, and the seeds with which it has made runs so far."""
-    made = []
-
-    def make(runs, seed):
-        made.append(seed)
-        return [run["a"] + seed for run in runs]
-
-    exercise = Exercise(stacks.predicted_gradients.reference, outputs=OUTPUTS, section="", measure=ORDER, unseen=UNSEEN)
-    ask_for_order(exercise, make, "an aspect", {"four runs": lambda draw: [{"a": i} for i in range(4)]}, points=1)
-    return exercise, made
-
-
-def test_few_sets_of_runs_are_made_for_many_submissions(asked):
-    exercise, made = asked
-    inputs = [make_questions(exercise, seed).cases[0] for seed in range(200)]
-    orders = {tuple(run["a"] for run in case.inputs["runs"]) for case in inputs}
-    assert len(made) == N_MADE and len(orders) == 24
-    for case in inputs:
-        assert case.unseen["made"].tolist() == [run["a"] + case.unseen["made"].min() for run in case.inputs["runs"]]
-
-
-def test_the_public_set_is_no_submission_s(asked):
-    exercise, _ = asked
-    public = make_questions(exercise, PUBLIC_SEED, at_home=True).cases[0].unseen["made"].min()
-    assert public not in {make_questions(exercise, seed).cases[0].unseen["made"].min() for seed in range(100)}
-
-
-def test_the_reasons_follow_the_runs():
-    keys = [make_questions(stacks.predicted_gradients, seed) for seed in range(40)]
-    for case in (case for key in keys for case in key.cases if "reasons" in case.unseen["asks"]):
-        runs = case.inputs["runs"]
-        for i, j in np.ndindex(4, 4):
-            same = [runs[i] | {name: runs[j][name]} == runs[i] for name in runs[i]]
-            assert (case.unseen["moved"][i, j] == case.unseen["made"][i])[same].all()
 
 
 @pytest.mark.parametrize("seed", thinned(range(40), range(5), "more seeds"))
