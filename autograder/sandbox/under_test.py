@@ -21,7 +21,8 @@ MAX_POINT_BYTES = 2**21  # of the points of an exercise, in the form in which th
 # How many answers come ahead at first, and at most.
 FIRST, MOST = 4, 128
 MAX_AHEAD_BYTES = 2**22  # of the arrays of one function
-MAX_KNOWN_BYTES = 2**24  # of the arrays of all functions of an exercise
+MAX_KNOWN_BYTES = 2**24  # of the answers of all functions of an exercise
+ANSWER_BYTES = 500  # of an answer without its arrays, roughly
 AHEAD_SECONDS = 0.005  # processor time for one message; a slower function takes longer than the messages
 
 
@@ -49,7 +50,7 @@ class Points:
         known = self._known.get((function, number))
         if known is None:
             known = _answer(function, self[number])
-            self._known_bytes_left -= _n_bytes(known)
+            self._known_bytes_left -= ANSWER_BYTES + _n_bytes(known)
             if self._known_bytes_left > 0:
                 self._known[function, number] = known
         return known

@@ -7,7 +7,7 @@ import numpy as np
 from autograder.authoring.diagnoses import one_of_each, overlooked, renamed
 from autograder.authoring.exercise import Exercise
 from solutions import training as reference
-from solutions.runs import training_runs
+from solutions.runs import BUGS, training_runs
 
 diagnose_training = Exercise(reference.diagnose_training, outputs={"bug": "", "first": ""}, section="What a log shows")
 
@@ -31,7 +31,7 @@ def own_logs(draw, bugs):
 @cache
 def clear_logs(bugs, number):
     """A log with each bug. Runs whose gradients nearly double by chance are made again: right answers differ there."""
-    rng = np.random.default_rng(number)
+    rng = np.random.default_rng([number, *map(BUGS.index, bugs)])
     made = training_runs(bugs, rng)
     while unclear := [i for i, (run, first) in enumerate(made) if grows_by_chance(run["gradient_norms"][:first])]:
         for i, other in zip(unclear, training_runs([bugs[i] for i in unclear], rng), strict=True):

@@ -147,6 +147,16 @@ def test_a_function_that_comes_again_is_not_computed_again(in_turn):
     assert messages <= 20 + 3 * 4
 
 
+def test_numbers_too_count_against_the_room_for_known_answers(in_turn, monkeypatch):
+    monkeypatch.setattr(under_test, "MAX_KNOWN_BYTES", 10 * under_test.ANSWER_BYTES + 1)
+    received = []
+    doubled = lambda x: received.append(x) or 2 * x  # noqa: E731
+    source = "def f(function):\n    return [function(i) for i in range(20)][-1]"
+    got, _ = in_turn(source, abs, doubled, doubled)
+    assert got == [19, 38, 38]
+    assert len(received) == 20 + 10
+
+
 @pytest.mark.parametrize("number", [-1, 3])
 def test_a_point_that_was_not_sent_is_no_answer(bundle, number):
     source = FIND_CHANNEL + (
