@@ -56,10 +56,15 @@ def seen_with(bug, inputs):
     return weights, layer_norm(residual + update, **inputs["norm"])[0]
 
 
-def decoded(draw, bug):
-    """Draw four sentences whose sources have one word, all words and two numbers between, and what a bug leaves."""
+def decoded(draw, bug, *, one_word_first=False):
+    """Draw four sentences whose sources have one word, all words and two numbers between, and what a bug leaves.
+
+    one_word_first: whether the first source has one word, which gets all the weight whatever the scores are.
+    """
     length, width = draw.sizes(2, low=6, high=9)
     n_source = draw.rng.permutation([1, *(2 + draw.rng.permutation(length - 2)[:2]), length])
+    if one_word_first:
+        n_source = np.array([1, *n_source[n_source > 1]])
     n_target = n_source.copy()
     swapped = draw.rng.permutation(4)[:2]
     n_target[swapped] = n_target[swapped[::-1]]  # so two sentences are as long as their source
@@ -72,16 +77,17 @@ def decoded(draw, bug):
     return {"inputs": inputs, "weights": weights, "output": output}
 
 
-def drawn(draw, *bugs):
-    return one_of_each(draw, "decoder", bugs, lambda bugs: (decoded(draw, bug) for bug in bugs))
+def drawn(draw, *bugs, hidden=None):
+    """Yield a case with each bug. hidden: a bug that the first sentence hides."""
+    return one_of_each(
+        draw, "decoder", bugs, lambda bugs: (decoded(draw, bug, one_word_first=bug == hidden) for bug in bugs)
+    )
 
 
 @diagnose_decoder.cases("who asks, and who answers", points=2)
 def _(draw):
-    yield from drawn(
-        draw, "keys from the target", "values from the target", "queries and keys exchanged",
-        "memory and target exchanged",
-    )  # fmt: skip
+    in_weights = "keys from the target", "queries and keys exchanged", "memory and target exchanged"
+    yield from drawn(draw, *in_weights, "values from the target", hidden=draw.rng.choice(in_weights))
 
 
 @diagnose_decoder.cases("the mask over the memory", points=2)

@@ -105,6 +105,12 @@ def test_every_right_diagnosis_names_every_decoder(seed):
         assert len({first and tuple(first) for _, first in answers}) == 1
 
 
+def test_the_first_sentence_hides_a_bug_with_every_key():
+    for seed in range(N_SEEDS):
+        diagnoses = [case.expected.value for case in make_questions(diagnose_decoder, seed).cases]
+        assert any(first and first[1] for _, first in diagnoses)
+
+
 SQUARES = "grad_weights", "grad_scores"
 BRANCHES = "grad_values", "grad_queries", "grad_keys"
 PLACES = {
