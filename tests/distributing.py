@@ -1,8 +1,5 @@
 """Distribute the tests among processes: a plugin of pytest."""
 
-from functools import cache
-from pathlib import Path
-
 import pytest
 
 # The longest groups of tests start first: the build of the book, and the tests that mostly wait for a time limit or for
@@ -24,11 +21,16 @@ EXERCISES = {f"book/live/test_{name}" for name in ("editor", "live_pages", "load
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Send the tests of one file to one process, because they share fixtures."""
-    items.sort(key=_rank)
+def pytest_collection_modifyitems(config, items):
+    """Send the tests of one file to one process, because they share fixtures.
+
+    If thorough tests have a time limit, they come last: on a busy machine, the others then all run.
+    """
+    limited = config.option.thorough_until is not None
+    last = {item: limited and item.get_closest_marker("thorough") is not None for item in items}
+    items.sort(key=lambda item: (last[item], _rank(item)))
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
+        item.add_marker(pytest.mark.xdist_group(_group(item) + last[item] * " thorough"))
 
 
 def _rank(item):
@@ -38,7 +40,7 @@ def _rank(item):
 
 def _group(item):
     """Return the name of a test's group. A group runs in one process. With some exceptions it is a file."""
-    file = _file(item.path)
+    file = item.path.relative_to(item.config.rootpath / "tests").with_suffix("").as_posix()
     if file.startswith("book/forms/"):
         return "book/forms"  # its tests share a small book
     if file.startswith("book/live/"):
@@ -51,8 +53,3 @@ def _group(item):
         if file == "attacks/test_attacks" and item.name.startswith(f"test_{part}"):
             return f"{file} {part}"  # they share little and take longest
     return file
-
-
-@cache
-def _file(path):
-    return path.relative_to(Path(__file__).parent).with_suffix("").as_posix()
