@@ -4,7 +4,7 @@ A mistake is recognised by its values. A different dtype or an input changed in 
 hides the mistake nor proves it; a case that raises shows no values at all.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -41,24 +41,25 @@ class Match:
 
 def same(key: Key, case: Case, known: Outcome, outcome: Outcome) -> bool:
     """Return whether two outcomes of a case agree, up to the rounding of the case's own dtype."""
-    return not _differences(key, case, known, outcome) and set(known.modified) == set(outcome.modified)
+    return not any(_differences(key, case, known, outcome)) and set(known.modified) == set(outcome.modified)
 
 
-def _differences(key: Key, case: Case, known: Outcome, outcome: Outcome) -> list[Verdict]:
-    """Return how an outcome differs from a known one.
+def _differences(key: Key, case: Case, known: Outcome, outcome: Outcome) -> Iterator[Verdict]:
+    """Yield how an outcome differs from a known one.
 
     A mistake may promote float32 to float64 without making its digits any better, so the coarsest dtype's tolerance
     applies. Many mistakes raise the same type of exception, so an exception matches only with the same message.
     """
     if known.raised and outcome.raised and not case.expected.raised and known.raised.message != outcome.raised.mark:
-        return [Verdict(False, "raised", "")]
+        yield Verdict(False, "raised", "")
+        return
     coarsest = max(key.tolerance, case.rounding)
-    return list(faults(replace(key, tolerance=coarsest) if coarsest > key.tolerance else key, known, outcome))
+    yield from faults(replace(key, tolerance=coarsest) if coarsest > key.tolerance else key, known, outcome)
 
 
 def is_exactly(key: Key, slug: str, outcomes: Sequence[Outcome]) -> bool:
     """Return whether the outcomes of all cases are those of a known mistake."""
-    pairs = zip(key.cases, outcomes, strict=True)
+    pairs = sorted(zip(key.cases, outcomes, strict=True), key=lambda pair: pair[0].size)  # most mistakes differ at once
     return all(same(key, case, case.mistakes[slug], outcome) for case, outcome in pairs)
 
 
@@ -77,6 +78,8 @@ def best_matches(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults,
     If no mistake has exactly these values, a mistake with nearly the same values is enough if it is clearly wrong: the
     function probably adds a small constant as well, as people do before a division.
     """
+    if not _may_explain(key, outcomes, case_faults):
+        return []
     exact = _fewest(
         key, case_faults, [_match(key, slug, outcomes, case_faults) for slug in key.mistakes], raises_by_axes
     )
@@ -86,12 +89,48 @@ def best_matches(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults,
     return _fewest(key, case_faults, near, raises_by_axes)
 
 
+def _may_explain(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> bool:
+    """Return whether some mistake has nearly the values of a quarter of the cases that mistakes must explain.
+
+    Otherwise no MAX_MISTAKES of them explain half of these cases. Of a wrong answer that makes no known mistake, this
+    is found out without running any mistake on the largest cases.
+    """
+    near = replace(key, tolerance=max(key.tolerance, NEAR))
+    indices = sorted(_with_values(case_faults), key=lambda i: key.cases[i].size)
+    least = -(-len(indices) // (2 * MAX_MISTAKES))
+
+    def has_nearly_least(slug: str) -> bool:
+        n_equal = 0
+        for n_left, i in zip(range(len(indices), 0, -1), indices, strict=True):
+            if n_equal + n_left < least:
+                return False
+            case = key.cases[i]
+            n_equal += not has_wrong_values(_differences(near, case, case.mistakes[slug], outcomes[i]))
+            if n_equal == least:
+                return True
+        return False
+
+    return any(map(has_nearly_least, key.mistakes))
+
+
+def _wrong(case_faults: CaseFaults) -> set[int]:
+    """Return the indices of the cases that have more than faults of form."""
+    return {i for i, verdicts in enumerate(case_faults) if has_wrong_values(verdicts)}
+
+
+def _with_values(case_faults: CaseFaults) -> set[int]:
+    """Return the indices of the cases that mistakes must explain: the wrong ones that have values, if there are any.
+
+    Many mistakes raise the same exception, so exceptions are proof only where no case has values.
+    """
+    wrong = _wrong(case_faults)
+    return {i for i in wrong if case_faults[i][0].kind not in VALUELESS_KINDS} or wrong
+
+
 def _fewest(key: Key, case_faults: CaseFaults, matches: Iterable[Match | None], raises_by_axes: bool) -> list[Match]:
     """Return the fewest of these matches that explain the cases with wrong values; or none."""
     candidates = [match for match in matches if match]
-    wrong = {i for i, verdicts in enumerate(case_faults) if has_wrong_values(verdicts)}
-    # Many mistakes raise the same exception, so exceptions are proof only where no case has values.
-    with_values = {i for i in wrong if case_faults[i][0].kind not in VALUELESS_KINDS} or wrong
+    wrong, with_values = _wrong(case_faults), _with_values(case_faults)
     chosen: list[Match] = []
     while candidates and len(chosen) < MAX_MISTAKES:
         open_cases = with_values.difference(*(match.proof for match in chosen))
@@ -188,7 +227,7 @@ def _match(
             raises_rightly = True
     form_faults = {}  # index of each case with the mistake's values -> its number of faults of form
     for i, (case, outcome) in answered:
-        differences = _differences(near, case, case.mistakes[slug], outcome)
+        differences = list(_differences(near, case, case.mistakes[slug], outcome))
         if not has_wrong_values(differences):
             form_faults[i] = len(differences)
     proof = frozenset(i for i in form_faults if answer_is_wrong[i] and mistake_is_wrong(i))
