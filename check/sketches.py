@@ -7,64 +7,112 @@ mistake would then be wrong.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from check.calling import Outcome
 from check.faults import has_all_outputs, judged_outputs
 from check.key import Case, Key
-from check.values import Tree, has_structure_of, pack
+from check.values import pack
 
 TOLERANCE = 1e-8
 
 
+class CaseSketches:
+    """Makes sketches of outcomes of one case. What they have in common is computed once."""
+
+    def __init__(self, key: Key, case: Case) -> None:
+        self.key, self.case = key, case
+
+    def sketch(self, outcome: Outcome) -> float | None:
+        """Return one number for all judged outputs; None if these are not as `entries` needs them."""
+        values = self.entries(outcome)
+        if values is None:
+            return None
+        return float(self._weights @ values / self.largest / np.sqrt(values.size))
+
+    def entries(self, outcome: Outcome) -> np.ndarray | None:
+        """Return all entries of the judged outputs, or None if an outcome can have no sketch.
+
+        It has none if its outputs have another structure than expected or are not finite, or if no outcome of this
+        case can have one.
+        """
+        if self._outputs is None or outcome.raised or outcome.stopped:
+            return None
+        if len(self.key.outputs) > 1 and not has_all_outputs(self.key, outcome.value):
+            return None
+        arrays = _arrays(self._outputs, _judged(self.key, self.case.expected.value, outcome.value))
+        values = None if arrays is None else _flat(arrays)
+        return None if values is None or not np.isfinite(values).all() else values
+
+    @cached_property
+    def right(self) -> np.ndarray:
+        """All entries of the expected outputs; empty if these have no sketch."""
+        return _flat((self._outputs and _arrays(self._outputs, self._outputs)) or [])
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest absolute entry of the expected outputs."""
+        return float(np.abs(self.right).max(initial=0.0))
+
+    @cached_property
+    def _outputs(self) -> list | None:
+        """The judged outputs that are expected; None if they can have no sketch."""
+        value = self.case.expected.value
+        if self.case.expected.raised or (len(self.key.outputs) > 1 and not has_all_outputs(self.key, value)):
+            return None
+        outputs = _judged(self.key, value, value)
+        arrays = _arrays(outputs, outputs)
+        return outputs if arrays is not None and is_distinctive(_flat(arrays)) else None
+
+    @cached_property
+    def _weights(self) -> np.ndarray:
+        return np.random.default_rng(self.right.size).normal(size=self.right.size)
+
+
 def sketched_cases(key: Key) -> list[int]:
     """Return the indices of the sketched cases, which have float64 outputs."""
-    return [i for i, case in enumerate(key.cases) if sketch(key, case, case.expected) is not None]
+    return [i for i, case in enumerate(key.cases) if CaseSketches(key, case).entries(case.expected) is not None]
 
 
-def sketch_row(key: Key, cases: Sequence[Case], outcomes: Iterable[Outcome]) -> np.ndarray:
+def sketch_row(cases: Iterable[CaseSketches], outcomes: Iterable[Outcome]) -> np.ndarray:
     """Return the sketches of the outcomes of these cases; NaN for an outcome without a sketch."""
-    sketches = (sketch(key, case, outcome) for case, outcome in zip(cases, outcomes, strict=True))
+    sketches = (case.sketch(outcome) for case, outcome in zip(cases, outcomes, strict=True))
     return np.array([np.nan if number is None else number for number in sketches])
 
 
-def sketch(key: Key, case: Case, outcome: Outcome) -> float | None:
-    """Return one number for all judged outputs; None if they have another structure than expected or are not finite."""
-    entries = _entries(key, case, outcome)
-    if entries is None:
-        return None
-    expected, values = entries
-    weights = np.random.default_rng(values.size).normal(size=values.size)
-    return float(weights @ values / _largest(expected) / np.sqrt(values.size))
+def _flat(arrays: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate([np.zeros(0), *map(np.ravel, arrays)])
 
 
-def _entries(key: Key, case: Case, outcome: Outcome) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return all entries of the judged outputs, expected and actual, or None if an outcome can have no sketch."""
-    if outcome.raised or outcome.stopped or case.expected.raised:
-        return None
-    if len(key.outputs) > 1 and not has_all_outputs(key, outcome.value):
-        return None
-    outputs = judged_outputs(key, case.expected.value, outcome.value)
-    if not all(has_structure_of(expected, value) for _, expected, value in outputs):
-        return None
-    expected_tree, expected = _packed([expected for _, expected, _ in outputs])
-    tree, arrays = _packed([value for _, _, value in outputs])
-    if tree != expected_tree or [array.shape for array in arrays] != [array.shape for array in expected]:
-        return None
-    if any(array.dtype != np.float64 for array in (*expected, *arrays)):
-        return None
-    right, values = (np.concatenate([np.zeros(0), *map(np.ravel, parts)]) for parts in (expected, arrays))
-    return (right, values) if is_distinctive(right) and np.isfinite(values).all() else None
+def _judged(key: Key, expected: Any, value: Any) -> list:
+    """Return the judged outputs of a value, with each float as an array of one entry."""
+    outputs = (output for *_, output in judged_outputs(key, expected, value))
+    return [np.array(output) if type(output) is float else output for output in outputs]
 
 
-def _largest(entries: np.ndarray) -> float:
-    return float(np.abs(entries).max(initial=0.0))
-
-
-def _packed(values: list) -> tuple[Tree, list[np.ndarray]]:
-    """Return the structure of the values and their arrays, with each float as an array of one entry."""
-    return pack([np.float64(value) if type(value) is float else value for value in values])
+def _arrays(expected: Any, value: Any) -> list[np.ndarray] | None:
+    """Return the arrays of a tree; None if it differs from the expected one in anything but entries of float64."""
+    if isinstance(expected, np.ndarray):
+        is_array = type(value) is np.ndarray or isinstance(value, np.generic)
+        fits = is_array and expected.dtype == value.dtype == np.float64 and expected.shape == value.shape
+        return [value] if fits else None
+    if isinstance(expected, dict):
+        fits = type(value) is dict and list(value) == list(expected)
+        return _arrays(list(expected.values()), list(value.values())) if fits else None
+    if not isinstance(expected, tuple | list):
+        return [] if pack(expected)[0] == pack(value)[0] else None
+    if not isinstance(value, tuple if isinstance(expected, tuple) else list) or len(value) != len(expected):
+        return None
+    arrays = []
+    for pair in zip(expected, value, strict=True):
+        inner = _arrays(*pair)
+        if inner is None:
+            return None
+        arrays += inner
+    return arrays
 
 
 def is_distinctive(array: np.ndarray) -> bool:
@@ -75,20 +123,19 @@ def is_distinctive(array: np.ndarray) -> bool:
 
 def slip(key: Key, outcomes: Sequence[Outcome]) -> str:
     """Return the description of the slip in a right function that the outcomes show; "" if they show none."""
-    pairs = [(key.cases[i], outcomes[i]) for i in sketched_cases(key)] if key.slips else []
-    if not any(_has_telling_errors(key, case, outcome) for case, outcome in pairs):
+    sketched = sketched_cases(key) if key.slips else []
+    cases = [CaseSketches(key, key.cases[i]) for i in sketched]
+    answers = [outcomes[i] for i in sketched]
+    if not any(map(_has_telling_errors, cases, answers)):
         return ""
-    row = sketch_row(key, [case for case, _ in pairs], [outcome for _, outcome in pairs])
+    row = sketch_row(cases, answers)
     for description, rows in key.slips.items():
         if np.isclose(rows, row, TOLERANCE, TOLERANCE, equal_nan=True).all(axis=1).any():
             return description
     return ""
 
 
-def _has_telling_errors(key: Key, case: Case, outcome: Outcome) -> bool:
+def _has_telling_errors(case: CaseSketches, outcome: Outcome) -> bool:
     """Return whether an outcome has wrong entries that another function is unlikely to return."""
-    entries = _entries(key, case, outcome)
-    if entries is None:
-        return False
-    expected, values = entries
-    return is_distinctive(values[np.abs(values - expected) > TOLERANCE * _largest(expected)])
+    values = case.entries(outcome)
+    return values is not None and is_distinctive(values[np.abs(values - case.right) > TOLERANCE * case.largest])

@@ -11,7 +11,7 @@ from autograder.authoring.exercise import Exercise
 from autograder.authoring.slips import slips
 from check.calling import Outcome, value_of
 from check.key import Case, Key
-from check.sketches import sketch_row, sketched_cases
+from check.sketches import CaseSketches, sketch_row, sketched_cases
 
 MOST_SLIPS = 2  # with more of them, a sentence would name almost any slip
 LARGE_CASE = 1000  # entries in all input arrays; for larger cases, making all sketches takes too long
@@ -90,9 +90,9 @@ class _Rows:
 
     def __init__(self, key: Key, cases: Sequence[Case], answer: Sequence[Outcome]) -> None:
         """cases: those that have sketches. answer: its outcomes on them; () if the rows of all functions are wanted."""
-        self._key, self._cases = key, cases
-        self.right = sketch_row(key, cases, [case.expected for case in cases])
-        self._wanted = sketch_row(key, cases, answer) if answer else np.zeros(0)
+        self._cases = [CaseSketches(key, case) for case in cases]
+        self.right = sketch_row(self._cases, [case.expected for case in cases])
+        self._wanted = sketch_row(self._cases, answer) if answer else np.zeros(0)
         wrong = [i for i in np.flatnonzero(np.isfinite(self._wanted)).tolist() if not self._has(i, self.right[i])]
         self._telling = min(wrong, key=lambda i: cases[i].size, default=None)
 
@@ -106,13 +106,13 @@ class _Rows:
 
     def _row(self, outcome: Callable[[Case], Outcome]) -> np.ndarray | None:
         i = self._telling
-        if i is not None and not self._has(i, sketch_row(self._key, [self._cases[i]], [outcome(self._cases[i])])[0]):
+        if i is not None and not self._has(i, self._cases[i].sketch(outcome(self._cases[i].case))):
             return None
-        return sketch_row(self._key, self._cases, map(outcome, self._cases))
+        return sketch_row(self._cases, (outcome(sketches.case) for sketches in self._cases))
 
-    def _has(self, i: int, number: float) -> bool:
+    def _has(self, i: int, number: float | None) -> bool:
         """Return whether a sketch may be the answer's on a case. It tolerates more than `_differ`."""
-        return bool(np.isclose(number, self._wanted[i], 1e-6, 1e-6))
+        return number is not None and bool(abs(number - self._wanted[i]) <= 1e-6 + 1e-6 * abs(self._wanted[i]))
 
 
 def _differ(row: np.ndarray, other: np.ndarray) -> bool:

@@ -15,7 +15,7 @@ from autograder.authoring.sketching import sketches_of_slips
 from autograder.authoring.slips import slips
 from check.calling import run, value_of
 from check.scoring import grade
-from check.sketches import sketch_row, sketched_cases, slip
+from check.sketches import CaseSketches, sketch_row, sketched_cases, slip
 
 pytestmark = pytest.mark.autograder
 
@@ -130,8 +130,8 @@ def without_the_factor(x):
 def test_a_slip_that_changes_nothing_in_a_mistake_is_no_slip():
     key = exercise_of(doubled, without_the_factor)
     rows = np.concatenate(list(key.slips.values()))
-    cases = [key.cases[i] for i in sketched_cases(key)]
-    own = sketch_row(key, cases, [case.mistakes["without_the_factor"] for case in cases])
+    cases = [CaseSketches(key, key.cases[i]) for i in sketched_cases(key)]
+    own = sketch_row(cases, [sketches.case.mistakes["without_the_factor"] for sketches in cases])
     assert len(cases) == 2 and len(rows) > 2
     assert not np.isclose(rows, own).all(axis=1).any()
 
@@ -322,6 +322,16 @@ def test_grading_runs_most_slips_on_one_case_only(exercise, words, monkeypatch):
     in_all, runs[:] = len(runs), []
     assert slip(with_slips_like(key, outcomes), outcomes) == whole == words
     assert 2 * len(runs) < in_all
+
+
+def test_the_weights_of_a_case_are_drawn_once_for_all_slips(exercise, monkeypatch):
+    key = make_lazy_key(exercise, seed=5)
+    outcomes = [run(lambda x, gain, bias: 1.01 * standardised(x, gain, bias), case.inputs) for case in key.cases]
+    draws = []
+    drawn = np.random.default_rng
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: draws.append(seed) or drawn(seed))
+    assert slip(with_slips_like(key, outcomes), outcomes) == ""
+    assert 0 < len(draws) <= 2 * len(key.cases)
 
 
 def test_slips_are_compiled_once_for_inputs_of_the_same_kinds(monkeypatch):
