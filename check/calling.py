@@ -85,13 +85,16 @@ def call(function: Callable, inputs: dict[str, Any]) -> tuple[Outcome, dict[str,
 
 
 def value_of(function: Callable, inputs: dict[str, Any]) -> Outcome:
-    """Like `run`, but keep only the type of an exception, and do not look for changed inputs. Both would take long."""
+    """Like `run`, but keep only the type of an exception and the value itself, and do not look for changed inputs.
+
+    All of this would take long.
+    """
     copies = _copy(inputs)
     try:
         value = _returned(function, copies)
     except (Exception, SystemExit) as error:
         return Outcome(raised=Raised(type(error).__name__, ""))
-    return Outcome(value=_as_from_sandbox(value))
+    return Outcome(value=value)
 
 
 def _call_on_copies(function: Callable, inputs: dict[str, Any]) -> tuple[Outcome, dict[str, Any]]:
@@ -229,7 +232,19 @@ def _copy(inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _copy_of(value: Any) -> Any:
-    return _disguised(value) if callable(value) else values.unpack(*values.pack(value))
+    return _disguised(value) if callable(value) else _copied(value)
+
+
+def _copied(value: Any) -> Any:
+    """Return a copy of an input. Packing all of it, as the sandbox must, often takes longer than the call."""
+    kind = type(value)
+    if kind is np.ndarray and value.dtype in values.NATIVE:
+        return np.array(value, order="C")
+    if kind is dict:
+        return {name: _copied(part) for name, part in value.items()}
+    if kind in (list, tuple):
+        return kind(map(_copied, value))
+    return values.unpack(*values.pack(value))
 
 
 def _disguised(function: Callable) -> Callable:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from check.calling import run
+from check import values
+from check.calling import run, value_of
 
 pytestmark = pytest.mark.autograder
 
@@ -22,6 +23,17 @@ class Affine(torch.nn.Module):
 
     def forward(self, x, mask):
         return self.linear(x), x
+
+
+@pytest.mark.parametrize("x", [np.ones((2, 3)).T, [np.ones(2), {"a": (np.ones(1), None, 3)}]])
+def test_a_function_gets_copies_of_its_inputs_and_no_array_is_packed_for_that(x, monkeypatch):
+    packed = []
+    pack_array = values._pack_array
+    monkeypatch.setattr(values, "_pack_array", lambda *array: packed.append(array) or pack_array(*array))
+    copied = value_of(lambda x: x, {"x": x}).value
+    assert not packed
+    np.testing.assert_equal(copied, x)
+    assert not any(map(np.shares_memory, values.pack(copied)[1], values.pack(x)[1]))
 
 
 def test_given_weights_decide_the_output():
