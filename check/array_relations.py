@@ -29,12 +29,12 @@ def relations_of_array(
     value: np.ndarray,
     inputs: dict[str, Any],
     others: dict[str, Any],
-    sizes: Sequence[tuple[str, float]],
+    factors_of_case: Sequence[tuple[float, str]],
 ) -> Iterator[str]:
     """Yield every sentence that is true of one wrong array, the most informative first.
 
-    subject: the array in words. inputs: argument -> value. others: name -> what another output should be. sizes: see
-    `sizes_of`.
+    subject: the array in words. inputs: argument -> value. others: name -> what another output should be.
+    factors_of_case: the `size_factors` of its inputs.
     """
     if not value.any():
         yield f"{subject} is zero everywhere."
@@ -45,7 +45,7 @@ def relations_of_array(
         lengths = [(f"the length of {name}", n) for name, n in zip(axis_names, expected.shape, strict=True)]
         largest = np.abs(expected).argmax()
         ratio = value.flat[largest] / expected.flat[largest]
-        for factor, words in factors([*lengths, *sizes]):
+        for factor, words in (*SIMPLE_FACTORS.items(), *size_factors(lengths), *factors_of_case):
             if math.isclose(factor, ratio, rel_tol=1e-2) and equal(factor * expected, value):  # the first is cheaper
                 yield f"{subject} is {words}."
         if expected.ndim:
@@ -89,10 +89,13 @@ def _along(
 
 def _places_along(subject: str, axis: int, axis_name: str, expected: np.ndarray, value: np.ndarray) -> Iterator[str]:
     """Yield the place along one axis at which the array is right."""
-    places = [_equal_at(expected, value, axis, i) for i in range(expected.shape[axis])]
-    if len(places) > 2 and places[0] and not any(places[1:]):
+    right_first, right_last = (_equal_at(expected, value, axis, i) for i in (0, -1))
+    inner = range(1, expected.shape[axis] - 1)
+    if not inner or right_first == right_last or any(_equal_at(expected, value, axis, i) for i in inner):
+        return
+    if right_first:
         yield f"{subject} is right at the first place along {axis_name} and wrong at all others."
-    if len(places) > 2 and places[-1] and not any(places[:-1]):
+    else:
         yield f"{subject} is right at the last place along {axis_name} and wrong at all others."
 
 
@@ -104,9 +107,8 @@ def _sizes_along(subject: str, axis: int, axis_name: str, expected: np.ndarray, 
         yield f"{subject} has the right differences along {axis_name}: a constant is added to all entries."
 
 
-def factors(sizes: Iterable[tuple[str, float]]) -> Iterator[tuple[float, str]]:
-    """Yield factors with their descriptions: simple ones, and those from sizes and numbers. sizes: see `sizes_of`."""
-    yield from SIMPLE_FACTORS.items()
+def size_factors(sizes: Iterable[tuple[str, float]]) -> Iterator[tuple[float, str]]:
+    """Yield factors from sizes and numbers, with their descriptions. sizes: see `sizes_of`."""
     for words, size in sizes:
         if size > 0 and size != 1:
             yield float(size), f"what it should be times {words}"
@@ -163,9 +165,9 @@ def _axis_names(axes: Sequence[str], ndim: int) -> list[str]:
 
 def equal(expected: Any, value: np.ndarray) -> bool:
     """Return whether two arrays are equal up to the coarser one's rounding; a scalar is broadcast."""
-    if not isinstance(expected, np.ndarray) or expected.dtype.kind != "f" or not np.isfinite(expected).all():
+    if not isinstance(expected, np.ndarray) or expected.dtype.kind != "f":
         return False
-    if expected.shape != value.shape and expected.ndim:
+    if (expected.shape != value.shape and expected.ndim) or not np.isfinite(expected).all():
         return False
     allowed = max(TOLERANCES.get(array.dtype, 1e-9) for array in (expected, value))
     largest = float(np.abs(expected).max(initial=0.0)) or 1.0

@@ -11,7 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from check.array_relations import constant, equal, factors, is_distinctive, proportional, relations_of_array, sizes_of
+from check.array_relations import (
+    SIMPLE_FACTORS,
+    constant,
+    equal,
+    is_distinctive,
+    proportional,
+    relations_of_array,
+    size_factors,
+    sizes_of,
+)
 from check.calling import Outcome
 from check.comparing import TOLERANCES, difference, relative_error
 from check.faults import judged_outputs
@@ -83,14 +92,14 @@ def _case_relations(key: Key, case: Case, name: str, expected: Any, value: Any) 
     paths = [path for path in right if path in wrong and np.isfinite(got[path]).all()]
     if not paths or len(paths) < len(wrong):
         return {}, False
-    sizes = sizes_of(case.inputs)
+    factors = list(size_factors(sizes_of(case.inputs)))
     by_argument = {argument: leaves(array) for argument, array in case.inputs.items()}
     proof = any(is_distinctive(right[path]) and is_distinctive(got[path]) for path in paths)
 
     def of(path: str, subject: str, others: dict[str, Any]) -> dict[str, None]:
         inputs = case.inputs if not path else {a: tree[path] for a, tree in by_argument.items() if path in tree}
         axes = [] if path else key.outputs[name].split()
-        return dict.fromkeys(relations_of_array(subject, axes, right[path], got[path], inputs, others, sizes))
+        return dict.fromkeys(relations_of_array(subject, axes, right[path], got[path], inputs, others, factors))
 
     outputs = dict(zip(key.outputs, case.expected.value, strict=True)) if len(key.outputs) > 1 else {}
     others = {f"{other}{path}": array for other in outputs for path, array in leaves(outputs[other]).items()}
@@ -108,8 +117,9 @@ def _scalar_relations(wrong: Sequence[tuple[Case, str, Any, Any]]) -> Iterator[s
     if any(other != name for _, other, *_ in wrong) or len(np.unique(expected)) < 2:
         return
     words = (
-        {words: None for factor, words in factors(sizes_of(case.inputs)) if equal(np.array(factor * e), np.array(v))}
+        {words: None for factor, words in factors if equal(np.array(factor * e), np.array(v))}
         for case, _, e, v in wrong
+        for factors in [(*SIMPLE_FACTORS.items(), *size_factors(sizes_of(case.inputs)))]
     )
     yield from (f"`{name}` is {word}." for word in _shared((of_case, True) for of_case in words))
     if len(np.unique(expected)) > 2 and value.any():

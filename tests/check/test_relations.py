@@ -5,6 +5,7 @@ import pytest
 
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.make_key import make_key
+from check import array_relations
 from check.calling import run
 from check.scoring import grade
 
@@ -167,6 +168,15 @@ def test_a_known_mistake_is_named_without_a_relation(exercise):
     key = make_key(exercise, seed=1)
     result = grade(key, [run(exercise.mistakes["column_sum"][1], case.inputs) for case in key.cases])
     assert result.verdict.message.endswith("of the largest entry).")
+
+
+def test_a_long_array_that_is_wrong_at_both_ends_is_not_compared_at_every_place(monkeypatch):
+    compared = []
+    equal_at = array_relations._equal_at
+    monkeypatch.setattr(array_relations, "_equal_at", lambda *places: compared.append(places) or equal_at(*places))
+    right = np.random.default_rng(0).normal(size=100)
+    assert not [*array_relations.relations_of_array("`shares`", ["T"], right, right**3, {}, {}, [])]
+    assert len(compared) == 2
 
 
 def sizes_of(n_rows, n_columns):
