@@ -244,6 +244,18 @@ def test_help_loads_nothing_slow():
     assert not modules & {"numpy", "nbformat", "nbgrader", "sqlalchemy", "distributed", "msgspec", "yaml"}
 
 
+def test_a_command_multiplies_matrices_in_one_thread():
+    code = """import os
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"): os.environ.pop(name, None)
+from autograder.cli.main import main
+try: main(["--help"])
+except SystemExit: pass
+import numpy
+print(len(os.listdir("/proc/self/task")))"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "1"
+
+
 def test_grading_begins_before_nbgrader_or_dask_is_loaded(tmp_path):
     (tmp_path / "release" / CHAPTER).mkdir(parents=True)
     modules = loaded(f"""
