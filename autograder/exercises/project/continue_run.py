@@ -36,20 +36,20 @@ def inputs_of(draw, step, n_batches=2, **more):
 @continue_run.cases("the first steps", points=2)
 def _(draw):
     yield "two steps", inputs_of(draw, 0)
-    yield "three steps without smoothing", inputs_of(draw, 0, 3, smoothing=0.0)
+    yield "two steps without smoothing", inputs_of(draw, 0, smoothing=0.0)
 
 
 @continue_run.cases("a run that continues", points=2)
 def _(draw):
-    yield "during the warm-up", inputs_of(draw, 3, 2, warmup=40)
+    yield "during the warm-up", inputs_of(draw, 3, 1, warmup=40)
     yield "over the top of the schedule", inputs_of(draw, 5, 2, warmup=6)
-    yield "long after the warm-up", inputs_of(draw, draw.size(60, 90))
+    yield "long after the warm-up", inputs_of(draw, draw.size(60, 90), 1)
     yield "no more batches", inputs_of(draw, draw.size(20, 40), 0)
 
 
 @continue_run.cases("clipping", points=1)
 def _(draw):
-    yield "short steps", inputs_of(draw, 7, longest=float(draw.rng.uniform(0.05, 0.2)))
+    yield "a short step", inputs_of(draw, 7, 1, longest=float(draw.rng.uniform(0.05, 0.2)))
     yield "a fresh run", inputs_of(draw, 0, longest=float(draw.rng.uniform(0.05, 0.2)))
 
 
