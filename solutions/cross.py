@@ -202,24 +202,23 @@ def diagnose_decoder(inputs, weights, output):
         return shares, add_norm(residual, update, inputs["norm"])[0]
 
     right = sublayer()
-    update_alone = sublayer(residual=np.zeros_like(stream))
     with_bug = {
-        "keys from the target": sublayer(searched=stream),
-        "values from the target": sublayer(handed_over=stream),
-        "queries and keys exchanged": sublayer(asks=memory, searched=stream),
-        "memory and target exchanged": sublayer(asks=memory, searched=stream, handed_over=stream),
-        "no mask": sublayer(mask=np.ones_like(source)),
-        "mask transposed": sublayer(mask=source.swapaxes(-1, -2)),
-        "mask of the target": sublayer(mask=inputs["target_mask"]),
-        "causal mask as well": sublayer(mask=source & causal_mask(stream.shape[1])),
-        "residual from x": sublayer(residual=inputs["x"]),
-        "no residual": update_alone,
-        "norm before the sum": (right[0], stream + update_alone[1]),
+        "keys from the target": lambda: sublayer(searched=stream),
+        "values from the target": lambda: sublayer(handed_over=stream),
+        "queries and keys exchanged": lambda: sublayer(asks=memory, searched=stream),
+        "memory and target exchanged": lambda: sublayer(asks=memory, searched=stream, handed_over=stream),
+        "no mask": lambda: sublayer(mask=np.ones_like(source)),
+        "mask transposed": lambda: sublayer(mask=source.swapaxes(-1, -2)),
+        "mask of the target": lambda: sublayer(mask=inputs["target_mask"]),
+        "causal mask as well": lambda: sublayer(mask=source & causal_mask(stream.shape[1])),
+        "residual from x": lambda: sublayer(residual=inputs["x"]),
+        "no residual": lambda: sublayer(residual=np.zeros_like(stream)),
+        "norm before the sum": lambda: (right[0], stream + sublayer(residual=np.zeros_like(stream))[1]),
     }
     for name, expected, array in zip(("weights", "output"), right, (weights, output), strict=True):
         wrong = ~np.isclose(array, expected).all(axis=(1, 2))
         if wrong.any():
-            bug = next(bug for bug, made in with_bug.items() if all(map(np.allclose, made, (weights, output))))
+            bug = next(bug for bug, make in with_bug.items() if all(map(np.allclose, make(), (weights, output))))
             return bug, (name, int(wrong.argmax()))
     return "nothing", None
 

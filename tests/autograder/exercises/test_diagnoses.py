@@ -1,5 +1,7 @@
 """Exercises that ask for a diagnosis: the model diagnosis names every run, and memorised answers earn nothing."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ from autograder.exercises.training.diagnose_training import N_MADE, clear_logs, 
 from check.calling import Outcome
 from check.scoring import grade
 from check.values import pack
-from solutions import broken_stacks
+from solutions import broken_stacks, cross
 from solutions.runs import BUGS, training_run
 from tests.choosing import thinned
 
@@ -109,6 +111,14 @@ def test_the_first_sentence_hides_a_bug_with_every_key():
     for seed in range(N_SEEDS):
         diagnoses = [case.expected.value for case in make_questions(diagnose_decoder, seed).cases]
         assert any(first and first[1] for _, first in diagnoses)
+
+
+@pytest.mark.parametrize("bug, n_made", [("nothing", 1), ("keys from the target", 2)])
+def test_the_reference_makes_no_more_decoders_than_it_compares(bug, n_made, monkeypatch):
+    made = mock.Mock(wraps=cross.masked_attention)
+    monkeypatch.setattr(cross, "masked_attention", made)
+    assert cross.diagnose_decoder(**decoded(Draw(1), bug))[0] == bug
+    assert made.call_count == n_made
 
 
 SQUARES = "grad_weights", "grad_scores"
