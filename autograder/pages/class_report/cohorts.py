@@ -1,7 +1,7 @@
 """Compare a class with earlier ones, of which only fingerprints are kept: hashes of code, and no code, name or id."""
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,9 +75,16 @@ def like_earlier(entries: Sequence[Entry], known: Iterable[str], cohorts: Mappin
     for name, students in cohorts.items():
         frequent = common_now | _frequent(students)
         earlier = [set(prints) - frequent for prints in students]
+        holders: dict[int, list[int]] = defaultdict(list)  # few each: see `_frequent`
+        for number, prints in enumerate(earlier):
+            for stretch in prints:
+                holders[stretch].append(number)
         for entry, stretches_now in zip(entries, own, strict=True):
             rare = stretches_now - frequent
-            closest = max(earlier, key=lambda prints: len(rare & prints), default=set())
+            n_common = Counter(number for stretch in rare for number in holders.get(stretch, ()))
+            if not n_common:
+                continue
+            closest = earlier[min(n_common, key=lambda number: (-n_common[number], number))]
             common, smaller = rare & closest, min(len(rare), len(closest))
             if len(common) >= max(MIN_COMMON, MIN_SHARE * smaller):
                 cells = marked_cells(entry, common, stable_hash)

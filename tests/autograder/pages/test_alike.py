@@ -165,6 +165,25 @@ def test_a_copy_from_an_earlier_class_is_found_in_its_fingerprints(group, known,
     assert cohorts.like_earlier(honest_ones[7:], known, earlier) == []
 
 
+def test_a_student_is_compared_only_with_the_closest_earlier_one(group, known, monkeypatch):
+    compared = []
+
+    class Prints(set):
+        def __sub__(self, other):
+            return Prints(set.__sub__(self, other))
+
+        def __rand__(self, other):
+            compared.append(self)
+            return set(self).intersection(other)
+
+    *honest_ones, ada, bob = group
+    own = cohorts._own_stretches([ada, *honest_ones], known)
+    earlier = {"2025.json": [*([n] for n in range(200)), *map(sorted, own)]}
+    monkeypatch.setattr(cohorts, "set", Prints, raising=False)
+    (match,) = cohorts.like_earlier([bob], known, earlier)
+    assert match.student == "bob" and len(compared) == 1
+
+
 def test_fingerprints_are_the_same_in_every_process():
     assert cohorts.stable_hash(("def", 0, ":")) == 8175442598863800
 
