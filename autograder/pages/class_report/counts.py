@@ -188,13 +188,13 @@ def _exercise_count(results: Sequence[tuple[Entry, Result]]) -> ExerciseCount:
 
 
 def _unexplained(results: Sequence[tuple[Entry, Result]]) -> dict[tuple[str, str], tuple[Entry, ...]]:
-    entries_of: dict[tuple[str, str], tuple[Entry, ...]] = {}
+    entries_of: dict[tuple[str, str], list[Entry]] = {}
     for entry, result in results:
         is_measured = bool(result.found)  # no known mistake could explain an error rate that is too high
         if result.verdict and not is_measured and outcome(entry, result) in ("wrong otherwise", "raised or stopped"):
-            fault = result.verdict.kind, result.case
-            entries_of[fault] = (*entries_of.get(fault, ()), entry)
-    return dict(sorted(entries_of.items(), key=lambda item: -len(item[1])))
+            entries_of.setdefault((result.verdict.kind, result.case), []).append(entry)
+    most_frequent_first = sorted(entries_of.items(), key=lambda item: -len(item[1]))
+    return {fault: tuple(having) for fault, having in most_frequent_first}
 
 
 def _unfair_aspect(results: Sequence[tuple[Entry, Result]], name: str, aspect: str) -> UnfairAspect:
