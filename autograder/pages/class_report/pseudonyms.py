@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -10,6 +11,8 @@ from autograder.grading.report import Report
 from autograder.pages.class_report.entries import Class
 
 CONSONANTS, VOWELS = "bdfghjklmnprstvz", "aiou"
+
+_WORD = re.compile(r"[^\W_]+")
 
 
 def anonymous(group: Class, seed: int) -> Class:
@@ -51,10 +54,12 @@ def pseudonyms(students: Iterable[str], seed: int) -> dict[str, str]:
     A pseudonym is two pronounceable words made from a keyed hash, such as "lusab-babad" (arXiv:0901.4016).
     """
     names: dict[str, str] = {}
+    taken: set[str] = set()
     for student in sorted(set(students), key=lambda student: _hash(student, seed, 0)):
         # In a class of a thousand, two students share these 32 bits with probability 1/9000. Then try another hash.
         candidates = (_pronounceable(_hash(student, seed, n)) for n in range(len(names) + 1))
-        names[student] = next(name for name in candidates if name not in names.values())
+        names[student] = next(name for name in candidates if name not in taken)
+        taken.add(names[student])
     return names
 
 
@@ -74,19 +79,29 @@ def _pronounceable(bits: int) -> str:
 
 def _hider(names: dict[str, str]) -> Callable[[str], str]:
     """Return a function that replaces each id in a text by its pseudonym, in any case, but not inside a longer word."""
-    patterns = {
-        student.lower(): (re.compile(rf"(?<![^\W_]){re.escape(student)}(?![^\W_])", re.IGNORECASE), name)
-        for student, name in names.items()
-    }
+    ids = {student.lower(): (student, name) for student, name in names.items()}
+    in_order = list(ids.values())
+    # A text with an id has every word of the id. Searching for the id's rarest word first leaves few ids for each text.
+    n_ids = Counter(word for student in ids for word in _words(student))
+    ids_with: dict[str, list[int]] = defaultdict(list)
+    for number, student in enumerate(ids):
+        ids_with[min(_words(student), key=lambda word: (n_ids[word], word), default="")].append(number)
 
     def hide(text: str) -> str:
-        lower = text.lower()
-        for student, (pattern, name) in patterns.items():
-            if student in lower:
-                text = pattern.sub(name, text)
+        words = {"", *_words(text)}
+        for number in sorted(number for word in words for number in ids_with.get(word, ())):
+            text = _replaced(text, *in_order[number])
         return text
 
     return hide
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
+
+
+def _replaced(text: str, student: str, name: str) -> str:
+    return re.sub(rf"(?<![^\W_]){re.escape(student)}(?![^\W_])", name, text, flags=re.IGNORECASE)
 
 
 def _without_ids(report: Report, hide: Callable[[str], str]) -> Report:

@@ -13,6 +13,7 @@ from autograder.gradebook.coursedir import open_coursedir
 from autograder.grading.queue import submissions
 from autograder.grading.report import Report
 from autograder.pages.class_report import counts, entries, pages
+from autograder.pages.class_report import pseudonyms as pseudonyms_file
 from autograder.pages.class_report.entries import Class, Entry
 from autograder.pages.class_report.pseudonyms import anonymous, pseudonyms
 from check.faults import Verdict
@@ -275,6 +276,49 @@ def test_pseudonyms_are_stable_and_hide_the_order():
     shown = students_of(group.entries)
     assert shown == sorted(names.values()) == list(group.ungraded)
     assert shown != [names[student] for student in ids]
+
+
+def test_ids_within_longer_words_stay_and_overlapping_ids_are_hidden():
+    ids = ["ann", "ann_b", "ANN.b", "c-3", "--", "Öre"]
+    names = pseudonyms(ids, 7)
+    graded = (entry("ann", notes=("Ann, joann, annb; (c-3) c-33 öre --",)),)
+    (shown,) = anonymous(Class(CHAPTER, graded, tuple(ids)), 7).entries
+    ann, c3, dashes, ore = (names[student] for student in ("ann", "c-3", "--", "Öre"))
+    assert shown.report.notes == (f"{ann}, joann, annb; ({c3}) c-33 {ore} {dashes}",)
+
+
+def test_an_id_with_a_final_sigma_is_hidden_in_capitals():
+    (shown,) = anonymous(Class(CHAPTER, (entry("κ-ς", notes=("Κ-Σ-",)),)), 7).entries
+    assert shown.report.notes == (f"{shown.student}-",)
+
+
+@pytest.mark.parametrize("id_of", ["student-{:03d}", "{:03d}", "s{:03d}@example.org"])
+def test_a_text_is_searched_only_for_ids_whose_words_it_has(monkeypatch, id_of):
+    searched = []
+    replaced = pseudonyms_file._replaced
+    monkeypatch.setattr(pseudonyms_file, "_replaced", lambda *arguments: searched.append(1) or replaced(*arguments))
+    students = [id_of.format(n) for n in range(200)]
+    group = Class(CHAPTER, tuple(entry(s, notes=(f"{s} is a student at example.org.",)) for s in students))
+    names = pseudonyms(students, 7)
+    notes = [shown.report.notes for shown in anonymous(group, 7).entries]
+    assert sorted(notes) == sorted((f"{name} is a student at example.org.",) for name in names.values())
+    assert len(searched) == 200
+
+
+def test_a_pseudonym_is_compared_with_few_others(monkeypatch):
+    compared = []
+
+    class Word(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            compared.append(other)
+            return str.__eq__(self, other)
+
+    pronounceable = pseudonyms_file._pronounceable
+    monkeypatch.setattr(pseudonyms_file, "_pronounceable", lambda bits: Word(pronounceable(bits)))
+    assert len(pseudonyms(map(str, range(200)), 7)) == 200
+    assert len(compared) < 200
 
 
 def test_the_command_writes_the_pages(graded_class, tmp_path, capsys):
