@@ -67,10 +67,12 @@ def handed_in(folder: Path) -> datetime | None:
         return None
 
 
-def attempts_sentences(config: Config, student: str, chapter: str) -> list[str]:
-    """Return which attempt counted when a student was last graded, as one sentence; [] if there was only one."""
-    course = Path(config.CourseDirectory.root)
-    return list(filter(None, [_sentence(course, student, chapter)])) if which_counts(config) == "best" else []
+def attempts_sentences(course: Path, student: str, chapter: str, counts: str) -> list[str]:
+    """Return which attempt counted when a student was last graded, as one sentence; [] if there was only one.
+
+    counts: from `which_counts`.
+    """
+    return list(filter(None, [_sentence(course, student, chapter)])) if counts == "best" else []
 
 
 def save_sentence(course: Path, student: str, chapter: str, sentence: str) -> None:

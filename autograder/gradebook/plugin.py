@@ -23,7 +23,7 @@ from autograder.course.comments import expanded, load_comments
 from autograder.course.lock import course_lock
 from autograder.course.regrade_requests import load_requests
 from autograder.errors import UserError
-from autograder.gradebook.attempts import attempts_sentences
+from autograder.gradebook.attempts import attempts_sentences, which_counts
 from autograder.gradebook.deadlines import load_rules, sentences
 from autograder.gradebook.exchange import SECRET
 from autograder.gradebook.hand_in_times import TIMESTAMP, read_timestamp, seconds_late, timestamp_text
@@ -164,7 +164,8 @@ class ReadGradebook(NbGraderPreprocessor):
             requests = load_requests(course, names["assignment"]).get(names["student"], [])
             reusable = load_comments(course)
             voids = load_voids(course, names["assignment"])
-            attempts = attempts_sentences(self.config, names["student"], names["assignment"])
+            counts = which_counts(self.config)
+            attempts = attempts_sentences(course, names["student"], names["assignment"], counts)
             results = map(Result.from_json, nb.metadata.autograder.results)
             texts = [cell.metadata.nbgrader for cell in nb.cells if is_grade(cell) and is_solution(cell)]
             resources["feedback"] = {

@@ -13,7 +13,7 @@ from nbgrader.utils import determine_grade
 
 from autograder.course.comments import load_comments
 from autograder.course.regrade_requests import load_requests
-from autograder.gradebook.attempts import attempts_sentences
+from autograder.gradebook.attempts import attempts_sentences, which_counts
 from autograder.gradebook.deadlines import load_rules, sentences
 from autograder.gradebook.hand_in_times import seconds_late
 from autograder.gradebook.plugin import guarded
@@ -53,7 +53,7 @@ class ClassState:
         self._comments = load_comments(Path(coursedir.root))
         self._requests = load_requests(Path(coursedir.root), coursedir.assignment_id)
         self._voids = load_voids(Path(coursedir.root), coursedir.assignment_id)
-        self._config = coursedir.config
+        self._counts = which_counts(coursedir.config)
         self._coursedir, self._reports = guarded(coursedir), reports
 
     def why(self, student: str, report: Report, folder: Path | None = None) -> str:
@@ -80,7 +80,8 @@ class ClassState:
     def page(self, student: str) -> str:
         """Return the fingerprint of what a student's page shows besides the notebook."""
         notices = [*sentences(self._due, self._rules, student), *self._voids.sentences]
-        notices += attempts_sentences(self._config, student, self._coursedir.assignment_id)
+        course, chapter = Path(self._coursedir.root), self._coursedir.assignment_id
+        notices += attempts_sentences(course, student, chapter, self._counts)
         by_hand, requests = self._by_hand.get(student, ""), self._requests.get(student, [])
         return page_fingerprint(by_hand, self._comments, notices, requests)
 

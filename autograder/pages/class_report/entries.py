@@ -7,7 +7,7 @@ from pathlib import Path
 
 from autograder.course.roster_file import load_roster
 from autograder.course.teams import load_teams
-from autograder.gradebook.attempts import attempts_sentences
+from autograder.gradebook.attempts import attempts_sentences, which_counts
 from autograder.gradebook.coursedir import CourseDirectory
 from autograder.gradebook.marks import Book, Marks
 from autograder.gradebook.queries import known_students, read_marks
@@ -99,7 +99,7 @@ def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
         if (report := find(notebook.record.get("report", "")))
     }
     book, histories = read_marks(coursedir), _histories(reports.folder, find)
-    voids = load_voids(Path(coursedir.root), chapter)
+    voids, counts = load_voids(Path(coursedir.root), chapter), which_counts(coursedir.config)
     teams = {
         student: team for team, members in load_teams(Path(coursedir.root), chapter).items() for student in members
     }
@@ -107,8 +107,9 @@ def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
         chapter,
         tuple(
             replace(
-                _entry(student, report, notebooks[student], book, histories, voids, coursedir),
+                _entry(student, report, notebooks[student], book, histories, voids),
                 team=teams.get(student, ""),
+                attempts=attempts_sentences(Path(coursedir.root), student, chapter, counts),
             )
             for student, report in graded.items()
         ),
@@ -130,7 +131,6 @@ def _entry(
     book: Book,
     histories: Mapping[str, tuple[Grading, ...]],
     voids: Voids,
-    coursedir: CourseDirectory,
 ) -> Entry:
     marks = book.marks.get(report.chapter, {}).get(student)
     chapters = {
@@ -148,7 +148,6 @@ def _entry(
         notebook.sources,
         notebook.own_sources,
         voids=voids,
-        attempts=attempts_sentences(coursedir.config, student, report.chapter),
     )
 
 

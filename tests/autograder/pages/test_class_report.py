@@ -8,7 +8,7 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.cli.main import main
-from autograder.gradebook import class_run
+from autograder.gradebook import attempts, class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.grading.queue import submissions
 from autograder.grading.report import Report
@@ -150,6 +150,20 @@ def test_the_example_class(graded, tmp_path):
     _, _, unexplained = page.partition("no known mistake says why")
     (entry,) = re.findall(r'<a href="students/unknown-mistake.html">.*?</pre>', unexplained, re.DOTALL)
     assert "return value * np.asarray(1.01, getattr(value, &#34;dtype&#34;, None))" in entry
+
+
+def test_the_configuration_of_attempts_is_read_once_for_a_class(graded_class, monkeypatch):
+    read = []
+
+    class Counted(attempts.Attempts):
+        def __init__(self, **options):
+            read.append(options)
+            super().__init__(**options)
+
+    monkeypatch.setattr(attempts, "Attempts", Counted)
+    course = graded_class[2]
+    entries.read_class(open_coursedir(course, CHAPTER), submissions(course, CHAPTER))
+    assert len(read) == 1
 
 
 def test_the_score_in_the_gradebook_counts(graded_class, tmp_path):
