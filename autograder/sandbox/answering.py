@@ -103,13 +103,13 @@ class _Relay:
 
     def __call__(self, tree: Any, arrays: list[np.ndarray], deadline: float, call_back: CallBack) -> bytes:
         match values.unpack(tree, arrays):
-            case {"args": (x,)}:
+            case {"places": list(places)}:
                 try:
-                    returned, returned_arrays = self._call_back(_frame({"x": x}))
+                    returned, returned_arrays = self._call_back(_frame({"places": places}))
                     return frames.encode({"answer": returned}, returned_arrays)
                 except Exception as error:
                     self.error = error
-                    return _frame({"value": None, "raised": "RuntimeError"})
+                    return _frame({"values": []})
         raise values.Malformed("a question that is not about a function of the submission")
 
 

@@ -87,13 +87,15 @@ class Worker:
         with tested.withheld(self.module.__dict__, tested.tested_names(given)):
             return self._call(request["function"], values.unpack(request["inputs"], arrays) | given)
 
-    def _given(self, name: str, exercise: str | None) -> Callable:
+    def _given(self, name: str, exercise: str | None) -> Callable | stand_ins.SubmittedFunction:
         """Return a placeholder for an input that is a function. exercise: what it answers, if a test is tried on it;
         "" if it is the book's, and None if it is the submission's, whose values may differ from call to call.
         """
         if exercise:
             return stand_ins.tested_function(name, exercise, self._exchange, self.points[exercise])
-        return stand_ins.given_function(name, self._ask if exercise is None else stand_ins.remembering(self._exchange))
+        if exercise is None:
+            return stand_ins.SubmittedFunction(self._ask)
+        return stand_ins.given_function(name, stand_ins.remembering(self._exchange))
 
     def _execute(self, cell: str, source: str) -> Reply:
         name = f"<cell {cell}>"

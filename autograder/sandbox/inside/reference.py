@@ -3,7 +3,9 @@
 This file is sent as the source of a cell and never imported outside. Lines that fill `KNOWN` are added below it.
 """
 
+import copy
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,21 +13,69 @@ import numpy as np
 from check.values import FUNCTION, Foreign
 
 KNOWN: dict[str, Callable] = {}
+# Of all arrays at which a submission's function is called at once; an array counts as no less than LEAST.
+MOST_ENTRIES, LEAST = 100_000, 200
+# `SubmittedFunction.values_at`.
+ValuesAt = Callable[[list[np.ndarray]], list[Any]]
+_RAISES = object()
 
 
-def answer(
-    function: str, args: tuple, kwargs: dict[str, Any], submitted: Callable
-) -> tuple[Any, list[np.random.Generator]]:
+def answer(function: str, args: tuple, kwargs: dict[str, Any], submitted: Any) -> tuple[Any, list[np.random.Generator]]:
     """Return a function's value, and the random generators among its arguments, which the call has advanced.
 
-    submitted: calls the function that the submission has among the arguments.
+    submitted: a `SubmittedFunction`.
     """
     known = KNOWN[function]
-    args = tuple(submitted if _is_function(value) else value for value in args)
-    kwargs = {name: submitted if _is_function(value) else value for name, value in kwargs.items()}
+    if any(map(_is_function, (*args, *kwargs.values()))):
+        relayed = _relayed(submitted.values_at, _places(known, args, kwargs))
+        args, kwargs = _with_function(relayed, args), _with_function(relayed, kwargs)
     value = _module_answer(known, *args) if isinstance(known, type) else known(*args, **kwargs)
     arguments = (*args, *kwargs.values())
     return value, [argument for argument in arguments if isinstance(argument, np.random.Generator)]
+
+
+def _relayed(values_at: ValuesAt, likely: list[np.ndarray]) -> Callable[[np.ndarray], Any]:
+    """Return the submission's function, of which all values are fetched at once if it is called at the likely places.
+
+    likely: these places, in order.
+    """
+    fetched: list[Any] = []
+
+    def relayed(x: np.ndarray) -> Any:
+        if not (likely and np.array_equal(x, likely.pop(0))):
+            likely.clear()
+            fetched.clear()
+        if not fetched:
+            places = [x, *likely]
+            found = values_at(places)
+            fetched.extend([*found, *[_RAISES] * (len(places) - len(found))])
+        if (value := fetched.pop(0)) is _RAISES:
+            raise RuntimeError
+        return value
+
+    return relayed
+
+
+def _places(known: Callable, args: tuple, kwargs: dict[str, Any]) -> list[np.ndarray]:
+    """Return where a function would call the one among its arguments if that were zero everywhere."""
+    places: list[np.ndarray] = []
+
+    def recorded(x: np.ndarray) -> float:
+        places.append(np.copy(x))
+        if len(places) * max(np.size(x), LEAST) > MOST_ENTRIES:
+            raise RuntimeError
+        return 0.0
+
+    with suppress(Exception):
+        known(*_with_function(recorded, copy.deepcopy(args)), **_with_function(recorded, copy.deepcopy(kwargs)))
+    return places
+
+
+def _with_function(function: Callable, arguments: Any) -> Any:
+    """Return a tuple or dict of arguments with this function in place of the submission's."""
+    if isinstance(arguments, dict):
+        return {name: function if _is_function(value) else value for name, value in arguments.items()}
+    return tuple(function if _is_function(value) else value for value in arguments)
 
 
 def _is_function(value: Any) -> bool:

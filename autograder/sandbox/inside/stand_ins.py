@@ -37,6 +37,17 @@ def stand_in(name: str, ask: Ask) -> Callable:
     return answered
 
 
+class SubmittedFunction:
+    """Stands for a function of the submission."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    def values_at(self, places: list[np.ndarray]) -> list[Any]:
+        """Return the function's values; fewer than there are places if it raises an exception."""
+        return _with_scalars(self._ask({"places": places})["values"])
+
+
 def given_function(name: str, ask: Ask) -> Callable:
     """Return a function of one array, for an input of that name that is a function."""
 
@@ -149,19 +160,21 @@ def stand_in_module(name: str, ask: Ask) -> type:
 def _answer(ask: Ask, name: str, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return the grader's answer. If the reference raised an exception, raise the same type, without its message.
 
-    The grader may call one function of one array among the arguments.
+    The grader may call one function of one array among the arguments, for several arrays at once.
     """
     functions = [value for value in (*args, *kwargs.values()) if callable(value)]
     args = tuple(FUNCTION if callable(value) else value for value in args)
     kwargs = {word: FUNCTION if callable(value) else value for word, value in kwargs.items()}
     answer = ask({"function": name, "args": args, "kwargs": kwargs})
     own_error = None
-    while "x" in answer:
+    while "places" in answer:
+        returned: list[Any] = []
         try:
-            returned = {"value": functions[0](_with_scalars(answer["x"])), "raised": ""}
+            for place in answer["places"]:
+                returned.append(functions[0](_with_scalars(place)))
         except Exception as error:
-            own_error, returned = error, {"value": None, "raised": type(error).__name__}
-        answer = ask(returned, "returned")
+            own_error = error
+        answer = ask({"values": returned}, "returned")
     if answer["raised"] and own_error:
         raise own_error
     if answer["raised"]:

@@ -12,6 +12,7 @@ from autograder.sandbox import (
     MachineTooBusy,
     References,
     SandboxUnavailable,
+    answering,
     references,
     run,
 )
@@ -60,8 +61,17 @@ def mean(x):
 def summed(function, x):
     """The function's values for the first entry, the first two, and so on."""
     return sum(function(x[:n]) for n in range(1, len(x) + 1))
+
+
+def root(function, x):
+    """Halves the interval between the two entries of x twenty times. The places depend on the function's values."""
+    low, high = x
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (middle, high) if function(np.array([middle])) < 0 else (low, middle)
+    return high
 '''
-FUNCTIONS = ("doubled", "drawn", "large", "endless", "mean", "summed")
+FUNCTIONS = ("doubled", "drawn", "large", "endless", "mean", "summed", "root")
 ANSWERED_AS_EVER = "\n\ndef g(x):\n    return doubled(3)[0]"
 WRONG = "def doubled(x):\n    return x\n\n"
 
@@ -127,6 +137,42 @@ def f(x):
     first, second, seen = answered(source, "f").outcomes[0].value
     assert (first, second) == (11, 3)
     assert [part.tolist() for part in seen] == [[1], [1, 5], [1, 5, 2]]
+
+
+@pytest.fixture
+def relayed(monkeypatch):
+    """The questions of the reference about a function of the submission."""
+    relayed = []
+    relay = answering._Relay.__call__
+    monkeypatch.setattr(
+        answering._Relay, "__call__", lambda self, tree, *others: relayed.append(tree) or relay(self, tree, *others)
+    )
+    return relayed
+
+
+@pytest.mark.parametrize("length, n_questions", [(100, 1), (300, 1), (400, 84)])
+def test_the_reference_asks_once_for_all_values_at_places_that_do_not_depend_on_them(
+    answered, relayed, length, n_questions
+):
+    source = f"""
+def f(x):
+    seen = []
+    def mean(part):
+        seen.append(len(part))
+        return part.mean()
+    return summed(mean, np.arange({length}.0)), seen
+"""
+    value, seen = answered(source, "f").outcomes[0].value
+    assert value == sum(range(length)) / 2
+    assert seen == list(range(1, length + 1))
+    assert len(relayed) == n_questions
+
+
+def test_the_reference_asks_for_each_value_at_places_that_depend_on_them(answered, relayed):
+    source = "def f(x):\n    return root(lambda part: part[0] ** 2 - 2, np.array([0.0, 2.0]))"
+    value = answered(source, "f").outcomes[0].value
+    assert abs(value - 2**0.5) < 1e-5
+    assert len(relayed) == 20
 
 
 def test_an_exception_of_a_function_among_the_arguments_is_passed_on_as_it_is(answered):
