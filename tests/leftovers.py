@@ -15,11 +15,12 @@ def open_resources() -> set[str]:
     """Return this process's children, pipes and the like, but not its files, since a cluster in it may open some.
 
     Nor are the warm sandboxes among them, which stay open, but their forks are. One that has just been retired ends a
-    little later, so this waits for it.
+    little later, so this waits for it; unless a process of another test still has its socket.
     """
     for thread in threading.enumerate():
         if thread.name == RETIRED:
             thread.join(SECONDS)
+            assert not thread.is_alive(), "a process that borrowed a warm sandbox has not ended"
     warm = list(sandboxes)
     resources = _children(os.getpid()) - {str(zygote.bwrap.popen.pid) for zygote in warm}
     kept_open = {descriptor for zygote in warm for descriptor in zygote.descriptors()}

@@ -19,7 +19,7 @@ from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.rows import Incomplete
 from autograder.grading import assignment as assignments
-from autograder.grading import grade, own_process, worker
+from autograder.grading import client, grade, own_process, worker
 from autograder.grading.client import connected
 from autograder.grading.queue import GradingQueue, NoSubmissions, open_queue, submissions
 from autograder.grading.report import Report, Reports
@@ -174,13 +174,34 @@ def test_an_error_in_our_code_affects_one_submission_and_is_reported(course, han
     assert not graded(course)["bob"].reused
 
 
-def test_processes_grade_as_threads_do(course, hand_in, contents, monkeypatch):
+@pytest.fixture
+def grade_in_processes(monkeypatch):
+    """grade_in_processes() lets processes grade from now on. They end with the test, and return what they borrowed."""
+    started = []
+
+    class Recorded(own_process.OwnProcess):
+        def __init__(self):
+            super().__init__()
+            started.append(self)
+
+    def grade_in_processes():
+        monkeypatch.setattr(own_process, "FEW", 0)
+        monkeypatch.setattr(own_process, "OwnProcess", Recorded)
+        monkeypatch.setattr(client, "_threads", client.Threads)  # others do not get the threads of this test
+        monkeypatch.setattr(worker, "grade_submission", None)  # in this process
+
+    yield grade_in_processes
+    assert started
+    for process in started:
+        process.end()
+
+
+def test_processes_grade_as_threads_do(course, hand_in, contents, grade_in_processes):
     """A large class is graded in processes."""
     for name in ("perfect", "unknown-mistake", "truncated"):
         hand_in(name, contents[name])
     in_threads = reports(course, graded(course))
-    monkeypatch.setattr(own_process, "FEW", 0)
-    monkeypatch.setattr(worker, "grade_submission", None)  # in this process
+    grade_in_processes()
     shutil.rmtree(course / "reports")
     assert reports(course, graded(course)) == in_threads
 
