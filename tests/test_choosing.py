@@ -91,17 +91,3 @@ def test_thorough_tests_that_would_begin_too_late_are_skipped_loudly(pytester):
     result, late = outcomes(time.time() - 1)
     assert late == {"passed": 7, "skipped": 2}
     result.stdout.fnmatch_lines(["SKIPPED * NOT REACHED in time: *"])
-
-
-def test_thorough_tests_with_a_time_limit_come_last(collected, pytester):
-    """The quick ones alone took most of CI's time on its slowest day."""
-    (pytester.path / "tests").mkdir()
-    (pytester.path / "test_thorough_tests_with_a_time_limit_come_last.py").rename(pytester.path / "tests" / "test_a.py")
-    plugin = "-p", "tests.distributing"
-    in_order, _ = collected(*plugin)
-    thorough = ["test_sizes[1]", "test_sizes[3]"]
-    assert in_order[1:4] == ["test_sizes[1]", "test_sizes[2]", "test_sizes[3]"]
-    assert collected(*plugin, "--thorough-until=1")[0] == [
-        *(name for name in in_order if name not in thorough),
-        *thorough,
-    ]
